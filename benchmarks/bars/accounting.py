@@ -17,19 +17,21 @@ from benchmarks.rows.accounting import (
     README,
     SGD,
     row,
+    sampled_excess,
 )
 from discreet.loss.bracket import Bracket
 
 FASTER = 50
 WIDEST = 1e-6
 SMALL = {FEW: 100, README: 200, PRINTED: 200, CORPUS: 100, COLD: 50}
+ABOVE = 1e-4
 
 
 def bars(
     results: Sequence[Result], answers: Mapping[str, Bracket], deltas: Sequence[float]
 ) -> list[Bar]:
     """Return the bars that decide the run."""
-    return [speed(results), width(answers), truth(answers, deltas)]
+    return [speed(results), width(answers), truth(answers, deltas), samples(sampled_excess())]
 
 
 def speed(results: Sequence[Result]) -> Bar:
@@ -73,6 +75,16 @@ def truth(answers: Mapping[str, Bracket], deltas: Sequence[float]) -> Bar:
         text="every bracket holds the epsilon that arithmetic with 40 digits gives",
         measured=f"{right} of {len(answers)}" + "".join(f"; not {name}" for name in wrong),
         passed=not wrong,
+        binding=True,
+    )
+
+
+def samples(excess: Sequence[float]) -> Bar:
+    """Hold Rényi divergences of samples against quadrature."""
+    return Bar(
+        text=f"Rényi of samples against quadrature: not below it, and at most {ABOVE:g} above",
+        measured=f"between {min(excess):.1g} and {max(excess):.1g} in {len(excess)} cases",
+        passed=min(excess) >= 0 and max(excess) <= ABOVE,
         binding=True,
     )
 

@@ -13,7 +13,7 @@ from fractions import Fraction
 from benchmarks.measure import ROOT, Contender, Race, timed
 from benchmarks.peers.environment import Peers
 from benchmarks.report import OURS
-from benchmarks.truth import Truth
+from benchmarks.truth import Truth, sampled_cumulant
 from discreet.accounting import Leaf, Parallel, Repeat, Sampled, Sequential, account
 from discreet.accounting.worst_case.statement import Statement
 from discreet.loss import GaussianDP, PrivacyLoss
@@ -127,6 +127,25 @@ CASES = (
 )
 
 
+SAMPLES = tuple(
+    (Fraction(rate), Fraction(sigma), Fraction(order))
+    for rate, sigma in (("4096/50000", "9.12"), ("1/100", "1"), ("1/1000000", "2"), ("1/2", "1"))
+    for order in ("3/2", "2", "13/2", "32")
+)
+"""Rates, sigmas and orders at which Rényi divergences are held against quadrature."""
+
+
+def sampled_excess() -> list[float]:
+    """Return how far divergences of samples are above quadrature, both ways, relatively."""
+    found = []
+    for rate, deviation, order in SAMPLES:
+        loss, t = GaussianDP(mu=1 / deviation).sampled(rate=rate), order - 1
+        for sign, side in ((1, loss.remove), (-1, loss.add)):
+            exact = sampled_cumulant(str(rate), str(deviation), sign, str(t))
+            found.append(float(side[0].log_moment(float(t)) / exact - 1))
+    return found
+
+
 @dataclass(frozen=True, slots=True)
 class Field:
     """Makes races, with or without peers, and keeps what the peers answered."""
@@ -146,6 +165,7 @@ class Field:
         yield self.add_and_ask()
         yield self.calibrate()
         yield from small()
+        yield self.renyi()
 
     def epsilon(self, case: Case, delta: float) -> Race:
         """Build a composition and find its epsilon, where the code is warm."""
@@ -235,6 +255,16 @@ class Field:
             **self._peer(name, f"{GOOGLE} calibrate", **asked),
         }
         return Race(kind="calibrate", name=name, contenders=contenders, unit="ms")
+
+    def renyi(self) -> Race:
+        """Find a Rényi divergence of DP-SGD, with nothing kept from before."""
+
+        def ours() -> float:
+            sampled_gaussian.cache_clear()
+            return SGD.profile().renyi(order=Fraction(13, 2))
+
+        name = f"{SGD.name}, Rényi divergence of order 6.5"
+        return Race(kind="renyi", name=name, contenders={OURS: timed(ours, units=1)}, unit="ms")
 
     def _peer(self, name: str, work: str, **parameters: object) -> dict[str, Contender]:
         """Let a library take part unless it declines to answer."""

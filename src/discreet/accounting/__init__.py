@@ -39,6 +39,7 @@ if TYPE_CHECKING:  # each is loaded when first used, because most questions need
     )
     from discreet.accounting.scopes.contribution import Contribution
     from discreet.accounting.storage.codec import decode, encode
+    from discreet.accounting.tree.dp_sgd import dp_sgd, dp_sgd_sigma, dp_sgd_steps
     from discreet.accounting.tree.leaf import UNPROTECTED, Leaf, exact_size
     from discreet.accounting.tree.node import Choice, Node, Repeat, Sequential, drawn
     from discreet.accounting.tree.parallel import Parallel, Part, Where
@@ -88,6 +89,9 @@ __all__ = [
     "but_not",
     "compare",
     "decode",
+    "dp_sgd",
+    "dp_sgd_sigma",
+    "dp_sgd_steps",
     "drawn",
     "encode",
     "equals",
@@ -126,6 +130,7 @@ if not TYPE_CHECKING:  # to which every name would be one of this room
             ),
             "scopes.contribution": ("Contribution",),
             "storage.codec": ("decode", "encode"),
+            "tree.dp_sgd": ("dp_sgd", "dp_sgd_sigma", "dp_sgd_steps"),
             "tree.leaf": ("Leaf", "UNPROTECTED", "exact_size"),
             "tree.node": ("Choice", "Node", "Repeat", "Sequential", "drawn"),
             "tree.parallel": ("Parallel", "Part", "Where"),

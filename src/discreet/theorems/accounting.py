@@ -205,4 +205,17 @@ ACCOUNTING: Final = (
         "finite; chances and rhos add up in adaptive compositions.",
         source="Bun and Steinke 2016, definition 8.1; proof in discreet.loss.renyi.least_rho",
     ),
+    Theorem(
+        key="truncated-concentration",
+        statement="Given that a loss stays below a number that it exceeds with a chance of at most "
+        "d, its moments are bounded at every order, and it is concentrated accordingly but for a "
+        "chance of d.",
+        source="Bun and Steinke 2016, definition 8.1; proof in discreet.loss.renyi.least_rho",
+    ),
+    Theorem(
+        key="gaussian-cover",
+        statement="If a profile is at most d + (1 - d) times that of a Gaussian, in both "
+        "directions, the release is a function of the Gaussian but for an event of chance d.",
+        source="Blackwell 1953; Zhu, Dong and Wang 2022; proof in discreet.loss.renyi.least_rho",
+    ),
 )

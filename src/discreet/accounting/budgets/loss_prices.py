@@ -13,6 +13,8 @@ None means that no such numbers are known.  The ways go in one direction (key ``
     mu**2         from a Gaussian loss, from discrete Gaussian noise (key ``gaussian-smoothing``),
                   and from pure losses (key ``pure-to-gaussian``), pair by pair
     divergences   from any loss, order by order
+Where a delta is named, samples have a rho and a mu outside an event of that chance (keys
+``truncated-concentration`` and ``gaussian-cover``).
 
 Theorem.  An (epsilon, delta)-private release is a function of a coin, which falls with chance delta
 whatever the data, and of randomized response (key ``randomized-response``); so outside that event
@@ -35,6 +37,7 @@ from discreet.loss import (
     Pure,
     RenyiDP,
     ZeroConcentrated,
+    pairs,
 )
 from discreet.loss.composition import Composition
 from discreet.loss.dominance import largest_loss
@@ -106,10 +109,9 @@ def concentrated_price(loss: PrivacyLoss, delta: Fraction | None = None) -> Pric
     if products is not None:
         prices.append(products)
         if products[1]:
-            from discreet.loss.renyi.least_rho import approximately_concentrated  # noqa: PLC0415  rare
-
-            prices.append(approximately_concentrated(loss))
-    return min(prices, default=None)
+            prices.append(pairs.profile_operations.approximately_concentrated(loss))
+    outside = _outside(loss, delta, "truncated_rho")
+    return min([*prices, *outside], default=None)
 
 
 def gaussian_price(loss: PrivacyLoss, delta: Fraction | None = None) -> Price | None:
@@ -130,7 +132,22 @@ def gaussian_price(loss: PrivacyLoss, delta: Fraction | None = None) -> Price | 
     products = _worst_of(loss, _pair_gaussian)
     if products is not None:
         prices.append(products)
-    return min(prices, default=None)
+    return min([*prices, *_outside(loss, delta, "least_mu")], default=None)
+
+
+def _outside(loss: PrivacyLoss, delta: Fraction | None, least: str) -> list[Price]:
+    """Return the price of samples outside an event of a chance that is named for it, if any.
+
+    What runs on a sample loses little but for a small chance, and then as much as without one.
+    Other losses have no such tails, and are priced as before.
+    """
+    products = dict.fromkeys((*loss.remove, *loss.add)) if isinstance(loss, Profile) else {}
+    rare = any(pair.rare_losses for product in products for pair, _ in product.pairs)
+    if not delta or not rare:
+        return []
+    find = getattr(pairs.profile_operations, least)
+    values = [find(product, delta) for product in products]
+    return [] if None in values else [(max(values), delta)]
 
 
 def divergence_price(

@@ -17,10 +17,10 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Final, Protocol, final
+from typing import ClassVar, Final, Protocol, final
 
 import numpy as np
 
@@ -34,7 +34,14 @@ from discreet.loss.pairs.polygon import HalfProfile
 from discreet.loss.pairs.profile_table import ProfileTable
 from discreet.loss.renyi.moment_growth import MomentGrowth
 
-__all__ = ["CurvedPair", "LossEnds", "Shape", "TableShape", "curved_composition"]
+__all__ = [
+    "CurvedPair",
+    "LossEnds",
+    "Shape",
+    "TableShape",
+    "beyond_table",
+    "curved_composition",
+]
 
 _LOW: Final = 0.01  # an order at which a moment is known if it is at any
 
@@ -95,6 +102,8 @@ class CurvedPair(PairFamily):
 
     shape: Shape
     _hash: int = field(init=False, repr=False, compare=False)
+
+    rare_losses: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         """Keep the hash: tables are looked up by it often."""
@@ -200,18 +209,27 @@ def _cumulant(pair: CurvedPair, t: float) -> float:
     if last >= ends.largest:
         return value
     left = float(pair.table().forward.value[-1]) - ends.infinite.low
-    value = float(np.logaddexp(value, _beyond(pair.shape, t, last, (left, ends.largest))))
+    value = float(
+        np.logaddexp(value, beyond_table(pair.shape.cumulant, t, last, (left, ends.largest)))
+    )
     return min(value + LOG_MARGIN * (1 + abs(value)), pair.shape.cumulant(t))
 
 
-def _beyond(shape: Shape, t: float, last: float, end: tuple[float, float]) -> float:
-    """Bound ln of t (t+1) times the integral of a**(t-1) D(a) from e**last on.
+def beyond_table(
+    moment: Callable[[float], float], t: float, last: float, end: tuple[float, float]
+) -> float:
+    """Bound ln of t (t+1) times the integral of a**(t-1) D(a) from e**last on, K by ``moment``.
 
     D(a) <= C(s) e**(K(s)) a**-s for every s > 0; and it is at most ``left``, and ends somewhere.
+    Where the two bounds meet, the second takes over from the first.
     """
     left, largest = end
     best = math.log(left * (t + 1)) + t * largest if left > 0 else -math.inf
-    for s in (1.2 * t + 0.5, 1.5 * t + 1, 2.5 * t + 4):
-        rest = log_constant(s) + shape.cumulant(s) - (s - t) * last
-        best = min(best, rest + math.log(t * (t + 1) / (s - t)))
+    for s in (1.2 * t + 0.5, 1.5 * t + 1, 2.5 * t + 4, 4 * t + 32):
+        top = log_constant(s) + moment(s)
+        best = min(best, top - (s - t) * last + math.log(t * (t + 1) / (s - t)))
+        if left > 0 and math.isfinite(top):
+            meet = max((top - math.log(left)) / s, last)
+            whole = math.log(left * (t + 1) * s / (s - t)) + t * meet
+            best = min(best, whole + MOMENT_MARGIN * (1 + abs(top) + s * meet))
     return best + MOMENT_MARGIN * (1 + abs(best)) if math.isfinite(best) else best

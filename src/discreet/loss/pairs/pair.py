@@ -69,6 +69,9 @@ class Pair(Protocol):
     gaussian_noise: ClassVar[bool]
     """Whether the noise is Gaussian, continuous or discrete."""
 
+    rare_losses: ClassVar[bool]
+    """Whether its largest losses are rare, as on a sample: an event may hold most of them."""
+
     def reverse(self) -> Pair:
         """Swap the two laws."""
         ...
@@ -151,6 +154,7 @@ class PairFamily:
     spread: ClassVar[bool] = True
     normal: ClassVar[bool] = False
     gaussian_noise: ClassVar[bool] = False
+    rare_losses: ClassVar[bool] = False
 
     def factors(self) -> tuple[Pair, ...]:
         """The pair is no product."""

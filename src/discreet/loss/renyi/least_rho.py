@@ -1,4 +1,4 @@
-"""The least rho at which a loss is proved zero-concentrated, perhaps up to a small chance.
+"""The least rho, or mu, that is proved of a loss, perhaps up to a small chance.
 
 Trust: kernel.
 
@@ -15,6 +15,20 @@ that this does not happen.  Then P >= (1 - d)P' and Q >= (1 - e)Q' as measures, 
 (P', Q') are K(t) - (t + 1) ln(1 - d) + t ln(1 - e), for the finite part K of those of (P, Q).  So
 h <= h' + max(d, e), and what (P, Q) dominates is concentrated with the rho of (P', Q') but for a
 chance of max(d, e), in this direction; in compositions, adaptive too, rhos and chances add up.
+
+Theorem (key ``truncated-concentration``).  Let s >= 0 and P[L > s] <= d < 1, and let P' and Q' be P
+and Q given that L <= s.  Their cumulants K' obey K'(t) <= t (s + c) with c = -ln(1 - d), and
+K'(t) <= K(t) + c (t + 1 - u)+ with u = e**(ts - K(t)), where u < 1 counts as 0.  So (P, Q) is
+concentrated with the rho of these bounds but for a chance of d.
+Proof.  Q[L > s] <= P[L > s], so P >= (1 - d)P' and Q >= (1 - d)Q'.  With D = P[L > s] <= d the loss
+of (P', Q') is L + ln(Q[L <= s] / (1 - D)) <= s + c.  And E_P[e**(tL); L <= s] <= e**K - D e**(ts) =
+e**K (1 - Du), so K' <= K + ln(1 - Du) - (t + 1) ln(1 - D); for u >= 1, 1 - Du <= (1 - D)**u.
+A large s comes from one moment: P[L > s] <= e**(K(t) - ts).
+
+Theorem (key ``gaussian-cover``).  If h(a) <= d + (1 - d) h_mu(a) for every a >= 1 and both orders
+of P and Q, with h_mu the profile of the Gaussian pair, (P, Q) is a function of a coin that falls
+with chance d, and then tells all, and otherwise of that Gaussian pair: these have the profile on
+the right, which dominates.
 """
 
 from __future__ import annotations
@@ -25,24 +39,37 @@ from fractions import Fraction
 from itertools import pairwise
 from typing import Final
 
+import numpy as np
+
 from discreet.errors import OutOfRange
-from discreet.exact import float_up
+from discreet.exact import float_down, float_up
 from discreet.loss.composition import Composition
-from discreet.loss.engine.rounding import PRODUCT_MARGIN
-from discreet.loss.pairs.composition_curve import cumulant
+from discreet.loss.engine.closed_forms import gaussian_deltas
+from discreet.loss.engine.rounding import CHORD_MARGIN, LOG_MARGIN, PRODUCT_MARGIN
+from discreet.loss.pairs.composition_curve import cumulant, profiles_at
 from discreet.loss.pairs.gaussian import DiscreteGaussianPair, GaussianPair
 from discreet.loss.pairs.pair import Pair
+from discreet.loss.pairs.polygon import Polygon
 from discreet.loss.pairs.randomized_response import ResponsePair
 from discreet.loss.pairs.smoothed_gaussian import SmoothedGaussianPair
 from discreet.loss.privacy_loss import PrivacyLoss, checked_loss
 from discreet.loss.renyi.moment_growth import MomentGrowth, concentration, growth
 
-__all__ = ["approximate_rho", "approximately_concentrated", "least_rho"]
+__all__ = [
+    "approximate_rho",
+    "approximately_concentrated",
+    "least_mu",
+    "least_rho",
+    "truncated_rho",
+]
 
 _FIRST: Final = 2.0**-12  # the least order looked at
 _LAST: Final = 2.0**22
 _CLOSE: Final = 1e-4  # how far a bound may be above the best point
 _ROUNDS: Final = 12
+_ORDERS: Final = tuple(2.0 ** (k / 2) for k in range(-4, 29))  # that say where losses end
+_CELLS: Final = 64
+_PARTS: Final = 64
 
 
 def least_rho(composition: Composition) -> Fraction | None:
@@ -143,6 +170,72 @@ def approximately_concentrated(loss: PrivacyLoss) -> tuple[Fraction, Fraction]:
     profile = checked_loss(loss).profile()
     bounds = [approximate_rho(part) for part in dict.fromkeys((*profile.remove, *profile.add))]
     return max(rho for rho, _ in bounds), max(chance for _, chance in bounds)
+
+
+def truncated_rho(composition: Composition, chance: Fraction) -> Fraction | None:
+    """Return a rho outside an event of this chance; None where moments are infinite.
+
+    >>> from discreet.loss import GaussianDP
+    >>> ((sample,), _) = (GaussianDP(mu=1).sampled(rate="0.01").power(100).remove, ())
+    >>> float(truncated_rho(sample, Fraction(1, 10**5))) < float(least_rho(sample)) / 100
+    True
+    """
+    if composition.infinity().high or not 0 < chance < 1:
+        return None
+    chances = float_down(chance), float_up(chance)
+    depth = -math.log(chances[0]) * (1 + LOG_MARGIN)
+    lost = -math.log1p(-chances[1]) * (1 + LOG_MARGIN)
+    ends = ((composition.log_moment(t) + depth) / t for t in _ORDERS)
+    end: float = max(min(ends), 0.0) * (1 + LOG_MARGIN)
+    if math.isinf(end):
+        return None
+
+    def moment(t: float) -> float:
+        value = composition.log_moment(t)
+        kept = math.exp(min(t * end * (1 - LOG_MARGIN) - value * (1 + LOG_MARGIN), 600.0))
+        kept = kept * (1 - LOG_MARGIN) if kept > 1 else 0.0
+        value = value + max(t + 1 - kept, 0.0) * lost
+        bound: float = min(value, t * (end + lost)) * (1 + LOG_MARGIN)
+        return bound
+
+    return _supremum(moment, MomentGrowth(linear=(end + lost) * (1 + LOG_MARGIN)))
+
+
+def least_mu(composition: Composition, chance: Fraction) -> Fraction | None:
+    """Return the square of a mu that covers the loss outside an event of this chance.
+
+    None where the profile does not fall below the chance; the reversed pair is covered apart.
+
+    >>> from discreet.loss import GaussianDP
+    >>> (sample,) = GaussianDP(mu=1).sampled(rate="0.01").power(100).remove
+    >>> round(float(least_mu(sample, Fraction(1, 10**5))), 2)
+    0.03
+    """
+    end = composition.epsilon_above(chance)
+    if math.isinf(end) or not 0 < chance < 1:
+        return None
+    if end == 0:
+        return Fraction(0)
+    knots = np.linspace(0.0, end, _CELLS + 1)
+    outline = Polygon(knots, np.minimum.accumulate(profiles_at(composition, knots)[1]))
+    eps = np.linspace(0.0, end, _CELLS * _PARTS + 1)
+    above = outline.at(eps[:-1]) * (1 + CHORD_MARGIN)  # the profile falls: on each part its start
+    free, leak = float_up(1 - chance), float_down(chance)
+    needed = (above - leak) / free * (1 + LOG_MARGIN) + LOG_MARGIN * above
+
+    def covers(square: float) -> bool:
+        value, error = gaussian_deltas(square, eps[1:])
+        return bool((value - error >= needed).all())
+
+    low, high = 2.0**-200, 1.0
+    while not covers(high):
+        low, high = high, 4 * high
+        if high > _LAST:
+            return None
+    while high > low * (1 + _CLOSE):
+        middle = math.sqrt(low * high)
+        low, high = (low, middle) if covers(middle) else (middle, high)
+    return Fraction(high)
 
 
 def _supremum(

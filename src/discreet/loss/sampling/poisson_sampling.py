@@ -19,7 +19,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Final, Self, final
+from typing import ClassVar, Final, Self, final
 
 import numpy as np
 
@@ -30,12 +30,13 @@ from discreet.loss.composition import Composition
 from discreet.loss.engine.closed_forms import FAINTEST, gaussian_deltas
 from discreet.loss.engine.connect_the_dots import above_knots, below_knots, knots
 from discreet.loss.engine.enumeration import listed_product, sampled_list
-from discreet.loss.engine.rounding import UNIT
+from discreet.loss.engine.rounding import LOG_MARGIN, UNIT
 from discreet.loss.pairs.composition_curve import (
     as_one_pair,
     has_closed_form,
     table_of_composition,
 )
+from discreet.loss.pairs.curved_pair import beyond_table
 from discreet.loss.pairs.distribution import (
     Floats,
     LossList,
@@ -91,6 +92,8 @@ class SampledPair(PairFamily):
     rate: Fraction
     direction: Direction
 
+    rare_losses: ClassVar[bool] = True
+
     def __post_init__(self) -> None:
         """Refuse a rate that is not a chance."""
         if not 0 < self.rate <= 1:
@@ -138,18 +141,52 @@ class SampledPair(PairFamily):
         return sampled, ResponsePair(Fraction(0), self.rate * leak)
 
     def cumulant(self, t: float) -> float:
-        """Bound ln E[e**(tL); L < inf], by convexity in the rate and between whole orders."""
+        """Bound ln E[e**(tL); L < inf], by convexity in the rate and between whole orders.
+
+        That is enough for the engines, which ask it where to look; ``log_moment`` is closer.
+        """
         if self.direction is Direction.ADD:
             return added_moment(self.rate, self.inner.reverse().log_moment, t)
         value = sampled_cumulant(self.inner, self.rate, t)
         return min(value, t * self.largest() * (1 + 2 * UNIT))
 
     def log_moment(self, t: float) -> float:
-        """Bound ln E e**(tL); infinite if a loss is, unless the inner one knows a curve."""
-        if not self.infinity().high:
-            return self.cumulant(t)
+        """Bound ln E e**(tL); infinite if a loss is, unless the inner one knows a curve.
+
+        By quadrature, if the inner composition is a Gaussian; by the table, if it is another single
+        release and whole orders do not tell as much.
+        """
         removed = self.direction is Direction.REMOVE
-        return removed_moment(self.rate, self.inner.log_moment, t) if removed else math.inf
+        if self.infinity().high:
+            return removed_moment(self.rate, self.inner.log_moment, t) if removed else math.inf
+        value = self._quadrature(t)
+        if math.isfinite(value):
+            return value
+        value = self.cumulant(t)
+        alone = self.inner.renyi is None and sum(count for _, count in self.inner.pairs) == 1
+        if not alone or self.rate >= NEARLY_ALL or (removed and t == int(t)):
+            return value
+        return min(value, self._from_table(t))
+
+    def _from_table(self, t: float) -> float:
+        """Add up the table, and bound what lies beyond it by whole orders; none does if added."""
+        table, largest = self._table(), self.largest()
+        value, last = table.cumulant(t, 0.0)
+        if self.direction is Direction.ADD or last >= largest:
+            return value
+        end = float(table.forward.value[-1]), largest
+        rest = beyond_table(lambda s: sampled_cumulant(self.inner, self.rate, s), t, last, end)
+        value = float(np.logaddexp(value, rest))
+        return value + LOG_MARGIN * (1 + abs(value))
+
+    def _quadrature(self, t: float) -> float:
+        """Bound the cumulant of a sampled Gaussian; it grows with the rate and with mu."""
+        square, rate = self.square, float_up(self.rate)
+        if square is None or square < FAINTEST or rate >= 1:
+            return math.inf
+        raised = float_up(square) * (1 + 4 * UNIT)  # so that the root is not below mu
+        sign = 1 if self.direction is Direction.REMOVE else -1
+        return sampled_gaussian(rate, raised, sign).above(t)
 
     def infinity(self) -> Bracket:
         """Removing shows an infinite inner loss with chance q; adding never does."""

@@ -25,6 +25,7 @@ import numpy as np
 
 from discreet.loss.engine.rounding import TINIEST, UNIT, reduced
 from discreet.loss.pairs.distribution import Complexes, CumulantLine, Floats
+from discreet.loss.sampling.amplification import small_moment
 from discreet.loss.sampling.characteristic_decay import Decay, Nodes, Tilted, sampled_loss
 
 __all__ = ["SampledGaussianCumulants", "SampledGaussianTransform", "sampled_gaussian"]
@@ -34,6 +35,8 @@ _DROPPED: Final = (
     1e-22  # weights below this part of the largest are dropped, and added to the error
 )
 _BEND_ERROR: Final = 1e-12  # of l' at an end (section 5, ends)
+_MOST_NODES: Final = 1 << 21  # of one moment
+_SMALL: Final = 1e-3  # an excess that is added up by itself (section 5, real orders)
 
 
 @final
@@ -47,6 +50,30 @@ class SampledGaussianCumulants:
     _reals: dict[bytes, tuple[Floats, Floats]] = field(default_factory=dict)
     _lines: dict[tuple[float, float], tuple[Complexes, Floats]] = field(default_factory=dict)
     _decays: dict[float, Decay] = field(default_factory=dict)
+    _above: dict[float, float] = field(default_factory=dict)
+
+    def above(self, t: float) -> float:
+        """Bound the cumulant at an order t > 0; infinite where it would need too many nodes.
+
+        >>> round(SampledGaussianCumulants(0.1, 1.0, 1).above(1.0), 12)  # ln(1 + q**2 (e - 1))
+        0.017036863236
+        """
+        if t not in self._above:
+            if len(self._above) > 1 << 12:
+                self._above.clear()
+            self._above[t] = self._bounded(t)
+        return self._above[t]
+
+    def _bounded(self, t: float) -> float:
+        w = 1 + t if self.sign > 0 else -t
+        if (22 + abs(w) * self.mu) * (50 + t) * max(1.0, self.mu) > _MOST_NODES:
+            return math.inf
+        nodes = self.nodes(t, 0.0)
+        if nodes.error > 0.1:
+            return math.inf
+        value = nodes.scale + math.log(float(nodes.weight.sum()))
+        high = max(value, 0.0) + 2 * nodes.error + 8 * UNIT * (1 + abs(value))
+        return min(high, small_moment(self.q, self.mu, w)) if high < _SMALL else high
 
     def tilted(self, c: float) -> Tilted:
         """Name the law of the loss under the tilt c."""
