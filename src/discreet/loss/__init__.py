@@ -24,6 +24,7 @@ if TYPE_CHECKING:  # each is loaded when first used, because most questions need
     from discreet.loss.composition import Composition
     from discreet.loss.continuous_laplace import Laplace
     from discreet.loss.conversions import CONVERSIONS, Conversion, convert
+    from discreet.loss.dp_events import from_dp_event, to_pld
     from discreet.loss.gaussian_dp import GaussianDP
     from discreet.loss.plots import plot
     from discreet.loss.privacy_loss import PrivacyLoss
@@ -49,6 +50,7 @@ __all__ = [
     "Shuffle",
     "ZeroConcentrated",
     "convert",
+    "from_dp_event",
     "gaussian_sigma",
     "laplace_scale",
     "least_scale",
@@ -56,6 +58,7 @@ __all__ = [
     "most_repeats",
     "optimal_delta",
     "plot",
+    "to_pld",
 ]
 
 if not TYPE_CHECKING:  # to which every name would be one of this room
@@ -73,6 +76,7 @@ if not TYPE_CHECKING:  # to which every name would be one of this room
             "composition": ("Composition",),
             "continuous_laplace": ("Laplace",),
             "conversions": ("CONVERSIONS", "Conversion", "convert"),
+            "dp_events": ("from_dp_event", "to_pld"),
             "gaussian_dp": ("GaussianDP",),
             "plots": ("plot",),
             "privacy_loss": ("PrivacyLoss",),

@@ -1,0 +1,166 @@
+"""Losses from the events of dp_accounting, and privacy loss distributions for it.
+
+Trust: public.  What is imported is the claim of whoever wrote the event; what is exported is an
+upper bound.
+
+Definition.  An event of dp_accounting (0.6) says which mechanism ran.  It becomes the loss of that
+mechanism where one record is added or removed, which is what dp_accounting takes as well, unless it
+is told otherwise.  A float stands for its decimal text.  Events are known by the names of their
+classes, so that nothing has to be imported for them.
+
+Theorem (key ``connect-the-dots``).  Straight lines between upper values of a profile, over e**eps,
+are the profile of a law on a lattice that bounds it from above, also in every composition.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import math
+from collections.abc import Callable, Mapping
+from fractions import Fraction
+from typing import Any, Final
+
+import numpy as np
+
+from discreet.errors import OutOfRange, WrongKind
+from discreet.loss.composition import Composition
+from discreet.loss.continuous_laplace import Laplace
+from discreet.loss.engine.connect_the_dots import above_knots, knots
+from discreet.loss.gaussian_dp import GaussianDP
+from discreet.loss.pairs.laplace import DiscreteLaplacePair
+from discreet.loss.parameters import checked_count
+from discreet.loss.privacy_loss import PrivacyLoss, checked_loss
+from discreet.loss.profile import Profile
+from discreet.loss.pure_and_approximate import Pure
+from discreet.loss.renyi.renyi_and_zcdp import ZeroConcentrated
+
+__all__ = ["from_dp_event", "to_pld"]
+
+_RARE: Final = 1e-12
+_FARTHEST: Final = 200.0
+
+
+def from_dp_event(event: object) -> PrivacyLoss:
+    """Return the loss of an event of dp_accounting, where one record is added or removed.
+
+    Known are Gaussian, Laplace and discrete Laplace noise, zCDP, Poisson samples, and compositions
+    of these; not what has other neighbors, such as randomized response.
+
+    >>> class GaussianDpEvent:  # stands for the one of dp_accounting
+    ...     noise_multiplier = 2.0
+    >>> from_dp_event(GaussianDpEvent())
+    GaussianDP(mu=Fraction(1, 2))
+    """
+    reader = _READERS.get(type(event).__name__)
+    if reader is None:
+        raise WrongKind(
+            what=f"a {type(event).__name__} has no loss here.",
+            why="its price would be a guess: the mechanism, or its neighbors, are not known.",
+            do=f"give one of: {', '.join(_READERS)}.",
+        )
+    return reader(event)
+
+
+def to_pld(loss: PrivacyLoss, *, points: int = 1000) -> Any:
+    """Return a ``PrivacyLossDistribution`` of dp_accounting that bounds a loss from above.
+
+    It is pessimistic: its delta is nowhere below that of the loss, alone and composed.  Losses
+    above those of chance 1e-12 count as infinite.
+
+    Args:
+        loss: what is exported.
+        points: how many values of the profile are connected; more of them are tighter.
+    """
+    count = checked_count(points, name="points", low=16)
+    profile = checked_loss(loss).profile()
+    end = profile.epsilon(delta=_RARE)
+    if not end < _FARTHEST:
+        raise OutOfRange(
+            what=f"epsilon at delta {_RARE} is {end}.",
+            why="losses that far apart do not fit on one lattice.",
+            do="export a smaller loss, and compose it there.",
+        )
+    step = Fraction(2) ** math.ceil(math.log2(max(2 * end, 1e-6) / count))
+    try:
+        pmf: Any = importlib.import_module("dp_accounting.pld.pld_pmf")
+        pld: Any = importlib.import_module("dp_accounting.pld.privacy_loss_distribution")
+    except ModuleNotFoundError:
+        raise WrongKind(
+            what="dp_accounting is not installed.",
+            why="a distribution is exported as one of its objects.",
+            do="install it: pip install dp-accounting.",
+        ) from None
+    sides = [_lattice(side, end, step) for side in (profile.remove, profile.add)]
+    made = [pmf.create_pmf(masses, float(step), rest, True) for masses, rest in sides]
+    return pld.PrivacyLossDistribution(*made)
+
+
+def _lattice(
+    side: tuple[Composition, ...], end: float, step: Fraction
+) -> tuple[dict[int, float], float]:
+    """Return masses by their places on the lattice, and the mass at infinity, from above."""
+    start, x = knots(-end, end, step)
+    upper = np.array([max(part.delta_above(float(eps)) for part in side) for eps in x])
+    law = above_knots(start, x, upper, step)
+    moved = law.start + math.ceil(law.drift / float(step))  # to the right of where it may drift
+    masses = {moved + place: float(mass) for place, mass in enumerate(law.mass) if mass > 0}
+    return masses, law.infinite
+
+
+def _number(event: Any, name: str) -> Fraction:
+    """Read a number of an event; a float stands for its decimal text."""
+    value = getattr(event, name)
+    try:
+        return Fraction(str(value))
+    except ValueError:
+        raise OutOfRange(
+            what=f"{name} of a {type(event).__name__} is {value!r}.",
+            why="a loss is computed from numbers that are known exactly.",
+            do="give a finite number.",
+        ) from None
+
+
+def _noise(event: Any, name: str = "noise_multiplier") -> Fraction:
+    noise = _number(event, name)
+    if noise <= 0:
+        raise OutOfRange(
+            what=f"the noise of a {type(event).__name__} is {noise}.",
+            why="such noise may hide nothing.",
+            do=f"give a {name} above 0.",
+        )
+    return noise
+
+
+def _discrete_laplace(event: Any) -> PrivacyLoss:
+    scale = 1 / _noise(event, "noise_parameter")
+    return Profile.of_symmetric(DiscreteLaplacePair(scale, checked_count(event.sensitivity)))
+
+
+def _concentrated(event: Any) -> PrivacyLoss:
+    if _number(event, "xi") != 0:
+        raise WrongKind(
+            what="a ZCDpEvent has an xi that is not 0.",
+            why="divergences with an offset are no concentrated privacy.",
+            do="give a ZCDpEvent with rho alone.",
+        )
+    return ZeroConcentrated(rho=_number(event, "rho"))
+
+
+def _composed(event: Any) -> PrivacyLoss:
+    parts = [from_dp_event(part) for part in event.events]
+    return functools.reduce(lambda one, two: one.compose(two), parts) if parts else Pure(epsilon=0)
+
+
+_READERS: Final[Mapping[str, Callable[[Any], PrivacyLoss]]] = {
+    "NoOpDpEvent": lambda _: Pure(epsilon=0),
+    "GaussianDpEvent": lambda event: GaussianDP(mu=1 / _noise(event)),
+    "LaplaceDpEvent": lambda event: Laplace(scale=_noise(event)),
+    "DiscreteLaplaceDpEvent": _discrete_laplace,
+    "ZCDpEvent": _concentrated,
+    "ComposedDpEvent": _composed,
+    "SelfComposedDpEvent": lambda event: from_dp_event(event.event).power(event.count),
+    "PoissonSampledDpEvent": lambda event: from_dp_event(event.event).sampled(
+        rate=_number(event, "sampling_probability")
+    ),
+}
