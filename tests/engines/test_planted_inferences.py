@@ -8,6 +8,7 @@ is a twin that the same comparison catches.
 
 import contextlib
 from dataclasses import replace
+from fractions import Fraction
 
 import pytest
 
@@ -17,8 +18,7 @@ from discreet.engines.sql import totals as totals_printed
 from discreet.engines.sql.expressions import WholeFloat, expression
 from discreet.errors import OutOfRange
 from discreet.plan import steps
-from discreet.plan.binding import joins
-from discreet.plan.binding import value_facts as facts
+from discreet.plan.binding import joins, value_ranges
 from discreet.plan.policy.policy import read_policy
 from discreet.plan.pricing import noise_steps as sketching
 from discreet.plan.statistics import partition_selection as groups
@@ -103,7 +103,7 @@ def limits(**change):
 
 def narrow_sums(name, kind, below):
     """Believe that every formula lies between 0 and 1."""
-    return facts.Fraction(0), facts.Fraction(1), False
+    return Fraction(0), Fraction(1), False
 
 
 def never_together(conditions, facts):
@@ -123,7 +123,7 @@ PLANTS = {
     "bounds": (SUM, lambda m: contextlib.nullcontext(changed(stay=ONE))),
     "bounds of floats": (TOTALS, lambda m: contextlib.nullcontext(changed(cost=ONE, age=ONE))),
     "bounds of ranks": (MEDIAN, lambda m: contextlib.nullcontext(changed(age=ONE, stay=ONE))),
-    "bounds of formulas": (FORMULA, lambda m: planted(m, facts, "_called", narrow_sums)),
+    "bounds of formulas": (FORMULA, lambda m: planted(m, value_ranges, "_called", narrow_sums)),
     "never NULL": (TOTALS, lambda m: contextlib.nullcontext(changed(cost=SURE, age=SURE))),
     "rows of a unit": (TOTALS, lambda m: planted(m, steps, LIMITS, limits(rows=1))),
     "rows in ranks": (MEDIAN, lambda m: planted(m, steps, LIMITS, limits(rows=1))),

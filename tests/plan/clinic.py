@@ -168,6 +168,6 @@ def scores(choice, leaves):
     found, below = [], 0
     for count in rows:
         up_to = below + count
-        found.append(-max(Fraction(0), below - target, target - up_to))
+        found.append(min(target - below, up_to - target))
         below = up_to
     return found

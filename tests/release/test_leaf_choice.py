@@ -13,6 +13,7 @@ from discreet.exact import Interval
 from discreet.mechanisms import Exponential
 from discreet.noise.bernoulli import CoinSizes
 from discreet.plan.pricing.group_sensitivity import QuantileChoice
+from discreet.query.expressions import FINEST_LEVEL
 from discreet.release import leaf_choice
 from discreet.release.leaf_choice import chosen_leaves
 from tests.noise.laws import ALPHA, WrongLaw, check_law, stream
@@ -187,3 +188,17 @@ def test_a_hundred_thousand_groups_take_less_than_seconds():
     found = chosen_leaves(choice_of(leaves=4100), sparse, groups=groups)
     assert found.shape == (groups,)
     assert time.process_time() - started < 3
+
+
+FINE = [Fraction(1, 2), Fraction(1, FINEST_LEVEL), 1 - Fraction(1, FINEST_LEVEL)]
+FINE += [Fraction(1, 2) + Fraction(1, FINEST_LEVEL), Fraction(2**61 + 1, 2**62)]
+
+
+@pytest.mark.parametrize("level", FINE)
+@pytest.mark.parametrize("offset", [0, 3, -3, 2**40])
+@pytest.mark.parametrize("scale", ["1e-30", 1, 10**30])
+def test_nothing_fails_for_want_of_rows_or_for_many(level, offset, scale):
+    choice = choice_of(leaves=4, level=level, offset=offset, scale=scale)
+    for tables in ([[0] * 4], [[0] * 4] * 3, [[1, 0, 0, 0]], [[0, 2**40, 0, 5], [0] * 4]):
+        chosen = chosen_leaves(choice, sparse_of(tables), groups=len(tables))
+        assert ((chosen >= 0) & (chosen < 4)).all()

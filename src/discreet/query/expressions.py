@@ -302,6 +302,8 @@ class Aggregate:
             whole = self.function != "APPROX_QUANTILES" or parameter.denominator == 1
             if not whole or not lowest <= parameter <= highest:
                 raise wrong(f"the parameter of {self.function} is out of range.", self.span)
+            if parameter.denominator > FINEST_LEVEL:
+                raise wrong(f"the level of {self.function} has more than 18 digits.", self.span)
             object.__setattr__(self, "parameter", parameter)
         if self.epsilon is not None:
             epsilon = fraction_of(self.epsilon, "the epsilon of an aggregate", self.span)
@@ -367,6 +369,8 @@ Expression = Column | Literal | Call | Case | Cast | Window | Aggregate | Groupe
 _NODES: Final = frozenset({Column, Literal, Call, Case, Cast, Window, Aggregate, Grouped, Star})
 _PARAMETERS: Final = {"PERCENTILE_CONT": (0, 1), "APPROX_QUANTILES": (1, 1000)}
 """Between which numbers the parameter of an aggregate lies, where it has one."""
+FINEST_LEVEL: Final = 10**18
+"""The largest denominator of a level: scores of ranks are multiples of one over it."""
 
 
 def check_expression(value: object, span: Span | None = None) -> None:

@@ -139,12 +139,13 @@ def _with_more(sparse: SparseLeaves, place: int, more: int, *, groups: int) -> S
 def _gaps(runs: _Runs, choice: LeafChoice) -> NDArray[Any]:
     """Return how far the score of each run is below the best of its group, in whole steps.
 
-    Counts that could leave 64 bits are taken as integers of any size.  Rows that are counted
-    besides are there in all tables, and are no rows of the group.
+    Counts that could leave 64 bits are taken as integers of any size, and so is a level that could,
+    however few rows there are: nothing may fail for want of rows.  Rows that are counted besides
+    are there in all tables, and are no rows of the group.
     """
     sizes = np.diff(runs.first)
     rows = runs.upto[runs.first[1:] - 1] - abs(choice.offset)
-    most = int(rows.max(initial=0)) + 2 * abs(choice.offset)
+    most = int(rows.max(initial=1)) + 2 * abs(choice.offset)
     kind = np.int64 if 2 * choice.parts * most < _SAFE else object
     gaps = choice.misses(
         runs.below.astype(kind), runs.upto.astype(kind), np.repeat(rows.astype(kind), sizes)

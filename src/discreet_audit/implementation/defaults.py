@@ -44,7 +44,7 @@ _CASES: Final[tuple[tuple[str, str, dict[str, Any], str], ...]] = (
     (
         "private groups without delta",
         "SELECT name, COUNT(*) AS n FROM t GROUP BY name",
-        {"epsilon": 1},
+        {"epsilon": 1, "delta": 0},
         _LIMITS,
     ),
     (

@@ -11,7 +11,16 @@ from fractions import Fraction
 from typing import Any, Final, final
 
 from discreet.query import signatures
-from discreet.query.expressions import Aggregate, Call, Expression, Literal, Order, Pair, Window
+from discreet.query.expressions import (
+    FINEST_LEVEL,
+    Aggregate,
+    Call,
+    Expression,
+    Literal,
+    Order,
+    Pair,
+    Window,
+)
 from discreet.query.source_text import CLAUSES, Span, unknown, unreadable, unsupported
 from discreet.query.sql.conditions import both, order_by
 from discreet.query.sql.cursor import Cursor, signed
@@ -314,13 +323,14 @@ def _parameter(word: str, values: list[Expression], span: Span) -> Fraction | No
     if isinstance(value, Fraction | int) and not isinstance(value, bool):
         number = Fraction(value)
         if (whole and number.denominator == 1 and 1 <= number <= 1000) or (
-            not whole and 0 <= number <= 1
+            not whole and 0 <= number <= 1 and number.denominator <= FINEST_LEVEL
         ):
             return number
     do = "APPROX_QUANTILES(x, 4)" if whole else f"{word}(x, 0.5)"
     raise unsupported(
         span,
-        f"{word} takes a column and {'a whole number to 1000' if whole else 'a fraction'}.",
+        f"{word} takes a column and "
+        f"{'a whole number to 1000' if whole else 'a fraction from 0 to 1, of up to 18 digits'}.",
         ("which values are meant must be known before any data is read.", f"write {do}."),
     )
 
