@@ -18,9 +18,12 @@ verified; nothing is restored that contradicts a receipt; and an entry says that
 from which head, why, and by whom.  Entries are read without an index, so a ledger file whose index
 or card is damaged can be a source.
 It cannot know whether the old ledger went on after that.  So all that was left in the accounts
-counts as spent, the most that can have been charged; two people may raise the limits.  Or they
-vouch for the receipt of the last entry that the old ledger ever had: if the source ends there,
-nothing is unknown.  In any case they vouch that the old ledger is no longer used.
+counts as spent, the most that can have been charged within the limits of the source; where one of
+two routes had to fit, both have to from then on, since it is unknown which did.  Two people may
+raise the limits.  They have to know whether the old ledger was raised, or got further accounts,
+after its backup: that is unknown too.  Or they vouch for the receipt of the last entry that the old
+ledger ever had: if the source ends there, nothing is unknown.  In any case they vouch that the old
+ledger is no longer used.
 A restored ledger is a clone whose chain parts from the old one with the entry that says so.  Each
 gives receipts that the other does not match: whoever holds one of each can show that there are two.
 """

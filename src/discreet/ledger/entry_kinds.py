@@ -197,7 +197,8 @@ class RestoreEntry(_StoredEntry):
     """Everything before was read from a backup that ended at a head.
 
     Unless two people vouch that nothing was charged after it, what was left of every account may
-    have been spent since, and counts as ``spent``.
+    have been spent since, and counts as ``spent``.  On which route of a currency it was is unknown,
+    so that all of them have to fit from then on, whatever an earlier version let through.
     """
 
     kind: ClassVar[str] = "restore"

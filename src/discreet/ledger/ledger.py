@@ -328,7 +328,8 @@ class Ledger(LedgerView):
         """Open a new ledger that continues where a backup ended.
 
         The backup lacks what was charged after it, so what was left in the accounts counts as
-        spent, unless ``last`` says where the old ledger ended.
+        spent, unless ``last`` says where the old ledger ended.  It also lacks limits raised and
+        accounts opened after it: whoever raises a limit of the new ledger has to know of them.
 
         Args:
             address: a place where there is nothing yet.

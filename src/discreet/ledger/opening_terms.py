@@ -17,7 +17,7 @@ from discreet.errors import OtherLedger, OutOfRange, WrongKind
 from discreet.ledger.canonical_lines import NO_HEAD, EntryRow, now
 from discreet.ledger.entry_kinds import OpenEntry, row_of
 from discreet.ledger.stores.failures import absent_ledger_error
-from discreet.ledger.values import checked_path, checked_text, parent_account
+from discreet.ledger.values import checked_path, checked_text, named_accounts, parent_account
 from discreet.units import PrivacyUnit
 
 if TYPE_CHECKING:  # a state is handed in
@@ -102,13 +102,18 @@ class OpeningTerms:
                 do="bring back the ledger with the id that the policy names, or correct the "
                 "address.",
             )
+        if self.account is not None and self.account not in state.accounts:
+            raise OtherLedger(
+                what=f"there is no account {self.account!r} in the ledger.",
+                why="its first account is fixed when it is made, and all others lie below that.",
+                do=f"name {named_accounts(state.accounts)}, or leave the account out.",
+            )
         now = state.accounts[first.account].budget
         other = {
             "unit": unit is not None
             and (unit.columns, unit.relation) != (first.unit.columns, first.unit.relation),
             "budget": self.budget is not None
             and not any(is_recorded(known, self.budget) for known in (first.budget, now)),
-            "account": self.account is not None and self.account != first.account,
             "constant": self.constant is not None and self.constant != first.constant,
             "contribution": self.contribution is not None
             and self.contribution != first.contribution,

@@ -28,11 +28,9 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, Self, assert_never, final
 
 from discreet.accounting.budgets.budget import Budget
-from discreet.accounting.budgets.cell_balances import ChargedBox
 from discreet.accounting.budgets.price_cache import PriceCache
 from discreet.accounting.budgets.privacy_filter import Charge as FilterCharge
 from discreet.accounting.budgets.privacy_filter import PrivacyFilter
-from discreet.accounting.scopes.box import Box
 from discreet.accounting.scopes.scope_column import shared_columns
 from discreet.errors import DamagedLedger, DiscreetError, NewerFormat
 from discreet.ledger.canonical_lines import (
@@ -65,7 +63,7 @@ if TYPE_CHECKING:  # a store is handed in
     from discreet.ledger.charge import Costs
     from discreet.ledger.stores.store import LedgerStore
 
-_VERSION: Final = 2
+_VERSION: Final = 3  # earlier ones do not say where every route has to fit, and are replayed
 
 
 @final
@@ -232,10 +230,8 @@ class LedgerState:
     def _restored(self, entry: RestoreEntry) -> None:
         """Where charges may be unknown, every record owes what could have been charged: all."""
         if entry.spent:
-            for path, charged in self._filters.items():
-                limit = charged.budget.limit
-                self._filters[path] = PrivacyFilter(charged.budget, **self._terms())
-                self._filters[path].enter((ChargedBox(Box.everything(), limit, limit),))
+            for charged in self._filters.values():
+                charged.exhaust()
 
     def _terms(self) -> dict[str, Any]:
         opening = self.opening

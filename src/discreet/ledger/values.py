@@ -16,6 +16,7 @@ can show later whether the entry, and everything before it, is still there.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Final, Self, final
 
@@ -108,6 +109,21 @@ def path_and_ancestors(path: str) -> tuple[str, ...]:
 def parent_account(path: str) -> str:
     """Return the account right above a path; nothing for a root."""
     return path.rpartition("/")[0]
+
+
+_NAMED: Final = 8
+
+
+def named_accounts(paths: Iterable[str]) -> str:
+    """Say which accounts there are.
+
+    >>> named_accounts(["data", "data/flu"])
+    'one of its accounts (data, data/flu)'
+    """
+    known = sorted(paths)
+    more = len(known) - _NAMED
+    others = f" and {more} more" if more > 0 else ""
+    return f"one of its accounts ({', '.join(known[:_NAMED])}{others})"
 
 
 _RECEIPT: Final = re.compile(r"([0-9a-f]{32}):([1-9][0-9]{0,17}):([0-9a-f]{64})", re.ASCII)

@@ -39,7 +39,7 @@ def part_left(left: Left) -> Fraction:
         min((Fraction(max(have, 0), limit) for have, limit in route if limit), default=Fraction(0))
         for route in routes
     )
-    return min(max(least), Fraction(1))
+    return min(min(least) if left.every_route else max(least), Fraction(1))
 
 
 def text_bar(left: Left, width: int = 24) -> str:

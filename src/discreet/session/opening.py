@@ -13,6 +13,7 @@ from discreet.engines.dispatch import engine_for
 from discreet.engines.engine import Engine, Performance, SparkPerformance
 from discreet.errors import NotAllowed, WrongKind
 from discreet.ledger.ledger import Ledger
+from discreet.ledger.values import named_accounts
 from discreet.plan.policy.policy import Policy
 from discreet.requests.table_schema import Schema
 from discreet.session.opening_arguments import (
@@ -153,7 +154,8 @@ def _record(  # noqa: PLR0913, PLR0917  what a ledger is opened with
 def _check_account(ledger: Ledger, account: str | None) -> None:
     if account is not None and account not in ledger.accounts:
         raise NotAllowed(
-            what="there is no such account in the ledger.",
+            what=f"there is no account {account[:80]!r} in the ledger.",
             why="an account is opened by the owner, perhaps with limits of its own.",
-            do="name an existing account, or have it opened with ledger.open_account.",
+            do=f"name {named_accounts(ledger.accounts)}, or have it opened with "
+            "ledger.open_account.",
         )

@@ -41,7 +41,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Final, final
 
@@ -100,6 +100,8 @@ class Budget:
     currency: Currency
     limit: Amounts
     promise: Approximate | None
+    reserve: Fraction | None = field(compare=False)
+    """The share of delta that was set aside by name; None if nobody named one."""
 
     def __init__(  # noqa: PLR0913  one of the first five, and what goes with it
         self,
@@ -131,20 +133,28 @@ class Budget:
         given = dict(zip(_KINDS, (epsilon, rho, mu, mu_squared, renyi), strict=True))
         kind = only_kind(given)
         chance = delta_below_one(delta)
-        promise = None
+        promise = share = None
         if kind == "epsilon":
             exact = checked_epsilon(epsilon)
             name = currency or (_DEFAULT if chance else BasicCurrency.name)
             kept, limit = limits_within(exact, chance, name, reserve)
+            share = None if reserve is None else checked_delta(reserve, name="reserve")
             promise = None if kept == BasicCurrency() else Approximate(epsilon=exact, delta=chance)
         else:
             kept, numbers = limits_named(kind, given[kind])
             limit = (*numbers, chance)
             refuse_currency_or_reserve(kept, currency, reserve)
-        self._fix(kept, tuple(amount_down(part) for part in limit), promise)
+        self._fix(kept, tuple(amount_down(part) for part in limit), promise, share)
 
-    def _fix(self, currency: Currency, limit: Amounts, promise: Approximate | None) -> None:
+    def _fix(
+        self,
+        currency: Currency,
+        limit: Amounts,
+        promise: Approximate | None,
+        reserve: Fraction | None = None,
+    ) -> None:
         """Set the fields."""
+        object.__setattr__(self, "reserve", reserve)
         object.__setattr__(self, "currency", currency)
         object.__setattr__(self, "limit", limit)
         object.__setattr__(self, "promise", promise)

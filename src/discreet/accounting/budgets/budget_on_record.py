@@ -7,6 +7,7 @@ that is given later names the promise; what it counts is up to the version that 
 taken in the terms of the account: with the delta at which losses have an epsilon there, or, where
 an earlier version recorded limits by the rule ``either``, with limits by that rule.  These are
 limits that imply the promise which was given (:mod:`discreet.accounting.budgets.budget_limits`).
+A reserve that was named is part of what was given, even where it is what nobody has to name now.
 """
 
 from __future__ import annotations
@@ -24,13 +25,16 @@ def as_recorded(recorded: Budget, given: Budget) -> Budget:
     >>> old = Budget(epsilon=2, delta="1e-9", currency="either")
     >>> as_recorded(old, Budget(epsilon=2, delta="1e-9")) == old
     True
+    >>> as_recorded(old, Budget(epsilon=2, delta="1e-9", reserve="0.25")) == old
+    False
     """
     joint, promise = isinstance(given.currency, JointCurrency), given.promise
     if not joint or promise is None or not isinstance(recorded.currency, EitherCurrency):
         return given.counted_like(recorded)
     epsilon, delta = promise.epsilon_bound, promise.delta_bound
-    usual = Budget(epsilon=epsilon, delta=delta).limit == given.limit
-    share = None if usual else amount_value(given.limit[-1]) / delta
+    share = given.reserve
+    if share is None and Budget(epsilon=epsilon, delta=delta).limit != given.limit:
+        share = amount_value(given.limit[-1]) / delta  # a budget that was read
     return Budget(epsilon=epsilon, delta=delta, currency=EitherCurrency.name, reserve=share)
 
 

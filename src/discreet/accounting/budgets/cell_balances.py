@@ -25,6 +25,13 @@ if its scope holds neither, ``added`` if it holds one of the two, and ``replaced
     those of two cells, and records of one history owe what is ``replaced`` or less.
 X + Y alone is not enough: one request of rho that is known for added records, and is about both
 cells, costs 4 rho and not 2 rho.
+
+Where requests are unknown, but were accepted under the limits, everyone is taken to owe the limits,
+and from then on every route of the currency has to fit (keys ``filter-either``, ``filter-joint``).
+    Proof.  Fix two neighbors.  What they owed was within the limits of delta and of some route, it
+    is not known which; there they now owe at least as much.  If whatever is added fits on every
+    route, under limits that were perhaps raised since, what they truly owe fits on that one.
+One route is not enough: on the others they may owe any amount above the limit.
 """
 
 from __future__ import annotations
@@ -141,6 +148,8 @@ class CellBalances(ABC):
     budget: Budget
     everywhere: Amounts
     paid: LossMap
+    every_route: bool = False
+    """Whether all routes have to fit, since it is unknown on which of them what is owed did."""
 
     sums: ClassVar[int]
     """How many sums a cell keeps for each component."""
@@ -149,6 +158,18 @@ class CellBalances(ABC):
     def nothing(cls, budget: Budget) -> Self:
         """Owe nothing yet."""
         return cls(budget, tuple(0 for _ in budget.limit), LossMap(cls.sums * len(budget.limit)))
+
+    @classmethod
+    def everything(cls, budget: Budget) -> Self:
+        """Owe all that requests which are not known can have cost under a budget."""
+        paid = LossMap(cls.sums * len(budget.limit))
+        return cls(budget, budget.limit, paid, every_route=True)
+
+    def within(self, total: Amounts) -> bool:
+        """Say whether a total stays within the limits, on some route or on every one."""
+        if self.every_route:
+            return all(spent <= most for spent, most in zip(total, self.budget.limit, strict=True))
+        return self.budget.currency.fits(total, self.budget.limit)
 
     @staticmethod
     @abstractmethod
@@ -183,7 +204,7 @@ class CellBalances(ABC):
 
     def copy(self) -> Self:
         """Return what is owed now, for somebody who only looks."""
-        return type(self)(self.budget, self.everywhere, self.paid.copy())
+        return type(self)(self.budget, self.everywhere, self.paid.copy(), self.every_route)
 
 
 @final
@@ -205,11 +226,10 @@ class OneRecordBalances(CellBalances):
     def fits(self, pieces: Sequence[ChargedBox], times: int = 1) -> bool:
         """Compare what a record of each piece would owe with the limits, roughly and exactly."""
         self.paid.check(piece.box for piece in pieces)
-        fits, limit = self.budget.currency.fits, self.budget.limit
         most = added(self.everywhere, self.paid.at_most())
         return all(
-            fits(added(most, piece.added, times), limit)
-            or fits(added(self.worst(piece.box), piece.added, times), limit)
+            self.within(added(most, piece.added, times))
+            or self.within(added(self.worst(piece.box), piece.added, times))
             for piece in pieces
         )
 
@@ -241,14 +261,14 @@ class TwoRecordBalances(CellBalances):
     def fits(self, pieces: Sequence[ChargedBox], times: int = 1) -> bool:
         """Compare what the worst two records would owe with the limits, roughly and exactly."""
         self.paid.check(piece.box for piece in pieces)
-        fits, limit, most = self.budget.currency.fits, self.budget.limit, self.paid.at_most()
-        if fits(self._at_most(pieces, times, lambda _: most), limit):
+        most = self.paid.at_most()
+        if self.within(self._at_most(pieces, times, lambda _: most)):
             return True
-        if fits(self._at_most(pieces, times, self.paid.highest), limit):
+        if self.within(self._at_most(pieces, times, self.paid.highest)):
             return True
         trial = self.copy()
         trial.add(pieces, times)
-        return fits(trial.worst(_EVERYTHING), limit)
+        return self.within(trial.worst(_EVERYTHING))
 
     def worst(self, scope: Box) -> Amounts:
         """Return the most that two records owe, one of them in the scope."""

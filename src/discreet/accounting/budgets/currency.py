@@ -97,6 +97,10 @@ class Currency(ABC):
     def loss(self, amounts: Amounts) -> PrivacyLoss:
         """Return what a limit of these amounts implies, beside a delta (``filter-approximate``)."""
 
+    def common_loss(self, amounts: Amounts) -> PrivacyLoss:
+        """Return a loss that fits into these amounts on every route."""
+        return self.loss(amounts)
+
     def price(self, loss: PrivacyLoss, delta: Fraction | None = None) -> Amounts | None:
         """Return what a loss costs, rounded up; None where no price is known."""
         numbers = self._numbers(loss, delta)

@@ -26,6 +26,7 @@ taken back.  Interactive mechanisms are charged as a whole, and run one after an
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from typing import Final, NoReturn, final
 
 from discreet.accounting.budgets.amounts import decode_amounts, encode_amounts, format_down
@@ -53,6 +54,7 @@ from discreet.units import PrivacyUnit
 __all__ = ["Charge", "PrivacyFilter"]
 
 _VERSION: Final = 2
+_EVERY_ROUTE: Final = "every_route"
 
 
 @final
@@ -196,6 +198,23 @@ class PrivacyFilter:
             self._charges += 1
             return Charge(self._charges, tuple(pieces), self._budget, self.unit)
 
+    def exhaust(self) -> None:
+        """Owe all that requests which are not known can have cost: the limits, on every route.
+
+        If the budget is raised, more has to fit on every route, since it is not known on which of
+        them the others did (:mod:`discreet.accounting.budgets.cell_balances`).
+
+        >>> from discreet.units import row
+        >>> book = PrivacyFilter(Budget(epsilon=1), unit=row())
+        >>> book.exhaust()
+        >>> book.left().amounts
+        (0, 0)
+        """
+        with self._guard:
+            self._check_open()
+            self._owed = self._kind.everything(self._budget)
+            self._charges += 1
+
     def refusal(self, pieces: Sequence[ChargedBox]) -> OverBudget:
         """Return the error for pieces that do not fit."""
         self._check(pieces)
@@ -226,6 +245,7 @@ class PrivacyFilter:
             unit=self.unit,
             amounts=tuple(max(amount, 0) for amount in amounts),
             spent=spent,
+            every_route=owed.every_route,
             fitting=lambda what, delta: _fitting(owed, self.pieces(what, scope=scope, delta=delta)),
         )
 
@@ -253,14 +273,16 @@ class PrivacyFilter:
         )
         with self._guard:
             self._check_open()
-            twin._owe(self._owed.everywhere, self._owed.paid.copy(), self._charges)
+            owed = self._owed.copy()
+            twin._owed, twin._charges = replace(owed, budget=twin.budget), self._charges
             self._replaced = True
         return twin
 
     def written(self) -> dict[str, object]:
         """Return what is owed, in a form that JSON keeps exactly and that a replay arrives at.
 
-        The limits of the budget are not in it; what it counts, and for whom, is.
+        The limits of the budget are not in it; what it counts, and for whom, is.  Where every
+        route has to fit, it says so.
 
         >>> from discreet.units import row
         >>> PrivacyFilter(Budget(rho=1), unit=row()).written()["everywhere"]
@@ -273,6 +295,7 @@ class PrivacyFilter:
                 "charges": self._charges,
                 "everywhere": encode_amounts(self._owed.everywhere),
                 "paid": self._owed.paid.written(),
+                **({_EVERY_ROUTE: True} if self._owed.every_route else {}),
             }
 
     @classmethod
@@ -296,6 +319,8 @@ class PrivacyFilter:
         """
         book = cls(budget, unit=unit, constant=constant, contribution=contribution, tariff=tariff)
         names = {"version", "priced_for", "charges", "everywhere", "paid"}
+        every_route = isinstance(data, dict) and data.get(_EVERY_ROUTE) is True
+        names |= {_EVERY_ROUTE} if every_route else set()
         if not isinstance(data, dict) or set(data) != names:
             raise undecodable("a filter does not hold its version, terms, charges and what is owed")
         if type(data["version"]) is not int or data["version"] != _VERSION:
@@ -308,12 +333,9 @@ class PrivacyFilter:
         paid = LossMap.read(data["paid"])
         if paid.width != book._owed.paid.width:
             raise undecodable("a filter does not keep as many sums as its relation needs")
-        book._owe(everywhere, paid, whole(data["charges"], name="a stored count", low=0))
+        book._owed = book._kind(budget, everywhere, paid, every_route)
+        book._charges = whole(data["charges"], name="a stored count", low=0)
         return book
-
-    def _owe(self, everywhere: Amounts, paid: LossMap, charges: int) -> None:
-        self._owed = self._kind(self._budget, everywhere, paid)
-        self._charges = charges
 
     @property
     def _kind(self) -> type[OneRecordBalances | TwoRecordBalances]:

@@ -86,6 +86,8 @@ _MOST: Final = 10**9
 class Left:
     """The amounts that are left, and what they buy; ``spent`` is what was spent so far.
 
+    A request has to fit on one route of the currency, or on ``every_route``.
+
     >>> from discreet.accounting import Budget, PrivacyFilter
     >>> from discreet.loss import GaussianDP
     >>> from discreet.units import person
@@ -99,15 +101,18 @@ class Left:
     unit: PrivacyUnit
     amounts: Amounts
     spent: Amounts
+    every_route: bool = False
     fitting: Callable[[Priceable, object], Callable[[int], bool]] = field(repr=False, compare=False)
 
     @property
     def loss(self) -> PrivacyLoss:
         """The largest loss that would still be accepted, in the terms of the budget.
 
-        Where records are replaced, it is the loss of a request about all of them.
+        Where records are replaced, it is the loss of a request about all of them; where every
+        route has to fit, a pure one beside a delta, hardly below the largest.
         """
-        return self.budget.currency.loss(self.amounts)
+        currency = self.budget.currency
+        return (currency.common_loss if self.every_route else currency.loss)(self.amounts)
 
     def how_many(self, what: Priceable, *, delta: object = None) -> int:
         """Return how many such requests would be accepted one by one, as things stand now.
@@ -134,9 +139,9 @@ class Left:
         )
         promise = self.budget.promise
         whole = "" if promise is None else f" to stay within {self.budget.promised}"
-        return (
-            f"{shown}, kept in {self.budget.currency.name}{whole}, for {describe_unit(self.unit)}"
-        )
+        currency = self.budget.currency
+        routes = " on every route" if self.every_route and len(currency.routes) > 1 else ""
+        return f"{shown}, kept in {currency.name}{routes}{whole}, for {describe_unit(self.unit)}"
 
 
 _SHOWN: Final = 3

@@ -41,7 +41,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar, NoReturn, final
 
-from discreet.accounting.budgets.amounts import NEVER, amount_value
+from discreet.accounting.budgets.amounts import NEVER, QUANTUM, amount_value
 from discreet.accounting.budgets.currency import Amounts, Currency, with_delta
 from discreet.accounting.budgets.loss_prices import concentrated_price, point_price
 from discreet.errors import WrongKind
@@ -84,6 +84,15 @@ class EitherCurrency(Currency):
     def loss(self, amounts: Amounts) -> PrivacyLoss:
         """Return the larger of what can be paid in epsilon and what can be paid in rho."""
         return _larger(*map(amount_value, amounts))
+
+    def common_loss(self, amounts: Amounts) -> PrivacyLoss:
+        """Return a pure loss, beside a delta, that fits both in epsilon and in rho.
+
+        >>> EitherCurrency().common_loss((10**24, 125 * 10**21, 0))
+        Pure(epsilon=Fraction(1, 2))
+        """
+        epsilon, rho, delta = amounts
+        return _common(epsilon, rho, delta)
 
 
 @final
@@ -135,6 +144,11 @@ class JointCurrency(Currency):
         epsilon, _, rho, delta = map(amount_value, amounts)
         return _larger(epsilon, rho, delta)
 
+    def common_loss(self, amounts: Amounts) -> PrivacyLoss:
+        """Return a pure loss, beside a delta, that fits both in epsilon and in rho."""
+        epsilon, _, rho, delta = amounts
+        return _common(epsilon, rho, delta)
+
 
 def _both_numbers(
     loss: PrivacyLoss, point: tuple[Fraction, Fraction], delta: Fraction | None
@@ -153,6 +167,13 @@ def _larger(epsilon: Fraction, rho: Fraction, delta: Fraction) -> PrivacyLoss:
     if Pure(epsilon=epsilon).concentrated() <= rho:
         return with_delta(ZeroConcentrated(rho=rho), delta)
     return Approximate(epsilon=epsilon, delta=delta) if delta else Pure(epsilon=epsilon)
+
+
+def _common(epsilon: int, rho: int, delta: int) -> PrivacyLoss:
+    """Return a loss of at most epsilon, whose half square is at most rho: its rho is no more."""
+    root = math.isqrt(math.floor(2 * rho / QUANTUM))
+    least, chance = amount_value(min(epsilon, root)), amount_value(delta)
+    return Approximate(epsilon=least, delta=chance) if delta else Pure(epsilon=least)
 
 
 def _refuse_split() -> NoReturn:

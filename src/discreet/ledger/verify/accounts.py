@@ -6,7 +6,8 @@ Trust: kernel.  An overspent account that goes unnoticed is a broken promise.
     describe  says of a table which columns all rows of a unit share
     account   is new, and below an existing one
     raise     goes to an account with a budget, keeps its currency, lowers nothing, raises something
-    restore   may count what is left of every account as spent
+    restore   may count what is left of every account as spent, on a route that is not known: all
+              routes have to fit from then on
     charge    debits exactly the accounts with a budget on its path, at no less than its price
 
 Theorem (key ``limits-by-segment``).  Cut the charges of an account at its raises.  If the sums at
@@ -113,7 +114,8 @@ class AccountHistory:
             for piece in segment.sums_by_box():
                 owed.add((piece,))
                 boxes.add(piece.box)
-            within = within and _fits(owed, segment.budget, boxes)
+            owed.budget = segment.budget
+            within = within and _fits(owed, boxes)
         return owed.worst(_EVERYTHING), 0 if within else self._first_refused()
 
     def _first_refused(self) -> int:
@@ -129,8 +131,9 @@ class AccountHistory:
         return 0
 
     def _everything(self, budget: Budget) -> OneRecordBalances | TwoRecordBalances:
+        """Owe what charges that are not known can have cost under a budget."""
         owed = self._nothing()
-        owed.add((ChargedBox(_EVERYTHING, budget.limit, budget.limit),))
+        owed.everywhere, owed.every_route = budget.limit, True
         return owed
 
     def _nothing(self) -> OneRecordBalances | TwoRecordBalances:
@@ -138,12 +141,11 @@ class AccountHistory:
         return kind.nothing(self._segments[0].budget)
 
 
-def _fits(owed: OneRecordBalances | TwoRecordBalances, budget: Budget, boxes: set[Box]) -> bool:
-    nothing = tuple(0 for _ in budget.limit)
-    if budget.fits(owed.worst(_EVERYTHING), nothing):
+def _fits(owed: OneRecordBalances | TwoRecordBalances, boxes: set[Box]) -> bool:
+    if owed.within(owed.worst(_EVERYTHING)):
         return True
-    return budget.fits(owed.everywhere, nothing) and all(
-        budget.fits(owed.worst(box), nothing) for box in boxes - {_EVERYTHING}
+    return owed.within(owed.everywhere) and all(
+        owed.within(owed.worst(box)) for box in boxes - {_EVERYTHING}
     )
 
 

@@ -1,0 +1,237 @@
+"""What is unknown after a restore counts on every route; budgets and accounts are recognized."""
+
+import json
+from contextlib import suppress
+from fractions import Fraction
+
+import pytest
+from hypothesis import given, settings, strategies
+
+import discreet as dp
+from discreet.accounting import Box, Budget, Leaf, PrivacyFilter, equals
+from discreet.errors import DamagedLedger, DiscreetError, NotAllowed, OtherLedger, OverBudget
+from discreet.ledger import Ledger
+from discreet.ledger.canonical_lines import EntryRow, canonical, digest
+from discreet.ledger.state import LedgerState
+from discreet.ledger.verify import verify
+from discreet.loss import Pure, ZeroConcentrated
+from discreet.mechanisms import Gaussian, Laplace
+from discreet.session.display import part_left
+from discreet.units import person, row
+from tests.ledger.chains import Chain
+
+PEOPLE = {"reason": "the disk is gone", "by": "ana", "approved_by": "ben"}
+KEPT = ("joint", "either")
+RHO_ALONE = Leaf(Gaussian(variance=15))
+
+
+def kept(currency, epsilon, delta="1e-6", **more):
+    return Budget(epsilon=epsilon, delta=delta, currency=currency, **more)
+
+
+def restored(tmp_path, currency, *charges, unit=None):
+    """Return a ledger that was restored from a backup with some charges."""
+    budget = kept(currency, 1)
+    with Ledger.open(tmp_path / "old", unit=unit or row(), budget=budget) as ledger:
+        for number, tree in enumerate(charges):
+            ledger.charge(tree, key=f"known {number}")
+        ledger.backup(tmp_path / "backup")
+    return Ledger.restore(tmp_path / "new", tmp_path / "backup", **PEOPLE)
+
+
+# --- restored ledgers -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("currency", KEPT)
+@pytest.mark.parametrize("relation", ["add_remove", "replace"])
+def test_a_raise_opens_no_route_that_unknown_charges_may_have_closed(tmp_path, currency, relation):
+    first = Leaf(Laplace(scale=1 if relation == "add_remove" else 2))
+    with restored(tmp_path, currency, first, unit=row(relation=relation)) as ledger:
+        assert not any(ledger.left().amounts)
+        ledger.raise_limit("data", budget=kept(currency, 2), **PEOPLE)
+        with pytest.raises(OverBudget):  # the old one has an epsilon of 1, and a large rho
+            ledger.charge(RHO_ALONE, key="g")
+        with pytest.raises(OverBudget):
+            ledger.charge(Leaf(Laplace(scale="0.9")), key="h")
+        assert ledger.left().how_many(RHO_ALONE) == 0
+        assert "on every route" in str(ledger.left())
+        assert ledger.verify().ok
+    with Ledger.open(tmp_path / "new") as ledger:  # from its checkpoint
+        for tree in (RHO_ALONE, Leaf(Laplace(scale="0.9"))):
+            with pytest.raises(OverBudget):
+                ledger.charge(tree, key="i")
+
+
+@pytest.mark.parametrize("currency", KEPT)
+def test_what_fits_on_every_route_is_granted_after_a_raise(tmp_path, currency):
+    with restored(tmp_path, currency) as ledger:
+        ledger.raise_limit("data", budget=kept(currency, 2), **PEOPLE)
+        loss = ledger.left().loss
+        assert loss.epsilon(delta=0) > 0.3
+        ledger.charge(Leaf(loss), key="both")
+        assert 0 <= ledger.left().amounts[-2] < 10**21
+        with pytest.raises(OverBudget):
+            ledger.charge(Leaf(Pure(epsilon="0.05")), key="more")
+        assert ledger.verify().ok
+
+
+def test_a_second_restore_keeps_the_rule_whatever_is_vouched_for(tmp_path):
+    with restored(tmp_path, "joint") as ledger:
+        ledger.raise_limit("data", budget=kept("joint", 2), **PEOPLE)
+        last = ledger.backup(tmp_path / "again")
+    with Ledger.restore(tmp_path / "third", tmp_path / "again", last=last, **PEOPLE) as ledger:
+        assert ledger.left().amounts[0] == 10**24
+        with pytest.raises(OverBudget):
+            ledger.charge(RHO_ALONE, key="g")
+
+
+def test_accounts_of_one_route_go_on_as_before(tmp_path):
+    with Ledger.open(tmp_path / "old", unit=row(), budget=Budget(rho=1)) as ledger:
+        ledger.backup(tmp_path / "backup")
+    with Ledger.restore(tmp_path / "new", tmp_path / "backup", **PEOPLE) as ledger:
+        ledger.raise_limit("data", budget=Budget(rho=2), **PEOPLE)
+        assert ledger.left().loss == ZeroConcentrated(rho=1)
+        assert "route" not in str(ledger.left())
+        ledger.charge(Leaf(ZeroConcentrated(rho=1)), key="all")
+        assert ledger.verify().ok
+
+
+@pytest.mark.parametrize("relation", ["add_remove", "replace"])
+@pytest.mark.parametrize("scope", [None, Box({"ward": equals("A")})])
+@pytest.mark.parametrize("currency", KEPT)
+def test_the_auditor_asks_for_every_route(currency, scope, relation):
+    """A chain that an earlier version let through, with the restore entry that it wrote."""
+    chain = Chain(kept(currency, 1), unit=row(relation=relation))
+    chain.charge("k", Pure(epsilon=1 if relation == "add_remove" else "0.5"))
+    chain.restore(spent=True)
+    chain.raise_to(kept(currency, 2))
+    assert verify(chain.rows()).ok
+    small = chain.copy()
+    small.charge("s", Pure(epsilon="0.05"), scope=scope)
+    assert verify(small.rows()).ok
+    chain.charge("g", ZeroConcentrated(rho="0.01"), scope=scope)
+    assert [(problem.seq, problem.kind) for problem in verify(chain.rows()).problems] == [
+        (5, "sum")
+    ]
+
+
+def test_a_checkpoint_of_an_earlier_version_is_not_believed():
+    """It holds what is owed, and not that every route has to fit."""
+    state = LedgerState()
+    chain = Chain(kept("joint", 1))
+    chain.restore(spent=True)
+    for cells in chain.rows():
+        state.apply_row(EntryRow(*cells))
+    assert LedgerState.read(state.written()).written() == state.written()
+    data = json.loads(state.written().partition("\n")[2])
+    data["version"] = 2
+    del data["accounts"]["data"]["book"]["every_route"]
+    text = canonical(data)
+    with pytest.raises(DamagedLedger):
+        LedgerState.read(f"{digest(text.encode())}\n{text}")
+
+
+# --- filters --------------------------------------------------------------------------------------
+
+requests = strategies.sampled_from(
+    [
+        *((Pure(epsilon=epsilon), None) for epsilon in ("0.02", "0.1", "0.4", "1")),
+        *((ZeroConcentrated(rho=rho), None) for rho in ("0.0005", "0.005", "0.02", "0.06")),
+        *((ZeroConcentrated(rho=rho), "1e-8") for rho in ("0.0005", "0.02")),
+    ]
+)
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    currency=strategies.sampled_from(KEPT),
+    relation=strategies.sampled_from(["add_remove", "replace"]),
+    unknown=strategies.lists(requests, max_size=6),
+    raised=strategies.sampled_from([(1, "2e-6"), (2, "1e-6"), (2, "1e-5"), (4, "1e-4")]),
+    later=strategies.lists(requests, max_size=4),
+)
+def test_nothing_is_granted_that_any_history_would_refuse(
+    currency, relation, unknown, raised, later
+):
+    unit = row(relation=relation)
+    truth, book = (PrivacyFilter(kept(currency, 1), unit=unit) for _ in range(2))
+    for what, delta in unknown:
+        with suppress(DiscreetError):
+            truth.charge(what, delta=delta)
+    book.exhaust()
+    truth, book = (each.with_budget(kept(currency, *raised)) for each in (truth, book))
+    for what, delta in later:
+        try:
+            book.charge(what, delta=delta)
+        except DiscreetError:
+            continue
+        truth.charge(what, delta=delta)
+
+
+def test_that_every_route_has_to_fit_is_stored():
+    budget = kept("joint", 1)
+    book = PrivacyFilter(budget, unit=row())
+    assert "every_route" not in book.written()
+    book.exhaust()
+    again = PrivacyFilter.read(book.written(), budget=budget, unit=row())
+    assert again.written() == book.written()
+    assert again.with_budget(kept("joint", 2)).left().every_route
+    for wrong in (False, 1, None):
+        with pytest.raises(DiscreetError):
+            PrivacyFilter.read({**book.written(), "every_route": wrong}, budget=budget, unit=row())
+
+
+def test_the_bar_shows_the_scarcer_route():
+    book = PrivacyFilter(kept("either", 1), unit=row())
+    book.exhaust()
+    book = book.with_budget(kept("either", 2))
+    assert part_left(book.left()) == Fraction(1, 2)  # of epsilon; of rho it is more
+    book.charge(Pure(epsilon="0.3"))
+    assert 0 < part_left(book.left()) < Fraction(7, 20)
+
+
+# --- budgets and accounts on record -----------------------------------------------------------
+
+
+def test_a_reserve_that_is_named_is_told_from_none(tmp_path):
+    named = {"epsilon": 1, "delta": "1e-6", "reserve": "0.25"}
+    with Ledger.open(tmp_path / "old", unit=row(), budget=Budget(**named, currency="either")):
+        pass
+    with pytest.raises(OtherLedger):
+        Ledger.open(tmp_path / "old", unit=row(), budget=kept(None, 1))
+    with Ledger.open(tmp_path / "old", unit=row(), budget=Budget(**named)) as ledger:
+        higher = Budget(**{**named, "epsilon": 2})
+        ledger.raise_limit("data", budget=higher, **PEOPLE)
+        assert ledger.accounts["data"].budget == Budget(
+            **{**named, "epsilon": 2}, currency="either"
+        )
+    Ledger.open(tmp_path / "old", unit=row(), budget=higher).close()
+
+
+def test_a_reserve_that_is_named_is_not_the_one_of_an_earlier_version(tmp_path):
+    with Ledger.open(tmp_path / "old", unit=row(), budget=kept("either", 1)):
+        pass
+    Ledger.open(tmp_path / "old", unit=row(), budget=kept(None, 1)).close()
+    Ledger.open(tmp_path / "old", unit=row(), budget=kept(None, 1, reserve="0.1")).close()
+    with pytest.raises(OtherLedger):
+        Ledger.open(tmp_path / "old", unit=row(), budget=kept(None, 1, reserve="0.25"))
+
+
+def test_a_reserve_that_is_named_makes_no_other_budget():
+    assert kept(None, 1) == kept(None, 1, reserve="0.25")
+    assert hash(kept(None, 1)) == hash(kept(None, 1, reserve="0.25"))
+
+
+def test_an_unknown_account_is_refused_with_those_that_there_are(tmp_path):
+    place = tmp_path / "old"
+    with Ledger.open(place, unit=person("patient"), budget=Budget(epsilon=1)) as ledger:
+        ledger.open_account("data/flu", by="ana")
+    with pytest.raises(OtherLedger, match="no account 'nope'") as found:
+        Ledger.open(place, account="nope")
+    assert "(data, data/flu)" in str(found.value)
+    (tmp_path / "visits.csv").write_text("patient,cost\n1,2\n")
+    terms = {"unit": person("patient"), "budget": Budget(epsilon=1), "ledger": place}
+    for account, error in (("nope", OtherLedger), ("data/nope", NotAllowed)):
+        with pytest.raises(error, match=f"no account '{account}'") as found:
+            dp.open({"visits": str(tmp_path / "visits.csv")}, account=account, **terms)
+        assert "(data, data/flu)" in str(found.value)
