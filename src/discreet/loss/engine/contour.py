@@ -235,7 +235,7 @@ class Contour:
     def _plan(self, delta: float, eps: float) -> _Sum | None:
         """Choose order and period for few points at a negligible alias; evaluate the sum."""
         real, need = self._real, -math.log(delta) - _ALIASED
-        with np.errstate(invalid="ignore", divide="ignore"):
+        with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
             bend = np.gradient(np.gradient(real.value, real.orders), real.orders)
             width = np.sqrt(np.maximum(bend, TINIEST))
             period = np.maximum(real.periods(need, eps), 4 * width) * 1.02
