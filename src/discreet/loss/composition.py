@@ -198,29 +198,31 @@ class _Merged:
                 smooth = _both(smooth, pair.times(count))
             elif count:
                 counts[pair] = counts.get(pair, 0) + count
-        return cls(counts, square, smooth)._within_reach()
+        return cls.within_reach(counts, square, smooth)
 
     def with_(self, other: _Merged) -> _Merged:
         counts = self.counts.copy()  # the pairs keep their hashes
         for pair, count in other.counts.items():
             counts[pair] = counts.get(pair, 0) + count
         both = self.square + other.square, _both(self.smooth, other.smooth)
-        return _Merged(counts, *both)._within_reach()
+        return _Merged.within_reach(counts, *both)
 
-    def _within_reach(self) -> _Merged:
+    @classmethod
+    def within_reach(
+        cls, counts: dict[Pair, int], square: Fraction, smooth: SmoothedGaussianPair | None
+    ) -> _Merged:
         """Let a sum that grew boundless count as one that tells everything; refuse huge counts."""
-        if max(self.counts.values(), default=0) > _MOST_COUNTED:
+        if max(counts.values(), default=0) > _MOST_COUNTED:
             raise OutOfRange(
                 what=f"a release is counted more than {_MOST_COUNTED:.0e} times.",
                 why="nobody releases so often, and floats do not hold the sum of so many losses.",
                 do="count fewer releases.",
             )
-        square, smooth = self.square, self.smooth
         far, smooth_far = square > LARGEST_LOSS, smooth is not None and smooth.boundless()
         if not (far or smooth_far):
-            return self
-        counts = {**self.counts, _EVERYTHING: 1}
-        return _Merged(counts, Fraction(0) if far else square, None if smooth_far else smooth)
+            return cls(counts, square, smooth)
+        counts = {**counts, _EVERYTHING: 1}
+        return cls(counts, Fraction(0) if far else square, None if smooth_far else smooth)
 
     def pairs(self) -> tuple[tuple[Pair, int], ...]:
         smooth = () if self.smooth is None else ((self.smooth, 1),)
