@@ -5,7 +5,8 @@ Trust: kernel.
 Definition.  A composition stands for the product of its pairs, each as often as its count, in one
 direction; its loss is the sum of independent losses.  Where a part is known only by a Rényi curve,
 the profile is the largest that the curve allows, and only upper ends mean anything.  Where pairs
-know a curve of the same releases as well, the smaller bound is the answer.
+know a curve of the same releases as well, the smaller bound is the answer.  Losses beyond
+``LARGEST_LOSS``, which promise nothing, count as infinite.
 
 Theorem keys: ``dominating-pair``, ``gaussian-profile``, ``renyi-to-approximate``, ``two-bounds``.
 """
@@ -16,18 +17,23 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import final
+from typing import Final, final
 
 from discreet.errors import OutOfRange
 from discreet.loss.bracket import Bracket
 from discreet.loss.engine.composed_profile import CompositionProfile
 from discreet.loss.engine.rounding import SUM_MARGIN
 from discreet.loss.pairs.gaussian import GaussianPair
-from discreet.loss.pairs.pair import Pair, knows_curve
+from discreet.loss.pairs.pair import LARGEST_LOSS, Pair, knows_curve
+from discreet.loss.pairs.randomized_response import ResponsePair
 from discreet.loss.pairs.smoothed_gaussian import SmoothedGaussianPair
 from discreet.loss.renyi.curve import RenyiCurve
 
 __all__ = ["Composition"]
+
+_MOST_COUNTED: Final = 10**50
+_EVERYTHING: Final = ResponsePair(Fraction(0), Fraction(1))
+"""The pair that dominates all others: every loss is infinite."""
 
 
 @final
@@ -184,19 +190,39 @@ class _Merged:
                     why="a loss cannot be taken back.",
                     do="give counts of at least zero.",
                 )
-            if isinstance(pair, GaussianPair):
+            if count and pair.boundless():
+                counts[_EVERYTHING] = 1
+            elif isinstance(pair, GaussianPair):
                 square += pair.mu_squared * count
             elif count and isinstance(pair, SmoothedGaussianPair):
                 smooth = _both(smooth, pair.times(count))
             elif count:
                 counts[pair] = counts.get(pair, 0) + count
-        return cls(counts, square, smooth)
+        return cls.within_reach(counts, square, smooth)
 
     def with_(self, other: _Merged) -> _Merged:
         counts = self.counts.copy()  # the pairs keep their hashes
         for pair, count in other.counts.items():
             counts[pair] = counts.get(pair, 0) + count
-        return _Merged(counts, self.square + other.square, _both(self.smooth, other.smooth))
+        both = self.square + other.square, _both(self.smooth, other.smooth)
+        return _Merged.within_reach(counts, *both)
+
+    @classmethod
+    def within_reach(
+        cls, counts: dict[Pair, int], square: Fraction, smooth: SmoothedGaussianPair | None
+    ) -> _Merged:
+        """Let a sum that grew boundless count as one that tells everything; refuse huge counts."""
+        if max(counts.values(), default=0) > _MOST_COUNTED:
+            raise OutOfRange(
+                what=f"a release is counted more than {_MOST_COUNTED:.0e} times.",
+                why="nobody releases so often, and floats do not hold the sum of so many losses.",
+                do="count fewer releases.",
+            )
+        far, smooth_far = square > LARGEST_LOSS, smooth is not None and smooth.boundless()
+        if not (far or smooth_far):
+            return cls(counts, square, smooth)
+        counts = {**counts, _EVERYTHING: 1}
+        return cls(counts, Fraction(0) if far else square, None if smooth_far else smooth)
 
     def pairs(self) -> tuple[tuple[Pair, int], ...]:
         smooth = () if self.smooth is None else ((self.smooth, 1),)

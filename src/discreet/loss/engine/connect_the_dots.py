@@ -32,7 +32,7 @@ from numpy.typing import NDArray
 from discreet.exact import float_down, float_up
 from discreet.loss.engine.line_search import log_constant, moment_deltas
 from discreet.loss.engine.rounding import CUT_MARGIN, MOMENT_MARGIN, NODE_MARGIN, UNIT
-from discreet.loss.pairs.distribution import Floats, PrivacyLossDistribution
+from discreet.loss.pairs.distribution import LARGEST_PLACE, Floats, PrivacyLossDistribution
 from discreet.loss.pairs.polygon import Polygon
 from discreet.loss.renyi.curve import RenyiCurve
 
@@ -135,6 +135,8 @@ def below_polygon(
     if len(x) == 1 or not value[0] > 0:
         return None
     place = np.rint(x / h)
+    if not float(np.abs(place).max()) <= LARGEST_PLACE:
+        return None
     place[-1] = math.floor(float(x[-1]) / h)
     place[:-1] = np.minimum(place[:-1], place[-1] - 1)
     before, after = _lines(polygon, place * h)

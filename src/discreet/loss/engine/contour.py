@@ -235,7 +235,7 @@ class Contour:
     def _plan(self, delta: float, eps: float) -> _Sum | None:
         """Choose order and period for few points at a negligible alias; evaluate the sum."""
         real, need = self._real, -math.log(delta) - _ALIASED
-        with np.errstate(invalid="ignore", divide="ignore"):
+        with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
             bend = np.gradient(np.gradient(real.value, real.orders), real.orders)
             width = np.sqrt(np.maximum(bend, TINIEST))
             period = np.maximum(real.periods(need, eps), 4 * width) * 1.02
@@ -269,10 +269,12 @@ class Contour:
         heights = spacing * np.arange(count)
         return self._weigh(index, heights, math.exp(left_out) * (1 + CUT_MARGIN))
 
-    def _weigh(self, index: int, heights: Floats, left_out: float) -> _Sum:
+    def _weigh(self, index: int, heights: Floats, left_out: float) -> _Sum | None:
         real = self._real
         c, base, wrong = (float(of[index]) for of in (real.orders, real.value, real.error))
         value, error, size = real.line(c, heights)
+        if not max(wrong, float((value - base).real.max())) <= 1.0:  # rounding has won
+            return None
         z = c + 1j * heights
         weights = np.exp(value - base) / (z * (z + 1)) * (heights[1] / math.pi)
         weights[0] *= 0.5

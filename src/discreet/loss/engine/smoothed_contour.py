@@ -116,12 +116,14 @@ class SmoothedContour:
         if count < 2 or not width <= _WIDEST:
             return None
         total = self._evaluated(index, spacing * np.arange(count), width)
+        if total is None:
+            return None
         if len(self._sums) >= 16:
             self._sums.pop(0)
         self._sums.append(total)
         return total
 
-    def _evaluated(self, index: int, heights: Floats, width: float) -> _Sum:
+    def _evaluated(self, index: int, heights: Floats, width: float) -> _Sum | None:
         real, square = self._real, width * width
         c, wrong = float(real.orders[index]), float(real.error[index])
         base = float(real.value[index]) + c * (c + 1) * square / 2
@@ -129,6 +131,8 @@ class SmoothedContour:
         z = c + 1j * heights
         orders = z * (z + 1)
         value, size = value + orders * (square / 2), size + np.abs(orders) * square
+        if not max(wrong, float((value - base).real.max())) <= 1.0:  # rounding has won
+            return None
         weights = np.exp(value - base) / orders * (heights[1] / math.pi)
         weights[0] *= 0.5
         modulus = np.abs(weights)

@@ -30,7 +30,7 @@ from discreet.loss.bracket import Bracket
 from discreet.loss.engine.rounding import UNIT
 from discreet.loss.pairs.distribution import CumulantLine, Floats, PrivacyLossDistribution
 from discreet.loss.pairs.loss_transforms import cells_above, cells_below, summed_line
-from discreet.loss.pairs.pair import PairFamily, ProfileCurve
+from discreet.loss.pairs.pair import LARGEST_LOSS, PairFamily, ProfileCurve
 from discreet.loss.pairs.randomized_response import ResponsePair
 from discreet.loss.renyi.curve import RenyiCurve
 
@@ -82,6 +82,10 @@ class BoundedRangePair(PairFamily):
         """Losses come as close to epsilon as they like."""
         return float_down(self.epsilon)
 
+    def boundless(self) -> bool:
+        """Most losses are near epsilon."""
+        return self.epsilon > LARGEST_LOSS
+
     def closed_form(self, count: int) -> ProfileCurve | None:
         """Evaluate the profile of one run."""
         return self._profile if count == 1 else None
@@ -102,7 +106,9 @@ class BoundedRangePair(PairFamily):
         rest, whole = -np.expm1(np.minimum((eps - e) / 2, 0.0)), -math.expm1(-e)
         inside = eps >= -e
         value = np.where(inside, rest * (rest / whole), -np.expm1(np.minimum(eps, 0.0)))
-        wrong = np.where(inside, (2 * rest + moved) * (moved / whole), moved) + 96 * UNIT * value
+        with np.errstate(over="ignore"):  # an infinite error is cut below
+            near = (2 * rest + moved) * (moved / whole)
+        wrong = np.where(inside, near, moved) + 96 * UNIT * value
         return np.maximum(value - wrong, 0.0), np.minimum(value + wrong + _LEAST, 1.0)
 
     def above(self, step: Fraction) -> PrivacyLossDistribution:

@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from discreet.loss.engine.rounding import CUT_MARGIN, TINIEST, UNIT
 
 __all__ = [
+    "LARGEST_PLACE",
     "Complexes",
     "CumulantLine",
     "Floats",
@@ -34,6 +35,9 @@ __all__ = [
 
 Floats = NDArray[np.floating[Any]]
 Complexes = NDArray[np.complexfloating[Any, Any]]
+
+LARGEST_PLACE: Final = 1 << 50
+"""Places on a lattice up to this one are whole numbers as floats too, as are their small sums."""
 
 
 @final
@@ -128,6 +132,8 @@ class LossList:
             mass = np.convolve(self.mass, other.mass)
             error += UNIT * (min(sizes) + 4)
             start = self.start + other.start
+            if abs(start) > LARGEST_PLACE:
+                return None
             return LossList.on_lattice(start, mass, self.grain, error=error, missing=missing)
         if sizes[0] * sizes[1] > _MOST_SUMS:
             return None

@@ -30,9 +30,15 @@ import numpy as np
 from discreet.errors import OutOfRange
 from discreet.loss.engine.closed_forms import gaussian_delta, gaussian_deltas
 from discreet.loss.engine.rounding import TINIEST, UNIT, quotient_up
-from discreet.loss.pairs.distribution import CumulantLine, Floats, LossList, PrivacyLossDistribution
+from discreet.loss.pairs.distribution import (
+    LARGEST_PLACE,
+    CumulantLine,
+    Floats,
+    LossList,
+    PrivacyLossDistribution,
+)
 from discreet.loss.pairs.loss_transforms import LossAtoms
-from discreet.loss.pairs.pair import NormalPair, PairFamily, ProfileCurve
+from discreet.loss.pairs.pair import LARGEST_LOSS, NormalPair, PairFamily, ProfileCurve
 
 __all__ = ["DiscreteGaussianPair", "GaussianPair"]
 
@@ -74,6 +80,10 @@ class GaussianPair(PairFamily):
     def largest_below(self) -> float:
         """Every value is exceeded."""
         return self.largest()
+
+    def boundless(self) -> bool:
+        """Half the square of mu is the mean loss."""
+        return self.mu_squared > LARGEST_LOSS
 
     def closed_form(self, count: int) -> ProfileCurve:
         """Evaluate the normal law."""
@@ -144,6 +154,10 @@ class DiscreteGaussianPair(PairFamily):
                 do="give a variance above zero and a distance of at least one.",
             )
 
+    def boundless(self) -> bool:
+        """Half of d**2 / v is the mean loss."""
+        return self.distance**2 > LARGEST_LOSS * self.variance
+
     def group(self, k: int) -> DiscreteGaussianPair:
         """The integers move k times as far apart."""
         return DiscreteGaussianPair(self.variance, self.distance * k)
@@ -173,8 +187,8 @@ class DiscreteGaussianPair(PairFamily):
         return 2 * self._reach() + 1 <= _MOST_LOSSES
 
     def atoms(self) -> LossAtoms | None:
-        """The losses within 39 standard deviations; None if there are too many."""
-        if not self.is_enumerable:
+        """The losses within 39 standard deviations; None if they are too many, or too far out."""
+        if not self.is_enumerable or self.distance > LARGEST_PLACE:
             return None
         reach = self._reach()
         j = np.arange(-reach, reach + 1, dtype=np.float64)

@@ -48,7 +48,7 @@ from discreet.loss.pairs.loss_transforms import (
     on_reals,
     summed_line,
 )
-from discreet.loss.pairs.pair import PairFamily, ProfileCurve
+from discreet.loss.pairs.pair import LARGEST_LOSS, PairFamily, ProfileCurve
 from discreet.loss.pairs.randomized_response import ResponsePair
 
 __all__ = ["DiscreteLaplacePair", "LaplacePair"]
@@ -82,6 +82,10 @@ class LaplacePair(PairFamily):
     def largest_below(self) -> float:
         """Epsilon has positive probability."""
         return float_down(self.epsilon)
+
+    def boundless(self) -> bool:
+        """Half of the answers lose epsilon."""
+        return self.epsilon > LARGEST_LOSS
 
     def closed_form(self, count: int) -> ProfileCurve | None:
         """Evaluate the profile of one run."""
@@ -213,16 +217,23 @@ class DiscreteLaplacePair(PairFamily):
         """All answers beyond the farther integer lose that much."""
         return float_down(self.distance / self.scale)
 
+    def boundless(self) -> bool:
+        """At least half of the answers lose distance / scale."""
+        return self.distance > LARGEST_LOSS * self.scale
+
     def closed_form(self, count: int) -> ProfileCurve | None:
         """Sum over the atoms, for one run."""
-        return self.atoms().profile if count == 1 and self.distance <= _MOST_LOSSES else None
+        atoms = self.atoms() if count == 1 else None
+        return None if atoms is None else atoms.profile
 
     def grain(self) -> Fraction | None:
         """All losses are multiples of 1/scale, of the parity of the distance."""
         return 1 / self.scale if self.distance % 2 else 2 / self.scale
 
-    def atoms(self) -> LossAtoms:
-        """The distance + 1 losses."""
+    def atoms(self) -> LossAtoms | None:
+        """The distance + 1 losses; None if they are too many."""
+        if self.distance > _MOST_LOSSES:
+            return None
         d, width = self.distance, float(1 / self.scale)
         j = np.arange(d + 1)
         mass = np.exp(-j * width) / (1 + math.exp(-width))
@@ -235,19 +246,23 @@ class DiscreteLaplacePair(PairFamily):
 
     def listed(self) -> LossList | None:
         """All of them, if they are not many."""
-        return self.atoms().listed() if self.distance <= _MOST_LOSSES else None
+        atoms = self.atoms()
+        return None if atoms is None else atoms.listed()
 
     def above(self, step: Fraction) -> PrivacyLossDistribution | None:
         """Spread the atoms over the lattice."""
-        return self.atoms().above(step) if self.distance <= _MOST_LOSSES else None
+        atoms = self.atoms()
+        return None if atoms is None else atoms.above(step)
 
     def below(self, step: Fraction) -> PrivacyLossDistribution | None:
         """Move the atoms down to the lattice."""
-        return self.atoms().below(step) if self.distance <= _MOST_LOSSES else None
+        atoms = self.atoms()
+        return None if atoms is None else atoms.below(step)
 
     @classmethod
     def transform_of(cls, pairs: Sequence[tuple[Self, int]]) -> AtomTransform | None:
         """Gather the atoms."""
         if sum(pair.distance for pair, _ in pairs) > _MOST_LOSSES:
             return None
-        return AtomTransform(tuple((pair.atoms(), count) for pair, count in pairs))
+        known = ((pair.atoms(), count) for pair, count in pairs)
+        return AtomTransform(tuple((atoms, count) for atoms, count in known if atoms is not None))

@@ -28,6 +28,7 @@ from numpy.typing import NDArray
 from discreet.loss.bracket import Bracket
 from discreet.loss.engine.rounding import TINIEST, UNIT, reduced
 from discreet.loss.pairs.distribution import (
+    LARGEST_PLACE,
     Complexes,
     CumulantLine,
     Floats,
@@ -94,10 +95,10 @@ class LossAtoms:
         if self.grain is None:
             drift = 16 * UNIT * float(np.abs(self.index).max())
             return LossList.merged(self.index, self.mass, error=error, drift=drift, missing=missing)
-        place = self.index.astype(np.int64)
-        start = int(place.min())
-        if int(place.max()) - start > _MOST_LISTED:
+        place = _whole(self.index)
+        if place is None or int(place.max()) - int(place.min()) > _MOST_LISTED:
             return None
+        start = int(place.min())
         mass = np.asarray(np.bincount(place - start, weights=self.mass), np.float64)
         return LossList.on_lattice(start, mass, self.grain, error=error, missing=missing)
 
@@ -106,25 +107,24 @@ class LossAtoms:
         ratio = self._aligned(step)
         mass = self.mass * (1 + self.error + 4 * UNIT)
         if ratio is not None:
-            return _place(self.index.astype(np.int64) * ratio, mass, infinite, 0.0)
+            return _place(_whole(self.index, ratio), mass, infinite, 0.0)
         h, x = float(step), self.losses
         cell = np.floor(x / h)
         share = -np.expm1(np.minimum(cell * h - x, 0.0)) / -math.expm1(-h)
         drift = 64 * UNIT * float(np.abs(x).max(initial=0.0)) + 64 * UNIT * h
         up = np.minimum(mass, mass * share * (1 + 64 * UNIT))
-        place = cell.astype(np.int64)
-        both, weights = np.concatenate([place, place + 1]), np.concatenate([mass - up, up])
-        return _place(both, weights * (1 + 2 * UNIT), infinite, drift)
+        both, weights = np.concatenate([cell, cell + 1]), np.concatenate([mass - up, up])
+        return _place(_whole(both), weights * (1 + 2 * UNIT), infinite, drift)
 
     def below(self, step: Fraction, infinite: float = 0.0) -> PrivacyLossDistribution | None:
         """Move each atom down to the lattice."""
         ratio = self._aligned(step)
         mass = self.mass * (1 - self.error - 4 * UNIT)
         if ratio is not None:
-            return _place(self.index.astype(np.int64) * ratio, mass, infinite, 0.0)
+            return _place(_whole(self.index, ratio), mass, infinite, 0.0)
         x = self.losses
         drift = 64 * UNIT * float(np.abs(x).max(initial=0.0))
-        return _place(np.floor(x / float(step)).astype(np.int64), mass, infinite, drift)
+        return _place(_whole(np.floor(x / float(step))), mass, infinite, drift)
 
 
 Cells = Callable[[Floats, float, float], Floats]
@@ -171,10 +171,24 @@ def cells_below(
     return PrivacyLossDistribution(-cells, out * (1 - UNIT * (units + 16 * top)), 0.0, 0.0)
 
 
+def _whole(index: Floats, ratio: int = 1) -> NDArray[np.int64] | None:
+    """Give whole numbers, times a ratio, as integers; None where floats skip some of them.
+
+    >>> _whole(np.array([2.0, 3.0]), 5).tolist(), _whole(np.array([2.0**63])) is None
+    ([10, 15], True)
+    """
+    size = float(np.abs(index).max(initial=0.0))
+    if not size <= LARGEST_PLACE or size * ratio > LARGEST_PLACE:  # not a number fails too
+        return None
+    return index.astype(np.int64) * ratio
+
+
 def _place(
-    where: NDArray[np.int64], mass: Floats, infinite: float, drift: float
+    where: NDArray[np.int64] | None, mass: Floats, infinite: float, drift: float
 ) -> PrivacyLossDistribution | None:
-    """Put masses on the lattice; None where that would be absurdly long."""
+    """Put masses on the lattice; None where that would be absurdly long, or far out."""
+    if where is None:
+        return None
     if not len(where):
         return PrivacyLossDistribution(0, np.zeros(1), infinite, drift)
     start = int(where.min())

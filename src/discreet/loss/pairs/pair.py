@@ -27,7 +27,7 @@ import functools
 import math
 from collections.abc import Callable, Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING, ClassVar, Protocol, Self, TypeGuard
+from typing import TYPE_CHECKING, ClassVar, Final, Protocol, Self, TypeGuard
 
 from discreet.loss.bracket import Bracket
 from discreet.loss.engine.rounding import UNIT
@@ -42,6 +42,7 @@ if TYPE_CHECKING:  # for annotations alone: the curve and the distributions know
     from discreet.loss.renyi.curve import RenyiCurve
 
 __all__ = [
+    "LARGEST_LOSS",
     "Counted",
     "NormalPair",
     "Pair",
@@ -52,6 +53,9 @@ __all__ = [
     "knows_curve",
     "transforms",
 ]
+
+LARGEST_LOSS: Final = 10**50
+"""Engines multiply losses with counts and orders, in floats; none of them has to go beyond this."""
 
 ProfileCurve = Callable[[float], Bracket]
 """A profile known point by point: its finite part at any eps >= 0."""
@@ -106,6 +110,10 @@ class Pair(Protocol):
 
     def largest_below(self) -> float:
         """Bound the largest finite loss from below: losses come as close to it as they like."""
+        ...
+
+    def boundless(self) -> bool:
+        """Say whether losses beyond ``LARGEST_LOSS`` are likely: they count as infinite."""
         ...
 
     def closed_form(self, count: int) -> ProfileCurve | None:
@@ -187,6 +195,10 @@ class PairFamily:
     def largest_below(self) -> float:
         """Every value is exceeded."""
         return math.inf
+
+    def boundless(self) -> bool:
+        """Most families are not."""
+        return False
 
     def closed_form(self, count: int) -> ProfileCurve | None:  # noqa: ARG002
         """There is no closed form."""

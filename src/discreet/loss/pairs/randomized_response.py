@@ -25,7 +25,7 @@ from discreet.loss.engine.closed_forms import ResponseProfile
 from discreet.loss.engine.rounding import UNIT
 from discreet.loss.pairs.distribution import CumulantLine, Floats, LossList, PrivacyLossDistribution
 from discreet.loss.pairs.loss_transforms import LossAtoms, on_line, on_real, on_reals, summed_line
-from discreet.loss.pairs.pair import PairFamily, ProfileCurve
+from discreet.loss.pairs.pair import LARGEST_LOSS, PairFamily, ProfileCurve
 
 __all__ = ["ResponsePair"]
 
@@ -47,7 +47,9 @@ class ResponsePair(PairFamily):
     spread: ClassVar[bool] = False
 
     def group(self, k: int) -> ResponsePair | None:
-        """Pure bounds multiply; what becomes of delta is for the notion to say."""
+        """Pure bounds multiply; what becomes of delta below one is for the notion to say."""
+        if self.delta == 1:
+            return self
         return ResponsePair(self.epsilon * k) if self.delta == 0 else None
 
     def cumulant(self, t: float) -> float:
@@ -77,6 +79,10 @@ class ResponsePair(PairFamily):
     def largest_below(self) -> float:
         """Epsilon has positive probability."""
         return float_down(self.epsilon)
+
+    def boundless(self) -> bool:
+        """Finite losses are mostly epsilon."""
+        return self.epsilon > LARGEST_LOSS
 
     def closed_form(self, count: int) -> ProfileCurve | None:
         """Add up the binomial law; the runs without an infinite loss have chance (1-delta)**n."""

@@ -29,7 +29,7 @@ from discreet.errors import OutOfRange
 from discreet.exact import float_down, float_up, whole
 from discreet.loss.bracket import Bracket
 from discreet.loss.pairs.gaussian import GaussianPair
-from discreet.loss.pairs.pair import Pair, PairFamily
+from discreet.loss.pairs.pair import LARGEST_LOSS, Pair, PairFamily
 from discreet.loss.pairs.randomized_response import ResponsePair
 from discreet.loss.renyi.curve import RenyiCurve
 
@@ -114,6 +114,10 @@ class SmoothedGaussianPair(PairFamily):
     def attained(self) -> GaussianPair:
         """A Gaussian of the same rho, which satisfies both bounds."""
         return GaussianPair(min(self.mu_squared, 2 * self.rho))
+
+    def boundless(self) -> bool:
+        """Half the square of mu is the mean loss."""
+        return self.mu_squared > LARGEST_LOSS
 
     def group(self, k: int) -> SmoothedGaussianPair:
         """Integers move k times as far, in k times as many places, each of which may leak."""
