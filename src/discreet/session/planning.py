@@ -23,6 +23,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from types import ModuleType
 from typing import TYPE_CHECKING, Final, TypeAlias, final
 
 from discreet.accounting import Left
@@ -58,6 +59,7 @@ __all__ = [
     "check_combinable",
     "check_gains",
     "check_keys",
+    "combination",
 ]
 
 Rows: TypeAlias = Sequence[tuple[KeyValue, ...]]
@@ -174,8 +176,6 @@ def check_combinable(
     ``sources`` are the states of the tables that another draw would be from; None if it is on
     record, and its own states are compared when the two are combined.
     """
-    from discreet.release.combination import combinable  # noqa: PLC0415  rare
-
     if before.receipt is None or before.receipt.ledger != ledger:
         raise WrongKind(
             what="the answer was not recorded by this ledger.",
@@ -189,7 +189,7 @@ def check_combinable(
             why="a mean of only those that reached it would say more than is there.",
             do="ask the question anew, at a higher price.",
         )
-    if not (old.request == plan.request and combinable(old, plan) and before.parts):
+    if not (old.request == plan.request and combination().combinable(old, plan) and before.parts):
         raise WrongKind(
             what="the answer cannot be combined with another draw.",
             why="it was computed under other bounds, or changed since.",
@@ -211,9 +211,7 @@ def check_gains(parts: Sequence[Noisy] | None, plan: Plan) -> None:
 
     ``parts`` are what was drawn before; None for one draw of the same plan, which is still to come.
     """
-    from discreet.release.combination import gains  # noqa: PLC0415  rare
-
-    if gains(parts, plan):
+    if combination().gains(parts, plan):
         return
     raise WrongKind(
         what="another draw at this price would change nothing in the answer.",
@@ -222,6 +220,13 @@ def check_gains(parts: Sequence[Noisy] | None, plan: Plan) -> None:
         "gets no weight.  Nothing was spent on another draw.",
         do="ask the question anew at a higher price, or remeasure its answer at one.",
     )
+
+
+def combination() -> ModuleType:
+    """Return what combines answers, which is rare."""
+    from discreet.release import combination as module  # noqa: PLC0415  rare
+
+    return module
 
 
 def budget_preview(plan: Plan, ledger: Ledger, account: str | None) -> BudgetPreview | None:

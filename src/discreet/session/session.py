@@ -46,6 +46,7 @@ from discreet.session.planning import (
     budget_preview,
     check_combinable,
     check_gains,
+    combination,
 )
 from discreet.session.record import Record, Rehearsal
 from discreet.units import PrivacyUnit
@@ -195,9 +196,8 @@ class Session:
             sources = None if recorded else pipeline.sources(plan)
             check_combinable(before, plan, ledger=self._ledger.id, sources=sources)
             after = self._answer(plan, draw)
-        from discreet.release.combination import combine  # noqa: PLC0415  rare
-
-        return self._with_receipt(combine(before, after), after.receipt, replayed=after.replayed)
+        both: Release = combination().combine(before, after)
+        return self._with_receipt(both, after.receipt, replayed=after.replayed)
 
     def table(self, name: str) -> Inquiry:
         """Begin a question with all rows of a table; it ends with ``ask`` or ``plan``."""
