@@ -119,3 +119,75 @@ def test_the_mean_of_many_draws_is_near_the_truth():
         row = release.rows()[0]
         assert abs(row["n"] - 80) < 40  # sixteen draws of scale 3: far beyond any chance
         assert row["n_low"] <= row["n"] <= row["n_high"]
+
+
+MEDIAN = "SELECT MEDIAN(cost) AS m FROM visits"
+MODE = "SELECT MODE(ward) AS m FROM visits"
+LOWEST = "SELECT MIN(cost) AS m FROM visits"
+QUARTERS = "SELECT APPROX_QUANTILES(cost, 4) AS m FROM visits"
+LEVEL = "SELECT PERCENTILE_CONT(cost, 0.25) AS m FROM visits"
+
+
+@pytest.mark.parametrize("question", [MEDIAN, MODE, LOWEST, QUARTERS, LEVEL])
+def test_choices_are_drawn_again_only_at_a_higher_price(tmp_path, question):
+    """Of two choices the one with the higher price stays, so another draw would be wasted."""
+    with opened(tmp_path, policy=RICH) as session:
+        with pytest.raises(WrongKind, match="change nothing"):
+            session.remeasure(question, epsilon="0.2")
+        assert spent(session) == 0
+        first = session.ask(question, epsilon="0.2")
+        for price in ("0.2", "0.1"):
+            with pytest.raises(WrongKind, match="at a higher price"):
+                session.remeasure(first, epsilon=price)
+        assert spent(session) == Fraction(1, 5)
+        better = session.remeasure(first, epsilon="0.5")
+        assert spent(session) == Fraction(7, 10)
+        assert better.rows() == session.ask(question, epsilon="0.5").rows()
+        with pytest.raises(WrongKind):
+            session.remeasure(better, epsilon="0.4")
+
+
+def test_choices_stay_beside_sums_that_gain(tmp_path):
+    question = "SELECT MAX(cost) AS m, COUNT(*) AS n FROM visits"
+    with opened(tmp_path, policy=RICH) as session:
+        first = session.ask(question, epsilon="0.2")
+        for price in ("0.2", "0.15"):
+            both = session.remeasure(first, epsilon=price)
+            assert both.rows()[0]["m"] == first.rows()[0]["m"]
+            assert width(both) < width(first)
+        assert spent(session) == Fraction(11, 20)
+
+
+def test_groups_that_are_selected_may_gain(tmp_path):
+    rules = RICH.replace('categories = ["A", "B", "C"]', "")
+    question = "SELECT ward, MEDIAN(cost) AS m FROM visits GROUP BY ward"
+    budget = dp.Budget(epsilon=5, delta="1e-2")
+    rules = rules.replace('[budget]\nepsilon = "20"\n', "")
+    with opened(tmp_path, policy=rules, budget=budget) as session:
+        price = {"epsilon": "0.5", "delta": "1e-3"}
+        assert len(session.remeasure(question, **price).plans) == 2
+
+
+def test_a_draw_without_weight_is_refused_before_it_is_charged(tmp_path):
+    with opened(tmp_path, policy=RICH) as session:
+        first = session.ask(COUNT, epsilon=1)
+        with pytest.raises(WrongKind, match="change nothing"):
+            session.remeasure(first, epsilon="0.001")
+        assert spent(session) == 1
+        session.remeasure(first, epsilon="0.1")
+        assert spent(session) == Fraction(11, 10)
+
+
+def test_a_draw_on_record_is_free_and_so_never_refused(tmp_path):
+    with opened(tmp_path, policy=RICH) as session:
+        session.ask(MEDIAN, epsilon="0.1")
+        first = session.ask(MEDIAN, epsilon="0.2")
+        assert session.remeasure(first, epsilon="0.1").rows() == first.rows()
+        assert spent(session) == Fraction(3, 10)
+
+
+def test_a_plan_is_not_remeasured_and_not_charged(tmp_path):
+    with opened(tmp_path, policy=RICH) as session:
+        with pytest.raises(WrongKind, match="remeasure its answer"):
+            session.remeasure(session.plan(COUNT, epsilon="0.1"))
+        assert spent(session) == 0

@@ -7,7 +7,7 @@ No request lowers a limit or what was spent.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar, final
 
@@ -159,15 +159,25 @@ class LeftRequest(_LedgerRequest):
         """Take a copy of what is left, usable while others are charged."""
         state = batch.state
         checked_account(state.accounts, self.account)
-        lefts = [
-            state.filter_of(path).left(self.scope) for path in state.limited_accounts(self.account)
-        ]
+        return _together(
+            [
+                state.filter_of(path).left(self.scope)
+                for path in state.limited_accounts(self.account)
+            ]
+        )
 
-        def fitting(what: Priceable, delta: object) -> Callable[[int], bool]:
-            fits = [left.fitting(what, delta) for left in lefts]
-            return lambda times: all(fit(times) for fit in fits)
 
-        return replace(lefts[-1], fitting=fitting)
+def _together(lefts: Sequence[Left]) -> Left:
+    """Return what is left in the last account, for requests that all of them have to accept."""
+
+    def fitting(what: Priceable, delta: object) -> Callable[[int], bool]:
+        fits = [left.fitting(what, delta) for left in lefts]
+        return lambda times: all(fit(times) for fit in fits)
+
+    def charging(what: Priceable, delta: object) -> Left:
+        return _together([left.charging(what, delta) for left in lefts])
+
+    return replace(lefts[-1], fitting=fitting, charging=charging)
 
 
 @final

@@ -8,6 +8,8 @@ Theorem (key ``inverse-variance``).  Of all weighted means of independent unbias
 variances v and w, the one with weights w / (v + w) and v / (v + w) has the least variance,
 v w / (v + w).
 Proof.  x**2 v + (1 - x)**2 w is least at x = w / (v + w).
+Whether another draw would change anything follows from the two prices, before it is drawn: a total
+gains if the draw has a weight, and a choice if the draw has the smaller scale (``gains``).
 A group that only one of the answers shows keeps its numbers.  Chosen leaves cannot be averaged: the
 choice with the smaller scale counts, also of the ends of intervals.  A noisy number of units that
 showed its group by reaching a threshold is not unbiased, and a mean of two such is not either;
@@ -23,7 +25,7 @@ choice.  What an interval is about is then the same mean of the two totals witho
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Final
@@ -38,10 +40,11 @@ from discreet.release.release import Release
 
 if TYPE_CHECKING:  # for annotations alone
     from discreet.plan.plan import Plan
+    from discreet.plan.pricing.group_sensitivity import LeafChoice, Noise
     from discreet.plan.statistics.answer_layout import Estimate
     from discreet.requests.raw_totals import Integers
 
-__all__ = ["combinable", "combine"]
+__all__ = ["combinable", "combine", "gains"]
 
 _PARTS: Final = 1 << 10
 
@@ -74,6 +77,36 @@ def combinable(first: Plan, second: Plan) -> bool:
     """Say whether answers of two plans can be combined, before there are any."""
     drawn = first.having_threshold is not None or second.having_threshold is not None
     return not drawn and _asked(first) == _asked(second)
+
+
+def gains(parts: Sequence[Noisy] | None, plan: Plan) -> bool:
+    """Say whether another draw, of this plan, can change an answer to the same question.
+
+    ``parts`` are what was drawn before; None for one draw of the same plan.  Where groups are
+    selected, another draw may show others.
+    """
+    if plan.selection is not None:
+        return True
+    if parts is None:
+        return bool(plan.noises)
+    scales = {_place(choice): choice.mechanism.scale for choice in plan.choices}
+    return any(
+        any(_adds(part, noise) for noise in plan.noises)
+        or any(scales[_place(each.choice)] < each.choice.mechanism.scale for each in part.chosen)
+        for part in parts
+    )
+
+
+def _adds(part: Noisy, noise: Noise) -> bool:
+    """Say whether another draw of a noise has a weight in a mean with what there is."""
+    strategy, variance = noise.distances.strategy, noise.mechanism.law.moments().variance.high
+    drawn = {noise.measure: variance}
+    if strategy is not None:
+        drawn = {
+            name: sum((Fraction(weight) ** 2 for _, weight in weights), Fraction(0)) * variance
+            for name, weights in strategy.answers
+        }
+    return any(_weight(_variance(part.totals[name]), new) < 1 for name, new in drawn.items())
 
 
 def _check(first: Release, second: Release) -> None:
@@ -143,24 +176,28 @@ def _mean(one: Noisy, other: Noisy) -> Noisy:
     totals = {**one.totals, **other.totals}
     for name in one.totals.keys() & other.totals.keys():
         totals[name] = _averaged(one.totals[name], other.totals[name])
-    theirs = {_place(choice): choice for choice in other.chosen}
-    chosen = tuple(_sharper(choice, theirs[_place(choice)]) for choice in one.chosen)
+    theirs = {_place(each.choice): each for each in other.chosen}
+    chosen = tuple(_sharper(each, theirs[_place(each.choice)]) for each in one.chosen)
     return Noisy(size=one.size, keys=one.keys, totals=totals, chosen=chosen)
 
 
-def _place(chosen: Chosen) -> tuple[str, Fraction | str, int]:
-    return *chosen.choice.use, chosen.choice.side
+def _place(choice: LeafChoice) -> tuple[str, Fraction | str, int]:
+    return *choice.use, choice.side
 
 
 def _averaged(one: NoisyTotal, other: NoisyTotal) -> NoisyTotal:
-    mine, theirs = _variance(one), _variance(other)
-    weight = Fraction(round(_PARTS * theirs / (mine + theirs)), _PARTS)
+    weight = _weight(_variance(one), _variance(other))
     runs = [
         *(replace(run, weight=run.weight * weight) for run in one.runs),
         *(replace(run, weight=run.weight * (1 - weight)) for run in other.runs),
     ]
     shared = one.shared or other.shared
     return NoisyTotal(tuple(run for run in runs if run.weight), shared=shared)
+
+
+def _weight(mine: Fraction, theirs: Fraction) -> Fraction:
+    """Return the weight of the first of two numbers, from the variances of their noises."""
+    return Fraction(round(_PARTS * theirs / (mine + theirs)), _PARTS)
 
 
 def _variance(total: NoisyTotal) -> Fraction:

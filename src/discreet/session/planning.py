@@ -13,7 +13,7 @@ no caller has held is.
 
 Noise of several draws of one total averages out (key ``inverse-variance``); each draw is paid for.
 Draws of different data, or of totals with other bounds, say nothing about each other: combining
-them is refused before another one is charged.
+them is refused before another one is charged, and so is a draw that would change nothing.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from types import ModuleType
 from typing import TYPE_CHECKING, Final, TypeAlias, final
 
 from discreet.accounting import Left
 from discreet.accounting.budgets.amounts import format_down
-from discreet.accounting.budgets.currency import Amounts
 from discreet.engines.engine import Engine
 from discreet.engines.hash_order import HashOrder
 from discreet.errors import BadPolicy, LedgerError, NotPerUnit, WrongKind
@@ -47,6 +47,7 @@ if TYPE_CHECKING:  # a ledger is handed in; a plain question has one stage
     from discreet.ledger.ledger import Ledger
     from discreet.plan.bounds_search.bounds_search import FoundBounds
     from discreet.plan.bounds_search.second_stage import SecondStage
+    from discreet.release.noisy_totals import Noisy
     from discreet.release.release import Release
     from discreet.session.inquiry import PriceOptions
 
@@ -56,7 +57,9 @@ __all__ = [
     "SessionPlanner",
     "budget_preview",
     "check_combinable",
+    "check_gains",
     "check_keys",
+    "combination",
 ]
 
 Rows: TypeAlias = Sequence[tuple[KeyValue, ...]]
@@ -186,8 +189,7 @@ def check_combinable(
             why="a mean of only those that reached it would say more than is there.",
             do="ask the question anew, at a higher price.",
         )
-    same = (old.unit, old.request, old.estimates) == (plan.unit, plan.request, plan.estimates)
-    if not same or not before.parts:
+    if not (old.request == plan.request and combination().combinable(old, plan) and before.parts):
         raise WrongKind(
             what="the answer cannot be combined with another draw.",
             why="it was computed under other bounds, or changed since.",
@@ -200,53 +202,78 @@ def check_combinable(
             do="ask the question anew at another price; to combine draws of several sessions, open "
             "files, or declare frozen = true for the table.",
         )
+    if sources is not None:
+        check_gains(before.parts, plan)
+
+
+def check_gains(parts: Sequence[Noisy] | None, plan: Plan) -> None:
+    """Refuse another draw that would be charged for and change nothing.
+
+    ``parts`` are what was drawn before; None for one draw of the same plan, which is still to come.
+    """
+    if combination().gains(parts, plan):
+        return
+    raise WrongKind(
+        what="another draw at this price would change nothing in the answer.",
+        why="values that are chosen, as medians, quantiles and modes are, cannot be averaged: the "
+        "choice with the higher price stays; and noise that is far larger than what there is "
+        "gets no weight.  Nothing was spent on another draw.",
+        do="ask the question anew at a higher price, or remeasure its answer at one.",
+    )
+
+
+def combination() -> ModuleType:
+    """Return what combines answers, which is rare."""
+    from discreet.release import combination as module  # noqa: PLC0415  rare
+
+    return module
 
 
 def budget_preview(plan: Plan, ledger: Ledger, account: str | None) -> BudgetPreview | None:
     """Look a plan up in a ledger as it stands now; None where that is not possible.
 
-    What is left after it is about the units of its scope.
+    What is left after it is about the units of its scope, and is what a charge would leave: a copy
+    of the ledger's sums is charged.
     """
     try:
         stored = ledger.find(plan.digest)
         if stored is not None:
             return BudgetPreview(entry=stored.receipt.seq, fits=True, left="")
         left = ledger.left(plan.scope, account=account)
-        fits, price = _priced(plan, left)
+        after = _charged(plan, left)
     except (LedgerError, WrongKind):
         return None
-    if not fits:
-        return BudgetPreview(entry=None, fits=False, left=_shown(left, left.amounts))
-    after = tuple(max(have - pay, 0) for have, pay in zip(left.amounts, price, strict=True))
-    notes = tuple(_notes(left, price))
-    return BudgetPreview(entry=None, fits=True, left=_shown(left, after), notes=notes)
+    if after is None:
+        return BudgetPreview(entry=None, fits=False, left=_shown(left))
+    notes = tuple(_notes(left, after))
+    return BudgetPreview(entry=None, fits=True, left=_shown(after), notes=notes)
 
 
-def _notes(left: Left, price: Amounts) -> Iterator[str]:
+def _notes(left: Left, after: Left) -> Iterator[str]:
     """Say which route a plan closes for later questions, and whether it takes most of delta."""
-    names, routes = left.budget.components, left.budget.currency.routes
+    names, routes, limit = left.budget.components, left.budget.currency.routes, left.budget.limit
     for route in routes:
         was_open = all(left.amounts[at] for at in route)
-        if was_open and any(price[at] > left.amounts[at] for at in route):
+        if was_open and any(after.spent[at] > limit[at] for at in route):
             others = " or ".join(names[other[0]] for other in routes if other != route)
             yield f"closes the route of {names[route[0]]}: later questions have to fit in {others}"
-    if 2 * price[-1] > left.amounts[-1]:
+    if 2 * after.amounts[-1] < left.amounts[-1]:
         yield "takes more than half of the delta that is left"
 
 
-def _priced(plan: Plan, left: Left) -> tuple[bool, Amounts]:
-    """Say whether a plan fits, and what it costs; as for a charge, a delta only if it must be."""
+def _charged(plan: Plan, left: Left) -> Left | None:
+    """Return what a plan leaves, None if it does not fit; a delta is spent only if it must be."""
     delta: Fraction | None = None
     try:
-        price = left.budget.price(plan.loss)
-    except WrongKind:
+        fits = left.fitting(plan.tree, delta)
+    except WrongKind:  # as for a charge
         delta = plan.delta
-        price = left.budget.price(plan.loss, delta=delta)
-    return left.fitting(plan.tree, delta)(1), price
+        fits = left.fitting(plan.tree, delta)
+    return left.after(plan.tree, delta=delta) if fits(1) else None
 
 
-def _shown(left: Left, amounts: Amounts) -> str:
-    parts = zip(left.budget.components, amounts, left.budget.limit, strict=True)
+def _shown(left: Left) -> str:
+    parts = zip(left.budget.components, left.amounts, left.budget.limit, strict=True)
     return ", ".join(
         f"{name} {format_down(have)} of {format_down(limit)}"
         for name, have, limit in parts

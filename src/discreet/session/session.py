@@ -45,6 +45,8 @@ from discreet.session.planning import (
     SessionPlanner,
     budget_preview,
     check_combinable,
+    check_gains,
+    combination,
 )
 from discreet.session.record import Record, Rehearsal
 from discreet.units import PrivacyUnit
@@ -185,8 +187,8 @@ class Session:
             answered: a release of this session, or a question, which is asked first.
             price: epsilon, rho or error, and what goes with it.
         """
-        before = answered if isinstance(answered, Release) else self.ask(answered, **price)
         with self._guard:
+            before = answered if isinstance(answered, Release) else self._first(answered, price)
             plan = self._planned(before.plan.question, price, before.plan.found)
             pipeline = self._open_pipeline()
             draw = 1 + sum(earlier.digest == plan.digest for earlier in before.plans)
@@ -194,9 +196,8 @@ class Session:
             sources = None if recorded else pipeline.sources(plan)
             check_combinable(before, plan, ledger=self._ledger.id, sources=sources)
             after = self._answer(plan, draw)
-        from discreet.release.combination import combine  # noqa: PLC0415  rare
-
-        return self._with_receipt(combine(before, after), after.receipt, replayed=after.replayed)
+        both: Release = combination().combine(before, after)
+        return self._with_receipt(both, after.receipt, replayed=after.replayed)
 
     def table(self, name: str) -> Inquiry:
         """Begin a question with all rows of a table; it ends with ``ask`` or ``plan``."""
@@ -331,6 +332,18 @@ class Session:
         return self._decode(
             plan, pipeline.answer_plan(plan, plan_stage=self._planning.second_stage, draw=draw)
         )
+
+    def _first(self, question: QuestionLike, price: PriceOptions) -> Release:
+        """Answer a question that is remeasured next, if that can gain anything."""
+        if isinstance(question, Plan):
+            raise WrongKind(
+                what="a plan is given to be remeasured.",
+                why="it has a price for one draw, and the other needs a price too.",
+                do="ask for the plan, and remeasure its answer at a price.",
+            )
+        plan = self._plan(question, price)
+        check_gains(None, plan)
+        return self._answer(plan)
 
     def _decode(self, plan: Plan, stored: StoredAnswer) -> Release:
         """Read what is stored; errors are shown at the confidence that is asked for now."""

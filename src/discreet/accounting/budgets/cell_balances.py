@@ -206,6 +206,12 @@ class CellBalances(ABC):
         """Return what is owed now, for somebody who only looks."""
         return type(self)(self.budget, self.everywhere, self.paid.copy(), self.every_route)
 
+    def charged(self, pieces: Sequence[ChargedBox], times: int = 1) -> Self:
+        """Return what would be owed once disjoint pieces were charged; nothing changes here."""
+        trial = self.copy()
+        trial.add(pieces, times)
+        return trial
+
 
 @final
 @dataclass(slots=True)
@@ -266,18 +272,18 @@ class TwoRecordBalances(CellBalances):
             return True
         if self.within(self._at_most(pieces, times, self.paid.highest)):
             return True
-        trial = self.copy()
-        trial.add(pieces, times)
-        return self.within(trial.worst(_EVERYTHING))
+        return self.within(self.charged(pieces, times).worst(_EVERYTHING))
 
     def worst(self, scope: Box) -> Amounts:
         """Return the most that two records owe, one of them in the scope."""
-        inside = self.paid.two_highest(scope)
+        apart = 2 * len(self.everywhere)  # sums of which two records matter
+        inside = self.paid.two_highest(scope, components=apart)
         others = [self.paid.highest(box) for box in _EVERYTHING.minus(scope)]
-        outside = [max((top[k] for top in others), default=0) for k in range(len(inside))]
+        outside = [max((top[k] for top in others), default=0) for k in range(apart)]
         both = zip(inside, outside, strict=True)
         tops = [(first, max(second, other)) for (first, second), other in both]
-        return added(self.everywhere, self._owed(tops))
+        within = [(top, top) for top in self.paid.highest(scope)[apart:]]
+        return added(self.everywhere, self._owed([*tops, *within]))
 
     def _at_most(
         self, pieces: Sequence[ChargedBox], times: int, highest: Callable[[Box], Amounts]

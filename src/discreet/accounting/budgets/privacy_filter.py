@@ -238,6 +238,12 @@ class PrivacyFilter:
         """Return what is left now for requests about a scope, or about everything."""
         with self._guard:
             owed = self._owed.copy()
+        return self._left(owed, scope)
+
+    def _left(self, owed: CellBalances, scope: Box | None) -> Left:
+        def pieces(what: Priceable, delta: object) -> tuple[ChargedBox, ...]:
+            return self.pieces(what, scope=scope, delta=delta)
+
         spent = owed.worst(self._region(scope))
         amounts = (limit - paid for limit, paid in zip(self._budget.limit, spent, strict=True))
         return Left(
@@ -246,7 +252,8 @@ class PrivacyFilter:
             amounts=tuple(max(amount, 0) for amount in amounts),
             spent=spent,
             every_route=owed.every_route,
-            fitting=lambda what, delta: _fitting(owed, self.pieces(what, scope=scope, delta=delta)),
+            fitting=lambda what, delta: _fitting(owed, pieces(what, delta)),
+            charging=lambda what, delta: self._left(owed.charged(pieces(what, delta)), scope),
         )
 
     def with_budget(self, budget: Budget) -> PrivacyFilter:

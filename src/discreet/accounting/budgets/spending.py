@@ -103,6 +103,7 @@ class Left:
     spent: Amounts
     every_route: bool = False
     fitting: Callable[[Priceable, object], Callable[[int], bool]] = field(repr=False, compare=False)
+    charging: Callable[[Priceable, object], Left] = field(repr=False, compare=False)
 
     @property
     def loss(self) -> PrivacyLoss:
@@ -128,6 +129,22 @@ class Left:
             middle = (low + high) // 2
             low, high = (middle, high) if fits(middle) else (low, middle)
         return low
+
+    def after(self, what: Priceable, *, delta: object = None) -> Left:
+        """Return what a request would leave, and charge nothing.
+
+        It is charged to a copy of all sums, as a charge is; so where neighbors owe more than what
+        they owe now and the price, because a record is replaced by one of another scope, this says
+        so.
+
+        >>> from discreet.accounting import Budget, PrivacyFilter
+        >>> from discreet.loss import Pure
+        >>> from discreet.units import row
+        >>> left = PrivacyFilter(Budget(epsilon=1), unit=row()).left()
+        >>> left.after(Pure(epsilon="0.25")).loss, left.loss
+        (Pure(epsilon=Fraction(3, 4)), Pure(epsilon=Fraction(1, 1)))
+        """
+        return self.charging(what, delta)
 
     def __str__(self) -> str:
         """Show what is left, rounded down, of which limit, in which currency, and for whom."""

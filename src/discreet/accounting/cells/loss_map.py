@@ -146,12 +146,15 @@ class LossMap:
             self._most, self._since = list(self.highest()), 0
         return tuple(self._most)
 
-    def two_highest(self, box: Box | None = None) -> tuple[tuple[int, int], ...]:
+    def two_highest(
+        self, box: Box | None = None, *, components: int | None = None
+    ) -> tuple[tuple[int, int], ...]:
         """Return the two highest payments of records with different stories, for each component.
 
         Of any two records in the box that did not take part in the same charges, one has paid at
         most the first amount and the other at most the second.  Records of one story count once;
-        a part that may hold several stories counts twice.
+        a part that may hold several stories counts twice.  ``components`` asks for the first few
+        components alone.
 
         >>> from discreet.accounting.scopes.column_conditions import equals
         >>> paid = LossMap(width=1)
@@ -159,11 +162,14 @@ class LossMap:
         >>> paid.two_highest()
         ((10, 0),)
         """
+        wanted = range(self.width)[:components]
         cells, within = self._met(box)
         if not len(cells):
-            return ((0, 0),) * self.width
-        components = range(self.width)
-        return tuple(two_highest(self._parts, cells, within, component) for component in components)
+            return ((0, 0),) * len(wanted)
+        return tuple(
+            two_highest(self._parts, cells, within, component) if self._owed[component] else (0, 0)
+            for component in wanted
+        )
 
     def copy(self) -> LossMap:
         """Return a map that can be charged apart from this one."""
