@@ -19,8 +19,8 @@ ROOT = Path(__file__).resolve().parent.parent
 SOURCE = ROOT / "src"
 PAGE = ROOT / "docs/development/house.md"
 LIMITS = {
-    "files": 475,
-    "lines": 88_400,
+    "files": 476,
+    "lines": 88_950,
     "files in the largest folder": 20,
     "longest chain of imports": 20,
     "hidden imports": 21,
