@@ -99,14 +99,14 @@ def test_ends_miss_as_rarely_as_is_claimed_on_larger_ones(counts, level, side, s
 
 @pytest.mark.theorem("quantile-ends")
 def test_the_claim_is_nearly_reached():
-    """All rows of a table in its first leaf, so many that all others are barely too high."""
-    leaves, scale, missed = 50, Fraction(4), Fraction(1, 40)
+    """One row or few, so that all leaves above them are barely too high, and wide noise."""
+    leaves, scale, missed = 50, Fraction(40), Fraction(1, 40)
     end = end_of(Fraction(1, 2), leaves, scale, missed, -1)
     worst = max(
         missed_by(end, [0, below, rows] + [0] * (leaves - 3))
         for below, rows in [(0, n) for n in range(1, 80)] + [(n, n) for n in range(1, 40)]
     )
-    assert Fraction(7, 10) * missed < worst <= missed
+    assert Fraction(9, 10) * missed < worst <= missed
 
 
 @pytest.mark.theorem("quantile-ends")
