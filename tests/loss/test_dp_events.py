@@ -7,6 +7,7 @@ from dp_accounting.pld import PLDAccountant
 
 from discreet.errors import DiscreetError
 from discreet.loss import (
+    Approximate,
     GaussianDP,
     Laplace,
     Pure,
@@ -40,6 +41,12 @@ COUNTED = {  # what dp_accounting itself composes, with its distributions
     "training": EVENTS["training"][0],
 }
 DELTA = 1e-6
+LOSSES = [
+    GaussianDP(mu="0.5"),
+    Laplace(scale=2),
+    Pure(epsilon="0.75"),
+    Approximate(epsilon="0.5", delta="1e-9"),  # with an infinite loss
+]
 
 
 @pytest.mark.parametrize("name", EVENTS)
@@ -58,7 +65,7 @@ def test_dp_accounting_counts_nearly_the_same(name):
     assert theirs <= ours.high + 2e-3 * (1 + ours.high)
 
 
-@pytest.mark.parametrize("loss", [GaussianDP(mu="0.5"), Laplace(scale=2), Pure(epsilon="0.75")])
+@pytest.mark.parametrize("loss", LOSSES)
 def test_distributions_bound_the_loss_alone_and_composed(loss):
     exported = to_pld(loss, points=300)
     for times in (1, 4):
@@ -88,6 +95,7 @@ def test_a_distribution_of_asymmetric_losses_bounds_both_sides():
         dp_accounting.ZCDpEvent(0.125, 0.5),
         dp_event.RandomizedResponseDpEvent(0.4, 3),
         "an event",
+        type("GaussianDpEvent", (), {})(),
     ],
     ids=lambda event: type(event).__name__,
 )

@@ -7,6 +7,7 @@ from functools import cache
 from xml.etree import ElementTree as ET
 
 import pytest
+from matplotlib.figure import Figure
 
 from discreet.accounting import Leaf, account
 from discreet.errors import OutOfRange, WrongKind
@@ -115,8 +116,7 @@ def test_a_curve_that_never_falls_to_zero_is_shown_where_it_stays():
 
 
 def test_matplotlib_draws_the_same_points():
-    figures = pytest.importorskip("matplotlib.figure")
-    axes = figures.Figure().subplots()
+    axes = Figure().subplots()
     picture = plot({"Laplace": CURVES["laplace"], "Gauss": CURVES["gauss"]})
     assert picture.draw(axes) is axes
     assert [tuple(map(tuple, line.get_xydata().tolist())) for line in axes.lines] == [
@@ -125,7 +125,7 @@ def test_matplotlib_draws_the_same_points():
     assert axes.get_yscale() == "log"
     assert (axes.get_xlabel(), axes.get_ylabel()) == ("epsilon", "delta")
     assert [text.get_text() for text in axes.get_legend().get_texts()] == ["Laplace", "Gauss"]
-    tests = figures.Figure().subplots()
+    tests = Figure().subplots()
     CURVES["pure"].plot("tradeoff").draw(tests)
     assert (tests.get_yscale(), len(tests.lines)) == ("linear", 2)
 

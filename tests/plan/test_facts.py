@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from discreet.errors import QuestionError
 from discreet.plan.binding.value_facts import Facts, facts_of
 from discreet.query.expressions import Aggregate, Call, Cast, Column, Literal, Window
+from discreet.query.signatures import PARTS, TIME_PARTS
 from discreet.query.types import Type
 from tests.engines.questions import expressions
 from tests.reference.expressions import compiled
@@ -115,3 +116,18 @@ def test_bounds_are_kept_by_a_case():
     facts = {"x": Facts(type=Type.INTEGER, low=Fraction(0), high=Fraction(9), nullable=False)}
     found = facts_of(Call("COALESCE", (Column("x"), Literal(-1))), facts)
     assert found.bounds == (-1, 9)
+
+
+@pytest.mark.theorem("fact-rules")
+@given(moment=st.datetimes())
+def test_parts_of_a_date_are_counted_from_the_first_to_the_last(moment):
+    for part in PARTS["EXTRACT"]:
+        for kind, value in ((Type.DATE, moment.date()), (Type.TIMESTAMP, moment)):
+            if kind is Type.DATE and part in TIME_PARTS:
+                continue
+            node = Call("EXTRACT", (Literal(part), Column("d")))
+            facts = facts_of(node, {"d": Facts(type=kind, nullable=False)})
+            assert not facts.nullable
+            assert (facts.bounds is None) == (part == "YEAR")
+            if facts.bounds is not None:
+                assert facts.low <= compiled(node, {"d": kind})({"d": value}) <= facts.high

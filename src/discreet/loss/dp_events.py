@@ -37,8 +37,8 @@ from discreet.loss.renyi.renyi_and_zcdp import ZeroConcentrated
 
 __all__ = ["from_dp_event", "to_pld"]
 
-_RARE: Final = 1e-12
-_FARTHEST: Final = 200.0
+_RARE: Final = Fraction(1, 10**12)
+_FARTHEST: Final = 200
 
 
 def from_dp_event(event: object) -> PrivacyLoss:
@@ -53,20 +53,24 @@ def from_dp_event(event: object) -> PrivacyLoss:
     GaussianDP(mu=Fraction(1, 2))
     """
     reader = _READERS.get(type(event).__name__)
-    if reader is None:
+    try:
+        loss = None if reader is None else reader(event)
+    except AttributeError:  # of that name, and not from there
+        loss = None
+    if loss is None:
         raise WrongKind(
             what=f"a {type(event).__name__} has no loss here.",
             why="its price would be a guess: the mechanism, or its neighbors, are not known.",
-            do=f"give one of: {', '.join(_READERS)}.",
+            do=f"give one of dp_accounting's: {', '.join(_READERS)}.",
         )
-    return reader(event)
+    return loss
 
 
 def to_pld(loss: PrivacyLoss, *, points: int = 1000) -> Any:
     """Return a ``PrivacyLossDistribution`` of dp_accounting that bounds a loss from above.
 
-    It is pessimistic: its delta is nowhere below that of the loss, alone and composed.  Losses
-    above those of chance 1e-12 count as infinite.
+    It is pessimistic: its delta is nowhere below that of the loss, alone and composed.  The highest
+    losses, with a chance of 1e-12 in all, count as infinite.
 
     Args:
         loss: what is exported.
@@ -74,10 +78,11 @@ def to_pld(loss: PrivacyLoss, *, points: int = 1000) -> Any:
     """
     count = checked_count(points, name="points", low=16)
     profile = checked_loss(loss).profile()
-    end = profile.epsilon(delta=_RARE)
-    if not end < _FARTHEST:
+    beyond = Fraction(profile.delta(epsilon=_FARTHEST))  # that of an infinite loss, if there is one
+    end = profile.epsilon(delta=min(beyond + _RARE, Fraction(1)))
+    if beyond > Fraction(1, 2) or not end < _FARTHEST:
         raise OutOfRange(
-            what=f"epsilon at delta {_RARE} is {end}.",
+            what=f"a loss above {_FARTHEST} has a chance of {float(beyond):.2g}.",
             why="losses that far apart do not fit on one lattice.",
             do="export a smaller loss, and compose it there.",
         )
