@@ -45,8 +45,6 @@ from discreet.continual.sum_tails import (
     weighted_sum_half_width,
 )
 
-__all__ = ["BinaryTreeCounter", "RefinedTreeCounter"]
-
 
 @final
 @dataclass(frozen=True, slots=True, init=False)

@@ -42,8 +42,6 @@ from numpy.typing import NDArray
 
 from discreet.errors import WrongKind
 
-__all__ = ["Consistency", "monotone", "sizes_of"]
-
 
 def monotone(values: Sequence[float] | NDArray[Any]) -> NDArray[np.float64]:
     """Return the nearest sequence that does not fall.

@@ -48,8 +48,6 @@ from discreet.mechanisms.mechanism import Number, at_confidence, steps_at
 from discreet.noise import SYSTEM, Entropy
 from discreet.noise.entropy import checked_entropy
 
-__all__ = ["MOST_LISTED", "BlockCounter", "Charge", "Counter", "clamped", "too_long"]
-
 Charge = Callable[[PrivacyLoss], object]
 """Pays for a run, or raises."""
 

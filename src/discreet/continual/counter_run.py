@@ -35,16 +35,6 @@ from discreet.mechanisms import Gaussian, Laplace
 from discreet.mechanisms.guarded_run import GuardedRun, Reason
 from discreet.noise import Distribution, Entropy
 
-__all__ = [
-    "CounterRun",
-    "CounterState",
-    "Noise",
-    "Stream",
-    "checked_length_and_bound",
-    "read_stream",
-    "read_value",
-]
-
 Stream = Sequence[int] | NDArray[np.integer[Any]]
 Noise = Laplace | Gaussian
 

@@ -11,8 +11,6 @@ form (height(t), t), one for each t; position p lies in at most one of each heig
 
 from __future__ import annotations
 
-__all__ = ["blocks_of", "depth", "digits", "height", "lowest"]
-
 
 def height(t: int) -> int:
     """Return the largest h such that 2**h divides t >= 1.

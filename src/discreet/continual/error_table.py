@@ -30,8 +30,6 @@ from discreet.mechanisms import Gaussian, Laplace
 from discreet.mechanisms.mechanism import Number
 from discreet.noise import SYSTEM, Entropy
 
-__all__ = ["ErrorRow", "Errors", "error_table", "measured_errors", "planned", "predicted_errors"]
-
 _UNIT: Final = Gaussian(sigma=1)
 _BLOCK: Final = 1 << 20  # draws at a time
 

@@ -45,8 +45,6 @@ from discreet.mechanisms.additive import loss_of_move
 from discreet.mechanisms.mechanism import Number, steps_at
 from discreet.noise import DiscreteGaussian
 
-__all__ = ["FactorizedCounter"]
-
 _LONGEST: Final = 1 << 14
 _LARGEST: Final = 1 << 62
 

@@ -52,8 +52,6 @@ from discreet.mechanisms.mechanism import Number, ReferenceLaw, at_confidence, s
 from discreet.noise import SYSTEM, Entropy
 from discreet.units import Relation
 
-__all__ = ["Counts", "Hierarchy", "NoisyThresholds"]
-
 Counts = Sequence[int] | NDArray[np.integer[Any]]
 
 _MOST_CELLS: Final = 1 << 16

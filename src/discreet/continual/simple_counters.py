@@ -30,8 +30,6 @@ from discreet.continual.counter_run import CounterState
 from discreet.continual.sum_tails import plain_sum_half_width
 from discreet.mechanisms.exact_quantiles import two_sided_quantile
 
-__all__ = ["NoisyBits", "NoisyPrefixes"]
-
 
 @final
 @dataclass(frozen=True, slots=True, init=False)

@@ -53,15 +53,6 @@ from discreet.exact import float_up
 from discreet.mechanisms.exact_quantiles import first_true
 from discreet.noise import DiscreteGaussian, DiscreteLaplace
 
-__all__ = [
-    "Law",
-    "plain_sum_half_width",
-    "stays_within",
-    "sum_half_width",
-    "tree_half_width",
-    "weighted_sum_half_width",
-]
-
 Law = DiscreteLaplace | DiscreteGaussian
 
 _NORMAL: Final = NormalDist()

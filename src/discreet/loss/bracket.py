@@ -16,8 +16,6 @@ from typing import final
 
 from discreet.errors import OutOfRange
 
-__all__ = ["Bracket"]
-
 
 @final
 @dataclass(frozen=True, slots=True)

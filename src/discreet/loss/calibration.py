@@ -27,15 +27,6 @@ from discreet.loss.parameters import checked_count, checked_delta, checked_epsil
 from discreet.loss.privacy_loss import PrivacyLoss
 from discreet.loss.profile import Profile
 
-__all__ = [
-    "gaussian_sigma",
-    "laplace_scale",
-    "least_fitting",
-    "least_scale",
-    "most_queries",
-    "most_repeats",
-]
-
 _DOUBLINGS: Final = 200
 
 Point = tuple[int, float]

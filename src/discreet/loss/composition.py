@@ -29,8 +29,6 @@ from discreet.loss.pairs.randomized_response import ResponsePair
 from discreet.loss.pairs.smoothed_gaussian import SmoothedGaussianPair
 from discreet.loss.renyi.curve import RenyiCurve
 
-__all__ = ["Composition"]
-
 _MOST_COUNTED: Final = 10**50
 _EVERYTHING: Final = ResponsePair(Fraction(0), Fraction(1))
 """The pair that dominates all others: every loss is infinite."""

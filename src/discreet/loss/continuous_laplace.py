@@ -24,8 +24,6 @@ from discreet.loss.parameters import checked_count, checked_parameter
 from discreet.loss.privacy_loss import PrivacyLoss
 from discreet.loss.profile import Profile
 
-__all__ = ["ContinuousLaplace", "Laplace"]
-
 
 @final
 @dataclass(frozen=True, slots=True, init=False, repr=False)

@@ -24,19 +24,6 @@ from discreet.loss.pure_and_approximate import Approximate, Pure
 from discreet.loss.renyi.divergences import pure_to_gaussian_mu
 from discreet.loss.renyi.renyi_and_zcdp import RenyiDP, ZeroConcentrated
 
-__all__ = [
-    "CONVERSIONS",
-    "Conversion",
-    "approximate_at",
-    "bounded_range_to_concentrated",
-    "convert",
-    "gaussian_to_concentrated",
-    "pure_to_approximate",
-    "pure_to_concentrated",
-    "pure_to_gaussian",
-    "renyi_at",
-]
-
 
 @final
 @dataclass(frozen=True, slots=True)

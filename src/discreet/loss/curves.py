@@ -20,8 +20,6 @@ from discreet.errors import WrongKind
 if TYPE_CHECKING:  # for annotations alone: drawn rarely
     from discreet.loss.plots import CurvePlot
 
-__all__ = ["PrivacyCurve", "several"]
-
 
 class PrivacyCurve(ABC):
     """A loss, or the price of a tree: whatever answers for an epsilon or a delta.

@@ -35,8 +35,6 @@ from discreet.loss.renyi.curve import RenyiCurve
 if TYPE_CHECKING:  # for annotations alone: a composition arrives with its methods
     from discreet.loss.composition import Composition
 
-__all__ = ["dominates", "largest_loss", "largest_only"]
-
 
 def largest_loss(composition: Composition) -> Fraction | None:
     """Bound the largest loss, exactly where the pairs are known so; None where it is infinite.

@@ -35,8 +35,6 @@ from discreet.loss.profile import Profile
 from discreet.loss.pure_and_approximate import Pure
 from discreet.loss.renyi.renyi_and_zcdp import ZeroConcentrated
 
-__all__ = ["from_dp_event", "to_pld"]
-
 _RARE: Final = Fraction(1, 10**12)
 _FARTHEST: Final = 200
 

@@ -22,19 +22,6 @@ from typing import Final
 from discreet import certified
 from discreet.exact import Interval
 
-__all__ = [
-    "BITS",
-    "exp",
-    "gaussian_profile",
-    "log",
-    "log1p_scaled",
-    "normal_cdf",
-    "normal_quantile_up",
-    "reciprocal",
-    "sqrt",
-    "tanh_half",
-]
-
 BITS: Final = 160
 
 

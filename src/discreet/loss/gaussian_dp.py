@@ -30,8 +30,6 @@ from discreet.loss.privacy_loss import PrivacyLoss
 from discreet.loss.profile import Profile
 from discreet.loss.renyi.divergences import gaussian_renyi, pure_to_gaussian_mu
 
-__all__ = ["GaussianDP"]
-
 _FAR: Final = 1000
 
 

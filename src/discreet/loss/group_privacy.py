@@ -22,8 +22,6 @@ from discreet.loss.elementary import exp
 from discreet.loss.parameters import checked_count, checked_delta, checked_epsilon
 from discreet.loss.renyi.curve import RenyiCurve
 
-__all__ = ["group_delta", "group_renyi"]
-
 _ONE: Final = Fraction(1)
 
 

@@ -17,16 +17,6 @@ import numpy as np
 from discreet.errors import OutOfRange, WrongKind
 from discreet.exact import decimal, float_up, whole
 
-__all__ = [
-    "checked_count",
-    "checked_delta",
-    "checked_epsilon",
-    "checked_order",
-    "checked_parameter",
-    "checked_rate",
-    "dyadic_up",
-]
-
 _LARGEST: Final = 10**6
 _LARGEST_PARAMETER: Final = 10**18
 _LARGEST_COUNT: Final = 10**12

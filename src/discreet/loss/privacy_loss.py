@@ -37,14 +37,6 @@ from discreet.loss.parameters import checked_count, checked_delta
 if TYPE_CHECKING:  # loaded when first used, because a plain question needs none of it
     from discreet.loss.profile import Profile
 
-__all__ = [
-    "PrivacyLoss",
-    "checked_loss",
-    "missed_detections",
-    "missed_on_grid",
-    "no_pure_bound",
-]
-
 Curve = Callable[[float], float]
 
 _GOLDEN: Final = (math.sqrt(5) - 1) / 2

@@ -50,8 +50,6 @@ from discreet.loss.privacy_loss import (
     no_pure_bound,
 )
 
-__all__ = ["Profile"]
-
 _STEPS: Final = 64
 _SMALL: Final = Fraction(1, 10**4)  # a delta that no curve of tests shows
 _FAR: Final = 30.0

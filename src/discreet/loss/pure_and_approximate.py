@@ -51,8 +51,6 @@ from discreet.loss.privacy_loss import PrivacyLoss
 from discreet.loss.profile import Profile
 from discreet.loss.renyi.divergences import pure_renyi
 
-__all__ = ["Approximate", "Pure", "optimal_delta", "response_delta", "response_epsilon"]
-
 _BITS: Final = 224
 _ONE: Final = 1 << _BITS
 _MOST_SUMS: Final = 1 << 15

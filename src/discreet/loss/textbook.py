@@ -31,16 +31,6 @@ from discreet.loss.parameters import (
 )
 from discreet.loss.pure_and_approximate import Approximate
 
-__all__ = [
-    "advanced",
-    "basic",
-    "concentrated_simple",
-    "group_loose",
-    "half_square",
-    "mean_concentration",
-    "mironov",
-]
-
 _ONE = Fraction(1)
 _FAR = Fraction(1000)
 

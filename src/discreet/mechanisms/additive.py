@@ -59,18 +59,6 @@ from discreet.mechanisms.mechanism import Mechanism, Number, ReferenceLaw, at_co
 from discreet.noise import SYSTEM, Distribution, DyadicGrid, Entropy
 from discreet.noise.two_sided import TwoSidedLaw
 
-__all__ = [
-    "Additive",
-    "AdditiveNoise",
-    "Numbers",
-    "checked_grid",
-    "checked_integer_noise",
-    "integers",
-    "laplace_pair",
-    "loss_of_move",
-    "worst_moves",
-]
-
 Move = tuple[int, ...]
 
 MOST_SQUARED = 20

@@ -23,8 +23,6 @@ from discreet.errors import NotExact, OutOfRange, WrongKind
 from discreet.exact import decimal, positive, whole
 from discreet.mechanisms.mechanism import Answer, Mechanism, Number, at_distance
 
-__all__ = ["ScoreChange", "Scores", "SelectionMechanism", "exact_scores", "read_change"]
-
 Scores = Sequence[int] | Sequence[Fraction] | NDArray[np.integer[Any]]
 """One score for each candidate: integers, or Fractions."""
 

@@ -27,8 +27,6 @@ from discreet.arrays import listed
 from discreet.errors import OutOfRange, WrongKind
 from discreet.units import Relation
 
-__all__ = ["Counting", "attributes", "counts", "points", "thresholds"]
-
 
 @final
 @dataclass(frozen=True, slots=True, init=False)

@@ -15,14 +15,6 @@ from discreet.certified import exp_neg, log
 from discreet.exact import Interval
 from discreet.noise import Distribution
 
-__all__ = [
-    "decide_at_most",
-    "enclosed_power",
-    "first_true",
-    "root_complement",
-    "two_sided_quantile",
-]
-
 BITS = 64
 
 

@@ -43,8 +43,6 @@ from discreet.mechanisms.exact_quantiles import BITS, decide_at_most, enclosed_p
 from discreet.mechanisms.mechanism import Number, ReferenceLaw, at_confidence
 from discreet.noise import SYSTEM, Entropy, exponential_weights, permute_and_flip
 
-__all__ = ["Exponential", "PermuteAndFlip"]
-
 
 @final
 @dataclass(frozen=True, slots=True, init=False)

@@ -45,8 +45,6 @@ from discreet.mechanisms.mechanism import Mechanism, Number, at_confidence, fact
 from discreet.noise import SYSTEM, Categorical, Entropy
 from discreet.units import NeighborGraph
 
-__all__ = ["FiniteMechanism"]
-
 
 @final
 class _Samplers:

@@ -39,8 +39,6 @@ from discreet.mechanisms.additive import (
 from discreet.mechanisms.mechanism import Number, at_distance, steps_at
 from discreet.noise import DyadicGrid
 
-__all__ = ["Gaussian"]
-
 
 @final
 @dataclass(frozen=True, slots=True, init=False)

@@ -37,8 +37,6 @@ from discreet.mechanisms.exact_quantiles import BITS, decide_at_most, first_true
 from discreet.mechanisms.mechanism import Mechanism, Number, ReferenceLaw, at_confidence, steps_at
 from discreet.noise import SYSTEM, Bounded, DiscreteLaplace, Entropy, Truncated
 
-__all__ = ["BoundedGeometric", "TruncatedGeometric"]
-
 
 @final
 @dataclass(frozen=True, slots=True, init=False)

@@ -18,8 +18,6 @@ from discreet.errors import EntropyBusy, EntropyCopied, EntropyForked, WrongKind
 from discreet.noise import Entropy
 from discreet.noise.entropy import process_stamp
 
-__all__ = ["GuardedRun"]
-
 Answer = TypeVar("Answer")
 Reason = dict[str, str]
 

@@ -31,8 +31,6 @@ from discreet.mechanisms.mechanism import Mechanism, Number, ReferenceLaw, steps
 from discreet.noise import SYSTEM, Entropy
 from discreet.units import Relation
 
-__all__ = ["Histogram"]
-
 Counts = Sequence[int] | NDArray[np.integer[Any]]
 
 

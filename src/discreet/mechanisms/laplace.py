@@ -24,8 +24,6 @@ from discreet.mechanisms.additive import AdditiveNoise, checked_grid, laplace_pa
 from discreet.mechanisms.mechanism import Number, at_distance, steps_at
 from discreet.noise import DiscreteLaplace, DyadicGrid
 
-__all__ = ["Laplace"]
-
 
 @final
 @dataclass(frozen=True, slots=True, init=False)

@@ -22,8 +22,6 @@ from discreet.units import NeighborGraph
 if TYPE_CHECKING:  # loaded when a program is solved, because SciPy takes its time
     from scipy.sparse import coo_array  # type: ignore[import-untyped]
 
-__all__ = ["Problem", "Solution", "solve"]
-
 _PRECISE: Final = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
 
 

@@ -37,24 +37,6 @@ from discreet.errors import OutOfRange, WrongKind
 from discreet.exact import decimal, float_up
 from discreet.loss.elementary import exp, log
 
-__all__ = [
-    "Cost",
-    "Matrix",
-    "Row",
-    "cost_table",
-    "dominates",
-    "expectation",
-    "extreme_pairs",
-    "hockey_stick",
-    "max_ratio",
-    "merge_equal_ratios",
-    "multiply",
-    "pair_up",
-    "prior_on",
-    "renyi",
-    "stochastic",
-]
-
 _SMALL_ORDER: Final = 16
 
 Row = tuple[Fraction, ...]

@@ -30,17 +30,6 @@ from discreet.exact import ExactNumber, Interval, decimal
 from discreet.loss import PrivacyLoss
 from discreet.noise import SYSTEM, Entropy
 
-__all__ = [
-    "Mapped",
-    "Mechanism",
-    "Number",
-    "ReferenceLaw",
-    "at_confidence",
-    "at_distance",
-    "factor",
-    "steps_at",
-]
-
 Number = ExactNumber | float
 """A number as a person types it; a float stands for its shortest decimal text."""
 

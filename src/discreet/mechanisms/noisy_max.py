@@ -30,8 +30,6 @@ from discreet.mechanisms.exact_quantiles import BITS, decide_at_most, enclosed_p
 from discreet.mechanisms.mechanism import Number, at_confidence, steps_at
 from discreet.noise import SYSTEM, DiscreteLaplace, Entropy
 
-__all__ = ["NoisyMax", "Winner"]
-
 
 @final
 class Winner(NamedTuple):

@@ -48,8 +48,6 @@ from discreet.mechanisms.matrix import Cost, Matrix, Row, cost_table, expectatio
 from discreet.mechanisms.mechanism import Number, factor
 from discreet.units import NeighborGraph
 
-__all__ = ["Optimum", "bayes_remap", "geometric_on_counts", "optimal_mechanism"]
-
 _BITS: Final = 64
 
 

@@ -39,8 +39,6 @@ from discreet.mechanisms.mechanism import Mechanism, Number, ReferenceLaw, steps
 from discreet.noise import SYSTEM, Entropy
 from discreet.units import Relation
 
-__all__ = ["Quantile"]
-
 Values = Sequence[int] | NDArray[np.integer[Any]]
 
 

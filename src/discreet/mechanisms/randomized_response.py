@@ -42,8 +42,6 @@ from discreet.noise import SYSTEM, Entropy, Uniform
 from discreet.noise.categorical import WeightedTable
 from discreet.noise.table import TableSizes
 
-__all__ = ["RandomizedResponse"]
-
 _BITS: Final = 128
 _LARGEST: Final = 100
 _SIZES: Final = TableSizes(guide_bits=8)

@@ -45,8 +45,6 @@ from discreet.noise.chance import ScaledExponential, complement, ratio
 from discreet.noise.distribution import checked_scale
 from discreet.noise.table import TableSizes
 
-__all__ = ["Staircase", "StaircaseNoise"]
-
 _BITS: Final = 64
 _SIZES: Final = TableSizes(guide_bits=8)
 _NONE: Final = Interval(Fraction(0), Fraction(0))

@@ -32,8 +32,6 @@ if TYPE_CHECKING:  # a draft holds what the steps make, and makes nothing itself
     from discreet.requests.table_schema import Schema
     from discreet.units import PrivacyUnit
 
-__all__ = ["Draft", "required"]
-
 Required = TypeVar("Required")
 
 

@@ -27,19 +27,6 @@ if TYPE_CHECKING:  # loaded when first used, because a plain question needs none
     from discreet.plan.plan import Plan
     from discreet.plan.statistics.having_threshold import HavingThreshold
 
-__all__ = [
-    "Branch",
-    "bounds_title",
-    "branches_of",
-    "found_lines",
-    "html_of",
-    "plan_text",
-    "scaled_noise",
-    "search_lines",
-    "shown_price",
-    "shown_question",
-]
-
 
 def bounds_title(search: BoundsSearch | None) -> str:
     """Say when bounds are found, and how sure it is that they hold somebody."""

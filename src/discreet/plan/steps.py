@@ -61,8 +61,6 @@ from discreet.units import PrivacyUnit, Relation
 if TYPE_CHECKING:  # loaded when first used, because a plain question needs none of it
     from discreet.plan.bounds_search.bounds_search import FoundBounds
 
-__all__ = ["STEPS", "plan", "run_steps"]
-
 
 def plan(  # noqa: PLR0913  what is asked, what is known, and what it may cost
     question: Question,

@@ -55,8 +55,6 @@ if TYPE_CHECKING:  # the record is handed in; a plain question has one stage
     from discreet.session.record import Record
     from discreet.session.two_stages import SecondStagePlanner
 
-__all__ = ["AnswerPipeline", "answer_failed_error", "finish_with_noise", "two_stages"]
-
 _SALT_BITS = 63
 _FAILURE: Final = b'{"failed":true,"format":1}'
 """What is stored in place of an answer that failed after noise was drawn."""

@@ -17,8 +17,6 @@ from discreet.requests.table_schema import ColumnFacts, Schema, TableFacts
 from discreet.units import PrivacyUnit
 from discreet.units.unit import describe_unit
 
-__all__ = ["about_column", "as_html", "as_line", "part_left", "svg_bar", "text_bar"]
-
 _WIDTH: Final = 240
 
 

@@ -10,8 +10,6 @@ from typing import final
 from discreet.errors import EngineStopped
 from discreet.ledger.forks import ForkAware, never_finalize
 
-__all__ = ["ForkGuard"]
-
 
 @final
 class ForkGuard(ForkAware):

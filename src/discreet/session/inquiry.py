@@ -23,8 +23,6 @@ if TYPE_CHECKING:  # annotations alone name them
     from discreet.plan.pricing.requested_price import BoundsPrice
     from discreet.release.release import Release
 
-__all__ = ["Inquiry", "PriceOptions", "QuestionLike", "question_of"]
-
 
 class PriceOptions(TypedDict, total=False):
     """What a question may cost: one of the first three, and what goes with it."""

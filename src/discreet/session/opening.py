@@ -30,8 +30,6 @@ from discreet.session.session import Session
 from discreet.session.table_records import record_schema, record_source_states
 from discreet.units import PrivacyUnit
 
-__all__ = ["open"]
-
 
 def open(  # noqa: A001, PLR0913  discreet.open: everything that belongs to a session
     source: object,

@@ -22,16 +22,6 @@ from discreet.plan.policy.policy import Policy, read_policy
 from discreet.query.relations import folded
 from discreet.units import PrivacyUnit
 
-__all__ = [
-    "budget_of",
-    "check_analyst",
-    "describe",
-    "named_sources",
-    "policy_of",
-    "unit_of",
-    "without_password",
-]
-
 _NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
 _DATABASES: Final = (".duckdb", ".ddb", ".db")
 

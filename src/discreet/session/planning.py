@@ -51,17 +51,6 @@ if TYPE_CHECKING:  # a ledger is handed in; a plain question has one stage
     from discreet.release.release import Release
     from discreet.session.inquiry import PriceOptions
 
-__all__ = [
-    "PlanRegistry",
-    "PublicTableReader",
-    "SessionPlanner",
-    "budget_preview",
-    "check_combinable",
-    "check_gains",
-    "check_keys",
-    "combination",
-]
-
 Rows: TypeAlias = Sequence[tuple[KeyValue, ...]]
 
 

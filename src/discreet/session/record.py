@@ -18,8 +18,6 @@ from discreet.ledger.ledger import Ledger
 from discreet.ledger.question_requests import refuse_closed
 from discreet.ledger.values import Charged, Receipt, Started, StoredAnswer
 
-__all__ = ["NoLedger", "Record", "Rehearsal"]
-
 _NOBODY: Final = "0" * 32
 
 

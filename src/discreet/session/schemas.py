@@ -42,8 +42,6 @@ from discreet.session.unit_forms import (
 )
 from discreet.units import PrivacyUnit
 
-__all__ = ["schema_of"]
-
 _APART: Final = frozenset(
     {
         *((kind, kind) for kind in Type if kind is not Type.FLOAT),

@@ -56,8 +56,6 @@ if TYPE_CHECKING:  # handed in, or loaded when first used: a plain question need
     from discreet.plan.bounds_search.bounds_search import FoundBounds
     from discreet.plan.plan import BudgetPreview
 
-__all__ = ["Session"]
-
 
 @final
 class Session:

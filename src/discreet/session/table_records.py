@@ -34,8 +34,6 @@ from discreet.units import PrivacyUnit
 if TYPE_CHECKING:  # a record is handed in
     from discreet.session.record import Record
 
-__all__ = ["record_schema", "record_source_states"]
-
 _WHAT: Final = "schema"
 _MOST: Final = 1000
 """How many columns one description lists; a wider table has several."""

@@ -28,8 +28,6 @@ from discreet.release.noisy_thresholds import private_bounds
 from discreet.release.release import Release
 from discreet.session.answer_pipeline import finish_with_noise
 
-__all__ = ["SecondStagePlanner", "draw_in_stages", "read_stages"]
-
 SecondStagePlanner = Callable[[Plan, tuple[FoundBounds, ...]], SecondStage]
 """Plans the second stage of a plan, from bounds that were found."""
 

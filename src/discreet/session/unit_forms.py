@@ -23,8 +23,6 @@ from discreet.query.types import Type
 from discreet.requests.table_schema import EXACT, ColumnFacts, Schema, TableFacts
 from discreet.units import PrivacyUnit
 
-__all__ = ["bad_table", "check_alike", "check_forms", "check_same", "in_normal_form"]
-
 _READ_AS: Final = {"integer": Type.INTEGER, "text": Type.TEXT, "uuid": Type.TEXT}
 _FROM: Final = {
     "integer": frozenset({"integer", "text"}),

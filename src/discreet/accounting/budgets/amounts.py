@@ -21,19 +21,6 @@ from typing import Final
 
 from discreet.accounting.storage.decoding import undecodable
 
-__all__ = [
-    "NEVER",
-    "QUANTUM",
-    "added",
-    "amount_down",
-    "amount_up",
-    "amount_value",
-    "decode_amounts",
-    "encode_amounts",
-    "format_down",
-    "format_up",
-]
-
 _PLACES: Final = 24
 _DIGITS: Final = 4
 _HARDLY: Final = 1000

@@ -70,8 +70,6 @@ from discreet.loss import Approximate, PrivacyLoss
 from discreet.loss.parameters import checked_delta, checked_epsilon
 from discreet.loss.privacy_loss import checked_loss
 
-__all__ = ["Budget", "checked_raise"]
-
 Number = object
 """An exact number, or a float that stands for its decimal text."""
 

@@ -46,17 +46,6 @@ from discreet.errors import OutOfRange, WrongKind
 from discreet.loss import Approximate, GaussianDP, PrivacyLoss, ZeroConcentrated
 from discreet.loss.parameters import checked_delta, checked_order, checked_parameter
 
-__all__ = [
-    "decode_limits",
-    "delta_below_one",
-    "encode_limits",
-    "limits_named",
-    "limits_within",
-    "only_kind",
-    "refuse_currency_or_reserve",
-]
-
-
 _RESERVE: Final = Fraction(1, 10)
 _JOINT_RESERVE: Final = Fraction(1, 4)
 _CONVERSIONS: Final = Fraction(1, 15)  # of what is not in reserve, so one twentieth of delta

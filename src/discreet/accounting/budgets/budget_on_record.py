@@ -16,8 +16,6 @@ from discreet.accounting.budgets.amounts import amount_value
 from discreet.accounting.budgets.budget import Budget
 from discreet.accounting.budgets.two_routes import EitherCurrency, JointCurrency
 
-__all__ = ["as_recorded", "is_recorded"]
-
 
 def as_recorded(recorded: Budget, given: Budget) -> Budget:
     """Return a budget with the same promise, in the terms of a recorded one if that is joint.

@@ -52,8 +52,6 @@ if TYPE_CHECKING:  # for annotations
     from discreet.accounting.budgets.currency import Amounts, Currency
     from discreet.units import PrivacyUnit
 
-__all__ = ["CellBalances", "ChargedBox", "OneRecordBalances", "PriceBasis", "TwoRecordBalances"]
-
 _EVERYTHING: Final = Box.everything()
 
 

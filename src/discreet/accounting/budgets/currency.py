@@ -56,18 +56,6 @@ from discreet.accounting.budgets.loss_prices import (
 from discreet.errors import WrongKind
 from discreet.loss import Approximate, GaussianDP, PrivacyLoss, Pure, RenyiDP, ZeroConcentrated
 
-__all__ = [
-    "Amounts",
-    "BasicCurrency",
-    "ConcentratedCurrency",
-    "Currency",
-    "GaussianCurrency",
-    "RenyiCurrency",
-    "format_amounts",
-    "price_in_currency",
-    "with_delta",
-]
-
 Amounts = tuple[int, ...]
 """One amount for each component of a currency; the last one is always delta."""
 

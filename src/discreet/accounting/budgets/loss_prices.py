@@ -49,8 +49,6 @@ from discreet.loss.renyi.curve import RenyiCurve
 from discreet.loss.renyi.divergences import pure_renyi, pure_to_gaussian_mu
 from discreet.loss.renyi.moment_growth import concentration
 
-__all__ = ["concentrated_price", "divergence_price", "gaussian_price", "point_price"]
-
 _NONE = Fraction(0)
 
 Price = tuple[Fraction, Fraction]

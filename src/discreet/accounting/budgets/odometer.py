@@ -58,8 +58,6 @@ from discreet.exact import float_up
 from discreet.loss.elementary import log
 from discreet.loss.parameters import checked_delta
 
-__all__ = ["Odometer"]
-
 _LEVELS: Final = 12
 _FALL: Final = 4  # each line is made for a fourth of what the line before it is made for
 _NONE: Final = Fraction(0)

@@ -34,8 +34,6 @@ from discreet.errors import WrongKind
 from discreet.loss.parameters import checked_delta
 from discreet.units import PrivacyUnit, Relation, same_unit
 
-__all__ = ["PriceCache"]
-
 _EVERYTHING: Final = Box.everything()
 _KEPT: Final = 4096
 _KEPT_LONG: Final = 64

@@ -26,8 +26,6 @@ from discreet.loss import PrivacyLoss
 from discreet.mechanisms import Mechanism
 from discreet.units import PrivacyUnit, Relation
 
-__all__ = ["Priceable", "RequestPart", "RequestPricer"]
-
 Priceable = Node | PrivacyLoss | Mechanism[Any, Any]
 """What can be asked for: a tree, a loss, or a mechanism."""
 

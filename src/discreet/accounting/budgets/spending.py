@@ -26,8 +26,6 @@ if TYPE_CHECKING:  # for annotations
     from discreet.accounting.budgets.request import Priceable
     from discreet.loss import PrivacyLoss
 
-__all__ = ["Charge", "Guard", "Left", "refuse_copy"]
-
 
 @final
 class Guard:

@@ -47,8 +47,6 @@ from discreet.accounting.budgets.loss_prices import concentrated_price, point_pr
 from discreet.errors import WrongKind
 from discreet.loss import Approximate, PrivacyLoss, Pure, ZeroConcentrated
 
-__all__ = ["EitherCurrency", "JointCurrency"]
-
 _NONE = Fraction(0)
 _NEVER = amount_value(NEVER)
 _MOST = 10**9  # a rho that promises nothing, and is not converted

@@ -50,8 +50,6 @@ from discreet.loss import PrivacyLoss, Pure
 from discreet.loss.parameters import checked_delta
 from discreet.units import PrivacyUnit, row, same_unit
 
-__all__ = ["Slots", "Workload", "WorkloadComparison", "compare"]
-
 _CURRENCIES: Final = (BasicCurrency(), ConcentratedCurrency(), GaussianCurrency())
 
 

@@ -19,24 +19,6 @@ from numpy.typing import NDArray
 
 from discreet.accounting.storage.decoding import require_stored
 
-__all__ = [
-    "AmountArray",
-    "Digits",
-    "Index",
-    "add_digits",
-    "are_indices",
-    "decode_hexadecimal",
-    "decode_rows",
-    "encode_hexadecimal",
-    "from_digits",
-    "greatest",
-    "group_runs",
-    "highest",
-    "places_for",
-    "relative_heights",
-    "to_digits",
-]
-
 _DIGIT_BITS: Final = 60  # two digits and a carry stay below 2**62, see above
 _MASK: Final = (1 << _DIGIT_BITS) - 1
 _HEXADECIMAL: Final = re.compile("0|[1-9a-f][0-9a-f]*")

@@ -30,8 +30,6 @@ from discreet.accounting.storage.decoding import require_stored, stored_fields
 if TYPE_CHECKING:  # loaded when first used, because a plain question needs none of it
     from discreet.accounting.cells.column_amounts import ColumnAmounts
 
-__all__ = ["AtomCondition", "CellTable"]
-
 Truth = NDArray[np.bool_]
 
 

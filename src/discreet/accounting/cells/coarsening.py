@@ -19,8 +19,6 @@ from discreet.accounting.cells.amount_arrays import Index, relative_heights
 from discreet.accounting.cells.cell_table import AtomCondition
 from discreet.accounting.cells.partition import Partition
 
-__all__ = ["heights", "make_room", "merge_atoms", "merge_equal", "merge_upward"]
-
 
 def heights(parts: Partition, cells: Index) -> NDArray[np.float64]:
     """Return how high some cells are, relative to the highest of them."""

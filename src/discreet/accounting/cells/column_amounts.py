@@ -30,8 +30,6 @@ from discreet.accounting.scopes.value_set import Values
 from discreet.accounting.storage.decoding import require_stored, stored_fields
 from discreet.exact import whole
 
-__all__ = ["ColumnAmounts", "decode_masks"]
-
 _HEXADECIMAL: Final = re.compile("[1-9a-f][0-9a-f]*")
 
 

@@ -20,8 +20,6 @@ from numpy.typing import NDArray
 from discreet.accounting.cells.amount_arrays import Index, are_indices
 from discreet.accounting.storage.decoding import require_stored, stored_fields
 
-__all__ = ["ChargeHistories", "SplitTree"]
-
 
 @final
 class ChargeHistories:

@@ -36,8 +36,6 @@ from discreet.accounting.storage.decoding import require_stored, stored_fields
 from discreet.errors import WrongKind
 from discreet.exact import whole
 
-__all__ = ["LossMap"]
-
 _PIECES: Final = 32
 """How many cells a charge may cut off once the map is full."""
 

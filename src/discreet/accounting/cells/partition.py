@@ -46,8 +46,6 @@ if TYPE_CHECKING:  # loaded when first used, because a plain question needs none
     from discreet.accounting.cells.column_amounts import ColumnAmounts
     from discreet.accounting.scopes.box import Box
 
-__all__ = ["Partition", "two_highest"]
-
 _MANY: Final = 256
 """With more atoms than this, a column is searched for atoms that can be merged."""
 

@@ -23,8 +23,6 @@ from discreet.accounting.cells.amount_arrays import (
 )
 from discreet.accounting.storage.decoding import stored_fields
 
-__all__ = ["Witnesses"]
-
 
 @final
 class Witnesses:

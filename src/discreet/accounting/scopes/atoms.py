@@ -28,8 +28,6 @@ from discreet.accounting.scopes.ordered_keys import common_kind
 from discreet.accounting.scopes.value_set import ANYTHING, Values
 from discreet.accounting.storage.decoding import require_stored, stored_fields
 
-__all__ = ["AtomRefinement", "ColumnAtoms"]
-
 
 @final
 class ColumnAtoms:

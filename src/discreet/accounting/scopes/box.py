@@ -23,8 +23,6 @@ from discreet.accounting.storage.decoding import undecodable_map
 from discreet.errors import WrongKind
 from discreet.units import PrivacyUnit
 
-__all__ = ["Box", "checked_box"]
-
 
 @final
 @dataclass(frozen=True, slots=True, init=False)

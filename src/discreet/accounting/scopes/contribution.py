@@ -20,8 +20,6 @@ from discreet.errors import WrongKind
 from discreet.exact import whole
 from discreet.units import PrivacyUnit
 
-__all__ = ["Contribution", "RowChange"]
-
 _NAMED: Final = ("per_part", "parts", "units")
 
 

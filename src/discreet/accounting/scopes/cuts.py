@@ -18,16 +18,6 @@ from typing import Any, Final
 from discreet.accounting.scopes.ordered_keys import KINDS, decode_key, encode_key, is_key_of_kind
 from discreet.accounting.storage.decoding import undecodable_map
 
-__all__ = [
-    "Cut",
-    "are_normalized",
-    "combine_cuts",
-    "decode_cuts",
-    "describe_cuts",
-    "encode_cuts",
-    "normalize_cuts",
-]
-
 Cut = tuple[Any, int]
 """A key, and a side of it."""
 

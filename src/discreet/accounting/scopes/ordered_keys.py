@@ -23,17 +23,6 @@ import numpy as np
 from discreet.errors import InputError, OutOfRange, WrongKind
 from discreet.exact import decimal, rational
 
-__all__ = [
-    "KINDS",
-    "Key",
-    "common_kind",
-    "decode_key",
-    "encode_key",
-    "is_key_of_kind",
-    "is_nan",
-    "kind_and_key",
-]
-
 Key = int | float | Fraction | str | bool | date
 """An exact, ordered stand-in for a value (a datetime is a date to the type checker)."""
 

@@ -31,16 +31,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Self, final
 
-__all__ = [
-    "Link",
-    "LinkStop",
-    "ScopeColumn",
-    "SharedColumn",
-    "UnitColumn",
-    "describe_column",
-    "shared_columns",
-]
-
 UnitColumn = tuple[str, str, tuple[str, ...]]
 """What names the unit: its name in the ledger, the table's own column, and the normal form."""
 

@@ -38,8 +38,6 @@ from discreet.accounting.scopes.ordered_keys import common_kind, is_nan, kind_an
 from discreet.accounting.storage.decoding import stored_fields
 from discreet.errors import WrongKind
 
-__all__ = ["ANYTHING", "Values", "canonical"]
-
 
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -39,8 +39,6 @@ from discreet.units import PrivacyUnit
 if TYPE_CHECKING:  # a node is loaded when it is met
     from discreet.accounting.tree.parallel import Part
 
-__all__ = ["decode", "decode_unit", "encode", "encode_unit"]
-
 _VERSION: Final = 1
 
 

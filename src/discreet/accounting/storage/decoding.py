@@ -9,8 +9,6 @@ from typing import Any, cast
 
 from discreet.errors import WrongKind
 
-__all__ = ["require_stored", "stored_fields", "undecodable", "undecodable_map"]
-
 
 def undecodable(what: str) -> WrongKind:
     """Return the error for data that no composition or budget was written as."""

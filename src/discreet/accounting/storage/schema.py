@@ -27,26 +27,6 @@ from discreet.errors import OutOfRange, WrongKind
 from discreet.exact import rational
 from discreet.mechanisms.mechanism import factor
 
-__all__ = [
-    "FLAG",
-    "NAME",
-    "NUMBER",
-    "POSITIVE",
-    "TEXT",
-    "WHOLE",
-    "ClassSchema",
-    "FieldSchema",
-    "class_schema",
-    "class_schema_of",
-    "enum_schema",
-    "lazy_class_schema",
-    "lazy_enum_schema",
-    "next_depth",
-    "optional_schema",
-    "tuple_schema",
-    "union_schema",
-]
-
 _DEEPEST: Final = 100
 
 Enumerated = TypeVar("Enumerated", bound=Enum)

@@ -37,8 +37,6 @@ from discreet.mechanisms import ScoreChange
 from discreet.noise.grid import DyadicGrid
 from discreet.units import Relation
 
-__all__ = ["LOSS_SCHEMAS", "MECHANISM_SCHEMAS", "RELATION"]
-
 _loss: Final = functools.partial(lazy_class_schema, "discreet.loss")
 
 _CURVE: Final = union_schema(

@@ -15,18 +15,6 @@ from discreet.mechanisms import Gaussian, Laplace, Mapped, Mechanism
 from discreet.mechanisms.mechanism import factor
 from discreet.units import PrivacyUnit, Relation
 
-__all__ = [
-    "Source",
-    "checked_flag",
-    "checked_name",
-    "common_domain_of",
-    "coordinates_of",
-    "distance_added",
-    "innermost_source",
-    "relation_of",
-    "when_replaced",
-]
-
 Source = Mechanism[Any, Any] | PrivacyLoss
 """What a leaf releases: a mechanism, or all that is known of one."""
 

@@ -25,8 +25,6 @@ from discreet.exact import positive
 from discreet.loss import GaussianDP, PrivacyLoss, least_scale, most_repeats
 from discreet.loss.parameters import checked_count, checked_delta, checked_rate
 
-__all__ = ["dp_sgd", "dp_sgd_sigma", "dp_sgd_steps"]
-
 
 def dp_sgd(*, rate: object, sigma: object, steps: int) -> Repeat:
     """Return the tree of a training run, for the accountant, a budget or a ledger.

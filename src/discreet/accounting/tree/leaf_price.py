@@ -38,8 +38,6 @@ from discreet.units import Relation
 if TYPE_CHECKING:  # a leaf asks this module for its price
     from discreet.accounting.tree.leaf import Leaf
 
-__all__ = ["FREE", "UNPROTECTED", "exact_price", "price_up_to"]
-
 UNPROTECTED: Final = Approximate(epsilon=0, delta=1)
 """The loss of telling everything: nothing is promised."""
 

@@ -30,8 +30,6 @@ from discreet.loss.parameters import checked_count
 if TYPE_CHECKING:  # nodes without conditions know no boxes
     from discreet.accounting.scopes.box import Box
 
-__all__ = ["Choice", "Node", "Repeat", "Sequential", "checked_node", "drawn", "short_repr"]
-
 _LONGEST: Final = 72
 _SIMPLER: Final = (
     (re.compile(r"Fraction\((-?\d+), 1\)"), r"\1"),

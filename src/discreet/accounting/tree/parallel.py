@@ -42,8 +42,6 @@ from discreet.accounting.tree.node import Node, checked_node
 from discreet.errors import NotComposable, WrongKind
 from discreet.loss.parameters import checked_count
 
-__all__ = ["Parallel", "Part", "Where", "checked_column", "overlapping_keys"]
-
 
 @final
 @dataclass(frozen=True, slots=True, init=False, repr=False)

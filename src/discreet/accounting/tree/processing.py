@@ -41,8 +41,6 @@ from discreet.exact import ExactNumber
 from discreet.loss.parameters import checked_count, checked_rate
 from discreet.units import PrivacyUnit, same_unit
 
-__all__ = ["Group", "Post", "Sampled", "Shuffled"]
-
 
 @final
 @dataclass(frozen=True, slots=True, init=False, repr=False)

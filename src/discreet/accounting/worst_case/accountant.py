@@ -40,8 +40,6 @@ from discreet.loss.pairs.envelope import upper_envelope
 from discreet.loss.pairs.two_steps import chained
 from discreet.units import PrivacyUnit, Relation, row, same_unit
 
-__all__ = ["account"]
-
 _MOST_ROWS: Final = 6
 _GROUP: Final = "rows of a group"  # names no column of any table
 

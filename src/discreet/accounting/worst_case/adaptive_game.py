@@ -41,8 +41,6 @@ from discreet.loss.elementary import exp
 from discreet.loss.parameters import checked_epsilon
 from discreet.mechanisms import FiniteMechanism
 
-__all__ = ["AdaptiveGame", "GameValue"]
-
 _MOST_STATES: Final = 20_000
 _MOST_PLANS: Final = 10_000
 _MOST_ROUNDS: Final = 100

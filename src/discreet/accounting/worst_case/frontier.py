@@ -34,20 +34,6 @@ from discreet.loss.pairs.randomized_response import ResponsePair
 from discreet.loss.renyi.curve import RenyiCurve
 from discreet.loss.renyi.moment_growth import concentration
 
-__all__ = [
-    "COMPARED_SCENARIOS",
-    "MAX_SCENARIOS",
-    "MOMENT_ORDERS",
-    "MOMENT_ROUNDING",
-    "Frontier",
-    "PairCounts",
-    "Scenario",
-    "ScenarioCell",
-    "compose_scenarios",
-    "is_unprotected",
-    "times",
-]
-
 ScenarioCell = tuple[str, int, int, int]
 """A column, a side (1 old, 2 new), an atom of the column, and how many rows lie there."""
 

@@ -49,8 +49,6 @@ if TYPE_CHECKING:  # for annotations: a solver is handed the prices
     from discreet.accounting.scopes.contribution import RowChange
     from discreet.accounting.worst_case.term_prices import TermPrices
 
-__all__ = ["OneRecordSolver"]
-
 _MOST_CHOICES: Final = 64
 
 Variable = tuple[str, int]

@@ -49,8 +49,6 @@ from discreet.loss.sampling.mixtures import routed
 if TYPE_CHECKING:  # for an annotation: a solver is handed the prices
     from discreet.accounting.worst_case.term_prices import TermPrices
 
-__all__ = ["SeveralRowsSolver"]
-
 State = tuple[int, int, int, int]
 _Half = Callable[[WrappedTerm, int, int], Composition]
 _START: Final = (0, 0, 0, 0)

@@ -43,8 +43,6 @@ from discreet.loss.parameters import checked_delta, checked_epsilon
 from discreet.loss.profile import Profile
 from discreet.units import PrivacyUnit
 
-__all__ = ["Place", "Statement", "Witness"]
-
 _SHOWN: Final = Fraction(1, 10**6)
 _SHARES: Final = (0.0, 0.25, 0.5, 0.75)  # places between two orders at which a bound is tried
 _LEAST_DELTA: Final = Fraction(1, 10**300)  # below it, the logarithm of a float would not do

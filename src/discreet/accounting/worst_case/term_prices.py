@@ -54,8 +54,6 @@ from discreet.loss.sampling.poisson_sampling import Direction, SampledPair
 from discreet.loss.sampling.replaced_record import poisson_replaced
 from discreet.units import PrivacyUnit, Relation
 
-__all__ = ["TermPrices"]
-
 _LONGEST: Final = 8
 
 

@@ -34,8 +34,6 @@ from discreet.accounting.worst_case.tree_terms import (
     WrapperKind,
 )
 
-__all__ = ["flatten_tree"]
-
 
 def flatten_tree(terms: TreeTerms, tree: Node, impossible: Iterable[Conditions]) -> Product:
     """Return the product of a tree and of what no record can be, seen from both sides."""

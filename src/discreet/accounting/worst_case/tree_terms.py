@@ -24,22 +24,6 @@ from typing import Final, final
 from discreet.accounting.scopes.atoms import ColumnAtoms
 from discreet.accounting.tree.leaf import Leaf
 
-__all__ = [
-    "AFTER",
-    "ANYONE",
-    "BEFORE",
-    "BOTH",
-    "Conditions",
-    "ForbiddenCells",
-    "ImpossibleRecord",
-    "Item",
-    "LeafTerm",
-    "Product",
-    "TreeTerms",
-    "WrappedTerm",
-    "WrapperKind",
-]
-
 BEFORE: Final = 1
 AFTER: Final = 2
 BOTH: Final = 3

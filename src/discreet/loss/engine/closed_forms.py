@@ -21,16 +21,6 @@ from discreet.loss.bracket import Bracket
 from discreet.loss.engine.rounding import SPECIAL, TINIEST, UNIT
 from discreet.loss.pairs.distribution import Floats
 
-__all__ = [
-    "FAINTEST",
-    "ResponseProfile",
-    "erfcx",
-    "gammaln",
-    "gaussian_delta",
-    "gaussian_deltas",
-    "laplace_delta",
-]
-
 
 def erfcx(x: Floats | float) -> Floats:
     """Evaluate e**(x**2) erfc(x)."""

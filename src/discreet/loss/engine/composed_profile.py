@@ -33,8 +33,6 @@ from discreet.loss.pairs.products import FiniteProfile, finite_profile, split_pr
 if TYPE_CHECKING:  # for annotations alone: a curve arrives with its methods
     from discreet.loss.renyi.curve import RenyiCurve
 
-__all__ = ["CompositionProfile", "ProductProfile"]
-
 _FEW: Final = 16
 
 

@@ -36,8 +36,6 @@ from discreet.loss.pairs.distribution import LARGEST_PLACE, Floats, PrivacyLossD
 from discreet.loss.pairs.polygon import Polygon
 from discreet.loss.renyi.curve import RenyiCurve
 
-__all__ = ["RenyiPart", "above_knots", "below_knots", "below_polygon", "knots"]
-
 _ROUNDS: Final = 60
 
 

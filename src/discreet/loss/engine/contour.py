@@ -39,8 +39,6 @@ from discreet.loss.engine.rounding import (
 )
 from discreet.loss.pairs.distribution import Complexes, Floats, Transform
 
-__all__ = ["Contour", "RealOrders", "TrapezoidalSum", "short_spacing"]
-
 _MOST_POINTS: Final = 4096
 _ALIASED: Final = math.log(1e-10)  # what aliases may be of delta
 _LEFT_OUT: Final = math.log(1e-11)  # what a cut may leave out of delta

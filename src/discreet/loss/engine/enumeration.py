@@ -32,8 +32,6 @@ from discreet.loss.engine.rounding import UNIT, bound_above, bound_below
 from discreet.loss.pairs.distribution import Floats, LossList
 from discreet.loss.pairs.pair import Counted, Pair
 
-__all__ = ["Enumeration", "beside_curve", "enumeration", "listed_product", "sampled_list"]
-
 _MOST_FIRST: Final = 1 << 15
 _MOST_SECOND: Final = 1 << 13
 _FARTHEST: Final = 100.0

@@ -27,8 +27,6 @@ from discreet.loss.pairs.pair import Counted, ProfileCurve, is_normal, transform
 if TYPE_CHECKING:  # for annotations alone: a curve arrives with its methods
     from discreet.loss.renyi.curve import RenyiCurve
 
-__all__ = ["FinitePart", "infinite_mass"]
-
 End = Callable[[float], float]
 """A bound on a profile, from one side."""
 

@@ -22,8 +22,6 @@ from discreet.loss.pairs.gaussian import GaussianPair
 from discreet.loss.pairs.laplace import LaplacePair
 from discreet.loss.pairs.pair import transforms
 
-__all__ = ["LatticeSearch", "OnLattice", "common_divisor", "common_grain"]
-
 _POINTS: Final = 1 << 16  # aimed at in a window
 _COARSEST: Final = 10  # a cell this wide tells nothing
 _FINEST: Final = Fraction(1, 1 << 20)

@@ -32,15 +32,6 @@ import numpy as np
 from discreet.loss.engine.rounding import LOG_MARGIN, PRODUCT_MARGIN, TINIEST
 from discreet.loss.pairs.distribution import Floats
 
-__all__ = [
-    "MomentBound",
-    "largest_epsilon_above",
-    "log_constant",
-    "minimizer",
-    "moment_deltas",
-    "smallest_epsilon",
-]
-
 _ROUNDS: Final = 60
 
 

@@ -43,8 +43,6 @@ from discreet.loss.engine.rounding import (
 )
 from discreet.loss.pairs.distribution import Floats, PrivacyLossDistribution
 
-__all__ = ["BoundSide", "Lattice", "TiltedConvolution", "decayed_sums", "suffix_sums"]
-
 
 def suffix_sums(entries: Floats, c: float, h: float) -> tuple[Floats, Floats]:
     """Return D_k and B_k: sums over j >= k of r_j e**(-cu) (1 - e**-u) and of r_j e**(-(c+1)u).

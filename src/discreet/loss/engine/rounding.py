@@ -20,26 +20,6 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = [
-    "CHORD_MARGIN",
-    "CUT_MARGIN",
-    "LOG_MARGIN",
-    "MOMENT_MARGIN",
-    "NODE_MARGIN",
-    "ORDERS_MARGIN",
-    "PRODUCT_MARGIN",
-    "SPECIAL",
-    "SUM_MARGIN",
-    "TINIEST",
-    "UNIT",
-    "bound_above",
-    "bound_below",
-    "down",
-    "quotient_up",
-    "reduced",
-    "up",
-]
-
 UNIT: Final = 2.0**-53
 """The relative error of one rounding to nearest."""
 

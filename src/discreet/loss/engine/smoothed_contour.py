@@ -32,8 +32,6 @@ from discreet.loss.engine.line_search import largest_epsilon_above, smallest_eps
 from discreet.loss.engine.rounding import CUT_MARGIN, ORDERS_MARGIN, UNIT, bound_above, bound_below
 from discreet.loss.pairs.distribution import Complexes, Floats, Transform
 
-__all__ = ["SmoothedContour"]
-
 _NEED: Final = math.log(1e10)  # aliases are this much below delta
 _FADED: Final = 8.0  # standard deviations of the Gaussian factor
 _WORK: Final = 1 << 21

@@ -34,8 +34,6 @@ from discreet.loss.pairs.pair import LARGEST_LOSS, PairFamily, ProfileCurve
 from discreet.loss.pairs.randomized_response import ResponsePair
 from discreet.loss.renyi.curve import RenyiCurve
 
-__all__ = ["BoundedRangePair"]
-
 _LEAST: Final = 1e-150  # stands for smaller ranges, at a distance of 1e-150
 
 

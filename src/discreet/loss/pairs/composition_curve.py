@@ -36,18 +36,6 @@ from discreet.loss.pairs.products import finite_profile
 from discreet.loss.pairs.profile_table import ProfileTable
 from discreet.loss.renyi.moment_growth import MomentGrowth, growth
 
-__all__ = [
-    "CompositionShape",
-    "as_one_pair",
-    "cumulant",
-    "grain_of",
-    "has_closed_form",
-    "profiles_at",
-    "summed_moments",
-    "table_of_composition",
-    "tabulated_shape",
-]
-
 _GOOD: Final = 1e-6
 _FAINT: Final = 1e-25  # not worth a second engine
 _RARE: Final = 1e-9

@@ -34,15 +34,6 @@ from discreet.loss.pairs.polygon import HalfProfile
 from discreet.loss.pairs.profile_table import ProfileTable
 from discreet.loss.renyi.moment_growth import MomentGrowth
 
-__all__ = [
-    "CurvedPair",
-    "LossEnds",
-    "Shape",
-    "TableShape",
-    "beyond_table",
-    "curved_composition",
-]
-
 _LOW: Final = 0.01  # an order at which a moment is known if it is at any
 
 

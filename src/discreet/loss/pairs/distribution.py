@@ -23,16 +23,6 @@ from numpy.typing import NDArray
 
 from discreet.loss.engine.rounding import CUT_MARGIN, TINIEST, UNIT
 
-__all__ = [
-    "LARGEST_PLACE",
-    "Complexes",
-    "CumulantLine",
-    "Floats",
-    "LossList",
-    "PrivacyLossDistribution",
-    "Transform",
-]
-
 Floats = NDArray[np.floating[Any]]
 Complexes = NDArray[np.complexfloating[Any, Any]]
 

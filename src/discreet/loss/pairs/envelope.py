@@ -49,8 +49,6 @@ from discreet.loss.pairs.finite import FinitePair
 from discreet.loss.pairs.polygon import HalfProfile
 from discreet.loss.renyi.moment_growth import MomentGrowth, largest_growth
 
-__all__ = ["finite_envelope", "product_as_finite_pair", "upper_envelope"]
-
 _MOST_OUTCOMES: Final = 64
 _ALL_MASS: Final = Fraction(1)
 

@@ -35,8 +35,6 @@ from discreet.loss.pairs.distribution import LossList, PrivacyLossDistribution
 from discreet.loss.pairs.loss_transforms import AtomTransform, LossAtoms
 from discreet.loss.pairs.pair import PairFamily
 
-__all__ = ["FinitePair", "chained_laws"]
-
 Probabilities = tuple[Fraction, ...]
 PowerCurve = list[tuple[Fraction, Fraction]]
 

@@ -40,8 +40,6 @@ from discreet.loss.pairs.distribution import (
 from discreet.loss.pairs.loss_transforms import LossAtoms
 from discreet.loss.pairs.pair import LARGEST_LOSS, NormalPair, PairFamily, ProfileCurve
 
-__all__ = ["DiscreteGaussianPair", "GaussianPair"]
-
 
 @final
 @dataclass(frozen=True, slots=True)

@@ -51,8 +51,6 @@ from discreet.loss.pairs.loss_transforms import (
 from discreet.loss.pairs.pair import LARGEST_LOSS, PairFamily, ProfileCurve
 from discreet.loss.pairs.randomized_response import ResponsePair
 
-__all__ = ["DiscreteLaplacePair", "LaplacePair"]
-
 
 @final
 @dataclass(frozen=True, slots=True)

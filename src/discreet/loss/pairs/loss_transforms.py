@@ -36,17 +36,6 @@ from discreet.loss.pairs.distribution import (
     PrivacyLossDistribution,
 )
 
-__all__ = [
-    "AtomTransform",
-    "LossAtoms",
-    "cells_above",
-    "cells_below",
-    "on_line",
-    "on_real",
-    "on_reals",
-    "summed_line",
-]
-
 _LONGEST: Final = 1 << 26
 _MOST_LISTED: Final = 1 << 14
 

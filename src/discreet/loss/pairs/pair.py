@@ -41,19 +41,6 @@ if TYPE_CHECKING:  # for annotations alone: the curve and the distributions know
     )
     from discreet.loss.renyi.curve import RenyiCurve
 
-__all__ = [
-    "LARGEST_LOSS",
-    "Counted",
-    "NormalPair",
-    "Pair",
-    "PairFamily",
-    "ProfileCurve",
-    "TwoBounds",
-    "is_normal",
-    "knows_curve",
-    "transforms",
-]
-
 LARGEST_LOSS: Final = 10**50
 """Engines multiply losses with counts and orders, in floats; none of them has to go beyond this."""
 

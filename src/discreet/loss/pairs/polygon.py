@@ -30,8 +30,6 @@ from numpy.typing import NDArray
 from discreet.loss.engine.rounding import CHORD_MARGIN, NODE_MARGIN, TINIEST, UNIT
 from discreet.loss.pairs.distribution import Floats
 
-__all__ = ["Bounds", "HalfProfile", "Polygon", "floor_under", "tabulated_profile"]
-
 
 @final
 @dataclass(frozen=True, slots=True, eq=False)

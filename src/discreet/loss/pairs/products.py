@@ -33,8 +33,6 @@ from discreet.loss.bracket import Bracket
 from discreet.loss.elementary import exp, log
 from discreet.loss.pairs.pair import Counted, NormalPair, Pair, is_normal
 
-__all__ = ["FiniteProfile", "SplitProduct", "finite_profile", "split_product"]
-
 _SPARE: Final = 256  # bits kept of the smallest mass
 _MOST_PRODUCTS: Final = 1 << 13  # products of atoms that are worth forming
 _WIDEST: Final = 1 << 14  # bits of their common denominator

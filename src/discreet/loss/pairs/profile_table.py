@@ -23,8 +23,6 @@ from discreet.loss.engine.rounding import CHORD_MARGIN, UNIT
 from discreet.loss.pairs.distribution import Floats, PrivacyLossDistribution
 from discreet.loss.pairs.polygon import HalfProfile, Polygon
 
-__all__ = ["ProfileTable"]
-
 _SHIFT: Final = 2e-12  # a move to the right is kept as drift (section 12, products)
 _NEARLY: Final = 0.3  # of a step: so far a polygon moves to end on the lattice
 _SHALLOW: Final = 1e-20  # what lies beyond on the left moves up: hardly noticed

@@ -27,8 +27,6 @@ from discreet.loss.pairs.distribution import CumulantLine, Floats, LossList, Pri
 from discreet.loss.pairs.loss_transforms import LossAtoms, on_line, on_real, on_reals, summed_line
 from discreet.loss.pairs.pair import LARGEST_LOSS, PairFamily, ProfileCurve
 
-__all__ = ["ResponsePair"]
-
 _MOST_RUNS: Final = 100_000
 
 

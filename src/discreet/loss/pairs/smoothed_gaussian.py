@@ -33,8 +33,6 @@ from discreet.loss.pairs.pair import LARGEST_LOSS, Pair, PairFamily
 from discreet.loss.pairs.randomized_response import ResponsePair
 from discreet.loss.renyi.curve import RenyiCurve
 
-__all__ = ["SmoothedGaussianPair", "smoothing"]
-
 LEAK: Final = Fraction(1, 1 << 100)
 _HALVING: Final = Fraction(22, 625)  # exp(-2 pi**2 * 22/625) < 1/2
 

@@ -42,17 +42,6 @@ from discreet.loss.pairs.profile_table import ProfileTable
 from discreet.loss.pairs.randomized_response import ResponsePair
 from discreet.loss.renyi.moment_growth import MomentGrowth, growth
 
-__all__ = [
-    "TwoStepShape",
-    "UpperPolygon",
-    "chained",
-    "grouped",
-    "half_profile_through",
-    "matched_nodes",
-    "repeated",
-    "two_step_bounds",
-]
-
 _ALL_LOST: Final = 1 - 1e-12  # infinite losses of which the rest is not worth a table
 
 

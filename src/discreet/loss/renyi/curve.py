@@ -22,8 +22,6 @@ from discreet.errors import OutOfRange
 from discreet.exact import float_up
 from discreet.loss.engine.rounding import quotient_up
 
-__all__ = ["RenyiCurve"]
-
 
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -37,16 +37,6 @@ from discreet.loss.parameters import (
     dyadic_up,
 )
 
-__all__ = [
-    "concentrated_delta",
-    "concentrated_epsilon",
-    "gaussian_renyi",
-    "pure_renyi",
-    "pure_to_gaussian_mu",
-    "renyi_delta",
-    "renyi_epsilon",
-]
-
 
 def gaussian_renyi(*, mu_squared: Fraction, order: object) -> float:
     """Return a mu**2 / 2, rounded up."""

@@ -55,14 +55,6 @@ from discreet.loss.pairs.smoothed_gaussian import SmoothedGaussianPair
 from discreet.loss.privacy_loss import PrivacyLoss, checked_loss
 from discreet.loss.renyi.moment_growth import MomentGrowth, concentration, growth
 
-__all__ = [
-    "approximate_rho",
-    "approximately_concentrated",
-    "least_mu",
-    "least_rho",
-    "truncated_rho",
-]
-
 _FIRST: Final = 2.0**-12  # the least order looked at
 _LAST: Final = 2.0**22
 _CLOSE: Final = 1e-4  # how far a bound may be above the best point

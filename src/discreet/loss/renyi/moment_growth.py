@@ -37,8 +37,6 @@ if TYPE_CHECKING:  # for annotations alone: both arrive with their methods
     from discreet.loss.composition import Composition
     from discreet.loss.renyi.curve import RenyiCurve
 
-__all__ = ["KnowsGrowth", "MomentGrowth", "concentration", "growth", "largest_growth"]
-
 
 def concentration(composition: Composition) -> Fraction | None:
     """Return a rho for which the composition is rho-zCDP in its direction, or None.

@@ -40,8 +40,6 @@ from discreet.loss.renyi.divergences import (
     renyi_epsilon,
 )
 
-__all__ = ["RenyiDP", "ZeroConcentrated"]
-
 
 @final
 @dataclass(frozen=True, slots=True, init=False)

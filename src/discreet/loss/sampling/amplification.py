@@ -35,20 +35,6 @@ from discreet.loss.engine.rounding import MOMENT_MARGIN, TINIEST, UNIT
 from discreet.loss.pairs.composition_curve import cumulant
 from discreet.loss.pairs.distribution import Floats
 
-__all__ = [
-    "NEARLY_ALL",
-    "added_loss",
-    "added_moment",
-    "added_profile",
-    "between_orders",
-    "removed_loss",
-    "removed_moment",
-    "removed_profile",
-    "sampled_cumulant",
-    "small_moment",
-    "whole_moment",
-]
-
 NEARLY_ALL: Final = 1 - Fraction(1, 10**9)
 """Rates above are treated as 1: to divide by what is left would cost more than it gains."""
 

@@ -30,8 +30,6 @@ import numpy as np
 
 from discreet.loss.pairs.distribution import Floats
 
-__all__ = ["Decay", "Nodes", "Tilted", "sampled_loss"]
-
 _NEAR_ERROR: Final = 1e-12  # of |phi|**2 near zero, from moments (section 5, decay)
 _GRID_ERROR: Final = 1e-9  # of |phi|**2 on the grid (section 5, decay)
 _MOMENT_SLACK: Final = 1e-6  # on moments that err by less than 1e-12 (section 5, decay)

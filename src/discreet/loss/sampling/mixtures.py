@@ -60,8 +60,6 @@ from discreet.loss.parameters import checked_rate
 from discreet.loss.renyi.moment_growth import MomentGrowth, largest_growth
 from discreet.loss.sampling.amplification import NEARLY_ALL
 
-__all__ = ["RoutedShape", "SampledGroupShape", "routed", "sampled_group"]
-
 
 @final
 @dataclass(frozen=True, slots=True)

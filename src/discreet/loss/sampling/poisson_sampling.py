@@ -62,8 +62,6 @@ from discreet.loss.sampling.amplification import (
 from discreet.loss.sampling.mixtures import sampled_group
 from discreet.loss.sampling.sampled_gaussian import SampledGaussianTransform, sampled_gaussian
 
-__all__ = ["Direction", "SampledPair"]
-
 _UNCOUNTED: Final = 1e-40  # what lies beyond on the right counts as infinite (section 12)
 _MOST_KNOTS: Final = 1 << 20
 _SHALLOW: Final = 1e-20  # what lies beyond on the left moves up: hardly noticed

@@ -62,8 +62,6 @@ from discreet.loss.sampling.amplification import (
     whole_moment,
 )
 
-__all__ = ["FixedSizeShape", "ReplacedShape", "poisson_replaced"]
-
 
 @final
 @dataclass(frozen=True, slots=True)

@@ -28,8 +28,6 @@ from discreet.loss.pairs.distribution import Complexes, CumulantLine, Floats
 from discreet.loss.sampling.amplification import small_moment
 from discreet.loss.sampling.characteristic_decay import Decay, Nodes, Tilted, sampled_loss
 
-__all__ = ["SampledGaussianCumulants", "SampledGaussianTransform", "sampled_gaussian"]
-
 _HIGHEST: Final = 64.0  # orders above are left out: they never help a sampled Gaussian
 _DROPPED: Final = (
     1e-22  # weights below this part of the largest are dropped, and added to the error

@@ -29,8 +29,6 @@ from discreet.loss.bracket import Bracket
 from discreet.loss.elementary import exp, reciprocal
 from discreet.loss.parameters import checked_count, checked_delta, checked_epsilon
 
-__all__ = ["Shuffle", "crowd"]
-
 _BITS: Final = 320
 _ONE: Final = 1 << _BITS
 _FACTOR: Final = 1 << 140

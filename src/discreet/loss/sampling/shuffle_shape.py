@@ -32,8 +32,6 @@ from discreet.loss.pairs.randomized_response import ResponsePair
 from discreet.loss.renyi.moment_growth import MomentGrowth
 from discreet.loss.sampling.shuffle import Shuffle, crowd
 
-__all__ = ["ShuffledShape"]
-
 _MOST_LOCAL: Final = 60  # above, no crowd hides a report
 _WIDE: Final = 14.0  # standard deviations; beyond lies less than e**-97
 _BEYOND: Final = 1e-42

@@ -30,8 +30,6 @@ from discreet.mechanisms.exact_quantiles import decide_at_most, first_true, two_
 from discreet.noise.chance import log_of
 from discreet.noise.two_sided import TwoSidedLaw
 
-__all__ = ["shown_confidence_intervals"]
-
 
 def shown_confidence_intervals(
     counts: NDArray[np.int64],

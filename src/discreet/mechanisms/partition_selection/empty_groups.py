@@ -39,8 +39,6 @@ from discreet.noise.rare_events import rare_heads
 from discreet.noise.tablefree import SIZES, FreeSizes
 from discreet.noise.two_sided import TwoSidedLaw
 
-__all__ = ["EmptyGroups", "ShownEmptyGroups"]
-
 _MOST: Final = 1 << 62  # numbers of groups are integers of 64 bits
 _BITS: Final = 64
 

@@ -69,8 +69,6 @@ from discreet.noise.bernoulli import SIZES, Enclosure, flip
 from discreet.noise.entropy import checked_entropy
 from discreet.units import Relation
 
-__all__ = ["Chances", "OptimalKeys", "checked_length", "halfway", "optimal_chances"]
-
 _MOST: Final = 1 << 20
 _STEEP: Final = 30.0
 _TINY: Final = 1e-300

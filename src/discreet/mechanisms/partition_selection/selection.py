@@ -55,17 +55,6 @@ from discreet.mechanisms.mechanism import Answer, Mechanism, Number, steps_at
 from discreet.noise.two_sided import TwoSidedLaw
 from discreet.units import Relation
 
-__all__ = [
-    "Counts",
-    "PartitionSelectionMechanism",
-    "estimated_distance",
-    "leak_probability",
-    "read_counts",
-    "read_delta",
-    "read_selection",
-    "worst_move",
-]
-
 Counts = Sequence[int] | NDArray[np.integer[Any]]
 """How many units each group holds."""
 

@@ -59,8 +59,6 @@ from discreet.mechanisms.partition_selection.selection import (
 from discreet.noise import SYSTEM, Distribution, Entropy
 from discreet.units import Relation
 
-__all__ = ["NoisyKeys", "ShownKeys"]
-
 _NONE = Interval(Fraction(0), Fraction(0))
 
 

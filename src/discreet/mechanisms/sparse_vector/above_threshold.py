@@ -62,16 +62,6 @@ from discreet.mechanisms.sparse_vector.threshold_run import Answer, RunTerms, Th
 from discreet.noise import SYSTEM, DiscreteLaplace, Entropy
 from discreet.noise.entropy import checked_entropy
 
-__all__ = [
-    "MOST_ANSWERS",
-    "MOST_QUERIES",
-    "AboveThreshold",
-    "Charge",
-    "ThresholdMechanism",
-    "read_threshold_plan",
-    "whether",
-]
-
 MOST_ANSWERS: Final = 1 << 32
 MOST_QUERIES: Final = 1 << 40
 

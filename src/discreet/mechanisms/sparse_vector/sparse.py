@@ -50,8 +50,6 @@ from discreet.mechanisms.sparse_vector.threshold_law import Comparison, stream
 from discreet.mechanisms.sparse_vector.threshold_run import Answer, RunTerms
 from discreet.noise import DiscreteLaplace
 
-__all__ = ["NumericPattern", "NumericSparse", "Sparse", "comparison_noises"]
-
 _SHARE_BITS: Final = 16
 
 

@@ -48,8 +48,6 @@ from discreet.exact import Interval, fixed_down, fixed_up, whole
 from discreet.mechanisms.exact_quantiles import enclosed_power, first_true
 from discreet.noise import DiscreteLaplace
 
-__all__ = ["Accuracy", "Comparison", "ComparisonNoise", "Pattern", "stream"]
-
 Pattern: TypeAlias = tuple[bool, ...]
 """The answers of a run: False for below, True for above."""
 

@@ -23,8 +23,6 @@ from discreet.exact import whole
 from discreet.mechanisms.guarded_run import GuardedRun, Reason
 from discreet.noise import DiscreteLaplace, Entropy
 
-__all__ = ["RunTerms", "ThresholdRun"]
-
 Answer = TypeVar("Answer")
 
 

@@ -27,8 +27,6 @@ from discreet.query.source_text import pointed
 from discreet.query.types import Type
 from discreet.requests.engine_request import DistinctCount
 
-__all__ = ["Count", "Units", "measure_count"]
-
 
 @final
 @dataclass(frozen=True, slots=True)

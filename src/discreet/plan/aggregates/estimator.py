@@ -43,18 +43,6 @@ from discreet.plan.statistics.measure_list import ReleaseInput
 from discreet.query.types import Type
 from discreet.requests.engine_request import Leaves
 
-__all__ = [
-    "REFERENCE",
-    "REFERENCE_WIDTH",
-    "Choice",
-    "Estimator",
-    "Linear",
-    "NoiseForecast",
-    "Predicted",
-    "Terms",
-    "four_digits_up",
-]
-
 REFERENCE_WIDTH: Final = 2**20 + Fraction(7, 3)
 REFERENCE: Final[Pair] = (Fraction(0), REFERENCE_WIDTH)
 """Bounds that stand for those that nobody knows yet."""

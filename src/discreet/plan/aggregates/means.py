@@ -36,8 +36,6 @@ from discreet.plan.statistics.fixed_point import fixed_open
 from discreet.plan.statistics.measure_list import ReleaseInput
 from discreet.query.expressions import Aggregate
 
-__all__ = ["WIDTH_WORDS", "Mean", "measure_mean"]
-
 WIDTH_WORDS = "w the width of the bounds"
 
 

@@ -31,8 +31,6 @@ from discreet.requests.engine_request import Measure
 if TYPE_CHECKING:  # made by a later step
     from discreet.plan.workload.strategies import CountWorkload
 
-__all__ = ["AGGREGATES", "MeasuredAggregates", "measure_all"]
-
 AGGREGATES: Final[Mapping[str, Callable[[Measurer, Aggregate], Estimator]]] = {
     "COUNT": measure_count,
     "SUM": measure_sum,

@@ -31,8 +31,6 @@ from discreet.query.expressions import Aggregate, Case, Cast, Expression
 from discreet.query.types import Type
 from discreet.requests.engine_request import Measure, Total
 
-__all__ = ["Measurer", "ends_in_steps", "shown"]
-
 
 @final
 @dataclass(frozen=True, slots=True)

@@ -48,8 +48,6 @@ from discreet.query.types import Type, type_of
 from discreet.requests.engine_request import Leaves
 from discreet.requests.table_schema import KeyValue
 
-__all__ = ["ModeChoice", "ModeEstimator", "ModePart", "measure_mode"]
-
 _MODE: Final = "mode"
 _WEIGHT: Final = Fraction(1, 2)
 _MOST_NODES: Final = 2 * MOST_LEAVES

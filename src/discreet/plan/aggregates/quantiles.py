@@ -35,8 +35,6 @@ from discreet.query.expressions import Aggregate
 from discreet.query.source_text import pointed
 from discreet.requests.engine_request import Leaves
 
-__all__ = ["QuantileEstimator", "QuantilesEstimator", "measure_quantile"]
-
 _LEVELS: Final = {"MIN": Fraction(0), "MAX": Fraction(1)}
 
 

@@ -39,8 +39,6 @@ from discreet.query.expressions import Aggregate
 from discreet.query.types import Type
 from discreet.requests.engine_request import Total
 
-__all__ = ["Sum", "measure_sum"]
-
 
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)

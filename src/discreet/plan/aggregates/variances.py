@@ -36,8 +36,6 @@ from discreet.query.expression_text import said
 from discreet.query.expressions import Aggregate
 from discreet.requests.engine_request import Total
 
-__all__ = ["Variance", "measure_variance"]
-
 
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -57,8 +57,6 @@ from discreet.query.relations import (
 from discreet.query.source_text import pointed
 from discreet.requests.table_schema import ColumnFacts, Schema, TableFacts
 
-__all__ = ["Binder"]
-
 
 @final
 @dataclass(frozen=True, slots=True)

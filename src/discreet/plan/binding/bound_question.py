@@ -36,8 +36,6 @@ from discreet.requests.engine_request import KEY_TYPES, KeyColumn, KeyValue
 from discreet.requests.table_schema import Schema
 from discreet.requests.text_limits import with_short_texts
 
-__all__ = ["BoundQuestion", "ListedGroups", "bind_question"]
-
 _PRESERVED: Final = {"left": 0, "right": 1}
 
 

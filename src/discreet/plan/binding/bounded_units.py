@@ -34,8 +34,6 @@ from discreet.query.relation_columns import columns
 from discreet.query.relations import BoundedUnits
 from discreet.query.types import Type
 
-__all__ = ["MOST_ROWS", "MOST_TEXT", "bounded_units"]
-
 MOST_ROWS: Final = 2**24
 """Rows of a unit that a window may look at."""
 MOST_TEXT: Final = 2**27

@@ -37,8 +37,6 @@ from discreet.query.relations import Aggregated, Filter, Join, Project, Relation
 from discreet.query.source_text import pointed
 from discreet.requests.table_schema import KeyValue
 
-__all__ = ["MOST_FAN_OUT", "FanOut", "PublicRows", "first_rows", "within"]
-
 MOST_FAN_OUT: Final = 100
 """How many rows a question can make of one, unless the policy says otherwise."""
 

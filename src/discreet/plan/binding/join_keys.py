@@ -26,15 +26,6 @@ from discreet.plan.binding.value_facts import facts_of
 from discreet.query.expressions import Call, Column, Expression
 from discreet.query.relations import Join, Project, folded
 
-__all__ = [
-    "equal_units",
-    "join_advice",
-    "leads_to_one_unit",
-    "merge_shared_columns",
-    "name_in_question",
-    "shared_condition",
-]
-
 
 def leads_to_one_unit(
     pairs: set[frozenset[str]], left: BoundRelation, right: BoundRelation

@@ -37,8 +37,6 @@ from discreet.query.expressions import Call, Column, Expression
 from discreet.query.relations import Distinct, Join, Project, folded
 from discreet.requests.table_schema import Link
 
-__all__ = ["bind_join", "conjuncts", "equalities", "linked"]
-
 _KEEPS: Final = {"left": (True, False), "right": (False, True), "full": (True, True)}
 """Which sides keep their unmatched rows."""
 

@@ -30,17 +30,6 @@ from discreet.query.scalar_functions import TEXT_CASTS
 from discreet.query.source_text import Span, pointed
 from discreet.query.types import Type
 
-__all__ = [
-    "BoundRelation",
-    "Field",
-    "FreshNames",
-    "bound_expression",
-    "checked",
-    "condition",
-    "not_per_unit",
-    "starred",
-]
-
 
 def not_per_unit(span: Span | None, *, what: str, do: str) -> NotPerUnit:
     """Return the error for a step that looks at several units at once.

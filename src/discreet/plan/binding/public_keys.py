@@ -21,8 +21,6 @@ from discreet.query.expressions import Call, Case, Column, Expression, Literal
 from discreet.query.types import Type
 from discreet.requests.engine_request import KeyColumn, KeyValue
 
-__all__ = ["GroupKey", "public_values"]
-
 _MOST_VALUES: Final = 1000
 
 

@@ -57,8 +57,6 @@ from discreet.query.source_text import Span, pointed
 from discreet.query.types import Type
 from discreet.requests.table_schema import ColumnFacts, Schema, TableFacts
 
-__all__ = ["enforce_scope", "scope_name", "table_description", "unit_form"]
-
 _PLAIN: Final = frozenset({Type.INTEGER, Type.BOOLEAN, Type.DATE})
 
 

@@ -52,8 +52,6 @@ from discreet.plan.binding.value_sets import ComparedValues, compared_values, li
 from discreet.query.expressions import Call, Column, Expression, Literal
 from discreet.query.types import Type
 
-__all__ = ["Region", "TruthSets", "scope_box", "truth_sets"]
-
 Region = Mapping[str, Values] | None
 """What each column may hold; None if nothing lies in the region."""
 

@@ -19,8 +19,6 @@ from discreet.query.expressions import Column
 from discreet.query.relation_columns import columns as columns_of
 from discreet.query.relations import Project, UnionAll
 
-__all__ = ["bind_union"]
-
 
 def bind_union(node: UnionAll, parts: Sequence[BoundRelation], fresh: FreshNames) -> BoundRelation:
     """Put bound relations below each other, or refuse to."""

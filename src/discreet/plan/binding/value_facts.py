@@ -34,19 +34,6 @@ from discreet.query.expressions import (
 )
 from discreet.query.types import Scalar, Type
 
-__all__ = [
-    "ONE",
-    "ColumnSource",
-    "Facts",
-    "UnitTotal",
-    "argument_of",
-    "counting_conditions",
-    "facts_of",
-    "one_where_all",
-    "total_facts",
-    "value_where_counted",
-]
-
 
 @final
 @dataclass(frozen=True, slots=True)

@@ -23,8 +23,6 @@ from discreet.query.types import Type
 if TYPE_CHECKING:  # a range is a part of the facts
     from discreet.plan.binding.value_facts import Facts
 
-__all__ = ["DATE_PARTS", "Range", "value_range"]
-
 Range = tuple[Fraction | None, Fraction | None, bool]
 """The bounds of a value, and whether it may be NULL."""
 

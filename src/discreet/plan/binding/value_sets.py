@@ -52,8 +52,6 @@ from discreet.accounting.scopes.cuts import Cut
 from discreet.query.expressions import Call, Column, Expression, Literal
 from discreet.query.types import LARGEST, SMALLEST, Scalar, Type
 
-__all__ = ["ComparedValues", "compared_values", "listed_values", "membership"]
-
 _RANGES: Final[dict[str, Callable[[object], Values]]] = {
     "=": equals,
     "<>": lambda value: is_not_null() & ~equals(value),

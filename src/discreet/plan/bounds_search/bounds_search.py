@@ -37,17 +37,6 @@ if TYPE_CHECKING:  # a search holds what search_steps makes
     from discreet.plan.pricing.requested_price import PriceArguments
     from discreet.requests.engine_request import EngineRequest
 
-__all__ = [
-    "FALSE_ALARM",
-    "FLOATS",
-    "WHOLE",
-    "BoundsSearch",
-    "BoundsTarget",
-    "FoundBounds",
-    "SearchBins",
-    "bins_of",
-]
-
 _SMALLEST: Final = -64
 _LARGEST: Final = 64
 _BITS: Final = 63

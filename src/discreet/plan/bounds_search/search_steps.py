@@ -36,8 +36,6 @@ from discreet.query.signatures import AGGREGATES
 from discreet.requests.engine_request import EngineRequest, Leaves
 from discreet.units import PrivacyUnit
 
-__all__ = ["find_missing_bounds", "price_bounds_search"]
-
 _NAME: Final = "bounds"
 
 

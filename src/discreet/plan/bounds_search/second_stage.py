@@ -21,8 +21,6 @@ from discreet.plan.pricing.price_promise import check_promise
 from discreet.plan.steps import run_steps
 from discreet.requests.table_schema import Schema
 
-__all__ = ["SecondStage", "plan_second_stage"]
-
 SecondStage = tuple[Plan, str]
 """A plan of the answer, and the digest of its second stage alone."""
 

@@ -37,8 +37,6 @@ from discreet.query.expressions import (
 )
 from discreet.query.types import Type
 
-__all__ = ["ErrorForecast"]
-
 _ZERO: Final = Fraction(0)
 
 

@@ -25,8 +25,6 @@ from discreet.plan.pricing.unpriced_release import UnpricedRelease, price_shares
 from discreet.plan.statistics.answer_layout import AnswerColumn, Estimate
 from discreet.query.relations import folded
 
-__all__ = ["ErrorTargets"]
-
 _TURNS: Final = 8
 _STEPS: Final = 400
 _LEAST: Final = Fraction(65, 64)

@@ -48,8 +48,6 @@ from discreet import mechanisms
 from discreet.exact import float_up
 from discreet.mechanisms import Gaussian, Laplace
 
-__all__ = ["FEW", "Term", "alike_half_width", "noise_half_width", "ranks_aside"]
-
 Term = tuple[Fraction, Laplace | Gaussian]
 """A factor, and the noise that it multiplies."""
 

@@ -45,18 +45,6 @@ from discreet.query.relations import Relation, Scan, descend, folded
 from discreet.requests.table_schema import ColumnFacts, SameColumns, Schema, TableFacts
 from discreet.units import PrivacyUnit
 
-__all__ = [
-    "FORMS",
-    "OwnerPromise",
-    "PromiseKind",
-    "Same",
-    "promises_behind",
-    "promises_of",
-    "read_same",
-    "same_columns",
-    "unit_forms",
-]
-
 FORMS: Final = ("integer", "text", "uuid")
 """The forms in which a policy may have units named."""
 

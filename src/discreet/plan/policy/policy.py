@@ -37,8 +37,6 @@ from discreet.plan.policy.table_fields import (
 from discreet.requests.table_schema import TableFacts
 from discreet.units import PrivacyUnit, Relation, custom, row
 
-__all__ = ["Limits", "Policy", "SessionSettings", "read_policy"]
-
 _FORMAT: Final = 1
 _TOP: Final = (
     "format",

@@ -20,8 +20,6 @@ from discreet.requests.table_schema import ColumnFacts, TableFacts
 if TYPE_CHECKING:  # a policy writes itself by this module
     from discreet.plan.policy.policy import Limits, Policy
 
-__all__ = ["LIMIT_NAMES", "policy_text"]
-
 _SMALL: Final = Fraction(1, 1000)
 _BARE: Final = re.compile(r"[A-Za-z0-9_-]+")
 LIMIT_NAMES: Final = {

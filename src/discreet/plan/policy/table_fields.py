@@ -17,19 +17,6 @@ from discreet.query.relations import folded
 from discreet.query.types import TYPES_BY_NAME, Scalar, Type, type_of
 from discreet.requests.table_schema import ColumnFacts, Link, TableFacts
 
-__all__ = [
-    "above_zero",
-    "bad",
-    "below_one",
-    "counted",
-    "exact",
-    "flag",
-    "known_fields",
-    "read_tables",
-    "table_of",
-    "texts",
-]
-
 _MOST: Final = 10**6
 
 

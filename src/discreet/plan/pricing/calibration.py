@@ -42,21 +42,6 @@ from discreet.units import PrivacyUnit
 if TYPE_CHECKING:  # loaded when first used, because a plain question needs none of it
     from discreet.mechanisms import NoisyKeys
 
-__all__ = [
-    "KEYS_PART",
-    "Calibrated",
-    "Price",
-    "by_epsilon",
-    "by_point",
-    "by_rho",
-    "epsilon_at",
-    "epsilon_sum",
-    "gaussian_rho",
-    "loss_of",
-    "pure_rho",
-    "rho_sum",
-]
-
 _NONE = Fraction(0)
 Sum = tuple[Fraction, Fraction]
 """A number, and the chance of the event outside which it holds."""

@@ -37,8 +37,6 @@ from discreet.units import Relation
 if TYPE_CHECKING:  # planning knows no arrays of an engine
     from discreet.requests.raw_totals import Integers, SparseLeaves
 
-__all__ = ["CellSensitivity", "CellStrategy", "Norms", "Weights"]
-
 Weights = tuple[tuple[int, int | Fraction], ...]
 """The places of sums, and by what they are multiplied."""
 

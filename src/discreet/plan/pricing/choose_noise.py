@@ -44,8 +44,6 @@ from discreet.plan.pricing.release_parts import (
 from discreet.plan.pricing.unpriced_release import UnpricedRelease, price_shares
 from discreet.units import Relation
 
-__all__ = ["choose_noise", "laplace_error"]
-
 _LARGEST: Final = 10**4
 _APART: Final = 1e-3
 _SLIGHT: Final = 1e-100

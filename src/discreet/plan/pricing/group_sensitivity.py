@@ -63,19 +63,6 @@ if TYPE_CHECKING:  # loaded when first used, because a plain question needs none
     from discreet.mechanisms import Exponential, NoisyKeys, OptimalKeys
     from discreet.plan.pricing.cell_strategy import CellStrategy
 
-__all__ = [
-    "UNITS",
-    "GroupSensitivity",
-    "LeafChoice",
-    "LeafUse",
-    "Noise",
-    "QuantileChoice",
-    "Releases",
-    "root_up",
-    "scores_moved",
-    "steps_up",
-]
-
 _CORNERS: Final = 1 << 14
 _SIDES: Final = {0: "", -1: ", from below", 1: ", from above"}
 

@@ -48,8 +48,6 @@ from discreet.query.source_text import pointed
 from discreet.requests.engine_request import DistinctCount, Leaves, Measure, Total
 from discreet.units import Relation
 
-__all__ = ["check_kept", "chooser_of", "needs_of", "scale_noise", "unpriced_release"]
-
 _LAWS: Final = {"LAPLACE_THRESHOLD": LAPLACE, "GAUSSIAN_THRESHOLD": GAUSSIAN, "OPTIMAL": OPTIMAL}
 
 

@@ -35,15 +35,6 @@ from discreet.plan.pricing.unpriced_release import UnpricedRelease
 from discreet.plan.statistics.measure_list import ReleaseInput
 from discreet.units import PrivacyUnit, Relation
 
-__all__ = [
-    "PricePromise",
-    "check_promise",
-    "composed_with_search",
-    "promise_of",
-    "total_price",
-    "with_promised_shares",
-]
-
 _NONE: Final = Fraction(0)
 _LARGEST: Final = 10**6
 _NAME: Final = "answer"

@@ -47,8 +47,6 @@ from discreet.units import PrivacyUnit, Relation
 if TYPE_CHECKING:  # loaded when first used, because a plain question needs none of it
     from discreet.mechanisms import NoisyKeys, OptimalKeys
 
-__all__ = ["check_claims", "composition_of"]
-
 
 def composition_of(releases: Releases, unit: PrivacyUnit) -> Node:
     """Return the composition of all releases, for a unit.

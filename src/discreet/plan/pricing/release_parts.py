@@ -56,24 +56,6 @@ from discreet.units import Relation
 if TYPE_CHECKING:  # loaded when first used, because a plain question needs none of it
     from discreet.mechanisms import NoisyKeys, OptimalKeys
 
-__all__ = [
-    "GAUSSIAN",
-    "KEYS_USE",
-    "LAPLACE",
-    "OPTIMAL",
-    "SMALLEST",
-    "STILL",
-    "VALUE_SHARE",
-    "LeafPart",
-    "NoisyTotals",
-    "Part",
-    "PartitionSelection",
-    "QuantileLevel",
-    "dyadic_up",
-    "root_down",
-    "shorter_tail",
-]
-
 LAPLACE: Final = "LAPLACE"
 GAUSSIAN: Final = "GAUSSIAN"
 OPTIMAL: Final = "OPTIMAL"

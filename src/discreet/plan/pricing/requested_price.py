@@ -27,18 +27,6 @@ from discreet.mechanisms.mechanism import Number, at_confidence
 from discreet.plan.policy.policy import Limits
 from discreet.query.question import Clause, Question, aggregates
 
-__all__ = [
-    "BoundsPrice",
-    "PriceArguments",
-    "RequestedPrice",
-    "check_both",
-    "check_bounds_price",
-    "check_price",
-    "check_requested_price",
-    "estimate",
-    "read_requested_price",
-]
-
 
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)

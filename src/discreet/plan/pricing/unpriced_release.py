@@ -34,8 +34,6 @@ from discreet.plan.pricing.release_parts import (
 )
 from discreet.units import PrivacyUnit
 
-__all__ = ["NoiseTerms", "UnpricedRelease", "divide_epsilon", "price_shares"]
-
 _BITS: Final = 10
 
 

@@ -21,8 +21,6 @@ from discreet.query.types import Type
 if TYPE_CHECKING:  # made by an earlier step
     from discreet.plan.binding.bound_question import BoundQuestion
 
-__all__ = ["AnswerColumn", "AnswerLayout", "Estimate", "answer_layout"]
-
 
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -30,15 +30,6 @@ if TYPE_CHECKING:  # made by earlier steps
     from discreet.plan.binding.public_keys import GroupKey
     from discreet.plan.policy.policy import Limits
 
-__all__ = [
-    "ContributionBounds",
-    "Pair",
-    "bounds_by_group",
-    "bounds_by_row",
-    "contribution_bounds",
-    "whole_bounds",
-]
-
 
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)

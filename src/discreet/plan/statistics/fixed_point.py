@@ -31,18 +31,6 @@ from discreet.exact import float_down, float_up
 from discreet.query.expressions import Call, Cast, Expression, Literal
 from discreet.query.types import Type
 
-__all__ = [
-    "MOST_LEAVES",
-    "Fixed",
-    "Grid",
-    "check_magnitude",
-    "clamped",
-    "fixed",
-    "fixed_open",
-    "fixed_square",
-    "grid_of",
-]
-
 _LARGEST: Final = 2**30
 _FINEST: Final = 900
 _WIDEST: Final = 2**52

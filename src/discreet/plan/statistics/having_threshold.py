@@ -36,8 +36,6 @@ from discreet.query.source_text import pointed
 from discreet.query.types import Type
 from discreet.requests.table_schema import Product
 
-__all__ = ["HavingThreshold", "having_threshold"]
-
 MOST_EMPTY: Final = 10**6
 """How many empty groups noise may show on average."""
 

@@ -15,8 +15,6 @@ from discreet.query.expressions import Expression
 if TYPE_CHECKING:  # a list holds the measures that aggregates make
     from discreet.requests.engine_request import Measure
 
-__all__ = ["MeasureList", "ReleaseInput"]
-
 ReleaseInput = tuple[str, Fraction | str | None]
 """A measure, and what is chosen from it if it is a histogram: a level, or a word."""
 

@@ -52,15 +52,6 @@ if TYPE_CHECKING:  # made by earlier steps
     from discreet.plan.binding.bound_question import BoundQuestion
     from discreet.plan.binding.public_keys import GroupKey
 
-__all__ = [
-    "UNIT_COUNTS",
-    "GroupSelection",
-    "SelectionCount",
-    "SelectionRule",
-    "partition_selection",
-    "within_categories",
-]
-
 _MOST: Final = 10**6
 PUBLIC: Final = "PUBLIC_GROUPS"
 

@@ -33,8 +33,6 @@ from discreet.plan.binding.value_sets import ComparedValues, compared_values, li
 from discreet.query.expressions import Call, Case, Expression, Literal, walk
 from discreet.query.types import Type
 
-__all__ = ["MOST_CELLS", "Cells", "cells_of"]
-
 MOST_CELLS: Final = 4096
 _MOST_NODES: Final = 1 << 14
 _FALSE, _NULL, _TRUE = 0, 1, 2

@@ -38,8 +38,6 @@ from discreet.requests.engine_request import Leaves, Measure, Total
 from discreet.requests.table_schema import Product
 from discreet.units import Relation
 
-__all__ = ["joined_counts"]
-
 _CELLS: Final = "cells"
 _BETTER: Final = 0.99
 

@@ -39,8 +39,6 @@ from discreet.plan.pricing.group_sensitivity import Noise
 from discreet.plan.pricing.release_parts import LAPLACE, NoisyTotals, dyadic_up, root_down
 from discreet.units import Relation
 
-__all__ = ["CountWorkload", "WorkloadPart", "chosen_strategy", "predicted_error", "strategies_of"]
-
 _ARITIES: Final = (2, 3, 4, 5, 6, 8, 10, 12, 16, 24, 32, 48, 64)
 _FEWEST: Final = 4
 _LONGEST: Final = 64

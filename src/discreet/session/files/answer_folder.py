@@ -42,8 +42,6 @@ from discreet.engines.parquet_files import PrivateFolder, sync_folder
 from discreet.errors import WrongKind
 from discreet.noise import SYSTEM
 
-__all__ = ["AnswerFolder"]
-
 _FLAGS: Final = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
 _INSIDE: Final = "answer"
 _MANIFEST: Final = "manifest"

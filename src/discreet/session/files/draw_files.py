@@ -38,8 +38,6 @@ if TYPE_CHECKING:  # an optional library, and what is handed in
     from discreet.plan.plan import Plan
     from discreet.session.answer_pipeline import AnswerPipeline
 
-__all__ = ["DistributedGroups", "draw_files", "drawn_in_tasks", "manifest_of", "seal"]
-
 _SLICE: Final = 2**16
 _ONE_FILE: Final = 2**16
 """So many rows need no more than one file."""

@@ -29,8 +29,6 @@ if TYPE_CHECKING:  # all are handed in
     from discreet.loss import PrivacyLoss
     from discreet.plan.plan import Plan, Price
 
-__all__ = ["Manifest", "WrittenRelease", "answered_into_files_error", "is_manifest"]
-
 _FORMAT: Final = 1
 _MARK: Final = b'{"answer":"in files",'
 

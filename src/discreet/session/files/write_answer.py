@@ -44,8 +44,6 @@ if TYPE_CHECKING:  # all are handed in
     from discreet.release.release import Release
     from discreet.session.answer_pipeline import AnswerPipeline
 
-__all__ = ["write"]
-
 
 def write(
     pipeline: AnswerPipeline,

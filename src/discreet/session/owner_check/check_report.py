@@ -12,8 +12,6 @@ from fractions import Fraction
 from html import escape
 from typing import Final, Self, final
 
-__all__ = ["WARNING", "CheckReport", "Finding", "Spread", "percent"]
-
 _LEVELS: Final = (Fraction(1, 2), Fraction(9, 10), Fraction(99, 100))
 
 

@@ -39,8 +39,6 @@ from discreet.session.owner_check.unit_findings import (
 from discreet.session.schemas import schema_of
 from discreet.units import PrivacyUnit
 
-__all__ = ["check", "limit_findings"]
-
 _NUMBER: Final = "number"
 _GROUP: Final = "group"
 

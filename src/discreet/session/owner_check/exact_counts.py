@@ -29,8 +29,6 @@ from discreet.requests.raw_totals import LARGEST_TOTAL, RawTotals
 from discreet.requests.table_schema import ColumnFacts, Schema, TableFacts
 from discreet.session.owner_check.check_report import Finding, Spread
 
-__all__ = ["ExactCounter", "any_of", "cell_findings", "scan_of", "where_not_null"]
-
 _ORDER: Final = HashOrder(salt=0)  # which groups are kept makes no difference: all are
 _ROWS: Final = Total(name="rows", row=Literal(1), low=0, high=LARGEST_TOTAL)
 _AT_ONCE: Final = 16

@@ -28,8 +28,6 @@ from discreet.requests.table_schema import Link, TableFacts
 from discreet.session.owner_check.check_report import Finding
 from discreet.session.owner_check.exact_counts import ExactCounter, any_of, scan_of, where_not_null
 
-__all__ = ["constant_findings", "key_findings", "link_findings", "same_findings"]
-
 
 def constant_findings(counting: ExactCounter, table: TableFacts) -> Iterator[Finding]:
     """Check the columns of a private table in which all rows of a unit should agree."""
