@@ -239,6 +239,35 @@ def test_integers_are_added_up_where_floats_would_round(by_row):
     assert found == reference(lowered, rows, order)
 
 
+MOST = 1.7976931348623157e308
+ORDINARY = [None, 0.0, -0.0, 5e-324, -5e-324, 2.0, -3.0, 0.49999999999999994, 0.5, -0.5, 9e15]
+EXTREMES = [*ORDINARY, MOST, -MOST, MOST / 2, 1e300, float("inf"), float("-inf"), float("nan")]
+
+
+@pytest.mark.parametrize("by_row", [False, True])
+@pytest.mark.parametrize("scale", [1, 3, Fraction(1, 3), 2**20])
+@pytest.mark.parametrize("cap", [None, 2])
+def test_a_clamp_after_its_arithmetic_is_the_clamp_before_it(by_row, scale, cap):
+    inside = Call("GREATEST", (Call("LEAST", (Column("f"), Literal(2))), Literal(-3)))
+    steps = Call("*", (Call("-", (inside, Literal(Fraction(1, 2)))), Literal(scale)))
+    row = Cast(Call("FLOOR", (Call("+", (steps, Literal(Fraction(1, 2)))),)), Type.INTEGER)
+    lowered = EngineRequest(
+        relation=Scan("events", tuple(EVENTS.items())),
+        unit=() if by_row else (Column("u"),),
+        keys=(KeyColumn("g", Column("g"), Type.INTEGER),),
+        groups=None if by_row else 1,
+        measures=(Total(name="f", row=row, low=-(2**40), high=2**40, rows=cap),),
+    )
+    events = [
+        {**dict.fromkeys(EVENTS), "u": at, "g": at, "f": value}
+        for at, pair in enumerate((one, other) for one in EXTREMES for other in EXTREMES)
+        for value in pair
+    ]
+    rows, order = {"events": events, "wards": []}, HashOrder(salt=1, portable=True)
+    assert run(lowered, rows, order) == reference(lowered, rows, order)
+    assert culled(lowered, rows, order, limit=None) == reference(lowered, rows, order)
+
+
 def test_a_large_table_is_culled_and_agrees_with_the_statement():
     table = visits(80000, patients=400, wards=60)
     lowered = by_ward(measures=by_ward().measures[:3])

@@ -175,6 +175,11 @@ class ContributionBounding:
             *((f"x{place}", value) for place, value in enumerate(measured)),
         ]
         shown = [f"{self._printed(value)} AS {name}" for name, value in parts]
+        shown += [
+            f"{value.source} AS y{place}"
+            for place, value in enumerate(measured)
+            if isinstance(value, WholeFloat) and value.source
+        ]
         below = self._relation()
         rows = f"SELECT {listed(shown) or '1 AS one'} FROM ({below})"
         if not self.unit and self.request.public is None:

@@ -6,6 +6,12 @@ Whole numbers held in floats are added up faster than integers.
 Theorem (key ``whole-floats``).  A sum of n whole numbers of size at most m, held in floats of 53
 bits, is exact in every order if n m <= 2^53.  Proof.  Each partial sum, of any of the numbers, is a
 whole number of size at most n m; all of these are floats, and so no addition rounds.
+
+A clamp is cheaper after its arithmetic than before.  Lemma.  Let f add numbers to a float, or
+multiply it by positive ones, and round; let low <= high.  Then f(x) moved between f(low) and
+f(high) is f of x moved between low and high, for every x that is finite.  Proof.  Each step, with
+the rounding of floats, never falls, and neither does f; infinities come from large numbers alone,
+and lie beyond both ends.
 """
 
 from __future__ import annotations
@@ -151,11 +157,16 @@ EXACT: Final = 2**53
 @final
 @dataclass(frozen=True, slots=True)
 class WholeFloat:
-    """The text of a whole number as a float, and its range."""
+    """The text of a whole number as a float, and its range.
+
+    Where ``source`` is given, the number may lie outside: it is to be moved to the nearer end of
+    the range where the source is finite, and is NULL elsewhere.
+    """
 
     sql: str
     low: int
     high: int
+    source: str | None = None
 
     @property
     def most(self) -> int:
@@ -169,8 +180,8 @@ def whole_float(node: Expression, columns: Columns) -> WholeFloat | None:
     >>> from discreet.query.expressions import Column, Literal
     >>> low, high, types = Literal(0), Literal(9), {"x": Type.FLOAT}
     >>> inside = Call("GREATEST", (Call("LEAST", (Column("x"), high)), low))
-    >>> whole_float(Cast(Call("FLOOR", (inside,)), Type.INTEGER), types).sql
-    'floor((CASE WHEN "x" >= 9.0e0 THEN 9.0e0 WHEN "x" <= 0.0e0 THEN 0.0e0 ELSE "x" END))'
+    >>> whole_float(Cast(Call("FLOOR", (inside,)), Type.INTEGER), types)
+    WholeFloat(sql='floor("x")', low=0, high=9, source='"x"')
     """
     within = range_of(node, columns)
     if within is None or max(map(abs, within)) > EXACT:
@@ -178,7 +189,30 @@ def whole_float(node: Expression, columns: Columns) -> WholeFloat | None:
     inner = clamp_of(node) if isinstance(node, Call) else None
     if isinstance(node, Call) and inner is not None and lies_inside(node, columns):
         return whole_float(inner[0], columns)
-    return WholeFloat(_as_float(node, columns), int(within[0]), int(within[1]))
+    low, high = int(within[0]), int(within[1])
+    match node:
+        case Cast(argument=Call(function="FLOOR", arguments=(steps,)), to=Type.INTEGER) if (
+            rising := _rising(steps, columns)
+        ):
+            return WholeFloat(f"floor({rising[0]})", low, high, source=rising[1])
+        case _:
+            return WholeFloat(_as_float(node, columns), low, high)
+
+
+def _rising(node: Expression, columns: Columns) -> tuple[str, str] | None:
+    """Print steps that never fall, without the clamp that they begin with, and what it clamps."""
+    match node:
+        case Call(function="+" | "-" | "*" as sign, arguments=(steps, Literal(value=by))) if (
+            sign != "*" or by > 0  # type: ignore[operator]
+        ):
+            inner = _rising(steps, columns)
+            step = closed(converted(printed(node.arguments[1], columns), Type.FLOAT))
+            return inner and (f"({inner[0]} {sign} {step})", inner[1])
+        case Call() if (clamp := clamp_of(node)) and isinstance(clamp[0], Column):
+            column = printed(clamp[0], columns)
+            return (column.sql, column.sql) if column.kind is Type.FLOAT else None
+        case _:
+            return None
 
 
 def _as_float(node: Expression, columns: Columns) -> str:

@@ -91,7 +91,7 @@ class TotalStatements:
         if column is None:
             return f"CAST(count(*) AS HUGEINT) * ({min(max(1, total.low), total.high)})"
         whole = self.floats.get(total.row)
-        return f"sum({_clamped(total, column) if whole is None else _inside(whole, column)})"
+        return f"sum({_clamped(total, column) if whole is None else _inside(whole, column[1:])})"
 
     def _column(self, total: Total, letter: str = "x") -> str | None:
         return None if total.row == Literal(1) else f"{letter}{self._measured.index(total.row)}"
@@ -114,13 +114,12 @@ class TotalStatements:
         capped = [total.row for total in self._totals if total.rows is not None]
         sums = ["count(*) AS n"]
         for index, row in enumerate(measured):
-            added = f"sum(x{index})"
-            if row in self.floats:
-                added = f"TRY_CAST({added} AS BIGINT)"
+            whole = self.floats.get(row)
+            value = f"x{index}" if whole is None else _inside(whole, str(index))
+            added = f"sum({value})" if whole is None else f"TRY_CAST(sum({value}) AS BIGINT)"
             sums.append(f"{added} AS s{index}")
-        sums += [
-            f"count(x{index}) AS n{index}" for index, row in enumerate(measured) if row in capped
-        ]
+            if row in capped:
+                sums.append(f"count({value}) AS n{index}")
         return f"SELECT {cell}, {listed(sums)} FROM ({rows}) GROUP BY {cell}"
 
     def cell_totals(self, sums: str) -> str:
@@ -164,16 +163,18 @@ def _measured(totals: Sequence[Total]) -> list[Expression]:
     return list(dict.fromkeys(total.row for total in totals if total.row != Literal(1)))
 
 
-def _inside(whole: WholeFloat, column: str) -> str:
+def _inside(whole: WholeFloat, index: str) -> str:
     """Print a float within its range, on which the exactness of the sum rests, too.
 
-    The range follows from the text of the float; a number outside would add nothing.
+    A number outside is moved to the nearer end where its source is finite, and else adds nothing.
     """
-    low, high = f"({whole.low})::DOUBLE", f"({whole.high})::DOUBLE"
-    inside = f"{column} BETWEEN {low} AND {high}"
-    if whole.low == -whole.high:  # one comparison is faster than two
-        inside = f"abs({column}) <= {high}"
-    return f"CASE WHEN {inside} THEN {column} END"
+    column, low, high = f"x{index}", f"({whole.low})::DOUBLE", f"({whole.high})::DOUBLE"
+    inside = f"WHEN {column} BETWEEN {low} AND {high} THEN {column}"
+    if whole.source is None:
+        return f"CASE {inside} END"
+    above = f"WHEN {column} > {high} AND y{index} < 'inf'::DOUBLE THEN {high}"
+    below = f"WHEN {column} < {low} AND y{index} > '-inf'::DOUBLE THEN {low}"
+    return f"CASE {inside} {above} {below} END"
 
 
 def _clamped(total: Total, sql: str) -> str:
