@@ -66,15 +66,24 @@ def test_the_files_are_found():
     assert {"run", "README.md", "requirements/dev.txt"} <= {str(path) for path in contents()}
 
 
-@pytest.mark.parametrize("name", ["bench-accounting.txt", "bench-noise.txt", "dev.txt", "docs.txt"])
+@pytest.mark.parametrize("name", ["bench-accounting", "bench-noise", "demo", "dev", "docs"])
 def test_every_requirement_is_pinned_and_hashed(name):
-    text = (ROOT / "requirements" / name).read_text(encoding="utf-8")
+    text = (ROOT / "requirements" / f"{name}.txt").read_text(encoding="utf-8")
     joined = text.replace("\\\n", " ")
     entries = [line for line in joined.splitlines() if line and not line.startswith("#")]
     assert entries
     for entry in entries:
         assert re.match(r"[a-z0-9-]+==[\w.]+ ", entry), entry
         assert "--hash=sha256:" in entry, entry
+
+
+def test_a_demo_has_the_pins_of_the_tests():
+    """What ``./run demo`` installs, ``./run test`` neither replaces nor removes."""
+    pins = [
+        set(re.findall(r"^[a-z0-9-]+==\S+", path.read_text("utf-8"), re.MULTILINE))
+        for path in (ROOT / "requirements/demo.txt", ROOT / "requirements/dev.txt")
+    ]
+    assert pins[0] < pins[1]
 
 
 def test_every_direct_dependency_is_pinned_and_explained():
