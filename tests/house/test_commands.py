@@ -147,8 +147,25 @@ def test_examples_run(path):
     assert not done.stderr
 
 
-def test_the_demo_runs():
-    done = python("-W", "error", "-m", "discreet.demo")
+ONLY_PINNED = """
+import importlib.metadata, pathlib, re, runpy, sys
+text = pathlib.Path("requirements/demo.txt").read_text(encoding="utf-8")
+pinned = set(re.findall(r"^([a-z0-9-]+)==", text, re.MULTILINE))
+homes = importlib.metadata.packages_distributions()
+
+class OnlyPinned:
+    def find_spec(self, name, path=None, target=None):
+        names = {home.lower() for home in homes.get(name.partition(".")[0], ())} - {"discreet"}
+        if names and not names & pinned:
+            raise ModuleNotFoundError(f"{name} is not in requirements/demo.txt", name=name)
+
+sys.meta_path.insert(0, OnlyPinned())
+runpy.run_module("discreet.demo", run_name="__main__")
+"""
+
+
+def test_the_demo_needs_nothing_but_what_is_installed_for_it():
+    done = python("-W", "error", "-c", ONLY_PINNED)
     assert done.returncode == 0, done.stderr
     assert not done.stderr
 
