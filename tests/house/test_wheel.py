@@ -1,0 +1,66 @@
+"""The wheel: it builds, and what is installed from it answers without the repository."""
+
+import os
+import subprocess
+import sys
+import sysconfig
+
+import pytest
+
+from tests.house.pages import ROOT
+
+BASE = sys._base_executable
+FIRST_ANSWER = '''
+import sys
+import discreet as dp
+import discreet_audit
+assert dp.__file__.startswith(sys.prefix), dp.__file__
+assert discreet_audit.__file__.startswith(sys.prefix), discreet_audit.__file__
+policy = """
+format = 1
+unit = "patient"
+[limits]
+max_rows = 1
+[tables.visits.columns]
+patient = { type = "integer" }
+"""
+budget = dp.Budget(epsilon=1)
+with dp.open({"visits": "visits.csv"}, policy=policy, budget=budget, ledger="ledger") as clinic:
+    print(clinic.ask("SELECT COUNT(*) AS n FROM visits", epsilon=1))
+'''
+
+
+def done(*command, cwd):
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    ran = subprocess.run(
+        command, check=False, cwd=cwd, capture_output=True, text=True, env=environment
+    )
+    assert ran.returncode == 0, ran.stderr
+    return ran.stdout
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory):
+    """Build the wheel from the tree, with the build tools of the tests."""
+    out = tmp_path_factory.mktemp("dist")
+    build = (sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", str(out))
+    done(*build, str(ROOT), cwd=out)
+    (made,) = out.glob("*.whl")
+    return made
+
+
+@pytest.mark.parametrize(
+    "fetched", [False, pytest.param(True, marks=pytest.mark.slow)], ids=["offline", "registry"]
+)
+def test_a_clean_environment_answers_from_the_wheel(wheel, tmp_path, fetched):
+    """Dependencies come from the registry, or offline from the environment of the tests."""
+    home = tmp_path / "env"
+    done(BASE, "-m", "venv", "--without-pip", str(home), cwd=tmp_path)
+    python, extra = home / "bin" / "python", [] if fetched else ["--no-deps", "--no-index"]
+    done(BASE, "-m", "pip", "--python", python, "install", "-qq", *extra, wheel, cwd=tmp_path)
+    if not fetched:
+        (site,) = home.glob("lib/python*/site-packages")
+        (site / "dependencies.pth").write_text(sysconfig.get_path("purelib"), encoding="utf-8")
+    (tmp_path / "visits.csv").write_text("patient\n" + "".join(f"{n}\n" for n in range(40)))
+    assert " n" in done(python, "-W", "error", "-c", FIRST_ANSWER, cwd=tmp_path)
+    assert "init" in done(home / "bin" / "discreet", "--help", cwd=tmp_path)
