@@ -36,14 +36,12 @@ def test_pure_losses(epsilon, guess, caught):
 
 
 @pytest.mark.theorem("guessing-odds")
-@pytest.mark.parametrize(
-    ("scale", "out", "with_"), [(10, 48, 52), (2, 39, 61), (1, 30, 70), ("1/2", 18, 82)]
-)
-def test_laplace_noise_on_one_count_has_the_odds_of_the_nearer_count(scale, out, with_):
+@pytest.mark.parametrize(("scale", "right"), [(10, 52), (2, 61), (1, 70), ("1/2", 82)])
+def test_laplace_noise_on_one_count_has_the_odds_of_the_nearer_count(scale, right):
     """On the integers: wide noise, whose law is nearly continuous."""
     wide = Laplace(scale=1000 * Laplace(scale=scale).scale).loss(distance=1000)
     odds = odds_of(wide)
-    assert (odds.without_unit, odds.with_unit) == (str(out), str(with_))
+    assert odds.times_right == f"about {right}"
     assert odds.guess == pytest.approx(
         1 - math.exp(-1 / (2 * Laplace(scale=scale).scale)) / 2, rel=1e-3
     )
@@ -108,20 +106,20 @@ def test_plans_without_protection_have_no_odds():
 
 def test_words_name_the_unit_and_both_worlds():
     text = odds_of(Pure(epsilon="0.5")).sentence(unit="patient")
-    assert text.startswith("Where a patient is in the data, about 62 of 100")
-    assert "where not, 38 do" in text
-    assert "at most 1.7 of 100" in text
+    assert "whether a patient is in the data is right about 62 times in 100; a coin" in text
+    assert "for at most 1.7 in 100 of those who are." in text
     other = odds_of(Pure(epsilon="0.5")).sentence(unit="row", relation=Relation.REPLACE)
-    assert "two versions of the data of one row" in other
+    assert "which of two versions of one row's data is true" in other
+    assert "at most 1.7 times in 100 where it is the other." in other
 
 
 def test_no_odds_of_nothing_and_of_everything():
     nothing = odds_of(Pure(epsilon=0))
-    assert (nothing.without_unit, nothing.with_unit) == ("50", "50")
-    assert "at most 1.0 of 100" in nothing.sentence()
+    assert nothing.times_right == "about 50"
+    assert "at most 1.0 in 100" in nothing.sentence()
     everything = odds_of(Pure(epsilon=100))
-    assert (everything.without_unit, everything.with_unit) == ("fewer than 1", "more than 99")
-    assert "at most 100 of 100" in everything.sentence()
+    assert everything.times_right == "more than 99"
+    assert "at most 100 in 100" in everything.sentence()
 
 
 @pytest.mark.parametrize("word", ["anonymous", "impossible", "cannot", "guarantee"])

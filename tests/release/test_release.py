@@ -165,7 +165,7 @@ def test_text_shows_numbers_errors_marks_and_price(release, monkeypatch):
     assert re.search(r"^A +\d+ ± \d+", text, re.MULTILINE)
     assert "~ marks errors" in text
     assert "Cost: epsilon 1" in text
-    assert "of 100 possible answers" not in text
+    assert "a coin is right" not in text
     assert "95 %" in text
     assert repr(release) == "Release(4 rows of ward, n, m)"
 

@@ -11,9 +11,9 @@ wrong table with a chance of at most a suspects the right one with a chance of a
 1 - tradeoff(a).
 Proof.  d bounds P[S] - P'[S] over all sets S of answers.  Guessing by S is right with the chance
 (P[S] + 1 - P'[S]) / 2.  The rest is the definition of the trade-off.
-So with an even guess before, 50 (1 + d) of 100 answers at most suggest the true table, and 50 (1 -
-d) the other one.  For Laplace noise on one count these are the numbers of an observer who takes the
-nearer of the two counts.
+So with an even guess before, an observer is right at most 50 (1 + d) times in 100, where a coin is
+right 50 times.  For Laplace noise on one count that is the observer who takes the nearer of the two
+counts.
 
 For plans the loss of every single mechanism is taken from its own theorem: its epsilon and delta,
 which randomized response has as well (key ``randomized-response``), or its rho.  These compose in
@@ -65,33 +65,38 @@ class Odds:
     caught: float
 
     @property
-    def with_unit(self) -> str:
-        """Of 100 answers, how many suggest the unit where it is in the data."""
-        return "more than 99" if self.guess > 0.99 else str(round(100 * self.guess))
-
-    @property
-    def without_unit(self) -> str:
-        """Of 100 answers, how many suggest the unit where it is not in the data."""
-        return "fewer than 1" if self.guess > 0.99 else str(100 - round(100 * self.guess))
+    def times_right(self) -> str:
+        """How many times in 100 the best guess is right."""
+        return "more than 99" if self.guess > 0.99 else f"about {round(100 * self.guess)}"
 
     def sentence(self, *, unit: str = "person", relation: Relation = Relation.ADD_REMOVE) -> str:
         """Say it in words.
 
         >>> from discreet.loss import Pure
         >>> print(odds_of(Pure(epsilon="0.1")).sentence(unit="patient"))
-        Where a patient is in the data, about 52 of 100 possible answers suggest it; where not, 48
-        do. A test with 1 false alarm in 100 notices at most 1.2 of 100.
+        Someone who guesses from this answer whether a patient is in the data is right about 52
+        times in 100; a coin is right 50 times. An alarm that sounds for 1 in 100 of those who are
+        not in the data sounds for at most 1.2 in 100 of those who are.
         """
-        guessed = (
-            f"Where a {unit} is in the data, about {self.with_unit} of 100 possible answers "
-            f"suggest it; where not, {self.without_unit} do."
-            if not relation.replaces
-            else f"Of two versions of the data of one {unit}, about {self.with_unit} of 100 "
-            f"possible answers suggest the true one, and {self.without_unit} the other."
-        )
         percent = Decimal(repr(round(100 * self.caught, 9)))  # rounded up, but for the last bits
         shown = min(_TWO_DIGITS.create_decimal(percent), Decimal(100))
-        return f"{guessed} A test with 1 false alarm in 100 notices at most {shown:f} of 100."
+        matter, alarm = (
+            (
+                f"which of two versions of one {unit}'s data is true",
+                f"1 time in 100 where it is one of them sounds at most {shown:f} times in 100 "
+                "where it is the other",
+            )
+            if relation.replaces
+            else (
+                f"whether a {unit} is in the data",
+                f"for 1 in 100 of those who are not in the data sounds for at most {shown:f} in "
+                "100 of those who are",
+            )
+        )
+        return (
+            f"Someone who guesses from this answer {matter} is right {self.times_right} times in "
+            f"100; a coin is right 50 times. An alarm that sounds {alarm}."
+        )
 
 
 @functools.lru_cache(maxsize=256)
@@ -100,8 +105,8 @@ def odds_of(loss: PrivacyLoss) -> Odds:
 
     >>> from discreet.mechanisms import Laplace
     >>> odds = odds_of(Laplace(scale=2).loss())
-    >>> odds.without_unit, odds.with_unit
-    ('38', '62')
+    >>> odds.times_right
+    'about 62'
     """
     distance = loss.delta(epsilon=0)
     missed = loss.tradeoff(false_alarm=_ALARM)
