@@ -126,6 +126,10 @@ class DiscreetError(Exception):
         """Show the class, its code and the three sentences."""
         return f"{type(self).__name__}[{self.code}]: {self.args[0]}"
 
+    def _render_traceback_(self) -> list[str]:
+        """Show a notebook the sentences and none of our frames: a mistake is the question's."""
+        return str(self).splitlines()
+
     def __reduce__(self) -> tuple[object, ...]:
         """Rebuild from the sentences, since errors cross process boundaries."""
         return (_rebuild, (type(self), self.what, self.why, self.do))

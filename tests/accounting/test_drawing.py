@@ -18,7 +18,7 @@ from discreet.accounting import (
     below,
     drawn,
 )
-from discreet.accounting.tree.node import short_repr
+from discreet.notebook import short_repr
 from discreet.loss import Profile, Pure
 from discreet.loss.pairs.laplace import LaplacePair
 from discreet.mechanisms import (

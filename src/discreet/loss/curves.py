@@ -16,12 +16,13 @@ from numpy.typing import NDArray
 
 from discreet import loss
 from discreet.errors import WrongKind
+from discreet.notebook import Shown
 
 if TYPE_CHECKING:  # for annotations alone: drawn rarely
     from discreet.loss.plots import CurvePlot
 
 
-class PrivacyCurve(ABC):
+class PrivacyCurve(Shown, ABC):
     """A loss, or the price of a tree: whatever answers for an epsilon or a delta.
 
     >>> from discreet.loss import GaussianDP

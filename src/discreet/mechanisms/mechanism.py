@@ -29,6 +29,7 @@ from discreet.errors import OutOfRange, WrongKind
 from discreet.exact import ExactNumber, Interval, decimal
 from discreet.loss import PrivacyLoss
 from discreet.noise import SYSTEM, Entropy
+from discreet.notebook import Shown
 
 Number = ExactNumber | float
 """A number as a person types it; a float stands for its shortest decimal text."""
@@ -95,7 +96,7 @@ ReferenceLaw = Mapping[Any, Interval] | Callable[[Any], Interval]
 """Chances of outcomes: a table where there are finitely many, otherwise a function."""
 
 
-class Mechanism(ABC, Generic[Value, Answer]):
+class Mechanism(Shown, ABC, Generic[Value, Answer]):
     """A way to answer a question with exactly known privacy and accuracy."""
 
     __slots__ = ()

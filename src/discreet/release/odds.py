@@ -80,19 +80,18 @@ class Odds:
         """
         percent = Decimal(repr(round(100 * self.caught, 9)))  # rounded up, but for the last bits
         shown = min(_TWO_DIGITS.create_decimal(percent), Decimal(100))
-        matter, alarm = (
-            (
-                f"which of two versions of one {unit}'s data is true",
+        if relation.replaces:
+            matter = f"which of two versions of one {unit}'s data is true"
+            alarm = (
                 f"1 time in 100 where it is one of them sounds at most {shown:f} times in 100 "
-                "where it is the other",
+                "where it is the other"
             )
-            if relation.replaces
-            else (
-                f"whether a {unit} is in the data",
+        else:
+            matter = f"whether a {unit} is in the data"
+            alarm = (
                 f"for 1 in 100 of those who are not in the data sounds for at most {shown:f} in "
-                "100 of those who are",
+                "100 of those who are"
             )
-        )
         return (
             f"Someone who guesses from this answer {matter} is right {self.times_right} times in "
             f"100; a coin is right 50 times. An alarm that sounds {alarm}."

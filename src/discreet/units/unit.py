@@ -18,12 +18,13 @@ from typing import final
 from discreet.arrays import listed
 from discreet.errors import OutOfRange, WrongKind
 from discreet.exact import whole
+from discreet.notebook import Shown
 from discreet.units.relation import Relation, table_distance
 
 
 @final
 @dataclass(frozen=True, slots=True, init=False)
-class PrivacyUnit:
+class PrivacyUnit(Shown):
     """Who is protected.
 
     >>> unit = person("patient")

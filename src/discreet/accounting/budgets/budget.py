@@ -69,6 +69,7 @@ from discreet.exact import decimal
 from discreet.loss import Approximate, PrivacyLoss
 from discreet.loss.parameters import checked_delta, checked_epsilon
 from discreet.loss.privacy_loss import checked_loss
+from discreet.notebook import Shown
 
 Number = object
 """An exact number, or a float that stands for its decimal text."""
@@ -82,7 +83,7 @@ _REQUESTS: Final = 250
 
 @final
 @dataclass(frozen=True, slots=True, init=False, repr=False)
-class Budget:
+class Budget(Shown):
     """A ceiling on the loss of everything that is asked.
 
     >>> budget = Budget(epsilon=2, delta=1e-9)

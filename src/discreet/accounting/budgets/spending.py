@@ -18,6 +18,7 @@ from discreet.accounting.budgets.amounts import format_down
 from discreet.accounting.budgets.currency import Amounts, format_amounts
 from discreet.errors import WrongKind
 from discreet.noise.entropy import process_stamp
+from discreet.notebook import Shown
 from discreet.units.unit import PrivacyUnit, describe_unit
 
 if TYPE_CHECKING:  # for annotations
@@ -81,7 +82,7 @@ _MOST: Final = 10**9
 
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Left:
+class Left(Shown):
     """The amounts that are left, and what they buy; ``spent`` is what was spent so far.
 
     A request has to fit on one route of the currency, or on ``every_route``.

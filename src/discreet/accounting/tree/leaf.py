@@ -37,10 +37,11 @@ from discreet.accounting.tree.certificates import (
     when_replaced,
 )
 from discreet.accounting.tree.leaf_price import FREE, UNPROTECTED, exact_price, price_up_to
-from discreet.accounting.tree.node import Node, short_repr
+from discreet.accounting.tree.node import Node
 from discreet.errors import NotComposable
 from discreet.exact import ExactNumber, whole
 from discreet.loss import PrivacyLoss, Pure
+from discreet.notebook import short_repr
 from discreet.units import PrivacyUnit, Relation
 
 __all__ = ["UNPROTECTED", "Leaf", "exact_size", "refuse_bounded"]

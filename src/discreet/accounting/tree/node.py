@@ -17,26 +17,18 @@ alternatives before anything is composed with it.
 
 from __future__ import annotations
 
-import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Final, final
+from typing import TYPE_CHECKING, ClassVar, final
 
 from discreet.accounting.tree.certificates import checked_flag
 from discreet.errors import OutOfRange, WrongKind
 from discreet.loss.parameters import checked_count
+from discreet.notebook import Shown
 
 if TYPE_CHECKING:  # nodes without conditions know no boxes
     from discreet.accounting.scopes.box import Box
-
-_LONGEST: Final = 72
-_SIMPLER: Final = (
-    (re.compile(r"Fraction\((-?\d+), 1\)"), r"\1"),
-    (re.compile(r"Fraction\((-?\d+), (\d+)\)"), r"\1/\2"),
-    (re.compile(r"<\w+\.\w+: '(\w+)'>"), r"'\1'"),
-    (re.compile(r", \w+=None"), ""),
-)
 
 
 def drawn(node: Node, price: Callable[[Node], str] | None = None) -> str:
@@ -71,21 +63,7 @@ def _rows(node: Node, first: str, rest: str, label: str) -> Iterator[tuple[str, 
         yield from _rows(child, rest + turn, rest + pass_by, f"{name}: " if name else "")
 
 
-def short_repr(value: object) -> str:
-    """Show a value on one short line: how to make it, with plain numbers.
-
-    >>> from discreet.mechanisms import Gaussian
-    >>> short_repr(Gaussian(sigma="1/2"))
-    'Gaussian(variance=1/4)'
-    """
-    text = repr(value)
-    for pattern, simpler in _SIMPLER:
-        text = pattern.sub(simpler, text)
-    line = " ".join(text.split())
-    return line if len(line) <= _LONGEST else line[: _LONGEST - 1] + "…"
-
-
-class Node(ABC):
+class Node(Shown, ABC):
     """A release, or several that belong together; frozen, and made of public values alone."""
 
     __slots__ = ()

@@ -20,6 +20,7 @@ from typing import Any, Final, final
 from discreet.accounting import Budget
 from discreet.errors import BadPolicy, DiscreetError
 from discreet.exact import decimal
+from discreet.notebook import Shown
 from discreet.plan.binding.fan_out import MOST_FAN_OUT
 from discreet.plan.policy.owner_promises import Same, read_same, unit_forms
 from discreet.plan.policy.policy_toml import LIMIT_NAMES, policy_text
@@ -90,7 +91,7 @@ class SessionSettings:
 
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Policy:
+class Policy(Shown):
     r"""What the owner has decided.
 
     ``unit_forms`` are the normal forms in which tables name the unit, and ``same`` are promises
@@ -120,6 +121,9 @@ class Policy:
         True
         """
         return policy_text(self)
+
+    def __str__(self) -> str:
+        return self.written().rstrip()
 
 
 def read_policy(source: str | Path) -> Policy:

@@ -1,0 +1,55 @@
+"""How values look in notebooks, and on one line.
+
+Trust: public.
+"""
+
+from __future__ import annotations
+
+import re
+from html import escape
+from typing import Final
+
+_LONGEST: Final = 72
+_SIMPLER: Final = (
+    (re.compile(r"Fraction\((-?\d+), 1\)"), r"\1"),
+    (re.compile(r"Fraction\((-?\d+), (\d+)\)"), r"\1/\2"),
+    (re.compile(r"<\w+\.\w+: '(\w+)'>"), r"'\1'"),
+    (re.compile(r", \w+=None"), ""),
+)
+
+
+class Shown:
+    """What notebooks and IPython show by its text; without a text of its own, on one short line.
+
+    >>> from discreet.loss import Pure
+    >>> print(Pure(epsilon="1/2"))
+    Pure(epsilon=1/2)
+    >>> Pure(epsilon="1/2")._repr_html_()
+    '<pre>Pure(epsilon=1/2)</pre>'
+    """
+
+    __slots__ = ()
+
+    def __str__(self) -> str:
+        return short_repr(self)
+
+    def _repr_mimebundle_(self, **_wanted: object) -> dict[str, str]:
+        """Answer IPython, which would ask a dataclass for its ``repr`` first."""
+        return {"text/plain": str(self), "text/html": self._repr_html_()}
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{escape(str(self))}</pre>"
+
+
+def short_repr(value: object) -> str:
+    """Show a value on one short line: how to make it, with plain numbers.
+
+    >>> from discreet.mechanisms import Gaussian
+    >>> short_repr(Gaussian(sigma="1/2"))
+    'Gaussian(variance=1/4)'
+    """
+    text = repr(value)
+    for pattern, simpler in _SIMPLER:
+        text = pattern.sub(simpler, text)
+    line = " ".join(text.split())
+    return line if len(line) <= _LONGEST else line[: _LONGEST - 1] + "…"
