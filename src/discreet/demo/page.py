@@ -100,7 +100,13 @@ def _scale(axis: _Axis, y: int) -> str:
 _STYLE: Final = """
 body { font: 16px/1.5 sans-serif; max-width: 46rem; margin: 2rem auto; padding: 0 1rem; }
 pre { background: rgba(128, 128, 128, 0.12); padding: 0.8rem; overflow-x: auto; font-size: 13px; }
-.note { color: #c24e00; }
+svg { max-width: 100%; height: auto; }
+.figures { display: flex; flex-wrap: wrap; gap: 1rem; padding: 0; margin: 1.5rem 0; }
+.figures li { flex: 1 1 9rem; list-style: none; }
+.figures li { border-left: 4px solid #0060a8; padding-left: 0.8rem; }
+.figures b { display: block; font-size: 1.7rem; line-height: 1.3; }
+.promise { font-size: 1.15rem; }
+@media (max-width: 44rem) { pre { font-size: 11px; white-space: pre-wrap; } }
 @media (prefers-color-scheme: dark) { body { background: #1b1d20; color: #ededed; } }
 """
 
@@ -117,19 +123,37 @@ class Stop:
     pictures: tuple[str, ...] = ()
 
 
-def write_page(path: Path, stops: Sequence[Stop]) -> None:
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Summary:
+    """What a board wants to know: the promise, a few figures with their words, pictures."""
+
+    promise: str
+    figures: tuple[tuple[str, str], ...]
+    pictures: tuple[str, ...]
+
+
+def write_page(path: Path, summary: Summary, stops: Sequence[Stop]) -> None:
     """Write the page; folders that are missing are made."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(_page(stops), encoding="utf-8")
+    path.write_text(_page(summary, stops), encoding="utf-8")
 
 
-def _page(stops: Sequence[Stop]) -> str:
+def _page(summary: Summary, stops: Sequence[Stop]) -> str:
+    figures = (
+        f"<li><b>{escape(figure)}</b>{escape(words)}</li>" for figure, words in summary.figures
+    )
     return (
         '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"/>'
+        '<meta name="viewport" content="width=device-width, initial-scale=1"/>'
         f"<title>discreet: the demo</title><style>{_STYLE}</style></head>\n"
-        "<body><h1>discreet: a tour on made-up data</h1>\n"
+        "<body><h1>What the hospital published, and what it kept</h1>\n"
+        f'<p class="promise">{escape(summary.promise)}</p>\n'
+        f'<ul class="figures">{"".join(figures)}</ul>\n'
+        f"{''.join(f'<p>{picture}</p>' for picture in summary.pictures)}\n"
         "<p>Dots are answers, lines are their 95 % intervals, and the ticks across them are true "
         "numbers, which only made-up data lets us see.</p>\n"
+        "<h1>How it was done, step by step</h1>\n"
         f"{''.join(map(_section, stops))}</body></html>\n"
     )
 

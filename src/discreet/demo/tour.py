@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Final
@@ -19,11 +19,13 @@ from numpy.typing import NDArray
 from pyarrow import compute
 
 from discreet import session as sessions
-from discreet.demo.page import IntervalMark, Stop, error_bars, write_page
+from discreet.demo.page import IntervalMark, Stop, Summary, error_bars, write_page
 from discreet.errors import OverBudget
 from discreet.ledger.ledger import Ledger
+from discreet.loss import Pure
+from discreet.release.odds import odds_of
 from discreet.session import Session
-from discreet.session.display import svg_bar, text_bar
+from discreet.session.display import part_left, svg_bar, text_bar
 
 if TYPE_CHECKING:  # handed in
     from discreet.release.release import Release
@@ -112,32 +114,53 @@ _WIDTH: Final = 96
 
 def tour(page: Path = Path(PAGE), *, silent: bool = False) -> tuple[Stop, ...]:
     """Go through all stops, print them unless silent, and write them to a page with pictures."""
+    stops, data = [], visits()
     with TemporaryDirectory() as folder:
-        stops = []
-        for stop in _stops(Path(folder)):
-            stops.append(stop)
-            if not silent:
-                _print(stop, len(stops))
-    write_page(page, stops)
+        path = Path(folder) / "clinic.ledger"
+        with sessions.open({"visits": data}, policy=POLICY, ledger=path) as clinic:
+            for stop in _stops(clinic, data):
+                stops.append(stop)
+                if not silent:
+                    _print(stop, len(stops))
+            summary = _summary(clinic, stops)
+    write_page(page, summary, stops)
     if not silent:
         sys.stdout.write(f"\nThe same with pictures: {page}\n")
     return tuple(stops)
 
 
-def _stops(folder: Path) -> Iterator[Stop]:
-    data = visits()
+def _stops(clinic: Session, data: pa.Table) -> Iterator[Stop]:
     yield Stop(
         title="The owner's rules",
         words=f"{data.num_rows} hospital visits of {_count(data, 'patient')} people who do not "
         "exist.  The policy says who is protected, what may be lost in total, and what is public.",
         result=POLICY.strip(),
     )
-    with sessions.open({"visits": data}, policy=POLICY, ledger=folder / "clinic.ledger") as clinic:
-        yield from _one_answer(clinic, data)
-        yield from _disjoint(clinic, data)
-        yield from _refusal(clinic)
-        yield _again(clinic)
-        yield _record(clinic)
+    yield from _one_answer(clinic, data)
+    yield from _disjoint(clinic, data)
+    yield from _refusal(clinic)
+    yield _again(clinic)
+    yield _record(clinic)
+
+
+def _summary(clinic: Session, stops: Sequence[Stop]) -> Summary:
+    """Say what was promised, and what is left of it."""
+    promised = odds_of(Pure(epsilon=1))
+    left, ledger = clinic.remaining, clinic.ledger
+    share = 0 if left is None else int(100 * part_left(left))
+    answers = ledger.verify().releases if isinstance(ledger, Ledger) else 0
+    guess = promised.times_right.removeprefix("about ")
+    return Summary(
+        promise="The promise to each patient: "
+        + promised.sentence(unit="patient", source="everything that is ever published"),
+        figures=(
+            (f"{guess} in 100", "the best that a guess about a patient can ever be; a coin has 50"),
+            (str(answers), "answers published, each with its 95 % interval"),
+            (f"{100 - share} %", "of the promise is spent for those who paid most"),
+            (f"{share} %", "is left, and nothing can overdraw it"),
+        ),
+        pictures=(*stops[2].pictures[:2], *_bar(clinic)),
+    )
 
 
 def _one_answer(clinic: Session, data: pa.Table) -> Iterator[Stop]:

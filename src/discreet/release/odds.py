@@ -69,7 +69,13 @@ class Odds:
         """How many times in 100 the best guess is right."""
         return "more than 99" if self.guess > 0.99 else f"about {round(100 * self.guess)}"
 
-    def sentence(self, *, unit: str = "person", relation: Relation = Relation.ADD_REMOVE) -> str:
+    def sentence(
+        self,
+        *,
+        unit: str = "person",
+        relation: Relation = Relation.ADD_REMOVE,
+        source: str = "this answer",
+    ) -> str:
         """Say it in words.
 
         >>> from discreet.loss import Pure
@@ -93,7 +99,7 @@ class Odds:
                 "100 of those who are"
             )
         return (
-            f"Someone who guesses from this answer {matter} is right {self.times_right} times in "
+            f"Someone who guesses from {source} {matter} is right {self.times_right} times in "
             f"100; a coin is right 50 times. An alarm that sounds {alarm}."
         )
 
