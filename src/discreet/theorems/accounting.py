@@ -116,6 +116,12 @@ ACCOUNTING: Final = (
         source="Doroshenko et al. 2022, Connect the Dots; " + _ACCOUNTING,
     ),
     Theorem(
+        key="imported-distribution",
+        statement="Two loss distributions on lattices that bound a release at every epsilon >= 0, "
+        "for a unit removed and for a unit added, are the two sides of one dominating pair.",
+        source="Doroshenko et al. 2022, Connect the Dots; proof in discreet.loss.pld_exchange",
+    ),
+    Theorem(
         key="tilted-lattice",
         statement="A tilted cyclic convolution of laws on a lattice gives the product's profile"
         " up to the tilted mass outside its window and the rounding of transforms.",
