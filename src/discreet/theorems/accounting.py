@@ -205,6 +205,12 @@ ACCOUNTING: Final = (
         source="convexity; proof in discreet.loss.renyi.least_rho",
     ),
     Theorem(
+        key="sampled-rho",
+        statement="At every rate above zero, the least rho of a Poisson sample of Gaussian noise "
+        "is that of the noise without a sample; only up to a chance of failure is it smaller.",
+        source="proof in discreet.loss.renyi.least_rho",
+    ),
+    Theorem(
         key="approximately-concentrated",
         statement="A loss that is infinite with chance d one way and e the other way is "
         "concentrated but for a chance of max(d, e), with the rho of the laws given that it is "
