@@ -109,7 +109,7 @@ def notes(results: Sequence[Result]) -> list[Bar]:
     ):
         exact = [one for one in results if one.name == name]
         near = [one for one in results if one.name.startswith(name) and one.kind != "first"]
-        rows = exact or near
+        rows = exact or [one for one in near if one.name.startswith(f"{name},")] or near
         slowest = max(rows, key=lambda one: one.seconds[OURS])
         spent = slowest.seconds[OURS] * PER_SECOND[slowest.unit]
         found.append(

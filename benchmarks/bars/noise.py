@@ -30,8 +30,16 @@ def bars(results: Sequence[Result]) -> list[Bar]:
     def modest(row: Result) -> bool:
         return row.size <= 10**3
 
+    def at(*sizes: int) -> Where:
+        return lambda row: row.size in sizes
+
     close = 1 / 1.5
     return [
+        bar(
+            "Laplace in .15 of NumPy's time at scales 1, 10", "laplace", NUMPY, 1 / 0.15, at(1, 10)
+        ),
+        bar("Laplace in .5 of NumPy's time at 1e3", "laplace", NUMPY, 1 / 0.5, at(10**3)),
+        bar("Laplace in .6 of NumPy's time at 1e6", "laplace", NUMPY, 1 / 0.6, at(10**6)),
         bar("Laplace ahead of NumPy's float Laplace up to scale 1e3", "laplace", NUMPY, 1, modest),
         bar("Laplace no more than 1.5 times behind it at any scale", "laplace", NUMPY, close),
         bar("Gaussian ahead of the same up to sigma 1e3", "gaussian", NUMPY_LAPLACE, 1, modest),

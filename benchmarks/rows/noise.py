@@ -25,8 +25,8 @@ from discreet.noise import (
     laplace_each,
     permute_and_flip,
 )
-from discreet.noise import gaussian as gaussian_module
-from discreet.noise import laplace as laplace_module
+from discreet.noise.two_sided import TwoSidedLaw
+from discreet.noise.wide_table import table_sampler
 
 NUMPY, OPENDP, DIFFPRIVLIB = "numpy", "opendp", "diffprivlib"
 NUMPY_LAPLACE = "numpy laplace"
@@ -262,14 +262,17 @@ class Field:
 
 def tables() -> Iterator[Race]:
     """Building the table of a new scale, which happens once for each exact parameter."""
-    modules = {"Laplace": (laplace_module, 1), "Gaussian": (gaussian_module, 2)}
-    for name, (module, power) in modules.items():
+    laws: dict[str, Callable[[int], TwoSidedLaw]] = {
+        "Laplace": lambda scale: DiscreteLaplace(scale=scale),
+        "Gaussian": lambda scale: DiscreteGaussian(variance=scale**2),
+    }
+    for name, law_of in laws.items():
         for scale in (1, 16, 64, 10**3, 10**12):
-            build = module._sampler  # noqa: SLF001  what sample() calls, emptied to see it work
+            law = law_of(scale)
 
-            def ours(build=build, parameter=Fraction(scale) ** power):  # noqa: ANN001, ANN202
-                build.cache_clear()
-                build(parameter)
+            def ours(law: TwoSidedLaw = law) -> None:
+                table_sampler.cache_clear()
+                table_sampler(law.decay, law._block_bits)  # noqa: SLF001  as sample() calls it
 
             yield Race(
                 kind="table",

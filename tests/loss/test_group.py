@@ -1,3 +1,4 @@
+import time
 from fractions import Fraction
 
 import mpmath
@@ -5,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from discreet.errors import OutOfRange
 from discreet.loss import (
     Approximate,
     Composition,
@@ -16,6 +18,7 @@ from discreet.loss import (
 )
 from discreet.loss.group_privacy import group_delta, group_renyi
 from discreet.loss.pairs.envelope import upper_envelope
+from discreet.loss.pairs.finite import FinitePair, chained_laws
 from discreet.loss.pairs.gaussian import GaussianPair
 from discreet.loss.pairs.laplace import LaplacePair
 from discreet.loss.pairs.randomized_response import ResponsePair
@@ -174,3 +177,65 @@ def test_a_sample_knows_its_groups():
     assert exact * (1 - 1e-12) <= loss.group(2).delta(epsilon=0) <= exact * (1 + 1e-6)
     largest = mpmath.log(mpmath.mpf("0.81") + mpmath.mpf("0.18") * mpmath.e + mpmath.e**2 / 100)
     assert float(loss.group(2).pure_bound()) == pytest.approx(float(largest), rel=1e-9)
+
+
+THREE = FinitePair(
+    tuple(Fraction(n, 1000) for n in (501, 299, 200)),
+    tuple(Fraction(n, 1000) for n in (500, 300, 200)),
+)
+LEAKING = FinitePair(
+    tuple(Fraction(n, 10) for n in (5, 3, 2)), tuple(Fraction(n, 10) for n in (5, 5, 0))
+)
+
+
+@pytest.mark.theorem("group-profile")
+@pytest.mark.parametrize("pair", [THREE, LEAKING], ids=["bounded", "leaking"])
+@pytest.mark.parametrize("size", [65])
+def test_long_chains_of_finite_laws_are_above_the_exact_chain_and_close(pair, size):
+    exact = Profile.of(FinitePair(*chained_laws(pair.p, pair.q, size)))
+    ours = Profile.of(pair).group(size)
+    for epsilon in (0.0, 0.1, 0.2):
+        least = exact.delta_interval(epsilon).low
+        assert least * (1 - 1e-12) <= ours.delta(epsilon) <= least * 1.01 + 1e-4
+
+
+@pytest.mark.parametrize("pair", [THREE, LEAKING], ids=["bounded", "leaking"])
+def test_groups_of_any_size_take_no_time_and_are_above_smaller_ones(pair):
+    start, last = time.process_time(), 0.0
+    for size in (130, 1025, 10**6, 10**12):
+        delta = Profile.of(pair).group(size).delta(epsilon=1)
+        assert delta >= last * (1 - 1e-9)
+        last = delta
+    assert time.process_time() - start < 20  # seconds; the exact chain would take years
+
+
+def test_samples_of_the_largest_groups_cost_what_all_of_them_cost():
+    noise = GaussianDP(mu="1e-12")
+    assert noise.sampled(rate="0.5").group(10**12).epsilon(1e-6) == pytest.approx(
+        GaussianDP(mu=1).epsilon(1e-6), rel=1e-6
+    )
+
+
+def test_groups_that_nothing_is_known_about_are_refused():
+    for loss in (
+        RenyiDP(orders=(2, 10), values=("0.1", "0.5")),
+        GaussianDP(mu=1).sampled_without_replacement(size=10, population=1000),
+    ):
+        with pytest.raises(OutOfRange, match="too large"):
+            loss.group(10**12).epsilon(1e-6)
+    with pytest.raises(OutOfRange, match="too large"):  # of which the orders fall to 1
+        RenyiDP(orders=(2, 10), values=("0.1", "0.5")).group(400)
+
+
+@pytest.mark.theorem("group-renyi")
+def test_long_chains_of_curves_are_rounded_up():
+    curve = RenyiCurve(orders=(Fraction(100),), values=(Fraction(1, 10**4),))
+    rounded = group_renyi(curve, 66)
+    shorter = group_renyi(curve, 64)
+    two = group_renyi(curve, 2)
+    assert rounded.orders[-1] < shorter.orders[-1] < two.orders[-1] < 100
+    assert rounded.values[-1] > shorter.values[-1] > two.values[-1]
+    top = shorter.orders[-1]
+    for _ in range(2):
+        top = top * 100 / (top + 99)
+    assert top * (1 - Fraction(1, 10**20)) <= rounded.orders[-1] <= top

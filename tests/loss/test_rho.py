@@ -1,5 +1,6 @@
 """Zero-concentrated bounds of profiles: never below a divergence, close, and the same for all."""
 
+import math
 from fractions import Fraction
 
 import pytest
@@ -184,3 +185,17 @@ def test_a_bound_that_is_attained_ends_the_search():
     pair = BoundedRangePair(F(1, 50))  # its curve is below its moments everywhere
     assert least_rho(Composition(((pair, 7),))) == 7 * F(1, 50) ** 2 / 8
     assert least_rho(Composition(((BoundedRangePair(F(20)), 1),))) < F(20) ** 2 / 8
+
+
+@pytest.mark.theorem("sampled-rho")
+@pytest.mark.parametrize(
+    ("mu", "rate", "steps"), [(F(100, 912), F(4096, 50000), 875), (F(1), F(1, 1000), 10)]
+)
+def test_no_rho_below_that_of_the_noise_holds_for_a_sample(mu, rate, steps):
+    whole = mu**2 / 2 * steps
+    run = GaussianDP(mu=mu).sampled(rate=rate).power(steps)
+    order = 10**6
+    assert float(whole) + steps * math.log(rate) / (order - 1) > 0.999 * float(whole)
+    assert whole * F(999, 1000) <= run.concentrated() <= whole * F(1001, 1000)
+    attained = run.renyi(order) / order  # from above, and so is what follows from below
+    assert float(whole) + steps * math.log(rate) / (order - 1) <= attained <= 1.001 * float(whole)

@@ -4,6 +4,7 @@ import itertools
 import math
 from fractions import Fraction
 
+import dp_accounting.pld.privacy_loss_distribution as pld
 import numpy as np
 import pytest
 from flint import arb
@@ -75,6 +76,18 @@ def test_narrow_noise_at_a_small_rate_has_a_tight_interval():
     bracket = GaussianDP(mu=2).sampled(rate="0.001").power(20000).interval(delta="1e-6")
     assert bracket.width < 2e-7
     assert bracket.low < 7.7298597 < bracket.high + 1e-7
+
+
+@pytest.mark.theorem("contour-aliasing")
+def test_still_narrower_noise_has_a_tight_interval_at_one_of_several_orders():
+    """The cheapest order decays too slowly, and a neighbor does not."""
+    bracket = GaussianDP(mu=3).sampled(rate="0.0005").power(5000).interval(delta="1e-5")
+    assert bracket.width < 1e-6
+    single = pld.from_gaussian_mechanism(
+        1 / 3, sampling_prob=0.0005, value_discretization_interval=4e-3
+    )
+    pessimistic = single.self_compose(5000).get_epsilon_for_delta(1e-5)
+    assert bracket.low <= pessimistic <= bracket.high + 0.02
 
 
 @pytest.mark.theorem("contour-aliasing")

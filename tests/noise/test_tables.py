@@ -1,11 +1,13 @@
 """Tables of real size against an independent oracle (Arb ball arithmetic)."""
 
+import bisect
 from fractions import Fraction
 
 import flint
 import numpy as np
 import pytest
 
+from discreet.noise import KeyedEntropy, table
 from discreet.noise.chance import Decay
 from discreet.noise.table import SignedLaw, Table, TableSizes, signed
 from discreet.noise.wide_table import BlockLaw, block_number
@@ -120,3 +122,51 @@ def test_guides_are_settled_almost_everywhere():
     for decay in SMALL:
         guide = Table(SignedLaw(decay), TableSizes())
         assert (guide._guide == guide._void).mean() < 0.03
+
+
+class Recorded:
+    """Words of a keyed stream, kept in the order in which they are served."""
+
+    def __init__(self, label):
+        self.stream, self.served = KeyedEntropy(key=bytes(32), label=label), []
+
+    def words(self, count, width):
+        self.served.append(self.stream.words(count, width))
+        return self.served[-1]
+
+    def bits(self, width):
+        return self.stream.bits(width)
+
+
+@pytest.mark.theorem("lazy-inversion")
+@pytest.mark.parametrize("decay", SMALL[:3] + SMALL[4:], ids=str)
+def test_every_draw_of_many_is_the_outcome_of_its_own_word(decay, monkeypatch):
+    monkeypatch.setattr(table, "_DRAWN", 5000)  # several requests, each in several pieces
+    monkeypatch.setattr(table, "_CHUNK", 700)
+    entropy, out = Recorded(str(decay)), np.empty(12345, np.int64)
+    sampler = table.SignedSampler(decay, TableSizes())
+    sampler.sample_into(out, entropy)
+    *prefixes, more = entropy.served
+    prefix = np.concatenate(prefixes)
+    assert prefix.size == out.size
+    known = SignedLaw(decay).boundaries(64)
+    voids = iter(more.tolist())
+    for place, first in enumerate(prefix.tolist()):
+        void = sampler._table._guide[first] == sampler._table._void
+        word = first << 48 | (next(voids) if void else 0)
+        assert out[place] == signed(np.array([bisect.bisect_right(known.high, word)]))[0]
+    assert next(voids, None) is None
+
+
+@pytest.mark.theorem("lazy-inversion")
+@pytest.mark.parametrize(("decay", "bits"), WIDE, ids=str)
+def test_words_of_open_cells_are_settled_as_by_a_search_of_all_boundaries(decay, bits):
+    made = Table(BlockLaw(decay, 1 << bits), TableSizes())
+    void = np.flatnonzero(made._guide == made._void)
+    prefix = np.repeat(void, 20).astype(np.uint16)
+    entropy = Recorded(str(decay))
+    index = made._refine(prefix, entropy)
+    word = prefix.astype(np.uint64) << np.uint64(48) | entropy.served[0]
+    expected, settled = made._settle(word, word)
+    assert (index == expected)[settled].all()
+    assert settled.mean() > 0.99

@@ -24,8 +24,9 @@ if TYPE_CHECKING:  # each is loaded when first used, because most questions need
     from discreet.loss.composition import Composition
     from discreet.loss.continuous_laplace import Laplace
     from discreet.loss.conversions import CONVERSIONS, Conversion, convert
-    from discreet.loss.dp_events import from_dp_event, to_pld
+    from discreet.loss.dp_events import from_dp_event
     from discreet.loss.gaussian_dp import GaussianDP
+    from discreet.loss.pld_exchange import from_pld, to_pld
     from discreet.loss.plots import plot
     from discreet.loss.privacy_loss import PrivacyLoss
     from discreet.loss.profile import Profile
@@ -51,6 +52,7 @@ __all__ = [
     "ZeroConcentrated",
     "convert",
     "from_dp_event",
+    "from_pld",
     "gaussian_sigma",
     "laplace_scale",
     "least_scale",
@@ -76,8 +78,9 @@ if not TYPE_CHECKING:  # to which every name would be one of this room
             "composition": ("Composition",),
             "continuous_laplace": ("Laplace",),
             "conversions": ("CONVERSIONS", "Conversion", "convert"),
-            "dp_events": ("from_dp_event", "to_pld"),
+            "dp_events": ("from_dp_event",),
             "gaussian_dp": ("GaussianDP",),
+            "pld_exchange": ("from_pld", "to_pld"),
             "plots": ("plot",),
             "privacy_loss": ("PrivacyLoss",),
             "profile": ("Profile",),

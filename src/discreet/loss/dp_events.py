@@ -1,42 +1,29 @@
-"""Losses from the events of dp_accounting, and privacy loss distributions for it.
+"""Losses from the events of dp_accounting.
 
-Trust: public.  What is imported is the claim of whoever wrote the event; what is exported is an
-upper bound.
+Trust: public.  What is imported is the claim of whoever wrote the event.
 
 Definition.  An event of dp_accounting (0.6) says which mechanism ran.  It becomes the loss of that
 mechanism where one record is added or removed, which is what dp_accounting takes as well, unless it
 is told otherwise.  A float stands for its decimal text.  Events are known by the names of their
 classes, so that nothing has to be imported for them.
-
-Theorem (key ``connect-the-dots``).  Straight lines between upper values of a profile, over e**eps,
-are the profile of a law on a lattice that bounds it from above, also in every composition.
 """
 
 from __future__ import annotations
 
 import functools
-import importlib
-import math
 from collections.abc import Callable, Mapping
 from fractions import Fraction
 from typing import Any, Final
 
-import numpy as np
-
 from discreet.errors import OutOfRange, WrongKind
-from discreet.loss.composition import Composition
 from discreet.loss.continuous_laplace import Laplace
-from discreet.loss.engine.connect_the_dots import above_knots, knots
 from discreet.loss.gaussian_dp import GaussianDP
 from discreet.loss.pairs.laplace import DiscreteLaplacePair
 from discreet.loss.parameters import checked_count
-from discreet.loss.privacy_loss import PrivacyLoss, checked_loss
+from discreet.loss.privacy_loss import PrivacyLoss
 from discreet.loss.profile import Profile
 from discreet.loss.pure_and_approximate import Pure
 from discreet.loss.renyi.renyi_and_zcdp import ZeroConcentrated
-
-_RARE: Final = Fraction(1, 10**12)
-_FARTHEST: Final = 200
 
 
 def from_dp_event(event: object) -> PrivacyLoss:
@@ -62,53 +49,6 @@ def from_dp_event(event: object) -> PrivacyLoss:
             do=f"give one of dp_accounting's: {', '.join(_READERS)}.",
         )
     return loss
-
-
-def to_pld(loss: PrivacyLoss, *, points: int = 1000) -> Any:
-    """Return a ``PrivacyLossDistribution`` of dp_accounting that bounds a loss from above.
-
-    It is pessimistic: its delta is nowhere below that of the loss, alone and composed.  The highest
-    losses, with a chance of 1e-12 in all, count as infinite.
-
-    Args:
-        loss: what is exported.
-        points: how many values of the profile are connected; more of them are tighter.
-    """
-    count = checked_count(points, name="points", low=16)
-    profile = checked_loss(loss).profile()
-    beyond = Fraction(profile.delta(epsilon=_FARTHEST))  # that of an infinite loss, if there is one
-    end = profile.epsilon(delta=min(beyond + _RARE, Fraction(1)))
-    if beyond > Fraction(1, 2) or not end < _FARTHEST:
-        raise OutOfRange(
-            what=f"a loss above {_FARTHEST} has a chance of {float(beyond):.2g}.",
-            why="losses that far apart do not fit on one lattice.",
-            do="export a smaller loss, and compose it there.",
-        )
-    step = Fraction(2) ** math.ceil(math.log2(max(2 * end, 1e-6) / count))
-    try:
-        pmf: Any = importlib.import_module("dp_accounting.pld.pld_pmf")
-        pld: Any = importlib.import_module("dp_accounting.pld.privacy_loss_distribution")
-    except ModuleNotFoundError:
-        raise WrongKind(
-            what="dp_accounting is not installed.",
-            why="a distribution is exported as one of its objects.",
-            do="install it: pip install dp-accounting.",
-        ) from None
-    sides = [_lattice(side, end, step) for side in (profile.remove, profile.add)]
-    made = [pmf.create_pmf(masses, float(step), rest, True) for masses, rest in sides]
-    return pld.PrivacyLossDistribution(*made)
-
-
-def _lattice(
-    side: tuple[Composition, ...], end: float, step: Fraction
-) -> tuple[dict[int, float], float]:
-    """Return masses by their places on the lattice, and the mass at infinity, from above."""
-    start, x = knots(-end, end, step)
-    upper = np.array([max(part.delta_above(float(eps)) for part in side) for eps in x])
-    law = above_knots(start, x, upper, step)
-    moved = law.start + math.ceil(law.drift / float(step))  # to the right of where it may drift
-    masses = {moved + place: float(mass) for place, mass in enumerate(law.mass) if mass > 0}
-    return masses, law.infinite
 
 
 def _number(event: Any, name: str) -> Fraction:

@@ -14,15 +14,21 @@ For any profile see ``pairs.two_steps``.
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 from typing import Final
 
+from discreet.errors import OutOfRange
 from discreet.exact import float_up
 from discreet.loss.elementary import exp
 from discreet.loss.parameters import checked_count, checked_delta, checked_epsilon
 from discreet.loss.renyi.curve import RenyiCurve
 
 _ONE: Final = Fraction(1)
+_EXACTLY: Final = 64  # steps without rounding
+_LONGEST: Final = 1024
+_LOWEST: Final = Fraction(1, 1 << 20)  # beside 1: an order so low bounds nothing
+_GRID: Final = 1 << 80
 
 
 def group_delta(*, epsilon: object, delta: object, size: int) -> Fraction:
@@ -57,14 +63,30 @@ def group_renyi(curve: RenyiCurve, size: int) -> RenyiCurve:
     count = checked_count(size, name="size")
     if not curve.orders:
         return RenyiCurve(rho=count**2 * curve.rho)
+    if count > _LONGEST:
+        raise _too_large(count)
     far = curve
-    for _ in range(count - 1):
+    for step in range(1, count):
         top = far.orders[-1] * curve.orders[-1] / (far.orders[-1] + curve.orders[-1] - 1)
+        if step >= _EXACTLY:
+            top = Fraction(math.floor(top * _GRID), _GRID)  # lest its digits add up
+        if top - 1 < _LOWEST:
+            raise _too_large(count)
         orders = sorted({a for a in curve.orders if a < top} | {top})
         values = [(a, _longer(far, curve, a)) for a in orders]
         known = [(a, value) for a, value in values if value is not None]
+        if step >= _EXACTLY:
+            known = [(a, Fraction(math.ceil(value * _GRID), _GRID)) for a, value in known]
         far = RenyiCurve(orders=tuple(a for a, _ in known), values=tuple(v for _, v in known))
     return far
+
+
+def _too_large(size: int) -> OutOfRange:
+    return OutOfRange(
+        what=f"a group of {size} is too large for a loss that is known by Rényi divergences.",
+        why="each step from neighbor to neighbor lowers the orders that are known, to next to 1.",
+        do="give a loss that is known otherwise, such as ZeroConcentrated or GaussianDP.",
+    )
 
 
 def _longer(far: RenyiCurve, near: RenyiCurve, a: Fraction) -> Fraction | None:

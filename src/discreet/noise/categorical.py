@@ -28,7 +28,7 @@ from discreet.exact import ExactNumber, Interval, rational, whole
 from discreet.noise.chance import complement
 from discreet.noise.distribution import Distribution, Moments, empty
 from discreet.noise.entropy import Entropy
-from discreet.noise.table import CHUNK, Boundaries, Table, TableSizes, boundaries
+from discreet.noise.table import Boundaries, Table, TableSizes, boundaries
 
 _CHUNK = 1 << 16
 
@@ -130,11 +130,8 @@ class WeightedTable:
     def sample(self, count: int, entropy: Entropy) -> NDArray[np.int64]:
         """Return independent draws."""
         out = empty(count)
-        for start in range(0, count, CHUNK):
-            part = out[start : start + CHUNK]
-            cells, void, index = self._table.look_up(part.size, entropy)
-            part[:] = cells
-            part[void] = index
+        void, index, _ = self._table.look_up(out, entropy)
+        out[void] = index
         return out
 
 

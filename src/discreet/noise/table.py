@@ -29,9 +29,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.noise.chance import Decay
-from discreet.noise.entropy import Entropy
+from discreet.noise.entropy import Entropy, Words
 
-CHUNK: Final = 1 << 16
+_CHUNK: Final = 1 << 16  # values that all steps find in the cache
+_DRAWN: Final = 1 << 20  # words of one request: each has a cipher to set up
 VOID: Final = int(np.iinfo(np.int64).min)
 
 
@@ -87,11 +88,32 @@ def boundaries(low: list[int], high: list[int], rest: int, bits: int) -> Boundar
     return Boundaries(lows, highs, rest == 0)
 
 
+def _guide(
+    values: NDArray[np.int64], index: NDArray[np.intp], settled: NDArray[np.bool_]
+) -> tuple[NDArray[np.signedinteger[Any]], int]:
+    """Return the values of cells in the narrowest type, and the one that stands for void."""
+    cells = np.where(settled, values[index], VOID)
+    largest = int(np.abs(cells[cells != VOID]).max(initial=0))
+    kind = next(k for k in (np.int16, np.int32, np.int64) if largest < np.iinfo(k).max)
+    void = int(np.iinfo(kind).min)
+    return np.where(cells == VOID, void, cells).astype(kind), void
+
+
 @final
 class Table:
     """A guide table over a law, ready to sample."""
 
-    __slots__ = ("_boundaries", "_ceiling", "_finite", "_floor", "_guide", "_sizes", "_void")
+    __slots__ = (
+        "_boundaries",
+        "_ceiling",
+        "_ends",
+        "_finite",
+        "_first",
+        "_floor",
+        "_guide",
+        "_sizes",
+        "_void",
+    )
 
     def __init__(self, law: Law, sizes: TableSizes) -> None:
         """Certify the boundaries and mark each cell that none of them crosses."""
@@ -102,17 +124,12 @@ class Table:
         # one row more than boundaries: a finite law ends there, any other is never settled there
         self._floor = np.array([*known.low, 0], dtype=np.uint64)
         self._ceiling = np.array([max(high, 1) - 1 for high in known.high], dtype=np.uint64)
-        self._guide, self._void = self._make_guide(law.guide_values(len(self._floor)))
-
-    def _make_guide(self, values: NDArray[np.int64]) -> tuple[NDArray[np.signedinteger[Any]], int]:
-        shift = self._sizes.word_bits - self._sizes.guide_bits
-        first = np.arange(1 << self._sizes.guide_bits, dtype=np.uint64) << np.uint64(shift)
+        self._ends = np.append(self._ceiling, np.uint64(2**64 - 1))
+        shift = sizes.word_bits - sizes.guide_bits
+        first = np.arange(1 << sizes.guide_bits, dtype=np.uint64) << np.uint64(shift)
         index, settled = self._settle(first, first | np.uint64((1 << shift) - 1))
-        cells = np.where(settled, values[index], VOID)
-        largest = int(np.abs(cells[cells != VOID]).max(initial=0))
-        kind = next(k for k in (np.int16, np.int32, np.int64) if largest < np.iinfo(k).max)
-        void = int(np.iinfo(kind).min)
-        return np.where(cells == VOID, void, cells).astype(kind), void
+        self._first = index.astype(np.int64)
+        self._guide, self._void = _guide(law.guide_values(len(self._floor)), index, settled)
 
     def _settle(
         self, first: NDArray[np.uint64], last: NDArray[np.uint64]
@@ -125,27 +142,62 @@ class Table:
         return index, settled
 
     def look_up(
-        self, count: int, entropy: Entropy
-    ) -> tuple[NDArray[np.signedinteger[Any]], NDArray[np.intp], NDArray[np.int64]]:
-        """Draw ``count`` outcomes: guide values, where they are void, and the indices there."""
-        prefix = entropy.words(count, self._sizes.guide_bits)
-        cells = self._guide.take(prefix, mode="clip")
-        void = np.flatnonzero(cells == self._void)
-        return cells, void, self._refine(prefix[void], entropy)
+        self, out: NDArray[np.int64], entropy: Entropy, offset_bits: int = 0
+    ) -> tuple[NDArray[np.intp], NDArray[np.int64], NDArray[np.int64]]:
+        """Overwrite ``out`` with guide values of independent outcomes, each below a uniform offset.
 
-    def _refine(
-        self, prefix: NDArray[np.unsignedinteger[Any]], entropy: Entropy
-    ) -> NDArray[np.int64]:
-        """Reveal the rest of the word behind each prefix, and settle its index."""
+        An offset of ``offset_bits`` fills the lowest bits, which guide values leave zero.  Returned
+        are the places where the guide is void, with the index of the outcome and the offset there.
+        """
+        opened: list[tuple[NDArray[np.intp], Words, Words]] = []
+        for start in range(0, out.size, _DRAWN):
+            part = out[start : start + _DRAWN]
+            prefix = entropy.words(part.size, self._sizes.guide_bits)
+            offset = entropy.words(part.size, offset_bits) if offset_bits else prefix
+            void = self._read_guide(part, prefix, offset if offset_bits else None)
+            opened.append((void + start, prefix[void], offset[void]))
+        if not opened:
+            return np.empty(0, np.intp), np.empty(0, np.int64), np.empty(0, np.int64)
+        place, prefix, offset = (np.concatenate(part) for part in zip(*opened, strict=True))
+        return place, self._refine(prefix, entropy), offset.astype(np.int64)
+
+    def _read_guide(
+        self, out: NDArray[np.int64], prefix: Words, offset: Words | None
+    ) -> NDArray[np.intp]:
+        """Overwrite ``out`` with guide values, offsets included; return where they are void."""
+        if offset is not None and offset.dtype == np.uint64:
+            offset = offset.view(np.int64)  # bits: NumPy takes int64 and uint64 for floats
+        voids, places = [], np.empty(min(_CHUNK, out.size), np.intp)  # what NumPy indexes with
+        for start in range(0, out.size, _CHUNK):
+            here = slice(start, min(start + _CHUNK, out.size))
+            place = places[: here.stop - start]
+            place[:] = prefix[here]
+            cells = self._guide.take(place, mode="clip")
+            voids.append((cells == self._void).nonzero()[0] + start)
+            if offset is None:
+                out[here] = cells
+            else:
+                np.bitwise_or(cells, offset[here], out=out[here])
+        return np.concatenate(voids)
+
+    def _refine(self, prefix: Words, entropy: Entropy) -> NDArray[np.int64]:
+        """Reveal the rest of the word behind each prefix, and settle its index.
+
+        A cell has few boundaries, so the first index of the cell, or the next, mostly settles it.
+        """
         sizes = self._sizes
         more = sizes.word_bits - sizes.guide_bits
         word = prefix.astype(np.uint64) << np.uint64(more)
         word |= entropy.words(prefix.size, more)
-        index, settled = self._settle(word, word)
-        if not settled.all():
-            for open_ in np.flatnonzero(~settled):
-                index[open_] = self.resolve(int(word[open_]), sizes.word_bits, entropy)
-        return index.astype(np.int64, copy=False)
+        index = self._first[prefix]
+        index += word > self._ends[index]
+        open_ = np.flatnonzero(word >= self._floor[index])
+        if open_.size:
+            rest = word[open_]
+            index[open_], settled = self._settle(rest, rest)
+            for place in open_[~settled]:
+                index[place] = self.resolve(int(word[place]), sizes.word_bits, entropy)
+        return index
 
     def resolve(self, word: int, bits: int, entropy: Entropy) -> int:
         """Settle one outcome in Python integers, revealing more bits as long as needed."""
@@ -213,8 +265,5 @@ class SignedSampler:
 
     def sample_into(self, out: NDArray[np.int64], entropy: Entropy) -> None:
         """Overwrite ``out`` with independent draws."""
-        for start in range(0, out.size, CHUNK):
-            part = out[start : start + CHUNK]
-            cells, void, index = self._table.look_up(part.size, entropy)
-            part[:] = cells
-            part[void] = signed(index)
+        void, index, _ = self._table.look_up(out, entropy)
+        out[void] = signed(index)

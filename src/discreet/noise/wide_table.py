@@ -29,7 +29,6 @@ from discreet.noise.bernoulli import SIZES, CoinSizes, flip
 from discreet.noise.chance import Decay
 from discreet.noise.entropy import Entropy
 from discreet.noise.table import (
-    CHUNK,
     VOID,
     Boundaries,
     SignedSampler,
@@ -84,9 +83,11 @@ class BlockLaw:
         return boundaries([low for low, _ in outcomes], [high for _, high in outcomes], rest, bits)
 
     def guide_values(self, count: int) -> NDArray[np.int64]:
-        """Return Q for flat outcomes of near blocks, and nothing for any other outcome."""
+        """Return where flat outcomes of near blocks start, and nothing for any other outcome."""
         index = np.arange(count)
-        return np.where(index < self.near, block_number(index), VOID)
+        number = block_number(index)
+        kept = (index < self.near) & (np.abs(number) < INT64_MAX // self._width)
+        return np.where(kept, np.where(kept, number, 0) * self._width, VOID)
 
     def decode(self, index: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
         """Return Q, and whether the outcome is residual, for each index."""
@@ -128,11 +129,7 @@ class BlockSampler:
 
     def sample_into(self, out: NDArray[np.int64], entropy: Entropy) -> None:
         """Overwrite ``out`` with independent draws; values beyond int64 stop at its ends."""
-        again = [
-            self._attempt(out[start : start + CHUNK], entropy) + start
-            for start in range(0, out.size, CHUNK)
-        ]
-        todo = np.concatenate(again) if again else np.empty(0, np.intp)
+        todo = self._attempt(out, entropy)
         while todo.size:
             fresh = np.empty(todo.size, np.int64)
             rejected = self._attempt(fresh, entropy)
@@ -141,18 +138,13 @@ class BlockSampler:
 
     def _attempt(self, out: NDArray[np.int64], entropy: Entropy) -> NDArray[np.intp]:
         """Fill ``out`` with one attempt each; return the places that were rejected."""
-        cells, void, index = self._table.look_up(out.size, entropy)
-        offset = entropy.words(out.size, self._bits)
-        out[:] = cells
-        out <<= self._bits
-        # bits, not sums: NumPy adds int64 and uint64 as floats
-        out |= offset.view(np.int64) if offset.dtype == np.uint64 else offset
+        void, index, offset = self._table.look_up(out, entropy, self._bits)
         block, residual = self._law.decode(index)
-        out[void] = self._join(block, offset[void].astype(np.int64))
+        out[void] = self._join(block, offset)
         drawn = np.flatnonzero(residual)
         if not drawn.size:
             return drawn
-        heads = self._accept(block[drawn], offset[void[drawn]].astype(np.int64), entropy)
+        heads = self._accept(block[drawn], offset[drawn], entropy)
         return void[drawn[~heads]]
 
     def _join(self, block: NDArray[np.int64], offset: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -116,6 +116,12 @@ ACCOUNTING: Final = (
         source="Doroshenko et al. 2022, Connect the Dots; " + _ACCOUNTING,
     ),
     Theorem(
+        key="imported-distribution",
+        statement="Two loss distributions on lattices that bound a release at every epsilon >= 0, "
+        "for a unit removed and for a unit added, are the two sides of one dominating pair.",
+        source="Doroshenko et al. 2022, Connect the Dots; proof in discreet.loss.pld_exchange",
+    ),
+    Theorem(
         key="tilted-lattice",
         statement="A tilted cyclic convolution of laws on a lattice gives the product's profile"
         " up to the tilted mass outside its window and the rounding of transforms.",
@@ -197,6 +203,12 @@ ACCOUNTING: Final = (
         statement="Between orders that are looked at, the logarithm of a moment lies below its "
         "chord, so finitely many orders and a bound on its growth prove zero-concentrated privacy.",
         source="convexity; proof in discreet.loss.renyi.least_rho",
+    ),
+    Theorem(
+        key="sampled-rho",
+        statement="At every rate above zero, the least rho of a Poisson sample of Gaussian noise "
+        "is that of the noise without a sample; only up to a chance of failure is it smaller.",
+        source="proof in discreet.loss.renyi.least_rho",
     ),
     Theorem(
         key="approximately-concentrated",

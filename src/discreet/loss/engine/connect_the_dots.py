@@ -46,15 +46,20 @@ def knots(low: float, high: float, step: Fraction) -> tuple[int, Floats]:
     return start, (start + np.arange(count)) * float(step)
 
 
-def above_knots(start: int, x: Floats, upper: Floats, step: Fraction) -> PrivacyLossDistribution:
-    """Connect upper values at the knots; what is left at the last one counts as infinite."""
+def above_knots(
+    start: int, x: Floats, upper: Floats, step: Fraction, total: float = 1.0
+) -> PrivacyLossDistribution:
+    """Connect upper values at the knots; what is left at the last one counts as infinite.
+
+    ``total`` is at least the value at a = 0: 1, or less for the finite part of a profile.
+    """
     a, rise = np.exp(x), math.expm1(float(step))
     slopes = (upper[:-1] - upper[1:]) / (a[:-1] * rise)
     slopes = np.maximum.accumulate(np.maximum(slopes, 0.0)[::-1])[::-1] * (1 + 8 * UNIT)
     mass = np.empty(len(x))
     mass[1:-1] = a[1:-1] * (slopes[:-1] - slopes[1:])
     mass[-1] = a[-1] * slopes[-1]
-    mass[0] = max(1.0 - float(upper[0]) - float(a[0] * slopes[0]), 0.0) + 16 * UNIT  # h(0) = 1
+    mass[0] = max(total - float(upper[0]) - float(a[0] * slopes[0]), 0.0) + 16 * UNIT
     infinite = float(upper[-1])
     relative, drift = _errors(x)
     return PrivacyLossDistribution(start, mass * (1 + relative), infinite * (1 + relative), drift)

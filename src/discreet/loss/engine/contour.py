@@ -39,6 +39,7 @@ from discreet.loss.engine.rounding import (
 )
 from discreet.loss.pairs.distribution import Complexes, Floats, Transform
 
+_TRIED: Final = 4  # orders, the cheapest first
 _MOST_POINTS: Final = 4096
 _ALIASED: Final = math.log(1e-10)  # what aliases may be of delta
 _LEFT_OUT: Final = math.log(1e-11)  # what a cut may leave out of delta
@@ -240,16 +241,18 @@ class Contour:
             excess = real.value - real.orders * eps - math.log(delta)
             usable = (excess < 20) & np.isfinite(period) & np.isfinite(width)
             cost = np.where(usable, period / width * np.exp(np.clip(excess - 6, 0.0, 50.0)), np.inf)
-        index = int(np.argmin(cost))
-        if not math.isfinite(cost[index]):
-            return None
-        spacing = short_spacing(float(period[index]))
-        key = (index, spacing)
-        if key not in self.sums:
-            if len(self.sums) > 16:
-                self.sums.clear()
-            self.sums[key] = self._evaluate(index, spacing, delta, eps, float(width[index]))
-        return self.sums[key]
+        for index in np.argsort(cost)[:_TRIED].tolist():  # an order may decay too slowly
+            if not math.isfinite(cost[index]):
+                return None
+            spacing = short_spacing(float(period[index]))
+            key = (index, spacing)
+            if key not in self.sums:
+                if len(self.sums) > 16:
+                    self.sums.clear()
+                self.sums[key] = self._evaluate(index, spacing, delta, eps, float(width[index]))
+            if self.sums[key] is not None:
+                return self.sums[key]
+        return None
 
     def _evaluate(
         self, index: int, spacing: float, delta: float, eps: float, width: float

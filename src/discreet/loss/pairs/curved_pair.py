@@ -190,7 +190,8 @@ def _ends(pair: CurvedPair) -> LossEnds:
     outer = pair.table().forward
     last, left = float(outer.x[-1]), float(outer.value[-1])
     low = left * (1 - NODE_MARGIN) if cut else ends.infinite.low
-    return LossEnds(Bracket.within(low, max(left, low), ceil=1.0), last * (1 - NODE_MARGIN), last)
+    infinite = Bracket.within(low, max(left, low), ceil=1.0)
+    return LossEnds(infinite, last * (1 - NODE_MARGIN), last, ends.grain)
 
 
 @functools.lru_cache(maxsize=1 << 14)

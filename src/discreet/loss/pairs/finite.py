@@ -23,7 +23,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import pairwise
-from typing import Self, final
+from typing import Final, Self, final
 
 import numpy as np
 
@@ -37,6 +37,8 @@ from discreet.loss.pairs.pair import PairFamily
 
 Probabilities = tuple[Fraction, ...]
 PowerCurve = list[tuple[Fraction, Fraction]]
+
+_LONGEST: Final = 64
 
 
 def chained_laws(
@@ -127,7 +129,9 @@ class FinitePair(PairFamily):
         return FinitePair(self.q, self.p)
 
     def group(self, k: int) -> FinitePair | None:
-        """Chain the pair with itself, exactly."""
+        """Chain the pair with itself, exactly; long chains grow too many outcomes for that."""
+        if k > _LONGEST:
+            return None
         return self if k == 1 else FinitePair(*chained_laws(self.p, self.q, k))
 
     def cumulant(self, t: float) -> float:

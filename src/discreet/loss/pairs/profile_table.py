@@ -114,8 +114,9 @@ class ProfileTable:
         start, x = self._knots(step)
         if not len(x):
             return None
-        upper = np.maximum(self.upper(x) - infinite.low * (1 - UNIT), 0.0)
-        law = above_knots(start, x, upper * (1 + UNIT), step)
+        known = infinite.low * (1 - UNIT)
+        upper = np.maximum(self.upper(x) - known, 0.0)
+        law = above_knots(start, x, upper * (1 + UNIT), step, total=1.0 - known)
         return PrivacyLossDistribution(
             law.start, law.mass, (law.infinite + infinite.high) * (1 + UNIT), law.drift
         )

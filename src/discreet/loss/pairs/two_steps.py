@@ -21,6 +21,7 @@ K(t) <= K_PR(p (t + 1) - 1) / p + K_RQ(q t) / q.
 
 from __future__ import annotations
 
+import functools
 import math
 from dataclasses import dataclass
 from fractions import Fraction
@@ -29,6 +30,7 @@ from typing import Final, final
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.errors import OutOfRange
 from discreet.loss.bracket import Bracket
 from discreet.loss.composition import Composition
 from discreet.loss.engine.rounding import MOMENT_MARGIN, NODE_MARGIN, UNIT
@@ -122,6 +124,8 @@ def _apart(x: Floats, gap: float) -> list[int]:
     return kept
 
 
+_LONGEST: Final = 1024  # steps that are chained one by one, where their losses end
+_LARGEST_GROUP: Final = 1 << 16
 _EXPONENTS: Final = (1.1, 1.5, 2.0, 3.0, 11.0)
 
 
@@ -227,12 +231,29 @@ def repeated(composition: Composition, size: int) -> Composition:
     return chained(half, half if size % 2 == 0 else repeated(composition, size - size // 2))
 
 
+@functools.lru_cache(maxsize=1024)
 def _grouped_pair(pair: Pair, size: int) -> Composition:
     moved = pair.group(size)
     if moved is not None:
         return Composition(((moved, 1),))
+    if size > _LONGEST and (bound := _largest_response(pair)) is not None:
+        pair = bound
     if isinstance(pair, ResponsePair):
         delta = group_delta(epsilon=pair.epsilon, delta=pair.delta, size=size)
         return Composition(((ResponsePair(size * pair.epsilon, delta), 1),))
+    if size > _LARGEST_GROUP:
+        raise OutOfRange(
+            what=f"a group of {size} is too large for a loss without a largest value.",
+            why="it is chained step by step, and so long a chain protects nobody.",
+            do=f"ask for a group of at most {_LARGEST_GROUP}.",
+        )
     half = _grouped_pair(pair, size // 2)
     return chained(half, half if size % 2 == 0 else _grouped_pair(pair, size - size // 2))
+
+
+def _largest_response(pair: Pair) -> ResponsePair | None:
+    """Return randomized response above a pair whose finite losses end, in both directions."""
+    sides = (pair, pair.reverse())
+    epsilon = max(side.largest() for side in sides)
+    delta = max(side.infinity().high for side in sides)
+    return ResponsePair(Fraction(epsilon), Fraction(delta)) if math.isfinite(epsilon) else None

@@ -25,6 +25,12 @@ of (P', Q') is L + ln(Q[L <= s] / (1 - D)) <= s + c.  And E_P[e**(tL); L <= s] <
 e**K (1 - Du), so K' <= K + ln(1 - Du) - (t + 1) ln(1 - D); for u >= 1, 1 - Du <= (1 - D)**u.
 A large s comes from one moment: P[L > s] <= e**(K(t) - ts).
 
+Theorem (key ``sampled-rho``).  A Poisson sample of Gaussian noise, at any rate q > 0, has no rho
+below that of the noise without a sample: sup D_a / a is mu**2 / 2, and n times that for n steps.
+Proof.  E_Q[((1-q) + qR)**a] >= q**a E_Q[R**a], so D_a / a >= ln(q) / (a - 1) + mu**2 / 2, which
+rises to mu**2 / 2 with a; and sampling adds to no divergence.  Hence a smaller rho holds only up to
+a chance of failure, as by key ``truncated-concentration``.
+
 Theorem (key ``gaussian-cover``).  If h(a) <= d + (1 - d) h_mu(a) for every a >= 1 and both orders
 of P and Q, with h_mu the profile of the Gaussian pair, (P, Q) is a function of a coin that falls
 with chance d, and then tells all, and otherwise of that Gaussian pair: these have the profile on

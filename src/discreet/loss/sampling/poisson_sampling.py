@@ -66,6 +66,7 @@ _UNCOUNTED: Final = 1e-40  # what lies beyond on the right counts as infinite (s
 _MOST_KNOTS: Final = 1 << 20
 _SHALLOW: Final = 1e-20  # what lies beyond on the left moves up: hardly noticed
 _FAR: Final = 300.0
+_LARGEST_GROUP: Final = 1024  # whose parts are worked out one by one
 
 
 class Direction(enum.Enum):
@@ -107,10 +108,17 @@ class SampledPair(PairFamily):
         return SampledPair(self.inner, self.rate, Direction.ADD if removed else Direction.REMOVE)
 
     def group(self, k: int) -> Pair:
-        """Sample each of k units independently; all are removed, or all are added."""
+        """Sample each of k units independently; all are removed, or all are added.
+
+        With every a_j = a, key ``sampled-groups`` says that the mixture over how many are sampled
+        is no larger than its part where all are: enough for groups that lose nearly everything.
+        """
         if k == 1:
             return self
-        mixture = sampled_group([grouped(self.inner, j) for j in range(1, k + 1)], self.rate)
+        if k > _LARGEST_GROUP:
+            mixture = grouped(self.inner, k)
+        else:
+            mixture = sampled_group([grouped(self.inner, j) for j in range(1, k + 1)], self.rate)
         if self.direction is Direction.ADD:
             mixture = mixture.reverse()
         return as_one_pair(mixture)
