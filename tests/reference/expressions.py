@@ -5,9 +5,10 @@ Trust: kernel.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Mapping
 from fractions import Fraction
-from typing import Final
+from typing import Any, Final
 
 from discreet.engines.hash_order import Value
 from discreet.engines.sql.ranges import kind_of, shared
@@ -23,7 +24,7 @@ from tests.reference.functions import (
     logical_or,
 )
 
-__all__ = ["Row", "Rule", "compiled", "literal"]
+__all__ = ["Row", "Rule", "compiled", "kept", "literal"]
 
 Row = Mapping[str, Value]
 Rule = Callable[[Row], Value]
@@ -39,7 +40,32 @@ _LENIENT: Final[dict[str, Callable[..., Value]]] = {
 }
 """The functions that say themselves what they do with NULL."""
 
+_KEPT: Final = 4096
 _MEETING: Final = frozenset({"=", "<>", "<", "<=", ">", ">=", "IN", "RANGE_BUCKET"})
+
+
+def kept(make: Callable[..., Any]) -> Callable[..., Any]:
+    """Remember the last few thousand things that were made of what never changes.
+
+    Arguments are told apart by identity: 1 and TRUE are equal, and mean different things.
+
+    >>> pair = kept(lambda one, other: (one, other))
+    >>> one = Literal(1)
+    >>> pair(one, None) is pair(one, None), pair(one, None) is pair(Literal(1), None)
+    (True, False)
+    """
+    known: dict[tuple[int, ...], tuple[tuple[object, ...], Any]] = {}
+
+    @functools.wraps(make)
+    def remembered(*given: object) -> Any:
+        key = tuple(map(id, given))
+        if key not in known:
+            if len(known) >= _KEPT:
+                known.clear()
+            known[key] = given, make(*given)  # with what was given, so that its ids stay its own
+        return known[key][1]
+
+    return remembered
 
 
 def literal(value: Literal) -> Value:
@@ -57,6 +83,7 @@ def literal(value: Literal) -> Value:
         return None
 
 
+@kept
 def compiled(expression: Expression, columns: Mapping[str, Type], to: Type | None = None) -> Rule:
     """Return the function that computes an expression, perhaps as a number of another type.
 
