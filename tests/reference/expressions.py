@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from discreet.engines.hash_order import Value
 from discreet.engines.sql.ranges import kind_of, shared
-from discreet.query.expression_types import FUNCTIONS
+from discreet.query.expression_types import FUNCTIONS, ColumnTypes
 from discreet.query.expressions import Call, Case, Cast, Column, Expression, Literal
 from discreet.query.types import Type
 from tests.reference.casts import cast, finite
@@ -91,11 +91,19 @@ def compiled(expression: Expression, columns: Mapping[str, Type], to: Type | Non
     >>> add({"a": 41}), add({"a": None})
     (42, None)
     """
+    if not isinstance(columns, ColumnTypes):
+        columns = _remembering(columns)
     kind = kind_of(expression, columns)
-    if to is None or to is kind:
-        return _compiled(expression, columns)
     rule = _compiled(expression, columns)
+    if to is None or to is kind:
+        return rule
     return lambda row: cast(rule(row), kind, to)
+
+
+@kept
+def _remembering(columns: Mapping[str, Type]) -> ColumnTypes:
+    """Return columns that remember the types of expressions over them."""
+    return ColumnTypes(columns)
 
 
 def _compiled(expression: Expression, columns: Mapping[str, Type]) -> Rule:
