@@ -152,9 +152,10 @@ def outside(law):
 def check_enclosures(mechanism, case):
     """The chances of a window do not add up to more than one, nor to much less."""
     for law in laws_of(mechanism, case):
-        if sum(chance.low for chance in law.values()) > 1:
+        known = whole(law)
+        if sum(known.low.values()) > known.parts:
             raise Broken("the lower ends add up to more than one")
-        if sum(chance.high for chance in law.values()) < 1 - Fraction(1, 1000):
+        if sum(known.high.values()) < known.parts * (1 - Fraction(1, 1000)):
             raise Broken("the window misses too much for the other checks to mean anything")
 
 
