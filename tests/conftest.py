@@ -1,5 +1,7 @@
 """Settings of all tests: the same examples on every machine, however slow it is; and servers."""
 
+import contextlib
+import ctypes
 import gc
 import re
 
@@ -11,6 +13,12 @@ from tests.servers.postgres import PostgresServer
 
 settings.register_profile("fixed", deadline=None, derandomize=True)
 settings.load_profile("fixed")
+
+M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3  # of malloc.h
+with contextlib.suppress(AttributeError, OSError, TypeError):  # other C libraries have no such call
+    mallopt = ctypes.CDLL(None).mallopt
+    mallopt(M_TRIM_THRESHOLD, 2**30)  # keep what arrays give back: to clear new pages for the next
+    mallopt(M_MMAP_THRESHOLD, 2**25)  # array takes as long as to compute it
 
 
 @pytest.hookimpl(wrapper=True)

@@ -121,10 +121,12 @@ def test_a_merged_option_lies_above_both(
     options = [frontier.option(composition(each)) for each in (one, other)]
     merged = frontier.upper_bound(options)
     assert merged.attained == (len({option.bag for option in options}) == 1 and merged in options)
+    large = frontier.composition(merged)
+    bounds = [large.delta(epsilon).high for epsilon in EPSILONS]
     for option in options:
-        small, large = frontier.composition(option), frontier.composition(merged)
-        for epsilon in EPSILONS:
-            assert large.delta(epsilon).high >= small.delta(epsilon).low * (1 - 1e-9)
+        small = frontier.composition(option)
+        for epsilon, bound in zip(EPSILONS, bounds, strict=True):
+            assert bound >= small.delta(epsilon).low * (1 - 1e-9)
 
 
 def test_too_many_options_are_merged_and_no_longer_real() -> None:

@@ -123,17 +123,20 @@ def test_culling_agrees_with_the_reference_whatever_the_limit(rows, lowered, ord
     assert found == reference(lowered, rows, order)
 
 
+CROWDS = [  # of units whose numbers are close or far apart
+    st.lists(
+        st.tuples(st.sampled_from(units), st.sampled_from("abcdefgh"), st.integers(-3, 3)),
+        min_size=10,
+        max_size=60,
+    )
+    for units in ([1, 2, 3], [-5, 0, 3], [1, 10**9, -(2**63)], [7, None])
+]
+
+
 @st.composite
 def crowds(draw):
-    """Draw rows of few units in many groups; the numbers of the units are close or far apart."""
-    units = draw(st.sampled_from([[1, 2, 3], [-5, 0, 3], [1, 10**9, -(2**63)], [7, None]]))
-    rows = draw(
-        st.lists(
-            st.tuples(st.sampled_from(units), st.sampled_from("abcdefgh"), st.integers(-3, 3)),
-            min_size=10,
-            max_size=60,
-        )
-    )
+    """Draw rows of few units in many groups."""
+    rows = draw(draw(st.sampled_from(CROWDS)))
     events = [{**dict.fromkeys(EVENTS), "u": u, "t": str(u), "k": k, "i": i} for u, k, i in rows]
     return {"events": events, "wards": []}
 

@@ -48,15 +48,11 @@ def test_a_package_exports_exactly_what_it_binds(package):
 
 
 @pytest.mark.parametrize("name", MODULES)
-def test_every_exported_name_resolves_once(name):
+def test_every_module_says_how_far_it_is_trusted_and_its_names_resolve(name):
     module = importlib.import_module(name)
     exported = getattr(module, "__all__", [])
     assert len(exported) == len(set(exported))
     assert [item for item in exported if not hasattr(module, item)] == []
-
-
-@pytest.mark.parametrize("name", MODULES)
-def test_every_module_says_how_far_it_is_trusted(name):
     docstring = ast.get_docstring(ast.parse(MODULES[name].read_text(encoding="utf-8"))) or ""
     opening = "\n".join(docstring.splitlines()[:4])
     assert ("Trust: kernel" in opening) != ("Trust: public" in opening)

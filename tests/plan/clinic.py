@@ -1,6 +1,7 @@
 """A clinic to plan for: its policy, random tables, and what one unit moves in them."""
 
 from fractions import Fraction
+from functools import cache
 
 from hypothesis import strategies as st
 
@@ -90,35 +91,42 @@ def table(most, **columns):
     return st.lists(st.fixed_dictionaries(columns), max_size=most)
 
 
+@cache
+def _rows(people):
+    """Say how to draw the rows of three tables; to make that up takes longer than to draw them."""
+    who = st.sampled_from([None, *people])
+    wards = st.sampled_from([None, "A", "B", "C", "D"])
+    visits = table(
+        9,
+        patient=who,
+        ward=wards,
+        city=st.sampled_from([None, "x", "y", "z"]),
+        day=st.none() | st.dates(),
+        cost=FLOATS,
+        age=NUMBERS,
+        stay=NUMBERS,
+        note=FLOATS,
+        paid=st.sampled_from([None, True, False]),
+    )
+    drugs = table(4, person=who, drug=wards, dose=FLOATS)
+    return visits, drugs, table(4, visit=st.integers(0, 8), sum=FLOATS)
+
+
 @st.composite
 def databases(draw, people=PEOPLE, visits_shared=1):
     """Draw the tables of a clinic that keeps the promises of its policy, and no others.
 
     Where several visits share a number, the promise that it belongs to one person is broken.
     """
-    who = st.sampled_from([None, *people])
-    wards = st.sampled_from([None, "A", "B", "C", "D"])
-    visits = draw(
-        table(
-            9,
-            patient=who,
-            ward=wards,
-            city=st.sampled_from([None, "x", "y", "z"]),
-            day=st.none() | st.dates(),
-            cost=FLOATS,
-            age=NUMBERS,
-            stay=NUMBERS,
-            note=FLOATS,
-            paid=st.sampled_from([None, True, False]),
-        )
-    )
+    of_visits, of_drugs, of_bills = _rows(people)
+    visits = draw(of_visits)
     for number, row in enumerate(visits):
         row["visit"] = number // visits_shared
         row["sex"], row["height"], row["born"] = SHARED[row["patient"]]
     return {
         "visits": visits,
-        "drugs": draw(table(4, person=who, drug=wards, dose=FLOATS)),
-        "bills": draw(table(4, visit=st.integers(0, 8), sum=FLOATS)),
+        "drugs": draw(of_drugs),
+        "bills": draw(of_bills),
         "wards": WARDS,
     }
 

@@ -1,6 +1,7 @@
 """A box is enforced by filters above scans, and holds only what these enforce."""
 
 from dataclasses import replace
+from functools import cache
 
 import pytest
 from hypothesis import given, settings
@@ -54,7 +55,12 @@ COLUMNS = {
 
 def bound(text, box):
     """Bind a relation, and plant a box in it."""
-    return replace(Binder(SCHEMA, NAMES).bind(read_relation(text)), scope=box)
+    return replace(_bound(text), scope=box)
+
+
+@cache
+def _bound(text):
+    return Binder(SCHEMA, NAMES).bind(read_relation(text))
 
 
 @st.composite

@@ -204,19 +204,25 @@ def table(**columns):
     return st.lists(st.fixed_dictionaries(columns), max_size=6)
 
 
+DRAWN = {
+    "visits": table(patient=PEOPLE, ward=NAMES, cost=NUMBERS),
+    "drugs": table(person=PEOPLE, drug=NAMES),
+    "calls": table(id=NUMBERS, caller=PEOPLE),
+    "notes": table(note=NUMBERS, call=NUMBERS, length=NUMBERS),
+    "words": table(note=NUMBERS, word=NAMES),
+    "badges": table(call=NUMBERS, color=NAMES),
+    "people": table(id=PEOPLE, city=NAMES),
+    "trips": table(person=PEOPLE, miles=NUMBERS),
+}
+
+
 @st.composite
 def databases(draw):
     """Draw tables; a key may have two owners, although the schema says that it has one."""
-    visits = draw(table(patient=PEOPLE, ward=NAMES, cost=NUMBERS))
+    rows = {name: draw(of_table) for name, of_table in DRAWN.items()}
     return {
-        "visits": [{**row, "born": BORN[row["patient"]]} for row in visits],
-        "drugs": draw(table(person=PEOPLE, drug=NAMES)),
-        "calls": draw(table(id=NUMBERS, caller=PEOPLE)),
-        "notes": draw(table(note=NUMBERS, call=NUMBERS, length=NUMBERS)),
-        "words": draw(table(note=NUMBERS, word=NAMES)),
-        "badges": draw(table(call=NUMBERS, color=NAMES)),
-        "people": draw(table(id=PEOPLE, city=NAMES)),
-        "trips": draw(table(person=PEOPLE, miles=NUMBERS)),
+        **rows,
+        "visits": [{**row, "born": BORN[row["patient"]]} for row in rows["visits"]],
         "wards": [{"ward": "A", "beds": 1}, {"ward": "B", "beds": 2}, {"ward": "C", "beds": 2}],
     }
 

@@ -16,14 +16,13 @@ import pyarrow as pa
 from discreet.engines.engine import Columns
 from discreet.engines.hash_order import HashOrder
 from discreet.engines.sources.identity import Identity
-from discreet.query.relation_columns import columns
 from discreet.query.relations import folded
 from discreet.query.types import Type
 from discreet.requests.engine_request import EngineRequest, Leaves
 from discreet.requests.raw_totals import ARROW_TYPES, Integers, RawTotals, SparseLeaves
 from discreet.requests.table_schema import Schema, StoredColumn, TableFacts
 from tests.reference.bounding import Cells, Group, kept_cells, leaves_of, totals_of
-from tests.reference.relations import Tables, rows_of
+from tests.reference.relations import Tables, rows_of, types_of
 from tests.reference.windows import sort_key
 
 __all__ = ["Reference"]
@@ -91,7 +90,7 @@ class Reference:
 
     def run(self, lowered: EngineRequest, *, order: HashOrder) -> RawTotals:
         """Compute the answers."""
-        types = dict(columns(lowered.relation))
+        types = types_of(lowered.relation)
         cells = kept_cells(lowered, rows_of(lowered.relation, self._tables), types, order)
         groups = _groups(lowered, cells)
         units = Counter(group for _, group in cells)

@@ -5,13 +5,14 @@ Trust: kernel.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Mapping
 from fractions import Fraction
-from typing import Final
+from typing import Any, Final
 
 from discreet.engines.hash_order import Value
 from discreet.engines.sql.ranges import kind_of, shared
-from discreet.query.expression_types import FUNCTIONS
+from discreet.query.expression_types import FUNCTIONS, ColumnTypes
 from discreet.query.expressions import Call, Case, Cast, Column, Expression, Literal
 from discreet.query.types import Type
 from tests.reference.casts import cast, finite
@@ -23,7 +24,7 @@ from tests.reference.functions import (
     logical_or,
 )
 
-__all__ = ["Row", "Rule", "compiled", "literal"]
+__all__ = ["Row", "Rule", "compiled", "kept", "literal"]
 
 Row = Mapping[str, Value]
 Rule = Callable[[Row], Value]
@@ -39,7 +40,32 @@ _LENIENT: Final[dict[str, Callable[..., Value]]] = {
 }
 """The functions that say themselves what they do with NULL."""
 
+_KEPT: Final = 4096
 _MEETING: Final = frozenset({"=", "<>", "<", "<=", ">", ">=", "IN", "RANGE_BUCKET"})
+
+
+def kept(make: Callable[..., Any]) -> Callable[..., Any]:
+    """Remember the last few thousand things that were made of what never changes.
+
+    Arguments are told apart by identity: 1 and TRUE are equal, and mean different things.
+
+    >>> pair = kept(lambda one, other: (one, other))
+    >>> one = Literal(1)
+    >>> pair(one, None) is pair(one, None), pair(one, None) is pair(Literal(1), None)
+    (True, False)
+    """
+    known: dict[tuple[int, ...], tuple[tuple[object, ...], Any]] = {}
+
+    @functools.wraps(make)
+    def remembered(*given: object) -> Any:
+        key = tuple(map(id, given))
+        if key not in known:
+            if len(known) >= _KEPT:
+                known.clear()
+            known[key] = given, make(*given)  # with what was given, so that its ids stay its own
+        return known[key][1]
+
+    return remembered
 
 
 def literal(value: Literal) -> Value:
@@ -57,6 +83,7 @@ def literal(value: Literal) -> Value:
         return None
 
 
+@kept
 def compiled(expression: Expression, columns: Mapping[str, Type], to: Type | None = None) -> Rule:
     """Return the function that computes an expression, perhaps as a number of another type.
 
@@ -64,11 +91,19 @@ def compiled(expression: Expression, columns: Mapping[str, Type], to: Type | Non
     >>> add({"a": 41}), add({"a": None})
     (42, None)
     """
+    if not isinstance(columns, ColumnTypes):
+        columns = _remembering(columns)
     kind = kind_of(expression, columns)
-    if to is None or to is kind:
-        return _compiled(expression, columns)
     rule = _compiled(expression, columns)
+    if to is None or to is kind:
+        return rule
     return lambda row: cast(rule(row), kind, to)
+
+
+@kept
+def _remembering(columns: Mapping[str, Type]) -> ColumnTypes:
+    """Return columns that remember the types of expressions over them."""
+    return ColumnTypes(columns)
 
 
 def _compiled(expression: Expression, columns: Mapping[str, Type]) -> Rule:

@@ -10,6 +10,8 @@ from typing import assert_never
 
 from discreet.engines.hash_order import Value
 from discreet.engines.sql.aggregates import without_windows
+from discreet.query.expression_types import ColumnTypes
+from discreet.query.expressions import Expression, Window
 from discreet.query.relation_columns import columns
 from discreet.query.relations import (
     Aggregated,
@@ -25,14 +27,22 @@ from discreet.query.relations import (
     UnionAll,
 )
 from tests.reference.casts import read
-from tests.reference.expressions import Row, compiled
+from tests.reference.expressions import Row, compiled, kept
 from tests.reference.windows import aggregated, windowed
 
-__all__ = ["Tables", "rows_of"]
+__all__ = ["Tables", "rows_of", "types_of"]
 
 Rows = list[Row]
+Windows = tuple[tuple[str, Window], ...]
+Outputs = tuple[tuple[str, Expression], ...]
 Tables = Mapping[str, Sequence[Mapping[str, object]]]
 """Tables as lists of rows, which map a column to its value."""
+
+
+@kept
+def types_of(relation: Relation) -> ColumnTypes:
+    """Return the types of the columns of a bound relation, the same object every time."""
+    return ColumnTypes(columns(relation))
 
 
 def rows_of(relation: Relation, tables: Tables) -> Rows:  # noqa: C901, PLR0911 (one for each kind)
@@ -48,7 +58,7 @@ def rows_of(relation: Relation, tables: Tables) -> Rows:  # noqa: C901, PLR0911 
                 {column: read(row[column], kind) for column, kind in wanted} for row in tables[name]
             ]
         case Filter(child=child, predicate=predicate):
-            keep = compiled(predicate, dict(columns(child)))
+            keep = compiled(predicate, types_of(child))
             return [row for row in rows_of(child, tables) if keep(row) is True]
         case Project():
             return _projected(relation, rows_of(relation.child, tables))
@@ -60,7 +70,7 @@ def rows_of(relation: Relation, tables: Tables) -> Rows:  # noqa: C901, PLR0911 
             different = {tuple(row.values()): row for row in rows_of(child, tables)}
             return list(different.values())
         case UnionAll(parts=parts):
-            names = [name for name, _ in columns(relation)]
+            names = list(types_of(relation))
             return [
                 dict(zip(names, row.values(), strict=True))
                 for part in parts
@@ -78,22 +88,30 @@ def rows_of(relation: Relation, tables: Tables) -> Rows:  # noqa: C901, PLR0911 
 
 
 def _projected(project: Project, rows: Rows) -> Rows:
-    below = dict(columns(project.child))
-    windows, outputs = without_windows(project.outputs, below)
+    below = types_of(project.child)
+    windows, outputs, types = _divided(project)
     extended = [dict(row) for row in rows]
     for name, window in windows:
         for row, value in zip(extended, windowed(window, rows, below), strict=True):
             row[name] = value
-    types = {**below, **dict(columns(Project(project.child, windows)))} if windows else below
     rules = [(name, compiled(value, types)) for name, value in outputs]
     return [{name: rule(row) for name, rule in rules} for row in extended]
+
+
+@kept
+def _divided(project: Project) -> tuple[Windows, Outputs, ColumnTypes]:
+    """Return the windows of outputs, the outputs over them, and the types of all their columns."""
+    below = types_of(project.child)
+    windows, outputs = without_windows(project.outputs, below)
+    more = columns(Project(project.child, windows))
+    return windows, outputs, ColumnTypes({**below, **dict(more)}) if windows else below
 
 
 def _joined(join: Join, tables: Tables) -> Rows:
     left, right = rows_of(join.left, tables), rows_of(join.right, tables)
     matches: Callable[[Row], Value] = lambda _: True  # noqa: E731
     if join.on is not None:
-        matches = compiled(join.on, dict(columns(join)))
+        matches = compiled(join.on, types_of(join))
     pairs = [
         (i, j)
         for i in range(len(left))
@@ -111,11 +129,11 @@ def _joined(join: Join, tables: Tables) -> Rows:
 
 
 def _nulls(relation: Relation) -> Row:
-    return {name: None for name, _ in columns(relation)}
+    return dict.fromkeys(types_of(relation))
 
 
 def _aggregated(relation: Aggregated, rows: Rows) -> Rows:
-    below = dict(columns(relation.child))
+    below = types_of(relation.child)
     keys = [compiled(value, below) for _, value in relation.keys]
     groups: dict[tuple[Value, ...], Rows] = {} if keys else {(): []}
     for row in rows:
@@ -131,7 +149,7 @@ def _aggregated(relation: Aggregated, rows: Rows) -> Rows:
 
 
 def _bounded(relation: BoundedUnits, rows: Rows) -> Rows:
-    below = dict(columns(relation.child))
+    below = types_of(relation.child)
     rules = [compiled(value, below) for value in relation.texts]
     units: dict[tuple[Value, ...], Rows] = {}
     for row in rows:

@@ -20,6 +20,8 @@ from tests.reference.float_sums import float_sum
 
 __all__ = ["aggregated", "sort_key", "windowed"]
 
+_ONE = Literal(1)
+
 
 def sort_key(values: Sequence[Value]) -> tuple[Any, ...]:
     """Return a key that sorts values in their order, NULL first.
@@ -35,7 +37,7 @@ def aggregated(aggregate: Aggregate, rows: Sequence[Row], columns: Mapping[str, 
     if aggregate.where is not None:
         where = compiled(aggregate.where, columns)
         rows = [row for row in rows if where(row) is True]
-    rule = compiled(aggregate.argument or Literal(1), columns)
+    rule = compiled(aggregate.argument or _ONE, columns)
     values = [value for value in map(rule, rows) if value is not None]
     if aggregate.distinct:
         values = list(dict.fromkeys(values))

@@ -27,41 +27,23 @@ def cited():
     return found
 
 
-@pytest.fixture(params=THEOREMS.values(), ids=lambda theorem: theorem.key)
-def theorem(request):
-    return request.param
-
-
-def test_a_key_is_plain_words(theorem):
+@pytest.mark.parametrize("key", THEOREMS)
+def test_a_theorem_is_stated_once_cited_and_cannot_be_changed(key):
+    theorem = THEOREMS[key]
     assert re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", theorem.key)
-    assert THEOREMS[theorem.key] is theorem
-
-
-def test_a_statement_is_a_sentence(theorem):
+    assert theorem.key == key
     assert re.fullmatch(r"\S.*\.", theorem.statement, re.DOTALL)
     assert "  " not in theorem.statement
-
-
-def test_a_statement_is_made_once(theorem):
     same = [other for other in THEOREMS.values() if other.statement == theorem.statement]
     assert same == [theorem]
-
-
-def test_the_code_cites_the_theorem(theorem):
-    assert theorem.key in cited()
+    assert key in cited()
+    if "docs/proofs/noise.md" in theorem.source:
+        assert f"`{key}`" in PROOFS.read_text(encoding="utf-8")
+    with pytest.raises(FrozenInstanceError):
+        theorem.statement = "Anything goes."
+    with pytest.raises(TypeError):
+        THEOREMS[key] = Theorem(key="x", statement="y", source="z")
 
 
 def test_the_code_cites_nothing_else():
     assert cited() <= set(THEOREMS)
-
-
-def test_a_proof_that_is_promised_is_on_its_page(theorem):
-    if "docs/proofs/noise.md" in theorem.source:
-        assert f"`{theorem.key}`" in PROOFS.read_text(encoding="utf-8")
-
-
-def test_a_theorem_cannot_be_changed(theorem):
-    with pytest.raises(FrozenInstanceError):
-        theorem.statement = "Anything goes."
-    with pytest.raises(TypeError):
-        THEOREMS[theorem.key] = Theorem(key="x", statement="y", source="z")

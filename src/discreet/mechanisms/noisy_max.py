@@ -21,7 +21,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import NamedTuple, final
+from typing import Final, NamedTuple, final
 
 from discreet.exact import Interval
 from discreet.loss import Pure
@@ -100,26 +100,32 @@ class NoisyMax(SelectionMechanism[Winner]):
             index, gap = outcome
             if gap < 0:
                 return Interval(Fraction(0), Fraction(0))
-            low = high = Fraction(0)
-            for m, share in to_beat(index):
-                noise = exactly(m + gap - scores[index])
-                low += share.low * noise.low
-                high += share.high * noise.high
-            return _coarse(low, high + rest)
+            shares = to_beat(index)
+            noises = [exactly(m + gap - scores[index]) for m, _, _ in shares]
+            ends = [end for noise in noises for end in (noise.low, noise.high)]
+            parts = math.lcm(*(end.denominator for end in ends))
+            low = high = 0  # in parts of both denominators
+            for (_, least, most), noise in zip(shares, noises, strict=True):
+                low += least * noise.low.numerator * (parts // noise.low.denominator)
+                high += most * noise.high.numerator * (parts // noise.high.denominator)
+            whole = parts << _SCALE
+            return _coarse(Fraction(low, whole), Fraction(high, whole) + rest)
 
         return chance
 
-    def _to_beat(self, scores: list[int], index: int) -> list[tuple[int, Interval]]:
-        """Enclose the law of max_j (y_j + [j before index]), on all but a tiny part."""
+    def _to_beat(self, scores: list[int], index: int) -> list[tuple[int, int, int]]:
+        """Enclose the law of max_j (y_j + [j before index]), on all but a tiny part.
+
+        Both ends of a chance are whole numbers, in parts of 2**_SCALE.
+        """
         law, reach = self._law(), self._half_width()
         others = [u + (j < index) for j, u in enumerate(scores) if j != index]
-        shares, before = [], Interval(Fraction(0), Fraction(0))
+        shares, before_low, before_high = [], 0, 0
         for m in range(min(others) - reach, max(others) + reach + 1):
             product = Interval.product(law.cdf_bounds(m - u) for u in others)
-            below = _coarse(product.low, product.high)
-            least = max(Fraction(0), below.low - before.high)
-            shares.append((m, Interval(least, below.high - before.low)))
-            before = below
+            low, high = _ends(product.low, product.high)
+            shares.append((m, max(0, low - before_high), high - before_low))
+            before_low, before_high = low, high
         return shares
 
     def _half_width(self) -> int:
@@ -155,10 +161,15 @@ class NoisyMax(SelectionMechanism[Winner]):
         return Interval(1 - hit.high, 1 - hit.low)
 
 
+_SCALE: Final = 2 * BITS  # keeps sums of rationals short
+
+
+def _ends(low: Fraction, high: Fraction) -> tuple[int, int]:
+    """Round outward, to whole parts of 2**_SCALE."""
+    return math.floor(low * (1 << _SCALE)), math.ceil(high * (1 << _SCALE))
+
+
 def _coarse(low: Fraction, high: Fraction) -> Interval:
-    """Round outward to a scale that keeps sums of rationals short."""
-    scale = 2 * BITS
-    return Interval(
-        Fraction(math.floor(low * (1 << scale)), 1 << scale),
-        Fraction(math.ceil(high * (1 << scale)), 1 << scale),
-    )
+    """Round outward to parts of 2**_SCALE."""
+    least, most = _ends(low, high)
+    return Interval(Fraction(least, 1 << _SCALE), Fraction(most, 1 << _SCALE))

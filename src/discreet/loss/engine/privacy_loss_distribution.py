@@ -205,9 +205,13 @@ def _fast_length(least: int) -> int:
 
 def _weigh(law: PrivacyLossDistribution, logs: Floats, slope: float) -> tuple[Floats, float]:
     """Tilt the masses, divided by about the largest of them; return that one's logarithm too."""
-    exponent = slope * np.arange(len(law.mass))
-    top = float((exponent + logs).max())
-    return law.mass * np.exp(np.minimum(exponent - top, 700.0)), top
+    weights = slope * np.arange(len(law.mass))
+    top = float((weights + logs).max())
+    weights -= top  # in place from here on: fresh memory would cost as much as the exponentials
+    np.minimum(weights, 700.0, out=weights)
+    np.exp(weights, out=weights)
+    weights *= law.mass
+    return weights, top
 
 
 def _tilt(
