@@ -25,7 +25,7 @@ by g W**2 in the square of L2.  In particular the number of all rows, 1 for each
 Proof.  Both units add to all groups, so s = 0 and a = g above.
 
 Definition.  ``Noise`` is added to the totals of a measure, drawn anew in every group.  A
-``LeafChoice`` selects one leaf of a histogram in every group.  With n rows in the leaves of a
+``ScoredChoice`` selects one leaf of a histogram in every group.  With n rows in the leaves of a
 group, of which b(i) lie below leaf i and u(i) up to it, leaf i has a score that follows from b(i),
 u(i) and n, and is chosen with a probability proportional to exp(score / scale).  The *weight* of a
 choice bounds by how much one row more or less moves every score; one row that is replaced moves
@@ -231,13 +231,12 @@ def scores_moved(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LeafChoice(ABC):
-    """A choice of one leaf of a histogram in every group, by the scores of all leaves.
+    """A choice of one leaf of a histogram in every group.
 
     A unit has at most ``rows`` rows in each of at most ``groups`` groups, of so many in all.
     """
 
     measure: str
-    mechanism: Exponential
     rows: int
     groups: int
     available: int | None
@@ -247,6 +246,34 @@ class LeafChoice(ABC):
     @abstractmethod
     def use(self) -> LeafUse:
         """The histogram, and what is chosen from it."""
+
+    @property
+    @abstractmethod
+    def spread(self) -> float | Fraction:
+        """About how far it is off: of two choices of the same, the smaller one counts."""
+
+    @property
+    def name(self) -> str:
+        """What a composition calls it."""
+        measure, target = self.use
+        return f"{measure} at {target}{_SIDES[self.side]}"
+
+    @property
+    def side(self) -> int:
+        """Whether it aims at its target, 0, or below or above it, -1 or 1."""
+        return (self.offset > 0) - (self.offset < 0)
+
+    @property
+    def is_value(self) -> bool:
+        """Whether it chooses the value itself, and not an end of its interval."""
+        return True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScoredChoice(LeafChoice):
+    """A choice by the scores of all leaves."""
+
+    mechanism: Exponential
 
     @property
     @abstractmethod
@@ -274,20 +301,9 @@ class LeafChoice(ABC):
         return 1
 
     @property
-    def name(self) -> str:
-        """What a composition calls it."""
-        measure, target = self.use
-        return f"{measure} at {target}{_SIDES[self.side]}"
-
-    @property
-    def side(self) -> int:
-        """Whether it aims at its target, 0, or below or above it, -1 or 1."""
-        return (self.offset > 0) - (self.offset < 0)
-
-    @property
-    def is_value(self) -> bool:
-        """Whether it chooses the value itself, and not an end of its interval."""
-        return True
+    def spread(self) -> float | Fraction:
+        """The scale, in ranks."""
+        return self.mechanism.scale
 
     @property
     def added(self) -> Fraction:
@@ -303,7 +319,7 @@ class LeafChoice(ABC):
 
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
-class QuantileChoice(LeafChoice):
+class QuantileChoice(ScoredChoice):
     """A choice of a quantile, or of an end of its interval."""
 
     level: Fraction

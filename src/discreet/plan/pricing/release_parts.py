@@ -120,6 +120,27 @@ class LeafPart(ABC):
     def use(self) -> LeafUse:
         """The histogram, and what is chosen from it."""
 
+    @abstractmethod
+    def within_epsilon(self, epsilon: Fraction, relation: Relation) -> tuple[LeafChoice, ...]:
+        """Return choices for a share of epsilon."""
+
+    @abstractmethod
+    def within_rho(self, rho: Fraction, relation: Relation) -> tuple[LeafChoice, ...]:
+        """Return choices for a share of rho."""
+
+    @abstractmethod
+    def error_by_epsilon(self, epsilon: float, relation: Relation, miss: float) -> float:
+        """Estimate how far a value is off with some chance, for a share of epsilon."""
+
+    @abstractmethod
+    def error_by_rho(self, rho: float, relation: Relation, miss: float) -> float:
+        """Estimate how far a value is off with some chance, for a share of rho."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScoredPart(LeafPart):
+    """Leaves that are chosen by their scores."""
+
     @property
     @abstractmethod
     def weight(self) -> Fraction:
@@ -150,10 +171,20 @@ class LeafPart(ABC):
         moved = self.moved(relation)
         return self.choices(lambda share: moved / root_down(2 * share * rho / self.groups))
 
+    def error_by_epsilon(self, epsilon: float, relation: Relation, miss: float) -> float:
+        """Estimate how far a value is off with some chance, for a share of epsilon."""
+        far_off = 2 * self.groups * float(self.moved(relation)) * math.log(self.leaves / miss)
+        return far_off / (epsilon * float(self.value_share))
+
+    def error_by_rho(self, rho: float, relation: Relation, miss: float) -> float:
+        """Estimate how far a value is off with some chance, for a share of rho."""
+        far_off = float(self.moved(relation)) * math.log(self.leaves / miss)
+        return math.sqrt(self.groups / float(self.value_share)) * far_off / math.sqrt(2 * rho)
+
 
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
-class QuantileLevel(LeafPart):
+class QuantileLevel(ScoredPart):
     """One value of each group, chosen by its rank, and the ends of its interval.
 
     A value takes ``VALUE_SHARE`` of the share, and each end half of the rest.  Errors fall with the
