@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 from discreet.accounting import Leaf
 from discreet.mechanisms import Gaussian, Laplace
 from discreet.plan.policy.policy import read_policy
-from discreet.plan.pricing.group_sensitivity import Releases, ScoredChoice
-from discreet.plan.pricing.quantile_tree import trees_of
+from discreet.plan.pricing.group_sensitivity import Releases, ScoredChoice, trees_of
 from discreet.plan.pricing.release_composition import composition_of
 from discreet.query.expressions import Column
 from discreet.requests.engine_request import Total

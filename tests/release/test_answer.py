@@ -13,7 +13,7 @@ import pytest
 from discreet.errors import DiscreetError, EngineFailed, EntropyUnavailable, WrongKind
 from discreet.mechanisms import NoisyKeys, OptimalKeys
 from discreet.noise.entropy import SYSTEM
-from discreet.plan.pricing.quantile_tree import trees_of
+from discreet.plan.pricing.group_sensitivity import trees_of
 from discreet.release import answer as answering
 from discreet.release.answer import answer
 from discreet.release.leaf_choice import chosen_leaves

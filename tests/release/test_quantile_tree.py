@@ -13,14 +13,13 @@ from discreet.errors import OutOfRange
 from discreet.mechanisms import Gaussian, Laplace
 from discreet.plan.forecast.noise_quantiles import error_bound
 from discreet.plan.pricing.calibration import rho_sum
-from discreet.plan.pricing.group_sensitivity import Releases
+from discreet.plan.pricing.group_sensitivity import Releases, trees_of
 from discreet.plan.pricing.quantile_tree import (
     QuantileLevels,
     QuantileTree,
     TreeChoice,
     TreeSensitivity,
     best_arity,
-    trees_of,
 )
 from discreet.plan.pricing.release_composition import check_claims, composition_of
 from discreet.plan.pricing.requested_price import estimate

@@ -40,8 +40,7 @@ from discreet.loss import PrivacyLoss
 from discreet.plan.aggregates.estimator import Predicted
 from discreet.plan.policy.owner_promises import OwnerPromise
 from discreet.plan.pricing.calibration import Price, loss_of
-from discreet.plan.pricing.group_sensitivity import LeafChoice, Noise, Releases
-from discreet.plan.pricing.quantile_tree import QuantileTree, TreeChoice, trees_of
+from discreet.plan.pricing.group_sensitivity import LeafChoice, Noise, Releases, trees_of
 from discreet.plan.statistics.answer_layout import AnswerLayout, Estimate
 from discreet.query.canonical import canonical, form, relation_form
 from discreet.query.expressions import Expression
@@ -61,6 +60,7 @@ from discreet.units import PrivacyUnit
 if TYPE_CHECKING:  # loaded when first used, because a plain question needs none of it
     from discreet.mechanisms import NoisyKeys, OptimalKeys
     from discreet.plan.bounds_search.bounds_search import BoundsSearch, FoundBounds
+    from discreet.plan.pricing.quantile_tree import QuantileTree, TreeChoice
     from discreet.plan.statistics.having_threshold import HavingThreshold
 
 __all__ = ["BudgetPreview", "Plan", "Predicted", "Price", "plan_digest"]

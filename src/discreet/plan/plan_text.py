@@ -19,13 +19,13 @@ from discreet.accounting.budgets.amounts import amount_up, format_up
 from discreet.mechanisms import Gaussian, NoisyKeys, OptimalKeys
 from discreet.plan.bounds_search.bounds_search import BoundsSearch, FoundBounds
 from discreet.plan.pricing.calibration import Price
-from discreet.plan.pricing.group_sensitivity import Noise, ScoredChoice, root_up
-from discreet.plan.pricing.quantile_tree import QuantileTree, trees_of
+from discreet.plan.pricing.group_sensitivity import Noise, ScoredChoice, root_up, trees_of
 from discreet.requests.engine_request import EngineRequest
 from discreet.units.unit import describe_unit
 
 if TYPE_CHECKING:  # loaded when first used, because a plain question needs none of it
     from discreet.plan.plan import Plan
+    from discreet.plan.pricing.quantile_tree import QuantileTree
     from discreet.plan.statistics.having_threshold import HavingThreshold
 
 
@@ -224,7 +224,7 @@ def _releases(plan: Plan) -> Iterator[Branch]:
         for noise in plan.noises
     ]
     lines += [
-        Branch(_tree(tree, len({choice.level for choice in read}), plan, about))
+        Branch(_tree(tree, len({choice.use for choice in read}), plan, about))
         for tree, read in trees_of(plan.choices).items()
     ]
     lines += [

@@ -62,9 +62,9 @@ from discreet import mechanisms
 from discreet.errors import DiscreetError, EngineFailed, WrongKind
 from discreet.noise import SYSTEM, Entropy, KeyedEntropy
 from discreet.plan.plan import Plan
-from discreet.plan.pricing.group_sensitivity import UNITS, LeafChoice, ScoredChoice
-from discreet.plan.pricing.quantile_tree import trees_of
+from discreet.plan.pricing.group_sensitivity import UNITS, LeafChoice, ScoredChoice, trees_of
 from discreet.release.noisy_totals import Chosen, Noisy, NoisyTotal, Run, joined_totals
+from discreet.release.quantile_tree import read_tree
 from discreet.release.release import Release
 from discreet.requests.engine_request import Total
 from discreet.requests.raw_totals import Integers, RawTotals, SparseLeaves, taken
@@ -213,10 +213,8 @@ def _chosen(plan: Plan, raw: RawTotals, places: Integers, entropy: Entropy) -> I
     """Draw each tree once, and make all other choices."""
     read: dict[LeafChoice, Integers] = {}
     for tree, choices in trees_of(plan.choices).items():
-        from discreet.release.quantile_tree import read_tree  # noqa: PLC0415  rare
-
         inside = _inside(raw.leaves[tree.measure], places)
-        read |= read_tree(tree, choices, inside, groups=places.size, entropy=entropy)
+        read.update(read_tree(tree, choices, inside, groups=places.size, entropy=entropy))
     for choice in plan.choices:
         if isinstance(choice, ScoredChoice):
             read[choice] = _leaves(choice, raw.leaves[choice.measure], places, entropy)

@@ -23,7 +23,7 @@ from discreet.plan.aggregates.quantiles import measure_quantile
 from discreet.plan.aggregates.sums import measure_sum
 from discreet.plan.aggregates.variances import measure_variance
 from discreet.plan.binding.value_facts import Facts
-from discreet.plan.pricing.quantile_tree import LEVELS
+from discreet.plan.pricing.release_parts import LEVELS
 from discreet.plan.statistics.contribution_bounds import ContributionBounds
 from discreet.plan.statistics.measure_list import MeasureList, ReleaseInput
 from discreet.plan.statistics.partition_selection import SelectionRule

@@ -142,7 +142,8 @@ class ModeEstimator(Estimator):
     def predict(self, name: str, forecast: NoiseForecast) -> Predicted:
         """Forecast how many rows the chosen value is behind the most frequent one."""
         uses = dict.fromkeys(self.inputs())
-        (choice,) = (each for each in forecast.releases.choices if each.use in uses)
+        releases = forecast.releases.choices
+        (choice,) = (each for each in releases if isinstance(each, ModeChoice) and each.use in uses)
         behind = choice.mechanism.error(confidence=forecast.confidence)
         rows = "1 row" if behind == 1 else f"{behind} rows"
         words = f"{rows} behind the most frequent value"

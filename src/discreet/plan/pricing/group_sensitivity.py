@@ -49,9 +49,10 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, Final, final
+from typing import TYPE_CHECKING, Any, Final, cast, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -62,6 +63,7 @@ from discreet.units import Relation
 if TYPE_CHECKING:  # loaded when first used, because a plain question needs none of it
     from discreet.mechanisms import Exponential, NoisyKeys, OptimalKeys
     from discreet.plan.pricing.cell_strategy import CellStrategy
+    from discreet.plan.pricing.quantile_tree import QuantileTree, TreeChoice
 
 _CORNERS: Final = 1 << 14
 _SIDES: Final = {0: "", -1: ", from below", 1: ", from above"}
@@ -253,6 +255,11 @@ class LeafChoice(ABC):
         """About how far it is off: of two choices of the same, the smaller one counts."""
 
     @property
+    def drawn_from(self) -> QuantileTree | None:
+        """The tree of noisy counts that it is read from, if it is read from one."""
+        return None
+
+    @property
     def name(self) -> str:
         """What a composition calls it."""
         measure, target = self.use
@@ -357,6 +364,16 @@ class QuantileChoice(ScoredChoice):
         target = rows * self.level.numerator + self.parts * max(self.offset, 0)
         misses: NDArray[Any] = np.maximum(below * self.parts - target, target - upto * self.parts)
         return misses
+
+
+def trees_of(choices: Iterable[LeafChoice]) -> dict[QuantileTree, tuple[TreeChoice, ...]]:
+    """Return the trees behind some choices, each once, and what is read from it."""
+    found: dict[QuantileTree, tuple[TreeChoice, ...]] = {}
+    for choice in choices:
+        tree = choice.drawn_from
+        if tree is not None:
+            found[tree] = (*found.get(tree, ()), cast("TreeChoice", choice))
+    return found
 
 
 @final

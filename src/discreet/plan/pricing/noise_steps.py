@@ -27,11 +27,12 @@ from discreet.plan.pricing.calibration import (
 )
 from discreet.plan.pricing.choose_noise import choose_noise
 from discreet.plan.pricing.group_sensitivity import UNITS, GroupSensitivity
-from discreet.plan.pricing.quantile_tree import LEVELS, QuantileLevels
+from discreet.plan.pricing.quantile_tree import QuantileLevels
 from discreet.plan.pricing.release_parts import (
     GAUSSIAN,
     KEYS_USE,
     LAPLACE,
+    LEVELS,
     OPTIMAL,
     SMALLEST,
     NoisyTotals,

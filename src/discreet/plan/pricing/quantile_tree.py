@@ -1,7 +1,8 @@
 """Several quantiles of one histogram, bought together: one tree of noisy counts, or single choices.
 
 Trust: kernel.  The counts that are priced here are the ones that are drawn: a composition has one
-leaf for each tree (:func:`trees_of`), and a release draws each tree once, with this very object.
+leaf for each tree (:func:`discreet.plan.pricing.group_sensitivity.trees_of`), and a release draws
+each tree once, with this very object.
 
 Definition.  A *tree* over k leaves has h levels and arity b, b**h >= k: on level l the leaves stand
 in blocks of b**(h - l), and the rows of every block are counted with noise of its own.  Each leaf
@@ -36,7 +37,7 @@ Of all trees the one with the least h**3 b is taken for Laplace noise, and h**2 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Final, final
@@ -51,11 +52,8 @@ from discreet.plan.pricing.group_sensitivity import (
     LeafUse,
     steps_up,
 )
-from discreet.plan.pricing.release_parts import LeafPart, QuantileLevel, dyadic_up
+from discreet.plan.pricing.release_parts import LEVELS, LeafPart, QuantileLevel, dyadic_up
 from discreet.units import Relation
-
-LEVELS: Final = "levels"
-"""What stands for all levels of a histogram among the inputs of a release."""
 
 _MEAN: Final = math.sqrt(2 / math.pi)
 
@@ -145,6 +143,11 @@ class TreeChoice(LeafChoice):
         return self.measure, self.level
 
     @property
+    def drawn_from(self) -> QuantileTree:
+        """The tree."""
+        return self.tree
+
+    @property
     def is_value(self) -> bool:
         """Whether it aims at the level itself; the lowest and the highest value are ends."""
         return self.side == 0 or not 0 < self.level < 1
@@ -168,15 +171,6 @@ class TreeChoice(LeafChoice):
         return Fraction(reach)
 
 
-def trees_of(choices: Iterable[LeafChoice]) -> dict[QuantileTree, tuple[TreeChoice, ...]]:
-    """Return the trees behind some choices, each once, and what is read from it."""
-    found: dict[QuantileTree, tuple[TreeChoice, ...]] = {}
-    for choice in choices:
-        if isinstance(choice, TreeChoice):
-            found[choice.tree] = (*found.get(choice.tree, ()), choice)
-    return found
-
-
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QuantileLevels(LeafPart):
@@ -187,6 +181,7 @@ class QuantileLevels(LeafPart):
 
     >>> part = QuantileLevels(measure="age", leaves=111, rows=1, groups=1, available=None,
     ...     levels=tuple(Fraction(k, 20) for k in range(21)))
+    >>> from discreet.plan.pricing.group_sensitivity import trees_of
     >>> len(trees_of(part.within_epsilon(Fraction(1), Relation.ADD_REMOVE)))
     1
     >>> part = replace(part, leaves=4096, levels=(Fraction(1, 4), Fraction(3, 4)))

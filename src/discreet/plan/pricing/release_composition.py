@@ -40,8 +40,9 @@ from discreet.plan.pricing.group_sensitivity import (
     ScoredChoice,
     root_up,
     steps_up,
+    trees_of,
 )
-from discreet.plan.pricing.quantile_tree import QuantileTree, trees_of
+from discreet.plan.pricing.quantile_tree import QuantileTree
 from discreet.query.relations import Scan
 from discreet.requests.engine_request import DistinctCount, EngineRequest, Leaves, Measure, Total
 from discreet.units import PrivacyUnit, Relation
@@ -75,7 +76,7 @@ def _leaves(releases: Releases, unit: PrivacyUnit) -> Iterator[Node]:
     for noise in releases.noises:
         yield _noisy(noise, whose, replaced=replaced)
     for tree, read in trees_of(releases.choices).items():
-        levels = len({choice.level for choice in read})
+        levels = len({choice.use for choice in read})
         noise = Noise(
             measure=f"{tree.measure} at {levels} levels",
             mechanism=tree.mechanism,

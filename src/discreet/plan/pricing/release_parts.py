@@ -64,6 +64,9 @@ SMALLEST: Final = "SMALLEST"
 KEYS_USE: Final = ("", None)
 """What stands for the choice of keys among the inputs of a release."""
 
+LEVELS: Final = "levels"
+"""What stands for all levels of a histogram among the inputs of a release."""
+
 VALUE_SHARE: Final = Fraction(1, 2)
 """The part of the price of a quantile that goes to the value, and not to its interval."""
 

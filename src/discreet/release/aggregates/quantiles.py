@@ -33,6 +33,7 @@ import numpy as np
 from discreet.exact import float_down, float_up
 from discreet.plan.aggregates.quantiles import QuantileEstimator, QuantilesEstimator
 from discreet.plan.forecast.noise_quantiles import ranks_aside
+from discreet.plan.pricing.group_sensitivity import QuantileChoice
 from discreet.plan.pricing.quantile_tree import TreeChoice
 from discreet.plan.statistics.fixed_point import Grid
 from discreet.query.types import Type
@@ -167,6 +168,7 @@ def _enough(chosen: Chosen, level: Fraction, missed: Fraction) -> bool:
     choice = chosen.choice
     if isinstance(choice, TreeChoice):
         return choice.missed <= missed
+    assert isinstance(choice, QuantileChoice)  # noqa: S101 (there is no other)
     need = ranks_aside(level, choice.mechanism, missed, above=choice.side > 0)
     return need <= abs(choice.offset)
 
