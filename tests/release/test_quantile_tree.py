@@ -353,7 +353,7 @@ def test_twenty_quantiles_err_by_less_than_half_of_what_single_choices_do(kind):
     )
     counts = np.bincount(places, minlength=4096)
     part, groups = twenty(), 100
-    single = [p.within_epsilon(F(1, 19), Relation.ADD_REMOVE)[0] for p in part._single()]
+    single = [p.within_epsilon(F(1, 19), Relation.ADD_REMOVE)[0] for p in part.single()]
     joint = part.within_epsilon(F(1), Relation.ADD_REMOVE)
     (tree,) = trees_of(joint)
     sparse = sparse_of(counts, groups)

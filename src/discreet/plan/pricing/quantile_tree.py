@@ -202,7 +202,7 @@ class QuantileLevels(LeafPart):
         far = self._distances(squared=False)
         scale = steps_up(far.moved(relation)) / epsilon
         share = epsilon / len(self.levels)
-        single = [part.within_epsilon(share, relation) for part in self._single()]
+        single = [part.within_epsilon(share, relation) for part in self.single()]
         return self._better(single, Laplace(scale=scale), far)
 
     def within_rho(self, rho: Fraction, relation: Relation) -> tuple[LeafChoice, ...]:
@@ -210,7 +210,7 @@ class QuantileLevels(LeafPart):
         far = self._distances(squared=True)
         variance = dyadic_up(far.moved_squared(relation) / (2 * rho))
         share = rho / len(self.levels)
-        single = [part.within_rho(share, relation) for part in self._single()]
+        single = [part.within_rho(share, relation) for part in self.single()]
         return self._better(single, Gaussian(variance=variance), far)
 
     def error_by_epsilon(self, epsilon: float, relation: Relation, miss: float) -> float:
@@ -223,7 +223,8 @@ class QuantileLevels(LeafPart):
         del miss
         return _mean(self.within_rho(Fraction(rho), relation))
 
-    def _single(self) -> Sequence[QuantileLevel]:
+    def single(self) -> Sequence[QuantileLevel]:
+        """Return the levels as parts of their own."""
         return [
             QuantileLevel(
                 measure=self.measure,
