@@ -122,10 +122,8 @@ def quantile_lists(
 
     scale = dp.binary_search(lambda scale: noisy(scale).map(1) <= 1, bounds=(0.01, 1000.0))
     edges = [float(edge) for edge in range(places + 1)]
-    read = dp.t.make_consistent_b_ary_tree(branching_factor=branches) >> (
-        dp.t.make_quantiles_from_counts(edges, alphas=levels)
-    )
-    ask = noisy(scale) >> read
+    consistent = dp.t.make_consistent_b_ary_tree(branching_factor=branches)
+    ask = noisy(scale) >> consistent >> dp.t.make_quantiles_from_counts(edges, alphas=levels)
     return [[float(each) for each in ask(table)] for table in tables]
 
 

@@ -281,6 +281,8 @@ def _choice(choice: ScoredChoice, plan: Plan, about: dict[str, str]) -> str:
     share = f"epsilon {_short(choice.groups * spread)}"
     if plan.delta is not None:
         share = f"rho {_short(choice.groups * spread * spread / 8)}"
+    if not choice.is_value:
+        share += " for the interval"
     return (
         f"{choice.measure}: {about[choice.measure]} at {choice.words}, "
         f"scores moved by "

@@ -29,6 +29,7 @@ from discreet.plan.pricing.choose_noise import choose_noise
 from discreet.plan.pricing.group_sensitivity import UNITS, GroupSensitivity
 from discreet.plan.pricing.quantile_tree import QuantileLevels
 from discreet.plan.pricing.release_parts import (
+    EARLIER_SHARE,
     GAUSSIAN,
     KEYS_USE,
     LAPLACE,
@@ -38,6 +39,7 @@ from discreet.plan.pricing.release_parts import (
     NoisyTotals,
     Part,
     PartitionSelection,
+    QuantileLevel,
 )
 from discreet.plan.pricing.requested_price import RequestedPrice, check_price
 from discreet.plan.pricing.unpriced_release import UnpricedRelease
@@ -182,7 +184,9 @@ def _part(draft: Draft, use: ReleaseInput) -> Part:
         case Leaves():
             pairs = zip(measured.estimators, measured.uses, strict=True)
             needs = next(estimator for estimator, uses in pairs if use in uses)
-            return replace(needs.leaf_part(use, measure, limits), confidence=_sure(draft))
+            part = replace(needs.leaf_part(use, measure, limits), confidence=_sure(draft))
+            halved = draft.earlier and isinstance(part, QuantileLevel)
+            return replace(part, for_value=EARLIER_SHARE) if halved else part
 
 
 def _sure(draft: Draft) -> Fraction:
