@@ -6,7 +6,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from discreet.accounting import Leaf
 from discreet.loss import (
     Approximate,
     Composition,
@@ -125,16 +124,6 @@ def test_a_chain_of_pure_losses_is_below_the_group_and_has_its_epsilon():
         for target in ("0", "0.3", "0.9"):
             assert chain.delta(epsilon=target) < group.delta(epsilon=target)
         assert chain.epsilon(delta="1e-3") < group.epsilon(delta="1e-3")
-
-
-@pytest.mark.theorem("group-pure-chain")
-def test_accounting_follows_the_chain():
-    price = Leaf(Pure(epsilon="0.5")).price(3, 0)
-    assert price.epsilon(delta=0) == 1.5
-    assert price.pure_bound() == Fraction(3, 2)
-    assert price.delta(epsilon="0.5") == Pure(epsilon="0.5").chain(3).delta("0.5")
-    assert price.delta(epsilon="0.5") < Pure(epsilon="1.5").delta(epsilon="0.5")
-    assert Leaf(Pure(epsilon=60)).price(3, 0) == Pure(epsilon=180)
 
 
 @pytest.mark.theorem("group-gaussian")

@@ -36,7 +36,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import final
+from typing import Final, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,10 +44,13 @@ from numpy.typing import NDArray
 from discreet.noise import SYSTEM, Entropy
 from discreet.noise.entropy import checked_entropy
 from discreet.plan.forecast.noise_quantiles import error_bound
+from discreet.plan.pricing.group_sensitivity import LeafChoice
 from discreet.plan.pricing.quantile_tree import QuantileTree, TreeChoice
 from discreet.requests.raw_totals import Integers, SparseLeaves
 
 _Floats = NDArray[np.float64]
+
+_MOST_ROWS: Final = 1 << 40
 
 
 def read_tree(
@@ -57,7 +60,7 @@ def read_tree(
     *,
     groups: int,
     entropy: Entropy = SYSTEM,
-) -> dict[TreeChoice, Integers]:
+) -> dict[LeafChoice, Integers]:
     """Draw a tree once in each of so many groups, and read all choices from it.
 
     ``sparse`` are the leaves with rows, sorted by group and leaf.
@@ -91,7 +94,8 @@ class _Counts:
         self._width = tree.distances.arity**tree.distances.levels
         inside = np.clip(leaf, 0, tree.distances.leaves - 1)
         self._places = group * self._width + inside
-        self._upto = np.concatenate([[0], np.cumsum(count)])
+        held = np.minimum(count, _MOST_ROWS)  # so that no sum leaves 64 bits
+        self._upto = np.concatenate([[0], np.cumsum(held)])
         self._drawn_levels = 0
 
     def drawn(self, blocks: Integers, level: int) -> _Floats:
@@ -175,7 +179,7 @@ class _Path:
         level, side, last = float(self.choice.level), self.choice.side, gaps.shape[1] - 2
         low = high = gaps
         if side:
-            missed = float(self.choice.missed) / tree.distances.levels
+            missed = self.choice.missed / tree.distances.levels
             far = error_bound(tree.mechanism, squares, missed)
             low, high = gaps + level + far, gaps + level - 1 - far
         first = np.where((ends := low[:, 1:] >= 0).any(axis=1), np.argmax(ends, axis=1), last)

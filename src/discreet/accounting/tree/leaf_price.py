@@ -11,8 +11,7 @@ then by the triangle inequality the input moves by at most
     replace, local              r d if r = i; otherwise nothing is known
     either                      max(r, i) d
 
-A loss is priced along the same chains of neighbors (keys ``group-distance``, ``group-profile`` and
-``group-pure-chain``).
+A loss is priced along the same chains of neighbors (keys ``group-distance``, ``group-profile``).
 Where rows only leave, or only come, each link of the chain has the same direction, and so has the
 price; elsewhere the larger of both directions is chained.
 Scores and queries that are promised to move in one direction keep the promise only where all
@@ -45,7 +44,6 @@ UNPROTECTED: Final = Approximate(epsilon=0, delta=1)
 FREE: Final = Pure(epsilon=0)
 
 _MOST_LINKS: Final = 100
-_LARGEST: Final = 100  # a larger epsilon promises nothing that a chain could make better
 
 
 @functools.lru_cache(maxsize=1024)
@@ -169,8 +167,6 @@ def _group(loss: PrivacyLoss, steps: int) -> PrivacyLoss:
     if steps <= 1:
         return loss if steps else FREE
     bound = loss.pure_bound()
-    if isinstance(loss, Pure) and steps <= _MOST_LINKS and steps * loss.bound <= _LARGEST:
-        return loss.chain(steps)
     if steps <= _MOST_LINKS or not _link_by_link(loss):
         return _tried(lambda: loss.group(steps))
     return UNPROTECTED if bound is None else _tried(lambda: Pure(epsilon=steps * bound))

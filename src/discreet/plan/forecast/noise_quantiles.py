@@ -245,26 +245,37 @@ def ranks_aside(
     """
     share = 1 - level if above else level
     odds = (select.candidates - 1) * (1 - missed) / missed
-    far = math.log(odds) * float_up(select.scale) * _MORE if odds > 1 else 0.0
+    far = _log(odds) * float_up(select.scale) * _MORE if odds > 1 else 0.0
     return max(1, math.ceil(Fraction(far) + share - Fraction(1, level.denominator)))
 
 
+def _log(odds: Fraction) -> float:
+    """Return the logarithm of any odds, also of some that are beyond the largest float."""
+    if odds < _WIDEST:
+        return math.log(odds)
+    return math.log(odds.numerator) - math.log(odds.denominator)
+
+
 _TILTS: Final = np.linspace(0.02, 0.98, 49)
+_WIDEST: Final = Fraction(1 << 1000)  # more noise than that is drawn nowhere
 
 
-def error_bound(noise: Laplace | Gaussian, squares: Floats, missed: float) -> Floats:
+def error_bound(noise: Laplace | Gaussian, squares: Floats, missed: Fraction) -> Floats:
     """Return what a sum of noises with factors of at most 1 exceeds only with some chance.
 
     ``squares`` are sums of squared factors (key ``tree-error``).
 
-    >>> bound = error_bound(Laplace(scale=2), np.array([1.0, 9.0]), 0.025)
+    >>> bound = error_bound(Laplace(scale=2), np.array([1.0, 9.0]), Fraction(1, 40))
     >>> [round(float(each), 2) for each in bound]
-    [9.26, 23.06]
+    [11.69, 25.1]
     """
-    rare = -math.log(missed)
+    rare = (math.log(missed.denominator) - math.log(missed.numerator)) * _MORE
     if isinstance(noise, Gaussian):
-        return np.sqrt(2 * float(noise.variance) * np.maximum(squares, 0.0) * rare) * _MORE
+        return (
+            np.sqrt(2 * float(min(noise.variance, _WIDEST)) * np.maximum(squares, 0.0) * rare)
+            * _MORE
+        )
     best = np.full(squares.shape, np.inf)
     for tilt in _TILTS:
         best = np.minimum(best, (rare - np.maximum(squares, 0.0) * math.log1p(-tilt * tilt)) / tilt)
-    return best * float(noise.scale) * _MORE
+    return best * float(min(noise.scale, _WIDEST)) * _MORE

@@ -185,8 +185,9 @@ def _part(draft: Draft, use: ReleaseInput) -> Part:
             pairs = zip(measured.estimators, measured.uses, strict=True)
             needs = next(estimator for estimator, uses in pairs if use in uses)
             part = replace(needs.leaf_part(use, measure, limits), confidence=_sure(draft))
-            halved = draft.earlier and isinstance(part, QuantileLevel)
-            return replace(part, for_value=EARLIER_SHARE) if halved else part
+            if draft.earlier and isinstance(part, QuantileLevel):
+                part = replace(part, for_value=EARLIER_SHARE)
+            return part
 
 
 def _sure(draft: Draft) -> Fraction:

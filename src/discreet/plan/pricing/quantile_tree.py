@@ -55,6 +55,7 @@ from discreet.plan.pricing.group_sensitivity import (
 from discreet.plan.pricing.release_parts import LEVELS, LeafPart, QuantileLevel, dyadic_up
 from discreet.units import Relation
 
+_WIDEST: Final = Fraction(1 << 1000)
 _MEAN: Final = math.sqrt(2 / math.pi)
 
 
@@ -121,8 +122,8 @@ class QuantileTree:
     def deviation(self) -> float:
         """The deviation of the noise of one count."""
         if isinstance(self.mechanism, Gaussian):
-            return math.sqrt(self.mechanism.variance)
-        return math.sqrt(2) * float(self.mechanism.scale)
+            return math.sqrt(min(self.mechanism.variance, _WIDEST))
+        return math.sqrt(2) * float(min(self.mechanism.scale, _WIDEST))
 
 
 @final
@@ -163,10 +164,10 @@ class TreeChoice(LeafChoice):
         """Return how many ranks it is from its level, but for some chance (key ``tree-reach``)."""
         far, level = self.tree.distances, max(self.level, 1 - self.level)
         squares = np.array([far.arity * float(level**2 + Fraction(far.levels - 1, 4))])
-        below = float(missed) / (2 * far.levels * far.arity)
+        below = missed / (2 * far.levels * far.arity)
         reach = float(error_bound(self.tree.mechanism, squares, below)[0])
         if self.side:
-            aside = float(self.missed) / far.levels
+            aside = self.missed / far.levels
             reach += 1 + float(error_bound(self.tree.mechanism, squares, aside)[0])
         return Fraction(reach)
 
@@ -259,10 +260,10 @@ class QuantileLevels(LeafPart):
         alone = tuple(choice for choices in single for choice in choices)
         if self.as_tree:
             return self._read(tree)
-        ratio = _mean(self._read(tree)) / _mean(alone)
-        if ratio >= 1 or not any(0 < level < 1 for level in self.levels):
+        mine, theirs = _mean(self._read(tree)), _mean(alone)
+        if mine >= theirs or not any(0 < level < 1 for level in self.levels):
             return alone
-        return self._read(replace(tree, better=float(f"{ratio:.2g}")))
+        return self._read(replace(tree, better=float(f"{mine / theirs:.2g}")))
 
     def _read(self, tree: QuantileTree) -> tuple[TreeChoice, ...]:
         missed = 1 - self.confidence
@@ -289,9 +290,9 @@ def _sides(level: Fraction) -> tuple[int, ...]:
 
 def _mean(choices: Sequence[LeafChoice]) -> float:
     """Return the predicted error of some choices."""
-    values = [float(choice.spread) for choice in choices if choice.side == 0]
-    values = values or [float(choice.spread) for choice in choices]
-    return sum(values) / len(values)
+    values = [choice.spread for choice in choices if choice.side == 0]
+    values = values or [choice.spread for choice in choices]
+    return sum(float(min(value, _WIDEST)) for value in values) / len(values)
 
 
 def best_arity(leaves: int, *, squared: bool) -> int:
