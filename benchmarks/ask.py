@@ -21,14 +21,18 @@ from benchmarks.report import NOTHING, aligned, bar_list, figures, table, write_
 from benchmarks.rows.ask import BOUNDED, OPENDP, PEERS, PLAIN, ROW_COUNTS, Field
 from benchmarks.rows.ask_errors import OTHERS, Errors, Row
 from benchmarks.rows.ask_paced import Paced
-from benchmarks.rows.ask_quantiles import QuantileRow, quantile_rows
+from benchmarks.rows.ask_quantiles import ListRow, QuantileRow, list_rows, quantile_rows
 from benchmarks.rows.ask_tables import Tables
 
 COLUMNS = {BOUNDED: "bounded SQL", PLAIN: "plain SQL", **NAMES}
 LIMIT, QUICK_LIMIT = 90.0, 30.0
 """CPU seconds that one answer of another library may take."""
+DIFFPRIVLIB = "noise"
+"""The environment that holds diffprivlib."""
 DRAWS, QUICK_DRAWS = 400, 100
 """Tables of which quantiles are chosen, a thousand rows each."""
+LIST_SHARE = 10
+"""Lists of nineteen are taken of a tenth as many tables, of two thousand rows."""
 REPEATS, QUICK_REPEATS = 20, 5
 """Answers of a hundred groups each, from which errors are measured."""
 
@@ -51,11 +55,14 @@ def main() -> int:
         errors = list(judged.rows())
         draws = QUICK_DRAWS if options.quick else DRAWS
         quantiles = list(quantile_rows(peers.get(OPENDP), draws))
+        ibm = start_diffprivlib(stack, missing) if options.peers else None
+        lists = list(list_rows(peers.get(OPENDP), ibm, draws // LIST_SHARE))
     said = [note for peer in paced for note in peer.notes] + judged.notes
-    verdict, targets = bars(results, errors, quantiles), notes(results)
+    verdict, targets = bars(results, errors, quantiles, lists), notes(results)
     print_report(described, results, missing, said)
     print(f"\n{error_table(errors)}")
     print(f"\n{quantile_table(quantiles)}")
+    print(f"\n{list_table(lists)}")
     print(f"\nBars\n{bar_list(verdict)}")
     print(f"\nTargets in absolute time, which depend on the machine\n{bar_list(targets)}")
     if options.json:
@@ -66,6 +73,7 @@ def main() -> int:
             bars=[*verdict, *targets],
             errors=[{**asdict(row), "case": row.case.name} for row in errors],
             quantiles=[asdict(row) for row in quantiles],
+            quantile_lists=[asdict(row) for row in lists],
             notes=said,
         )
     return int(bool(missing) or any(bar.passed is False for bar in verdict))
@@ -82,6 +90,15 @@ def start(stack: ExitStack) -> tuple[dict[str, Peers], dict[str, str]]:
     return found, missing
 
 
+def start_diffprivlib(stack: ExitStack, missing: dict[str, str]) -> Peers | None:
+    """Start diffprivlib, which lives in the environment of the noise benchmark."""
+    try:
+        return stack.enter_context(Peers(DIFFPRIVLIB))
+    except PeersUnavailable as failure:
+        missing[DIFFPRIVLIB] = str(failure)
+        return None
+
+
 def print_report(
     described: dict[str, Any], results: list[Result], missing: dict[str, str], said: Sequence[str]
 ) -> None:
@@ -95,7 +112,7 @@ def print_report(
         who, _, rest = note.partition(",")
         print(f"{NAMES.get(who, who)},{rest}" if rest else note)
     for who, why in missing.items():
-        print(f"\nNO FIGURES FOR {NAMES[who]}: {why}")
+        print(f"\nNO FIGURES FOR {NAMES.get(who, 'diffprivlib')}: {why}")
     if missing:
         print("Give --no-peers to leave them out on purpose.")
 
@@ -128,6 +145,17 @@ def quantile_table(quantiles: Sequence[QuantileRow]) -> str:
         rows.append(
             [row.values, row.level, figures(row.ours), other + (" <" if row.behind else "")]
         )
+    return aligned(head, rows)
+
+
+def list_table(lists: Sequence[ListRow]) -> str:
+    """Lay out rank errors of lists; a mark says where somebody errs less."""
+    head = ["nineteen quantiles, 2,000 rows", "ranks missed", "one by one", "OpenDP", "diffprivlib"]
+    rows = []
+    for row in lists:
+        others = [NOTHING if e is None else figures(e) for e in (row.opendp, row.diffprivlib)]
+        mark = " <" if row.behind else ""
+        rows.append([row.values, figures(row.ours) + mark, figures(row.single), *others])
     return aligned(head, rows)
 
 

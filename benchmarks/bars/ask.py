@@ -11,7 +11,7 @@ from benchmarks.report import OURS, PER_SECOND, Bar, figures
 from benchmarks.rows.ask import BOUNDED, OPENDP, PIPELINEDP, PLAIN, SMARTNOISE
 from benchmarks.rows.ask_errors import NEARLY, Row
 from benchmarks.rows.ask_others import SHOWN
-from benchmarks.rows.ask_quantiles import QuantileRow
+from benchmarks.rows.ask_quantiles import ListRow, QuantileRow
 from benchmarks.rows.ask_tables import PERSON, ROW
 
 BEHIND = 1.3
@@ -25,12 +25,15 @@ DEVIATIONS = 5
 
 
 def bars(
-    results: Sequence[Result], errors: Sequence[Row], quantiles: Sequence[QuantileRow]
+    results: Sequence[Result],
+    errors: Sequence[Row],
+    quantiles: Sequence[QuantileRow],
+    lists: Sequence[ListRow],
 ) -> list[Bar]:
     """Return the bars that decide the run."""
     speed = [bounded(results), plain(results), *(ahead(results, who) for who in NAMES)]
     exact = [smallest(errors, public=True), smallest(errors, public=False), shown(errors)]
-    return [*speed, *exact, kept(errors), ranks(quantiles)]
+    return [*speed, *exact, kept(errors), ranks(quantiles), halved(lists), listed(lists)]
 
 
 def bounded(results: Sequence[Result]) -> Bar:
@@ -136,6 +139,30 @@ def ranks(quantiles: Sequence[QuantileRow]) -> Bar:
     behind = [f"{row.level} of {row.values}" for row in rows if row.behind]
     return Bar(
         text="quantiles miss by no more ranks than OpenDP's, with ties and without, but for chance",
+        measured=f"{len(rows) - len(behind)} of {len(rows)}"
+        + "".join(f"; not {name}" for name in behind),
+        passed=not behind if rows else None,
+        binding=True,
+    )
+
+
+def halved(lists: Sequence[ListRow]) -> Bar:
+    """Compare lists that are bought together with single choices at the same price."""
+    worst = max(lists, key=lambda row: row.ours / row.single)
+    return Bar(
+        text="nineteen quantiles miss by at most half of what they miss one by one",
+        measured=f"{worst.ours / worst.single:.0%} at worst ({worst.values})",
+        passed=worst.ours <= worst.single / 2,
+        binding=True,
+    )
+
+
+def listed(lists: Sequence[ListRow]) -> Bar:
+    """Compare lists of quantiles with those of other libraries."""
+    rows = [row for row in lists if (row.opendp, row.diffprivlib) != (None, None)]
+    behind = [row.values for row in rows if row.behind]
+    return Bar(
+        text="nobody's lists of quantiles miss by fewer ranks, but for chance",
         measured=f"{len(rows) - len(behind)} of {len(rows)}"
         + "".join(f"; not {name}" for name in behind),
         passed=not behind if rows else None,

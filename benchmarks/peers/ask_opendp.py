@@ -3,7 +3,8 @@
 Each line of standard input is a request: the name of some work and its parameters.  The answer to
 ``person`` and ``row`` is the CPU time of one answer, from a Parquet file to a table with noise.
 The answer to ``noise`` is what the library would add: the law, the scale and the threshold.
-The answer to ``quantiles`` is one quantile for each of some tables.
+The answer to ``quantiles`` is one quantile for each of some tables, and to ``quantile_lists`` a
+list for each, in the way that OpenDP offers for many: a tree of counts that is made consistent.
 """
 
 from __future__ import annotations
@@ -104,7 +105,36 @@ def quantiles(*, tables: list[list[int]], level: float, places: int) -> list[int
     return [int(select(table)) for table in tables]
 
 
-WORK = {"person": person, "row": row, "noise": noise, "rho": rho, "quantiles": quantiles}
+def quantile_lists(
+    *, tables: list[list[int]], levels: list[float], places: int
+) -> list[list[float]]:
+    """Read all levels from one tree of noisy counts, at epsilon 1; rows come and go."""
+    space = dp.vector_domain(dp.atom_domain(T=int)), dp.symmetric_distance()
+    branches = dp.t.choose_branching_factor(size_guess=len(tables[0]))
+    counted = (
+        space
+        >> dp.t.then_count_by_categories(list(range(places)), null_category=False)
+        >> dp.t.then_b_ary_tree(leaf_count=places, branching_factor=branches)
+    )
+
+    def noisy(scale: float) -> dp.Measurement:
+        return counted >> dp.m.then_laplace(scale)
+
+    scale = dp.binary_search(lambda scale: noisy(scale).map(1) <= 1, bounds=(0.01, 1000.0))
+    edges = [float(edge) for edge in range(places + 1)]
+    consistent = dp.t.make_consistent_b_ary_tree(branching_factor=branches)
+    ask = noisy(scale) >> consistent >> dp.t.make_quantiles_from_counts(edges, alphas=levels)
+    return [[float(each) for each in ask(table)] for table in tables]
+
+
+WORK = {
+    "person": person,
+    "row": row,
+    "noise": noise,
+    "rho": rho,
+    "quantiles": quantiles,
+    "quantile_lists": quantile_lists,
+}
 
 
 def main() -> None:

@@ -1,9 +1,13 @@
-"""Rank errors of quantiles at one price, on values with ties and without, against OpenDP."""
+"""Rank errors of quantiles at one price, on values with ties and without, one by one and in lists.
+
+Single quantiles are held against OpenDP's; lists of nineteen against those of OpenDP and
+diffprivlib, and against single choices for a nineteenth of the price each.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Final
@@ -13,6 +17,11 @@ from numpy.typing import NDArray
 
 from benchmarks.peers.environment import Peers
 from discreet.mechanisms import Quantile
+from discreet.plan.pricing.group_sensitivity import LeafChoice, ScoredChoice, trees_of
+from discreet.plan.pricing.quantile_tree import QuantileLevels
+from discreet.release.leaf_choice import chosen_leaves
+from discreet.release.quantile_tree import read_tree
+from discreet.units import Relation
 
 Values = NDArray[np.int64]
 
@@ -63,7 +72,7 @@ KINDS: Final = {
 """The kinds of tables, and the places that are candidates."""
 
 
-def rank_error(values: Values, level: Fraction, answer: int) -> float:
+def rank_error(values: Values, level: Fraction, answer: float) -> float:
     """Return by how many ranks an answer misses."""
     rank = float(level) * values.size
     below, upto = float((values < answer).sum()), float((values <= answer).sum())
@@ -102,3 +111,94 @@ def quantile_rows(opendp: Peers | None, draws: int) -> Iterator[QuantileRow]:
                 opendp=others,
                 chance=DEVIATIONS * math.sqrt(spread / draws),
             )
+
+
+LIST: Final = tuple(Fraction(k, 20) for k in range(1, 20))
+LIST_ROWS: Final = 2000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListRow:
+    """Mean rank errors of nineteen quantiles of 2,000 rows, at epsilon 1 together."""
+
+    values: str
+    ours: float
+    single: float
+    opendp: float | None
+    diffprivlib: float | None
+    chance: float
+
+    @property
+    def behind(self) -> bool:
+        """Whether somebody errs less, and not by chance."""
+        others = [each for each in (self.opendp, self.diffprivlib) if each is not None]
+        return any(self.ours > each + self.chance for each in others)
+
+
+def list_tables(values: str, count: int) -> Iterator[Values]:
+    """Yield random tables of one kind, with whole numbers from 0 to 2999."""
+    rng = np.random.default_rng(11)
+    for _ in range(count):
+        match values:
+            case "spread over a third":
+                drawn = rng.integers(1000, 2000, LIST_ROWS)
+            case "forty different values":
+                drawn = rng.integers(20, 60, LIST_ROWS) * 25
+            case _:
+                drawn = (rng.lognormal(5.5, 0.8, LIST_ROWS)).clip(0, LIST_PLACES - 1)
+        yield drawn.astype(np.int64)
+
+
+LIST_PLACES: Final = 3000
+LIST_KINDS: Final = ("spread over a third", "forty different values", "lognormal")
+
+
+def list_rows(opendp: Peers | None, ibm: Peers | None, draws: int) -> Iterator[ListRow]:
+    """Yield a row for each kind of table; rows are added and removed."""
+    part = QuantileLevels(
+        measure="x", leaves=LIST_PLACES, rows=1, groups=1, available=1, levels=LIST
+    )
+    joint = part.within_epsilon(Fraction(1), Relation.ADD_REMOVE)
+    share = Fraction(1, len(LIST))
+    single = [each.within_epsilon(share, Relation.ADD_REMOVE)[0] for each in part.single()]
+    levels = [float(level) for level in LIST]
+    for values in LIST_KINDS:
+        drawn = list(list_tables(values, draws))
+        ours = [_list_error(table, _answers(joint, table)) for table in drawn]
+        alone = [_list_error(table, _answers(single, table)) for table in drawn]
+        tables = [table.tolist() for table in drawn]
+        others: list[float | None] = []
+        for peer, work, more in (
+            (opendp, "quantile_lists", {"places": LIST_PLACES}),
+            (ibm, "diffprivlib quantile lists", {"count": LIST_PLACES}),
+        ):
+            if peer is None:
+                others.append(None)
+                continue
+            told = peer.ask(work=work, tables=tables, levels=levels, **more)["value"]
+            pairs = zip(drawn, told, strict=True)
+            others.append(float(np.mean([_list_error(table, found) for table, found in pairs])))
+        yield ListRow(
+            values=values,
+            ours=float(np.mean(ours)),
+            single=float(np.mean(alone)),
+            opendp=others[0],
+            diffprivlib=others[1],
+            chance=DEVIATIONS * math.sqrt(np.var(ours) / draws) * math.sqrt(2),
+        )
+
+
+def _answers(choices: Sequence[LeafChoice], table: Values) -> list[int]:
+    """Return what is chosen at each level of one table, from the lowest on."""
+    leaf, count = np.unique(table, return_counts=True)
+    sparse = np.zeros(leaf.size, np.int64), leaf, count
+    for tree, read in trees_of(choices).items():
+        found = read_tree(tree, read, sparse, groups=1)
+        return sorted(int(found[choice][0]) for choice in read if choice.side == 0)
+    scored = [choice for choice in choices if isinstance(choice, ScoredChoice)]
+    return sorted(int(chosen_leaves(choice, sparse, groups=1)[0]) for choice in scored)
+
+
+def _list_error(table: Values, answers: Sequence[float]) -> float:
+    pairs = zip(LIST, answers, strict=True)
+    return float(np.mean([rank_error(table, level, answer) for level, answer in pairs]))

@@ -2,6 +2,7 @@
 
 import functools
 import itertools
+from collections import Counter
 from dataclasses import replace
 
 import pytest
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 from discreet.accounting import Leaf
 from discreet.mechanisms import Gaussian, Laplace
 from discreet.plan.policy.policy import read_policy
-from discreet.plan.pricing.group_sensitivity import Releases
+from discreet.plan.pricing.group_sensitivity import Releases, ScoredChoice, trees_of
 from discreet.plan.pricing.release_composition import composition_of
 from discreet.query.expressions import Column
 from discreet.requests.engine_request import Total
@@ -51,6 +52,7 @@ QUESTIONS = [
         "FROM visits GROUP BY ward"
     ),
     "SELECT APPROX_QUANTILES(stay, 3) AS q FROM visits WHERE paid",
+    "SELECT ward, APPROX_QUANTILES(cost, 12) AS q, MAX(cost) AS h FROM visits GROUP BY ward",
     "SELECT MODE(ward) AS w, MODE(paid) AS p, MODE(stay) FILTER (WHERE cost > 1) AS s FROM visits",
     (
         "SELECT ward, MODE(age) AS a, MODE(city) FILTER (WHERE city IN ('x', 'y')) AS c "
@@ -149,8 +151,7 @@ def check(plan, here, there, *, replaced):
         assert all(abs(step) <= most for step in change.values())
         for group, units in totals["units"].items():  # none of nobody, and all of somebody
             assert (totals[plan.chosen_by][group] >= 1) == (units >= 1)
-    for choice in plan.choices:
-        check_choice(choice, claims, histograms, other_histograms, replaced=replaced)
+    check_choices(plan, histograms, other_histograms, replaced=replaced)
     for noise in plan.noises:
         if noise.distances.strategy is not None:
             one, other = histograms[noise.measure], other_histograms[noise.measure]
@@ -176,6 +177,36 @@ def check_sums(noise, leaf, here, there, *, replaced):
     else:
         assert isinstance(leaf.source, Laplace)
         assert sum(map(abs, steps)) <= claim
+
+
+def check_choices(plan, here, there, *, replaced):
+    claims = leaves_of(plan)
+    for choice in plan.choices:
+        if isinstance(choice, ScoredChoice):
+            check_choice(choice, claims, here, there, replaced=replaced)
+    for tree, read in trees_of(plan.choices).items():
+        leaf = claims[f"{tree.measure} at {len({choice.level for choice in read})} levels"]
+        check_tree(tree, leaf, here[tree.measure], there[tree.measure], replaced=replaced)
+
+
+def check_tree(tree, leaf, here, there, *, replaced):
+    """Compare how far the counts of all blocks moved with what their noise is priced for."""
+    assert leaf.source == tree.mechanism
+    far, steps = tree.distances, Counter()
+    for group in {*here, *there}:
+        one, other = here.get(group, {}), there.get(group, {})
+        for place in {*one, *other}:
+            assert 0 <= place < far.leaves
+            for level in range(far.levels):
+                block = group, level, place // far.arity**level
+                steps[block] += one.get(place, 0) - other.get(place, 0)
+    moves = [step for step in steps.values() if step]
+    claim = leaf.replaced if replaced else leaf.added
+    if isinstance(leaf.source, Gaussian):
+        assert len(moves) <= leaf.coordinates
+        assert sum(step * step for step in moves) <= claim * claim
+    else:
+        assert sum(map(abs, moves)) <= claim
 
 
 def check_choice(choice, claims, here, there, *, replaced):

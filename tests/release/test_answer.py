@@ -13,9 +13,11 @@ import pytest
 from discreet.errors import DiscreetError, EngineFailed, EntropyUnavailable, WrongKind
 from discreet.mechanisms import NoisyKeys, OptimalKeys
 from discreet.noise.entropy import SYSTEM
+from discreet.plan.pricing.group_sensitivity import trees_of
 from discreet.release import answer as answering
 from discreet.release.answer import answer
 from discreet.release.leaf_choice import chosen_leaves
+from discreet.release.quantile_tree import read_tree
 from discreet.release.release import Release
 from discreet.requests.raw_totals import RawTotals
 from tests.noise.laws import stream
@@ -58,14 +60,24 @@ def test_an_answer_is_one_run_of_each_mechanism_of_the_plan(sql):
         exact = raw.units if noise.measure == "units" else raw.totals[noise.measure]
         values = noise.mechanism.run(exact[places], entropy=source)
         assert noisy.totals[noise.measure].runs[0].values.tolist() == values.tolist()
+    read = {}
+    for tree, choices in trees_of(plan.choices).items():
+        sparse = _inside(raw.leaves[tree.measure], places)
+        read |= read_tree(tree, choices, sparse, groups=places.size, entropy=source)
     for choice, chosen in zip(plan.choices, noisy.chosen, strict=True):
-        group, leaf, count = raw.leaves[choice.measure]
-        kept = np.isin(group, places)
-        sparse = np.searchsorted(places, group[kept]), leaf[kept], count[kept]
-        leaves = chosen_leaves(choice, sparse, groups=places.size, entropy=source)
+        leaves = read.get(choice)
+        if leaves is None:
+            sparse = _inside(raw.leaves[choice.measure], places)
+            leaves = chosen_leaves(choice, sparse, groups=places.size, entropy=source)
         assert chosen.leaves.tolist() == leaves.tolist()
     assert noisy.totals.keys() <= {plan.chosen_by, *(noise.measure for noise in plan.noises)}
     assert noisy.size == places.size
+
+
+def _inside(sparse, places):
+    group, leaf, count = sparse
+    kept = np.isin(group, places)
+    return np.searchsorted(places, group[kept]), leaf[kept], count[kept]
 
 
 def test_without_noise_to_speak_of_the_answer_is_the_truth():

@@ -22,7 +22,10 @@ from rich.console import Console
 
 from discreet.errors import UnknownName, WrongKind
 from discreet.ledger.values import Receipt
+from discreet.plan.statistics.fixed_point import grid_of
+from discreet.query.expressions import Column
 from discreet.query.types import Type
+from discreet.release.aggregates.quantiles import quantile_edges
 from discreet.release.frames import ReleasedColumn
 from discreet.release.release import Release
 from discreet.release.serialization import decode_release, encode_release
@@ -424,3 +427,58 @@ def test_the_loss_is_that_of_the_plan(release):
     assert release.loss == release.plan.loss
     assert release.confidence == Fraction(19, 20)
     assert np.isfinite(release.odds.guess)
+
+
+def test_numbers_are_shown_inside_of_their_own_intervals():
+    """Counts of few people, with much noise: below zero, where no interval is."""
+    sql = (
+        "SELECT ward, COUNT(*) AS n, SUM(age) AS s, 2 * COUNT(*) + 1 AS f FROM visits GROUP BY ward"
+    )
+    moved = 0
+    for label in "abcdef":
+        released = asked(sql, label=label, epsilon="0.01")
+        for row in released.to_arrow(unclipped=True).to_pylist():
+            for name, least in (("n", 0), ("s", 0), ("f", 1)):
+                low, value, high = (row[name + end] for end in ("_low", "", "_high"))
+                assert least <= low <= value <= high
+                as_drawn = row[f"{name}_unclipped"]
+                assert value == min(max(as_drawn, low), high)
+                moved += value != as_drawn
+            assert row["f_unclipped"] == 2 * row["n_unclipped"] + 1  # not of what is shown
+    assert moved > 5
+
+
+def test_numbers_as_noise_left_them_are_kept():
+    released = asked("SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward", epsilon="0.001")
+    (column,) = (column for column in released.columns if column.name == "n")
+    assert column.unclipped is not None
+    again = Release.read(released.written(), released.plan)
+    assert again.to_arrow(unclipped=True).equals(released.to_arrow(unclipped=True))
+    assert "n_unclipped" not in again.to_arrow().column_names
+    frame = released.to_pandas(unclipped=True)
+    assert frame["n_unclipped"].tolist() == column.unclipped.to_pylist()
+    exact = asked("SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward", epsilon=4000)
+    assert all(column.unclipped is None for column in exact.columns)
+    assert b"unclipped" not in exact.written()  # as answers ever were
+    assert exact.to_arrow(unclipped=True)["n_unclipped"].equals(exact.to_arrow()["n"])
+
+
+@pytest.mark.parametrize("epsilon", ["0.02", "1", "4000"])
+def test_intervals_of_quantiles_cover_the_rounding_to_the_grid(epsilon):
+    """A value anywhere in a leaf is inside of the interval, and so is what the leaf stands for."""
+    low, width = 0.1, 7.3
+    values = low + width * np.array([0.0, 0.123456, 1 / 3, 0.5000001, 0.87654321, 1.0])
+    bounds = Fraction(str(low)), Fraction(str(low)) + Fraction(str(width))
+    _, grid = grid_of(Column("x"), Type.FLOAT, bounds)
+    for value in values:
+        leaf = min(math.floor((value - float(grid.low)) / float(grid.width)), grid.leaves - 1)
+        ends = quantile_edges(grid, np.array([leaf]), np.array([leaf]))
+        assert ends[0][0] <= value <= ends[1][0]
+        assert ends[0][0] <= float(grid.value(leaf)) <= ends[1][0]
+        assert ends[1][0] - ends[0][0] < 1.01 * float(grid.width)
+    row = asked(
+        "SELECT MEDIAN(cost) AS m, APPROX_QUANTILES(cost, 20) AS q FROM visits", epsilon=epsilon
+    ).rows()[0]
+    assert row["m_low"] <= row["m"] <= row["m_high"]
+    for low, value, high in zip(row["q_low"], row["q"], row["q_high"], strict=True):
+        assert low <= value <= high

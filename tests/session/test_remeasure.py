@@ -8,6 +8,7 @@ import pytest
 import discreet as dp
 import discreet.session as sessions
 from discreet.errors import OverBudget, WrongKind
+from discreet.session.planning import SessionPlanner
 from tests.session.clinic import BY_WARD, COUNT, POLICY, in_test_mode, opened, visits
 
 RICH = POLICY.replace('epsilon = "2"', 'epsilon = "20"')
@@ -191,3 +192,43 @@ def test_a_plan_is_not_remeasured_and_not_charged(tmp_path):
         with pytest.raises(WrongKind, match="remeasure its answer"):
             session.remeasure(session.plan(COUNT, epsilon="0.1"))
         assert spent(session) == 0
+
+
+QUANTILES = (
+    "SELECT MEDIAN(cost) AS m FROM visits",
+    "SELECT APPROX_QUANTILES(cost, 10) AS q, COUNT(*) AS n FROM visits",
+)
+
+
+@pytest.mark.parametrize("question", QUANTILES)
+def test_quantiles_of_an_earlier_version_are_found_on_record(question, tmp_path, monkeypatch):
+    """A planner that plans as earlier versions did writes the record; today's finds it."""
+    real = SessionPlanner.plan
+
+    def as_before(planner, *arguments, **options):
+        return real(planner, *arguments, **{**options, "earlier": True})
+
+    with opened(tmp_path, policy=RICH) as session:
+        with monkeypatch.context() as patched:
+            patched.setattr(SessionPlanner, "plan", as_before)
+            before = session.ask(question, epsilon="0.5")
+        left = session.remaining
+        again = session.ask(question, epsilon="0.5")
+        assert again.replayed
+        assert again.to_arrow().equals(before.to_arrow())
+        assert session.plan(question, epsilon="0.5").budget_preview.entry is not None
+        assert session.remaining == left
+        new = session.ask(question, epsilon="0.25")  # not on record: as it is planned today
+        assert not new.replayed
+        assert (
+            new.plan.digest
+            != session._planning.plan(
+                new.plan.question,
+                {"epsilon": "0.25"},
+                found=(),
+                concentrated=False,
+                own_delta=Fraction,
+                earlier=True,
+            ).digest
+        )
+        assert session.ask(question, epsilon="0.25").replayed

@@ -9,6 +9,20 @@ most of all eps-DP mechanisms, so delta(t) = (e**eps - e**t)_+ / (1 + e**eps).
 The best test of it (key ``tradeoff-duality``) that accuses wrongly with chance a misses with the
 larger of the chances 1 - e**eps a and e**-eps (1 - a).
 Theorem (key ``group-pure``).  A group of k units loses at most k eps.
+Theorem (key ``group-pure-chain``).  Whatever k + 1 laws are, of which each is eps-DP with the next:
+the first and the last are dominated by two-sided geometric noise of scale 1 / eps around 0 and k,
+and some are as far apart as that.  So a group of k units has a smaller delta at every epsilon
+between 0 and k eps than randomized response with k eps has.
+Proof.  Let g(a) be the largest chance that the next law can give to what has chance a under one:
+min(e**eps a, 1 - e**-eps (1 - a)).  It rises, so along the chain the chance is at most g(...g(a)),
+k times (Dong, Roth and Su 2022, theorem 2.14).  Let r = e**-eps and a_t the chance that the noise
+around 0 is at least t: r**t / (1 + r) for t >= 1, and 1 - r**(1 - t) / (1 + r) for t <= 0.  Then
+g(a_t) = a_(t-1): above t = 1 it multiplies a_t by 1 / r, below it 1 - a_t by r, and at t = 1 both
+are 1 / (1 + r).  The only corner of g is at a_1, so g is linear between neighbors a_t, and so is
+its k-fold iterate, which takes a_t to a_(t-k).  The best test between the noises around 0 and k
+has just these corners, as the ratio of their laws is monotone in the outcome: both functions are
+the same.  Laws with such a bound on all tests are dominated (key ``tradeoff-duality``), and the
+noises around 0, 1, ..., k are such a chain.
 
 Definition.  M is (eps, delta)-DP when P[M(D) in S] <= e**eps P[M(D') in S] + delta for all
 ordered neighbors and all S.
@@ -39,6 +53,7 @@ from discreet.exact import Interval, float_down
 from discreet.loss.bracket import Bracket
 from discreet.loss.elementary import exp, log, reciprocal, tanh_half
 from discreet.loss.group_privacy import group_delta
+from discreet.loss.pairs.laplace import DiscreteLaplacePair
 from discreet.loss.pairs.randomized_response import ResponsePair
 from discreet.loss.parameters import (
     checked_count,
@@ -189,6 +204,23 @@ class Pure(PrivacyLoss):
     def group(self, size: int) -> Pure:
         """Multiply epsilon."""
         return Pure(epsilon=checked_count(size, name="size") * self.bound)
+
+    def chain(self, size: int) -> Profile:
+        """Protect a group of this many units, as closely as a chain of pure losses allows.
+
+        Its epsilon at delta 0 is that of ``group``, and its delta is smaller below it.
+
+        >>> Pure(epsilon="0.5").group(2).delta(epsilon="0.5")
+        0.28764913664496794
+        >>> Pure(epsilon="0.5").chain(2).delta(epsilon="0.5")
+        0.244918662403715
+        >>> Pure(epsilon="0.5").chain(2).epsilon(delta=0)
+        1.0
+        """
+        count = checked_count(size, name="size")
+        if count == 1 or not self.bound:
+            return self.group(count).profile()
+        return Profile.of_symmetric(DiscreteLaplacePair(1 / self.bound, count))
 
     def dominates(self, other: PrivacyLoss) -> bool:
         """Compare with the other's epsilon at delta 0."""

@@ -65,6 +65,7 @@ class Draft:
     targets: tuple[BoundsTarget, ...] = ()
     searched: tuple[Expression | None, ...] = ()
     search: BoundsSearch | None = None
+    earlier: bool = False  # as earlier versions planned it, to find what is on record
 
     @property
     def clause(self) -> Clause:

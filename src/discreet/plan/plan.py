@@ -25,6 +25,7 @@ from __future__ import annotations
 import hashlib
 import json
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
 from datetime import date
 from fractions import Fraction
@@ -39,7 +40,7 @@ from discreet.loss import PrivacyLoss
 from discreet.plan.aggregates.estimator import Predicted
 from discreet.plan.policy.owner_promises import OwnerPromise
 from discreet.plan.pricing.calibration import Price, loss_of
-from discreet.plan.pricing.group_sensitivity import LeafChoice, Noise, Releases
+from discreet.plan.pricing.group_sensitivity import LeafChoice, Noise, Releases, trees_of
 from discreet.plan.statistics.answer_layout import AnswerLayout, Estimate
 from discreet.query.canonical import canonical, form, relation_form
 from discreet.query.expressions import Expression
@@ -59,6 +60,7 @@ from discreet.units import PrivacyUnit
 if TYPE_CHECKING:  # loaded when first used, because a plain question needs none of it
     from discreet.mechanisms import NoisyKeys, OptimalKeys
     from discreet.plan.bounds_search.bounds_search import BoundsSearch, FoundBounds
+    from discreet.plan.pricing.quantile_tree import QuantileTree, TreeChoice
     from discreet.plan.statistics.having_threshold import HavingThreshold
 
 __all__ = ["BudgetPreview", "Plan", "Predicted", "Price", "plan_digest"]
@@ -234,6 +236,9 @@ def plan_digest(  # noqa: PLR0913  all that decides an answer
     joined = [noise for noise in releases.noises if noise.distances.strategy is not None]
     if joined:  # without a workload, digests are as they ever were
         data["strategies"] = [_strategy(noise) for noise in joined]
+    trees = trees_of(releases.choices)
+    if trees:  # likewise
+        data["trees"] = [_tree(tree, read) for tree, read in trees.items()]
     if search is not None:  # without one, digests are as they ever were
         data["search"] = {
             "relation": relation_form(search.request.relation),
@@ -253,6 +258,11 @@ def _strategy(noise: Noise) -> list[Any]:
         for name, weights in strategy.answers
     ]
     return [noise.measure, strategy.cells, strategy.sums, strategy.factors, answers]
+
+
+def _tree(tree: QuantileTree, read: Sequence[TreeChoice]) -> list[Any]:
+    ends = [[str(choice.level), choice.side, str(choice.missed)] for choice in read]
+    return [tree.measure, tree.distances.leaves, tree.distances.arity, ends]
 
 
 def _form(expression: Expression) -> Any:

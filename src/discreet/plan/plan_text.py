@@ -19,12 +19,13 @@ from discreet.accounting.budgets.amounts import amount_up, format_up
 from discreet.mechanisms import Gaussian, NoisyKeys, OptimalKeys
 from discreet.plan.bounds_search.bounds_search import BoundsSearch, FoundBounds
 from discreet.plan.pricing.calibration import Price
-from discreet.plan.pricing.group_sensitivity import LeafChoice, Noise, root_up
+from discreet.plan.pricing.group_sensitivity import Noise, ScoredChoice, root_up, trees_of
 from discreet.requests.engine_request import EngineRequest
 from discreet.units.unit import describe_unit
 
 if TYPE_CHECKING:  # loaded when first used, because a plain question needs none of it
     from discreet.plan.plan import Plan
+    from discreet.plan.pricing.quantile_tree import QuantileTree
     from discreet.plan.statistics.having_threshold import HavingThreshold
 
 
@@ -222,7 +223,15 @@ def _releases(plan: Plan) -> Iterator[Branch]:
         )
         for noise in plan.noises
     ]
-    lines += [Branch(_choice(choice, plan, about)) for choice in plan.choices]
+    lines += [
+        Branch(_tree(tree, len({choice.use for choice in read}), plan, about))
+        for tree, read in trees_of(plan.choices).items()
+    ]
+    lines += [
+        Branch(_choice(choice, plan, about))
+        for choice in plan.choices
+        if isinstance(choice, ScoredChoice)
+    ]
     if lines:
         yield Branch("releases", tuple(lines))
 
@@ -255,13 +264,25 @@ def _share(noise: Noise, plan: Plan) -> str:
     return f"epsilon {_short(far.moved(relation) / noise.mechanism.scale)}"
 
 
-def _choice(choice: LeafChoice, plan: Plan, about: dict[str, str]) -> str:
+def _tree(tree: QuantileTree, levels: int, plan: Plan, about: dict[str, str]) -> str:
+    """Show a tree of counts, which has its say on values and on intervals at the same price."""
+    far = tree.distances
+    why = "" if tree.better is None else f" ({tree.better:g} times the error of single choices)"
+    blocks = f"blocks on {far.levels} levels of {far.arity}" if far.levels > 1 else "leaves"
+    noise = Noise(measure=tree.measure, mechanism=tree.mechanism, distances=far)
+    what = f"{about[tree.measure]} at {levels} levels and their intervals, from counts of {blocks}"
+    return _noise(noise, plan, {tree.measure: what + why}, Fraction(1))
+
+
+def _choice(choice: ScoredChoice, plan: Plan, about: dict[str, str]) -> str:
     relation = plan.unit.relation
     moved = choice.moved(two_sided=relation.replaces)
     spread = 2 * moved / choice.mechanism.scale
     share = f"epsilon {_short(choice.groups * spread)}"
     if plan.delta is not None:
         share = f"rho {_short(choice.groups * spread * spread / 8)}"
+    if not choice.is_value:
+        share += " for the interval"
     return (
         f"{choice.measure}: {about[choice.measure]} at {choice.words}, "
         f"scores moved by "

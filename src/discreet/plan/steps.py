@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 from discreet.errors import UnsupportedSQL, WrongKind
 from discreet.mechanisms.mechanism import Number
 from discreet.plan.aggregates.counts import Count, Units
-from discreet.plan.aggregates.measured import measure_all
+from discreet.plan.aggregates.measured import measure_all, one_by_one
 from discreet.plan.binding.bound_question import bind_question
 from discreet.plan.binding.fan_out import PublicRows
 from discreet.plan.binding.names import bound_expression
@@ -80,6 +80,7 @@ def plan(  # noqa: PLR0913  what is asked, what is known, and what it may cost
     concentrated: bool = False,
     own_delta: Callable[[], Fraction] = Fraction,
     ceiling: bool = True,
+    earlier: bool = False,
 ) -> Plan:
     """Plan how to answer a question, and what that costs; nothing is read and nothing spent.
 
@@ -100,6 +101,7 @@ def plan(  # noqa: PLR0913  what is asked, what is known, and what it may cost
         concentrated: whether the budget that pays counts rho, mu or divergences, not epsilon.
         own_delta: says what choosing groups privately may spend, where nobody names a delta.
         ceiling: whether the limits of the policy on the price hold; they do, except in tests.
+        earlier: whether to plan quantiles as earlier versions did, whose answers are on record.
     """
     if type(question) is not Question:  # a subclass could change between plan and engine
         raise WrongKind(
@@ -126,6 +128,7 @@ def plan(  # noqa: PLR0913  what is asked, what is known, and what it may cost
         ceiling=ceiling,
         own_delta=own_delta,
         found=found_bounds,
+        earlier=earlier,
     )
     return run_steps(draft)
 
@@ -218,6 +221,8 @@ def measure_aggregates(draft: Draft) -> Draft:
         ),
         searched=draft.searched,
     )
+    if draft.earlier:
+        totals = one_by_one(totals)
     return replace(draft, measured=totals)
 
 

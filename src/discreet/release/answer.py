@@ -51,6 +51,7 @@ a crash, draws a new one.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, final
 
@@ -61,8 +62,9 @@ from discreet import mechanisms
 from discreet.errors import DiscreetError, EngineFailed, WrongKind
 from discreet.noise import SYSTEM, Entropy, KeyedEntropy
 from discreet.plan.plan import Plan
-from discreet.plan.pricing.group_sensitivity import UNITS, LeafChoice
+from discreet.plan.pricing.group_sensitivity import UNITS, LeafChoice, ScoredChoice, trees_of
 from discreet.release.noisy_totals import Chosen, Noisy, NoisyTotal, Run, joined_totals
+from discreet.release.quantile_tree import read_tree
 from discreet.release.release import Release
 from discreet.requests.engine_request import Total
 from discreet.requests.raw_totals import Integers, RawTotals, SparseLeaves, taken
@@ -185,10 +187,7 @@ def noised(plan: Plan, raw: RawTotals, *, entropy: Entropy = SYSTEM) -> Noisy:
         exact = _exact(raw, noise.measure)
         values: Integers = noise.mechanism.run(exact[places], entropy=entropy)
         totals[noise.measure] = NoisyTotal((Run(values=values, mechanism=noise.mechanism),))
-    chosen = tuple(
-        Chosen(choice=choice, leaves=_leaves(choice, raw.leaves[choice.measure], places, entropy))
-        for choice in plan.choices
-    )
+    chosen = tuple(_chosen(plan, raw, places, entropy))
     keys = tuple(taken(key, places) for key in raw.keys)
     return Noisy(size=places.size, keys=keys, totals=totals, chosen=chosen)
 
@@ -210,8 +209,20 @@ def _shown(plan: Plan, counts: Integers, entropy: Entropy) -> tuple[Integers, Ru
             return np.flatnonzero(found.shown), counted
 
 
+def _chosen(plan: Plan, raw: RawTotals, places: Integers, entropy: Entropy) -> Iterator[Chosen]:
+    """Draw each tree once, and make all other choices."""
+    read: dict[LeafChoice, Integers] = {}
+    for tree, choices in trees_of(plan.choices).items():
+        inside = _inside(raw.leaves[tree.measure], places)
+        read.update(read_tree(tree, choices, inside, groups=places.size, entropy=entropy))
+    for choice in plan.choices:
+        if isinstance(choice, ScoredChoice):
+            read[choice] = _leaves(choice, raw.leaves[choice.measure], places, entropy)
+        yield Chosen(choice=choice, leaves=read[choice])
+
+
 def _leaves(
-    choice: LeafChoice, sparse: SparseLeaves, places: Integers, entropy: Entropy
+    choice: ScoredChoice, sparse: SparseLeaves, places: Integers, entropy: Entropy
 ) -> Integers:
     """Choose leaves in the groups at some places, which rise."""
     inside = _inside(sparse, places)

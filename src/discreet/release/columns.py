@@ -8,6 +8,10 @@ keys, NULL first; with one, ties are.  A column that is a number computed from e
 more columns, the ends of its intervals; both are NULL where nothing is known.  Of a whole number
 the ends are the whole numbers nearest to those of the interval, between which the nearest one to
 the truth lies.
+Intervals end at what is possible: no count is negative.  A number that noise has moved beyond is
+shown at the end of its interval, which is never farther from the truth if that lies inside.  The
+number itself is kept beside it, since only that has a mean error of zero; conditions, orders and
+formulas are computed from it.
 """
 
 from __future__ import annotations
@@ -151,18 +155,21 @@ class _Table:
             return ReleasedColumn(name=output.name, type=kind, values=values)
         if isinstance(expression, Column) and expression.name in self.lists:
             return self._list(output, places)
-        values = self.formulas.value(expression, kind).taken(places).arrow()
+        values = self.formulas.value(expression, kind).taken(places)
         used = self._used(expression)
         if not used or kind not in _NUMBERS:
-            return ReleasedColumn(name=output.name, type=kind, values=values)
-        low, high = self._ends(expression, used, places)
-        empty = ~(low <= high)
+            return ReleasedColumn(name=output.name, type=kind, values=values.arrow())
+        ends = self._ends(expression, used, places)
+        empty = ~(ends[0] <= ends[1])
+        low, high = (_vector(np.where(empty, np.nan, end), kind) for end in ends)
+        inside = _inside(values, low, high)
         return ReleasedColumn(
             name=output.name,
             type=kind,
-            values=values,
-            low=_end(low, empty, kind),
-            high=_end(high, empty, kind),
+            values=inside.arrow(),
+            low=low.arrow(),
+            high=high.arrow(),
+            unclipped=None if inside is values else values.arrow(),
         )
 
     def _list(self, output: AnswerColumn, places: Integers) -> ReleasedColumn:
@@ -248,9 +255,15 @@ def _listed(levels: Sequence[Vector], kind: Type) -> pa.Array:
     return pa.ListArray.from_arrays(offsets, flat.arrow())
 
 
-def _end(values: NDArray[np.float64], empty: NDArray[np.bool_], kind: Type) -> pa.Array:
-    """Return one end of intervals; NULL where it is infinite."""
-    return _vector(np.where(empty, np.nan, values), kind).arrow()
+def _inside(values: Vector, low: Vector, high: Vector) -> Vector:
+    """Move numbers into their intervals, or return them as they are if all are inside."""
+    known = ~values.null
+    below = known & ~low.null & (values.values < low.values)
+    above = known & ~high.null & (values.values > high.values)
+    if not (below | above).any():
+        return values
+    moved = np.where(below, low.values, np.where(above, high.values, values.values))
+    return Vector(values.type, moved, values.null)
 
 
 def _vector(values: NDArray[np.float64], kind: Type) -> Vector:

@@ -89,10 +89,10 @@ def gains(parts: Sequence[Noisy] | None, plan: Plan) -> bool:
         return True
     if parts is None:
         return bool(plan.noises)
-    scales = {_place(choice): choice.mechanism.scale for choice in plan.choices}
+    spreads = {_place(choice): choice.spread for choice in plan.choices}
     return any(
         any(_adds(part, noise) for noise in plan.noises)
-        or any(scales[_place(each.choice)] < each.choice.mechanism.scale for each in part.chosen)
+        or any(spreads[_place(each.choice)] < each.choice.spread for each in part.chosen)
         for part in parts
     )
 
@@ -206,4 +206,4 @@ def _variance(total: NoisyTotal) -> Fraction:
 
 
 def _sharper(one: Chosen, other: Chosen) -> Chosen:
-    return one if one.choice.mechanism.scale <= other.choice.mechanism.scale else other
+    return one if one.choice.spread <= other.choice.spread else other

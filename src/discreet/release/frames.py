@@ -16,18 +16,23 @@ from discreet.query.types import Type
 from discreet.release.value_arrays import ARROW
 
 _ENDS: Final = ("_low", "_high")
+_BESIDE: Final = (*_ENDS, "_unclipped")
 
 
 @final
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ReleasedColumn:
-    """A column of an answer; ``low`` and ``high`` are None if it is no number with noise."""
+    """A column of an answer; ``low`` and ``high`` are None if it is no number with noise.
+
+    ``unclipped`` are the numbers as noise left them, where some were moved into their intervals.
+    """
 
     name: str
     type: Type
     values: pa.Array
     low: pa.Array | None = None
     high: pa.Array | None = None
+    unclipped: pa.Array | None = None
 
     @property
     def listed(self) -> bool:
@@ -35,8 +40,10 @@ class ReleasedColumn:
         return bool(pa.types.is_list(self.values.type))
 
 
-def table_of(columns: Sequence[ReleasedColumn]) -> pa.Table:
+def table_of(columns: Sequence[ReleasedColumn], *, unclipped: bool = False) -> pa.Table:
     """Return one table; a name that is taken gets an underscore more.
+
+    With ``unclipped``, numbers with intervals also come as noise left them.
 
     >>> twice = ReleasedColumn(name="n", type=Type.INTEGER, values=pa.array([1]))
     >>> table_of([twice, twice]).column_names
@@ -47,7 +54,10 @@ def table_of(columns: Sequence[ReleasedColumn]) -> pa.Table:
     arrays: dict[str, pa.Array] = {}
     for column in columns:
         arrays[_free(column.name, taken)] = column.values
-        for end, values in zip(_ENDS, (column.low, column.high), strict=True):
+        beside = [column.low, column.high]
+        if unclipped and column.low is not None:
+            beside.append(column.values if column.unclipped is None else column.unclipped)
+        for end, values in zip(_BESIDE, beside, strict=False):
             if values is not None:
                 arrays[_free(column.name + end, taken | set(names), taken)] = values
     return pa.table(arrays)

@@ -33,7 +33,7 @@ from discreet.certified import exp_neg
 from discreet.noise import SYSTEM, Entropy
 from discreet.noise.bernoulli import SIZES, CoinSizes
 from discreet.noise.entropy import checked_entropy
-from discreet.plan.pricing.group_sensitivity import LeafChoice
+from discreet.plan.pricing.group_sensitivity import ScoredChoice
 from discreet.requests.raw_totals import Integers, SparseLeaves
 
 _BATCH: Final = 1 << 14
@@ -42,7 +42,7 @@ _SAFE: Final = 1 << 62
 
 
 def chosen_leaves(
-    choice: LeafChoice,
+    choice: ScoredChoice,
     sparse: SparseLeaves,
     *,
     groups: int,
@@ -136,7 +136,7 @@ def _with_more(sparse: SparseLeaves, place: int, more: int, *, groups: int) -> S
     )
 
 
-def _gaps(runs: _Runs, choice: LeafChoice) -> NDArray[Any]:
+def _gaps(runs: _Runs, choice: ScoredChoice) -> NDArray[Any]:
     """Return how far the score of each run is below the best of its group, in whole steps.
 
     Counts that could leave 64 bits are taken as integers of any size, and so is a level that could,

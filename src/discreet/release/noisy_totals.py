@@ -30,7 +30,8 @@ Theorem (key ``joint-box``).  Let independent noises stay within r_1, ..., r_k w
 c**(1/k) each.  Then all of them do with chance c, and with this chance the range of a function over
 the box of all totals that are so near holds its value at the totals without noise.
 
-Counts are not negative, nor are sums of what is not negative; intervals end there, values do not.
+Counts are not negative, nor are sums of what is not negative; intervals end there, noisy totals do
+not, and what is shown of them does (:mod:`discreet.release.columns`).
 
 Quantiles are chosen together with the two ends of their intervals, which aim so far beside the rank
 that they hardly ever miss on their own side; that needs no number of rows.  How far that is was

@@ -112,17 +112,22 @@ class Release:
         """
         return replace(self, columns=columns_in(function(self.to_arrow())), parts=())
 
-    def to_arrow(self) -> pa.Table:
-        """Return an Arrow table with the ends of intervals as ``_low`` and ``_high``."""
-        return table_of(self.columns)
+    def to_arrow(self, *, unclipped: bool = False) -> pa.Table:
+        """Return an Arrow table with the ends of intervals as ``_low`` and ``_high``.
 
-    def to_polars(self) -> Any:
+        Numbers are shown inside of their intervals, which end at what is possible.  With
+        ``unclipped``, columns ``_unclipped`` hold them as noise left them: take these for sums and
+        means over groups, since only their errors are zero in the mean.
+        """
+        return table_of(self.columns, unclipped=unclipped)
+
+    def to_polars(self, *, unclipped: bool = False) -> Any:
         """Return a Polars frame of the same."""
-        return polars_frame(self.to_arrow())
+        return polars_frame(self.to_arrow(unclipped=unclipped))
 
-    def to_pandas(self) -> Any:
+    def to_pandas(self, *, unclipped: bool = False) -> Any:
         """Return a pandas frame of the same."""
-        return pandas_frame(self.to_arrow())
+        return pandas_frame(self.to_arrow(unclipped=unclipped))
 
     def plot(self, column: str | None = None) -> Any:
         """Draw one column as bars, its intervals as lines; return the axes of matplotlib."""

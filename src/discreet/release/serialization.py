@@ -109,7 +109,7 @@ def _undecodable() -> WrongKind:
 
 
 def _column(column: ReleasedColumn) -> dict[str, Any]:
-    return {
+    document = {
         "high": _values(column.high, column.type),
         "list": column.listed,
         "low": _values(column.low, column.type),
@@ -117,6 +117,9 @@ def _column(column: ReleasedColumn) -> dict[str, Any]:
         "type": column.type.value,
         "values": _values(column.values, column.type),
     }
+    if column.unclipped is not None:  # answers of earlier versions have none
+        document["unclipped"] = _values(column.unclipped, column.type)
+    return document
 
 
 def _values(array: pa.Array | None, kind: Type) -> list[Any] | str | None:
@@ -159,6 +162,7 @@ def _read_column(document: Mapping[str, Any]) -> ReleasedColumn:
         values=array(document["values"]),
         low=array(document["low"]),
         high=array(document["high"]),
+        unclipped=array(document.get("unclipped")),
     )
 
 

@@ -281,7 +281,7 @@ class SessionPlanner:
     unit: PrivacyUnit
     ceiling: bool
 
-    def plan(
+    def plan(  # noqa: PLR0913  what is asked, what is known, and who pays
         self,
         question: Question,
         price: PriceOptions,
@@ -289,11 +289,13 @@ class SessionPlanner:
         found: tuple[FoundBounds, ...],
         concentrated: bool,
         own_delta: Callable[[], Fraction],
+        earlier: bool = False,
     ) -> Plan:
         """Plan a question, with bounds that were found for it before.
 
         ``concentrated`` says that the budget that pays is counted in something other than epsilon,
         and ``own_delta`` says what it lends to a question that needs a delta and has none.
+        ``earlier`` plans it as earlier versions did.
         """
         plan = plan_question(
             question,
@@ -305,6 +307,7 @@ class SessionPlanner:
             concentrated=concentrated,
             own_delta=own_delta,
             ceiling=self.ceiling,
+            earlier=earlier,
             **price,
         )
         stages = [plan.request]

@@ -13,6 +13,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
@@ -23,7 +24,7 @@ from discreet import query as queries
 from discreet.accounting import Left
 from discreet.accounting.budgets.currency import BasicCurrency
 from discreet.engines.engine import Engine
-from discreet.errors import LedgerError, UnknownName, WrongKind
+from discreet.errors import DiscreetError, LedgerError, UnknownName, WrongKind
 from discreet.ledger.ledger import Ledger
 from discreet.plan.plan import Plan
 from discreet.plan.policy.policy import Policy
@@ -307,17 +308,38 @@ class Session:
     def _planned(
         self, question: Question, price: PriceOptions, found: tuple[FoundBounds, ...] = ()
     ) -> Plan:
-        """Plan a question, with bounds that were found for it before."""
+        """Plan a question, with bounds that were found for it before.
+
+        Quantiles that an earlier version answered are planned as it planned them, so that the
+        answer on record is found.
+        """
         self._open_pipeline()
-        plan = self._planning.plan(
-            question,
-            price,
-            found=found,
-            concentrated=bool(price.get("error")) and self._concentrated(),
-            own_delta=self._own_delta,
-        )
+        concentrated = bool(price.get("error")) and self._concentrated()
+
+        def planned(*, earlier: bool) -> Plan:
+            return self._planning.plan(
+                question,
+                price,
+                found=found,
+                concentrated=concentrated,
+                own_delta=self._own_delta,
+                earlier=earlier,
+            )
+
+        plan = planned(earlier=False)
+        if plan.choices and plan.search is None and not self._on_record(plan):
+            with suppress(DiscreetError):  # a price that an error target asks for may be too high
+                before = planned(earlier=True)
+                plan = before if self._on_record(before) else plan
         self._plans.keep(plan)
         return plan
+
+    def _on_record(self, plan: Plan) -> bool:
+        """Whether a plan was answered before, as far as the ledger can be read."""
+        try:
+            return self._open_pipeline().record.find(plan.digest) is not None
+        except LedgerError:
+            return False
 
     def _preview(self, plan: Plan) -> BudgetPreview | None:
         """Look a plan up in the ledger, if there is one."""

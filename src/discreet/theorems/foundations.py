@@ -135,6 +135,13 @@ NOTIONS: Final = (
         source="Dwork, McSherry, Nissim and Smith 2006",
     ),
     Theorem(
+        key="group-pure-chain",
+        statement="The ends of a chain of k + 1 laws, each epsilon-DP with the next, are dominated "
+        "by two-sided geometric noise of scale 1/epsilon around 0 and k, which is such a chain.",
+        source="the k-fold iterate of Dong, Roth and Su 2022, theorem 2.14, for pure losses; proof "
+        "in discreet.loss.pure_and_approximate",
+    ),
+    Theorem(
         key="group-approximate",
         statement="A group of k units is protected at (k eps, delta (e^(k eps) - 1)/(e^eps - "
         "1)), and a chain of k coins attains it.",

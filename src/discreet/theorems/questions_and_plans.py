@@ -117,6 +117,31 @@ QUESTIONS_AND_PLANS: Final = (
         source="Smith 2011, in its discrete form; proof in discreet.plan.pricing.group_sensitivity",
     ),
     Theorem(
+        key="quantile-tree",
+        statement="A unit with at most r rows in each of at most g groups moves the counts of all "
+        "blocks of a tree with h levels by at most g r h in L1 and g r^2 h in squared L2 if it is "
+        "added or removed; if it is replaced, as in plan-distances with r h and 2 r h. What is "
+        "read from noisy counts of the blocks, each drawn once, costs nothing more.",
+        source="hierarchical histograms (Hay, Rastogi, Miklau and Suciu 2010); proof in "
+        "discreet.plan.pricing.quantile_tree",
+    ),
+    Theorem(
+        key="tree-reach",
+        statement="With h levels of b parts, a value that is read from noisy counts misses its "
+        "level by at most M ranks but for a chance of m, if one estimate errs by at most M, either "
+        "way, but for m / (2 h b).",
+        source="a union over the boundaries beside two paths; proof in "
+        "discreet.plan.pricing.quantile_tree",
+    ),
+    Theorem(
+        key="tree-error",
+        statement="A sum of independent discrete Laplace noises of scale s with factors of at most "
+        "1, whose squares add up to V, exceeds s (ln(1/m) - V ln(1 - u^2)) / u with a chance of at "
+        "most m, 0 < u < 1; one of discrete Gaussian noises of variance v, sqrt(2 v V ln(1/m)).",
+        source="Chernoff's bound; subgaussian tails by Canonne, Kamath and Steinke 2020; proof in "
+        "discreet.plan.forecast.noise_quantiles",
+    ),
+    Theorem(
         key="mode-scores",
         statement="With n rows, of which c(i) have the candidate value i, one row more or less "
         "moves every score c(i) - n / 2 by 1/2, and one that is replaced by at most 1.",

@@ -70,6 +70,15 @@ RELEASE: Final = (
         "proof in discreet.plan.forecast.noise_quantiles",
     ),
     Theorem(
+        key="tree-ends",
+        statement="Going down a tree of noisy counts, the first part whose end is estimated at no "
+        "less than M + q below rank q n leads to a leaf no higher than that of the quantile at "
+        "level q but for a chance of m, if each estimate errs by at most M but for m over the "
+        "number of levels; the same holds above it.",
+        source="inversion of a test along the path to the quantile; proof in "
+        "discreet.release.quantile_tree",
+    ),
+    Theorem(
         key="joint-box",
         statement="If k independent noises stay within their reaches with chance c^(1/k) each, the "
         "range of any function over the box of totals that are so near holds its true value with "

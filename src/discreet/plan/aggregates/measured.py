@@ -10,7 +10,8 @@ Definition.  Every aggregate becomes totals of whole numbers
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from typing import TYPE_CHECKING, Final, final
 
 from discreet.plan.aggregates.counts import measure_count
@@ -22,6 +23,7 @@ from discreet.plan.aggregates.quantiles import measure_quantile
 from discreet.plan.aggregates.sums import measure_sum
 from discreet.plan.aggregates.variances import measure_variance
 from discreet.plan.binding.value_facts import Facts
+from discreet.plan.pricing.release_parts import LEVELS
 from discreet.plan.statistics.contribution_bounds import ContributionBounds
 from discreet.plan.statistics.measure_list import MeasureList, ReleaseInput
 from discreet.plan.statistics.partition_selection import SelectionRule
@@ -54,7 +56,8 @@ class MeasuredAggregates:
     """All measures, and for each aggregate how it is computed and from what.
 
     ``about`` says in words what each measure holds; ``counts_units`` whether units are counted too;
-    ``workload`` which counts are read from one histogram.
+    ``workload`` which counts are read from one histogram; ``levels`` at which levels of a histogram
+    quantiles are, where there are several.
     """
 
     measures: tuple[Measure, ...]
@@ -63,6 +66,7 @@ class MeasuredAggregates:
     about: Mapping[str, str]
     counts_units: bool = False
     workload: CountWorkload | None = None
+    levels: Mapping[str, tuple[Fraction, ...]] = field(default_factory=dict)
 
 
 def measure_all(  # noqa: PLR0913  what is known of a question
@@ -88,10 +92,39 @@ def measure_all(  # noqa: PLR0913  what is known of a question
         measure = AGGREGATES[aggregate.function]
         measured[place] = measure(replace(measurer, apart=apart), aggregate)
     estimators = tuple(measured[place] for place in places)
+    levels = _listed_levels(estimators)
     return MeasuredAggregates(
         measures=known.measures,
         estimators=estimators,
-        uses=tuple(tuple(dict.fromkeys(each.inputs())) for each in estimators),
+        uses=tuple(_uses(each, levels) for each in estimators),
         about=known.about,
         counts_units=known.counts_units,
+        levels=levels,
     )
+
+
+def one_by_one(measured: MeasuredAggregates) -> MeasuredAggregates:
+    """Return the same with each level of a histogram bought by itself."""
+    uses = tuple(tuple(dict.fromkeys(each.inputs())) for each in measured.estimators)
+    return replace(measured, uses=uses, levels={})
+
+
+def _listed_levels(estimators: Sequence[Estimator]) -> dict[str, tuple[Fraction, ...]]:
+    """Return the levels of each histogram of which there are several, as they are asked for."""
+    found: dict[str, dict[Fraction, None]] = {}
+    for estimator in estimators:
+        for name, level in estimator.inputs():
+            if isinstance(level, Fraction):
+                found.setdefault(name, {})[level] = None
+    return {name: tuple(levels) for name, levels in found.items() if len(levels) > 1}
+
+
+def _uses(
+    estimator: Estimator, levels: Mapping[str, tuple[Fraction, ...]]
+) -> tuple[ReleaseInput, ...]:
+    """Return what an aggregate needs; several levels of a histogram are bought as one."""
+    uses = (
+        (name, LEVELS if isinstance(level, Fraction) and name in levels else level)
+        for name, level in estimator.inputs()
+    )
+    return tuple(dict.fromkeys(uses))

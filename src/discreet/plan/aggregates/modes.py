@@ -36,8 +36,8 @@ from discreet.plan.aggregates.estimator import Choice, Estimator, NoiseForecast,
 from discreet.plan.aggregates.measurer import Measurer
 from discreet.plan.binding.public_keys import public_values
 from discreet.plan.binding.value_facts import Facts, value_where_counted
-from discreet.plan.pricing.group_sensitivity import LeafChoice, LeafUse
-from discreet.plan.pricing.release_parts import LeafPart
+from discreet.plan.pricing.group_sensitivity import LeafUse, ScoredChoice
+from discreet.plan.pricing.release_parts import ScoredPart
 from discreet.plan.statistics.contribution_bounds import ContributionBounds
 from discreet.plan.statistics.fixed_point import MOST_LEAVES
 from discreet.plan.statistics.measure_list import ReleaseInput
@@ -56,7 +56,7 @@ _MOST_NODES: Final = 2 * MOST_LEAVES
 
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ModeChoice(LeafChoice):
+class ModeChoice(ScoredChoice):
     """A choice of the leaf with the most rows."""
 
     @property
@@ -82,7 +82,7 @@ class ModeChoice(LeafChoice):
 
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ModePart(LeafPart):
+class ModePart(ScoredPart):
     """The most frequent value of each group; all of its share goes to the value."""
 
     @property
@@ -142,7 +142,8 @@ class ModeEstimator(Estimator):
     def predict(self, name: str, forecast: NoiseForecast) -> Predicted:
         """Forecast how many rows the chosen value is behind the most frequent one."""
         uses = dict.fromkeys(self.inputs())
-        (choice,) = (each for each in forecast.releases.choices if each.use in uses)
+        releases = forecast.releases.choices
+        (choice,) = (each for each in releases if isinstance(each, ModeChoice) and each.use in uses)
         behind = choice.mechanism.error(confidence=forecast.confidence)
         rows = "1 row" if behind == 1 else f"{behind} rows"
         words = f"{rows} behind the most frequent value"

@@ -26,6 +26,7 @@ from discreet.plan.aggregates.estimator import (
 from discreet.plan.aggregates.measurer import Measurer
 from discreet.plan.binding.value_facts import value_where_counted
 from discreet.plan.pricing.group_sensitivity import QuantileChoice
+from discreet.plan.pricing.quantile_tree import TreeChoice
 from discreet.plan.pricing.release_parts import QuantileLevel
 from discreet.plan.statistics.contribution_bounds import ContributionBounds
 from discreet.plan.statistics.fixed_point import Grid, grid_of
@@ -169,7 +170,7 @@ def _ranks(name: str, choices: tuple[Choice, ...], forecast: NoiseForecast) -> P
     found = [
         each
         for each in forecast.releases.choices
-        if isinstance(each, QuantileChoice) and each.use in wanted
+        if isinstance(each, QuantileChoice | TreeChoice) and each.use in wanted
     ]
     values = [each for each in found if each.is_value]
     ranks, ends = (
@@ -181,8 +182,10 @@ def _ranks(name: str, choices: tuple[Choice, ...], forecast: NoiseForecast) -> P
     return Predicted(output=name, half_width=ranks, words=words)
 
 
-def _rank(choice: QuantileChoice, confidence: Fraction) -> Fraction:
+def _rank(choice: QuantileChoice | TreeChoice, confidence: Fraction) -> Fraction:
     """Return how many ranks a choice is from its level, at most."""
+    if isinstance(choice, TreeChoice):
+        return choice.farthest(1 - confidence)
     parts = choice.level.denominator  # scores are whole multiples of one part of a rank
     select = choice.mechanism
     finer = mechanisms.Exponential(candidates=select.candidates, scale=select.scale * parts)

@@ -29,6 +29,15 @@ has at most exp(-R / scale) times the chance of the best, and all of them at mos
 quantile it is the same with the order of the values reversed.
 No number of rows is needed: where there are fewer than the ranks aside, the first or the last leaf
 is chosen, and the interval ends at the bounds of the values.
+
+Theorem (key ``tree-error``).  An estimate errs by a sum of multiples of independent noises, each at
+most 1 in size.  Let V be the sum of their squares, and s the scale of Laplace noise.  The sum
+exceeds s (ln(1 / m) - V ln(1 - u**2)) / u with a chance of at most m, for each u from 0 to 1; with
+Gaussian noise of variance v, sqrt(2 v V ln(1 / m)).
+Proof.  E exp(t Z) is at most 1 / (1 - s**2 t**2) for Laplace noise on whole numbers, since
+(cosh t - 1) / t**2 rises; so with a factor a, |a| <= 1, it is at most (1 - s**2 t**2)**(-a**2), as
+-ln(1 - x) is convex and 0 at 0.  That of discrete Gaussian noise is at most exp(v t**2 / 2)
+(Canonne, Kamath and Steinke 2020).  The rest is Chernoff's bound at t = u / s, or the best t.
 """
 
 from __future__ import annotations
@@ -236,5 +245,37 @@ def ranks_aside(
     """
     share = 1 - level if above else level
     odds = (select.candidates - 1) * (1 - missed) / missed
-    far = math.log(odds) * float_up(select.scale) * _MORE if odds > 1 else 0.0
+    far = _log(odds) * float_up(select.scale) * _MORE if odds > 1 else 0.0
     return max(1, math.ceil(Fraction(far) + share - Fraction(1, level.denominator)))
+
+
+def _log(odds: Fraction) -> float:
+    """Return the logarithm of any odds, also of some that are beyond the largest float."""
+    if odds < _WIDEST:
+        return math.log(odds)
+    return math.log(odds.numerator) - math.log(odds.denominator)
+
+
+_TILTS: Final = np.linspace(0.02, 0.98, 49)
+_WIDEST: Final = Fraction(1 << 1000)  # more noise than that is drawn nowhere
+
+
+def error_bound(noise: Laplace | Gaussian, squares: Floats, missed: Fraction) -> Floats:
+    """Return what a sum of noises with factors of at most 1 exceeds only with some chance.
+
+    ``squares`` are sums of squared factors (key ``tree-error``).
+
+    >>> bound = error_bound(Laplace(scale=2), np.array([1.0, 9.0]), Fraction(1, 40))
+    >>> [round(float(each), 2) for each in bound]
+    [11.69, 25.1]
+    """
+    rare = (math.log(missed.denominator) - math.log(missed.numerator)) * _MORE
+    if isinstance(noise, Gaussian):
+        return (
+            np.sqrt(2 * float(min(noise.variance, _WIDEST)) * np.maximum(squares, 0.0) * rare)
+            * _MORE
+        )
+    best = np.full(squares.shape, np.inf)
+    for tilt in _TILTS:
+        best = np.minimum(best, (rare - np.maximum(squares, 0.0) * math.log1p(-tilt * tilt)) / tilt)
+    return best * float(min(noise.scale, _WIDEST)) * _MORE

@@ -134,9 +134,8 @@ def _laplace(part: Part, relation: Relation, epsilon: float, miss: float) -> flo
         case NoisyTotals(distances=far):
             moved = far.moved(relation)
             return moved / epsilon if moved else 0.0
-        case LeafPart(groups=groups, leaves=leaves):
-            far_off = 2 * groups * float(part.moved(relation)) * math.log(leaves / miss)
-            return far_off / (epsilon * float(part.value_share))
+        case LeafPart():
+            return part.error_by_epsilon(epsilon, relation, miss)
         case PartitionSelection(most=most):
             return part.places(relation) * most / epsilon
 
@@ -148,9 +147,8 @@ def _gaussian(part: Part, relation: Relation, rho: float, miss: float) -> float:
         case NoisyTotals(distances=far):
             square = far.moved_squared(relation)
             return math.sqrt(square) / root if square else 0.0
-        case LeafPart(groups=groups, leaves=leaves):
-            far_off = float(part.moved(relation)) * math.log(leaves / miss)
-            return math.sqrt(groups / float(part.value_share)) * far_off / root
+        case LeafPart():
+            return part.error_by_rho(rho, relation, miss)
         case PartitionSelection(most=most):
             return math.sqrt(part.places(relation)) * most / root
 

@@ -25,7 +25,7 @@ by g W**2 in the square of L2.  In particular the number of all rows, 1 for each
 Proof.  Both units add to all groups, so s = 0 and a = g above.
 
 Definition.  ``Noise`` is added to the totals of a measure, drawn anew in every group.  A
-``LeafChoice`` selects one leaf of a histogram in every group.  With n rows in the leaves of a
+``ScoredChoice`` selects one leaf of a histogram in every group.  With n rows in the leaves of a
 group, of which b(i) lie below leaf i and u(i) up to it, leaf i has a score that follows from b(i),
 u(i) and n, and is chosen with a probability proportional to exp(score / scale).  The *weight* of a
 choice bounds by how much one row more or less moves every score; one row that is replaced moves
@@ -49,9 +49,10 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, Final, final
+from typing import TYPE_CHECKING, Any, Final, cast, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -62,6 +63,7 @@ from discreet.units import Relation
 if TYPE_CHECKING:  # loaded when first used, because a plain question needs none of it
     from discreet.mechanisms import Exponential, NoisyKeys, OptimalKeys
     from discreet.plan.pricing.cell_strategy import CellStrategy
+    from discreet.plan.pricing.quantile_tree import QuantileTree, TreeChoice
 
 _CORNERS: Final = 1 << 14
 _SIDES: Final = {0: "", -1: ", from below", 1: ", from above"}
@@ -231,13 +233,12 @@ def scores_moved(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LeafChoice(ABC):
-    """A choice of one leaf of a histogram in every group, by the scores of all leaves.
+    """A choice of one leaf of a histogram in every group.
 
     A unit has at most ``rows`` rows in each of at most ``groups`` groups, of so many in all.
     """
 
     measure: str
-    mechanism: Exponential
     rows: int
     groups: int
     available: int | None
@@ -247,6 +248,39 @@ class LeafChoice(ABC):
     @abstractmethod
     def use(self) -> LeafUse:
         """The histogram, and what is chosen from it."""
+
+    @property
+    @abstractmethod
+    def spread(self) -> float | Fraction:
+        """About how far it is off: of two choices of the same, the smaller one counts."""
+
+    @property
+    def drawn_from(self) -> QuantileTree | None:
+        """The tree of noisy counts that it is read from, if it is read from one."""
+        return None
+
+    @property
+    def name(self) -> str:
+        """What a composition calls it."""
+        measure, target = self.use
+        return f"{measure} at {target}{_SIDES[self.side]}"
+
+    @property
+    def side(self) -> int:
+        """Whether it aims at its target, 0, or below or above it, -1 or 1."""
+        return (self.offset > 0) - (self.offset < 0)
+
+    @property
+    def is_value(self) -> bool:
+        """Whether it chooses the value itself, and not an end of its interval."""
+        return True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScoredChoice(LeafChoice):
+    """A choice by the scores of all leaves."""
+
+    mechanism: Exponential
 
     @property
     @abstractmethod
@@ -274,20 +308,9 @@ class LeafChoice(ABC):
         return 1
 
     @property
-    def name(self) -> str:
-        """What a composition calls it."""
-        measure, target = self.use
-        return f"{measure} at {target}{_SIDES[self.side]}"
-
-    @property
-    def side(self) -> int:
-        """Whether it aims at its target, 0, or below or above it, -1 or 1."""
-        return (self.offset > 0) - (self.offset < 0)
-
-    @property
-    def is_value(self) -> bool:
-        """Whether it chooses the value itself, and not an end of its interval."""
-        return True
+    def spread(self) -> float | Fraction:
+        """The scale, in ranks."""
+        return self.mechanism.scale
 
     @property
     def added(self) -> Fraction:
@@ -303,7 +326,7 @@ class LeafChoice(ABC):
 
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
-class QuantileChoice(LeafChoice):
+class QuantileChoice(ScoredChoice):
     """A choice of a quantile, or of an end of its interval."""
 
     level: Fraction
@@ -341,6 +364,16 @@ class QuantileChoice(LeafChoice):
         target = rows * self.level.numerator + self.parts * max(self.offset, 0)
         misses: NDArray[Any] = np.maximum(below * self.parts - target, target - upto * self.parts)
         return misses
+
+
+def trees_of(choices: Iterable[LeafChoice]) -> dict[QuantileTree, tuple[TreeChoice, ...]]:
+    """Return the trees behind some choices, each once, and what is read from it."""
+    found: dict[QuantileTree, tuple[TreeChoice, ...]] = {}
+    for choice in choices:
+        tree = choice.drawn_from
+        if tree is not None:
+            found[tree] = (*found.get(tree, ()), cast("TreeChoice", choice))
+    return found
 
 
 @final

@@ -27,15 +27,19 @@ from discreet.plan.pricing.calibration import (
 )
 from discreet.plan.pricing.choose_noise import choose_noise
 from discreet.plan.pricing.group_sensitivity import UNITS, GroupSensitivity
+from discreet.plan.pricing.quantile_tree import QuantileLevels
 from discreet.plan.pricing.release_parts import (
+    EARLIER_SHARE,
     GAUSSIAN,
     KEYS_USE,
     LAPLACE,
+    LEVELS,
     OPTIMAL,
     SMALLEST,
     NoisyTotals,
     Part,
     PartitionSelection,
+    QuantileLevel,
 )
 from discreet.plan.pricing.requested_price import RequestedPrice, check_price
 from discreet.plan.pricing.unpriced_release import UnpricedRelease
@@ -83,8 +87,14 @@ def unpriced_release(draft: Draft) -> UnpricedRelease:
 
 
 def _released(draft: Draft, use: ReleaseInput) -> ReleaseInput:
-    """Return what is released for an input: a count of a workload is part of a histogram."""
-    workload = required(draft.measured).workload
+    """Return what is released for an input: a count of a workload is part of a histogram.
+
+    So is a quantile, where several are asked for.
+    """
+    measured = required(draft.measured)
+    workload = measured.workload
+    if isinstance(use[1], Fraction) and use[0] in measured.levels:
+        return use[0], LEVELS
     return (workload.measure, None) if workload is not None and use[0] in workload.names else use
 
 
@@ -160,11 +170,28 @@ def _part(draft: Draft, use: ReleaseInput) -> Part:
                 available=limits.available,
                 relation=draft.unit.relation,
             )
+        case Leaves(name=name, leaves=leaves, rows=rows) if use[1] == LEVELS:
+            return QuantileLevels(
+                measure=name,
+                leaves=leaves,
+                rows=rows,
+                groups=limits.groups,
+                available=limits.available,
+                confidence=_sure(draft),
+                levels=measured.levels[name],
+                as_tree=bool(draft.targets or draft.found),
+            )
         case Leaves():
             pairs = zip(measured.estimators, measured.uses, strict=True)
             needs = next(estimator for estimator, uses in pairs if use in uses)
-            sure = max(required(draft.ask).confidence, _LEAST_SURE)
-            return replace(needs.leaf_part(use, measure, limits), confidence=sure)
+            part = replace(needs.leaf_part(use, measure, limits), confidence=_sure(draft))
+            if draft.earlier and isinstance(part, QuantileLevel):
+                part = replace(part, for_value=EARLIER_SHARE)
+            return part
+
+
+def _sure(draft: Draft) -> Fraction:
+    return max(required(draft.ask).confidence, _LEAST_SURE)
 
 
 def _is_still(part: Part, relation: Relation) -> bool:

@@ -37,9 +37,12 @@ from discreet.plan.pricing.group_sensitivity import (
     LeafChoice,
     Noise,
     Releases,
+    ScoredChoice,
     root_up,
     steps_up,
+    trees_of,
 )
+from discreet.plan.pricing.quantile_tree import QuantileTree
 from discreet.query.relations import Scan
 from discreet.requests.engine_request import DistinctCount, EngineRequest, Leaves, Measure, Total
 from discreet.units import PrivacyUnit, Relation
@@ -72,8 +75,17 @@ def _leaves(releases: Releases, unit: PrivacyUnit) -> Iterator[Node]:
         yield Leaf(releases.selection, name="keys", unit=whose, replaced=loss)
     for noise in releases.noises:
         yield _noisy(noise, whose, replaced=replaced)
+    for tree, read in trees_of(releases.choices).items():
+        levels = len({choice.use for choice in read})
+        noise = Noise(
+            measure=f"{tree.measure} at {levels} levels",
+            mechanism=tree.mechanism,
+            distances=tree.distances,
+        )
+        yield _noisy(noise, whose, replaced=replaced)
     for choice in releases.choices:
-        yield _chosen(choice, whose, replaced=replaced)
+        if isinstance(choice, ScoredChoice):
+            yield _chosen(choice, whose, replaced=replaced)
 
 
 def _keys_replaced(keys: OptimalKeys | NoisyKeys) -> PrivacyLoss:
@@ -102,7 +114,7 @@ def _noisy(noise: Noise, whose: PrivacyUnit, *, replaced: bool) -> Leaf:
     )
 
 
-def _chosen(choice: LeafChoice, whose: PrivacyUnit, *, replaced: bool) -> Node:
+def _chosen(choice: ScoredChoice, whose: PrivacyUnit, *, replaced: bool) -> Node:
     """Return one choice for each group of a unit."""
     only = replaced and choice.available == 1
     leaf = Leaf(
@@ -194,6 +206,13 @@ class _Enforced:
         rows = isinstance(measure, Leaves) and measure.rows <= choice.rows
         return rows and self.within(choice.groups, choice.available)
 
+    def counted_in(self, tree: QuantileTree) -> bool:
+        """Whether a tree allows for all rows of a unit, and has a place for every leaf."""
+        measure, far = self.measures.get(tree.measure), tree.distances
+        if not isinstance(measure, Leaves) or measure.leaves != far.leaves or far.always:
+            return False
+        return measure.rows <= far.high and self.within(far.groups, far.available)
+
     def counted(self, name: str) -> int | None:
         """Return how much a unit adds to the count that chooses groups."""
         if name == UNITS:
@@ -205,6 +224,7 @@ class _Enforced:
 def _covered(enforced: _Enforced, releases: Releases) -> Iterable[bool]:
     yield from (_noise(enforced, release) for release in releases.noises)
     yield from (enforced.ranked(release) for release in releases.choices)
+    yield from map(enforced.counted_in, trees_of(releases.choices))
     if releases.selection is not None:
         most = enforced.counted(releases.chosen_by)
         claimed = getattr(releases.selection, "most", 1)

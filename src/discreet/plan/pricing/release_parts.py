@@ -64,8 +64,14 @@ SMALLEST: Final = "SMALLEST"
 KEYS_USE: Final = ("", None)
 """What stands for the choice of keys among the inputs of a release."""
 
-VALUE_SHARE: Final = Fraction(1, 2)
+LEVELS: Final = "levels"
+"""What stands for all levels of a histogram among the inputs of a release."""
+
+VALUE_SHARE: Final = Fraction(2, 3)
 """The part of the price of a quantile that goes to the value, and not to its interval."""
+
+EARLIER_SHARE: Final = Fraction(1, 2)
+"""The same in plans of earlier versions, whose answers are on record."""
 
 STILL: Final = Fraction(1, 64)
 """The scale of noise on a number that no unit moves: it is zero, but for a chance of 2**-91."""
@@ -120,6 +126,27 @@ class LeafPart(ABC):
     def use(self) -> LeafUse:
         """The histogram, and what is chosen from it."""
 
+    @abstractmethod
+    def within_epsilon(self, epsilon: Fraction, relation: Relation) -> tuple[LeafChoice, ...]:
+        """Return choices for a share of epsilon."""
+
+    @abstractmethod
+    def within_rho(self, rho: Fraction, relation: Relation) -> tuple[LeafChoice, ...]:
+        """Return choices for a share of rho."""
+
+    @abstractmethod
+    def error_by_epsilon(self, epsilon: float, relation: Relation, miss: float) -> float:
+        """Estimate how far a value is off with some chance, for a share of epsilon."""
+
+    @abstractmethod
+    def error_by_rho(self, rho: float, relation: Relation, miss: float) -> float:
+        """Estimate how far a value is off with some chance, for a share of rho."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScoredPart(LeafPart):
+    """Leaves that are chosen by their scores."""
+
     @property
     @abstractmethod
     def weight(self) -> Fraction:
@@ -150,19 +177,30 @@ class LeafPart(ABC):
         moved = self.moved(relation)
         return self.choices(lambda share: moved / root_down(2 * share * rho / self.groups))
 
+    def error_by_epsilon(self, epsilon: float, relation: Relation, miss: float) -> float:
+        """Estimate how far a value is off with some chance, for a share of epsilon."""
+        far_off = 2 * self.groups * float(self.moved(relation)) * math.log(self.leaves / miss)
+        return far_off / (epsilon * float(self.value_share))
+
+    def error_by_rho(self, rho: float, relation: Relation, miss: float) -> float:
+        """Estimate how far a value is off with some chance, for a share of rho."""
+        far_off = float(self.moved(relation)) * math.log(self.leaves / miss)
+        return math.sqrt(self.groups / float(self.value_share)) * far_off / math.sqrt(2 * rho)
+
 
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
-class QuantileLevel(LeafPart):
+class QuantileLevel(ScoredPart):
     """One value of each group, chosen by its rank, and the ends of its interval.
 
-    A value takes ``VALUE_SHARE`` of the share, and each end half of the rest.  Errors fall with the
-    share, so of all divisions that leave the value at least as much as both ends together, this one
-    has the narrowest intervals.  The lowest and the highest value are ends themselves: on the other
-    side of them nothing can be said, since one row more may lie anywhere.
+    A value takes ``for_value`` of the share, and each end half of the rest.  With two thirds it
+    errs by half more than if nothing were spent on the interval.  The lowest and the highest
+    value are ends themselves: on the other side of them nothing can be said, since one row more may
+    lie anywhere.
     """
 
     level: Fraction
+    for_value: Fraction = VALUE_SHARE
 
     @property
     def use(self) -> LeafUse:
@@ -177,16 +215,16 @@ class QuantileLevel(LeafPart):
     @property
     def value_share(self) -> Fraction:
         """The part of the share that goes to the value itself."""
-        return VALUE_SHARE if 0 < self.level < 1 else Fraction(1)
+        return self.for_value if 0 < self.level < 1 else Fraction(1)
 
     def choices(self, scale: Callable[[Fraction], Fraction]) -> tuple[QuantileChoice, ...]:
         """Choose a value, and ends on both sides of it, with the scale that a share allows."""
         missed = 1 - self.confidence
         if not 0 < self.level < 1:
             return (self._choice(scale(Fraction(1)), 1 if self.level == 0 else -1, missed),)
-        end = scale((1 - VALUE_SHARE) / 2)
+        end = scale((1 - self.for_value) / 2)
         return (
-            self._choice(scale(VALUE_SHARE), 0, missed),
+            self._choice(scale(self.for_value), 0, missed),
             self._choice(end, -1, missed / 2),
             self._choice(end, 1, missed / 2),
         )

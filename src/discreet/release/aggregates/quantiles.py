@@ -2,7 +2,11 @@
 
 Trust: public.
 
-A quantile that was chosen outside of its own interval is moved to the nearer end.
+Quantiles rise with their levels: the values of all levels of a histogram are sorted.  The lower end
+of an interval is the least that was chosen from below at its level or a higher one, and the upper
+end the largest from above at its level or a lower one, which holds what the end itself holds.
+A quantile that was chosen outside of its own interval is moved to the nearer end; that keeps the
+order, since values and both ends rise.
 
 Definition.  What a quantile is, is defined in :mod:`discreet.plan.forecast.noise_quantiles`: any
 number between the two values whose ranks are next to it.  Its interval goes from the lower edge of
@@ -19,6 +23,8 @@ rounded; so edges are moved outward by more than that.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from typing import Final, final
 
@@ -27,6 +33,8 @@ import numpy as np
 from discreet.exact import float_down, float_up
 from discreet.plan.aggregates.quantiles import QuantileEstimator, QuantilesEstimator
 from discreet.plan.forecast.noise_quantiles import ranks_aside
+from discreet.plan.pricing.group_sensitivity import QuantileChoice
+from discreet.plan.pricing.quantile_tree import TreeChoice
 from discreet.plan.statistics.fixed_point import Grid
 from discreet.query.types import Type
 from discreet.release.aggregates.kind import AggregateKind, Box, Values, typed_values
@@ -45,13 +53,8 @@ class QuantileKind(AggregateKind[QuantileEstimator]):
     """The value that the chosen leaf stands for."""
 
     def value(self, estimator: QuantileEstimator, kind: Type, noisy: Noisy) -> Values:
-        """Return the leaf at the rank, moved between the ends of the interval."""
-        side = (estimator.offset > 0) - (estimator.offset < 0)
-        chosen = _chosen_by_side(estimator, noisy)
-        leaves = chosen[side].leaves
-        if -1 in chosen and 1 in chosen:
-            below, above = chosen[-1].leaves, chosen[1].leaves
-            leaves = np.clip(leaves, np.minimum(below, above), np.maximum(below, above))
+        """Return the leaf at the rank, in the order of levels, and between the ends."""
+        leaves = rising_leaves(estimator.measure, noisy)[estimator.level][0]
         grid, ones = estimator.grid, np.ones(leaves.shape, np.int64)
         return typed_values(weighted([(grid.width, leaves), (grid.value(0), ones)]), kind)
 
@@ -87,10 +90,48 @@ class QuantilesKind(AggregateKind[QuantilesEstimator]):
         return everything(known.noisy.size)
 
 
-def _chosen_by_side(quantile: QuantileEstimator, noisy: Noisy) -> dict[int, Chosen]:
-    """Return what was chosen at, below and above a quantile; the lowest value has one side."""
-    place = quantile.measure, quantile.level
-    return {chosen.choice.side: chosen for chosen in noisy.chosen if chosen.choice.use == place}
+Rising = tuple[Integers, Chosen | None, Chosen | None]
+"""The leaves of a value, and what was chosen below and above it."""
+
+
+def rising_leaves(measure: str, noisy: Noisy) -> dict[Fraction, Rising]:
+    """Return the leaves of a histogram at all levels: they rise, and lie between their ends."""
+    sides: dict[int, dict[Fraction, Chosen]] = {-1: {}, 0: {}, 1: {}}
+    for chosen in noisy.chosen:
+        name, level = chosen.choice.use
+        if name == measure and isinstance(level, Fraction):
+            sides[chosen.choice.side][level] = chosen
+    levels = sorted(sides[-1] | sides[0] | sides[1])
+    values = {level: _value(level, sides).leaves for level in levels}
+    below, above = dict(sides[-1]), dict(sides[1])
+    if len(levels) > 1:
+        ordered = np.sort(np.stack([values[level] for level in levels]), axis=0)
+        values = dict(zip(levels, ordered, strict=True))
+        below = _monotone(below, np.minimum, sorted(below, reverse=True))
+        above = _monotone(above, np.maximum, sorted(above))
+    for level in levels:
+        if level in below and level in above:
+            ends = below[level].leaves, above[level].leaves
+            values[level] = np.clip(values[level], np.minimum(*ends), np.maximum(*ends))
+    return {level: (values[level], below.get(level), above.get(level)) for level in levels}
+
+
+def _value(level: Fraction, sides: Mapping[int, Mapping[Fraction, Chosen]]) -> Chosen:
+    """Return what was chosen for a value; the lowest and the highest are ends."""
+    return next(sides[side][level] for side in (0, 1, -1) if level in sides[side])
+
+
+def _monotone(
+    chosen: Mapping[Fraction, Chosen], narrow: np.ufunc, levels: Sequence[Fraction]
+) -> dict[Fraction, Chosen]:
+    """Move every end as far outward as those before it."""
+    found: dict[Fraction, Chosen] = {}
+    leaves: Integers | None = None
+    for level in levels:
+        own = chosen[level].leaves
+        leaves = own if leaves is None else narrow(leaves, own)
+        found[level] = replace(chosen[level], leaves=leaves)
+    return found
 
 
 def quantile_interval(quantile: QuantileEstimator, noisy: Noisy, confidence: Fraction) -> Ends:
@@ -112,25 +153,27 @@ def quantile_interval(quantile: QuantileEstimator, noisy: Noisy, confidence: Fra
     >>> [end.tolist() for end in quantile_interval(median, noisy, Fraction(99, 100))]
     [[0.0], [110.0]]
     """
-    chosen = _chosen_by_side(quantile, noisy)
-    below, above = chosen.get(-1), chosen.get(1)
+    _, below, above = rising_leaves(quantile.measure, noisy)[quantile.level]
     inside = 0 < quantile.level < 1
     missed = (1 - confidence) / (2 if inside else 1)
     first = np.zeros(noisy.size, np.int64)
     last = np.full(noisy.size, quantile.grid.leaves - 1, np.int64)
     low = below.leaves if below is not None and _enough(below, quantile.level, missed) else first
     high = above.leaves if above is not None and _enough(above, quantile.level, missed) else last
-    return _edges(quantile.grid, np.minimum(low, high), np.maximum(low, high))
+    return quantile_edges(quantile.grid, np.minimum(low, high), np.maximum(low, high))
 
 
 def _enough(chosen: Chosen, level: Fraction, missed: Fraction) -> bool:
     """Say whether an end is aimed so far aside that it misses rarely enough."""
     choice = chosen.choice
+    if isinstance(choice, TreeChoice):
+        return choice.missed <= missed
+    assert isinstance(choice, QuantileChoice)  # noqa: S101 (there is no other)
     need = ranks_aside(level, choice.mechanism, missed, above=choice.side > 0)
     return need <= abs(choice.offset)
 
 
-def _edges(grid: Grid, low: Integers, high: Integers) -> Ends:
+def quantile_edges(grid: Grid, low: Integers, high: Integers) -> Ends:
     """Return the lower edges of some leaves and the upper ones of others."""
     half = grid.shift * grid.width
     slack = grid.leaves * grid.width * _EDGE_ROUNDING if grid.shift == _HALF else Fraction(0)
