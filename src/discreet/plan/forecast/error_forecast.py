@@ -17,8 +17,9 @@ terms of their width.  What mixes several aggregates follows from the bounds, on
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Final, final
 
@@ -52,6 +53,14 @@ class ErrorForecast:
     estimates: tuple[Estimate, ...]
     confidence: Fraction
     size: int | None = None
+    _noise: NoiseForecast = field(init=False, compare=False, repr=False)
+    _slots: Mapping[str, Estimate] = field(init=False, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        """Find aggregates by their slots, once for all outputs."""
+        noise = NoiseForecast(releases=self.releases, confidence=self.confidence, size=self.size)
+        object.__setattr__(self, "_noise", noise)
+        object.__setattr__(self, "_slots", {each.slot: each for each in self.estimates})
 
     def of(self, output: AnswerColumn) -> Predicted | None:
         """Return the error of an output; None for keys, which have none."""
@@ -83,16 +92,8 @@ class ErrorForecast:
             words = used[0].estimator.words_by_width(self._noise, predicted)
         return Predicted(output=output.name, half_width=None, words=words)
 
-    @property
-    def _noise(self) -> NoiseForecast:
-        return NoiseForecast(releases=self.releases, confidence=self.confidence, size=self.size)
-
     def _estimate(self, expression: Expression) -> Estimate | None:
-        if not isinstance(expression, Column):
-            return None
-        return next(
-            (estimate for estimate in self.estimates if estimate.slot == expression.name), None
-        )
+        return self._slots.get(expression.name) if isinstance(expression, Column) else None
 
     def _linear(self, expression: Expression) -> Linear | None:  # noqa: PLR0911  one a node
         """Return an expression as a sum of multiples of noisy totals, if it is one."""

@@ -134,13 +134,14 @@ def _power(
     lattice = Fraction(math.gcd(*(int(factor * bottom) for factor, _ in counts)), bottom)
     whole = far / float(lattice) < _RING // 2
     step = lattice if whole else Fraction(2 * far / _RING)
-    waves = np.ones(_RING // 2 + 1, np.complex128)
+    size = 2 << math.ceil(far / float(lattice)).bit_length() if whole else _RING
+    waves = np.ones(size // 2 + 1, np.complex128)
     for factor, count in counts:
         law = _rounded(noise, float(step / factor))
-        ring = np.zeros(_RING)
+        ring = np.zeros(size)
         ring[: len(law)] = law
         waves *= np.fft.rfft(np.roll(ring, -(len(law) // 2))) ** count
-    chances = np.maximum(np.fft.irfft(waves, _RING)[: _RING // 2], 0.0)
+    chances = np.maximum(np.fft.irfft(waves, size)[: size // 2], 0.0)
     beyond = 2.0 * np.append(np.cumsum(chances[::-1])[::-1][1:], 0.0)  # P[|sum| > r]
     reach = int(np.argmax(beyond <= float(missed) - _SLACK))
     number = sum(count for _, count in counts)
