@@ -48,6 +48,7 @@ from discreet.plan.statistics.partition_selection import (
     partition_selection,
     within_categories,
 )
+from discreet.plan.workload.group_windows import check_windows
 from discreet.plan.workload.joined_counts import joined_counts
 from discreet.query.expressions import Column
 from discreet.query.question import Question
@@ -239,6 +240,8 @@ def name_outputs(draft: Draft) -> Draft:
     """Say how the columns of the answer are computed from aggregates."""
     known = required(draft.bound)
     estimates, layout = answer_layout(known, required(draft.measured).estimators)
+    if layout.windows:
+        check_windows(layout, required(draft.groups).public)
     return replace(draft, estimates=estimates, layout=layout)
 
 
@@ -291,6 +294,8 @@ def predict_errors(draft: Draft) -> Draft:
         estimates=draft.estimates,
         confidence=ask.confidence,
         size=ask.size,
+        windows=required(draft.layout).windows,
+        groups=required(draft.groups).available or 1,
     )
     errors = (forecast.of(output) for output in required(draft.layout).outputs)
     return replace(draft, predicted=tuple(error for error in errors if error is not None))

@@ -8,82 +8,42 @@ keys, NULL first; with one, ties are.  A column that is a number computed from e
 more columns, the ends of its intervals; both are NULL where nothing is known.  Of a whole number
 the ends are the whole numbers nearest to those of the interval, between which the nearest one to
 the truth lies.
+
+Windows are computed after all estimates, from all groups (:mod:`discreet.release.group_order`).
+What is computed from several of them, or from a window and other numbers, has the range of a box of
+which each side misses with a part of the chance: these errors depend on each other.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Final, final
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from discreet.plan.forecast.noise_quantiles import repeated_half_width
 from discreet.query.expressions import Column, Expression, Grouped, walk
 from discreet.query.types import Type
 from discreet.release.aggregates import kind_of
 from discreet.release.formula_ranges import Ranges
 from discreet.release.formulas import Formulas
 from discreet.release.frames import ReleasedColumn
+from discreet.release.group_order import Frames, Sorted, order_of
+from discreet.release.half_width import half_width
 from discreet.release.interval_arithmetic import Ends, everything
 from discreet.release.noisy_totals import Intervals
-from discreet.release.value_arrays import Vector, vector
-from discreet.requests.raw_totals import Integers, arrow_numbers, numbers, taken
+from discreet.release.value_arrays import Rationals, Vector, vector, weighted
+from discreet.requests.raw_totals import Integers, arrow_numbers, taken
 
 if TYPE_CHECKING:  # for annotations alone
     from discreet.plan.aggregates.estimator import Estimator
     from discreet.plan.plan import Plan
     from discreet.plan.statistics.answer_layout import AnswerColumn
     from discreet.release.noisy_totals import Noisy
-
-Sorted = tuple[pa.Array, bool, bool]
-"""What to sort by, whether in descending order, and whether NULL comes first."""
-
-_FEW: Final = 256
-
-
-def order_of(items: Sequence[Sorted], size: int) -> Integers:
-    """Return the places of groups in their order; ties keep the order that they have.
-
-    >>> wards = pa.array(["b", None, "a"])
-    >>> order_of([(wards, False, True)], 3).tolist()
-    [1, 2, 0]
-    """
-    return _few(items, size) if size <= _FEW else _many(items, size)
-
-
-def _few(items: Sequence[Sorted], size: int) -> Integers:
-    """Sort Python's values, by the last item first; every sort keeps the order of equals."""
-    places = list(range(size))
-    for values, descending, nulls_first in reversed(items):
-        listed = values.to_pylist()
-        missing = [place for place in places if listed[place] is None]
-        there = [place for place in places if listed[place] is not None]
-        there.sort(key=listed.__getitem__, reverse=descending)
-        places = missing + there if nulls_first else there + missing
-    return np.array(places, np.int64)
-
-
-def _many(items: Sequence[Sorted], size: int) -> Integers:
-    """Sort columns, with what is NULL as a column of its own before each."""
-    import pyarrow.compute as pc  # noqa: PLC0415  takes its time, and few answers need it
-
-    columns: dict[str, pa.Array] = {}
-    keys: list[tuple[str, str]] = []
-    for index, (values, descending, nulls_first) in enumerate(items):
-        missing = values.is_null()
-        if pa.types.is_boolean(values.type):
-            values = values.cast(pa.int8())  # noqa: PLW2901 (truth is sorted as 0 and 1)
-        columns[f"null {index}"] = missing.cast(pa.int8())
-        keys.append((f"null {index}", "descending" if nulls_first else "ascending"))
-        if not pa.types.is_null(values.type):
-            columns[f"value {index}"] = values
-            keys.append((f"value {index}", "descending" if descending else "ascending"))
-    columns["place"] = arrow_numbers(np.arange(size), pa.int64())
-    keys.append(("place", "ascending"))
-    return numbers(pc.sort_indices(pa.table(columns), sort_keys=keys)).astype(np.int64)
-
 
 _NUMBERS: Final = frozenset({Type.INTEGER, Type.FLOAT})
 _EDGE: Final = 2.0**63
@@ -106,6 +66,7 @@ class _Table:
     keys: tuple[pa.Array, ...]
     formulas: Formulas
     lists: Mapping[str, tuple[Vector, ...]]
+    windows: Mapping[str, Frames] = field(default_factory=dict)
 
     @classmethod
     def of(cls, plan: Plan, parts: Sequence[Noisy]) -> _Table:
@@ -129,7 +90,18 @@ class _Table:
             keys=tuple(Vector.read(key, kind) for key, kind in zip(keys, kinds, strict=True)),
             size=sum(part.size for part in parts),
         )
-        return cls(plan=plan, parts=tuple(parts), keys=keys, formulas=formulas, lists=lists)
+        windows = {slot: Frames.of(each, formulas) for slot, each in plan.layout.windows}
+        if windows:
+            computed = {slot: each.values(formulas) for slot, each in windows.items()}
+            formulas = replace(formulas, columns={**slots, **computed})
+        return cls(
+            plan=plan,
+            parts=tuple(parts),
+            keys=keys,
+            formulas=formulas,
+            lists=lists,
+            windows=windows,
+        )
 
     def places(self) -> Integers:
         """Return which groups are shown, in their order."""
@@ -152,10 +124,10 @@ class _Table:
         if isinstance(expression, Column) and expression.name in self.lists:
             return self._list(output, places)
         values = self.formulas.value(expression, kind).taken(places).arrow()
-        used = self._used(expression)
+        used = self._used(self.plan.layout.unfolded(expression))
         if not used or kind not in _NUMBERS:
             return ReleasedColumn(name=output.name, type=kind, values=values)
-        low, high = self._ends(expression, used, places)
+        low, high = self._ends_of(expression, places)
         empty = ~(low <= high)
         return ReleasedColumn(
             name=output.name,
@@ -188,6 +160,43 @@ class _Table:
             for estimate in self.plan.estimates
             if estimate.slot in names
         }
+
+    def _ends_of(self, expression: Expression, places: Integers) -> Ends:
+        """Return the intervals of an expression, which may hold windows."""
+        used = self._used(expression)
+        names = {node.name for node in walk(expression) if isinstance(node, Column)}
+        framed = [slot for slot in self.windows if slot in names]
+        if not framed:
+            return self._ends(expression, used, places)
+        inputs = sum(len(each.totals()) + len(each.choices()) for each in used.values())
+        count = len(framed) + inputs
+        sure = 1 - (1 - self.plan.confidence) / count
+        ends = {slot: self._window(slot, sure) for slot in framed}
+        if not isinstance(expression, Column):
+            known = Intervals(self.plan.request, self.parts[0], sure)
+            for slot, each in used.items():
+                box = {name: known.box((name,))[name] for name in each.totals()}
+                ends[slot] = kind_of(each).range(each, known, box, count)
+            low, high = Ranges(self.formulas, ends).range_of(expression).ends
+        else:
+            low, high = ends[expression.name]
+        return low[places], high[places]
+
+    def _window(self, slot: str, confidence: Fraction) -> Ends:
+        """Return the intervals of a window in all groups, or everything."""
+        frames, size = self.windows[slot], self.formulas.size
+        looked = frames.window.arguments[:1]
+        if not frames.by_keys or not looked or not isinstance(looked[0], Column):
+            return everything(size)
+        ((inner, estimator),) = self._used(looked[0]).items()
+        known = Intervals(self.plan.request, self.parts[0], confidence)
+        if frames.window.function == "SUM" and known.linear(estimator):
+            kind = next(each.type for each in self.plan.estimates if each.slot == inner)
+            linear = estimator.linear(kind)
+            return everything(size) if linear is None else _summed(frames, linear[0], known)
+        if frames.window.function in {"LAG", "LEAD", "FIRST_VALUE"}:
+            return frames.looked_at(kind_of(estimator).interval(estimator, known))
+        return everything(size)
 
     def _ends(
         self, expression: Expression, used: Mapping[str, Estimator], places: Integers
@@ -230,6 +239,30 @@ class _Table:
                 for slot, estimator in used.items()
             }
         return Ranges(self.formulas.taken(places), boxes).range_of(expression).ends
+
+
+def _summed(frames: Frames, terms: Mapping[str, Fraction], known: Intervals) -> Ends:
+    """Return the intervals of sums over frames, in each group of which the noises are others."""
+    totals = [(known.noisy.totals[name], factor) for name, factor in terms.items()]
+    exact = weighted(
+        [(factor * run.weight, run.values) for total, factor in totals for run in total.runs]
+    )
+    noises = tuple(term for total, factor in totals for term in total.terms(factor))
+    added, sizes = frames.added_up(exact.tops), frames.sizes()
+    ends = np.empty(frames.size), np.empty(frames.size)
+    for size in np.unique(sizes).tolist():
+        here, missed = sizes == size, 1 - known.confidence
+        one = half_width(noises, known.confidence) if size == 1 else None
+        far = repeated_half_width(noises, _few_bits(size), missed) if one is None else one
+        ends[0][here], ends[1][here] = Rationals(added[here], exact.bottom).within(far)
+    (name, *others) = terms
+    return ends if others or terms[name] < 0 else known.signed(name, ends)
+
+
+def _few_bits(size: int) -> int:
+    """Round a number up to its first four bits: so many different sums are enough."""
+    rest = max(size.bit_length() - 4, 0)
+    return -(-size >> rest) << rest
 
 
 def _joined(kind: Type, arrays: Sequence[NDArray[Any]]) -> Vector:

@@ -35,7 +35,7 @@ from discreet import mechanisms
 from discreet.errors import TooLarge
 from discreet.exact import float_up
 from discreet.mechanisms import Gaussian, Laplace
-from discreet.plan.forecast.noise_quantiles import noise_half_width
+from discreet.plan.forecast.noise_quantiles import noise_half_width, repeated_half_width
 from discreet.plan.pricing.group_sensitivity import Noise, Releases
 from discreet.plan.pricing.release_parts import LeafPart
 from discreet.plan.statistics.contribution_bounds import ContributionBounds, Pair
@@ -114,6 +114,13 @@ class NoiseForecast:
         noises = tuple(self._noises(terms))
         far = noise_half_width(noises, self.confidence if confidence is None else confidence)
         return far + self._rounding(terms)
+
+    def repeated(self, terms: Terms, times: int) -> Fraction:
+        """Return the same for a sum of so many groups, each with noises of its own."""
+        if times == 1:
+            return self.half_width(terms)
+        far = repeated_half_width(tuple(self._noises(terms)), times, 1 - self.confidence)
+        return far + times * self._rounding(terms)
 
     def _rounding(self, terms: Terms) -> Fraction:
         """Return how far counts of a workload are moved by being rounded to whole numbers."""

@@ -92,16 +92,17 @@ def needs_of(draft: Draft) -> Mapping[str, tuple[int, ...]]:
     """Return the places of the parts that each output needs."""
     places, uses = _places(draft), required(draft.measured).uses
     slots = {estimate.slot: use for estimate, use in zip(draft.estimates, uses, strict=True)}
+    layout = required(draft.layout)
     return {
         output.name: tuple(
             dict.fromkeys(
                 places[use]
-                for node in walk(output.expression)
+                for node in walk(layout.unfolded(output.expression))
                 if isinstance(node, Column)
                 for use in slots[node.name]
             )
         )
-        for output in required(draft.layout).outputs
+        for output in layout.outputs
     }
 
 
