@@ -13,16 +13,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import discreet as dp
-from discreet.errors import UnsupportedSQL
+from discreet.errors import UnsupportedSQL, WrongKind
 from discreet.mechanisms import Laplace
 from discreet.noise import KeyedEntropy
 from discreet.query.expressions import Column, Grouped, Literal, Order, Window
 from discreet.query.types import Type
-from discreet.release import columns
+from discreet.release import group_order, group_sums
 from discreet.release.answer import answer
-from discreet.release.combination import combine
+from discreet.release.combination import combine, gains
 from discreet.release.formulas import Formulas
 from discreet.release.group_order import Frames
+from discreet.release.half_width import half_width
 from discreet.release.release import Release
 from discreet.release.value_arrays import Vector
 from discreet.requests.raw_totals import RawTotals
@@ -169,7 +170,7 @@ def _misses(plan, counts, draws, name="r"):
 
 WINDOWS = ["SUM(COUNT(*)) OVER (ORDER BY age) AS r", "SUM(SUM(stay)) OVER (ORDER BY age) AS r"]
 COUNTS = [300 + 7 * at for at in range(6)]
-DRAWS = 200
+DRAWS = 120
 MOST = next(  # the chance of more misses in a group is below 1e-7, and of all of them 1e-6
     most
     for most in range(DRAWS)
@@ -187,9 +188,55 @@ def test_intervals_of_running_sums_hold_the_truth(text, price):
     assert sum(missed) >= DRAWS * 6 * 0.02  # and are not much too wide
 
 
+MANY = [50 + at % 3 for at in range(40)]
+
+
+@pytest.mark.parametrize(("groups", "price"), [(40, {"epsilon": 1}), (10, {"rho": 1})], ids=str)
+def test_intervals_of_a_strategy_hold_the_truth(groups, price, monkeypatch):
+    """False alarms below 8e-6 for both cases; a mutant with half the width is caught."""
+    plan = _plan(WINDOWS[0], groups, **price)
+    assert plan.noises[0].distances.group_strategy is not None
+    missed = _misses(plan, MANY[:groups], DRAWS)
+    assert max(missed) <= MOST
+    assert sum(missed) >= DRAWS * groups * 0.02
+    monkeypatch.setattr(group_sums, "half_width", lambda *known: half_width(*known) / 2)
+    assert sum(_misses(plan, MANY[:groups], 40)) > 0.15 * 40 * groups
+
+
+@pytest.mark.parametrize("window", ["", ", COUNT(*) AS n", ", LAG(COUNT(*)) OVER () AS b"])
+def test_without_noise_a_strategy_gives_the_running_counts(window):
+    plan = _plan("SUM(COUNT(*)) OVER (ORDER BY age DESC) AS r" + window, 40, rho=1)
+    (noise,) = plan.noises
+    assert noise.distances.group_strategy is not None
+    still = replace(plan, noises=(replace(noise, mechanism=Laplace(scale=Fraction(1, 99))),))
+    raw, shuffled = _raw(still, MANY), np.random.default_rng(1).permutation(40)
+    true = np.cumsum(raw.totals["count"][::-1])[::-1]
+    mixed = RawTotals(
+        keys=(raw.keys[0].take(pa.array(shuffled)),),
+        units=raw.units[shuffled],
+        totals={"count": raw.totals["count"][shuffled]},
+        leaves={},
+    )
+    for each in (raw, mixed):
+        release = answer(still, each)
+        assert release["r"].to_pylist() == release["r_low"].to_pylist() == true.tolist()
+        if "n" in release.names:
+            assert release["n"].to_pylist() == raw.totals["count"].tolist()
+
+
+def test_answers_by_a_strategy_are_written_and_not_combined():
+    plan, other = (_plan(WINDOWS[0], 40, epsilon=price) for price in (1, 2))
+    first, second = (answer(each, _raw(each, MANY)) for each in (plan, other))
+    read = Release.read(first.written(), plan)
+    assert Release.of(plan, read.parts).rows() == first.rows()
+    assert not gains(first.parts, other)
+    with pytest.raises(WrongKind, match="not to the same question"):
+        combine(first, second)
+
+
 def test_intervals_of_one_group_do_not_hold_a_running_sum(monkeypatch):
     """A mutant: frames as if they held one group."""
-    monkeypatch.setattr(columns, "_few_bits", lambda size: 1)
+    monkeypatch.setattr(group_order, "_few_bits", lambda size: 1)
     plan = _plan(WINDOWS[1], 6)
     assert max(_misses(plan, COUNTS, DRAWS)) > MOST
 

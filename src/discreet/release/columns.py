@@ -25,18 +25,17 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from discreet.plan.forecast.noise_quantiles import repeated_half_width
 from discreet.query.expressions import Column, Expression, Grouped, walk
 from discreet.query.types import Type
 from discreet.release.aggregates import kind_of
 from discreet.release.formula_ranges import Ranges
 from discreet.release.formulas import Formulas
 from discreet.release.frames import ReleasedColumn
-from discreet.release.group_order import Frames, Sorted, order_of
-from discreet.release.half_width import half_width
+from discreet.release.group_order import Frames, Sorted, order_of, summed_ends
+from discreet.release.group_sums import FramedCounts
 from discreet.release.interval_arithmetic import Ends, everything
 from discreet.release.noisy_totals import Intervals
-from discreet.release.value_arrays import Rationals, Vector, vector, weighted
+from discreet.release.value_arrays import Vector, vector
 from discreet.requests.raw_totals import Integers, arrow_numbers, taken
 
 if TYPE_CHECKING:  # for annotations alone
@@ -67,13 +66,23 @@ class _Table:
     formulas: Formulas
     lists: Mapping[str, tuple[Vector, ...]]
     windows: Mapping[str, Frames] = field(default_factory=dict)
+    frames: Mapping[str, FramedCounts] = field(default_factory=dict)
 
     @classmethod
     def of(cls, plan: Plan, parts: Sequence[Noisy]) -> _Table:
         """Estimate all slots."""
         slots: dict[str, Vector] = {}
         lists: dict[str, tuple[Vector, ...]] = {}
+        frames: dict[str, FramedCounts] = {}
+        for sums in parts[0].sums.values():
+            frames |= sums.frames(parts[0].groups())
         for estimate in plan.estimates:
+            (name, *_) = (*estimate.estimator.totals(), "")
+            if name in parts[0].sums:  # of which single groups may not be asked
+                if name in frames:
+                    frames[estimate.slot] = frames[name]
+                    slots[estimate.slot] = vector(estimate.type, frames[name].values())
+                continue
             value = kind_of(estimate.estimator).value
             by_part: list[Any] = [value(estimate.estimator, estimate.type, part) for part in parts]
             if estimate.estimator.listed:
@@ -92,7 +101,12 @@ class _Table:
         )
         windows = {slot: Frames.of(each, formulas) for slot, each in plan.layout.windows}
         if windows:
-            computed = {slot: each.values(formulas) for slot, each in windows.items()}
+            computed = {
+                slot: vector(Type.INTEGER, frames[slot].values())
+                if slot in frames
+                else each.values(formulas)
+                for slot, each in windows.items()
+            }
             formulas = replace(formulas, columns={**slots, **computed})
         return cls(
             plan=plan,
@@ -101,6 +115,7 @@ class _Table:
             formulas=formulas,
             lists=lists,
             windows=windows,
+            frames=frames,
         )
 
     def places(self) -> Integers:
@@ -163,9 +178,10 @@ class _Table:
 
     def _ends_of(self, expression: Expression, places: Integers) -> Ends:
         """Return the intervals of an expression, which may hold windows."""
-        used = self._used(expression)
         names = {node.name for node in walk(expression) if isinstance(node, Column)}
-        framed = [slot for slot in self.windows if slot in names]
+        framed = [slot for slot in {**self.windows, **self.frames} if slot in names]
+        whole = self._used(expression)
+        used = {slot: whole[slot] for slot in whole if slot not in framed}
         if not framed:
             return self._ends(expression, used, places)
         inputs = sum(len(each.totals()) + len(each.choices()) for each in used.values())
@@ -184,17 +200,21 @@ class _Table:
 
     def _window(self, slot: str, confidence: Fraction) -> Ends:
         """Return the intervals of a window in all groups, or everything."""
+        if slot in self.frames:
+            return self.frames[slot].ends(confidence)
         frames, size = self.windows[slot], self.formulas.size
         looked = frames.window.arguments[:1]
         if not frames.by_keys or not looked or not isinstance(looked[0], Column):
             return everything(size)
         ((inner, estimator),) = self._used(looked[0]).items()
         known = Intervals(self.plan.request, self.parts[0], confidence)
-        if frames.window.function == "SUM" and known.linear(estimator):
+        if frames.window.function == "SUM" and inner not in self.frames and known.linear(estimator):
             kind = next(each.type for each in self.plan.estimates if each.slot == inner)
             linear = estimator.linear(kind)
-            return everything(size) if linear is None else _summed(frames, linear[0], known)
+            return everything(size) if linear is None else summed_ends(frames, linear[0], known)
         if frames.window.function in {"LAG", "LEAD", "FIRST_VALUE"}:
+            if inner in self.frames:
+                return frames.looked_at(self.frames[inner].ends(confidence))
             return frames.looked_at(kind_of(estimator).interval(estimator, known))
         return everything(size)
 
@@ -239,30 +259,6 @@ class _Table:
                 for slot, estimator in used.items()
             }
         return Ranges(self.formulas.taken(places), boxes).range_of(expression).ends
-
-
-def _summed(frames: Frames, terms: Mapping[str, Fraction], known: Intervals) -> Ends:
-    """Return the intervals of sums over frames, in each group of which the noises are others."""
-    totals = [(known.noisy.totals[name], factor) for name, factor in terms.items()]
-    exact = weighted(
-        [(factor * run.weight, run.values) for total, factor in totals for run in total.runs]
-    )
-    noises = tuple(term for total, factor in totals for term in total.terms(factor))
-    added, sizes = frames.added_up(exact.tops), frames.sizes()
-    ends = np.empty(frames.size), np.empty(frames.size)
-    for size in np.unique(sizes).tolist():
-        here, missed = sizes == size, 1 - known.confidence
-        one = half_width(noises, known.confidence) if size == 1 else None
-        far = repeated_half_width(noises, _few_bits(size), missed) if one is None else one
-        ends[0][here], ends[1][here] = Rationals(added[here], exact.bottom).within(far)
-    (name, *others) = terms
-    return ends if others or terms[name] < 0 else known.signed(name, ends)
-
-
-def _few_bits(size: int) -> int:
-    """Round a number up to its first four bits: so many different sums are enough."""
-    rest = max(size.bit_length() - 4, 0)
-    return -(-size >> rest) << rest
 
 
 def _joined(kind: Type, arrays: Sequence[NDArray[Any]]) -> Vector:

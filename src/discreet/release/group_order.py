@@ -19,7 +19,7 @@ have the interval of the group that they look at.  Others have none.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Final, final
@@ -28,11 +28,14 @@ import numpy as np
 import pyarrow as pa
 
 from discreet.arrays import INT64_MAX, INT64_MIN
+from discreet.plan.forecast.noise_quantiles import repeated_half_width
 from discreet.query.expressions import Column, Literal, Window, walk
 from discreet.query.types import Type
 from discreet.release.formulas import Formulas
+from discreet.release.half_width import half_width
 from discreet.release.interval_arithmetic import Ends, everything
-from discreet.release.value_arrays import Vector, constant
+from discreet.release.noisy_totals import Intervals
+from discreet.release.value_arrays import Rationals, Vector, constant, weighted
 from discreet.requests.raw_totals import Integers, arrow_numbers, numbers
 
 Sorted = tuple[pa.Array, bool, bool]
@@ -250,3 +253,27 @@ def _end(value: Any) -> Any:
             return None
     inside = not isinstance(value, int) or INT64_MIN <= value <= INT64_MAX
     return value if inside else None
+
+
+def summed_ends(frames: Frames, terms: Mapping[str, Fraction], known: Intervals) -> Ends:
+    """Return the intervals of sums over frames, in each group of which the noises are others."""
+    totals = [(known.noisy.totals[name], factor) for name, factor in terms.items()]
+    exact = weighted(
+        [(factor * run.weight, run.values) for total, factor in totals for run in total.runs]
+    )
+    noises = tuple(term for total, factor in totals for term in total.terms(factor))
+    added, sizes = frames.added_up(exact.tops), frames.sizes()
+    ends = np.empty(frames.size), np.empty(frames.size)
+    for size in np.unique(sizes).tolist():
+        here, missed = sizes == size, 1 - known.confidence
+        one = half_width(noises, known.confidence) if size == 1 else None
+        far = repeated_half_width(noises, _few_bits(size), missed) if one is None else one
+        ends[0][here], ends[1][here] = Rationals(added[here], exact.bottom).within(far)
+    (name, *others) = terms
+    return ends if others or terms[name] < 0 else known.signed(name, ends)
+
+
+def _few_bits(size: int) -> int:
+    """Round a number up to its first four bits: so many different sums are enough."""
+    rest = max(size.bit_length() - 4, 0)
+    return -(-size >> rest) << rest

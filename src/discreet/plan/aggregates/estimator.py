@@ -89,6 +89,9 @@ class NoiseForecast:
     size: int | None = None
     _drawn: Mapping[str, Laplace | Gaussian] = field(init=False, compare=False, repr=False)
     _shared: Mapping[str, Noise] = field(init=False, compare=False, repr=False)
+    _sums: Mapping[str, tuple[Noise, tuple[int, ...]]] = field(
+        init=False, compare=False, repr=False
+    )
 
     def __post_init__(self) -> None:
         """Find noises by what they are added to, once for all outputs."""
@@ -96,7 +99,10 @@ class NoiseForecast:
         drawn = {noise.measure: noise.mechanism for noise in noises}
         strategies = ((noise, noise.distances.strategy) for noise in noises)
         shared = {name: noise for noise, each in strategies if each for name in each.names}
+        running = ((noise, noise.distances.group_strategy) for noise in noises)
+        sums = {name: (noise, at) for noise, each in running if each for name, at in each.frames}
         object.__setattr__(self, "_drawn", drawn)
+        object.__setattr__(self, "_sums", sums)
         object.__setattr__(self, "_shared", shared)
 
     def noise(self, measure: str) -> Laplace | Gaussian:
@@ -114,6 +120,26 @@ class NoiseForecast:
         noises = tuple(self._noises(terms))
         far = noise_half_width(noises, self.confidence if confidence is None else confidence)
         return far + self._rounding(terms)
+
+    def summed(self, name: str) -> Fraction | None:
+        """Return how far a count or a window is off that is computed from sums of groups, at most.
+
+        None if it is computed from the noisy totals of groups.
+        """
+        if name not in self._sums:
+            return None
+        noise, places = self._sums[name]
+        strategy = noise.distances.group_strategy
+        assert strategy is not None  # noqa: S101 (that is where the places come from)
+        terms = {
+            tuple(sorted(abs(Fraction(weight)) for _, weight in strategy.cells.answers[at][1]))
+            for at in places
+        }
+        widths = (
+            noise_half_width(tuple((each, noise.mechanism) for each in weights), self.confidence)
+            for weights in terms
+        )
+        return max(widths) + (Fraction(0) if strategy.cells.whole else Fraction(1, 2))
 
     def repeated(self, terms: Terms, times: int) -> Fraction:
         """Return the same for a sum of so many groups, each with noises of its own."""

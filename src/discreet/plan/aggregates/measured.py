@@ -29,6 +29,7 @@ from discreet.query.expressions import Aggregate, Expression
 from discreet.requests.engine_request import Measure
 
 if TYPE_CHECKING:  # made by a later step
+    from discreet.plan.workload.group_windows import RunningCounts
     from discreet.plan.workload.strategies import CountWorkload
 
 AGGREGATES: Final[Mapping[str, Callable[[Measurer, Aggregate], Estimator]]] = {
@@ -54,7 +55,8 @@ class MeasuredAggregates:
     """All measures, and for each aggregate how it is computed and from what.
 
     ``about`` says in words what each measure holds; ``counts_units`` whether units are counted too;
-    ``workload`` which counts are read from one histogram.
+    ``workload`` which counts are read from one histogram, ``running`` which ones from sums of
+    groups.
     """
 
     measures: tuple[Measure, ...]
@@ -63,6 +65,7 @@ class MeasuredAggregates:
     about: Mapping[str, str]
     counts_units: bool = False
     workload: CountWorkload | None = None
+    running: tuple[RunningCounts, ...] = ()
 
 
 def measure_all(  # noqa: PLR0913  what is known of a question

@@ -71,6 +71,9 @@ class ErrorForecast:
         """Return the error of an output; None for keys, which have none."""
         if isinstance(output.expression, Grouped):
             return None
+        width = self._summed(output.expression)
+        if width is not None:
+            return _at_most(output, width)
         window = self._window(output.expression)
         if window is not None:
             return self._framed(output, window)
@@ -117,8 +120,15 @@ class ErrorForecast:
         if not known or window.function != "SUM" or linear is None:
             return Predicted(output=output.name, half_width=None, words=_COMPUTED)
         width = self._noise.repeated(linear[0], self.groups) + self.groups * linear[1]
-        words = f"± {four_digits_up(width)} at most"
-        return Predicted(output=output.name, half_width=width, words=words)
+        return _at_most(output, width)
+
+    def _summed(self, expression: Expression) -> Fraction | None:
+        """Return the error of a count or a window that is computed from sums of groups."""
+        if not isinstance(expression, Column):
+            return None
+        estimate = self._estimate(expression)
+        names = (expression.name,) if estimate is None else estimate.estimator.totals()
+        return self._noise.summed(names[0]) if len(names) == 1 else None
 
     def _estimate(self, expression: Expression) -> Estimate | None:
         return self._slots.get(expression.name) if isinstance(expression, Column) else None
@@ -130,7 +140,9 @@ class ErrorForecast:
                 return {}, _ZERO
             case Column():
                 estimate = self._estimate(expression)
-                return None if estimate is None else estimate.estimator.linear(estimate.type)
+                if estimate is None or self._summed(expression) is not None:
+                    return None
+                return estimate.estimator.linear(estimate.type)
             case Cast(argument=argument, to=Type.FLOAT):
                 return self._linear(argument)
             case Call(function="NEGATE", arguments=(inner,)):
@@ -147,6 +159,12 @@ class ErrorForecast:
                 return _times(self._linear(inner), 1 / divisor) if divisor else None
             case _:
                 return None
+
+
+def _at_most(output: AnswerColumn, width: Fraction) -> Predicted:
+    """Return an error that is smaller in some groups."""
+    words = f"± {four_digits_up(width)} at most"
+    return Predicted(output=output.name, half_width=width, words=words)
 
 
 def _number(literal: Literal) -> Fraction | None:

@@ -62,6 +62,7 @@ from discreet.units import Relation
 if TYPE_CHECKING:  # loaded when first used, because a plain question needs none of it
     from discreet.mechanisms import Exponential, NoisyKeys, OptimalKeys
     from discreet.plan.pricing.cell_strategy import CellStrategy
+    from discreet.plan.pricing.group_strategy import GroupStrategy
 
 _CORNERS: Final = 1 << 14
 _SIDES: Final = {0: "", -1: ", from below", 1: ", from above"}
@@ -113,6 +114,11 @@ class GroupSensitivity:
     @property
     def strategy(self) -> CellStrategy | None:
         """The sums of cells that are measured, where it is about a histogram."""
+        return None
+
+    @property
+    def group_strategy(self) -> GroupStrategy | None:
+        """The sums of groups that are measured in place of the totals, if they are."""
         return None
 
     @property
