@@ -5,6 +5,7 @@ import itertools
 from collections import Counter
 from dataclasses import replace
 
+import numpy as np
 import pytest
 from hypothesis import given, note, settings
 from hypothesis import strategies as st
@@ -156,6 +157,27 @@ def check(plan, here, there, *, replaced):
         if noise.distances.strategy is not None:
             one, other = histograms[noise.measure], other_histograms[noise.measure]
             check_sums(noise, claims[noise.measure], one, other, replaced=replaced)
+        if noise.distances.group_strategy is not None:
+            one, other = totals[noise.measure], others[noise.measure]
+            check_group_sums(noise, plan, one, other, replaced=replaced)
+
+
+def check_group_sums(noise, plan, here, there, *, replaced):
+    """Compare how far all sums of groups moved with what their noise is priced for."""
+    keys, leaf = plan.request.listed, leaves_of(plan)[noise.measure]
+    one, other = (
+        noise.distances.group_strategy.measured(
+            np.array([values.get(key, 0) for key in keys], np.int64), keys
+        )
+        for values in (here, there)
+    )
+    steps, claim = (one - other).tolist(), leaf.replaced if replaced else leaf.added
+    if isinstance(leaf.source, Gaussian):
+        assert sum(map(bool, steps)) <= leaf.coordinates
+        assert sum(step * step for step in steps) <= claim * claim
+    else:
+        assert isinstance(leaf.source, Laplace)
+        assert sum(map(abs, steps)) <= claim
 
 
 def check_sums(noise, leaf, here, there, *, replaced):

@@ -2,6 +2,7 @@
 
 import itertools
 import math
+import sys
 from dataclasses import replace
 from fractions import Fraction
 
@@ -10,7 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from discreet.errors import UnsupportedSQL
 from discreet.mechanisms import Gaussian, Laplace
+from discreet.plan.binding.bound_question import MOST_AGGREGATES
 from discreet.plan.binding.value_facts import Facts
 from discreet.plan.forecast.noise_quantiles import alike_half_width
 from discreet.plan.pricing.cell_strategy import CellSensitivity, CellStrategy
@@ -307,3 +310,29 @@ def test_sums_of_equal_noises_are_covered_and_not_much_more(noise, weights):
     assert total[center - reach : center + reach + 1].sum() >= 1 - missed
     less = math.floor(found * Fraction(9, 10)) - 1
     assert total[center - less : center + less + 1].sum() < 1 - missed
+
+
+def _calls(question):
+    """Count the calls that planning makes: the work of it, whatever the machine."""
+    made = itertools.count()
+    sys.setprofile(lambda *event: next(made) if event[1] == "call" else None)
+    try:
+        planned(question, epsilon=1)
+    finally:
+        sys.setprofile(None)
+    return next(made)
+
+
+@pytest.mark.parametrize("form", ["SUM(age + {0}) AS n{0}", "COUNTIF(age <= {0}) AS n{0}"])
+def test_planning_is_linear_in_the_number_of_aggregates(form):
+    first, *others = (
+        _calls("SELECT " + ", ".join(map(form.format, range(number))) + " FROM visits")  # noqa: S608
+        for number in (25, 100, 200)
+    )
+    assert (others[1] - others[0]) < 2 * (others[0] - first)  # 1.33 if linear, 3.2 if quadratic
+
+
+def test_more_aggregates_than_can_be_planned_are_refused():
+    listed = ", ".join(f"SUM(age + {at}) AS n{at}" for at in range(MOST_AGGREGATES + 1))
+    with pytest.raises(UnsupportedSQL, match="2049 different aggregates, and 2048 are the most"):
+        planned("SELECT " + listed + " FROM visits")  # noqa: S608 (numbers alone)

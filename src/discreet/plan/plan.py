@@ -60,6 +60,7 @@ from discreet.units import PrivacyUnit
 if TYPE_CHECKING:  # loaded when first used, because a plain question needs none of it
     from discreet.mechanisms import NoisyKeys, OptimalKeys
     from discreet.plan.bounds_search.bounds_search import BoundsSearch, FoundBounds
+    from discreet.plan.pricing.cell_strategy import CellStrategy
     from discreet.plan.pricing.quantile_tree import QuantileTree, TreeChoice
     from discreet.plan.statistics.having_threshold import HavingThreshold
 
@@ -233,9 +234,10 @@ def plan_digest(  # noqa: PLR0913  all that decides an answer
         "offsets": [choice.offset for choice in releases.choices],
         "scope": scope.written(),
     }
-    joined = [noise for noise in releases.noises if noise.distances.strategy is not None]
+    known = [(noise, _cells(noise)) for noise in releases.noises]
+    joined = [_strategy(noise, cells) for noise, cells in known if cells is not None]
     if joined:  # without a workload, digests are as they ever were
-        data["strategies"] = [_strategy(noise) for noise in joined]
+        data["strategies"] = joined
     trees = trees_of(releases.choices)
     if trees:  # likewise
         data["trees"] = [_tree(tree, read) for tree, read in trees.items()]
@@ -250,14 +252,19 @@ def plan_digest(  # noqa: PLR0913  all that decides an answer
     return hashlib.sha256(text.encode("ascii")).hexdigest()
 
 
-def _strategy(noise: Noise) -> list[Any]:
-    strategy = noise.distances.strategy
-    assert strategy is not None  # noqa: S101 (as asked)
+def _cells(noise: Noise) -> CellStrategy | None:
+    running = noise.distances.group_strategy
+    return noise.distances.strategy if running is None else running.cells
+
+
+def _strategy(noise: Noise, strategy: CellStrategy) -> list[Any]:
     answers = [
         [name, [[place, str(weight)] for place, weight in weights]]
         for name, weights in strategy.answers
     ]
-    return [noise.measure, strategy.cells, strategy.sums, strategy.factors, answers]
+    running = noise.distances.group_strategy
+    groups = [] if running is None else [running.order, running.frames]
+    return [noise.measure, strategy.cells, strategy.sums, strategy.factors, answers, *groups]
 
 
 def _tree(tree: QuantileTree, read: Sequence[TreeChoice]) -> list[Any]:

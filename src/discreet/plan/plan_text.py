@@ -241,7 +241,10 @@ def _noise(noise: Noise, plan: Plan, about: dict[str, str], step: Fraction) -> s
     relation, far = plan.unit.relation, noise.distances
     if not far.moved(relation):
         return f"{noise.measure}: {about[noise.measure]}, a public number that costs nothing"
-    step = step if far.strategy is None else Fraction(1, far.strategy.unit)
+    cells = far.strategy
+    if far.group_strategy is not None:
+        cells = far.group_strategy.cells
+    step = step if cells is None else Fraction(1, cells.unit)
     if isinstance(noise.mechanism, Gaussian):
         deviation = Fraction(noise.mechanism.width)
         width = f"Gaussian noise of deviation {_short(deviation * step)}"
@@ -251,8 +254,8 @@ def _noise(noise: Noise, plan: Plan, about: dict[str, str], step: Fraction) -> s
         width = f"Laplace noise of scale {_short(scale * step)}"
         moved = f"{_short(steps * step)} in L1"
     share, what = _share(noise, plan), about[noise.measure]
-    if far.strategy is not None:
-        what = f"{what}, {far.strategy.words}"
+    if cells is not None:
+        what = f"{what}, {cells.words}"
     return f"{noise.measure}: {what}, moved by {moved}; {width}; {share}"
 
 

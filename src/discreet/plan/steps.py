@@ -48,6 +48,7 @@ from discreet.plan.statistics.partition_selection import (
     partition_selection,
     within_categories,
 )
+from discreet.plan.workload.group_windows import check_windows, running_counts
 from discreet.plan.workload.joined_counts import joined_counts
 from discreet.query.expressions import Column
 from discreet.query.question import Question
@@ -244,7 +245,12 @@ def name_outputs(draft: Draft) -> Draft:
     """Say how the columns of the answer are computed from aggregates."""
     known = required(draft.bound)
     estimates, layout = answer_layout(known, required(draft.measured).estimators)
-    return replace(draft, estimates=estimates, layout=layout)
+    draft = replace(draft, estimates=estimates, layout=layout)
+    if not layout.windows:
+        return draft
+    check_windows(layout, required(draft.groups).public)
+    running = running_counts(draft)
+    return replace(draft, measured=replace(required(draft.measured), running=running))
 
 
 def find_having_threshold(draft: Draft) -> Draft:
@@ -296,6 +302,8 @@ def predict_errors(draft: Draft) -> Draft:
         estimates=draft.estimates,
         confidence=ask.confidence,
         size=ask.size,
+        windows=required(draft.layout).windows,
+        groups=required(draft.groups).available or 1,
     )
     errors = (forecast.of(output) for output in required(draft.layout).outputs)
     return replace(draft, predicted=tuple(error for error in errors if error is not None))

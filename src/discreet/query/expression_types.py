@@ -24,6 +24,7 @@ from discreet.query.expressions import (
 from discreet.query.signatures import (
     AGGREGATES,
     FUNCTIONS,
+    GROUP_WINDOWS,
     PARTS,
     PLAIN,
     TIME_PARTS,
@@ -141,7 +142,8 @@ def _typed(  # noqa: C901, PLR0911 (one line for each kind of node)
         case Window(function=name, arguments=arguments):
             for part in expression.children()[len(arguments) :]:
                 types.type_of(part)
-            return _called(WINDOWS[name], arguments, types)
+            known = GROUP_WINDOWS if types.group_keys else WINDOWS
+            return _called(known[name], arguments, types)
         case Aggregate(function=name, argument=argument, where=where):
             if where is not None:
                 check_condition(where, types)

@@ -120,8 +120,8 @@ class Question:
 
     ``keys`` are expressions over the columns of the relation.  ``outputs``, ``having`` and
     ``order`` are expressions over aggregates (:class:`Aggregate`) and keys (:class:`Grouped`):
-    they are computed from what is released, and cost nothing of their own.  ``clause`` is None
-    if the text is plain SQL.
+    they are computed from what is released, and cost nothing of their own.  Outputs and order may
+    hold windows over such values of all groups.  ``clause`` is None if the text is plain SQL.
 
     >>> from discreet.query.relations import Table
     >>> Question(relation=Table("visits"), outputs=(("n", Aggregate("COUNT")),)).keys
@@ -151,9 +151,12 @@ class Question:
         if not all(type(item) is Order for item in self.order):
             raise wrong("the order of an answer holds something else than Order.", self.span)
         above = [*check_outputs(self.outputs, self.span), *(item.expression for item in self.order)]
-        for value in (*above, *(() if self.having is None else (self.having,))):
-            check_group(value, len(self.keys), self.span)
+        for value in above:
+            check_group(value, len(self.keys), self.span, windows=True)
             check_size(value)
+        if self.having is not None:
+            check_group(self.having, len(self.keys), self.span)
+            check_size(self.having)
         if self.limit is not None and (type(self.limit) is not int or self.limit < 0):
             raise wrong("the limit of an answer is not a whole number from 0 on.", self.span)
         if self.clause is not None and type(self.clause) is not Clause:

@@ -50,19 +50,23 @@ def check_row(expression: Expression, *, windows: bool = False, span: Span | Non
         waiting.extend((child, allowed) for child in node.children())
 
 
-def check_group(expression: Expression, keys: int, span: Span | None = None) -> None:
+def check_group(
+    expression: Expression, keys: int, span: Span | None = None, *, windows: bool = False
+) -> None:
     """Refuse what is not computed from aggregates and the keys of a group, given their number.
+
+    A window, where it is allowed, looks at such values of all groups.
 
     >>> check_group(Call("NOT", (Grouped(0),)), 1)
     """
     check_expression(expression, span)
-    waiting = [expression]
-    seen: set[int] = set()
+    waiting = [(expression, windows)]
+    seen: set[tuple[int, bool]] = set()
     while waiting:
-        node = waiting.pop()
-        if id(node) in seen:
+        node, allowed = waiting.pop()
+        if (id(node), allowed) in seen:
             continue
-        seen.add(id(node))
+        seen.add((id(node), allowed))
         if type(node) is Aggregate:
             if node.distinct and node.function != "COUNT":
                 raise wrong(f"{node.function} of a group takes all values.", span)
@@ -71,8 +75,9 @@ def check_group(expression: Expression, keys: int, span: Span | None = None) -> 
         elif type(node) is Grouped:
             if node.at >= keys:
                 raise wrong("there is no key of this number.", span)
-        elif type(node) in _GROUP:
-            waiting.extend(node.children())
+        elif type(node) in _GROUP or (type(node) is Window and allowed):
+            inside = allowed and type(node) is not Window
+            waiting.extend((child, inside) for child in node.children())
         else:
             raise wrong(f"{_shown(node)} stands where a value of a group is needed.", span)
 

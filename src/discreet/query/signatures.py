@@ -250,3 +250,9 @@ WINDOWS: Final[dict[str, Function]] = {
     )
 }
 """Functions of a window."""
+
+GROUP_WINDOWS: Final[dict[str, Function]] = {
+    **WINDOWS,
+    "SUM": Function("SUM", (NUMBERS,), "same", "the sum; FLOAT too, where groups are added up"),
+}
+"""Functions of a window over groups, whose values are released numbers."""

@@ -53,7 +53,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, final
+from typing import TYPE_CHECKING, Any, Final, final
 
 import numpy as np
 import pyarrow as pa
@@ -63,6 +63,7 @@ from discreet.errors import DiscreetError, EngineFailed, WrongKind
 from discreet.noise import SYSTEM, Entropy, KeyedEntropy
 from discreet.plan.plan import Plan
 from discreet.plan.pricing.group_sensitivity import UNITS, LeafChoice, ScoredChoice, trees_of
+from discreet.release.group_sums import GroupSums
 from discreet.release.noisy_totals import Chosen, Noisy, NoisyTotal, Run, joined_totals
 from discreet.release.quantile_tree import read_tree
 from discreet.release.release import Release
@@ -165,6 +166,7 @@ def noised(plan: Plan, raw: RawTotals, *, entropy: Entropy = SYSTEM) -> Noisy:
     """
     _check_shape(plan, raw)
     totals: dict[str, NoisyTotal] = {}
+    sums: dict[str, GroupSums] = {}
     if plan.having_threshold is not None:
         from discreet.release.noisy_thresholds import groups_above_threshold  # noqa: PLC0415  rare
 
@@ -177,19 +179,31 @@ def noised(plan: Plan, raw: RawTotals, *, entropy: Entropy = SYSTEM) -> Noisy:
     for noise in plan.noises:
         if noise.measure in drawn:
             continue
+        running = noise.distances.group_strategy
+        if running is not None:
+            exact = running.measured(_exact(raw, noise.measure), _groups(raw))
+            values = noise.mechanism.run(exact, entropy=entropy)
+            sums[noise.measure] = GroupSums(
+                strategy=running, mechanism=noise.mechanism, drawn=values
+            )
+            continue
         strategy = noise.distances.strategy
         if strategy is not None:
             inside = _inside(raw.leaves[noise.measure], places)
-            sums = strategy.measured(inside, places.size)
-            drawn_sums = noise.mechanism.run(sums.ravel(), entropy=entropy)
+            exact = strategy.measured(inside, places.size).ravel()
+            drawn_sums = noise.mechanism.run(exact, entropy=entropy)
             totals |= joined_totals(strategy, noise.mechanism, drawn_sums)
             continue
         exact = _exact(raw, noise.measure)
-        values: Integers = noise.mechanism.run(exact[places], entropy=entropy)
+        values = noise.mechanism.run(exact[places], entropy=entropy)
         totals[noise.measure] = NoisyTotal((Run(values=values, mechanism=noise.mechanism),))
     chosen = tuple(_chosen(plan, raw, places, entropy))
     keys = tuple(taken(key, places) for key in raw.keys)
-    return Noisy(size=places.size, keys=keys, totals=totals, chosen=chosen)
+    return Noisy(size=places.size, keys=keys, totals=totals, chosen=chosen, sums=sums)
+
+
+def _groups(raw: RawTotals) -> list[tuple[Any, ...]]:
+    return list(zip(*(key.to_pylist() for key in raw.keys), strict=True))
 
 
 def _exact(raw: RawTotals, measure: str) -> Integers:

@@ -12,12 +12,17 @@ Intervals end at what is possible: no count is negative.  A number that noise ha
 shown at the end of its interval, which is never farther from the truth if that lies inside.  The
 number itself is kept beside it, since only that has a mean error of zero; conditions, orders and
 formulas are computed from it.
+
+Windows are computed after all estimates, from all groups (:mod:`discreet.release.group_order`).
+What is computed from several of them, or from a window and other numbers, has the range of a box of
+which each side misses with a part of the chance: these errors depend on each other.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Final, final
 
 import numpy as np
@@ -30,64 +35,18 @@ from discreet.release.aggregates import kind_of
 from discreet.release.formula_ranges import Ranges
 from discreet.release.formulas import Formulas
 from discreet.release.frames import ReleasedColumn
+from discreet.release.group_order import Frames, Sorted, order_of, summed_ends
+from discreet.release.group_sums import FramedCounts
 from discreet.release.interval_arithmetic import Ends, everything
 from discreet.release.noisy_totals import Intervals
 from discreet.release.value_arrays import Vector, vector
-from discreet.requests.raw_totals import Integers, arrow_numbers, numbers, taken
+from discreet.requests.raw_totals import Integers, arrow_numbers, taken
 
 if TYPE_CHECKING:  # for annotations alone
     from discreet.plan.aggregates.estimator import Estimator
     from discreet.plan.plan import Plan
     from discreet.plan.statistics.answer_layout import AnswerColumn
     from discreet.release.noisy_totals import Noisy
-
-Sorted = tuple[pa.Array, bool, bool]
-"""What to sort by, whether in descending order, and whether NULL comes first."""
-
-_FEW: Final = 256
-
-
-def order_of(items: Sequence[Sorted], size: int) -> Integers:
-    """Return the places of groups in their order; ties keep the order that they have.
-
-    >>> wards = pa.array(["b", None, "a"])
-    >>> order_of([(wards, False, True)], 3).tolist()
-    [1, 2, 0]
-    """
-    return _few(items, size) if size <= _FEW else _many(items, size)
-
-
-def _few(items: Sequence[Sorted], size: int) -> Integers:
-    """Sort Python's values, by the last item first; every sort keeps the order of equals."""
-    places = list(range(size))
-    for values, descending, nulls_first in reversed(items):
-        listed = values.to_pylist()
-        missing = [place for place in places if listed[place] is None]
-        there = [place for place in places if listed[place] is not None]
-        there.sort(key=listed.__getitem__, reverse=descending)
-        places = missing + there if nulls_first else there + missing
-    return np.array(places, np.int64)
-
-
-def _many(items: Sequence[Sorted], size: int) -> Integers:
-    """Sort columns, with what is NULL as a column of its own before each."""
-    import pyarrow.compute as pc  # noqa: PLC0415  takes its time, and few answers need it
-
-    columns: dict[str, pa.Array] = {}
-    keys: list[tuple[str, str]] = []
-    for index, (values, descending, nulls_first) in enumerate(items):
-        missing = values.is_null()
-        if pa.types.is_boolean(values.type):
-            values = values.cast(pa.int8())  # noqa: PLW2901 (truth is sorted as 0 and 1)
-        columns[f"null {index}"] = missing.cast(pa.int8())
-        keys.append((f"null {index}", "descending" if nulls_first else "ascending"))
-        if not pa.types.is_null(values.type):
-            columns[f"value {index}"] = values
-            keys.append((f"value {index}", "descending" if descending else "ascending"))
-    columns["place"] = arrow_numbers(np.arange(size), pa.int64())
-    keys.append(("place", "ascending"))
-    return numbers(pc.sort_indices(pa.table(columns), sort_keys=keys)).astype(np.int64)
-
 
 _NUMBERS: Final = frozenset({Type.INTEGER, Type.FLOAT})
 _EDGE: Final = 2.0**63
@@ -110,13 +69,24 @@ class _Table:
     keys: tuple[pa.Array, ...]
     formulas: Formulas
     lists: Mapping[str, tuple[Vector, ...]]
+    windows: Mapping[str, Frames] = field(default_factory=dict)
+    frames: Mapping[str, FramedCounts] = field(default_factory=dict)
 
     @classmethod
     def of(cls, plan: Plan, parts: Sequence[Noisy]) -> _Table:
         """Estimate all slots."""
         slots: dict[str, Vector] = {}
         lists: dict[str, tuple[Vector, ...]] = {}
+        frames: dict[str, FramedCounts] = {}
+        for sums in parts[0].sums.values():
+            frames |= sums.frames(parts[0].groups())
         for estimate in plan.estimates:
+            (name, *_) = (*estimate.estimator.totals(), "")
+            if name in parts[0].sums:  # of which single groups may not be asked
+                if name in frames:
+                    frames[estimate.slot] = frames[name]
+                    slots[estimate.slot] = vector(estimate.type, frames[name].values())
+                continue
             value = kind_of(estimate.estimator).value
             by_part: list[Any] = [value(estimate.estimator, estimate.type, part) for part in parts]
             if estimate.estimator.listed:
@@ -133,7 +103,24 @@ class _Table:
             keys=tuple(Vector.read(key, kind) for key, kind in zip(keys, kinds, strict=True)),
             size=sum(part.size for part in parts),
         )
-        return cls(plan=plan, parts=tuple(parts), keys=keys, formulas=formulas, lists=lists)
+        windows = {slot: Frames.of(each, formulas) for slot, each in plan.layout.windows}
+        if windows:
+            computed = {
+                slot: vector(Type.INTEGER, frames[slot].values())
+                if slot in frames
+                else each.values(formulas)
+                for slot, each in windows.items()
+            }
+            formulas = replace(formulas, columns={**slots, **computed})
+        return cls(
+            plan=plan,
+            parts=tuple(parts),
+            keys=keys,
+            formulas=formulas,
+            lists=lists,
+            windows=windows,
+            frames=frames,
+        )
 
     def places(self) -> Integers:
         """Return which groups are shown, in their order."""
@@ -156,10 +143,10 @@ class _Table:
         if isinstance(expression, Column) and expression.name in self.lists:
             return self._list(output, places)
         values = self.formulas.value(expression, kind).taken(places)
-        used = self._used(expression)
+        used = self._used(self.plan.layout.unfolded(expression))
         if not used or kind not in _NUMBERS:
             return ReleasedColumn(name=output.name, type=kind, values=values.arrow())
-        ends = self._ends(expression, used, places)
+        ends = self._ends_of(expression, places)
         empty = ~(ends[0] <= ends[1])
         low, high = (_vector(np.where(empty, np.nan, end), kind) for end in ends)
         inside = _inside(values, low, high)
@@ -195,6 +182,48 @@ class _Table:
             for estimate in self.plan.estimates
             if estimate.slot in names
         }
+
+    def _ends_of(self, expression: Expression, places: Integers) -> Ends:
+        """Return the intervals of an expression, which may hold windows."""
+        names = {node.name for node in walk(expression) if isinstance(node, Column)}
+        framed = [slot for slot in {**self.windows, **self.frames} if slot in names]
+        whole = self._used(expression)
+        used = {slot: whole[slot] for slot in whole if slot not in framed}
+        if not framed:
+            return self._ends(expression, used, places)
+        inputs = sum(len(each.totals()) + len(each.choices()) for each in used.values())
+        count = len(framed) + inputs
+        sure = 1 - (1 - self.plan.confidence) / count
+        ends = {slot: self._window(slot, sure) for slot in framed}
+        if not isinstance(expression, Column):
+            known = Intervals(self.plan.request, self.parts[0], sure)
+            for slot, each in used.items():
+                box = {name: known.box((name,))[name] for name in each.totals()}
+                ends[slot] = kind_of(each).range(each, known, box, count)
+            low, high = Ranges(self.formulas, ends).range_of(expression).ends
+        else:
+            low, high = ends[expression.name]
+        return low[places], high[places]
+
+    def _window(self, slot: str, confidence: Fraction) -> Ends:
+        """Return the intervals of a window in all groups, or everything."""
+        if slot in self.frames:
+            return self.frames[slot].ends(confidence)
+        frames, size = self.windows[slot], self.formulas.size
+        looked = frames.window.arguments[:1]
+        if not frames.by_keys or not looked or not isinstance(looked[0], Column):
+            return everything(size)
+        ((inner, estimator),) = self._used(looked[0]).items()
+        known = Intervals(self.plan.request, self.parts[0], confidence)
+        if frames.window.function == "SUM" and inner not in self.frames and known.linear(estimator):
+            kind = next(each.type for each in self.plan.estimates if each.slot == inner)
+            linear = estimator.linear(kind)
+            return everything(size) if linear is None else summed_ends(frames, linear[0], known)
+        if frames.window.function in {"LAG", "LEAD", "FIRST_VALUE"}:
+            if inner in self.frames:
+                return frames.looked_at(self.frames[inner].ends(confidence))
+            return frames.looked_at(kind_of(estimator).interval(estimator, known))
+        return everything(size)
 
     def _ends(
         self, expression: Expression, used: Mapping[str, Estimator], places: Integers

@@ -17,6 +17,7 @@ their intervals know that.
 
 Where groups are shown by reaching a threshold, out of more than could be listed, nothing is known
 of a group that only one answer shows but what that one says; so such answers are not combined.
+Nor are running counts that are computed from noisy sums of groups.
 
 Where units touch more groups than they may count in, each answer counts them in groups of its own
 choice.  What an interval is about is then the same mean of the two totals without noise.
@@ -76,6 +77,8 @@ def combine(first: Release, second: Release) -> Release:
 def combinable(first: Plan, second: Plan) -> bool:
     """Say whether answers of two plans can be combined, before there are any."""
     drawn = first.having_threshold is not None or second.having_threshold is not None
+    noises = (*first.noises, *second.noises)
+    drawn = drawn or any(noise.distances.group_strategy is not None for noise in noises)
     return not drawn and _asked(first) == _asked(second)
 
 
@@ -99,6 +102,8 @@ def gains(parts: Sequence[Noisy] | None, plan: Plan) -> bool:
 
 def _adds(part: Noisy, noise: Noise) -> bool:
     """Say whether another draw of a noise has a weight in a mean with what there is."""
+    if noise.distances.group_strategy is not None:
+        return False
     strategy, variance = noise.distances.strategy, noise.mechanism.law.moments().variance.high
     drawn = {noise.measure: variance}
     if strategy is not None:

@@ -48,9 +48,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import final
+from typing import Any, final
 
 import numpy as np
 import pyarrow as pa
@@ -61,6 +61,7 @@ from discreet.exact import float_down, float_up
 from discreet.plan.aggregates.estimator import Estimator
 from discreet.plan.pricing.cell_strategy import CellStrategy
 from discreet.plan.pricing.group_sensitivity import LeafChoice
+from discreet.release.group_sums import GroupSums
 from discreet.release.half_width import (
     Terms,
     coordinate_confidence,
@@ -204,13 +205,15 @@ class Chosen:
 class Noisy:
     """Everything that was drawn for the groups that are shown.
 
-    ``keys`` are Arrow arrays, one for each key; ``totals`` has the number of units under its name.
+    ``keys`` are Arrow arrays, one for each key; ``totals`` has the number of units under its name,
+    and ``sums`` the sums of all groups, by the measure that they stand for.
     """
 
     size: int
     keys: tuple[pa.Array, ...]
     totals: Mapping[str, NoisyTotal]
     chosen: tuple[Chosen, ...]
+    sums: Mapping[str, GroupSums] = field(default_factory=dict)
 
     def only(self, names: AbstractSet[str]) -> Noisy:
         """Return the same with these totals alone."""
@@ -224,7 +227,12 @@ class Noisy:
             keys=tuple(taken(key, places) for key in self.keys),
             totals={name: total.taken(places) for name, total in self.totals.items()},
             chosen=tuple(replace(each, leaves=each.leaves[places]) for each in self.chosen),
+            sums=self.sums,
         )
+
+    def groups(self) -> list[tuple[Any, ...]]:
+        """Return the keys of every group."""
+        return list(zip(*(key.to_pylist() for key in self.keys), strict=True))
 
 
 @final

@@ -25,7 +25,15 @@ from discreet import mechanisms
 from discreet.errors import WrongKind
 from discreet.query.types import Type
 from discreet.release.frames import ReleasedColumn
-from discreet.release.noisy_totals import Chosen, Noisy, NoisyTotal, Run, drawn_sums, joined_totals
+from discreet.release.group_sums import GroupSums
+from discreet.release.noisy_totals import (
+    Chosen,
+    Noisy,
+    NoisyTotal,
+    Run,
+    drawn_sums,
+    joined_totals,
+)
 from discreet.release.value_arrays import ARROW
 from discreet.requests.raw_totals import ARROW_TYPES, arrow_numbers, arrow_values, numbers
 
@@ -171,6 +179,9 @@ def _noisy(plan: Plan, noisy: Noisy) -> dict[str, Any]:
     totals = dict(noisy.totals)
     joined: dict[str, list[int]] = {}
     for noise in plan.noises:
+        if noise.distances.group_strategy is not None:
+            joined[noise.measure] = noisy.sums[noise.measure].drawn.tolist()
+            continue
         strategy = noise.distances.strategy
         if strategy is not None:
             joined[noise.measure] = drawn_sums(strategy, totals).tolist()
@@ -187,7 +198,15 @@ def _read_noisy(plan: Plan, document: Mapping[str, Any]) -> Noisy:
     kinds = [key.type for key in plan.request.keys]
     totals = dict(document["totals"])
     runs: dict[str, NoisyTotal] = {}
+    sums: dict[str, GroupSums] = {}
     for noise in plan.noises:
+        running = noise.distances.group_strategy
+        if running is not None:
+            drawn = _integers(totals.pop(noise.measure))
+            sums[noise.measure] = GroupSums(
+                strategy=running, mechanism=noise.mechanism, drawn=drawn
+            )
+            continue
         strategy = noise.distances.strategy
         if strategy is not None:
             drawn = _integers(totals.pop(noise.measure))
@@ -212,6 +231,7 @@ def _read_noisy(plan: Plan, document: Mapping[str, Any]) -> Noisy:
             Chosen(choice=choice, leaves=_integers(leaves))
             for choice, leaves in zip(plan.choices, document["chosen"], strict=True)
         ),
+        sums=sums,
     )
 
 

@@ -111,6 +111,16 @@ QUESTIONS_AND_PLANS: Final = (
         "2015); proof in discreet.plan.pricing.cell_strategy",
     ),
     Theorem(
+        key="group-sums",
+        statement="A unit that adds a number from low to high to each of at most g groups, "
+        "D = max(|low|, |high|), moves sums of public groups by at most g D w in L1 and "
+        "g^2 D^2 w in squared L2 if it is added or removed, w the most sums that hold one group; "
+        "if it is replaced, by g D f and g^2 D^2 f where low >= 0, f the most sums that tell two "
+        "groups apart, and else by twice and four times the former.",
+        source="the sensitivity of the matrix mechanism (Li, Miklau, Hay, McGregor and Rastogi "
+        "2015); proof in discreet.plan.pricing.group_strategy",
+    ),
+    Theorem(
         key="leaf-scores",
         statement="One row more or less moves the rank score of every leaf by at most "
         "max(level, 1 - level), and one that is replaced by at most 1.",

@@ -27,7 +27,7 @@ import math
 import sys
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import ClassVar, Final, final
 
@@ -35,8 +35,8 @@ from discreet import mechanisms
 from discreet.errors import TooLarge
 from discreet.exact import float_up
 from discreet.mechanisms import Gaussian, Laplace
-from discreet.plan.forecast.noise_quantiles import noise_half_width
-from discreet.plan.pricing.group_sensitivity import Releases
+from discreet.plan.forecast.noise_quantiles import noise_half_width, repeated_half_width
+from discreet.plan.pricing.group_sensitivity import Noise, Releases
 from discreet.plan.pricing.release_parts import LeafPart
 from discreet.plan.statistics.contribution_bounds import ContributionBounds, Pair
 from discreet.plan.statistics.measure_list import ReleaseInput
@@ -87,12 +87,28 @@ class NoiseForecast:
     releases: Releases
     confidence: Fraction
     size: int | None = None
+    _drawn: Mapping[str, Laplace | Gaussian] = field(init=False, compare=False, repr=False)
+    _shared: Mapping[str, Noise] = field(init=False, compare=False, repr=False)
+    _sums: Mapping[str, tuple[Noise, tuple[int, ...]]] = field(
+        init=False, compare=False, repr=False
+    )
+
+    def __post_init__(self) -> None:
+        """Find noises by what they are added to, once for all outputs."""
+        noises = self.releases.noises
+        drawn = {noise.measure: noise.mechanism for noise in noises}
+        strategies = ((noise, noise.distances.strategy) for noise in noises)
+        shared = {name: noise for noise, each in strategies if each for name in each.names}
+        running = ((noise, noise.distances.group_strategy) for noise in noises)
+        sums = {name: (noise, at) for noise, each in running if each for name, at in each.frames}
+        object.__setattr__(self, "_drawn", drawn)
+        object.__setattr__(self, "_sums", sums)
+        object.__setattr__(self, "_shared", shared)
 
     def noise(self, measure: str) -> Laplace | Gaussian:
         """Return the noise on a measure."""
-        for noise in self.releases.noises:
-            if noise.measure == measure:
-                return noise.mechanism
+        if measure in self._drawn:
+            return self._drawn[measure]
         keys = self.releases.selection
         if self.releases.chosen_by == measure and isinstance(keys, mechanisms.NoisyKeys):
             return keys.noise
@@ -105,28 +121,61 @@ class NoiseForecast:
         far = noise_half_width(noises, self.confidence if confidence is None else confidence)
         return far + self._rounding(terms)
 
+    def summed(self, name: str) -> Fraction | None:
+        """Return how far a count or a window is off that is computed from sums of groups, at most.
+
+        None if it is computed from the noisy totals of groups.
+        """
+        if name not in self._sums:
+            return None
+        noise, places = self._sums[name]
+        strategy = noise.distances.group_strategy
+        assert strategy is not None  # noqa: S101 (that is where the places come from)
+        terms = {
+            tuple(sorted(abs(Fraction(weight)) for _, weight in strategy.cells.answers[at][1]))
+            for at in places
+        }
+        widths = (
+            noise_half_width(tuple((each, noise.mechanism) for each in weights), self.confidence)
+            for weights in terms
+        )
+        return max(widths) + (Fraction(0) if strategy.cells.whole else Fraction(1, 2))
+
+    def repeated(self, terms: Terms, times: int) -> Fraction:
+        """Return the same for a sum of so many groups, each with noises of its own."""
+        if times == 1:
+            return self.half_width(terms)
+        far = repeated_half_width(tuple(self._noises(terms)), times, 1 - self.confidence)
+        return far + times * self._rounding(terms)
+
     def _rounding(self, terms: Terms) -> Fraction:
         """Return how far counts of a workload are moved by being rounded to whole numbers."""
-        strategies = (noise.distances.strategy for noise in self.releases.noises)
-        fine = {name for each in strategies if each and not each.whole for name in each.names}
-        return sum((abs(terms[name]) for name in terms if name in fine), Fraction(0)) / 2
+        moved = Fraction(0)
+        for name, factor in terms.items():
+            noise = self._shared.get(name)
+            strategy = None if noise is None else noise.distances.strategy
+            if strategy is not None and not strategy.whole:
+                moved += abs(factor) / 2
+        return moved
 
     def _noises(self, terms: Terms) -> Iterator[tuple[Fraction, Laplace | Gaussian]]:
         """Yield all noises of a sum; counts of a workload may share some."""
         rest = dict(sorted(terms.items()))
-        for noise in self.releases.noises:
+        together: dict[str, tuple[Noise, dict[str, Fraction]]] = {}
+        for name in [name for name in rest if name in self._shared]:
+            noise = self._shared[name]
+            together.setdefault(noise.measure, (noise, {}))[1][name] = rest.pop(name)
+        for noise, parts in together.values():
             strategy = noise.distances.strategy
-            if strategy is not None:
-                shared = {name: rest.pop(name) for name in strategy.names if name in rest}
-                for factor in strategy.expanded(shared).values():
-                    yield factor, noise.mechanism
+            assert strategy is not None  # noqa: S101 (that is where the names come from)
+            for factor in strategy.expanded(parts).values():
+                yield factor, noise.mechanism
         for name, factor in rest.items():
             yield factor, self.noise(name)
 
     def drawn_half_width(self, terms: Terms) -> Fraction:
         """Return the same without a count that selects the groups, which has its own noise."""
-        drawn = {noise.measure for noise in self.releases.noises}
-        return self.half_width({name: terms[name] for name in terms if name in drawn})
+        return self.half_width({name: terms[name] for name in terms if name in self._drawn})
 
     def divided(self, count: str, *numerators: Terms) -> tuple[list[Fraction], Fraction]:
         """Return the half-widths of numerators, and the least number of rows that is believed."""

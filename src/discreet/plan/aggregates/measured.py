@@ -31,6 +31,7 @@ from discreet.query.expressions import Aggregate, Expression
 from discreet.requests.engine_request import Measure
 
 if TYPE_CHECKING:  # made by a later step
+    from discreet.plan.workload.group_windows import RunningCounts
     from discreet.plan.workload.strategies import CountWorkload
 
 AGGREGATES: Final[Mapping[str, Callable[[Measurer, Aggregate], Estimator]]] = {
@@ -56,8 +57,8 @@ class MeasuredAggregates:
     """All measures, and for each aggregate how it is computed and from what.
 
     ``about`` says in words what each measure holds; ``counts_units`` whether units are counted too;
-    ``workload`` which counts are read from one histogram; ``levels`` at which levels of a histogram
-    quantiles are, where there are several.
+    ``workload`` which counts are read from one histogram, ``running`` which ones from sums of
+    groups; ``levels`` at which levels of a histogram quantiles are, where there are several.
     """
 
     measures: tuple[Measure, ...]
@@ -66,6 +67,7 @@ class MeasuredAggregates:
     about: Mapping[str, str]
     counts_units: bool = False
     workload: CountWorkload | None = None
+    running: tuple[RunningCounts, ...] = ()
     levels: Mapping[str, tuple[Fraction, ...]] = field(default_factory=dict)
 
 

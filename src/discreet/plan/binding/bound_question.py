@@ -121,6 +121,10 @@ def _compared(join: Join | None, keys: set[Expression]) -> bool:
     return met == names and single and len(pairs) == len(list(conjuncts(join.on)))
 
 
+MOST_AGGREGATES: Final = 2048
+"""So many different aggregates a question may have: planning takes a millisecond for each."""
+
+
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BoundQuestion:
@@ -157,11 +161,22 @@ def bind_question(
     predicates = tuple(_predicates(rows.relation))
     enforced_rows = enforce_scope(rows, schema, names, question.span)
     keys = tuple(_key(name, value, rows, predicates) for name, value in question.keys)
-    pairs = tuple((total, _aggregate(total, rows)) for total in aggregates(question))
+    pairs = tuple((total, _aggregate(total, rows)) for total in _few(aggregates(question)))
     groups = None if listing is None else listing.groups(keys, rows, schema, public_rows)
     return BoundQuestion(
         question=question, rows=enforced_rows, keys=keys, aggregates=pairs, groups=groups
     )
+
+
+def _few(found: tuple[Aggregate, ...]) -> tuple[Aggregate, ...]:
+    if len(found) > MOST_AGGREGATES:
+        raise UnsupportedSQL(
+            what=f"this question has {len(found)} different aggregates, and {MOST_AGGREGATES} are "
+            "the most.",
+            why="each of them gets its share of the price, and of so many hardly any is exact.",
+            do="ask for groups with GROUP BY, or divide the question in several.",
+        )
+    return found
 
 
 def _bound(

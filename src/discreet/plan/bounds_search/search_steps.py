@@ -120,6 +120,7 @@ def _said(draft: Draft) -> tuple[Predicted, ...]:
         estimates=draft.estimates,
         confidence=ask.confidence,
         size=ask.size,
+        windows=required(draft.layout).windows,
     )
     outputs = {column.name: column for column in required(draft.layout).outputs}
     missing = _open(draft)

@@ -9,6 +9,7 @@ small group has a larger one, which its interval knows (key ``shown-interval``).
 
     an aggregate        as its own file in :mod:`discreet.plan.aggregates` says
     sums and multiples  of counts and sums: the half-width of all their noises, exactly
+    running sums        of counts and sums, over frames that keys decide: that of the largest frame
     others              computed from these, by formulas that depend on the data
 
 Where bounds are still to be found, errors are forecast for bounds that stand for them, and said in
@@ -17,8 +18,9 @@ terms of their width.  What mixes several aggregates follows from the bounds, on
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Final, final
 
@@ -33,11 +35,13 @@ from discreet.query.expressions import (
     Expression,
     Grouped,
     Literal,
+    Window,
     walk,
 )
 from discreet.query.types import Type
 
 _ZERO: Final = Fraction(0)
+_COMPUTED: Final = "computed from the others"
 
 
 @final
@@ -52,11 +56,27 @@ class ErrorForecast:
     estimates: tuple[Estimate, ...]
     confidence: Fraction
     size: int | None = None
+    windows: tuple[tuple[str, Window], ...] = ()
+    groups: int = 1
+    _noise: NoiseForecast = field(init=False, compare=False, repr=False)
+    _slots: Mapping[str, Estimate] = field(init=False, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        """Find aggregates by their slots, once for all outputs."""
+        noise = NoiseForecast(releases=self.releases, confidence=self.confidence, size=self.size)
+        object.__setattr__(self, "_noise", noise)
+        object.__setattr__(self, "_slots", {each.slot: each for each in self.estimates})
 
     def of(self, output: AnswerColumn) -> Predicted | None:
         """Return the error of an output; None for keys, which have none."""
         if isinstance(output.expression, Grouped):
             return None
+        width = self._summed(output.expression)
+        if width is not None:
+            return _at_most(output, width)
+        window = self._window(output.expression)
+        if window is not None:
+            return self._framed(output, window)
         estimate = self._estimate(output.expression)
         if estimate is not None:
             predicted = estimate.estimator.predict(output.name, self._noise)
@@ -64,8 +84,7 @@ class ErrorForecast:
                 return predicted
         linear = self._linear(output.expression)
         if linear is None:
-            words = "computed from the others"
-            return Predicted(output=output.name, half_width=None, words=words)
+            return Predicted(output=output.name, half_width=None, words=_COMPUTED)
         terms, rounding = linear
         width = self._noise.half_width(terms) + rounding
         return Predicted(output=output.name, half_width=width, words=f"± {four_digits_up(width)}")
@@ -74,25 +93,45 @@ class ErrorForecast:
         self, output: AnswerColumn, predicted: Predicted, missing: AbstractSet[Aggregate]
     ) -> Predicted:
         """Say an error in terms of the bounds that it depends on, if some of these are missing."""
-        slots = {node.name for node in walk(output.expression) if isinstance(node, Column)}
+        windows = [each for slot, each in self.windows if Column(slot) in walk(output.expression)]
+        nodes = (node for part in (output.expression, *windows) for node in walk(part))
+        slots = {node.name for node in nodes if isinstance(node, Column)}
         used = [estimate for estimate in self.estimates if estimate.slot in slots]
         if not any(estimate.aggregate in missing for estimate in used):
             return predicted
         words = "follows from the bounds that are found"
-        if isinstance(output.expression, Column):
+        if isinstance(output.expression, Column) and not windows:
             words = used[0].estimator.words_by_width(self._noise, predicted)
         return Predicted(output=output.name, half_width=None, words=words)
 
-    @property
-    def _noise(self) -> NoiseForecast:
-        return NoiseForecast(releases=self.releases, confidence=self.confidence, size=self.size)
+    def _window(self, expression: Expression) -> Window | None:
+        return dict(self.windows).get(expression.name) if isinstance(expression, Column) else None
 
-    def _estimate(self, expression: Expression) -> Estimate | None:
+    def _framed(self, output: AnswerColumn, window: Window) -> Predicted | None:
+        """Return the error of a window over groups, at most; a number that keys decide has none."""
+        if not any(isinstance(node, Column) for node in walk(window)):
+            return None
+        decided = window.children()[len(window.arguments) :]
+        known = not any(isinstance(node, Column) for part in decided for node in walk(part))
+        looked = window.arguments[0] if window.arguments else None
+        if known and window.function in {"LAG", "LEAD", "FIRST_VALUE"} and looked is not None:
+            return self.of(replace(output, expression=looked))
+        linear = None if looked is None or not isinstance(looked, Column) else self._linear(looked)
+        if not known or window.function != "SUM" or linear is None:
+            return Predicted(output=output.name, half_width=None, words=_COMPUTED)
+        width = self._noise.repeated(linear[0], self.groups) + self.groups * linear[1]
+        return _at_most(output, width)
+
+    def _summed(self, expression: Expression) -> Fraction | None:
+        """Return the error of a count or a window that is computed from sums of groups."""
         if not isinstance(expression, Column):
             return None
-        return next(
-            (estimate for estimate in self.estimates if estimate.slot == expression.name), None
-        )
+        estimate = self._estimate(expression)
+        names = (expression.name,) if estimate is None else estimate.estimator.totals()
+        return self._noise.summed(names[0]) if len(names) == 1 else None
+
+    def _estimate(self, expression: Expression) -> Estimate | None:
+        return self._slots.get(expression.name) if isinstance(expression, Column) else None
 
     def _linear(self, expression: Expression) -> Linear | None:  # noqa: PLR0911  one a node
         """Return an expression as a sum of multiples of noisy totals, if it is one."""
@@ -101,7 +140,9 @@ class ErrorForecast:
                 return {}, _ZERO
             case Column():
                 estimate = self._estimate(expression)
-                return None if estimate is None else estimate.estimator.linear(estimate.type)
+                if estimate is None or self._summed(expression) is not None:
+                    return None
+                return estimate.estimator.linear(estimate.type)
             case Cast(argument=argument, to=Type.FLOAT):
                 return self._linear(argument)
             case Call(function="NEGATE", arguments=(inner,)):
@@ -118,6 +159,12 @@ class ErrorForecast:
                 return _times(self._linear(inner), 1 / divisor) if divisor else None
             case _:
                 return None
+
+
+def _at_most(output: AnswerColumn, width: Fraction) -> Predicted:
+    """Return an error that is smaller in some groups."""
+    words = f"± {four_digits_up(width)} at most"
+    return Predicted(output=output.name, half_width=width, words=words)
 
 
 def _number(literal: Literal) -> Fraction | None:

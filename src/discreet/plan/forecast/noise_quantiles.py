@@ -57,7 +57,8 @@ from discreet import mechanisms
 from discreet.exact import float_up
 from discreet.mechanisms import Gaussian, Laplace
 
-Term = tuple[Fraction, Laplace | Gaussian]
+Law = Laplace | Gaussian
+Term = tuple[Fraction, Law]
 """A factor, and the noise that it multiplies."""
 
 FEW: Final = 2
@@ -65,6 +66,9 @@ FEW: Final = 2
 
 _HARDLY: Final = 1 / 64
 _RING: Final = 1 << 18
+_GAUSSIAN_RING: Final = 1 << 15
+_MANY: Final = 8
+_SHORTEST: Final = 1 << 10
 _FINE: Final = 256
 _LAPLACE_REACH: Final = 30.0
 _GAUSSIAN_REACH: Final = 8.0
@@ -112,6 +116,22 @@ def noise_half_width(terms: tuple[Term, ...], confidence: Fraction) -> Fraction:
     return unit * Fraction(float_up(spread))
 
 
+def repeated_half_width(terms: Sequence[Term], times: int, missed: Fraction) -> Fraction:
+    """Return how far a sum of so many independent copies of a sum of noises reaches.
+
+    >>> repeated_half_width([(Fraction(1), Laplace(scale=2))], 10, Fraction(1, 20))
+    Fraction(18, 1)
+    """
+    known = [(abs(factor), noise) for factor, noise in terms if factor and noise.width >= _HARDLY]
+    if missed >= _RAREST:
+        return _power(_repeated(known, times), missed) if known else Fraction(0)
+    known = [(abs(factor), noise) for factor, noise in terms]
+    single = 1 - missed / max(times * len(known), 1)
+    return times * sum(
+        (factor * noise.error(confidence=single) for factor, noise in known), Fraction(0)
+    )
+
+
 def alike_half_width(terms: Sequence[Term], missed: Fraction) -> Fraction | None:
     """Return how far a sum of multiples of equal noises reaches, or None if that is not known.
 
@@ -124,35 +144,45 @@ def alike_half_width(terms: Sequence[Term], missed: Fraction) -> Fraction | None
         return None
     if noise.width < _HARDLY:  # it is hardly ever anything but zero
         return Fraction(0)
-    counts = Counter(abs(factor) for factor, _ in terms)
-    return _power(noise, tuple(sorted(counts.items())), missed)
+    return _power(_repeated(terms, 1), missed)
+
+
+def _repeated(terms: Sequence[Term], times: int) -> tuple[tuple[Fraction, Law, int], ...]:
+    """Return each different term once, with how often it counts, small factors first."""
+    counts = Counter((abs(factor), noise) for factor, noise in terms)
+    found = ((factor, noise, times * count) for (factor, noise), count in counts.items())
+    return tuple(sorted(found, key=lambda each: (each[0], repr(each[1]))))
 
 
 @functools.lru_cache(maxsize=1024)
-def _power(
-    noise: Laplace | Gaussian, counts: tuple[tuple[Fraction, int], ...], missed: Fraction
-) -> Fraction:
+def _power(counts: tuple[tuple[Fraction, Law, int], ...], missed: Fraction) -> Fraction:
     """Convolve powers of laws on a ring so long that what wraps around does not matter.
 
     The whole chance beyond sixty widths of the widest and twelve deviations is below 1e-14, by
-    Bernstein's inequality.  Where all factors are multiples of the step, nothing is rounded.
+    Bernstein's inequality; Gaussian noise needs no widths, since its sums are subgaussian (Canonne,
+    Kamath and Steinke 2020).  Where all factors are multiples of the step, nothing is rounded.
     """
-    spread = math.sqrt(sum(float(factor) ** 2 * count for factor, count in counts))
-    far = 60 * float(counts[-1][0]) * noise.width + 12 * spread * math.sqrt(2.0) * noise.width
-    bottom = math.lcm(*(factor.denominator for factor, _ in counts))
-    lattice = Fraction(math.gcd(*(int(factor * bottom) for factor, _ in counts)), bottom)
-    whole = far / float(lattice) < _RING // 2
-    step = lattice if whole else Fraction(2 * far / _RING)
-    waves = np.ones(_RING // 2 + 1, np.complex128)
-    for factor, count in counts:
+    light = all(isinstance(noise, Gaussian) for _, noise, _ in counts)
+    widths = [(float(factor) * noise.width, count) for factor, noise, count in counts]
+    spread = math.sqrt(sum(width**2 * count for width, count in widths))
+    far = 12 * spread * math.sqrt(2.0)
+    far += 0.0 if light else 60 * max(width for width, _ in widths)
+    bottom = math.lcm(*(factor.denominator for factor, _, _ in counts))
+    lattice = Fraction(math.gcd(*(int(factor * bottom) for factor, _, _ in counts)), bottom)
+    longest = _GAUSSIAN_RING if light and len(counts) > _MANY else _RING
+    whole = far / float(lattice) < longest // 2
+    step = lattice if whole else Fraction(2 * far / longest)
+    size = max(2 << math.ceil(far / float(lattice)).bit_length(), _SHORTEST) if whole else longest
+    waves = np.ones(size // 2 + 1, np.complex128)
+    for factor, noise, count in counts:
         law = _rounded(noise, float(step / factor))
-        ring = np.zeros(_RING)
+        ring = np.zeros(size)
         ring[: len(law)] = law
         waves *= np.fft.rfft(np.roll(ring, -(len(law) // 2))) ** count
-    chances = np.maximum(np.fft.irfft(waves, _RING)[: _RING // 2], 0.0)
+    chances = np.maximum(np.fft.irfft(waves, size)[: size // 2], 0.0)
     beyond = 2.0 * np.append(np.cumsum(chances[::-1])[::-1][1:], 0.0)  # P[|sum| > r]
     reach = int(np.argmax(beyond <= float(missed) - _SLACK))
-    number = sum(count for _, count in counts)
+    number = sum(count for _, _, count in counts)
     return step * reach if whole else step * (reach + Fraction(number, 2))
 
 

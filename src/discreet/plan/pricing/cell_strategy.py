@@ -68,10 +68,25 @@ class CellStrategy:
     factors: tuple[tuple[int, ...], ...] = ()
     unit: int = 1
 
+    def __hash__(self) -> int:
+        """Do not look at all weights: there may be a million."""
+        return hash((self.words, self.cells, len(self.sums), len(self.answers), self.unit))
+
     @property
     def norms(self) -> Norms:
         """The norms w, f, W and F."""
-        return _norms(self)
+        one, other = self.lengths, _apart(self)
+        return one[0], max(one[0], other[0]), one[1], max(one[1], other[1])
+
+    @property
+    def lengths(self) -> tuple[int, int]:
+        """The norms w and W alone, which are quickly found."""
+        return _lengths(self)
+
+    @property
+    def spread(self) -> float:
+        """The mean over answers of the sum of their squared weights."""
+        return _spread(self)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -110,17 +125,40 @@ class CellStrategy:
 
     def expanded(self, terms: Mapping[str, Fraction]) -> dict[int, Fraction]:
         """Return a sum of multiples of answers as one of multiples of sums."""
-        weights = dict(self.answers)
+        weights = _weights(self)
         found: dict[int, Fraction] = {}
         for name, factor in terms.items():
             for place, weight in weights.get(name, ()):
-                found[place] = found.get(place, Fraction(0)) + factor * weight
+                part = factor * weight
+                found[place] = found[place] + part if place in found else part
         return found
 
 
 @functools.lru_cache(maxsize=64)
-def _norms(strategy: CellStrategy) -> Norms:
-    """Return the norms of columns, and of their differences; whole numbers below 2**53 are exact.
+def _weights(strategy: CellStrategy) -> dict[str, Weights]:
+    return dict(strategy.answers)
+
+
+@functools.lru_cache(maxsize=64)
+def _spread(strategy: CellStrategy) -> float:
+    answers = strategy.answers
+    total = sum(float(weight) ** 2 for _, weights in answers for _, weight in weights)
+    return total / len(answers)
+
+
+@functools.lru_cache(maxsize=64)
+def _lengths(strategy: CellStrategy) -> tuple[int, int]:
+    """Return the largest L1 norm of a column, and the largest squared L2 norm."""
+    norms = np.zeros((2, strategy.cells), np.int64)
+    for inside, factors in strategy.terms():
+        times = np.array(factors, np.int64)
+        norms[:, list(inside)] += np.abs(times), times**2
+    return int(norms[0].max(initial=0)), int(norms[1].max(initial=0))
+
+
+@functools.lru_cache(maxsize=64)
+def _apart(strategy: CellStrategy) -> tuple[int, int]:
+    """Return the norms of differences of columns; whole numbers below 2**53 are exact.
 
     Of vectors of zeros and ones both norms are the same.
     """
@@ -129,19 +167,16 @@ def _norms(strategy: CellStrategy) -> Norms:
         columns[list(inside), place] = factors
     if strategy.factors:
         apart = np.abs(columns[:, np.newaxis] - columns)
-        alone = np.abs(columns)
-        first = int(alone.sum(axis=1).max()), int((alone**2).sum(axis=1).max())
-        pairs = int(apart.sum(axis=2).max()), int((apart**2).sum(axis=2).max())
-        return first[0], max(first[0], pairs[0]), first[1], max(first[1], pairs[1])
+        return int(apart.sum(axis=2).max()), int((apart**2).sum(axis=2).max())
     ones = columns.sum(axis=1)
-    heaviest = farthest = int(ones.max(initial=0))
+    farthest, most = 0, 2 * int(ones.max(initial=0))
     for start in range(0, strategy.cells, _BLOCK):
         part = slice(start, start + _BLOCK)
         other = ones[part, np.newaxis] + ones - 2 * (columns[part] @ columns.T)
         farthest = max(farthest, int(other.max(initial=0)))
-        if farthest == 2 * heaviest:  # there is no more
+        if farthest == most:  # there is no more
             break
-    return heaviest, farthest, heaviest, farthest
+    return farthest, farthest
 
 
 @final
@@ -165,12 +200,12 @@ class CellSensitivity(GroupSensitivity):
     @property
     def most(self) -> int:
         """How far one unit moves the sums of one group, in L1."""
-        return self.high * self.cells.norms[0]
+        return self.high * self.cells.lengths[0]
 
     @property
     def most_squared(self) -> int:
         """The square of how far one unit moves the sums of one group, in L2."""
-        return self.high**2 * self.cells.norms[2]
+        return self.high**2 * self.cells.lengths[1]
 
     @property
     def width(self) -> int:

@@ -64,6 +64,7 @@ if TYPE_CHECKING:  # loaded when first used, because a plain question needs none
     from discreet.mechanisms import Exponential, NoisyKeys, OptimalKeys
     from discreet.plan.pricing.cell_strategy import CellStrategy
     from discreet.plan.pricing.quantile_tree import QuantileTree, TreeChoice
+    from discreet.plan.pricing.group_strategy import GroupStrategy
 
 _CORNERS: Final = 1 << 14
 _SIDES: Final = {0: "", -1: ", from below", 1: ", from above"}
@@ -115,6 +116,11 @@ class GroupSensitivity:
     @property
     def strategy(self) -> CellStrategy | None:
         """The sums of cells that are measured, where it is about a histogram."""
+        return None
+
+    @property
+    def group_strategy(self) -> GroupStrategy | None:
+        """The sums of groups that are measured in place of the totals, if they are."""
         return None
 
     @property

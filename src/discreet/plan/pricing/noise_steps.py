@@ -46,6 +46,7 @@ from discreet.plan.pricing.unpriced_release import UnpricedRelease
 from discreet.plan.statistics.contribution_bounds import ContributionBounds
 from discreet.plan.statistics.measure_list import ReleaseInput
 from discreet.plan.statistics.partition_selection import SelectionCount, SelectionRule
+from discreet.plan.workload.group_windows import RunningPart
 from discreet.plan.workload.strategies import WorkloadPart
 from discreet.query.expressions import Column, walk
 from discreet.query.source_text import pointed
@@ -73,6 +74,7 @@ def unpriced_release(draft: Draft) -> UnpricedRelease:
     estimators = required(draft.measured).estimators
     joined = next((part for part in parts if isinstance(part, WorkloadPart)), None)
     factors = {} if joined is None else joined.factors()
+    factors |= {part.measure: part.factor() for part in parts if isinstance(part, RunningPart)}
     columns = tuple(
         tuple(
             (uses[_released(draft, use)], factor * factors.get(use[0], 1))
@@ -102,16 +104,17 @@ def needs_of(draft: Draft) -> Mapping[str, tuple[int, ...]]:
     """Return the places of the parts that each output needs."""
     places, uses = _places(draft), required(draft.measured).uses
     slots = {estimate.slot: use for estimate, use in zip(draft.estimates, uses, strict=True)}
+    layout = required(draft.layout)
     return {
         output.name: tuple(
             dict.fromkeys(
                 places[use]
-                for node in walk(output.expression)
+                for node in walk(layout.unfolded(output.expression))
                 if isinstance(node, Column)
                 for use in slots[node.name]
             )
         )
-        for output in required(draft.layout).outputs
+        for output in layout.outputs
     }
 
 
@@ -155,7 +158,12 @@ def _part(draft: Draft, use: ReleaseInput) -> Part:
     measured, limits = required(draft.measured), required(draft.contributions)
     workload = measured.workload
     measure = next((each for each in measured.measures if each.name == use[0]), None)
+    running = next((each for each in measured.running if each.measure == use[0]), None)
     match measure:
+        case None | Total() if running is not None:
+            bounds = (1, 1) if measure is None else (measure.low, measure.high)
+            alone = _totals(use[0], bounds, limits)
+            return RunningPart.of(running, alone.distances, draft.unit.relation)
         case None:
             return _totals(UNITS, (1, 1), limits, always=limits.all_rows)
         case Total(name=name, low=low, high=high):

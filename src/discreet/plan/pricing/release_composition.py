@@ -157,6 +157,7 @@ class _Enforced:
     available: int | None
     measures: dict[str, Measure]
     all_rows: bool
+    listed: int | None = None
 
     @classmethod
     def by(cls, request: EngineRequest) -> _Enforced:
@@ -170,6 +171,7 @@ class _Enforced:
             available=available,
             measures={measure.name: measure for measure in request.measures},
             all_rows=counts_all_rows(request),
+            listed=None if request.listed is None else len(request.listed),
         )
 
     def within(self, groups: int, available: int | None) -> bool:
@@ -184,6 +186,11 @@ class _Enforced:
         if far.always and not (self.all_rows and name == UNITS):
             return False
         if far.strategy is not None and not isinstance(measure, Leaves):
+            return False
+        sums = far.group_strategy
+        if sums is not None and (
+            self.listed != sums.cells.cells or isinstance(measure, Leaves | DistinctCount)
+        ):
             return False
         match measure:
             case None:

@@ -5,6 +5,7 @@ Trust: public.  Everything here is computed from what is released already.
 Definition.  Every different aggregate of a question has a *slot*, a column ``a0``, ``a1``, ...  The
 columns of the answer, its condition and its order are expressions over slots (:class:`Column`) and
 keys (:class:`Grouped`).  A slot of quantiles holds a list, and stands in an output by itself.
+Windows over groups have slots ``w0``, ``w1``, ... of their own, over the other slots and keys.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from typing import TYPE_CHECKING, final
 
 from discreet.plan.aggregates.estimator import Estimator
 from discreet.query.expression_types import check_condition, typed
-from discreet.query.expressions import Aggregate, Column, Expression, Order, transformed
+from discreet.query.expressions import Aggregate, Column, Expression, Order, Window, transformed
 from discreet.query.types import Type
 
 if TYPE_CHECKING:  # made by an earlier step
@@ -68,6 +69,14 @@ class AnswerLayout:
     having: Expression | None = None
     order: tuple[Order, ...] = ()
     limit: int | None = None
+    windows: tuple[tuple[str, Window], ...] = ()
+
+    def unfolded(self, expression: Expression) -> Expression:
+        """Return an expression with the windows themselves in the place of their slots."""
+        windows: dict[str, Expression] = dict(self.windows)
+        return transformed(
+            expression, lambda node: windows.get(node.name) if isinstance(node, Column) else None
+        )
 
 
 def answer_layout(
@@ -85,15 +94,25 @@ def answer_layout(
     slots = {each.aggregate: Column(each.slot) for each in estimates}
     kinds = {each.slot: each.type for each in estimates}
 
+    windows: dict[Window, str] = {}
+
+    def placed(node: Expression) -> Expression | None:
+        if isinstance(node, Window):
+            kinds.setdefault(windows.setdefault(node, f"w{len(windows)}"), typed(node, kinds, keys))
+            return Column(windows[node])
+        return None
+
     def above(expression: Expression) -> Expression:
-        return transformed(
+        changed = transformed(
             expression, lambda node: slots[node] if isinstance(node, Aggregate) else None
         )
+        return transformed(changed, placed)
 
     question = known.question
+    listed = tuple((name, above(value)) for name, value in question.outputs)
     outputs = tuple(
-        AnswerColumn(name=name, type=typed(above(value), kinds, keys), expression=above(value))
-        for name, value in question.outputs
+        AnswerColumn(name=name, type=typed(value, kinds, keys), expression=value)
+        for name, value in listed
     )
     having = None if question.having is None else above(question.having)
     if having is not None:
@@ -104,4 +123,6 @@ def answer_layout(
         order=tuple(replace(item, expression=above(item.expression)) for item in question.order),
         limit=question.limit,
     )
+    if windows:
+        shown = replace(shown, windows=tuple((slot, each) for each, slot in windows.items()))
     return estimates, shown

@@ -5,6 +5,7 @@ Trust: kernel.
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, final
@@ -39,12 +40,13 @@ class MeasureList:
     'count_3'
     """
 
-    __slots__ = ("_about", "_apart", "_measures", "counts_units")
+    __slots__ = ("_about", "_kinds", "_measures", "_names", "counts_units")
 
     def __init__(self) -> None:
         """Begin with none."""
         self._measures: dict[str, Measure] = {}
-        self._apart: dict[str, Expression | None] = {}
+        self._names: dict[tuple[Measure, Expression | None], str] = {}
+        self._kinds: Counter[str] = Counter()
         self._about = {UNITS: "units"}
         self.counts_units = False
 
@@ -65,10 +67,11 @@ class MeasureList:
         known = self.find(measure, apart=apart)
         if known is not None:
             return known
-        number = sum(name.partition("_")[0] == kind for name in self._measures) + 1
+        self._kinds[kind] += 1
+        number = self._kinds[kind]
         name = kind if number == 1 else f"{kind}_{number}"
         self._measures[name] = replace(measure, name=name)
-        self._apart[name] = apart
+        self._names[measure, apart] = name
         self._about[name] = about
         return name
 
@@ -79,9 +82,4 @@ class MeasureList:
 
     def find(self, measure: Measure, *, apart: Expression | None = None) -> str | None:
         """Return the name of a measure that was added."""
-        same = (
-            name
-            for name, known in self._measures.items()
-            if self._apart[name] == apart and replace(known, name="") == measure
-        )
-        return next(same, None)
+        return self._names.get((measure, apart))

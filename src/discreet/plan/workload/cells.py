@@ -95,15 +95,15 @@ def _number(conditions: Sequence[Expression | None], holds: NDArray[np.bool_]) -
     implies = counts @ (1 - counts.T) == 0  # a condition, and one that is true wherever it is
     earlier = np.tri(len(conditions), k=-1, dtype=np.bool_)
     drops = implies & (~implies.T | earlier.T)  # of equal ones, the first stays
+    keeps = holds & (drops.T.astype(np.float32) @ counts == 0)  # none in the cell drops it
     sizes = [0 if each is None else sum(1 for _ in walk(each)) for each in conditions]
     branches: list[tuple[Expression, Expression]] = []
     nodes = 0
     for cell in np.argsort(-holds.sum(axis=0), kind="stable").tolist():
-        inside = np.flatnonzero(holds[:, cell])
-        kept = inside[~drops[np.ix_(inside, inside)].any(axis=0)]
-        needed = [conditions[each] for each in kept.tolist()]
+        kept = np.flatnonzero(keeps[:, cell]).tolist()
+        needed = [conditions[each] for each in kept]
         parts = tuple(each for each in needed if each is not None)
-        nodes += 3 + sum(sizes[each] for each in kept.tolist())
+        nodes += 3 + sum(sizes[each] for each in kept)
         if nodes > _MOST_NODES:
             return None
         if not parts:  # true everywhere, and tried last

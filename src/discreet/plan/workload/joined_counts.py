@@ -105,7 +105,7 @@ def _joined(
     cells = cells_of(list(counts.values()), required(draft.bound).rows.facts)
     if cells is None:
         return None
-    if len({count for cell in cells.conditions for count in cell}) < len(counts):
+    if len(set().union(*cells.conditions)) < len(counts):
         return None  # a condition is never true
     workload = CountWorkload(measure=_CELLS, names=tuple(counts), cells=cells.conditions)
     if not _better(draft, workload, rows):

@@ -33,6 +33,8 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Final, final
 
+import numpy as np
+
 from discreet.mechanisms import Gaussian
 from discreet.plan.pricing.cell_strategy import CellSensitivity, CellStrategy, Weights
 from discreet.plan.pricing.group_sensitivity import Noise
@@ -45,6 +47,11 @@ _LONGEST: Final = 64
 _UNIT: Final = 16
 _MOST_WORK: Final = 1 << 21
 _BETTER: Final = 0.999
+_CLEARLY: Final = 0.99
+_LONG: Final = 1 << 16
+
+_Terms = list[tuple[int, int]]
+"""Blocks, and their signs."""
 
 
 @final
@@ -61,6 +68,10 @@ class CountWorkload:
     names: tuple[str, ...]
     cells: tuple[tuple[int, ...], ...]
 
+    def __hash__(self) -> int:
+        """Do not look at all cells: there may be a million places in them."""
+        return hash((self.measure, self.names, len(self.cells)))
+
 
 @functools.lru_cache(maxsize=64)
 def strategies_of(workload: CountWorkload) -> tuple[CellStrategy, ...]:
@@ -71,12 +82,8 @@ def strategies_of(workload: CountWorkload) -> tuple[CellStrategy, ...]:
         for count in counts:
             inside[count].append(cell)
     itself = [((place, 1),) for place in range(len(inside))]
-    added = [tuple((cell, 1) for cell in cells) for cells in inside]
-    single = [(cell,) for cell in range(size)]
-    found = [
-        _strategy(workload, "each by itself", [tuple(cells) for cells in inside], itself),
-        _strategy(workload, "as one histogram whose cells are added up", single, added),
-    ]
+    sums = [tuple(cells) for cells in inside]
+    found = [_strategy(workload, "each by itself", sums, itself)]
     root = _root(workload, inside)
     if root is not None:
         found.append(root)
@@ -85,7 +92,22 @@ def strategies_of(workload: CountWorkload) -> tuple[CellStrategy, ...]:
         parts = [tree.parts(cells) for cells in inside]
         words = f"as a hierarchy of blocks of {arity}"
         found.append(_strategy(workload, words, tree.blocks, parts))
+    if not _hopeless(sums, found):
+        once = [(cell, 1) for cell in range(size)]
+        added = [tuple(once[cell] for cell in cells) for cells in inside]
+        words = "as one histogram whose cells are added up"
+        single = [(cell,) for cell in range(size)]
+        found.insert(1, _strategy(workload, words, single, added))
     return tuple(found)
+
+
+def _hopeless(sums: Sequence[tuple[int, ...]], others: Sequence[CellStrategy]) -> bool:
+    """Whether a long histogram, of spread s and columns of length 1, errs more than another."""
+    terms = sum(map(len, sums))
+    spread = _CLEARLY * terms / len(sums)
+    return terms > _LONG and any(
+        max(each.lengths[0] ** 2, each.lengths[1]) * each.spread < spread for each in others
+    )
 
 
 def _root(workload: CountWorkload, inside: Sequence[Sequence[int]]) -> CellStrategy | None:
@@ -135,13 +157,17 @@ def _strategy(
 ) -> CellStrategy:
     """Return a strategy without the sums that no answer needs."""
     used = sorted({place for weights in answers for place, _ in weights})
-    places = {place: index for index, place in enumerate(used)}
+    if len(used) < len(sums):
+        places = {place: index for index, place in enumerate(used)}
+        answers = [
+            tuple((places[place], weight) for place, weight in weights) for weights in answers
+        ]
     return CellStrategy(
         words=words,
         cells=len(workload.cells),
         sums=tuple(sums[place] for place in used),
         answers=tuple(
-            (name, tuple(sorted((places[place], weight) for place, weight in weights)))
+            (name, tuple(sorted(weights)))
             for name, weights in zip(workload.names, answers, strict=True)
         ),
     )
@@ -165,38 +191,40 @@ class _Tree:
             width *= arity
 
     def parts(self, cells: Sequence[int]) -> Weights:
-        """Return some cells as few blocks, with signs."""
-        held = set(cells)
-        inside: list[list[tuple[int, int]]] = []
-        outside: list[list[tuple[int, int]]] = []
-        for cell in self._levels[0]:
-            alone = [(cell, 1)]
-            inside.append(alone if cell in held else [])
-            outside.append([] if cell in held else alone)
-        for level in self._levels[1:]:
-            inside, outside = self._joined(level, inside, outside)
-        return tuple(term for terms in inside for term in terms)
+        """Return some cells as few blocks, with signs; most blocks hold all of them or none."""
+        held = np.zeros(len(self._levels[0]) + 1, np.int64)
+        held[np.asarray(cells, np.int64) + 1] = 1
+        upto = np.cumsum(held).tolist()
+        top = len(self._levels) - 1
+        found = (self._divided(top, index, upto)[0] for index in range(len(self._levels[top])))
+        return tuple(term for terms in found for term in terms)
 
-    def _joined(
-        self,
-        level: Sequence[int],
-        inside: list[list[tuple[int, int]]],
-        outside: list[list[tuple[int, int]]],
-    ) -> tuple[list[list[tuple[int, int]]], list[list[tuple[int, int]]]]:
-        """Go up by one level: a block itself, less what is not wanted, may take fewer terms."""
-        joined: tuple[list[list[tuple[int, int]]], list[list[tuple[int, int]]]] = ([], [])
-        for index, block in enumerate(level):
-            children = slice(index * self._arity, (index + 1) * self._arity)
-            here = [term for terms in inside[children] for term in terms]
-            there = [term for terms in outside[children] for term in terms]
-            joined[0].append(_fewer(block, here, there))
-            joined[1].append(_fewer(block, there, here))
-        return joined
+    def _divided(self, level: int, index: int, upto: Sequence[int]) -> tuple[_Terms, _Terms]:
+        """Return what is held of a block, and what is not, given how many cells before each are."""
+        width = self._arity**level
+        start, end = index * width, min((index + 1) * width, len(upto) - 1)
+        held = upto[end] - upto[start]
+        if held == 0 or held == end - start:
+            whole = [(self._whole(level, index, end - start), 1)]
+            return (whole, []) if held else ([], whole)
+        here: _Terms = []
+        there: _Terms = []
+        for child in range(index * self._arity, (index + 1) * self._arity):
+            if child * (width // self._arity) < end:
+                inside, outside = self._divided(level - 1, child, upto)
+                here += inside
+                there += outside
+        block = self._levels[level][index]  # itself, less what is not wanted, may be fewer terms
+        return _fewer(block, here, there), _fewer(block, there, here)
+
+    def _whole(self, level: int, index: int, size: int) -> int:
+        """Return the smallest block with the same cells: the last one of a level may be short."""
+        while level and size <= self._arity ** (level - 1):
+            level, index = level - 1, index * self._arity
+        return self._levels[level][index]
 
 
-def _fewer(
-    block: int, wanted: list[tuple[int, int]], others: list[tuple[int, int]]
-) -> list[tuple[int, int]]:
+def _fewer(block: int, wanted: _Terms, others: _Terms) -> _Terms:
     """Return what is wanted of a block, or the block less the others."""
     if not wanted or len(wanted) <= 1 + len(others):
         return wanted
@@ -280,7 +308,5 @@ def predicted_error(far: CellSensitivity, relation: Relation, *, squared: bool) 
     >>> predicted_error(far, Relation.ADD_REMOVE, squared=False)
     1.0
     """
-    answers = far.cells.answers
-    total = sum(float(weight) ** 2 for _, weights in answers for _, weight in weights)
     moved = far.moved_squared(relation) if squared else far.moved(relation) ** 2
-    return math.sqrt(moved * total / len(answers))
+    return math.sqrt(moved * far.cells.spread)

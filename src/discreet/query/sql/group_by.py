@@ -89,6 +89,8 @@ def groups(select: Select) -> GroupedSelect:
     def above(expression: Expression) -> Expression:
         return _above(expression, places, aliases, single=single)
 
+    if select.having is not None:
+        _without_windows(select.having, "HAVING")
     order = tuple(
         replace(item, expression=_placed(item.expression, values) or above(item.expression))
         for item in select.order
@@ -182,10 +184,20 @@ def _above(
         place = places.get(_plain(node, single=single))
         if place is not None:
             return Grouped(place, span=node.span)
+        if isinstance(node, Window):
+            for inner in node.children():
+                _without_windows(inner, "a window")
         _refuse_rows(node)
         return None
 
     return check_size(transformed(expression, above))
+
+
+def _without_windows(expression: Expression, place: str) -> None:
+    """Refuse windows: groups are chosen, and windows are read, before there are any."""
+    for node in walk(expression):
+        if isinstance(node, Window):
+            raise unsupported(node.span, f"a window stands in {place}.", CLAUSES["QUALIFY"])
 
 
 def _refuse_rows(node: Expression) -> None:
@@ -199,8 +211,6 @@ def _refuse_rows(node: Expression) -> None:
                 f"add it to GROUP BY, written alike, or aggregate it, as in AVG({node.name}).",
             ),
         )
-    if isinstance(node, Window):
-        raise unsupported(node.span, "a window stands beside aggregates.", CLAUSES["QUALIFY"])
     if isinstance(node, Star):
         raise unsupported(
             node.span,
