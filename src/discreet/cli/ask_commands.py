@@ -57,6 +57,7 @@ def plan_json(plan: Plan) -> dict[str, object]:
             for item in plan.predicted
         ],
         "bounds": None if plan.search is None else _price_json(plan.search.price),
+        "truncations": _truncations(plan),
         "standing": _standing(plan.budget_preview),
         "text": str(plan),
     }
@@ -75,12 +76,19 @@ def release_json(release: Release, left: Left | None) -> dict[str, object]:
             for item in release.plan.found
         ],
         "confidence": str(release.confidence),
+        "intervals": "noise alone",
+        "truncations": _truncations(release.plan),
         "replayed": release.replayed,
         "private": release.private,
         "receipt": None if release.receipt is None else str(release.receipt),
         "plan": release.plan.digest,
         "left": None if left is None else {"part": float(part_left(left)), "text": str(left)},
     }
+
+
+def _truncations(plan: Plan) -> list[dict[str, object]]:
+    """Return what limits may have cut off; intervals do not cover it."""
+    return [{"kind": cut.kind, "limit": cut.limit, "words": cut.words} for cut in plan.truncations]
 
 
 def _standing(preview: BudgetPreview | None) -> dict[str, object] | None:

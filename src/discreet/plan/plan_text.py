@@ -114,6 +114,7 @@ def branches_of(plan: Plan) -> Branch:
             *_groups(plan),
             *_bounds(plan),
             *_releases(plan),
+            *_truncations(plan),
             Branch(f"costs {shown_price(plan.price)}", tuple(_both(plan))),
             *_standing(plan),
             *_errors(plan),
@@ -126,6 +127,13 @@ def _promises(plan: Plan) -> Iterator[Branch]:
     if plan.promises:
         lines = tuple(Branch(str(promise)) for promise in plan.promises)
         yield Branch("rests on promises of the owner", lines)
+
+
+def _truncations(plan: Plan) -> Iterator[Branch]:
+    """Say what limits may leave out, which no interval covers."""
+    if plan.truncations:
+        lines = tuple(Branch(str(cut)) for cut in plan.truncations)
+        yield Branch("has limits that may cut something off", lines)
 
 
 def _standing(plan: Plan) -> Iterator[Branch]:

@@ -41,13 +41,14 @@ from discreet.plan.pricing.requested_price import (
 )
 from discreet.plan.statistics import having_threshold
 from discreet.plan.statistics.answer_layout import answer_layout
-from discreet.plan.statistics.contribution_bounds import contribution_bounds
+from discreet.plan.statistics.contribution_bounds import OneRow, contribution_bounds, one_row_of
 from discreet.plan.statistics.measure_list import ReleaseInput
 from discreet.plan.statistics.partition_selection import (
     SelectionRule,
     partition_selection,
     within_categories,
 )
+from discreet.plan.statistics.truncation import rules_differ, truncations
 from discreet.plan.workload.joined_counts import joined_counts
 from discreet.query.expressions import Column
 from discreet.query.question import Question
@@ -80,6 +81,7 @@ def plan(  # noqa: PLR0913  what is asked, what is known, and what it may cost
     concentrated: bool = False,
     own_delta: Callable[[], Fraction] = Fraction,
     ceiling: bool = True,
+    earlier: bool = False,
 ) -> Plan:
     """Plan how to answer a question, and what that costs; nothing is read and nothing spent.
 
@@ -100,6 +102,8 @@ def plan(  # noqa: PLR0913  what is asked, what is known, and what it may cost
         concentrated: whether the budget that pays counts rho, mu or divergences, not epsilon.
         own_delta: says what choosing groups privately may spend, where nobody names a delta.
         ceiling: whether the limits of the policy on the price hold; they do, except in tests.
+        earlier: whether the question is planned by the rules of an earlier version, under which an
+            answer may be on record.
     """
     if type(question) is not Question:  # a subclass could change between plan and engine
         raise WrongKind(
@@ -126,6 +130,7 @@ def plan(  # noqa: PLR0913  what is asked, what is known, and what it may cost
         ceiling=ceiling,
         own_delta=own_delta,
         found=found_bounds,
+        earlier=earlier,
     )
     return run_steps(draft)
 
@@ -182,8 +187,10 @@ def bound_contributions(draft: Draft) -> Draft:
         limits=draft.policy.limits,
         available=required(draft.groups).available,
         single=not known.rows.unit,
+        one_row=OneRow.UNKNOWN if draft.earlier else one_row_of(known.rows, known.keys),
     )
-    return replace(draft, contributions=replace(limits, all_rows=_all_rows_count(draft)))
+    limits = replace(limits, all_rows=_all_rows_count(draft), clamps_sums=draft.earlier)
+    return replace(draft, contributions=limits)
 
 
 def _all_rows_count(draft: Draft) -> bool:
@@ -354,6 +361,9 @@ def _finished(draft: Draft) -> Plan:
         search=search,
         found=draft.found,
         promises=promises_behind(request.relation, scope, schema=draft.schema, unit=draft.unit),
+        truncations=truncations(draft),
+        earlier=draft.earlier,
+        had_earlier=rules_differ(draft),
     )
 
 

@@ -167,8 +167,9 @@ class Release:
         return self.to_arrow().__arrow_c_stream__(requested_schema)
 
     def __repr__(self) -> str:
-        """Show the size and the names alone."""
-        return f"Release({len(self)} rows of {', '.join(self.names)})"
+        """Show the size and the names alone, and whether limits may have cut something off."""
+        cut = "; limits may have cut it" if self.plan.truncations else ""
+        return f"Release({len(self)} rows of {', '.join(self.names)}{cut})"
 
     def __str__(self) -> str:
         """Show the table and what it cost; what that means is in ``odds``."""

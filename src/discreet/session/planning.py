@@ -30,7 +30,7 @@ from discreet.accounting import Left
 from discreet.accounting.budgets.amounts import format_down
 from discreet.engines.engine import Engine
 from discreet.engines.hash_order import HashOrder
-from discreet.errors import BadPolicy, LedgerError, NotPerUnit, WrongKind
+from discreet.errors import BadPolicy, DiscreetError, LedgerError, NotPerUnit, WrongKind
 from discreet.plan.plan import BudgetPreview, Plan
 from discreet.plan.policy.policy import Policy
 from discreet.plan.steps import plan as plan_question
@@ -50,6 +50,7 @@ if TYPE_CHECKING:  # a ledger is handed in; a plain question has one stage
     from discreet.release.noisy_totals import Noisy
     from discreet.release.release import Release
     from discreet.session.inquiry import PriceOptions
+    from discreet.session.record import Record
 
 Rows: TypeAlias = Sequence[tuple[KeyValue, ...]]
 
@@ -195,6 +196,21 @@ def check_combinable(
         check_gains(before.parts, plan)
 
 
+def on_record(plan: Plan, earlier: Callable[[], Plan], ledger: Record) -> Plan:
+    """Return a plan, or that of an earlier version for the same question if it was answered.
+
+    An answer stays the answer, whatever rules later versions have: it was paid for, and is told
+    again for nothing.
+    """
+    if not plan.had_earlier or ledger.find(plan.digest) is not None:
+        return plan
+    try:
+        before = earlier()
+    except DiscreetError:  # that version refused the question
+        return plan
+    return plan if ledger.find(before.digest) is None else before
+
+
 def check_gains(parts: Sequence[Noisy] | None, plan: Plan) -> None:
     """Refuse another draw that would be charged for and change nothing.
 
@@ -281,7 +297,7 @@ class SessionPlanner:
     unit: PrivacyUnit
     ceiling: bool
 
-    def plan(
+    def plan(  # noqa: PLR0913  what is asked, and by whose rules
         self,
         question: Question,
         price: PriceOptions,
@@ -289,11 +305,13 @@ class SessionPlanner:
         found: tuple[FoundBounds, ...],
         concentrated: bool,
         own_delta: Callable[[], Fraction],
+        earlier: bool = False,
     ) -> Plan:
         """Plan a question, with bounds that were found for it before.
 
         ``concentrated`` says that the budget that pays is counted in something other than epsilon,
-        and ``own_delta`` says what it lends to a question that needs a delta and has none.
+        and ``own_delta`` says what it lends to a question that needs a delta and has none;
+        ``earlier``, that the rules of an earlier version hold.
         """
         plan = plan_question(
             question,
@@ -305,6 +323,7 @@ class SessionPlanner:
             concentrated=concentrated,
             own_delta=own_delta,
             ceiling=self.ceiling,
+            earlier=earlier,
             **price,
         )
         stages = [plan.request]

@@ -47,6 +47,7 @@ from discreet.session.planning import (
     check_combinable,
     check_gains,
     combination,
+    on_record,
 )
 from discreet.session.record import Record, Rehearsal
 from discreet.units import PrivacyUnit
@@ -187,7 +188,8 @@ class Session:
         """
         with self._guard:
             before = answered if isinstance(answered, Release) else self._first(answered, price)
-            plan = self._planned(before.plan.question, price, before.plan.found)
+            past = before.plan
+            plan = self._planned(past.question, price, past.found, earlier=past.earlier)
             pipeline = self._open_pipeline()
             draw = 1 + sum(earlier.digest == plan.digest for earlier in before.plans)
             recorded = self._ledger.find(pipeline.question(plan, draw)) is not None
@@ -305,17 +307,24 @@ class Session:
         return self._planned(question_of(question), price)
 
     def _planned(
-        self, question: Question, price: PriceOptions, found: tuple[FoundBounds, ...] = ()
+        self,
+        question: Question,
+        price: PriceOptions,
+        found: tuple[FoundBounds, ...] = (),
+        *,
+        earlier: bool = False,
     ) -> Plan:
         """Plan a question, with bounds that were found for it before."""
         self._open_pipeline()
-        plan = self._planning.plan(
+        planned = partial(
+            self._planning.plan,
             question,
             price,
             found=found,
             concentrated=bool(price.get("error")) and self._concentrated(),
             own_delta=self._own_delta,
         )
+        plan = on_record(planned(earlier=earlier), partial(planned, earlier=True), self._ledger)
         self._plans.keep(plan)
         return plan
 

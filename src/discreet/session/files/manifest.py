@@ -185,5 +185,7 @@ class WrittenRelease:
         return self.manifest.rows
 
     def __repr__(self) -> str:
-        """Show the size, the names and the folder alone."""
-        return f"WrittenRelease({len(self)} rows of {', '.join(self.columns)} in {self.folder})"
+        """Show the size, the names and the folder, and whether limits may have cut it."""
+        cut = "; limits may have cut it" if self.plan.truncations else ""
+        names = ", ".join(self.columns)
+        return f"WrittenRelease({len(self)} rows of {names} in {self.folder}{cut})"
