@@ -9,10 +9,10 @@ engine compute ``request``, shows the groups that ``selection`` chooses by the c
 (all of them where it is None, or those that meet ``having_threshold``), adds ``noises``, makes
 ``choices``, and computes the columns of ``layout`` from ``estimates``.  The price is right if
 ``promises`` are true, which only the owner of the data can know.  ``truncations`` say what limits
-may leave out.  ``budget_preview`` says what the ledger of the session that made the plan had left
-for it then; plan again to look again.  ``had_earlier`` says that an earlier version planned the
-same question otherwise, so that its answer may be on record under another digest; a plan with
-``earlier`` is that other one.
+may leave out, and ``found_limits`` which limits were bought for it.  ``budget_preview`` says what
+the ledger of the session that made the plan had left for it then; plan again to look again.
+``had_earlier`` says that an earlier version planned the same question otherwise, so that its answer
+may be on record under another digest; a plan with ``earlier`` is that other one.
 
 Definition.  The digest of a plan is the same for every way to write the same request.  It is the
 SHA-256 of a JSON text: the canonical question, whom it protects, the bound relation with the types
@@ -63,6 +63,7 @@ if TYPE_CHECKING:  # loaded when first used, because a plain question needs none
     from discreet.mechanisms import NoisyKeys, OptimalKeys
     from discreet.plan.bounds_search.bounds_search import BoundsSearch, FoundBounds
     from discreet.plan.statistics.having_threshold import HavingThreshold
+    from discreet.plan.statistics.limit_choice import FoundLimits
     from discreet.plan.statistics.truncation import Truncation
 
 __all__ = ["BudgetPreview", "Plan", "Predicted", "Price", "plan_digest"]
@@ -162,6 +163,7 @@ class Plan:
     truncations: tuple[Truncation, ...] = ()
     earlier: bool = False
     had_earlier: bool = False
+    found_limits: FoundLimits | None = field(default=None, compare=False)
     budget_preview: BudgetPreview | None = field(default=None, compare=False)
 
     if not TYPE_CHECKING:  # a checker goes on to refuse names that there are not

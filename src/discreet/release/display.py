@@ -151,6 +151,8 @@ def notes(release: Release) -> Iterator[str]:
             else f"± and [ ] hold the number without noise with {percent} confidence, each."
         )
     yield from map(str, cuts)
+    if release.share is not None:
+        yield str(release.share)
     if release.plan.selection is not None:
         yield hidden_groups(release)
     if release.plan.having_threshold is not None:

@@ -31,6 +31,7 @@ from discreet.accounting.budgets.amounts import format_down
 from discreet.engines.engine import Engine
 from discreet.engines.hash_order import HashOrder
 from discreet.errors import BadPolicy, DiscreetError, LedgerError, NotPerUnit, WrongKind
+from discreet.plan.binding.bound_question import BoundQuestion, bind_question
 from discreet.plan.plan import BudgetPreview, Plan
 from discreet.plan.policy.policy import Policy
 from discreet.plan.steps import plan as plan_question
@@ -245,7 +246,7 @@ def budget_preview(plan: Plan, ledger: Ledger, account: str | None) -> BudgetPre
         if stored is not None:
             return BudgetPreview(entry=stored.receipt.seq, fits=True, left="")
         left = ledger.left(plan.scope, account=account)
-        after = _charged(plan, left)
+        after = fits_after(plan, left)
     except (LedgerError, WrongKind):
         return None
     if after is None:
@@ -266,7 +267,7 @@ def _notes(left: Left, after: Left) -> Iterator[str]:
         yield "takes more than half of the delta that is left"
 
 
-def _charged(plan: Plan, left: Left) -> Left | None:
+def fits_after(plan: Plan, left: Left) -> Left | None:
     """Return what a plan leaves, None if it does not fit; a delta is spent only if it must be."""
     delta: Fraction | None = None
     try:
@@ -341,6 +342,11 @@ class SessionPlanner:
         return plan_second_stage(
             plan, found, schema=self.schema, policy=self.policy, public_rows=self._public_rows
         )
+
+    def bind(self, question: Question) -> BoundQuestion:
+        """Bind the names of a question."""
+        most = self.policy.limits.max_fan_out
+        return bind_question(question, self.schema, self._public_rows, self.unit.columns, most)
 
     @property
     def _public_rows(self) -> PublicTableReader:
