@@ -32,7 +32,6 @@ from discreet.ledger.stores.store import is_server, store_for
 from discreet.plan.policy.policy import Policy, SessionSettings, read_policy
 from discreet.session import describe
 from discreet.session.opening_arguments import unit_of, without_password
-from discreet.session.owner_check import owner_limits
 from discreet.session.schemas import schema_of
 
 
@@ -147,7 +146,7 @@ def _owner_limits(
     """Return the policy with limits that the owner's look at the rows proposes."""
     if made.unit is None or not made.unit.columns:
         return made
-    rows, groups, one_row = owner_limits(source, policy=made, table=name)
+    rows, groups, one_row = sessions.owner_limits(source, policy=made, table=name)
     (table,) = made.tables
     if one_row and not max_rows:
         table = replace(table, key=made.unit.columns)

@@ -237,7 +237,20 @@ _NEARLY: Final = Fraction(99, 100)
 def owner_limits(source: object, *, policy: Policy, table: str) -> tuple[int, int, bool]:
     """Return rows and groups of units that 99 % do not exceed, and whether each has one row.
 
-    NOT private, as ``check`` is not: these are exact numbers about the data.
+    NOT private, as ``check`` is not: these are exact numbers about the data.  The groups are those
+    of columns with categories.
+
+    >>> import pyarrow as pa
+    >>> from discreet.plan.policy.policy import read_policy
+    >>> visits = pa.table({"patient": [1, 1, 2], "ward": ["A", "B", "A"]})
+    >>> rules = read_policy('''
+    ... format = 1
+    ... unit = "patient"
+    ... [tables.visits.columns]
+    ... ward = {type = "text", categories = ["A", "B"]}
+    ... ''')
+    >>> owner_limits({"visits": visits}, policy=rules, table="visits")
+    (2, 2, False)
     """
     whose = unit_of(None, policy)
     sources = named_sources(source, table, [each.name for each in policy.tables])
