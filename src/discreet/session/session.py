@@ -32,12 +32,11 @@ from discreet.query.question import Question
 from discreet.release.release import Release
 from discreet.requests.table_schema import Schema, TableFacts
 from discreet.session import files
-from discreet.session.answer_pipeline import AnswerPipeline, two_stages
+from discreet.session.answer_pipeline import AnswerPipeline, is_manifest, two_stages
 from discreet.session.display import as_html, as_line
 from discreet.session.files.manifest import (
     WrittenRelease,
     answered_into_files_error,
-    is_manifest,
 )
 from discreet.session.fork_guard import ForkGuard
 from discreet.session.inquiry import (
