@@ -15,6 +15,7 @@ import discreet as dp
 import discreet.session as sessions
 from discreet.errors import BadPolicy, OverBudget, WrongKind
 from discreet.plan.policy.policy import read_policy
+from discreet.query.sql.parse import read
 from discreet.release import noisy_thresholds as bounds_found
 from discreet.session import limit_purchases
 from tests.cli.test_commands import answered as command
@@ -177,6 +178,42 @@ def test_both_prices_have_to_fit_before_either_is_spent(tmp_path):
         session.ask("SELECT COUNT(*) AS n FROM tests", epsilon=1)
         session.ask("SELECT COUNT(*) AS n FROM tests", epsilon=1, share_cut=dp.share_cut(epsilon=1))
         assert session.remaining.amounts[0] == 0
+
+
+def test_both_spreads_have_to_fit_before_either_is_bought(tmp_path):
+    with opened(tmp_path, "tests", nafld(), budget=2) as session:
+        question = "SELECT test, COUNT(*) AS n FROM tests GROUP BY test"
+        with pytest.raises(OverBudget):
+            session.plan(question, epsilon=1, limits=dp.estimate_limits(epsilon=3))
+        assert "charge" not in kinds(session)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "SELECT SUM(rating) AS s FROM ratings",
+        "SELECT COUNT(*) AS n FROM (SELECT id, MAX(rating) AS r FROM ratings GROUP BY id) AS t",
+    ],
+)
+def test_answers_of_an_earlier_version_are_told_again_and_remeasured(tmp_path, text):
+    with opened(tmp_path, "ratings", movielens(50)) as session:
+        before = session._answer(session._planned(read(text), {"epsilon": 1}, earlier=True))
+    with opened(tmp_path, "ratings", movielens(50)) as session:
+        left = session.remaining
+        again = session.ask(text, epsilon=1)
+        assert again.replayed
+        assert again.to_arrow() == before.to_arrow()
+        assert session.remaining == left
+        assert session.plan(text, epsilon=1).budget_preview.entry is not None
+        assert session.ask(text, epsilon=2).plan.earlier is False  # at another price it is new
+    table, columns = movielens(50)
+    pyarrow.csv.write_csv(table, tmp_path / "ratings.csv")
+    policy = POLICY.format(table="ratings", rows=4, groups=2, columns=columns)
+    with sessions.open(str(tmp_path / "ratings.csv"), policy=policy, ledger=tmp_path / "f") as session:  # fmt: skip  # noqa: E501
+        first = session._answer(session._planned(read(text), {"epsilon": 1}, earlier=True))
+        both = session.remeasure(first, epsilon=1)
+        assert len(both.plans) == 2
+        assert all(plan.earlier for plan in both.plans)
 
 
 @pytest.mark.parametrize(

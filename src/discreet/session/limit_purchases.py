@@ -7,8 +7,7 @@ if they do not fit into the budget together.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import replace
+from collections.abc import Callable
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Final
 
@@ -46,7 +45,6 @@ _SEARCH: Final = Fraction(1, 4)
 """The part of the price of a share that goes to the bounds of what is cut."""
 
 Planner = Callable[["Question", dict[str, Any]], Plan]
-Asker = Callable[[Plan], Release]
 
 
 def check_limits(limits: object) -> None:
@@ -69,7 +67,11 @@ def share_refused(what: str) -> WrongKind:
 
 
 def find_limits(
-    bound: BoundQuestion, wanted: LimitsPrice, price: PriceOptions, planner: Planner, ask: Asker
+    bound: BoundQuestion,
+    wanted: LimitsPrice,
+    price: PriceOptions,
+    planner: Planner,
+    ask: Callable[[tuple[Plan, ...]], tuple[Release, ...]],
 ) -> FoundLimits:
     """Buy how rows and groups of units are spread, and return the limits that they propose."""
     if not bound.rows.unit:
@@ -81,8 +83,8 @@ def find_limits(
     epsilon = _epsilon(bound.question, price)
     questions = spread_questions(bound)
     each = {"epsilon": wanted.epsilon / len(questions)}
-    plans = {name: planner(question, each) for name, question in questions.items()}
-    spreads = {name: _spread(name, ask(plan)) for name, plan in plans.items()}
+    releases = ask(tuple(planner(question, each) for question in questions.values()))
+    spreads = {name: _spread(name, found) for name, found in zip(questions, releases, strict=True)}
     rows = spreads.pop(ROWS)
     groups = next(iter(spreads.values()), None)
     values = [key.values for key in bound.keys]
@@ -164,17 +166,11 @@ def cut_share(answer: Release, wanted: SharePrice, confidence: Fraction) -> CutS
 def check_fit(plans: tuple[Plan, ...], ledger: Ledger, account: str | None) -> None:
     """Refuse plans that do not fit into the budget one after the other."""
     left: Any = None
-    for plan in _unpaid(plans, ledger):
+    for plan in (plan for plan in plans if ledger.find(plan.digest) is None):
         left = fits_after(plan, ledger.left(plan.scope, account=account) if left is None else left)
         if left is None:
             raise OverBudget(
-                what="the answer and what is bought beside it do not fit into the budget.",
-                why="either of them alone would be paid for, and the other refused.",
+                what="all that is asked for does not fit into the budget.",
+                why="a part of it would be paid for, and the rest refused; nothing was spent.",
                 do="lower one of the prices; session.remaining shows what is left.",
             )
-
-
-def _unpaid(plans: tuple[Plan, ...], ledger: Ledger) -> Iterator[Plan]:
-    for plan in plans:
-        if ledger.find(plan.digest) is None:
-            yield replace(plan)

@@ -349,7 +349,7 @@ class Session:
         if not isinstance(limits, LimitsPrice):
             return self._planned(limits.applied(question), price)
         bound = self._planning.bind(question)
-        found = find_limits(bound, limits, price, self._purchase, self._answer)
+        found = find_limits(bound, limits, price, self._purchase, self._answer_all)
         plan = self._planned(found.limits.applied(question), price)
         return replace(plan, found_limits=found)
 
@@ -359,10 +359,14 @@ class Session:
     def _with_share(self, plan: Plan, wanted: SharePrice) -> Release:
         """Answer a plan, and buy the share of rows that its limits leave out."""
         share = plan_share(plan, wanted, self._planning.bind, self._purchase)
+        answer, found = self._answer_all((plan, share))
+        return replace(answer, share=cut_share(found, wanted, plan.confidence))
+
+    def _answer_all(self, plans: tuple[Plan, ...]) -> tuple[Release, ...]:
+        """Answer plans that have to fit into the budget together."""
         if isinstance(self._ledger, Ledger):
-            check_fit((plan, share), self._ledger, self._account)
-        answer = self._answer(plan)
-        return replace(answer, share=cut_share(self._answer(share), wanted, plan.confidence))
+            check_fit(plans, self._ledger, self._account)
+        return tuple(map(self._answer, plans))
 
     def _planned(
         self,
