@@ -120,7 +120,9 @@ def test_bought_limits_bring_the_count_near_the_truth(tmp_path):
         assert max(numbers) / 2 <= most <= 1.3 * max(numbers)
         assert plan.found_limits.rows.quantile(Fraction(1, 2)) in range(19, 26)
         assert f"max_rows = {most}" in str(plan)
-        answer = session.ask("SELECT COUNT(*) AS n FROM tests", **wanted)
+        answer = session.ask(plan)
+        assert answer.plan.found_limits == plan.found_limits
+        assert session.ask("SELECT COUNT(*) AS n FROM tests", **wanted).replayed
         assert kinds(session).count("charge") == 2  # the answer alone: the limits are on record
         cut = sum(max(0, number - most) for number in numbers)
         low, high = answer["n_low"][0].as_py(), answer["n_high"][0].as_py()

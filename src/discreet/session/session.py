@@ -350,8 +350,9 @@ class Session:
             return self._planned(limits.applied(question), price)
         bound = self._planning.bind(question)
         found = find_limits(bound, limits, price, self._purchase, self._answer_all)
-        plan = self._planned(found.limits.applied(question), price)
-        return replace(plan, found_limits=found)
+        plan = replace(self._planned(found.limits.applied(question), price), found_limits=found)
+        self._plans.keep(plan)
+        return plan
 
     def _purchase(self, question: Question, price: Any) -> Plan:
         return self._planned(question, price)
