@@ -203,13 +203,15 @@ def on_record(plan: Plan, earlier: Callable[[], Plan], ledger: Record) -> Plan:
     An answer stays the answer, whatever rules later versions have: it was paid for, and is told
     again for nothing.
     """
-    if not plan.had_earlier or ledger.find(plan.digest) is not None:
+    if not plan.had_earlier:
         return plan
     try:
+        if ledger.find(plan.digest) is not None:
+            return plan
         before = earlier()
-    except DiscreetError:  # that version refused the question
+        return plan if ledger.find(before.digest) is None else before
+    except DiscreetError:  # that version refused the question, or the ledger cannot be read now
         return plan
-    return plan if ledger.find(before.digest) is None else before
 
 
 def check_gains(parts: Sequence[Noisy] | None, plan: Plan) -> None:
