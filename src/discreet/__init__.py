@@ -30,7 +30,7 @@ if TYPE_CHECKING:  # loaded when first used, because SciPy and DuckDB take their
         theorems,
     )
     from discreet.accounting import Budget
-    from discreet.plan import estimate
+    from discreet.plan import estimate, estimate_limits, limits, share_cut
     from discreet.session import (
         check,
         open,  # noqa: A004  called discreet.open
@@ -48,8 +48,10 @@ __all__ = [
     "continual",
     "errors",
     "estimate",
+    "estimate_limits",
     "exact",
     "ledger",
+    "limits",
     "loss",
     "mechanisms",
     "noise",
@@ -57,6 +59,7 @@ __all__ = [
     "person",
     "query",
     "row",
+    "share_cut",
     "theorems",
     "units",
 ]
@@ -64,7 +67,11 @@ __all__ = [
 if not TYPE_CHECKING:  # to which every name would be one of this package
     __getattr__, __dir__ = late_names(
         __name__,
-        {"accounting": ("Budget",), "plan": ("estimate",), "session": ("check", "open")},
+        {
+            "accounting": ("Budget",),
+            "plan": ("estimate", "estimate_limits", "limits", "share_cut"),
+            "session": ("check", "open"),
+        },
         rooms=(
             "accounting",
             "attacks",

@@ -24,7 +24,8 @@ from discreet.plan.pricing import noise_steps as sketching
 from discreet.plan.statistics import partition_selection as groups
 from discreet.plan.workload import joined_counts
 from discreet.plan.workload.cells import Cells
-from discreet.query.expressions import Case, Literal
+from discreet.query.expressions import Call, Case, Literal
+from discreet.requests.engine_request import Total
 from discreet.requests.table_schema import Schema
 from discreet.units import person, row
 from tests.engines.contract.cases import Asked
@@ -87,6 +88,15 @@ def changed(**facts_of_columns):
     return {"schema": Schema(tables)}
 
 
+def keyed(*key):
+    """Declare a key of visits that is none."""
+    tables = [
+        replace(table, key=key) if table.name == "visits" else table
+        for table in clinic.SCHEMA.tables
+    ]
+    return contextlib.nullcontext({"schema": Schema(tables)})
+
+
 @contextlib.contextmanager
 def planted(monkeypatch, owner, name, value):
     """Replace a step of planning while a plan is made."""
@@ -134,6 +144,10 @@ PLANTS = {
     "constant keys": (TOTALS, lambda m: contextlib.nullcontext(changed(ward={"constant": True}))),
     "conditions": (STEPS, lambda m: planted(m, joined_counts, "cells_of", never_together)),
     "rows in cells": (STEPS, lambda m: planted(m, steps, LIMITS, limits(rows=1))),
+    "key of a table": (TOTALS, lambda m: keyed("patient")),
+    "key of a table in ranks": (MEDIAN, lambda m: keyed("patient")),
+    "key of a table in cells": (STEPS, lambda m: keyed("patient", "sex")),
+    "key with a group": (TOTALS, lambda m: keyed("patient", "ward")),
     "constant values": (TOTALS, lambda m: contextlib.nullcontext(changed(city={"constant": True}))),
 }
 CHEAPER = [name for name in PLANTS if name not in {"never NULL", "bounds of floats", "conditions"}]
@@ -141,8 +155,19 @@ CHEAPER = [name for name in PLANTS if name not in {"never NULL", "bounds of floa
 
 
 def claims(plan):
-    """Return how far every release is priced for."""
+    """Return how far every release is priced for, in steps."""
     return {name: leaf.added for name, leaf in leaves_of(plan).items()}
+
+
+def steps_of(plan):
+    """Return what a step of every total stands for."""
+    return {name: step for each in plan.estimates for name, step in each.estimator.steps().items()}
+
+
+def claimed_values(plan):
+    """Return how far every release is priced for, in the units of the answer."""
+    sizes = steps_of(plan)
+    return {name: claim * sizes.get(name, 1) for name, claim in claims(plan).items()}
 
 
 def plan_with(name, monkeypatch, relation="add_remove"):
@@ -233,8 +258,8 @@ def test_a_wrong_range_in_the_engine_costs_accuracy_alone(culled, monkeypatch):
 def test_the_plants_lower_the_price(name, monkeypatch):
     honest, wrong = clinic.planned(PLANTS[name][0]), plan_with(name, monkeypatch)
     less = [
-        claims(wrong)[each] < claim
-        for each, claim in claims(honest).items()
+        claimed_values(wrong)[each] < claim
+        for each, claim in claimed_values(honest).items()
         if each in claims(wrong)
     ]
     fewer = (wrong.request.groups or 1) < (honest.request.groups or 1)
@@ -242,7 +267,15 @@ def test_the_plants_lower_the_price(name, monkeypatch):
     assert any(less) or fewer or finer
 
 
-TWINS = ["bounds", "rows of a unit", "rows in cells", "groups of a unit", "constant keys"]
+TWINS = [
+    "bounds",
+    "rows of a unit",
+    "rows in cells",
+    "groups of a unit",
+    "constant keys",
+    "key of a table",
+    "key with a group",
+]
 
 
 @pytest.mark.parametrize("name", TWINS)
@@ -250,18 +283,33 @@ def test_a_twin_that_does_not_enforce_is_caught(name, monkeypatch):
     """The twin computes what the honest plan would have enforced, at the price of the wrong one."""
     honest, wrong = clinic.planned(PLANTS[name][0]), plan_with(name, monkeypatch)
     measures = {measure.name: measure for measure in honest.request.measures}
+    sizes, finer = steps_of(honest), steps_of(wrong)
     twin = replace(
         wrong,
         request=replace(
             wrong.request,
             groups=honest.request.groups,
             measures=tuple(
-                measures.get(measure.name, measure) for measure in wrong.request.measures
+                in_steps(
+                    measures.get(measure.name, measure),
+                    sizes.get(measure.name, 1) / finer.get(measure.name, 1),
+                )
+                for measure in wrong.request.measures
             ),
         ),
     )
     with pytest.raises(AssertionError):
         check_people(DuckDBPlace(), twin)
+
+
+def in_steps(measure, ratio):
+    """Return a total in steps that are finer by a whole ratio."""
+    if not isinstance(measure, Total) or ratio == 1:
+        return measure
+    assert ratio == int(ratio)
+    row, ends = Call("*", (measure.row, Literal(int(ratio)))), (measure.low, measure.high)
+    low, high = (int(ratio) * end for end in ends)
+    return replace(measure, row=row, low=low, high=high)
 
 
 def halved(distances):

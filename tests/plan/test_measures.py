@@ -83,8 +83,13 @@ def test_one_person_counts_with_three_rows_of_their_mean():
     count, total = answered("COUNT(age) AS n, SUM(age) AS s", visits(*rows))
     assert count == 3
     assert total == pytest.approx(6, abs=1e-6)
-    assert answered("SUM(cost) AS s", visits(*rows)) == [100]  # alone it is clamped: at most 300
-    assert answered("SUM(stay) AS s", visits(*[{"patient": 1, "stay": 9}] * 9)) == [30]
+    for more in ("", "COUNT(*) AS n, ", "AVG(cost) AS m, "):  # one meaning, whatever is beside it
+        *_, total = answered(f"{more}SUM(cost) AS s", visits(*rows))
+        assert total == pytest.approx(60, abs=1e-5)
+    flags = [{"patient": 1, "age": int(at % 10 == 0)} for at in range(50)]
+    (total,) = answered("SUM(CASE WHEN age = 1 THEN 1 ELSE 0 END) AS s", visits(*flags))
+    assert total == pytest.approx(0.3, abs=1e-5)  # before it is rounded
+    assert answered("SUM(stay) AS s", visits(*[{"patient": 1, "stay": 9}] * 9)) == [27]
     above = "SUM(age, contribution_bounds_per_row => (5, 9)) AS s"  # few rows are no lack of them
     assert answered(above, visits({"patient": 1, "age": 7})) == [7]
 

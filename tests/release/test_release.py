@@ -170,7 +170,7 @@ def test_text_shows_numbers_errors_marks_and_price(release, monkeypatch):
     assert "Cost: epsilon 1" in text
     assert "a coin is right" not in text
     assert "95 %" in text
-    assert repr(release) == "Release(4 rows of ward, n, m)"
+    assert repr(release) == "Release(4 rows of ward, n, m; limits may have cut it)"
 
 
 def test_an_answer_without_aggregates_has_a_text():

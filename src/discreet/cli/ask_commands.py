@@ -17,7 +17,8 @@ from rich.console import Console
 from discreet.accounting import Left
 from discreet.cli import options
 from discreet.cli.exit_codes import errors_reported, tell, write_result
-from discreet.plan import estimate
+from discreet.errors import WrongKind
+from discreet.plan import estimate, estimate_limits, limits, share_cut
 from discreet.session import Session
 from discreet.session import open as open_session
 from discreet.session.display import part_left, text_bar
@@ -26,6 +27,7 @@ from discreet.units.unit import describe_unit
 if TYPE_CHECKING:  # all are handed in
     from discreet.plan.plan import BudgetPreview, Plan
     from discreet.plan.pricing.calibration import Price
+    from discreet.plan.statistics.limit_choice import LimitsPrice, QuestionLimits
     from discreet.release.release import Release
 
 __all__ = ["ask", "plan", "plan_json", "release_json"]
@@ -57,6 +59,8 @@ def plan_json(plan: Plan) -> dict[str, object]:
             for item in plan.predicted
         ],
         "bounds": None if plan.search is None else _price_json(plan.search.price),
+        "truncations": _truncations(plan),
+        "limits": _found_limits(plan),
         "standing": _standing(plan.budget_preview),
         "text": str(plan),
     }
@@ -75,12 +79,39 @@ def release_json(release: Release, left: Left | None) -> dict[str, object]:
             for item in release.plan.found
         ],
         "confidence": str(release.confidence),
+        "intervals": "noise alone",
+        "truncations": _truncations(release.plan),
+        "limits": _found_limits(release.plan),
+        "share_cut": _share(release),
         "replayed": release.replayed,
         "private": release.private,
         "receipt": None if release.receipt is None else str(release.receipt),
         "plan": release.plan.digest,
         "left": None if left is None else {"part": float(part_left(left)), "text": str(left)},
     }
+
+
+def _truncations(plan: Plan) -> list[dict[str, object]]:
+    """Return what limits may have cut off; intervals do not cover it."""
+    return [{"kind": cut.kind, "limit": cut.limit, "words": cut.words} for cut in plan.truncations]
+
+
+def _found_limits(plan: Plan) -> dict[str, object] | None:
+    """Return the limits that were bought, and what they cost."""
+    found = plan.found_limits
+    if found is None:
+        return None
+    used = {"max_rows": found.limits.max_rows, "max_groups": found.limits.max_groups}
+    return {**used, "epsilon": str(found.epsilon), "words": list(found.words)}
+
+
+def _share(release: Release) -> dict[str, object] | None:
+    """Return the share of rows that limits leave out, if it was bought."""
+    found = release.share
+    if found is None:
+        return None
+    ends = {"share": found.share, "low": found.low, "high": found.high}
+    return {**ends, "epsilon": str(found.epsilon), "words": str(found)}
 
 
 def _standing(preview: BudgetPreview | None) -> dict[str, object] | None:
@@ -121,14 +152,20 @@ def plan(  # noqa: PLR0913  the options of a question
     size: options.SizeOption = None,
     confidence: options.ConfidenceOption = None,
     bounds_epsilon: options.BoundsOption = None,
+    max_rows: options.RowsOption = None,
+    max_groups: options.GroupsOption = None,
+    limits_epsilon: options.LimitsOption = None,
     as_json: options.JsonOption = False,
 ) -> None:
-    """Say what an answer would cost and how exact it would be; spend nothing."""
+    """Say what an answer would cost and how exact it would be; spend nothing but on limits."""
     with errors_reported(as_json=as_json):
-        project = options.command_inputs(
-            data=options.data_of(data), policy=policy, ledger=ledger
-        ).before_asking()
+        project = options.command_inputs(data=options.data_of(data), policy=policy, ledger=ledger)
         price = _price(epsilon, rho, delta, error, size, confidence, bounds_epsilon)
+        price["limits"] = _limits(max_rows, max_groups, limits_epsilon)
+        if limits_epsilon is None:
+            project = project.before_asking()
+        else:
+            project.named_ledger()
         with _session(project, account, analyst) as session:
             _show_plan(session, _text(question), price, as_json=as_json)
 
@@ -148,6 +185,13 @@ def ask(  # noqa: PLR0913  the options of a question
     size: options.SizeOption = None,
     confidence: options.ConfidenceOption = None,
     bounds_epsilon: options.BoundsOption = None,
+    max_rows: options.RowsOption = None,
+    max_groups: options.GroupsOption = None,
+    limits_epsilon: options.LimitsOption = None,
+    share_cut_epsilon: Annotated[
+        str | None,
+        typer.Option(help="Buy the share of rows that limits cut for this price, in addition."),
+    ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only plan; spend nothing.")] = False,
     as_json: options.JsonOption = False,
 ) -> None:
@@ -155,7 +199,9 @@ def ask(  # noqa: PLR0913  the options of a question
     with errors_reported(as_json=as_json):
         project = options.command_inputs(data=options.data_of(data), policy=policy, ledger=ledger)
         price = _price(epsilon, rho, delta, error, size, confidence, bounds_epsilon)
+        price["limits"] = _limits(max_rows, max_groups, limits_epsilon)
         if dry_run:
+            _refuse_buying(limits_epsilon)
             project = project.before_asking()
         else:
             project.named_ledger()
@@ -165,7 +211,8 @@ def ask(  # noqa: PLR0913  the options of a question
                 return
             console = Console(stderr=True)
             with console.status("answering ...") if console.is_terminal else nullcontext():
-                release = session.ask(_text(question), **price)
+                share = None if share_cut_epsilon is None else share_cut(epsilon=share_cut_epsilon)
+                release = session.ask(_text(question), **price, share_cut=share)
             left = session.remaining
             write_result("release", release_json(release, left), release, as_json=as_json)
             if left is not None and not as_json:
@@ -200,6 +247,30 @@ def _price(  # noqa: PLR0913, PLR0917  the options of a price
         "confidence": confidence,
         "bounds": None if bounds_epsilon is None else estimate(epsilon=bounds_epsilon),
     }
+
+
+def _limits(
+    rows: int | None, groups: int | None, epsilon: str | None
+) -> QuestionLimits | LimitsPrice | None:
+    if epsilon is None:
+        given = rows is not None or groups is not None
+        return limits(max_rows=rows, max_groups=groups) if given else None
+    if rows is not None or groups is not None:
+        raise WrongKind(
+            what="limits are given, and others are to be bought.",
+            why="one of the two would not be used.",
+            do="give --max-rows and --max-groups, or --limits-epsilon.",
+        )
+    return estimate_limits(epsilon=epsilon)
+
+
+def _refuse_buying(epsilon: str | None) -> None:
+    if epsilon is not None:
+        raise WrongKind(
+            what="limits are to be bought in a dry run.",
+            why="a dry run spends nothing.",
+            do="leave out --dry-run, or buy them with `discreet plan --limits-epsilon`.",
+        )
 
 
 def _session(project: options.CommandInputs, account: str | None, analyst: str | None) -> Session:

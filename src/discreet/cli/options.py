@@ -129,6 +129,16 @@ BoundsOption = Annotated[
     str | None,
     typer.Option("--bounds-epsilon", help="What finding missing bounds may cost, in addition."),
 ]
+RowsOption = Annotated[
+    int | None, typer.Option("--max-rows", help="Rows of a unit in a group, for this question.")
+]
+GroupsOption = Annotated[
+    int | None, typer.Option("--max-groups", help="Groups of a unit, for this question.")
+]
+LimitsOption = Annotated[
+    str | None,
+    typer.Option("--limits-epsilon", help="Buy limits for this price, in addition: it is spent."),
+]
 JsonOption = Annotated[bool, typer.Option("--json", help="Write JSON to stdout.")]
 
 

@@ -1,7 +1,8 @@
 """``discreet init`` and ``discreet check``: how an owner writes a policy, and tests it on the data.
 
 Trust: kernel.  ``init`` reads only the names and types of columns, asks six questions, makes the
-ledger, and writes the policy.  ``check`` writes exact numbers about the data, and says so first.
+ledger, and writes the policy; with ``--owner`` it counts rows too, and says so.  ``check`` writes
+exact numbers about the data, and says so first.
 """
 
 from __future__ import annotations
@@ -60,6 +61,13 @@ _HEADER: Final = """\
 
 """
 
+_LOOKED: Final = """\
+# NOT PRIVATE: the limits, and a key that equals the unit, were proposed by `discreet init --owner`
+# from the rows themselves: 99 % of people have no more rows and groups.  Whoever sees them learns
+# that much, and no price covers it.  Round them, or keep this file from those who ask.
+
+"""
+
 _SLASHES: Final = 3  # of the address of a database
 
 
@@ -87,6 +95,9 @@ def init(  # noqa: PLR0913  one option for each answer
     analyst: Annotated[list[str] | None, typer.Option(help="Who may ask; or anybody.")] = None,
     epsilon: Annotated[str, typer.Option(help="The budget in all.")] = "",
     delta: Annotated[str, typer.Option(help="The chance that the promise fails.")] = "",
+    owner: Annotated[
+        bool, typer.Option("--owner", help="Look at the rows, and propose limits. NOT private.")
+    ] = False,
     policy: Annotated[Path, typer.Option(help="Where to write the policy.")] = Path(POLICY),
     ledger: Annotated[str, typer.Option(help="Where the ledger is made.")] = "",
     yes: Annotated[bool, typer.Option("--yes", help="Ask nothing; use the defaults.")] = False,
@@ -105,8 +116,8 @@ def init(  # noqa: PLR0913  one option for each answer
             )
         answers = Answers(
             unit=",".join(unit or ()),
-            max_rows=max_rows,
-            max_groups=max_groups,
+            max_rows=max_rows or ("1" if owner else ""),
+            max_groups=max_groups or ("1" if owner else ""),
             analysts=",".join(analyst or ()),
             epsilon=epsilon,
             delta=delta,
@@ -119,11 +130,32 @@ def init(  # noqa: PLR0913  one option for each answer
             data=_seen_from(policy, source), ledger=_shareable(ledger or f"{name}.ledger")
         )
         made = policy_from(answers, _asker(yes=yes), table=name, columns=columns, session=place)
+        if owner:
+            made = _owner_limits(made, source, name, max_rows=max_rows, max_groups=max_groups)
         rules = read_policy(made.written())  # what is written can be followed, and fits the data
         schema_of(rules, unit_of(None, rules), seen)
         rules = _with_ledger(rules, ledger or f"{name}.ledger", policy)
-        policy.write_text(_HEADER + rules.written(), encoding="utf-8")
-        _say(rules, policy, name, as_json=as_json)
+        header = _HEADER + (_LOOKED if owner else "")
+        policy.write_text(header + rules.written(), encoding="utf-8")
+        _say(rules, policy, name, owner=owner, as_json=as_json)
+
+
+def _owner_limits(
+    made: Policy, source: str, name: str, *, max_rows: str, max_groups: str
+) -> Policy:
+    """Return the policy with limits that the owner's look at the rows proposes."""
+    if made.unit is None or not made.unit.columns:
+        return made
+    rows, groups, one_row = sessions.owner_limits(source, policy=made, table=name)
+    (table,) = made.tables
+    if one_row and not max_rows:
+        table = replace(table, key=made.unit.columns)
+    limits = replace(
+        made.limits,
+        max_rows=made.limits.max_rows if max_rows else rows,
+        max_groups=made.limits.max_groups if max_groups else groups,
+    )
+    return replace(made, limits=limits, tables=(table,))
 
 
 def _with_ledger(rules: Policy, ledger: str, policy: Path) -> Policy:
@@ -204,11 +236,17 @@ def _refuse_overwriting(path: Path) -> None:
         )
 
 
-def _say(policy: Policy, path: Path, table: str, *, as_json: bool) -> None:
+def _say(policy: Policy, path: Path, table: str, *, owner: bool, as_json: bool) -> None:
     if as_json:
-        write_json("policy", {"written": str(path), "table": table})
+        write_json("policy", {"written": str(path), "table": table, "looked": owner})
         return
     sys.stdout.write(f"wrote {path}; the budget is {policy.budget}.\n")
+    if owner:
+        limits = f"max_rows = {policy.limits.max_rows}, max_groups = {policy.limits.max_groups}"
+        sys.stdout.write(
+            f"NOT PRIVATE: {limits} come from the rows: 99 % of people have no more. Whoever sees "
+            "the policy or a plan learns that; round them, or choose limits without looking.\n"
+        )
     place = policy.session or SessionSettings()
     if any(text is not None and text.startswith(SERVERS) for text in (place.data, place.ledger)):
         sys.stdout.write("no password is in it: set PGPASSWORD, or use a password file.\n")

@@ -65,7 +65,7 @@ class Draft:
     targets: tuple[BoundsTarget, ...] = ()
     searched: tuple[Expression | None, ...] = ()
     search: BoundsSearch | None = None
-    earlier: bool = False  # as earlier versions planned it, to find what is on record
+    earlier: bool = False  # whether the rules of an earlier version hold, for what is on record
 
     @property
     def clause(self) -> Clause:

@@ -8,8 +8,11 @@ shown to anybody.  Whoever carries it out charges ``tree`` to the records of ``s
 engine compute ``request``, shows the groups that ``selection`` chooses by the count ``chosen_by``
 (all of them where it is None, or those that meet ``having_threshold``), adds ``noises``, makes
 ``choices``, and computes the columns of ``layout`` from ``estimates``.  The price is right if
-``promises`` are true, which only the owner of the data can know.  ``budget_preview`` says what the
-ledger of the session that made the plan had left for it then; plan again to look again.
+``promises`` are true, which only the owner of the data can know.  ``truncations`` say what limits
+may leave out, and ``found_limits`` which limits were bought for it.  ``budget_preview`` says what
+the ledger of the session that made the plan had left for it then; plan again to look again.
+``had_earlier`` says that an earlier version planned the same question otherwise, so that its answer
+may be on record under another digest; a plan with ``earlier`` is that other one.
 
 Definition.  The digest of a plan is the same for every way to write the same request.  It is the
 SHA-256 of a JSON text: the canonical question, whom it protects, the bound relation with the types
@@ -63,6 +66,8 @@ if TYPE_CHECKING:  # loaded when first used, because a plain question needs none
     from discreet.plan.pricing.cell_strategy import CellStrategy
     from discreet.plan.pricing.quantile_tree import QuantileTree, TreeChoice
     from discreet.plan.statistics.having_threshold import HavingThreshold
+    from discreet.plan.statistics.limit_choice import FoundLimits
+    from discreet.plan.statistics.truncation import Truncation
 
 __all__ = ["BudgetPreview", "Plan", "Predicted", "Price", "plan_digest"]
 
@@ -130,6 +135,8 @@ class Plan:
     ├── has one group
     ├── releases
     │   └── count: rows, moved by 5 in L1; Laplace noise of scale 10; epsilon 0.5
+    ├── has limits that may cut something off
+    │   └── At most 5 rows of each patient count; rows beyond that are left out of these numbers.
     ├── costs epsilon 0.5; rho 0.1225
     └── is off by at most, with a chance of 95 %
         └── visits ± 30
@@ -156,6 +163,10 @@ class Plan:
     search: BoundsSearch | None = None
     found: tuple[FoundBounds, ...] = ()
     promises: tuple[OwnerPromise, ...] = ()
+    truncations: tuple[Truncation, ...] = ()
+    earlier: bool = False
+    had_earlier: bool = False
+    found_limits: FoundLimits | None = field(default=None, compare=False)
     budget_preview: BudgetPreview | None = field(default=None, compare=False)
 
     if not TYPE_CHECKING:  # a checker goes on to refuse names that there are not

@@ -115,6 +115,8 @@ def branches_of(plan: Plan) -> Branch:
             *_groups(plan),
             *_bounds(plan),
             *_releases(plan),
+            *_found_limits(plan),
+            *_truncations(plan),
             Branch(f"costs {shown_price(plan.price)}", tuple(_both(plan))),
             *_standing(plan),
             *_errors(plan),
@@ -127,6 +129,21 @@ def _promises(plan: Plan) -> Iterator[Branch]:
     if plan.promises:
         lines = tuple(Branch(str(promise)) for promise in plan.promises)
         yield Branch("rests on promises of the owner", lines)
+
+
+def _found_limits(plan: Plan) -> Iterator[Branch]:
+    """Say which limits were bought, and what they follow from."""
+    found = plan.found_limits
+    if found is not None:
+        title = f"uses limits that were bought apart, for epsilon {_short(found.epsilon)}"
+        yield Branch(title, tuple(map(Branch, found.words)))
+
+
+def _truncations(plan: Plan) -> Iterator[Branch]:
+    """Say what limits may leave out, which no interval covers."""
+    if plan.truncations:
+        lines = tuple(Branch(str(cut)) for cut in plan.truncations)
+        yield Branch("has limits that may cut something off", lines)
 
 
 def _standing(plan: Plan) -> Iterator[Branch]:

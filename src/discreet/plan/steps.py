@@ -24,7 +24,7 @@ from discreet.plan.draft import Draft, required
 from discreet.plan.forecast.error_forecast import ErrorForecast
 from discreet.plan.plan import Plan, plan_digest
 from discreet.plan.policy.owner_promises import promises_behind
-from discreet.plan.policy.policy import Policy
+from discreet.plan.policy.policy import Limits, Policy
 from discreet.plan.pricing.noise_steps import scale_noise, unpriced_release
 from discreet.plan.pricing.price_promise import (
     composed_with_search,
@@ -41,18 +41,19 @@ from discreet.plan.pricing.requested_price import (
 )
 from discreet.plan.statistics import having_threshold
 from discreet.plan.statistics.answer_layout import answer_layout
-from discreet.plan.statistics.contribution_bounds import contribution_bounds
+from discreet.plan.statistics.contribution_bounds import OneRow, contribution_bounds, one_row_of
 from discreet.plan.statistics.measure_list import ReleaseInput
 from discreet.plan.statistics.partition_selection import (
     SelectionRule,
     partition_selection,
     within_categories,
 )
+from discreet.plan.statistics.truncation import rules_differ, truncations
 from discreet.plan.workload.group_windows import check_windows, running_counts
 from discreet.plan.workload.joined_counts import joined_counts
 from discreet.query.expressions import Column
 from discreet.query.question import Question
-from discreet.query.relations import Scan
+from discreet.query.relations import Scan, Table, descend
 from discreet.query.source_text import pointed
 from discreet.requests.engine_request import EngineRequest
 from discreet.requests.table_schema import Product, Schema
@@ -102,7 +103,8 @@ def plan(  # noqa: PLR0913  what is asked, what is known, and what it may cost
         concentrated: whether the budget that pays counts rho, mu or divergences, not epsilon.
         own_delta: says what choosing groups privately may spend, where nobody names a delta.
         ceiling: whether the limits of the policy on the price hold; they do, except in tests.
-        earlier: whether to plan quantiles as earlier versions did, whose answers are on record.
+        earlier: whether the question is planned by the rules of an earlier version, under which an
+            answer may be on record.
     """
     if type(question) is not Question:  # a subclass could change between plan and engine
         raise WrongKind(
@@ -183,11 +185,30 @@ def bound_contributions(draft: Draft) -> Draft:
     limits = contribution_bounds(
         known.keys,
         clause=draft.clause,
-        limits=draft.policy.limits,
+        limits=_table_limits(draft),
         available=required(draft.groups).available,
         single=not known.rows.unit,
+        one_row=OneRow.UNKNOWN if draft.earlier else one_row_of(known.rows, known.keys),
     )
-    return replace(draft, contributions=replace(limits, all_rows=_all_rows_count(draft)))
+    limits = replace(limits, all_rows=_all_rows_count(draft), clamps_sums=draft.earlier)
+    return replace(draft, contributions=limits)
+
+
+def _table_limits(draft: Draft) -> Limits:
+    """Return the limits of the tables that a question names: the largest, where they differ."""
+    limits = draft.policy.limits
+    named = (node.name for node in descend(draft.question.relation) if isinstance(node, Table))
+    found = (draft.schema.table(name) for name in named)
+    tables = [table for table in found if table is not None and not table.public]
+    rows = [table.max_rows or limits.max_rows for table in tables]
+    groups = [table.max_groups or limits.max_groups for table in tables]
+    return replace(limits, max_rows=_largest(rows), max_groups=_largest(groups))
+
+
+def _largest(limits: list[int | None]) -> int | None:
+    """Return the largest limit; one that is missing is missing for all."""
+    known = [limit for limit in limits if limit is not None]
+    return max(known) if known and len(known) == len(limits) else None
 
 
 def _all_rows_count(draft: Draft) -> bool:
@@ -367,6 +388,9 @@ def _finished(draft: Draft) -> Plan:
         search=search,
         found=draft.found,
         promises=promises_behind(request.relation, scope, schema=draft.schema, unit=draft.unit),
+        truncations=truncations(draft),
+        earlier=draft.earlier,
+        had_earlier=rules_differ(draft, chooses=bool(releases.choices)),
     )
 
 

@@ -141,11 +141,18 @@ def notes(release: Release) -> Iterator[str]:
     if more > 0:
         yield f"... and {more} more rows."
     shown = [cell for column in release.columns for cell in cells(column, ROWS)]
+    cuts = release.plan.truncations
     if any(cell.ends for cell in shown):
+        percent = f"{float(100 * release.confidence):.6g} %"
         yield (
-            f"± and [ ] hold the number without noise with {float(100 * release.confidence):.6g} % "
-            "confidence, each."
+            f"± and [ ] are {percent} intervals for the noise alone, each; limits may have cut "
+            "more off:"
+            if cuts
+            else f"± and [ ] hold the number without noise with {percent} confidence, each."
         )
+    yield from map(str, cuts)
+    if release.share is not None:
+        yield str(release.share)
     if release.plan.selection is not None:
         yield hidden_groups(release)
     if release.plan.having_threshold is not None:

@@ -28,6 +28,29 @@ if TYPE_CHECKING:  # for annotations alone
 
 
 @final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CutShare:
+    """The share of rows that limits leave out, about, with the ends of an interval for the noise.
+
+    >>> print(CutShare(share=0.667, low=0.64, high=0.69, epsilon=Fraction(1, 10),
+    ...                confidence=Fraction(19, 20)))
+    Limits leave out about 66.7 % of the rows (64 % to 69 %, bought for epsilon 0.1).
+    """
+
+    share: float
+    low: float
+    high: float
+    epsilon: Fraction
+    confidence: Fraction
+
+    def __str__(self) -> str:
+        """Say it in a sentence."""
+        about, low, high = (f"{100 * part:.3g} %" for part in (self.share, self.low, self.high))
+        price = f"bought for epsilon {float(self.epsilon):.4g}"
+        return f"Limits leave out about {about} of the rows ({low} to {high}, {price})."
+
+
+@final
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class Release:
     """A table: a column for everything that was asked, and two for the ends of its intervals.
@@ -44,6 +67,7 @@ class Release:
         private: false if it comes from a rehearsal, where nothing is protected.
         sources: the tables that were read, each with the name of its state: "source 2" is the
             third that the ledger has met.
+        share: the share of rows that limits leave out, if an estimate of it was bought.
     """
 
     plans: tuple[Plan, ...]
@@ -53,6 +77,7 @@ class Release:
     replayed: bool = False
     private: bool = True
     sources: tuple[tuple[str, str], ...] = ()
+    share: CutShare | None = None
 
     def __post_init__(self) -> None:
         """Refuse an answer that does not say how it was computed."""
@@ -172,8 +197,9 @@ class Release:
         return self.to_arrow().__arrow_c_stream__(requested_schema)
 
     def __repr__(self) -> str:
-        """Show the size and the names alone."""
-        return f"Release({len(self)} rows of {', '.join(self.names)})"
+        """Show the size and the names alone, and whether limits may have cut something off."""
+        cut = "; limits may have cut it" if self.plan.truncations else ""
+        return f"Release({len(self)} rows of {', '.join(self.names)}{cut})"
 
     def __str__(self) -> str:
         """Show the table and what it cost; what that means is in ``odds``."""

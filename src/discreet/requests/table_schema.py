@@ -177,7 +177,8 @@ class TableFacts:
 
     ``unit`` names the columns that name the unit; it is empty for public tables, for tables whose
     rows are the units, and for tables with a ``link``.  ``key`` is a set of columns in which no two
-    rows agree.  The content of a ``frozen`` table may not change.
+    rows agree.  The content of a ``frozen`` table may not change.  ``max_rows`` and ``max_groups``
+    take the place of the limits of the policy in questions about this table.
 
     >>> wards = TableFacts(name="wards", columns=(), public=True, key=("ward",))
     >>> wards.column("Ward") is None
@@ -191,6 +192,8 @@ class TableFacts:
     link: Link | None = None
     key: tuple[str, ...] = ()
     frozen: bool = False
+    max_rows: int | None = None
+    max_groups: int | None = None
 
     def column(self, name: str) -> ColumnFacts | None:
         """Return a column by its name, in any case."""

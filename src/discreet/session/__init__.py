@@ -14,7 +14,7 @@ if TYPE_CHECKING:  # each is loaded when first used, because most sessions need 
     from discreet.session.inquiry import Inquiry
     from discreet.session.opening import open  # noqa: A004  called discreet.open
     from discreet.session.opening_arguments import describe
-    from discreet.session.owner_check import CheckReport, check
+    from discreet.session.owner_check import CheckReport, check, owner_limits
     from discreet.session.record import NoLedger, Rehearsal
     from discreet.session.session import Session
 
@@ -28,6 +28,7 @@ __all__ = [
     "check",
     "describe",
     "open",
+    "owner_limits",
 ]
 
 if not TYPE_CHECKING:  # to which every name would be one of this room
@@ -38,7 +39,7 @@ if not TYPE_CHECKING:  # to which every name would be one of this room
             "inquiry": ("Inquiry",),
             "opening": ("open",),
             "opening_arguments": ("describe",),
-            "owner_check": ("CheckReport", "check"),
+            "owner_check": ("CheckReport", "check", "owner_limits"),
             "record": ("NoLedger", "Rehearsal"),
             "session": ("Session",),
         },

@@ -21,6 +21,7 @@ from discreet.query.sql.parse import read
 if TYPE_CHECKING:  # annotations alone name them
     from discreet.mechanisms.mechanism import Number
     from discreet.plan.pricing.requested_price import BoundsPrice
+    from discreet.plan.statistics.limit_choice import LimitsPrice, QuestionLimits, SharePrice
     from discreet.release.release import Release
 
 
@@ -34,6 +35,13 @@ class PriceOptions(TypedDict, total=False):
     size: int | None
     confidence: Number | None
     bounds: BoundsPrice | None
+
+
+class AskOptions(PriceOptions, total=False):
+    """A price, limits of this question, and what is bought beside it."""
+
+    limits: QuestionLimits | LimitsPrice | None
+    share_cut: SharePrice | None
 
 
 @final
@@ -63,11 +71,11 @@ class Inquiry:
             )
         return self._builder.question()
 
-    def plan(self, **price: Unpack[PriceOptions]) -> Plan:
+    def plan(self, **price: Unpack[AskOptions]) -> Plan:
         """Plan the question; takes what ``Session.plan`` takes, and spends nothing."""
         return self._plan(self.question(), **price)
 
-    def ask(self, **price: Unpack[PriceOptions]) -> Release:
+    def ask(self, **price: Unpack[AskOptions]) -> Release:
         """Answer the question; takes what ``Session.ask`` takes."""
         return self._ask(self.question(), **price)
 

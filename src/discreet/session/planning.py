@@ -30,7 +30,8 @@ from discreet.accounting import Left
 from discreet.accounting.budgets.amounts import format_down
 from discreet.engines.engine import Engine
 from discreet.engines.hash_order import HashOrder
-from discreet.errors import BadPolicy, LedgerError, NotPerUnit, WrongKind
+from discreet.errors import BadPolicy, DiscreetError, LedgerError, NotPerUnit, WrongKind
+from discreet.plan.binding.bound_question import BoundQuestion, bind_question
 from discreet.plan.plan import BudgetPreview, Plan
 from discreet.plan.policy.policy import Policy
 from discreet.plan.steps import plan as plan_question
@@ -50,6 +51,7 @@ if TYPE_CHECKING:  # a ledger is handed in; a plain question has one stage
     from discreet.release.noisy_totals import Noisy
     from discreet.release.release import Release
     from discreet.session.inquiry import PriceOptions
+    from discreet.session.record import Record
 
 Rows: TypeAlias = Sequence[tuple[KeyValue, ...]]
 
@@ -195,6 +197,23 @@ def check_combinable(
         check_gains(before.parts, plan)
 
 
+def on_record(plan: Plan, earlier: Callable[[], Plan], ledger: Record) -> Plan:
+    """Return a plan, or that of an earlier version for the same question if it was answered.
+
+    An answer stays the answer, whatever rules later versions have: it was paid for, and is told
+    again for nothing.
+    """
+    if not plan.had_earlier:
+        return plan
+    try:
+        if ledger.find(plan.digest) is not None:
+            return plan
+        before = earlier()
+        return plan if ledger.find(before.digest) is None else before
+    except DiscreetError:  # that version refused the question, or the ledger cannot be read now
+        return plan
+
+
 def check_gains(parts: Sequence[Noisy] | None, plan: Plan) -> None:
     """Refuse another draw that would be charged for and change nothing.
 
@@ -229,7 +248,7 @@ def budget_preview(plan: Plan, ledger: Ledger, account: str | None) -> BudgetPre
         if stored is not None:
             return BudgetPreview(entry=stored.receipt.seq, fits=True, left="")
         left = ledger.left(plan.scope, account=account)
-        after = _charged(plan, left)
+        after = fits_after(plan, left)
     except (LedgerError, WrongKind):
         return None
     if after is None:
@@ -250,7 +269,7 @@ def _notes(left: Left, after: Left) -> Iterator[str]:
         yield "takes more than half of the delta that is left"
 
 
-def _charged(plan: Plan, left: Left) -> Left | None:
+def fits_after(plan: Plan, left: Left) -> Left | None:
     """Return what a plan leaves, None if it does not fit; a delta is spent only if it must be."""
     delta: Fraction | None = None
     try:
@@ -281,7 +300,7 @@ class SessionPlanner:
     unit: PrivacyUnit
     ceiling: bool
 
-    def plan(  # noqa: PLR0913  what is asked, what is known, and who pays
+    def plan(  # noqa: PLR0913  what is asked, and by whose rules
         self,
         question: Question,
         price: PriceOptions,
@@ -294,8 +313,8 @@ class SessionPlanner:
         """Plan a question, with bounds that were found for it before.
 
         ``concentrated`` says that the budget that pays is counted in something other than epsilon,
-        and ``own_delta`` says what it lends to a question that needs a delta and has none.
-        ``earlier`` plans it as earlier versions did.
+        and ``own_delta`` says what it lends to a question that needs a delta and has none;
+        ``earlier``, that the rules of an earlier version hold.
         """
         plan = plan_question(
             question,
@@ -325,6 +344,11 @@ class SessionPlanner:
         return plan_second_stage(
             plan, found, schema=self.schema, policy=self.policy, public_rows=self._public_rows
         )
+
+    def bind(self, question: Question) -> BoundQuestion:
+        """Bind the names of a question."""
+        most = self.policy.limits.max_fan_out
+        return bind_question(question, self.schema, self._public_rows, self.unit.columns, most)
 
     @property
     def _public_rows(self) -> PublicTableReader:

@@ -13,34 +13,47 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Self, Unpack, final
+from typing import TYPE_CHECKING, Any, Self, Unpack, final
 
 from discreet import query as queries
 from discreet.accounting import Left
 from discreet.accounting.budgets.currency import BasicCurrency
 from discreet.engines.engine import Engine
-from discreet.errors import DiscreetError, LedgerError, UnknownName, WrongKind
+from discreet.errors import LedgerError, UnknownName, WrongKind
 from discreet.ledger.ledger import Ledger
 from discreet.plan.plan import Plan
 from discreet.plan.policy.policy import Policy
+from discreet.plan.statistics.limit_choice import LimitsPrice, SharePrice
 from discreet.query.question import Question
 from discreet.release.release import Release
 from discreet.requests.table_schema import Schema, TableFacts
 from discreet.session import files
-from discreet.session.answer_pipeline import AnswerPipeline, two_stages
+from discreet.session.answer_pipeline import AnswerPipeline, is_manifest, two_stages
 from discreet.session.display import as_html, as_line
 from discreet.session.files.manifest import (
     WrittenRelease,
     answered_into_files_error,
-    is_manifest,
 )
 from discreet.session.fork_guard import ForkGuard
-from discreet.session.inquiry import Inquiry, PriceOptions, QuestionLike, question_of
+from discreet.session.inquiry import (
+    AskOptions,
+    Inquiry,
+    PriceOptions,
+    QuestionLike,
+    question_of,
+)
+from discreet.session.limit_purchases import (
+    check_fit,
+    check_limits,
+    cut_share,
+    find_limits,
+    plan_share,
+    share_refused,
+)
 from discreet.session.planning import (
     PlanRegistry,
     SessionPlanner,
@@ -48,6 +61,7 @@ from discreet.session.planning import (
     check_combinable,
     check_gains,
     combination,
+    on_record,
 )
 from discreet.session.record import Record, Rehearsal
 from discreet.units import PrivacyUnit
@@ -120,7 +134,7 @@ class Session:
 
     # --- asking -------------------------------------------------------------------------------
 
-    def plan(self, question: QuestionLike, **price: Unpack[PriceOptions]) -> Plan:
+    def plan(self, question: QuestionLike, **price: Unpack[AskOptions]) -> Plan:
         """Return how a question would be answered, at what cost and how exactly; spend nothing.
 
         Args:
@@ -133,13 +147,18 @@ class Session:
                 - delta: the chance with which the promise may fail;
                 - size: roughly how many rows of a group count; errors of means follow from it;
                 - confidence: the probability with which errors are not exceeded;
-                - bounds: ``discreet.estimate(epsilon=...)`` finds missing bounds, at that price.
+                - bounds: ``discreet.estimate(epsilon=...)`` finds missing bounds, at that price;
+                - limits: ``discreet.limits(max_rows=..., max_groups=...)`` for this question, or
+                  ``discreet.estimate_limits(epsilon=...)``, which buys how rows and groups are
+                  spread and uses the limits that follow: the one option with which planning spends.
         """
         with self._guard:
+            if price.pop("share_cut", None) is not None:
+                raise share_refused("planned")
             plan = self._plan(question, price)
             return replace(plan, budget_preview=self._preview(plan))
 
-    def ask(self, question: QuestionLike, **price: Unpack[PriceOptions]) -> Release:
+    def ask(self, question: QuestionLike, **price: Unpack[AskOptions]) -> Release:
         """Answer a question: charge, read, add noise, record.
 
         The same question at the same price is answered once: asked again, it gets the same answer
@@ -147,13 +166,18 @@ class Session:
 
         Args:
             question: SQL text, the table builder, or a plan of this session.
-            price: epsilon, rho or error, and what goes with it, as in ``plan``.
+            price: epsilon, rho or error, and what goes with it, as in ``plan``; and
+
+                - share_cut: ``discreet.share_cut(epsilon=...)`` buys an estimate of the share of
+                  rows that limits leave out, and shows it with the answer.
         """
         with self._guard:
-            return self._answer(self._plan(question, price))
+            wanted = price.pop("share_cut", None)
+            plan = self._plan(question, price)
+            return self._answer(plan) if wanted is None else self._with_share(plan, wanted)
 
     def write(
-        self, question: QuestionLike, folder: str | os.PathLike[str], **price: Unpack[PriceOptions]
+        self, question: QuestionLike, folder: str | os.PathLike[str], **price: Unpack[AskOptions]
     ) -> WrittenRelease:
         """Answer a question into a folder of Parquet files, however many groups it has.
 
@@ -169,13 +193,15 @@ class Session:
             price: epsilon, rho or error, and what goes with it, as in ``ask``.
         """
         with self._guard:
+            if price.pop("share_cut", None) is not None:
+                raise share_refused("written")
             plan = self._plan(question, price)
             decode = partial(self._decode, plan)
             return files.write(
                 self._open_pipeline(), plan, folder, decode=decode, private=not self.test_mode
             )
 
-    def remeasure(self, answered: Release | QuestionLike, **price: Unpack[PriceOptions]) -> Release:
+    def remeasure(self, answered: Release | QuestionLike, **price: Unpack[AskOptions]) -> Release:
         """Buy another draw of an answer, and combine all draws as well as possible.
 
         The price is that of the new draw alone, given as in ``ask``; bounds that were found are
@@ -187,8 +213,17 @@ class Session:
             price: epsilon, rho or error, and what goes with it.
         """
         with self._guard:
+            if price.pop("share_cut", None) is not None:
+                raise share_refused("remeasured")
+            if price.pop("limits", None) is not None:
+                raise WrongKind(
+                    what="limits are given for an answer that is remeasured.",
+                    why="draws under other limits say nothing about each other.",
+                    do="ask the question anew with these limits.",
+                )
             before = answered if isinstance(answered, Release) else self._first(answered, price)
-            plan = self._planned(before.plan.question, price, before.plan.found)
+            past = before.plan
+            plan = self._planned(past.question, price, past.found, earlier=past.earlier)
             pipeline = self._open_pipeline()
             draw = 1 + sum(earlier.digest == plan.digest for earlier in before.plans)
             recorded = self._ledger.find(pipeline.question(plan, draw)) is not None
@@ -298,48 +333,63 @@ class Session:
         budget = left.budget if isinstance(left, Left) else self._policy.budget
         return Fraction(0) if budget is None else budget.own_delta
 
-    def _plan(self, question: QuestionLike, price: PriceOptions) -> Plan:
+    def _plan(self, question: QuestionLike, price: AskOptions) -> Plan:
         """Plan a question, or find a plan of this session."""
         self._open_pipeline()
         if isinstance(question, Plan):
             return self._plans.checked(question, tuple(price.values()))
-        return self._planned(question_of(question), price)
+        return self._limited(question_of(question), price)
 
-    def _planned(
-        self, question: Question, price: PriceOptions, found: tuple[FoundBounds, ...] = ()
-    ) -> Plan:
-        """Plan a question, with bounds that were found for it before.
-
-        Quantiles that an earlier version answered are planned as it planned them, so that the
-        answer on record is found.
-        """
-        self._open_pipeline()
-        concentrated = bool(price.get("error")) and self._concentrated()
-
-        def planned(*, earlier: bool) -> Plan:
-            return self._planning.plan(
-                question,
-                price,
-                found=found,
-                concentrated=concentrated,
-                own_delta=self._own_delta,
-                earlier=earlier,
-            )
-
-        plan = planned(earlier=False)
-        if plan.choices and plan.search is None and not self._on_record(plan):
-            with suppress(DiscreetError):  # a price that an error target asks for may be too high
-                before = planned(earlier=True)
-                plan = before if self._on_record(before) else plan
+    def _limited(self, question: Question, price: AskOptions) -> Plan:
+        """Plan a question within limits of its own, which may have to be bought first."""
+        limits = price.pop("limits", None)
+        if limits is None:
+            return self._planned(question, price)
+        check_limits(limits)
+        if not isinstance(limits, LimitsPrice):
+            return self._planned(limits.applied(question), price)
+        bound = self._planning.bind(question)
+        found = find_limits(bound, limits, price, self._purchase, self._answer_all)
+        plan = replace(self._planned(found.limits.applied(question), price), found_limits=found)
         self._plans.keep(plan)
         return plan
 
-    def _on_record(self, plan: Plan) -> bool:
-        """Whether a plan was answered before, as far as the ledger can be read."""
-        try:
-            return self._open_pipeline().record.find(plan.digest) is not None
-        except LedgerError:
-            return False
+    def _purchase(self, question: Question, price: Any) -> Plan:
+        return self._planned(question, price)
+
+    def _with_share(self, plan: Plan, wanted: SharePrice) -> Release:
+        """Answer a plan, and buy the share of rows that its limits leave out."""
+        share = plan_share(plan, wanted, self._planning.bind, self._purchase)
+        answer, found = self._answer_all((plan, share))
+        return replace(answer, share=cut_share(found, wanted, plan.confidence))
+
+    def _answer_all(self, plans: tuple[Plan, ...]) -> tuple[Release, ...]:
+        """Answer plans that have to fit into the budget together."""
+        if isinstance(self._ledger, Ledger):
+            check_fit(plans, self._ledger, self._account)
+        return tuple(map(self._answer, plans))
+
+    def _planned(
+        self,
+        question: Question,
+        price: PriceOptions,
+        found: tuple[FoundBounds, ...] = (),
+        *,
+        earlier: bool = False,
+    ) -> Plan:
+        """Plan a question, with bounds that were found for it before."""
+        self._open_pipeline()
+        planned = partial(
+            self._planning.plan,
+            question,
+            price,
+            found=found,
+            concentrated=bool(price.get("error")) and self._concentrated(),
+            own_delta=self._own_delta,
+        )
+        plan = on_record(planned(earlier=earlier), partial(planned, earlier=True), self._ledger)
+        self._plans.keep(plan)
+        return plan
 
     def _preview(self, plan: Plan) -> BudgetPreview | None:
         """Look a plan up in the ledger, if there is one."""
@@ -353,7 +403,7 @@ class Session:
             plan, pipeline.answer_plan(plan, plan_stage=self._planning.second_stage, draw=draw)
         )
 
-    def _first(self, question: QuestionLike, price: PriceOptions) -> Release:
+    def _first(self, question: QuestionLike, price: AskOptions) -> Release:
         """Answer a question that is remeasured next, if that can gain anything."""
         if isinstance(question, Plan):
             raise WrongKind(

@@ -2,9 +2,9 @@
 
 Trust: kernel.  The bounds of a measure are those that its noise is scaled to.
 
-Units with more rows than may count are scaled down to that many rows of their own mean; their sum
-alone is clamped.  With ``contribution_bounds_per_group`` the unit's own count, sum or average in a
-group is clamped to these bounds instead, as in GoogleSQL.
+Units with more rows than may count are scaled down to that many rows of their own mean.  With
+``contribution_bounds_per_group`` the unit's own count, sum or average in a group is clamped to
+these bounds instead, as in GoogleSQL.
 """
 
 from __future__ import annotations

@@ -1,12 +1,17 @@
-"""SUM: a clamped total, or a centered one where a count of the same rows is measured anyway.
+"""SUM: of as many rows of each unit as may count, whatever else is asked beside it.
 
 Trust: kernel.
 
-Definition.  Where a count of the same rows is measured anyway, SUM is the centered sum and the
-count: h**2 + c**2 <= (h + |c|)**2, h half the range and c its middle, so that is never worse; else
-it is the sum.  A count is measured anyway if it is asked for, or if groups are chosen by it: that
-is a count of all rows, where no number of units is asked for.  A public number of all rows costs
-nothing, and is measured for any sum of them.
+Definition.  SUM adds up the values of each unit in a group, clamped to their bounds.  A unit with
+more rows than may count is scaled down to so many rows of its own mean, as in AVG and as COUNT
+counts it: so SUM(x) is AVG(x) times COUNT(x), asked together or apart.  With
+``contribution_bounds_per_group`` the unit's own total is clamped instead, and no row is left out.
+
+Where a count of the same rows is measured anyway, SUM is the centered sum and the count: h**2 +
+c**2 <= (h + |c|)**2, h half the range and c its middle, so that is never worse; else it is the sum.
+A count is measured anyway if it is asked for, or if groups are chosen by it: that is a count of all
+rows, where no number of units is asked for.  A public number of all rows costs nothing, and is
+measured for any sum of them.
 
 The error is that of the noise, exactly.  In terms of bounds to be found: a sum of h X + c Y, X and
 Y the noises of a centered sum and of a count, has h + |c| = b; it is spread no wider than the wider
@@ -35,7 +40,7 @@ from discreet.plan.statistics.contribution_bounds import Pair, bounds_by_group
 from discreet.plan.statistics.fixed_point import fixed, fixed_open
 from discreet.plan.statistics.measure_list import ReleaseInput
 from discreet.plan.statistics.partition_selection import UNIT_COUNTS
-from discreet.query.expressions import Aggregate
+from discreet.query.expressions import Aggregate, Cast
 from discreet.query.types import Type
 from discreet.requests.engine_request import Total
 
@@ -103,9 +108,14 @@ def measure_sum(measurer: Measurer, aggregate: Aggregate) -> Sum:
         name, steps = measurer.centered(aggregate)
         used = None if steps.center == 0 else count
         return Sum(measure=name, step=steps.step, center=steps.center, count=used)
-    steps = fixed(value, facts.type, bounds, rows=most)
+    limits = measurer.limits
+    cap = None if limits.clamps_sums else limits.cap
+    kind = facts.type
+    if cap is not None and kind is Type.INTEGER and not limits.one_row:
+        value, kind = Cast(value, Type.FLOAT), Type.FLOAT  # units that are scaled need fine steps
+    steps = fixed(value, kind, bounds, rows=most)
     ends = most * min(steps.low, 0), most * max(steps.high, 0)
-    return Sum(measure=measurer.total(aggregate, steps, ends), step=steps.step)
+    return Sum(measure=measurer.total(aggregate, steps, ends, cap=cap), step=steps.step)
 
 
 def _known_count(measurer: Measurer, aggregate: Aggregate, bounds: Pair, most: int) -> str | None:

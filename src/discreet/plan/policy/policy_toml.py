@@ -108,6 +108,9 @@ def _table(table: TableFacts, own: tuple[str, ...], *, frozen: bool) -> Iterator
         yield f"key = [{', '.join(_text(name) for name in table.key)}]"
     if table.frozen is not frozen:
         yield f"frozen = {_value(table.frozen)}"
+    for name in ("max_rows", "max_groups"):
+        if getattr(table, name) is not None:
+            yield f"{name} = {getattr(table, name)}"
     if table.link is not None:
         link = table.link
         yield from ("", f"[{place}.link]", f"column = {_text(link.column)}")

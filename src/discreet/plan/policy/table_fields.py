@@ -94,7 +94,8 @@ def flag(value: object, place: str) -> bool:
     return value
 
 
-_TABLE: Final = ("public", "unit", "link", "key", "frozen", "columns")
+_LIMITS: Final = ("max_rows", "max_groups")
+_TABLE: Final = ("public", "unit", "link", "key", "frozen", *_LIMITS, "columns")
 _COLUMN: Final = ("type", "low", "high", "categories", "nullable", "constant")
 _LINK: Final = ("column", "parent", "key")
 _LISTED: Final = frozenset({Type.INTEGER, Type.TEXT, Type.BOOLEAN, Type.DATE})
@@ -122,6 +123,9 @@ def _table(name: str, data: object, unit: tuple[str, ...], *, frozen: bool) -> T
     public = flag(data.get("public", False), f"{place}.public")
     if public and ("unit" in data or "link" in data):
         raise bad(place, "a public table has a unit or a link", "remove it, or public = true")
+    limits = {name: counted(data[name], f"{place}.{name}") for name in _LIMITS if name in data}
+    if public and limits:
+        raise bad(place, "a public table has limits", "remove them: nobody is protected in it")
     link = _link(table_of(data, "link"), f"{place}.link")
     own = texts(data["unit"], f"{place}.unit") if "unit" in data else unit
     if link is not None and "unit" in data:
@@ -139,6 +143,7 @@ def _table(name: str, data: object, unit: tuple[str, ...], *, frozen: bool) -> T
         link=link,
         key=texts(data["key"], f"{place}.key") if "key" in data else (),
         frozen=flag(data.get("frozen", frozen), f"{place}.frozen"),
+        **limits,
     )
 
 

@@ -63,8 +63,8 @@ from discreet.units import Relation
 if TYPE_CHECKING:  # loaded when first used, because a plain question needs none of it
     from discreet.mechanisms import Exponential, NoisyKeys, OptimalKeys
     from discreet.plan.pricing.cell_strategy import CellStrategy
-    from discreet.plan.pricing.quantile_tree import QuantileTree, TreeChoice
     from discreet.plan.pricing.group_strategy import GroupStrategy
+    from discreet.plan.pricing.quantile_tree import QuantileTree, TreeChoice
 
 _CORNERS: Final = 1 << 14
 _SIDES: Final = {0: "", -1: ", from below", 1: ", from above"}

@@ -153,7 +153,7 @@ def chooser_of(draft: Draft) -> SelectionCount | None:
     return SelectionRule.of(required(draft.groups), draft.clause).among(counts)
 
 
-def _part(draft: Draft, use: ReleaseInput) -> Part:
+def _part(draft: Draft, use: ReleaseInput) -> Part:  # noqa: PLR0911 (cases)
     """Return what is released for an input; who needs a leaf says how it is chosen."""
     measured, limits = required(draft.measured), required(draft.contributions)
     workload = measured.workload

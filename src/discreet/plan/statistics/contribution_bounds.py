@@ -15,6 +15,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from enum import Enum
 from fractions import Fraction
 from typing import TYPE_CHECKING, final
 
@@ -22,13 +23,37 @@ from discreet.errors import MissingBounds, UnsupportedSQL
 from discreet.plan.binding.value_facts import Facts
 from discreet.plan.statistics.fixed_point import check_magnitude
 from discreet.query.expression_text import said
-from discreet.query.expressions import Aggregate, Expression
+from discreet.query.expressions import Aggregate, Column, Expression
 from discreet.query.question import Clause
 from discreet.query.source_text import Span, pointed
 
 if TYPE_CHECKING:  # made by earlier steps
+    from discreet.plan.binding.names import BoundRelation
     from discreet.plan.binding.public_keys import GroupKey
     from discreet.plan.policy.policy import Limits
+
+
+@final
+class OneRow(Enum):
+    """Whether a unit has one row in each of its groups, or even one in all."""
+
+    UNKNOWN = "unknown"
+    IN_GROUP = "in a group"
+    IN_ALL = "in all groups"
+
+
+def one_row_of(rows: BoundRelation, keys: Sequence[GroupKey]) -> OneRow:
+    """Return what the key of a relation says of the rows of a unit."""
+    if rows.key is None or not rows.unit:
+        return OneRow.UNKNOWN
+    facts = rows.facts
+    held = frozenset[str]().union(*rows.holders)
+    open_columns = {name for name in rows.key if not (name in held or facts[name].constant)}
+    if not open_columns:
+        return OneRow.IN_ALL
+    grouped = {key.key.expression for key in keys}
+    fixed = all(Column(name) in grouped for name in open_columns)
+    return OneRow.IN_GROUP if fixed else OneRow.UNKNOWN
 
 
 @final
@@ -38,6 +63,8 @@ class ContributionBounds:
 
     ``available`` is how many groups there are, where that is public; ``single`` says that each row
     is a unit, ``all_rows`` that nothing hides one: their number is public, and does not move.
+    ``one_row`` says that a unit has one row in a group, as far as is known; ``clamps_sums`` that a
+    sum is clamped as a whole, which an earlier version did where no count was measured beside it.
 
     >>> ContributionBounds(groups=1, rows=1, available=None, single=True).rows
     1
@@ -48,6 +75,8 @@ class ContributionBounds:
     available: int | None
     single: bool
     all_rows: bool = False
+    one_row: bool = False
+    clamps_sums: bool = False
 
     @property
     def cap(self) -> int | None:
@@ -66,13 +95,14 @@ class ContributionBounds:
         )
 
 
-def contribution_bounds(
+def contribution_bounds(  # noqa: PLR0913  all that limits a unit
     keys: Sequence[GroupKey],
     *,
     clause: Clause,
     limits: Limits,
     available: int | None,
     single: bool,
+    one_row: OneRow = OneRow.UNKNOWN,
 ) -> ContributionBounds:
     """Return what one unit may add, or ask for the limit on groups.
 
@@ -84,8 +114,9 @@ def contribution_bounds(
     if single:
         return ContributionBounds(groups=1, rows=1, available=available, single=True)
     groups = clause.max_groups_contributed or limits.max_groups
-    if available == 1 or all(key.facts.constant for key in keys):
+    if available == 1 or one_row is OneRow.IN_ALL or all(key.facts.constant for key in keys):
         groups = 1
+    known = one_row is not OneRow.UNKNOWN
     if groups is None:
         span = keys[0].key.expression.span
         names = ", ".join(key.key.name for key in keys)
@@ -97,7 +128,13 @@ def contribution_bounds(
             "or declare the columns constant, if they are the same in all rows of a person.",
         )
     most = groups if available is None else max(1, min(groups, available))
-    return ContributionBounds(groups=most, rows=rows, available=available, single=False)
+    return ContributionBounds(
+        groups=most,
+        rows=1 if known else rows,
+        available=available,
+        single=False,
+        one_row=known,
+    )
 
 
 Pair = tuple[Fraction, Fraction]

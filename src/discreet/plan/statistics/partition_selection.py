@@ -100,7 +100,7 @@ def within_categories(relation: Relation, keys: tuple[GroupKey, ...]) -> Relatio
     """
     for asked in keys:
         if asked.values is not None and _is_declared(asked.key.expression):
-            relation = Filter(relation, _one_of(asked.key.expression, asked.values))
+            relation = Filter(relation, one_of(asked.key.expression, asked.values))
     return relation
 
 
@@ -109,7 +109,12 @@ def _is_declared(key: Expression) -> bool:
     return isinstance(key, Column) or (isinstance(key, Call) and key.function == "DIV")
 
 
-def _one_of(key: Expression, values: tuple[KeyValue, ...]) -> Expression:
+def one_of(key: Expression, values: tuple[KeyValue, ...]) -> Expression:
+    """Return the condition that a key is one of some values.
+
+    >>> one_of(Column("ward"), ("A", None)).function
+    'OR'
+    """
     listed = tuple(Literal(value) for value in values if value is not None)
     conditions: list[Expression] = [Call("IN", (key, *listed))] if listed else []
     if None in values:

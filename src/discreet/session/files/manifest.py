@@ -30,16 +30,6 @@ if TYPE_CHECKING:  # all are handed in
     from discreet.plan.plan import Plan, Price
 
 _FORMAT: Final = 1
-_MARK: Final = b'{"answer":"in files",'
-
-
-def is_manifest(stored: bytes) -> bool:
-    """Say whether what is stored is a manifest, and not the answer itself.
-
-    >>> is_manifest(b'{"columns":[]}')
-    False
-    """
-    return stored.startswith(_MARK)
 
 
 def answered_into_files_error() -> WrongKind:
@@ -56,6 +46,7 @@ def answered_into_files_error() -> WrongKind:
 class Manifest:
     """The files of an answer, in the order in which they are read.
 
+    >>> from discreet.session.answer_pipeline import is_manifest
     >>> file = ReleasedFile(name="answer.parquet", rows=2, digest="0" * 64)
     >>> known = Manifest(plan="p", folder="/answers/wards", confidence=Fraction(19, 20),
     ...                  columns=(("ward", "string"), ("n", "int64")), files=(file,))
@@ -185,5 +176,7 @@ class WrittenRelease:
         return self.manifest.rows
 
     def __repr__(self) -> str:
-        """Show the size, the names and the folder alone."""
-        return f"WrittenRelease({len(self)} rows of {', '.join(self.columns)} in {self.folder})"
+        """Show the size, the names and the folder, and whether limits may have cut it."""
+        cut = "; limits may have cut it" if self.plan.truncations else ""
+        names = ", ".join(self.columns)
+        return f"WrittenRelease({len(self)} rows of {names} in {self.folder}{cut})"

@@ -28,6 +28,7 @@ from discreet.engines.hash_order import HashOrder
 from discreet.engines.parquet_files import copy_file, write_table
 from discreet.errors import UnreadableSource, UnsupportedSQL, WrongKind
 from discreet.requests.engine_request import Total
+from discreet.session.answer_pipeline import is_manifest
 from discreet.session.files.answer_folder import AnswerFolder
 from discreet.session.files.draw_files import (
     DistributedGroups,
@@ -36,7 +37,7 @@ from discreet.session.files.draw_files import (
     manifest_of,
     seal,
 )
-from discreet.session.files.manifest import Manifest, WrittenRelease, is_manifest
+from discreet.session.files.manifest import Manifest, WrittenRelease
 
 if TYPE_CHECKING:  # all are handed in
     from discreet.ledger.values import StoredAnswer

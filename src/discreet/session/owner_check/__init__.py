@@ -10,6 +10,6 @@ question, plan or answer may ever reach it.  It knows no ledger.
 """
 
 from discreet.session.owner_check.check_report import CheckReport, Finding
-from discreet.session.owner_check.checker import check
+from discreet.session.owner_check.checker import check, owner_limits
 
-__all__ = ["CheckReport", "Finding", "check"]
+__all__ = ["CheckReport", "Finding", "check", "owner_limits"]

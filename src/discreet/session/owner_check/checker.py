@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from typing import Final
 
@@ -41,12 +42,22 @@ from discreet.units import PrivacyUnit
 
 _NUMBER: Final = "number"
 _GROUP: Final = "group"
+_ROWS, _GROUPS = "rows", "groups"
 
 
 def limit_findings(
     counting: ExactCounter, table: TableFacts, limits: Limits, declared: frozenset[str]
 ) -> Iterator[Finding]:
     """Compare the rows and groups of the units of a private table with the limits."""
+    limit = {_ROWS: limits.max_rows, _GROUPS: limits.max_groups}
+    for column, what, cut, of, spread in _spreads(counting, table, declared):
+        yield _finding(table, column, what, spread, limit[cut], cut, of)
+
+
+def _spreads(
+    counting: ExactCounter, table: TableFacts, declared: frozenset[str]
+) -> Iterator[tuple[str, str, str, str, Spread]]:
+    """Yield how rows and groups of units are spread: by column, in words, and of what."""
     rows = Binder(counting.schema).bind(Table(table.name))
     unit_columns = rows.unit or ()
     names = [f"unit{number}" for number, _ in enumerate(unit_columns)]
@@ -54,7 +65,7 @@ def limit_findings(
         (name, Column(column)) for name, column in zip(names, unit_columns, strict=True)
     )
     whole = counting.spread(_counted(rows.relation, unit), names, _NUMBER)
-    yield _finding(table, "", "rows of a unit", whole, limits.max_rows, "rows", "units")
+    yield "", "rows of a unit", _ROWS, "units", whole
     for column in table.columns:
         if folded(column.name) not in declared or not _tells_groups(table, column):
             continue
@@ -65,18 +76,11 @@ def limit_findings(
         cells = _counted(listed, (*unit, (_GROUP, Column(spelled))))
         groups = _counted(cells, tuple((name, Column(name)) for name in names))
         by = f"by {column.name}"
-        for relation, what, limit, cut, of in (
-            (groups, f"groups of a unit, {by}", limits.max_groups, "groups", "units"),
-            (
-                cells,
-                f"rows of a unit in one group, {by}",
-                limits.max_rows,
-                "rows",
-                "groups of units",
-            ),
+        for relation, what, cut, of in (
+            (groups, f"groups of a unit, {by}", _GROUPS, "units"),
+            (cells, f"rows of a unit in one group, {by}", _ROWS, "groups of units"),
         ):
-            spread = counting.spread(relation, names, _NUMBER)
-            yield _finding(table, column.name, what, spread, limit, cut, of)
+            yield column.name, what, cut, of, counting.spread(relation, names, _NUMBER)
 
 
 def _counted(relation: Relation, keys: tuple[Output, ...]) -> Relation:
@@ -215,4 +219,51 @@ def _of_tables(counting: ExactCounter, rules: Policy, unit: PrivacyUnit) -> Iter
         declared = described.get(folded(table.name), frozenset())
         yield from cell_findings(counting, table, declared)
         if not table.public and unit.columns:
-            yield from limit_findings(counting, table, rules.limits, declared)
+            yield from limit_findings(counting, table, _limits_of(rules, table), declared)
+
+
+def _limits_of(rules: Policy, table: TableFacts) -> Limits:
+    """Return the limits of questions about a table."""
+    return replace(
+        rules.limits,
+        max_rows=table.max_rows or rules.limits.max_rows,
+        max_groups=table.max_groups or rules.limits.max_groups,
+    )
+
+
+_NEARLY: Final = Fraction(99, 100)
+
+
+def owner_limits(source: object, *, policy: Policy, table: str) -> tuple[int, int, bool]:
+    """Return rows and groups of units that 99 % do not exceed, and whether each has one row.
+
+    NOT private, as ``check`` is not: these are exact numbers about the data.  The groups are those
+    of columns with categories.
+
+    >>> import pyarrow as pa
+    >>> from discreet.plan.policy.policy import read_policy
+    >>> visits = pa.table({"patient": [1, 1, 2], "ward": ["A", "B", "A"]})
+    >>> rules = read_policy('''
+    ... format = 1
+    ... unit = "patient"
+    ... [tables.visits.columns]
+    ... ward = {type = "text", categories = ["A", "B"]}
+    ... ''')
+    >>> owner_limits({"visits": visits}, policy=rules, table="visits")
+    (2, 2, False)
+    """
+    whose = unit_of(None, policy)
+    sources = named_sources(source, table, [each.name for each in policy.tables])
+    engine = engine_for(sources, None)
+    try:
+        schema = schema_of(policy, whose, engine.tables(), engine.stored())
+        engine.learn_schema(schema)
+        counting = ExactCounter(engine, schema)
+        facts = next(each for each in schema.tables if folded(each.name) == folded(table))
+        declared = frozenset(folded(column.name) for column in facts.columns if column.categories)
+        found = [(cut, spread) for _, _, cut, _, spread in _spreads(counting, facts, declared)]
+    finally:
+        engine.close()
+    (_, whole), *others = found
+    groups = [spread.quantile(_NEARLY) for cut, spread in others if cut == _GROUPS]
+    return max(1, whole.quantile(_NEARLY)), max([1, *groups]), whole.beyond(1) == 0

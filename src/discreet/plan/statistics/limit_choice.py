@@ -1,0 +1,241 @@
+"""Limits for one question: given, or proposed from how rows and groups of units are spread.
+
+Trust: public.  Limits are enforced whatever they are; those that are too small or too large cost
+accuracy alone.  What is computed here from noisy numbers is post-processing.
+
+Definition.  A *cell* is the rows of one unit in one group of a question.  The *spread of rows* is
+the number of units by the rows of their largest cell, and the *spread of groups* that by how many
+cells they have, both in public bins: 1 to 5 one by one, and then ten to each power of ten, up to a
+million.  Bins that do not stand out from the noise count as empty.
+
+Definition.  With noise that is off by 3 k g / epsilon for limits of k rows and g groups (the 95 %
+of a Laplace law), the *proposed* limits are those ends of bins that make this, and what is left out
+of an average group, smallest together.  What is left out is taken from the upper ends of bins, with
+rows and groups as if they were independent, and every cell as large as a unit's largest: it is
+rather too large than too small.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import TYPE_CHECKING, Final, final
+
+from discreet.errors import WrongKind
+from discreet.exact import decimal
+from discreet.query.question import Clause, Question
+
+if TYPE_CHECKING:  # for annotations alone
+    from discreet.mechanisms.mechanism import Number
+
+_STEPS: Final = (10, 13, 16, 20, 25, 32, 40, 50, 64, 80)
+EDGES: Final = (
+    *(1, 2, 3, 4, 5, 6, 8),
+    *(step * 10**power for power in range(5) for step in _STEPS),
+    10**6,
+)
+"""Where bins begin; the last one has no end."""
+
+_FAR: Final = 3
+_LEVELS: Final = (Fraction(1, 2), Fraction(9, 10), Fraction(99, 100))
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QuestionLimits:
+    """Limits for one question, in place of those of the policy; None leaves one as it is.
+
+    >>> limits(max_rows=5)
+    QuestionLimits(max_rows=5, max_groups=None)
+    """
+
+    max_rows: int | None = None
+    max_groups: int | None = None
+
+    def applied(self, question: Question) -> Question:
+        """Return a question with these limits in its clause."""
+        clause = question.clause or Clause()
+        return replace(
+            question,
+            clause=replace(
+                clause,
+                max_rows_contributed=self.max_rows or clause.max_rows_contributed,
+                max_groups_contributed=self.max_groups or clause.max_groups_contributed,
+            ),
+        )
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LimitsPrice:
+    """What finding limits may cost, as a charge of its own."""
+
+    epsilon: Fraction
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SharePrice:
+    """What an estimate of the share that was cut may cost, as a charge of its own."""
+
+    epsilon: Fraction
+
+
+def limits(*, max_rows: int | None = None, max_groups: int | None = None) -> QuestionLimits:
+    """Limit the rows and groups of a unit for one question.
+
+    Args:
+        max_rows: rows of a unit that count in a group.
+        max_groups: groups in which a unit counts.
+
+    >>> limits(max_rows=5, max_groups=2).max_groups
+    2
+    """
+    Clause(max_rows_contributed=max_rows, max_groups_contributed=max_groups)  # refuses others
+    return QuestionLimits(max_rows=max_rows, max_groups=max_groups)
+
+
+def estimate_limits(*, epsilon: Number) -> LimitsPrice:
+    """Buy how rows and groups of units are spread, and use the limits that they propose.
+
+    Args:
+        epsilon: what both spreads cost together, in addition to the answer.
+
+    >>> estimate_limits(epsilon="0.1").epsilon
+    Fraction(1, 10)
+    """
+    return LimitsPrice(epsilon=_epsilon(epsilon, "limits=dp.estimate_limits(epsilon=0.1)"))
+
+
+def share_cut(*, epsilon: Number) -> SharePrice:
+    """Buy an estimate of the share of rows that limits leave out, next to an answer.
+
+    Args:
+        epsilon: what it costs, in addition to the answer.
+
+    >>> share_cut(epsilon="0.1").epsilon
+    Fraction(1, 10)
+    """
+    return SharePrice(epsilon=_epsilon(epsilon, "share_cut=dp.share_cut(epsilon=0.1)"))
+
+
+def _epsilon(value: Number, example: str) -> Fraction:
+    number = decimal(value, name="epsilon")
+    if number > 0:
+        return number
+    raise WrongKind(
+        what="epsilon is not above zero.",
+        why="what is bought has a price.",
+        do=f"write {example}, say.",
+    )
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class BinnedSpread:
+    """How many units there are in each bin, about; those that do not stand out have none.
+
+    >>> spread = BinnedSpread((0, 900, 0, 90, 0, 0, 0, 0, 0, 8, *[0] * 48))
+    >>> spread.quantile(Fraction(1, 2)), spread.quantile(Fraction(99, 100)), spread.most
+    (2, 4, 19)
+    >>> spread.words
+    'half have at most 2, 90 % at most 2, 99 % at most 4'
+    """
+
+    units: tuple[int, ...]
+
+    @classmethod
+    def of(cls, counts: Mapping[int, int], least: int) -> BinnedSpread:
+        """Take noisy numbers of units by bin, and above what they stand out."""
+        places = range(len(EDGES))
+        return cls(tuple(found if (found := counts.get(at, 0)) > least else 0 for at in places))
+
+    @property
+    def ends(self) -> tuple[tuple[int, int], ...]:
+        """The upper end of each bin that holds somebody, and how many."""
+        last = [edge - 1 for edge in EDGES[1:]] + [EDGES[-1]]
+        return tuple((end, count) for end, count in zip(last, self.units, strict=True) if count)
+
+    @property
+    def most(self) -> int:
+        """The upper end of the last bin that holds somebody."""
+        return max((end for end, _ in self.ends), default=1)
+
+    def mean(self) -> Fraction:
+        """Return the mean of the upper ends."""
+        return Fraction(sum(end * count for end, count in self.ends), self.number or 1)
+
+    def over(self, limit: int) -> Fraction:
+        """Return how far units are above a limit, on average."""
+        beyond = sum((end - limit) * count for end, count in self.ends if end > limit)
+        return Fraction(beyond, self.number or 1)
+
+    @property
+    def number(self) -> int:
+        """How many units there are, about."""
+        return sum(self.units)
+
+    def quantile(self, level: Fraction) -> int:
+        """Return the end of the bin in which this share of units is reached."""
+        seen = 0
+        for end, count in self.ends:
+            seen += count
+            if seen >= level * self.number:
+                return end
+        return 1
+
+    @property
+    def words(self) -> str:
+        """Say the quantiles in a line."""
+        half, most, nearly = map(self.quantile, _LEVELS)
+        return f"half have at most {half}, 90 % at most {most}, 99 % at most {nearly}"
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FoundLimits:
+    """Limits that were proposed, from spreads that were bought for a price."""
+
+    limits: QuestionLimits
+    rows: BinnedSpread
+    groups: BinnedSpread | None
+    epsilon: Fraction
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """Say what was found, and what follows from it; the ends of bins are meant."""
+        found = [f"rows of a unit in its largest group: {self.rows.words}"]
+        used = f"max_rows = {self.limits.max_rows}"
+        if self.groups is not None:
+            found.append(f"groups of a unit: {self.groups.words}")
+            used += f" and max_groups = {self.limits.max_groups}"
+        return (*found, f"{used}: noise and what is cut are smallest together")
+
+
+def proposed(
+    rows: BinnedSpread, groups: BinnedSpread | None, *, epsilon: Fraction, available: int | None
+) -> QuestionLimits:
+    """Return the limits that make noise and what is cut smallest together, for an average group.
+
+    >>> few, many = (BinnedSpread((0, 0, 0, 1000, *[0] * 5, more, *[0] * 48)) for more in (2, 5))
+    >>> [proposed(rows, None, epsilon=Fraction(1), available=1).max_rows for rows in (few, many)]
+    [4, 19]
+    """
+    one = BinnedSpread((1, *[0] * (len(EDGES) - 1)))
+    spread = one if groups is None else groups
+    number = available or spread.most
+    candidates = itertools.product(_ends(rows), _ends(spread))
+
+    def off(pair: tuple[int, int]) -> Fraction:
+        most, kept = pair
+        cut = rows.over(most) * spread.mean() + spread.over(kept) * min(rows.mean(), Fraction(most))
+        return _FAR * most * kept / epsilon + cut * rows.number / number
+
+    most, kept = min(candidates, key=off)
+    return QuestionLimits(max_rows=most, max_groups=None if groups is None else kept)
+
+
+def _ends(spread: BinnedSpread) -> list[int]:
+    return [end for end, _ in spread.ends] or [1]

@@ -1,0 +1,172 @@
+"""Truncation: what limits may leave out of an answer, said before and beside it.
+
+Trust: public.  It changes no number; but whoever is not told takes an answer for more than it is.
+
+Definition.  Contribution bounding and clamping move an answer away from the same answer of all
+rows.  Confidence intervals are for noise alone and do not cover that, because how far it is depends
+on rows that do not count.  So a plan says which limits may bind: rows and groups of a unit, values
+of a unit, and bounds on values.  It says nothing where none can: where each row is a unit, where a
+unit is known to have one row in a group, where there are no more groups than may count, and where
+the bounds of a formula follow from its text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import TYPE_CHECKING, Final, Literal, final
+
+from discreet.plan.binding.value_facts import Facts, argument_of, facts_of
+from discreet.plan.draft import Draft, required
+from discreet.plan.statistics.contribution_bounds import OneRow, bounds_by_row, one_row_of
+from discreet.query.expression_text import said
+from discreet.query.expressions import Column, Expression
+from discreet.query.signatures import AGGREGATES
+
+if TYPE_CHECKING:  # made by earlier steps
+    from discreet.plan.binding.bound_question import BoundQuestion
+    from discreet.plan.statistics.contribution_bounds import ContributionBounds, Pair
+
+_ADDED: Final = frozenset({"SUM", "AVG", "VAR_POP", "VAR_SAMP", "STDDEV_POP", "STDDEV_SAMP"})
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Truncation:
+    """A limit that may cut something off, in words that a reader of an answer understands.
+
+    >>> print(Truncation(kind="groups", limit=2, words="Each patient counts in 2 wards at most."))
+    Each patient counts in 2 wards at most.
+    """
+
+    kind: Literal["rows", "groups", "values", "bounds"]
+    limit: int | None
+    words: str
+
+    def __str__(self) -> str:
+        """Say what may be cut off."""
+        return self.words
+
+
+def truncations(draft: Draft) -> tuple[Truncation, ...]:
+    """Return what limits may cut off, each of it once."""
+    known, limits = required(draft.bound), required(draft.contributions)
+    found: list[Truncation] = []
+    if not limits.single:
+        who = " and ".join(draft.unit.columns)
+        found += [*_rows(known, limits, who), *_groups(known, limits, who)]
+        found += _values(known, limits, who)
+        found += _per_group(known, who)
+    found += _bounds(draft, known)
+    return tuple(dict.fromkeys(found))
+
+
+def _names(known: BoundQuestion) -> str:
+    return " and ".join(key.key.name for key in known.keys)
+
+
+def _rows(known: BoundQuestion, limits: ContributionBounds, who: str) -> Iterator[Truncation]:
+    """Say how many rows of a unit count, if it may have more."""
+    counted = [
+        outer.function
+        for outer, inner in known.aggregates
+        if inner.bounds_per_group is None and not (inner.function == "COUNT" and inner.distinct)
+    ]
+    if limits.one_row or limits.rows is None or not counted:
+        return
+    most = limits.rows
+    each = f"{who} and {_names(known)}" if known.keys else who
+    rows, count = ("1 row", "counts") if most == 1 else (f"{most} rows", "count")
+    words = (
+        f"At most {rows} of each {each} {count}; rows beyond that are left out of these numbers."
+    )
+    if _ADDED & set(counted):
+        words += f" Whoever has more rows enters sums and means with {rows} of their own mean."
+    yield Truncation(kind="rows", limit=most, words=words)
+
+
+def _groups(known: BoundQuestion, limits: ContributionBounds, who: str) -> Iterator[Truncation]:
+    """Say in how many groups a unit counts, if it may be in more."""
+    agree = all(key.facts.constant for key in known.keys)
+    within = limits.available is not None and limits.available <= limits.groups
+    if not known.keys or agree or within or one_row_of(known.rows, known.keys) is OneRow.IN_ALL:
+        return
+    most = "1 group" if limits.groups == 1 else f"{limits.groups} groups"
+    words = f"Each {who} counts in at most {most} of {_names(known)}; their others are left out."
+    yield Truncation(kind="groups", limit=limits.groups, words=words)
+
+
+def _values(known: BoundQuestion, limits: ContributionBounds, who: str) -> Iterator[Truncation]:
+    """Say how many different values of a unit count."""
+    for outer, inner in known.aggregates:
+        value = argument_of(inner)
+        names_unit = isinstance(value, Column) and known.rows.unit == (value.name,)
+        if not inner.distinct or names_unit or inner.bounds_per_group is not None:
+            continue
+        if limits.one_row or limits.rows is None or facts_of(value, known.rows.facts).constant:
+            continue
+        values = "1 value" if limits.rows == 1 else f"{limits.rows} values"
+        where = " in a group" if known.keys else ""
+        words = f"At most {values} of {said(argument_of(outer))} of each {who} count{where}."
+        yield Truncation(kind="values", limit=limits.rows, words=words)
+
+
+def _per_group(known: BoundQuestion, who: str) -> Iterator[Truncation]:
+    """Say between which bounds a unit's own count, sum or mean is kept."""
+    for outer, inner in known.aggregates:
+        if inner.bounds_per_group is not None:
+            low, high = map(_number, inner.bounds_per_group)
+            what = {"COUNT": "number of rows", "SUM": "sum", "AVG": "mean"}.get(
+                outer.function, "number"
+            )
+            of = "" if outer.argument is None else f" of {said(outer.argument)}"
+            where = " in a group" if known.keys else ""
+            words = f"Each {who}'s own {what}{of}{where} is moved between {low} and {high}."
+            yield Truncation(kind="bounds", limit=None, words=words)
+
+
+def _bounds(draft: Draft, known: BoundQuestion) -> Iterator[Truncation]:
+    """Say to which bounds values are clamped, if some may lie beyond them."""
+    facts = known.rows.facts
+    for outer, inner in known.aggregates:
+        if inner.bounds_per_group is not None or not AGGREGATES[inner.function].clamps:
+            continue
+        value, text = argument_of(inner), said(argument_of(outer))
+        if draft.targets and inner.bounds_per_row != outer.bounds_per_row:
+            words = f"{text} beyond the bounds that are found counts as the nearer bound."
+            yield Truncation(kind="bounds", limit=None, words=words)
+            continue
+        if facts_of(value, facts).bounds is None and inner.bounds_per_row is None:
+            continue  # dates and texts, which are never moved
+        pair = bounds_by_row(inner, value, facts_of(value, facts))
+        if not _holds(value, facts, pair):
+            low, high = map(_number, pair)
+            words = f"{text} below {low} counts as {low}, and above {high} as {high}."
+            yield Truncation(kind="bounds", limit=None, words=words)
+
+
+def _holds(value: Expression, facts: Mapping[str, Facts], pair: Pair) -> bool:
+    """Whether every value lies within bounds, whatever the cells of columns hold."""
+    cells = {name: replace(known, low=None, high=None) for name, known in facts.items()}
+    sure = facts_of(value, cells).bounds
+    return sure is not None and pair[0] <= sure[0] and sure[1] <= pair[1]
+
+
+def _number(value: Fraction) -> str:
+    return f"{value}" if value.denominator == 1 and abs(value) < 10**9 else f"{float(value):.6g}"
+
+
+def rules_differ(draft: Draft, *, chooses: bool) -> bool:
+    """Say whether an earlier version would have measured something else, or at other prices.
+
+    It knew nothing of units of one row, and clamped a sum as a whole where no count was beside it.
+    It bought every quantile by itself, and half of that for the interval.
+    """
+    limits = required(draft.contributions)
+    sums = any(
+        inner.function == "SUM" and inner.bounds_per_group is None
+        for _, inner in required(draft.bound).aggregates
+    )
+    measured = not limits.single and bool(limits.one_row or sums)
+    return not draft.earlier and (measured or (chooses and draft.search is None))
