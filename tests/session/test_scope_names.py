@@ -91,7 +91,7 @@ def test_a_ledger_records_the_schemas_that_it_meets(tmp_path, ledger):
         for one in (csv, parquet)
     ]
     assert kinds == [
-        [("patient", "csv", "text", "INTEGER"), ("city", "csv", "text", "TEXT")],
+        [("patient", "csv", "text", "INTEGER of cells"), ("city", "csv", "text", "TEXT")],
         [("patient", "parquet", "int64", "INTEGER"), ("city", "parquet", "string", "TEXT")],
     ]
 
