@@ -22,7 +22,6 @@ from discreet.engines.sources.files import DeclaredCsv
 from discreet.errors import BadPolicy, NotAllowed, WrongKind
 from discreet.plan.policy.policy import Policy, read_policy
 from discreet.query.relations import folded
-from discreet.requests.csv_format import CsvFormat
 from discreet.requests.table_schema import TableFacts
 from discreet.units import PrivacyUnit
 
@@ -73,6 +72,7 @@ def declared_sources(
 
     Refuses a table that seems to be misspelt: what is said of it would be ignored.
 
+    >>> from discreet.requests.csv_format import CsvFormat
     >>> visits = TableFacts(name="visits", columns=(), csv=CsvFormat(separator=";"))
     >>> declared_sources({"visits": "visits.txt"}, [visits])["visits"].form.separator
     ';'
@@ -270,23 +270,14 @@ def _differs(name: str) -> BadPolicy:
     )
 
 
-def describe(
-    source: object,
-    *,
-    tables: str | Sequence[str] | None = None,
-    csv: CsvFormat | None = None,
-) -> Mapping[str, Columns]:
+def describe(source: object, *, tables: str | Sequence[str] | None = None) -> Mapping[str, Columns]:
     """Return the columns of every table with their types; None for what cannot be read.
-
-    ``csv`` is how the files are written, where that is not as usual.
 
     >>> import pyarrow as pa
     >>> describe(pa.table({"age": [34, 71]}), tables="people")
     {'people': {'age': INTEGER}}
     """
-    sources = named_sources(source, tables, [])
-    facts = [TableFacts(name=name, columns=(), csv=csv) for name in sources]
-    engine = engine_for(declared_sources(sources, facts))
+    engine = engine_for(named_sources(source, tables, []))
     try:
         return engine.tables()
     finally:
