@@ -46,6 +46,7 @@ def plan_json(plan: Plan) -> dict[str, object]:
             }
             for item in plan.promises
         ],
+        "warnings": list(plan.warnings),
         "price": _price_json(plan.price),
         "confidence": str(plan.confidence),
         "errors": [

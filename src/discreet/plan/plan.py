@@ -8,8 +8,9 @@ shown to anybody.  Whoever carries it out charges ``tree`` to the records of ``s
 engine compute ``request``, shows the groups that ``selection`` chooses by the count ``chosen_by``
 (all of them where it is None, or those that meet ``having_threshold``), adds ``noises``, makes
 ``choices``, and computes the columns of ``layout`` from ``estimates``.  The price is right if
-``promises`` are true, which only the owner of the data can know.  ``budget_preview`` says what the
-ledger of the session that made the plan had left for it then; plan again to look again.
+``promises`` are true, which only the owner of the data can know.  ``warnings`` name conditions that
+no declared value meets, so that an answer may be paid for in vain.  ``budget_preview`` says what
+the ledger of the session that made the plan had left for it then; plan again to look again.
 
 Definition.  The digest of a plan is the same for every way to write the same request.  It is the
 SHA-256 of a JSON text: the canonical question, whom it protects, the bound relation with the types
@@ -153,6 +154,7 @@ class Plan:
     search: BoundsSearch | None = None
     found: tuple[FoundBounds, ...] = ()
     promises: tuple[OwnerPromise, ...] = ()
+    warnings: tuple[str, ...] = ()
     budget_preview: BudgetPreview | None = field(default=None, compare=False)
 
     if not TYPE_CHECKING:  # a checker goes on to refuse names that there are not

@@ -355,6 +355,7 @@ def _finished(draft: Draft) -> Plan:
         search=search,
         found=draft.found,
         promises=promises_behind(request.relation, scope, schema=draft.schema, unit=draft.unit),
+        warnings=required(draft.bound).warnings,
     )
 
 
