@@ -36,7 +36,7 @@ def ask(source, where, ledger, *, policy, table="visits", epsilon=1):
     sources = source if isinstance(source, dict) else {table: source}
     with dp.open(sources, policy=policy, ledger=ledger) as session:
         question = f"SELECT COUNT(*) AS n FROM {table} WHERE {where}"  # noqa: S608
-        return session.ask(question, epsilon=epsilon).plan.scope
+        return session.ask(question, epsilon=epsilon, confirm=True).plan.scope
 
 
 def written(folder, table, stem="visits"):

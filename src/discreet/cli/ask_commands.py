@@ -149,6 +149,9 @@ def ask(  # noqa: PLR0913  the options of a question
     size: options.SizeOption = None,
     confidence: options.ConfidenceOption = None,
     bounds_epsilon: options.BoundsOption = None,
+    confirm: Annotated[
+        bool, typer.Option("--confirm", help="An epsilon above 10 is meant.")
+    ] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only plan; spend nothing.")] = False,
     as_json: options.JsonOption = False,
 ) -> None:
@@ -166,7 +169,7 @@ def ask(  # noqa: PLR0913  the options of a question
                 return
             console = Console(stderr=True)
             with console.status("answering ...") if console.is_terminal else nullcontext():
-                release = session.ask(_text(question), **price)
+                release = session.ask(_text(question), confirm=confirm, **price)
             left = session.remaining
             write_result("release", release_json(release, left), release, as_json=as_json)
             if left is not None and not as_json:

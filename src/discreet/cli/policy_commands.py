@@ -245,7 +245,7 @@ def _say(policy: Policy, path: Path, look: FirstLook, *, as_json: bool) -> None:
     }
     if as_json:
         found = {name: float(share) for name, share in lost.items()}
-        shown = {"written": str(path), "table": table}
+        shown: dict[str, object] = {"written": str(path), "table": table}
         write_json("policy", shown if look.shares is None else {**shown, "unreadable": found})
         return
     sys.stdout.write(f"wrote {path}; the budget is {policy.budget}.\n")

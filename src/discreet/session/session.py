@@ -108,7 +108,11 @@ class Session:
         self._account = account
         self._keeps = keeps
         self._pipeline: AnswerPipeline | None = AnswerPipeline(
-            engine=engine, record=ledger, account=account, states=states
+            engine=engine,
+            record=ledger,
+            account=account,
+            states=states,
+            limits=None if isinstance(ledger, Rehearsal) else policy.limits,
         )
         self._plans = PlanRegistry()
         self._planning = SessionPlanner(
@@ -138,7 +142,9 @@ class Session:
             plan = self._plan(question, price)
             return replace(plan, budget_preview=self._preview(plan))
 
-    def ask(self, question: QuestionLike, **price: Unpack[PriceOptions]) -> Release:
+    def ask(
+        self, question: QuestionLike, *, confirm: bool = False, **price: Unpack[PriceOptions]
+    ) -> Release:
         """Answer a question: charge, read, add noise, record.
 
         The same question at the same price is answered once: asked again, it gets the same answer
@@ -146,13 +152,19 @@ class Session:
 
         Args:
             question: SQL text, the table builder, or a plan of this session.
+            confirm: whether an epsilon above 10 is meant, where the policy does not name one.
             price: epsilon, rho or error, and what goes with it, as in ``plan``.
         """
         with self._guard:
-            return self._answer(self._plan(question, price))
+            return self._answer(self._plan(question, price), confirm=confirm)
 
     def write(
-        self, question: QuestionLike, folder: str | os.PathLike[str], **price: Unpack[PriceOptions]
+        self,
+        question: QuestionLike,
+        folder: str | os.PathLike[str],
+        *,
+        confirm: bool = False,
+        **price: Unpack[PriceOptions],
     ) -> WrittenRelease:
         """Answer a question into a folder of Parquet files, however many groups it has.
 
@@ -165,16 +177,22 @@ class Session:
             question: SQL text, the table builder, or a plan of this session.
             folder: where the files go: a path that does not exist yet, that tasks can write to, in
                 a folder that nobody else may write to.
+            confirm: whether an epsilon above 10 is meant, as in ``ask``.
             price: epsilon, rho or error, and what goes with it, as in ``ask``.
         """
         with self._guard:
             plan = self._plan(question, price)
             decode = partial(self._decode, plan)
-            return files.write(
-                self._open_pipeline(), plan, folder, decode=decode, private=not self.test_mode
-            )
+            pipeline = self._open_pipeline(confirm=confirm)
+            return files.write(pipeline, plan, folder, decode=decode, private=not self.test_mode)
 
-    def remeasure(self, answered: Release | QuestionLike, **price: Unpack[PriceOptions]) -> Release:
+    def remeasure(
+        self,
+        answered: Release | QuestionLike,
+        *,
+        confirm: bool = False,
+        **price: Unpack[PriceOptions],
+    ) -> Release:
         """Buy another draw of an answer, and combine all draws as well as possible.
 
         The price is that of the new draw alone, given as in ``ask``; bounds that were found are
@@ -183,17 +201,22 @@ class Session:
 
         Args:
             answered: a release of this session, or a question, which is asked first.
+            confirm: whether an epsilon above 10 is meant, as in ``ask``.
             price: epsilon, rho or error, and what goes with it.
         """
         with self._guard:
-            before = answered if isinstance(answered, Release) else self._first(answered, price)
+            before = (
+                answered
+                if isinstance(answered, Release)
+                else self._first(answered, price, confirm=confirm)
+            )
             plan = self._planned(before.plan.question, price, before.plan.found)
             pipeline = self._open_pipeline()
             draw = 1 + sum(earlier.digest == plan.digest for earlier in before.plans)
             recorded = self._ledger.find(pipeline.question(plan, draw)) is not None
             sources = None if recorded else pipeline.sources(plan)
             check_combinable(before, plan, ledger=self._ledger.id, sources=sources)
-            after = self._answer(plan, draw)
+            after = self._answer(plan, draw, confirm=confirm)
         both: Release = combination().combine(before, after)
         return self._with_receipt(both, after.receipt, replayed=after.replayed)
 
@@ -325,13 +348,13 @@ class Session:
             return None
         return budget_preview(plan, self._ledger, self._account)
 
-    def _answer(self, plan: Plan, draw: int = 1) -> Release:
-        pipeline = self._open_pipeline()
+    def _answer(self, plan: Plan, draw: int = 1, *, confirm: bool) -> Release:
+        pipeline = self._open_pipeline(confirm=confirm)
         return self._decode(
             plan, pipeline.answer_plan(plan, plan_stage=self._planning.second_stage, draw=draw)
         )
 
-    def _first(self, question: QuestionLike, price: PriceOptions) -> Release:
+    def _first(self, question: QuestionLike, price: PriceOptions, *, confirm: bool) -> Release:
         """Answer a question that is remeasured next, if that can gain anything."""
         if isinstance(question, Plan):
             raise WrongKind(
@@ -341,7 +364,7 @@ class Session:
             )
         plan = self._plan(question, price)
         check_gains(None, plan)
-        return self._answer(plan)
+        return self._answer(plan, confirm=confirm)
 
     def _decode(self, plan: Plan, stored: StoredAnswer) -> Release:
         """Read what is stored; errors are shown at the confidence that is asked for now."""
@@ -361,11 +384,11 @@ class Session:
     ) -> Release:
         return release.recorded(receipt, replayed=replayed, private=not self.test_mode)
 
-    def _open_pipeline(self) -> AnswerPipeline:
+    def _open_pipeline(self, *, confirm: bool = False) -> AnswerPipeline:
         if self._pipeline is None:
             raise WrongKind(
                 what="the session is closed.",
                 why="it has let go of the data and of the ledger.",
                 do="open it again.",
             )
-        return self._pipeline
+        return replace(self._pipeline, limits=None) if confirm is True else self._pipeline
