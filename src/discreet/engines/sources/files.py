@@ -141,7 +141,6 @@ class CsvFiles(TableSource):
         self.stamp = stamp
         self.packed = ending.endswith(_PACKED)
         self._encoding = declared.encoding
-        self.cell = cell_type(declared)
         self._headers: dict[tuple[str, ...], list[str]] = {}
         lines = {path: self._first_line(path) for path in self.paths}
         self._delimiter = declared.separator or _shown(lines.values(), ending)
@@ -152,6 +151,7 @@ class CsvFiles(TableSource):
             self._headers.setdefault(header, []).append(path)
         usual = self._delimiter == _DELIMITERS.get(ending, ",")
         self.form = replace(declared, separator=None if usual else self._delimiter)
+        self.cell = cell_type(self.form)
         if len({frozenset(header) for header in self._headers}) != 1 or () in self._headers:
             raise unreadable(
                 "the files have no line of names, or not all the same names.",

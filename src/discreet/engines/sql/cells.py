@@ -37,7 +37,7 @@ from discreet.query.types import Type
 from discreet.requests.csv_format import CsvFormat
 
 CELL: Final = "VARCHAR AS CELL"
-"""The type of cells; behind it stand the signs of their numbers and the order of their days."""
+"""The type of cells; behind it stands how they are written: another way is another state."""
 
 _HOUR: Final = "(?:[01][0-9]|2[0-3])"
 _TIME: Final = f"({_HOUR}:[0-5][0-9](?::[0-5][0-9](?:[.,][0-9]{{1,9}})?)?)"
@@ -57,15 +57,16 @@ def cell_type(form: CsvFormat) -> str:
     """Return what the type of the cells of some files is called here.
 
     >>> cell_type(CsvFormat(decimal=",", thousands="."))
-    'VARCHAR AS CELL(,|.|)'
+    'VARCHAR AS CELL(,|.||utf-8|)'
     """
-    return f"{CELL}({form.decimal}|{form.thousands}|{form.dates})"
+    parts = form.decimal, form.thousands, form.dates, form.encoding, form.separator or ""
+    return f"{CELL}({'|'.join(parts)})"
 
 
 def is_cell(native: str) -> bool:
     """Say whether a type is one of cells.
 
-    >>> is_cell("VARCHAR AS CELL(.||)"), is_cell("VARCHAR")
+    >>> is_cell("VARCHAR AS CELL(.||utf-8|)"), is_cell("VARCHAR")
     (True, False)
     """
     return native.startswith(CELL)
@@ -76,10 +77,10 @@ def read_cell(column: str, native: str, to: Type) -> str:
 
     A cell that needs no repair is told by its plain form, which takes no longer than a cast.
 
-    >>> read_cell('"a"', "VARCHAR AS CELL(.||)", Type.TEXT)
+    >>> read_cell('"a"', "VARCHAR AS CELL(.||utf-8|)", Type.TEXT)
     '("a" COLLATE C)'
     """
-    decimal, thousands, dates = native.removeprefix(f"{CELL}(").removesuffix(")").split("|")
+    decimal, thousands, dates = native.removeprefix(f"{CELL}(").split("|")[:3]
     match to:
         case Type.TEXT:
             return f"({column} COLLATE C)"
