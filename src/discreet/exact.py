@@ -57,6 +57,8 @@ _NUMBER: Final = re.compile(
     re.ASCII,  # digits of other scripts look alike and read differently
 )
 
+_COMMA: Final = re.compile(r"[+-]?\d{0,20},\d{1,20}", re.ASCII)
+
 
 def rational(value: object, *, name: str) -> Fraction:
     """Read an exact number as the rational that it denotes; refuse floats.
@@ -111,8 +113,8 @@ def positive(value: object, *, name: str) -> Fraction:
     if number <= 0:
         raise OutOfRange(
             what=f"{name} is not above zero.",
-            why=f"no distribution or distance is defined for such a {name}.",
-            do=f"give a {name} above zero.",
+            why="no distribution, distance or price is defined for such a number.",
+            do=f"give {name} as a number above zero.",
         )
     return number
 
@@ -283,10 +285,14 @@ def _from_text(text: str, name: str) -> Fraction:
     if match is None:
         if stripped.lower().lstrip("+-") in {"nan", "inf", "infinity"}:
             raise _not_finite(name)
+        comma = _COMMA.fullmatch(stripped)
         raise WrongKind(
-            what=f"{name} is text that is not a number.",
+            what=f"{name} is text that is not a number"
+            f"{': it has a comma where a point belongs' if comma else ''}.",
             why="only plain decimal text has an exact meaning; nothing is ever evaluated.",
-            do=f"write {name} like '0.1', '1e-6' or '2/3'.",
+            do=f"write {name} like '{stripped.replace(',', '.')}'."
+            if comma
+            else f"write {name} like '0.1', '1e-6' or '2/3'.",
         )
     exponent = match["exponent"]
     if exponent is not None and abs(int(exponent)) > _LARGEST_EXPONENT:

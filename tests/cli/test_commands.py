@@ -16,6 +16,7 @@ from discreet.cli import app
 from discreet.ledger import Ledger
 from discreet.loss import Pure
 from discreet.plan.policy.policy import read_policy
+from discreet.query.types import Type
 from discreet.units import row
 from tests.session.clinic import visits
 
@@ -96,13 +97,16 @@ def test_private_groups_can_be_asked_for_after_init(tmp_path):
 def test_init_asks_six_questions(tmp_path, monkeypatch):
     pyarrow.csv.write_csv(visits(), tmp_path / "visits.csv")
     monkeypatch.setattr("discreet.cli.policy_commands._at_a_terminal", lambda: True)
-    said = ["patient", "5", "2", "", "north,south", "A,B,C", "", "ana", "3", "1e-8"]
+    types, bounds = ["integer", "", "", ""], ["", ""]  # of visit, region, ward and cost
+    said = ["patient", "5", "2", *types, *bounds, "north,south", "A,B,C", "ana", "3", "1e-8"]
     done = run(tmp_path, "init", "visits.csv", stdin="\n".join(said) + "\n")
     assert done.exit_code == 0, done.stderr
-    assert all(f"{number}  " in done.stderr for number in (1, 2, 4, 5, 6))
+    assert all(f"{number}  " in done.stderr for number in (1, 2, 3, 4, 5, 6))
     policy = read_policy(tmp_path / "policy.toml")
     assert (policy.limits.max_rows, policy.limits.max_groups) == (5, 2)
     assert policy.analysts == ("ana",)
+    assert policy.tables[0].column("visit").type is Type.INTEGER
+    assert policy.tables[0].column("cost").type is Type.FLOAT  # as its name says
     assert policy.tables[0].column("ward").categories == ("A", "B", "C")
     assert policy.budget.promise.epsilon_bound == 3
 

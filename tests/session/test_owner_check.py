@@ -183,10 +183,9 @@ def test_files_and_databases_are_checked_alike(kind, tmp_path):
             else:
                 pq.write_table(BROKEN[name], path)
     expected = dict(EXPECTED)
+    if kind == "csv":  # where nan is an empty cell
+        del expected["visits", "cost", "can be read as float"]
     found = broken(dp.check(source, policy=BROKEN_POLICY))
-    if kind == "csv":  # where 1.0 is no whole number, and nan an empty cell
-        assert ("visits", "patient", "can be read as integer") in found
-        return
     assert found == expected
 
 

@@ -36,7 +36,7 @@ def ask(source, where, ledger, *, policy, table="visits", epsilon=1):
     sources = source if isinstance(source, dict) else {table: source}
     with dp.open(sources, policy=policy, ledger=ledger) as session:
         question = f"SELECT COUNT(*) AS n FROM {table} WHERE {where}"  # noqa: S608
-        return session.ask(question, epsilon=epsilon).plan.scope
+        return session.ask(question, epsilon=epsilon, confirm=True).plan.scope
 
 
 def written(folder, table, stem="visits"):
@@ -91,7 +91,7 @@ def test_a_ledger_records_the_schemas_that_it_meets(tmp_path, ledger):
         for one in (csv, parquet)
     ]
     assert kinds == [
-        [("patient", "csv", "text", "INTEGER"), ("city", "csv", "text", "TEXT")],
+        [("patient", "csv", "text", "INTEGER of cells"), ("city", "csv", "text", "TEXT")],
         [("patient", "parquet", "int64", "INTEGER"), ("city", "parquet", "string", "TEXT")],
     ]
 

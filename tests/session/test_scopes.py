@@ -84,7 +84,7 @@ def test_nobody_is_asked_about_for_nothing(tmp_path, policy, pair):
         for first, second in itertools.permutations(pair):
             for text in (attack(first, second), attack(f"{first} AND {second}", "TRUE")):
                 with pytest.raises(OverBudget):
-                    session.ask(text, epsilon=1000)
+                    session.ask(text, epsilon=1000, confirm=True)
         left = session.plan("SELECT COUNT(*) AS n FROM visits", epsilon=1).budget_preview
         assert left.fits  # nothing was charged, and nothing answered
 

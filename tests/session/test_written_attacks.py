@@ -282,5 +282,5 @@ def test_names_cannot_be_guessed(tmp_path):
 def test_a_refusal_leaves_nothing(tmp_path):
     with opened(tmp_path) as session:
         with pytest.raises(DiscreetError):
-            session.write(COUNT, tmp_path / "out", epsilon=1000)
+            session.write(COUNT, tmp_path / "out", epsilon=1000, confirm=True)
         assert beside(tmp_path) == []

@@ -130,7 +130,7 @@ class Asked:
         options = {"budget": Budget(epsilon=1000, delta="1/1000"), **self.options}
         try:
             with opened(data, ledger=ledger, **options) as session:
-                return session.ask(self.sql, **self.price).rows()
+                return session.ask(self.sql, confirm=True, **self.price).rows()
         except DiscreetError as error:
             return Raised(type(error).__name__)
 

@@ -48,6 +48,7 @@ def plan_json(plan: Plan) -> dict[str, object]:
             }
             for item in plan.promises
         ],
+        "warnings": list(plan.warnings),
         "price": _price_json(plan.price),
         "confidence": str(plan.confidence),
         "errors": [
@@ -192,6 +193,9 @@ def ask(  # noqa: PLR0913  the options of a question
         str | None,
         typer.Option(help="Buy the share of rows that limits cut for this price, in addition."),
     ] = None,
+    confirm: Annotated[
+        bool, typer.Option("--confirm", help="An epsilon above 10 is meant.")
+    ] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only plan; spend nothing.")] = False,
     as_json: options.JsonOption = False,
 ) -> None:
@@ -212,7 +216,7 @@ def ask(  # noqa: PLR0913  the options of a question
             console = Console(stderr=True)
             with console.status("answering ...") if console.is_terminal else nullcontext():
                 share = None if share_cut_epsilon is None else share_cut(epsilon=share_cut_epsilon)
-                release = session.ask(_text(question), **price, share_cut=share)
+                release = session.ask(_text(question), confirm=confirm, **price, share_cut=share)
             left = session.remaining
             write_result("release", release_json(release, left), release, as_json=as_json)
             if left is not None and not as_json:

@@ -80,7 +80,7 @@ def command_inputs(
         return CommandInputs(policy=Policy(), data=data, ledger=ledger)
     if not path.is_file():
         raise WrongKind(
-            what="there is no policy at this path.",
+            what=f"there is no policy {path}.",
             why="without the owner's rules nothing is answered.",
             do="check --policy, or make a policy with `discreet init`.",
         )

@@ -1,14 +1,14 @@
 """``discreet init`` and ``discreet check``: how an owner writes a policy, and tests it on the data.
 
-Trust: kernel.  ``init`` reads only the names and types of columns, asks six questions, makes the
-ledger, and writes the policy; with ``--owner`` it counts rows too, and says so.  ``check`` writes
+Trust: kernel.  ``init`` reads only the names and types of columns, unless the owner looks at the
+rows (``--owner``), asks six questions, makes the ledger, and writes the policy.  ``check`` writes
 exact numbers about the data, and says so first.
 """
 
 from __future__ import annotations
 
 import sys
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Annotated, Final
 
@@ -30,8 +30,10 @@ from discreet.errors import WrongKind
 from discreet.ledger.ledger import Ledger
 from discreet.ledger.stores.store import is_server, store_for
 from discreet.plan.policy.policy import Policy, SessionSettings, read_policy
-from discreet.session import describe
+from discreet.requests.csv_format import CsvFormat
 from discreet.session.opening_arguments import unit_of, without_password
+from discreet.session.owner_check import FirstLook, first_look
+from discreet.session.owner_check.check_report import WARNING, percent
 from discreet.session.schemas import schema_of
 
 
@@ -62,7 +64,7 @@ _HEADER: Final = """\
 """
 
 _LOOKED: Final = """\
-# NOT PRIVATE: the limits, and a key that equals the unit, were proposed by `discreet init --owner`
+# NOT PRIVATE: types, limits, and a key that equals the unit, were proposed by `discreet init --owner`
 # from the rows themselves: 99 % of people have no more rows and groups.  Whoever sees them learns
 # that much, and no price covers it.  Round them, or keep this file from those who ask.
 
@@ -95,8 +97,20 @@ def init(  # noqa: PLR0913  one option for each answer
     analyst: Annotated[list[str] | None, typer.Option(help="Who may ask; or anybody.")] = None,
     epsilon: Annotated[str, typer.Option(help="The budget in all.")] = "",
     delta: Annotated[str, typer.Option(help="The chance that the promise fails.")] = "",
+    csv: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="How a CSV file is written: separator=;, encoding=latin-1, decimal=,, thousands=. "
+            "or dates=DD.MM.YYYY; may be repeated."
+        ),
+    ] = None,
     owner: Annotated[
-        bool, typer.Option("--owner", help="Look at the rows, and propose limits. NOT private.")
+        bool,
+        typer.Option(
+            "--owner",
+            help="Look at the rows: propose types and limits, and say how many cells cannot be read. "
+            "NOT private: exact numbers, for the owner only.",
+        ),
     ] = False,
     policy: Annotated[Path, typer.Option(help="Where to write the policy.")] = Path(POLICY),
     ledger: Annotated[str, typer.Option(help="Where the ledger is made.")] = "",
@@ -106,14 +120,9 @@ def init(  # noqa: PLR0913  one option for each answer
     """Ask six questions about a table, make the ledger, and write the policy."""
     with errors_reported(as_json=as_json):
         _refuse_overwriting(policy)
-        seen = describe(source, tables=table)
-        (name, columns), *others = seen.items()
-        if others:
-            raise WrongKind(
-                what="several tables are named.",
-                why="the questions are about one table.",
-                do="name one, and add others to the policy by hand.",
-            )
+        form = _format(name_value_pairs(csv, option="--csv", of="value"))
+        look = first_look(source, tables=table, csv=form, owner=owner)
+        name = look.table
         answers = Answers(
             unit=",".join(unit or ()),
             max_rows=max_rows or ("1" if owner else ""),
@@ -125,19 +134,20 @@ def init(  # noqa: PLR0913  one option for each answer
             categories=name_value_pairs(categories, option="--categories", of="values"),
             types=name_value_pairs(types, option="--type", of="type"),
             constant=tuple(constant or ()),
+            csv=form,
         )
         place = SessionSettings(
             data=_seen_from(policy, source), ledger=_shareable(ledger or f"{name}.ledger")
         )
-        made = policy_from(answers, _asker(yes=yes), table=name, columns=columns, session=place)
+        made = policy_from(answers, _asker(yes=yes), look=look, session=place)
         if owner:
             made = _owner_limits(made, source, name, max_rows=max_rows, max_groups=max_groups)
         rules = read_policy(made.written())  # what is written can be followed, and fits the data
-        schema_of(rules, unit_of(None, rules), seen)
+        schema_of(rules, unit_of(None, rules), {name: look.columns}, {name: look.stored})
         rules = _with_ledger(rules, ledger or f"{name}.ledger", policy)
         header = _HEADER + (_LOOKED if owner else "")
         policy.write_text(header + rules.written(), encoding="utf-8")
-        _say(rules, policy, name, owner=owner, as_json=as_json)
+        _say(rules, policy, look, as_json=as_json)
 
 
 def _owner_limits(
@@ -156,6 +166,18 @@ def _owner_limits(
         max_groups=made.limits.max_groups if max_groups else groups,
     )
     return replace(made, limits=limits, tables=(table,))
+
+
+def _format(said: dict[str, str]) -> CsvFormat | None:
+    known = [field.name for field in fields(CsvFormat)]
+    for name in said:
+        if name not in known:
+            raise WrongKind(
+                what=f"--csv {name}= says nothing of how a file is written.",
+                why="what is not understood would not be followed.",
+                do=f"use one of: {', '.join(known)}.",
+            )
+    return CsvFormat(**said) if said else None
 
 
 def _with_ledger(rules: Policy, ledger: str, policy: Path) -> Policy:
@@ -236,12 +258,31 @@ def _refuse_overwriting(path: Path) -> None:
         )
 
 
-def _say(policy: Policy, path: Path, table: str, *, owner: bool, as_json: bool) -> None:
+def _say(policy: Policy, path: Path, look: FirstLook, *, as_json: bool) -> None:
+    table, types = look.table, {facts.name: facts.type for facts in policy.tables[0].columns}
+    owner = look.shares is not None
+    lost = {
+        name: shares[types[name]]
+        for name, shares in (look.shares or {}).items()
+        if name in types and types[name] in shares
+    }
     if as_json:
-        write_json("policy", {"written": str(path), "table": table, "looked": owner})
+        found = {name: float(share) for name, share in lost.items()}
+        shown: dict[str, object] = {"written": str(path), "table": table, "looked": owner}
+        write_json("policy", {**shown, "unreadable": found} if owner else shown)
         return
     sys.stdout.write(f"wrote {path}; the budget is {policy.budget}.\n")
+    read = ", ".join(f"{name} {kind.value.lower()}" for name, kind in types.items())
+    if any(map(look.is_cell, types)):
+        sys.stdout.write(
+            f"types: {read}. Cells that are something else are NULL; `discreet check` counts them "
+            "for you.\n"
+        )
     if owner:
+        sys.stdout.write(f"{WARNING}\n")
+        for name, share in lost.items():
+            kind = types[name].value.lower()
+            sys.stdout.write(f"  {name}: {percent(share)} of cells cannot be read as {kind}\n")
         limits = f"max_rows = {policy.limits.max_rows}, max_groups = {policy.limits.max_groups}"
         sys.stdout.write(
             f"NOT PRIVATE: {limits} come from the rows: 99 % of people have no more. Whoever sees "

@@ -4,17 +4,19 @@ Trust: public.
 
     1   who is a person here?
     2   how many rows, and groups, may one person count in?
-    3   between which public bounds do numbers lie?
+    3   which types have the columns of a CSV file, and which public bounds the numbers?
     4   which categories are public?
     5   who may ask?
     6   what may be lost in total?
 
 Bounds and categories come from what people know, never from rows: the largest cost in a table is
-somebody's.
+somebody's.  Types are proposed from the names of columns; from the values only if the owner looks
+at them (``--owner``).
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -26,7 +28,9 @@ from discreet.exact import decimal
 from discreet.plan.policy.policy import Limits, Policy, SessionSettings
 from discreet.query.relations import folded
 from discreet.query.types import TYPES_BY_NAME, Scalar, Type
+from discreet.requests.csv_format import CsvFormat
 from discreet.requests.table_schema import ColumnFacts, TableFacts
+from discreet.session.owner_check import FirstLook
 from discreet.units import PrivacyUnit, custom, row
 
 Columns = Mapping[str, Type | None]
@@ -51,26 +55,54 @@ class Answers:
     categories: Mapping[str, str] = field(default_factory=dict)
     types: Mapping[str, str] = field(default_factory=dict)
     constant: tuple[str, ...] = ()
+    csv: CsvFormat | None = None
 
 
-def policy_from(
-    answers: Answers, ask: Ask, *, table: str, columns: Columns, session: SessionSettings
-) -> Policy:
+_NAMES: Final = (
+    (Type.BOOLEAN, "is has was"),
+    (Type.TIMESTAMP, "at timestamp datetime"),
+    (Type.DATE, "date dob birthday birthdate"),
+    (Type.INTEGER, "age year born count days hours minutes quantity qty"),
+    (Type.FLOAT, "cost price amount income salary fee rate weight height bmi distance temperature"),
+)
+"""Words in the names of columns, and the types that they mostly go with."""
+
+
+def type_by_name(name: str) -> Type:
+    """Propose a type from the words in the name of a column.
+
+    >>> type_by_name("birth_year"), type_by_name("totalCost"), type_by_name("admitted_at")
+    (INTEGER, FLOAT, TIMESTAMP)
+    >>> type_by_name("ward"), type_by_name("year_id")
+    (TEXT, TEXT)
+    """
+    words = re.findall(r"[a-z]+", re.sub(r"([a-z])([A-Z])", r"\1 \2", name).lower())
+    if not words or words[-1] in {"id", "code", "name", "zip"}:
+        return Type.TEXT
+    for kind, known in _NAMES:
+        place = 0 if kind is Type.BOOLEAN else -1
+        if words[place] in known.split():
+            return kind
+    return Type.TEXT
+
+
+def policy_from(answers: Answers, ask: Ask, *, look: FirstLook, session: SessionSettings) -> Policy:
     """Ask what is not answered yet, and return the policy.
 
     >>> answers = Answers(unit="row", bounds={"age": "0:110"})
-    >>> policy = policy_from(answers, lambda question, default: default, table="people",
-    ...                      columns={"age": Type.INTEGER},
-    ...     session=SessionSettings(data="people.csv"))
+    >>> look = FirstLook(table="people", columns={"age": Type.INTEGER}, stored={})
+    >>> policy = policy_from(answers, lambda question, default: default, look=look,
+    ...                      session=SessionSettings(data="people.parquet"))
     >>> policy.unit.name, policy.tables[0].columns[0].high
     ('row', Fraction(110, 1))
     """
+    columns = look.columns
     listed = f"One of {', '.join(columns)}; or {_ROW}"
     unit = _unit(answers.unit or ask(f"1  Who is a person here? {listed}", ""), columns)
     single = not unit.columns
     rows = answers.max_rows or ("1" if single else ask("2  Rows of one person that count", "10"))
     groups = answers.max_groups or ("1" if single else ask("   Groups of one person", "4"))
-    facts = tuple(_facts(answers, ask, columns, unit))
+    facts = tuple(_facts(answers, ask, look, unit))
     analysts = _split(answers.analysts or ask("5  Who may ask? Names, or nothing: anybody", ""))
     epsilon = answers.epsilon or ask("6  What may be lost in total? epsilon", "1")
     delta = answers.delta or ask("   with which chance may the promise fail? delta", "1e-9")
@@ -80,7 +112,7 @@ def policy_from(
         budget=Budget(epsilon=epsilon.strip(), delta=delta.strip()),
         limits=Limits(max_groups=_whole(groups), max_rows=_whole(rows)),
         analysts=analysts or None,
-        tables=(TableFacts(name=table, columns=facts, unit=unit.columns),),
+        tables=(TableFacts(name=look.table, columns=facts, unit=unit.columns, csv=answers.csv),),
     )
 
 
@@ -97,38 +129,57 @@ def _unit(said: str, columns: Columns) -> PrivacyUnit:
     return custom("person", columns=names)
 
 
-def _facts(
-    answers: Answers, ask: Ask, columns: Columns, unit: PrivacyUnit
-) -> Iterator[ColumnFacts]:
-    """Return what is said about columns, in their order."""
+def _facts(answers: Answers, ask: Ask, look: FirstLook, unit: PrivacyUnit) -> Iterator[ColumnFacts]:
+    """Return what is said about columns, in their order: first types, then bounds, then values."""
+    columns = look.columns
     bounds, listed, types = (
         {_known(name, columns): value for name, value in said.items()}
         for said in (answers.bounds, answers.categories, answers.types)
     )
     constant = {_known(name, columns) for name in answers.constant}
+    declared: dict[str, Type] = {}
     for name, kind in columns.items():
-        if kind is None:
-            continue
-        declared = _type(types[name]) if name in types else kind
-        if name in bounds and name not in types and declared is Type.TEXT:
-            declared = Type.FLOAT  # a file of texts: bounds say that these are numbers
+        if name in types:
+            declared[name] = _type(types[name])
+        elif kind is not None:
+            asked = look.is_cell(name) and name not in unit.columns and name not in listed
+            proposed = _proposed(look, name, bounded=name in bounds)
+            words = f"3  Type of {name}: {', '.join(each.value.lower() for each in Type)}"
+            declared[name] = _type(ask(words, proposed.value.lower())) if asked else kind
+    free = {
+        name: kind
+        for name, kind in declared.items()
+        if not {name} & {*unit.columns, *bounds, *listed}
+    }
+    bounds |= {
+        name: ask(f"3  Public bounds of {name}, LOW:HIGH, or nothing", "")
+        for name, kind in free.items()
+        if kind.is_number
+    }
+    listed |= {
+        name: ask(f"4  Public values of {name}, A,B,C, or nothing", "")
+        for name, kind in free.items()
+        if kind is Type.TEXT
+    }
+    for name, kind in declared.items():
         ends, values = bounds.get(name, ""), listed.get(name, "")
-        if name not in unit.columns and not ends and not values:
-            if declared.is_number:
-                ends = ask(f"3  Public bounds of {name}, LOW:HIGH, or nothing", "")
-            if declared is Type.TEXT:
-                values = ask(f"4  Public values of {name}, A,B,C, or nothing", "")
-        if ends or values or name in constant or declared is not kind:
+        if ends or values or name in constant or kind is not columns[name]:
             low, high = _ends(ends)
             yield ColumnFacts(
                 name=name,
-                type=declared,
+                type=kind,
                 low=low,
                 high=high,
-                categories=_categories(values, declared),
+                categories=_categories(values, kind),
                 nullable=not values,
                 constant=name in constant,
             )
+
+
+def _proposed(look: FirstLook, name: str, *, bounded: bool) -> Type:
+    """Propose a type: that of the values if the owner looked at them, or the one of the name."""
+    kind = look.proposed(name) or type_by_name(name)
+    return Type.FLOAT if bounded and not kind.is_number else kind  # bounds say that it is a number
 
 
 def _ends(said: str) -> tuple[Fraction | None, Fraction | None]:

@@ -129,7 +129,8 @@ class Connection:
         described = self._connection.execute(f"DESCRIBE {name(view)}").fetchall()
         if not described:
             raise LookupError
-        return {column: kind for column, kind, *_ in described}
+        cell = source.cell if isinstance(source, CsvFiles) else None
+        return {column: cell or kind for column, kind, *_ in described}
 
     def _check_statistics(self, sources: Mapping[str, TableSource]) -> None:
         """Let DuckDB use no statistics of files if some of them are not true of the cells."""
@@ -146,6 +147,7 @@ class Connection:
         native, view = self._native[folded(table)], self._views[folded(table)]
         texts = [column for column, kind in native.items() if kind == "VARCHAR"]
         blurred: frozenset[str] = frozenset()
+        cells = source.form.words if isinstance(source, CsvFiles) else None
         if isinstance(source, DatabaseTable):
             blurred = collated(self._connection, view, texts)
         return {
@@ -154,6 +156,7 @@ class Connection:
                 native=source.types.get(column) or ("ENUM" if kind.startswith("ENUM") else kind),
                 form=stored_form(kind),
                 blurred=column in blurred or kind == "TIMESTAMP_NS",  # read as microseconds
+                cells=cells,
             )
             for column, kind in native.items()
         }

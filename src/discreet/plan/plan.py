@@ -9,8 +9,9 @@ engine compute ``request``, shows the groups that ``selection`` chooses by the c
 (all of them where it is None, or those that meet ``having_threshold``), adds ``noises``, makes
 ``choices``, and computes the columns of ``layout`` from ``estimates``.  The price is right if
 ``promises`` are true, which only the owner of the data can know.  ``truncations`` say what limits
-may leave out, and ``found_limits`` which limits were bought for it.  ``budget_preview`` says what
-the ledger of the session that made the plan had left for it then; plan again to look again.
+may leave out, and ``found_limits`` which limits were bought for it; ``warnings`` name conditions
+that no declared value meets, so that an answer may be paid for in vain.  ``budget_preview`` says
+what the ledger of the session that made the plan had left for it then; plan again to look again.
 ``had_earlier`` says that an earlier version planned the same question otherwise, so that its answer
 may be on record under another digest; a plan with ``earlier`` is that other one.
 
@@ -163,6 +164,7 @@ class Plan:
     search: BoundsSearch | None = None
     found: tuple[FoundBounds, ...] = ()
     promises: tuple[OwnerPromise, ...] = ()
+    warnings: tuple[str, ...] = ()
     truncations: tuple[Truncation, ...] = ()
     earlier: bool = False
     had_earlier: bool = False

@@ -111,6 +111,7 @@ def branches_of(plan: Plan) -> Branch:
         (
             Branch(f"protects {describe_unit(plan.unit)}{_limits(plan.request)}"),
             Branch(f"is about {plan.scope}"),
+            *(Branch(f"WARNING: {words}") for words in plan.warnings),
             *_promises(plan),
             *_groups(plan),
             *_bounds(plan),

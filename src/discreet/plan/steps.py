@@ -19,6 +19,7 @@ from discreet.plan.aggregates.measured import measure_all, one_by_one
 from discreet.plan.binding.bound_question import bind_question
 from discreet.plan.binding.fan_out import PublicRows
 from discreet.plan.binding.names import bound_expression
+from discreet.plan.binding.scope import earlier_names
 from discreet.plan.bounds_search.search_steps import find_missing_bounds, price_bounds_search
 from discreet.plan.draft import Draft, required
 from discreet.plan.forecast.error_forecast import ErrorForecast
@@ -363,7 +364,7 @@ def _finished(draft: Draft) -> Plan:
         request=request,
         releases=releases,
         tree=calibrated.tree,
-        scope=scope,
+        scope=earlier_names(scope, draft.schema, draft.unit.columns),
         search=search,
     )
     return Plan(
@@ -391,6 +392,7 @@ def _finished(draft: Draft) -> Plan:
         truncations=truncations(draft),
         earlier=draft.earlier,
         had_earlier=rules_differ(draft, chooses=bool(releases.choices)),
+        warnings=required(draft.bound).warnings,
     )
 
 

@@ -30,6 +30,7 @@ from typing import Final, final
 
 from discreet.query.relations import folded
 from discreet.query.types import Scalar, Type
+from discreet.requests.csv_format import CsvFormat
 
 MOST_GROUPS: Final = 1 << 62
 """Groups are numbered by integers of 64 bits, with room to add two of them."""
@@ -99,7 +100,8 @@ class StoredColumn:
 
     ``form`` is one of ``EXACT``, or None for a type that may round.  ``blurred`` says that
     different values are held for equal: by the collation of a text, by blanks that fill it up, or
-    because a moment is rounded when it is read.
+    because a moment is rounded when it is read.  ``cells`` says how the cells of a CSV file are
+    written, where that is not as usual, and is None for other sources.
 
     >>> StoredColumn(source="parquet", native="string", form="text").blurred
     False
@@ -109,6 +111,7 @@ class StoredColumn:
     native: str
     form: str | None
     blurred: bool = False
+    cells: str | None = None
 
 
 @final
@@ -155,6 +158,21 @@ class ColumnFacts:
         """Whether there are bounds on both sides."""
         return self.low is not None and self.high is not None
 
+    @property
+    def reading(self) -> str:
+        """The type, with the rule by which cells of CSV files become its values.
+
+        Another rule makes other values of the same cells, so that it is part of names in scopes.
+
+        >>> cells = StoredColumn(source="csv", native="text", form="text", cells="decimal ,")
+        >>> ColumnFacts(name="dose", type=Type.FLOAT, stored=cells).reading
+        'FLOAT of cells with decimal ,'
+        """
+        kind, cells = self.type, None if self.stored is None else self.stored.cells
+        if cells is None or (kind is Type.TEXT and not cells):
+            return kind.value
+        return f"{kind.value} of cells{' with ' if cells else ''}{cells}"
+
 
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -178,7 +196,8 @@ class TableFacts:
     ``unit`` names the columns that name the unit; it is empty for public tables, for tables whose
     rows are the units, and for tables with a ``link``.  ``key`` is a set of columns in which no two
     rows agree.  The content of a ``frozen`` table may not change.  ``max_rows`` and ``max_groups``
-    take the place of the limits of the policy in questions about this table.
+    take the place of the limits of the policy in questions about this table.  ``csv`` is how its
+    files are written, if the policy says so.
 
     >>> wards = TableFacts(name="wards", columns=(), public=True, key=("ward",))
     >>> wards.column("Ward") is None
@@ -194,6 +213,7 @@ class TableFacts:
     frozen: bool = False
     max_rows: int | None = None
     max_groups: int | None = None
+    csv: CsvFormat | None = None
 
     def column(self, name: str) -> ColumnFacts | None:
         """Return a column by its name, in any case."""

@@ -40,6 +40,7 @@ from discreet.errors import (
     EngineFailed,
     EngineStopped,
     EntropyError,
+    NotAllowed,
     SourceChanged,
     WrongKind,
 )
@@ -52,9 +53,14 @@ from discreet.requests.raw_totals import RawTotals
 
 if TYPE_CHECKING:  # the record is handed in; a plain question has one stage
     from discreet.plan.plan import Plan
+    from discreet.plan.policy.policy import Limits
+    from discreet.plan.pricing.calibration import Price
     from discreet.session.record import Record
     from discreet.session.two_stages import SecondStagePlanner
 
+UNCONFIRMED: Final = 10
+"""The largest epsilon, or rho where there is no epsilon, that is paid without being confirmed."""
+_SHOWN: Final = Fraction(10**200)
 _SALT_BITS = 63
 _FAILURE: Final = b'{"failed":true,"format":1}'
 """What is stored in place of an answer that failed after noise was drawn."""
@@ -73,6 +79,8 @@ class AnswerPipeline:
     entropy: Entropy = SYSTEM
     states: Mapping[str, str] = field(default_factory=dict)
     """The names of the states that tables were opened in, by their folded names."""
+    limits: Limits | None = None
+    """What the policy allows; None where a large price needs no confirmation."""
 
     def answer_plan(
         self, plan: Plan, *, plan_stage: SecondStagePlanner, draw: int = 1
@@ -103,6 +111,8 @@ class AnswerPipeline:
         stored = self.record.find(question)
         if stored is not None:
             return _answered(stored)
+        if self.limits is not None:
+            _check_confirmed(plan.price, self.limits)
         self.check_sources(plan)
         key = self._pay(plan, question)
         begun = self.record.start(key)
@@ -226,6 +236,21 @@ def _answered(stored: StoredAnswer) -> StoredAnswer:
     if stored.replayed:
         refuse_closed((stored.key,), stored.key)  # as every question that failed before
     raise answer_failed_error()
+
+
+def _check_confirmed(price: Price, limits: Limits) -> None:
+    """Refuse a price that protects hardly anybody, unless the policy names it."""
+    named = (price.epsilon, limits.max_epsilon, "epsilon"), (price.rho, limits.max_rho, "rho")
+    paid, allowed, currency = named[price.epsilon is None]
+    if paid is not None and allowed is None and paid > UNCONFIRMED:
+        raise NotAllowed(
+            what=f"the question costs {currency} {float(min(paid, _SHOWN)):.4g}, which is above "
+            f"{UNCONFIRMED}, and nobody has confirmed it.",
+            why="such an answer tells almost exactly who is in the data; mostly a point is missing "
+            "from the number.",
+            do=f"ask with a smaller {currency}; or, if it is meant, with confirm=True (--confirm), "
+            f"or have the owner write max_{currency}_per_question into the policy.",
+        )
 
 
 def _tables(plan: Plan) -> frozenset[str]:

@@ -75,9 +75,9 @@ class Inquiry:
         """Plan the question; takes what ``Session.plan`` takes, and spends nothing."""
         return self._plan(self.question(), **price)
 
-    def ask(self, **price: Unpack[AskOptions]) -> Release:
+    def ask(self, *, confirm: bool = False, **price: Unpack[AskOptions]) -> Release:
         """Answer the question; takes what ``Session.ask`` takes."""
-        return self._ask(self.question(), **price)
+        return self._ask(self.question(), confirm=confirm, **price)
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
         """Find a method of the builder."""

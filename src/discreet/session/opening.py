@@ -19,6 +19,7 @@ from discreet.requests.table_schema import Schema
 from discreet.session.opening_arguments import (
     budget_of,
     check_analyst,
+    declared_sources,
     named_sources,
     policy_of,
     unit_of,
@@ -78,7 +79,8 @@ def open(  # noqa: A001, PLR0913  discreet.open: everything that belongs to a se
     check_analyst(analyst, rules)
     if test_mode:
         _refuse_ledger(ledger, account)
-    sources = named_sources(source, tables, [table.name for table in rules.tables])
+    named = named_sources(source, tables, [table.name for table in rules.tables])
+    sources = declared_sources(named, rules.tables)
     engine = engine_for(sources, performance)
     try:
         schema = schema_of(rules, whose, engine.tables(), engine.stored())

@@ -6,6 +6,7 @@ The name of a table decides which facts of the policy belong to it.
 
 from __future__ import annotations
 
+import difflib
 import os
 import re
 from collections.abc import Mapping, Sequence
@@ -17,9 +18,11 @@ from discreet.accounting.budgets.budget_on_record import is_recorded
 from discreet.engines.dispatch import engine_for
 from discreet.engines.engine import Columns
 from discreet.engines.postgres.address import Address, address_of, is_address
+from discreet.engines.sources.files import DeclaredCsv
 from discreet.errors import BadPolicy, NotAllowed, WrongKind
 from discreet.plan.policy.policy import Policy, read_policy
 from discreet.query.relations import folded
+from discreet.requests.table_schema import TableFacts
 from discreet.units import PrivacyUnit
 
 _NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
@@ -60,6 +63,47 @@ def named_sources(
         sources = {_one(source, asked, described): source}
     _check(sources)
     return sources
+
+
+def declared_sources(
+    sources: Mapping[str, object], described: Sequence[TableFacts]
+) -> dict[str, object]:
+    """Return sources with what a policy says of how their files are written.
+
+    Refuses a table that seems to be misspelt: what is said of it would be ignored.
+
+    >>> from discreet.requests.csv_format import CsvFormat
+    >>> visits = TableFacts(name="visits", columns=(), csv=CsvFormat(separator=";"))
+    >>> declared_sources({"visits": "visits.txt"}, [visits])["visits"].form.separator
+    ';'
+    """
+    facts = {folded(table.name): table for table in described}
+    opened = {folded(name) for name in sources}
+    others = [table.name for table in described if folded(table.name) not in opened]
+    found = dict(sources)
+    for name, source in sources.items():
+        table = facts.get(folded(name))
+        if table is None:
+            near = difflib.get_close_matches(folded(name), map(folded, others), n=1)
+            if near or (others and len(others) == len(described)):
+                raise _misspelt(name, near[0] if near else others[0])
+        elif table.csv is not None:
+            if not isinstance(source, str | os.PathLike) or is_address(source):
+                raise BadPolicy(
+                    what=f"[tables.{table.name}.csv] is about files, and {name} is none.",
+                    why="how cells are written means nothing for other sources.",
+                    do="remove it, or open a CSV file.",
+                )
+            found[name] = DeclaredCsv(os.fspath(source), table.csv)
+    return found
+
+
+def _misspelt(opened: str, described: str) -> BadPolicy:
+    return BadPolicy(
+        what=f"the policy describes no table {opened}, but one called {described}.",
+        why="its bounds, its categories and its unit would be ignored.",
+        do=f"write [tables.{opened}] in the policy, or open the data as {described}.",
+    )
 
 
 def without_password(source: str) -> str:

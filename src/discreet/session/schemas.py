@@ -15,12 +15,13 @@ or the one in which all tables store it (:mod:`discreet.session.unit_forms`).
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Final
 
 from discreet.engines.engine import Columns
-from discreet.errors import UnreadableSource
+from discreet.errors import BadPolicy, UnreadableSource
 from discreet.plan.policy.owner_promises import same_columns
 from discreet.plan.policy.policy import Policy
 from discreet.query.expression_types import CASTS
@@ -78,8 +79,9 @@ def schema_of(
     for name, columns in sources.items():
         plain = TableFacts(name=name, columns=(), unit=unit.columns, frozen=policy.frozen)
         facts = described.get(folded(name), plain)
-        table = _table(replace(facts, name=name), unit, columns)
-        tables.append(_stored(table, (stored or {}).get(name, {}), same))
+        known = (stored or {}).get(name, {})
+        table = _table(replace(facts, name=name), unit, columns, known)
+        tables.append(_stored(table, known, same))
     schema = in_normal_form(Schema(tables), policy)
     for table in schema.tables:
         _check_owner(table, unit, schema, sources)
@@ -105,7 +107,9 @@ def _stored(
     return replace(table, columns=tuple(columns))
 
 
-def _table(facts: TableFacts, unit: PrivacyUnit, columns: Columns) -> TableFacts:
+def _table(
+    facts: TableFacts, unit: PrivacyUnit, columns: Columns, stored: Mapping[str, StoredColumn]
+) -> TableFacts:
     if len({folded(column) for column in columns}) != len(columns):
         raise UnreadableSource(
             what=f"two columns of {facts.name} differ in the case of letters only.",
@@ -115,23 +119,36 @@ def _table(facts: TableFacts, unit: PrivacyUnit, columns: Columns) -> TableFacts
     spelled = {folded(column): column for column in columns}
     for declared in facts.columns:
         if folded(declared.name) not in spelled:
-            raise bad_table(
-                facts, f"there is no column {declared.name} in the data", "correct its name"
-            )
+            raise _no_column(facts, declared.name, columns)
     own = facts.unit
     if not facts.public and facts.link is None and not own:
         own = unit.columns
-    known_columns = tuple(_columns(facts, columns))
+    known_columns = tuple(_columns(facts, columns, stored))
     return replace(facts, columns=known_columns, unit=own)
 
 
-def _columns(facts: TableFacts, columns: Columns) -> Iterator[ColumnFacts]:
+def _no_column(facts: TableFacts, name: str, columns: Columns) -> BadPolicy:
+    """Return the error for a column that is described and not there, with what it may be."""
+    near = difflib.get_close_matches(folded(name), map(folded, columns), n=1)
+    do = f"correct its name: there is {near[0]}" if near else "correct its name"
+    if any(sign in column for column in columns for sign in ";\t|"):
+        do = (
+            "correct its name; or, since the names in the first line hold semicolons, tabs or "
+            f'bars, declare what separates them: separator = ";" below [tables.{facts.name}.csv]'
+        )
+    return bad_table(facts, f"there is no column {name} in the data", do)
+
+
+def _columns(
+    facts: TableFacts, columns: Columns, stored: Mapping[str, StoredColumn]
+) -> Iterator[ColumnFacts]:
     for name, kind in columns.items():
         declared = facts.column(name)
         if declared is None and kind is not None:
             yield ColumnFacts(name=name, type=kind)
         if declared is not None:
-            if kind is None or declared.type not in CASTS[kind]:
+            cells = name in stored and stored[name].cells is not None  # read as any type
+            if kind is None or (declared.type not in CASTS[kind] and not cells):
                 there = "a type that cannot be read" if kind is None else kind.value.lower()
                 wanted = declared.type.value.lower()
                 what = f"the column {name} is declared as {wanted}, and the data has {there}"

@@ -123,7 +123,11 @@ class Session:
         self._account = account
         self._keeps = keeps
         self._pipeline: AnswerPipeline | None = AnswerPipeline(
-            engine=engine, record=ledger, account=account, states=states
+            engine=engine,
+            record=ledger,
+            account=account,
+            states=states,
+            limits=None if isinstance(ledger, Rehearsal) else policy.limits,
         )
         self._plans = PlanRegistry()
         self._planning = SessionPlanner(
@@ -158,7 +162,9 @@ class Session:
             plan = self._plan(question, price)
             return replace(plan, budget_preview=self._preview(plan))
 
-    def ask(self, question: QuestionLike, **price: Unpack[AskOptions]) -> Release:
+    def ask(
+        self, question: QuestionLike, *, confirm: bool = False, **price: Unpack[AskOptions]
+    ) -> Release:
         """Answer a question: charge, read, add noise, record.
 
         The same question at the same price is answered once: asked again, it gets the same answer
@@ -166,6 +172,7 @@ class Session:
 
         Args:
             question: SQL text, the table builder, or a plan of this session.
+            confirm: whether an epsilon above 10 is meant, where the policy does not name one.
             price: epsilon, rho or error, and what goes with it, as in ``plan``; and
 
                 - share_cut: ``discreet.share_cut(epsilon=...)`` buys an estimate of the share of
@@ -174,10 +181,17 @@ class Session:
         with self._guard:
             wanted = price.pop("share_cut", None)
             plan = self._plan(question, price)
-            return self._answer(plan) if wanted is None else self._with_share(plan, wanted)
+            if wanted is not None:
+                return self._with_share(plan, wanted, confirm=confirm)
+            return self._answer(plan, confirm=confirm)
 
     def write(
-        self, question: QuestionLike, folder: str | os.PathLike[str], **price: Unpack[AskOptions]
+        self,
+        question: QuestionLike,
+        folder: str | os.PathLike[str],
+        *,
+        confirm: bool = False,
+        **price: Unpack[AskOptions],
     ) -> WrittenRelease:
         """Answer a question into a folder of Parquet files, however many groups it has.
 
@@ -190,6 +204,7 @@ class Session:
             question: SQL text, the table builder, or a plan of this session.
             folder: where the files go: a path that does not exist yet, that tasks can write to, in
                 a folder that nobody else may write to.
+            confirm: whether an epsilon above 10 is meant, as in ``ask``.
             price: epsilon, rho or error, and what goes with it, as in ``ask``.
         """
         with self._guard:
@@ -197,11 +212,16 @@ class Session:
                 raise share_refused("written")
             plan = self._plan(question, price)
             decode = partial(self._decode, plan)
-            return files.write(
-                self._open_pipeline(), plan, folder, decode=decode, private=not self.test_mode
-            )
+            pipeline = self._open_pipeline(confirm=confirm)
+            return files.write(pipeline, plan, folder, decode=decode, private=not self.test_mode)
 
-    def remeasure(self, answered: Release | QuestionLike, **price: Unpack[AskOptions]) -> Release:
+    def remeasure(
+        self,
+        answered: Release | QuestionLike,
+        *,
+        confirm: bool = False,
+        **price: Unpack[AskOptions],
+    ) -> Release:
         """Buy another draw of an answer, and combine all draws as well as possible.
 
         The price is that of the new draw alone, given as in ``ask``; bounds that were found are
@@ -210,6 +230,7 @@ class Session:
 
         Args:
             answered: a release of this session, or a question, which is asked first.
+            confirm: whether an epsilon above 10 is meant, as in ``ask``.
             price: epsilon, rho or error, and what goes with it.
         """
         with self._guard:
@@ -221,7 +242,11 @@ class Session:
                     why="draws under other limits say nothing about each other.",
                     do="ask the question anew with these limits.",
                 )
-            before = answered if isinstance(answered, Release) else self._first(answered, price)
+            before = (
+                answered
+                if isinstance(answered, Release)
+                else self._first(answered, price, confirm=confirm)
+            )
             past = before.plan
             plan = self._planned(past.question, price, past.found, earlier=past.earlier)
             pipeline = self._open_pipeline()
@@ -229,7 +254,7 @@ class Session:
             recorded = self._ledger.find(pipeline.question(plan, draw)) is not None
             sources = None if recorded else pipeline.sources(plan)
             check_combinable(before, plan, ledger=self._ledger.id, sources=sources)
-            after = self._answer(plan, draw)
+            after = self._answer(plan, draw, confirm=confirm)
         both: Release = combination().combine(before, after)
         return self._with_receipt(both, after.receipt, replayed=after.replayed)
 
@@ -357,17 +382,17 @@ class Session:
     def _purchase(self, question: Question, price: Any) -> Plan:
         return self._planned(question, price)
 
-    def _with_share(self, plan: Plan, wanted: SharePrice) -> Release:
+    def _with_share(self, plan: Plan, wanted: SharePrice, *, confirm: bool) -> Release:
         """Answer a plan, and buy the share of rows that its limits leave out."""
         share = plan_share(plan, wanted, self._planning.bind, self._purchase)
-        answer, found = self._answer_all((plan, share))
+        answer, found = self._answer_all((plan, share), confirm=confirm)
         return replace(answer, share=cut_share(found, wanted, plan.confidence))
 
-    def _answer_all(self, plans: tuple[Plan, ...]) -> tuple[Release, ...]:
+    def _answer_all(self, plans: tuple[Plan, ...], *, confirm: bool = False) -> tuple[Release, ...]:
         """Answer plans that have to fit into the budget together."""
         if isinstance(self._ledger, Ledger):
             check_fit(plans, self._ledger, self._account)
-        return tuple(map(self._answer, plans))
+        return tuple(self._answer(plan, confirm=confirm) for plan in plans)
 
     def _planned(
         self,
@@ -397,13 +422,13 @@ class Session:
             return None
         return budget_preview(plan, self._ledger, self._account)
 
-    def _answer(self, plan: Plan, draw: int = 1) -> Release:
-        pipeline = self._open_pipeline()
+    def _answer(self, plan: Plan, draw: int = 1, *, confirm: bool) -> Release:
+        pipeline = self._open_pipeline(confirm=confirm)
         return self._decode(
             plan, pipeline.answer_plan(plan, plan_stage=self._planning.second_stage, draw=draw)
         )
 
-    def _first(self, question: QuestionLike, price: AskOptions) -> Release:
+    def _first(self, question: QuestionLike, price: AskOptions, *, confirm: bool) -> Release:
         """Answer a question that is remeasured next, if that can gain anything."""
         if isinstance(question, Plan):
             raise WrongKind(
@@ -413,7 +438,7 @@ class Session:
             )
         plan = self._plan(question, price)
         check_gains(None, plan)
-        return self._answer(plan)
+        return self._answer(plan, confirm=confirm)
 
     def _decode(self, plan: Plan, stored: StoredAnswer) -> Release:
         """Read what is stored; errors are shown at the confidence that is asked for now."""
@@ -433,11 +458,11 @@ class Session:
     ) -> Release:
         return release.recorded(receipt, replayed=replayed, private=not self.test_mode)
 
-    def _open_pipeline(self) -> AnswerPipeline:
+    def _open_pipeline(self, *, confirm: bool = False) -> AnswerPipeline:
         if self._pipeline is None:
             raise WrongKind(
                 what="the session is closed.",
                 why="it has let go of the data and of the ledger.",
                 do="open it again.",
             )
-        return self._pipeline
+        return replace(self._pipeline, limits=None) if confirm is True else self._pipeline

@@ -125,7 +125,7 @@ def check_same(schema: Schema, policy: Policy, unit: PrivacyUnit) -> None:
     for same in policy.same:
         places = [_found(schema, *place) for place in same.columns]
         opened = [item for item in places if item is not None]
-        ways = {(column.type, column.stored and column.stored.form) for _, column in opened}
+        ways = {(column.reading, column.stored and column.stored.form) for _, column in opened}
         for table, column in opened:
             exact = column.stored is None or column.stored.form in EXACT
             if not unit.columns or len(ways) > 1 or not exact or column.type is Type.FLOAT:

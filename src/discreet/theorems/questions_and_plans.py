@@ -68,6 +68,12 @@ QUESTIONS_AND_PLANS: Final = (
         source="proof in discreet.accounting.scopes.scope_column",
     ),
     Theorem(
+        key="whole-cells",
+        statement="Under any two declared formats of CSV files a text is read as the same whole "
+        "number, or as NULL under one of them: whoever is named by whole numbers keeps the name.",
+        source="proof in discreet.engines.sql.cells",
+    ),
+    Theorem(
         key="public-listing",
         statement="Where an outer join keeps SELECT DISTINCT of a public table and compares "
         "exactly the keys, the answer is that of the inner join with an empty group for every "

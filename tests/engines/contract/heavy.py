@@ -35,7 +35,7 @@ def asked(session, events, folder):
         policy=POLICY,
     )
     with opened:
-        answer = opened.ask(QUESTION, epsilon=60000)
+        answer = opened.ask(QUESTION, epsilon=60000, confirm=True)
         return {
             "n": answer.to_arrow().column("n").to_pylist(),
             "kinds": [

@@ -60,13 +60,18 @@ def slow_answer(session, folder, seconds):
 def asked_once(session, folder, seconds, times=1):
     """Ask through a session with a ledger, at a price that leaves no noise to speak of."""
     with opened(session, folder, seconds, PUBLIC_KEYS) as clinic:
-        return told(clinic, [clinic.ask(QUESTION, epsilon=6000) for _ in range(times)])
+        return told(
+            clinic, [clinic.ask(QUESTION, epsilon=6000, confirm=True) for _ in range(times)]
+        )
 
 
 def written_once(session, folder, seconds, times=1):
     """Have tasks choose the groups and write the files, at the same price."""
     with opened(session, folder, seconds, PRIVATE_KEYS) as clinic:
-        written = [clinic.write(QUESTION, f"{folder}/wards", epsilon=6000) for _ in range(times)]
+        written = [
+            clinic.write(QUESTION, f"{folder}/wards", epsilon=6000, confirm=True)
+            for _ in range(times)
+        ]
         return {
             **told(clinic, written),
             "files": [

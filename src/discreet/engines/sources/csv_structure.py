@@ -13,7 +13,8 @@ the last quote is a closing one.  A quote right after a closing one is the secon
 quote inside a field.  Lines end with LF or CR LF outside of quotes; a CR alone stands only inside.
 Then a line end is one of a record if and only if an even number of quotes precedes it, whatever the
 fields contain.
-The bytes are UTF-8, and no record is longer than the reader takes.  Records that are too short or
+The bytes are UTF-8, or Latin-1 where that is declared, in which 0x80 to 0x9F stand for no letter;
+no record is longer than the reader takes.  Records that are too short or
 too long are left to the reader, since they concern no other record.
 
 A first row that passes for names would be shown to everybody, and left out of every answer.
@@ -46,6 +47,7 @@ _MEND: Final = (
     'ends in quotes, quotes in them doubled (""); or give a Parquet file.'
 )
 
+_CONTROLS: Final = re.compile("[\x80-\x9f]")
 Places = NDArray[np.intp]
 
 
@@ -60,12 +62,13 @@ class CsvStructure:
     discreet.errors.UnreadableSource: ...
     """
 
-    __slots__ = ("_before", "_decoder", "_delimiter", "_inside", "_length")
+    __slots__ = ("_before", "_decoder", "_delimiter", "_encoding", "_inside", "_length")
 
-    def __init__(self, delimiter: str) -> None:
+    def __init__(self, delimiter: str, encoding: str = "utf-8") -> None:
         """Stand before the first byte."""
         self._delimiter = ord(delimiter)
-        self._decoder = codecs.getincrementaldecoder("utf-8")()
+        self._encoding = encoding
+        self._decoder = codecs.getincrementaldecoder(encoding)()
         self._before = _LF
         self._inside = False
         self._length = 0
@@ -97,10 +100,10 @@ class CsvStructure:
             return
         valid = False
         with suppress(UnicodeDecodeError):
-            self._decoder.decode(chunk, final)
-            valid = True
+            letters = self._decoder.decode(chunk, final)
+            valid = self._encoding == "utf-8" or not _CONTROLS.search(letters)
         if not valid:  # raised here, where an error that quotes the data is out of sight
-            raise _refused("is not UTF-8")
+            raise not_encoded(self._encoding)
 
     def _take_plain(self, chunk: bytes) -> None:
         """Check bytes without a quote in them: all inside of one, or all outside."""
@@ -164,6 +167,25 @@ def _check_returns(window: NDArray[np.uint8], returns: Places) -> None:
 
 def _refused(what: str) -> UnreadableSource:
     return unreadable(f"a CSV file {what}.", do=_MEND)
+
+
+def not_encoded(encoding: str) -> UnreadableSource:
+    """Return the error for bytes that are no letters of an encoding.
+
+    >>> print(not_encoded("utf-8").what)
+    a CSV file is not UTF-8.
+    """
+    if encoding == "utf-8":
+        return unreadable(
+            "a CSV file is not UTF-8.",
+            do="write it again in UTF-8; or, if it is Latin-1 (ISO 8859-1), declare it in the "
+            'policy: encoding = "latin-1" below [tables.NAME.csv].',
+        )
+    return unreadable(
+        "a CSV file that is declared as Latin-1 has bytes that stand for no letter there.",
+        do="write it again in UTF-8, and remove the encoding from the policy; it is probably "
+        "Windows-1252: iconv -f WINDOWS-1252 -t UTF-8.",
+    )
 
 
 def _misplaced() -> UnreadableSource:

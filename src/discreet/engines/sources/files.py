@@ -4,7 +4,12 @@ Trust: kernel.
 
 Columns are read by name: files of one table may have them in different orders.
 The columns of CSV files are the words of their first line, and all of them are TEXT; what a policy
-declares them to be is read from that text, NULL where it does not fit.  An empty field is NULL.
+declares them to be is read from that text (:mod:`discreet.engines.sql.cells`), NULL where it does
+not fit.  An empty field is NULL.
+How a file is written follows from the policy, its ending and its first line, and from no row.
+Definition.  Where nothing is declared, the separator of a .csv file is the semicolon if its first
+line has semicolons outside of quotes, and neither commas nor tabs; it is the tab if it has tabs
+alone; and else it is the comma.
 No line can make reading fail, or move the rows of others.  A line that is too short is filled up
 with NULL, and of one that is too long the rest is left out.  Where lines end is beyond doubt,
 because each file is checked as a whole when it is opened
@@ -24,17 +29,27 @@ from __future__ import annotations
 
 import csv
 import gzip
+import re
 from codecs import BOM_UTF8
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
 from typing import BinaryIO, Final, cast, final
 
 import pyarrow as pa
 from duckdb import DuckDBPyConnection
 
-from discreet.engines.sources.csv_structure import CHUNK, LONGEST_RECORD, CsvStructure, check_header
+from discreet.engines.sources.csv_structure import (
+    CHUNK,
+    LONGEST_RECORD,
+    CsvStructure,
+    check_header,
+    not_encoded,
+)
 from discreet.engines.sources.identity import FileStamp
 from discreet.engines.sources.source import TableSource, check_names, type_name, unreadable
+from discreet.engines.sql.cells import cell_type
 from discreet.engines.sql.fragments import text
+from discreet.requests.csv_format import CsvFormat
 
 _CLASSES: Final = str.maketrans({sign: f"[{sign}]" for sign in "*?["})
 
@@ -79,8 +94,23 @@ def _found(connection: DuckDBPyConnection, searched: str) -> list[str]:
 
 _LONGEST_HEADER: Final = LONGEST_RECORD + 2
 _PACKED: Final = ".gz"
+_UTF8: Final = "utf-8"
 _DELIMITERS: Final = {".csv": ",", ".tsv": "\t", ".csv.gz": ",", ".tsv.gz": "\t"}
 CSV_ENDINGS: Final = tuple(_DELIMITERS)
+_QUOTED: Final = re.compile('"[^"]*"')
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class DeclaredCsv:
+    """CSV files, and how a policy says that they are written.
+
+    >>> DeclaredCsv("visits.txt", CsvFormat(separator=";")).form.separator
+    ';'
+    """
+
+    address: str = field(repr=False)
+    form: CsvFormat
 
 
 @final
@@ -89,24 +119,39 @@ class CsvFiles(TableSource):
 
     kind = "csv"
 
-    __slots__ = ("_delimiter", "_headers", "packed", "paths", "stamp", "types")
+    __slots__ = (
+        "_delimiter",
+        "_encoding",
+        "_headers",
+        "cell",
+        "form",
+        "packed",
+        "paths",
+        "stamp",
+        "types",
+    )
 
-    def __init__(self, stamp: FileStamp, *, ending: str) -> None:
+    def __init__(self, stamp: FileStamp, form: CsvFormat | None = None, *, ending: str) -> None:
         """Read every file once, to check its structure; keep the names in its first line.
 
-        ``ending`` is one of ``CSV_ENDINGS``: how the files are called.
+        ``ending`` is how the files are called, mostly one of ``CSV_ENDINGS``.
         """
+        declared = form or CsvFormat()
         self.paths = stamp.paths
         self.stamp = stamp
-        self._delimiter = _DELIMITERS[ending]
         self.packed = ending.endswith(_PACKED)
+        self._encoding = declared.encoding
         self._headers: dict[tuple[str, ...], list[str]] = {}
-        for path in self.paths:
+        lines = {path: self._first_line(path) for path in self.paths}
+        self._delimiter = declared.separator or _shown(lines.values(), ending)
+        for path, line in lines.items():
             with self._unpacked(path) as file:
-                _check_structure(file, self._delimiter)
-            with self._unpacked(path) as file:
-                header = _header(file, self._delimiter)
+                _check_structure(file, self._delimiter, self._encoding)
+            header = tuple(next(csv.reader([line], delimiter=self._delimiter, strict=True), ()))
             self._headers.setdefault(header, []).append(path)
+        usual = self._delimiter == _DELIMITERS.get(ending, ",")
+        self.form = replace(declared, separator=None if usual else self._delimiter)
+        self.cell = cell_type(self.form)
         if len({frozenset(header) for header in self._headers}) != 1 or () in self._headers:
             raise unreadable(
                 "the files have no line of names, or not all the same names.",
@@ -129,30 +174,61 @@ class CsvFiles(TableSource):
             return cast("BinaryIO", gzip.open(path))
         return open(path, "rb")  # noqa: PTH123 (the caller closes it)
 
+    def _first_line(self, path: str) -> str:
+        with self._unpacked(path) as file:
+            line = file.readline(_LONGEST_HEADER)
+        try:
+            return (line if self._encoding != _UTF8 else line.removeprefix(BOM_UTF8)).decode(
+                self._encoding
+            )
+        except UnicodeDecodeError:
+            pass
+        raise not_encoded(self._encoding)
+
     def _read(self, header: Sequence[str], files: str) -> str:
         columns = ", ".join(f"{text(name)}: 'VARCHAR'" for name in header)
         options = (
             f"columns = {{{columns}}}, auto_detect = false, header = true, "
             f"delim = {text(self._delimiter)}, quote = '\"', escape = '\"', nullstr = '', "
             "strict_mode = false, ignore_errors = true, null_padding = true, parallel = false, "
-            f"encoding = 'utf-8', max_line_size = {2 * LONGEST_RECORD}, hive_partitioning = false, "
+            f"encoding = {text(self._encoding)}, max_line_size = {4 * LONGEST_RECORD}, "
+            "hive_partitioning = false, "
             f"compression = {text('gzip' if self.packed else 'none')}"
         )
         return f"read_csv({files}, {options})"
 
 
-def _check_structure(file: BinaryIO, delimiter: str) -> None:
+def _shown(lines: Iterable[str], ending: str) -> str:
+    """Return the separator that first lines show; refuse files that show different ones."""
+    usual = _DELIMITERS.get(ending, ",")
+    found = {_separator(line) if usual == "," else usual for line in lines}
+    if len(found) != 1:
+        raise unreadable(
+            "the first lines of the files have different separators.",
+            do="give files with one separator, or name them as several tables.",
+        )
+    return found.pop()
+
+
+def _separator(line: str) -> str:
+    r"""Return the separator of a line of names.
+
+    >>> [_separator(line) for line in ("a,b;c", "a;b", '"a,b";c', "a", "a\tb")]
+    [',', ';', ';', ',', '\t']
+    """
+    bare = _QUOTED.sub("", line)
+    found = [sign for sign in ",;\t" if sign in bare]
+    return found[0] if len(found) == 1 else ","
+
+
+def _check_structure(file: BinaryIO, delimiter: str, encoding: str) -> None:
     """Refuse a file in which the end of a line may be in doubt."""
-    check = CsvStructure(delimiter)
-    check.feed(file.read(len(BOM_UTF8)).removeprefix(BOM_UTF8))
+    check = CsvStructure(delimiter, encoding)
+    first = file.read(len(BOM_UTF8))
+    check.feed(first if encoding != _UTF8 else first.removeprefix(BOM_UTF8))
     while chunk := file.read(CHUNK):
         check.feed(chunk)
     check.finish()
-
-
-def _header(file: BinaryIO, delimiter: str) -> tuple[str, ...]:
-    first = file.readline(_LONGEST_HEADER).removeprefix(BOM_UTF8).decode()
-    return tuple(next(csv.reader([first], delimiter=delimiter, strict=True), ()))
 
 
 @final

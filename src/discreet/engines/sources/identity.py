@@ -152,8 +152,9 @@ def found_files(address: str) -> tuple[str, ...]:
         files.setdefault(file, name)
     if not files:
         raise unreadable(
-            "there is no such file.",
-            do="give the path of a file that is there, or a pattern that some files match.",
+            f"there is no file {address}.",
+            do="give the path of a file that is there, as seen from this folder, or a pattern that "
+            "some files match.",
         )
     return tuple(files.values())
 

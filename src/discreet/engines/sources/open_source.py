@@ -21,10 +21,11 @@ import pyarrow as pa
 
 from discreet.engines.execution import run_sanitized
 from discreet.engines.sources.database import Database, DatabaseTable
-from discreet.engines.sources.files import CSV_ENDINGS, CsvFiles, ParquetFiles
+from discreet.engines.sources.files import CSV_ENDINGS, CsvFiles, DeclaredCsv, ParquetFiles
 from discreet.engines.sources.frames import Frame, from_arrow, from_pandas, is_readable
 from discreet.engines.sources.identity import FileStamp, digest_of, found_files, joined_digest
 from discreet.engines.sources.source import Stamp, TableSource, check_names, type_name, unreadable
+from discreet.requests.csv_format import CsvFormat
 
 if TYPE_CHECKING:  # loaded by whoever makes a dataset, because it takes pandas along
     import pyarrow.dataset as ds
@@ -132,10 +133,12 @@ def open_source(data: object, *, table: str) -> TableSource:
     )
 
 
-def _opened(data: object, table: str) -> TableSource:
+def _opened(data: object, table: str) -> TableSource:  # noqa: PLR0911  one for each kind
     match data:
         case str() | os.PathLike():
             return _file(os.fspath(data), table)
+        case DeclaredCsv(address, form):
+            return _csv(address, form)
         case Database():
             return DatabaseTable(data)
         case TableSource():  # opened before
@@ -160,13 +163,19 @@ def _file(address: str, table: str) -> TableSource:
         return DatabaseTable(Database(path=address, table=table))
     if lower.endswith(_PARQUET):
         return ParquetFiles(FileStamp(partial(found_files, address), kind="parquet"))
-    for ending in CSV_ENDINGS:
-        if lower.endswith(ending):
-            return CsvFiles(FileStamp(partial(found_files, address), kind="csv"), ending=ending)
+    if lower.endswith(CSV_ENDINGS):
+        return _csv(address, None)
     raise unreadable(
         "the file is of an unknown kind.",
-        do="give a .parquet, .csv or .tsv file, or a .duckdb database.",
+        do="give a .parquet, .csv or .tsv file, or a .duckdb database; a CSV file with another "
+        "ending is declared by [tables.NAME.csv] in the policy.",
     )
+
+
+def _csv(address: str, form: CsvFormat | None) -> CsvFiles:
+    lower = address.lower()
+    ending = next((known for known in CSV_ENDINGS if lower.endswith(known)), lower[-3:])
+    return CsvFiles(FileStamp(partial(found_files, address), kind="csv"), form, ending=ending)
 
 
 def _frame(data: object) -> TableSource:

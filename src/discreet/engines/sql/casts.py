@@ -5,6 +5,7 @@ Trust: kernel.  No value can make a scan fail: what does not fit is NULL.
 Integers of every width are INTEGER, NULL if they need more than 64 bits; decimals and narrow floats
 are FLOAT; enumerations and UUIDs are TEXT; moments of any precision are TIMESTAMP, rounded to
 microseconds.  Moments with a time zone, lists, structs, intervals and bytes cannot be named.
+Cells of CSV files can be read as all of our types (:mod:`discreet.engines.sql.cells`).
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, final
 
+from discreet.engines.sql.cells import CELL, is_cell, read_cell
 from discreet.engines.sql.fragments import Printed, cast, closed, in_years, literal, name
 from discreet.errors import UnknownName, WrongType
 from discreet.query.expression_types import CASTS
@@ -23,7 +25,7 @@ _TYPES: Final[dict[str, Type]] = {
     **dict.fromkeys(("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT"), Type.INTEGER),
     **dict.fromkeys(("UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT", "UHUGEINT"), Type.INTEGER),
     **dict.fromkeys(("FLOAT", "DOUBLE", "DECIMAL"), Type.FLOAT),
-    **dict.fromkeys(("VARCHAR", "ENUM", "UUID", "VARCHAR AS UUID"), Type.TEXT),
+    **dict.fromkeys(("VARCHAR", "ENUM", "UUID", "VARCHAR AS UUID", CELL), Type.TEXT),
     "BOOLEAN": Type.BOOLEAN,
     "DATE": Type.DATE,
     **dict.fromkeys(("TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS"), Type.TIMESTAMP),
@@ -65,6 +67,8 @@ def reading(column: str, native: str, to: Type) -> str | None:
     ('CAST("age" AS BIGINT)', None)
     """
     kind = base_type(native)
+    if is_cell(native):
+        return read_cell(name(column), native, to)
     if kind is None or to not in CASTS[kind]:
         return None
     return closed(cast(_read(name(column), native.partition("(")[0], kind), to))

@@ -169,7 +169,7 @@ def _parenthesized(body: str) -> str:
 
 
 _DAY: Final = "[0-9]{4}-[0-9]{2}-[0-9]{2}"
-_FORMS: Final = {
+TEXT_FORMS: Final = {
     Type.INTEGER: "[+-]?[0-9]{1,18}",
     Type.FLOAT: "[+-]?([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][+-]?[0-9]+)?",
     Type.DATE: _DAY,
@@ -203,7 +203,7 @@ def in_years(sql: str, kind: Type) -> str:
 
 
 def _from_text(argument: Printed, to: Type) -> Printed:
-    form = text(f"^{_FORMS[to]}$")
+    form = text(f"^{TEXT_FORMS[to]}$")
     sql = f"TRY_CAST(regexp_extract({closed(argument)}, {form}) AS {SQL_TYPES[to]})"
     if to in {Type.DATE, Type.TIMESTAMP}:
         return Printed(in_years(sql, to), to)

@@ -27,6 +27,7 @@ from discreet.plan.binding.joins import conjuncts, equalities
 from discreet.plan.binding.names import BoundRelation, bound_expression, checked, condition
 from discreet.plan.binding.public_keys import GroupKey, public_values
 from discreet.plan.binding.scope import enforce_scope
+from discreet.plan.binding.truth_sets import unmet_conditions
 from discreet.plan.binding.value_facts import facts_of
 from discreet.query.expressions import Aggregate, Column, Expression
 from discreet.query.question import Question, aggregates
@@ -131,7 +132,8 @@ class BoundQuestion:
     """A bound question.
 
     ``aggregates`` pairs each aggregate of the question with the same over unique columns;
-    ``groups`` are the groups of the answer if they are public as a whole.
+    ``groups`` are the groups of the answer if they are public as a whole; ``warnings`` are about
+    conditions that nobody may meet.
     """
 
     question: Question
@@ -139,6 +141,7 @@ class BoundQuestion:
     keys: tuple[GroupKey, ...]
     aggregates: tuple[tuple[Aggregate, Aggregate], ...]
     groups: tuple[tuple[KeyValue, ...], ...] | None
+    warnings: tuple[str, ...] = ()
 
 
 def bind_question(
@@ -164,7 +167,12 @@ def bind_question(
     pairs = tuple((total, _aggregate(total, rows)) for total in _few(aggregates(question)))
     groups = None if listing is None else listing.groups(keys, rows, schema, public_rows)
     return BoundQuestion(
-        question=question, rows=enforced_rows, keys=keys, aggregates=pairs, groups=groups
+        question=question,
+        rows=enforced_rows,
+        keys=keys,
+        aggregates=pairs,
+        groups=groups,
+        warnings=tuple(unmet_conditions(predicates, rows.facts)),
     )
 
 

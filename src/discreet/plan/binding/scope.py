@@ -99,16 +99,45 @@ def scope_name(
         return None
     if column.same is not None:
         same = column.same
-        return ScopeColumn.promised(same.label, column.type.value, same.members).name
+        return ScopeColumn.promised(same.label, column.reading, same.members).name
     link = _link(schema, table, names)
     return _name(folded(table.name), _unit(table, names), link, _named(column))
+
+
+def earlier_names(scope: Box, schema: Schema, names: tuple[str, ...]) -> Box:
+    """Return a box with the names that columns had before cells of CSV files were repaired.
+
+    Digests have these, so that a question that was answered then is answered from the record.
+
+    >>> earlier_names(Box.everything(), Schema([]), ()) == Box.everything()
+    True
+    """
+    if not scope.conditions:
+        return scope
+    before = Schema(
+        replace(table, columns=tuple(map(_earlier, table.columns))) for table in schema.tables
+    )
+    renamed = {}
+    for table, old in zip(schema.tables, before.tables, strict=True):
+        for column, known in zip(table.columns, old.columns, strict=True):
+            name = scope_name(schema, table, column, names)
+            renamed[name] = scope_name(before, old, known, names)
+    return Box({str(renamed.get(name, name)): values for name, values in scope.conditions})
+
+
+def _earlier(column: ColumnFacts) -> ColumnFacts:
+    stored = column.stored
+    if stored is None or stored.cells != "":
+        return column
+    return replace(column, stored=replace(stored, cells=None))
 
 
 def unit_form(column: ColumnFacts) -> tuple[str, ...]:
     """Return the normal form in which a column names units.
 
-    It is the declared one; whole numbers, truth values and days have one form each; other values
-    are what they are in one kind of source, stored in one form.
+    It is the declared one; whole numbers, truth values and days have one form each, whole numbers
+    also in CSV files that are written differently (key ``whole-cells``); other values are what they
+    are in one kind of source, stored in one form.
 
     >>> unit_form(ColumnFacts(name="patient", type=Type.INTEGER))
     ('integer',)
@@ -119,7 +148,8 @@ def unit_form(column: ColumnFacts) -> tuple[str, ...]:
         return (column.type.value.lower(),)
     stored = column.stored
     own = ("", "") if stored is None else (stored.source, stored.form or stored.native)
-    return (column.type.value.lower(), *own)
+    written = (stored.cells,) if stored is not None and stored.cells else ()
+    return (column.type.value.lower(), *own, *written)
 
 
 def _unit(table: TableFacts, names: tuple[str, ...]) -> tuple[UnitColumn, ...]:
@@ -169,7 +199,7 @@ def _column(column: ColumnFacts, table: TableFacts) -> dict[str, Any]:
 def _named(column: ColumnFacts) -> tuple[str, str, str, str]:
     stored = column.stored
     own = ("", "") if stored is None else (stored.source, stored.native)
-    return (folded(column.name), *own, column.type.value)
+    return (folded(column.name), *own, column.reading)
 
 
 def _listed(values: Iterable[Any]) -> list[Any]:

@@ -35,17 +35,20 @@ tables.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, final
 
 from discreet.accounting import Box
 from discreet.accounting.scopes.column_conditions import (
     Values,
+    anything,
+    between,
     equals,
     is_not_null,
     is_null,
     nothing,
+    one_of,
 )
 from discreet.plan.binding.value_facts import Facts
 from discreet.plan.binding.value_sets import ComparedValues, compared_values, listed_values
@@ -222,3 +225,46 @@ def scope_box(
         if source is not None and not source.public and (not unit or facts[name].constant):
             box = box if source.scope is None else box & Box({source.scope: values})
     return box
+
+
+_FEW: Final = 8
+
+
+def unmet_conditions(predicates: Sequence[Expression], facts: Mapping[str, Facts]) -> Iterator[str]:
+    """Say for which columns no declared value meets some conditions, all of which must hold.
+
+    Values outside may be in the data all the same: it is a warning, and no fact.
+
+    >>> ward = Facts(type=Type.TEXT, categories=("A", "B"), nullable=False)
+    >>> list(unmet_conditions([Call("=", (Column("ward"), Literal("a")))], {"ward": ward}))
+    ["no declared value of ward meets the conditions: its categories are 'A', 'B'"]
+    """
+    met: dict[str, Values] = {}
+    for predicate in predicates:
+        region = truth_sets(predicate, facts).true or {}
+        met |= {name: met.get(name, anything()) & values for name, values in region.items()}
+    for name, values in met.items():
+        known, declared = facts[name], _declared(facts[name])
+        if declared is not None and values & declared == nothing():
+            shown = name if known.source is None else known.source.column
+            yield f"no declared value of {shown} meets the conditions: {_told(known)}"
+
+
+def _declared(facts: Facts) -> Values | None:
+    """Return the values that a column is declared to have, if it is."""
+    if facts.categories is not None:
+        declared = one_of(*facts.categories)
+    elif facts.bounds is not None:
+        declared = between(*facts.bounds)
+    else:
+        return None
+    return declared | is_null() if facts.nullable else declared
+
+
+def _told(facts: Facts) -> str:
+    if facts.categories is None:
+        low, high = (f"{float(end):.6g}" for end in facts.bounds or ())
+        return f"its bounds are {low} and {high}"
+    listed = [repr(value) if isinstance(value, str) else str(value) for value in facts.categories]
+    more = f" and {len(listed) - _FEW} more" if len(listed) > _FEW else ""
+    return f"its categories are {', '.join(listed[:_FEW])}{more}"

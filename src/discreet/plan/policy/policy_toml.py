@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from dataclasses import fields
 from datetime import date
 from fractions import Fraction
 from typing import TYPE_CHECKING, Final
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING, Final
 from discreet.accounting import Budget
 from discreet.accounting.budgets.amounts import amount_value
 from discreet.query.types import Scalar
+from discreet.requests.csv_format import CsvFormat
 from discreet.requests.table_schema import ColumnFacts, TableFacts
 
 if TYPE_CHECKING:  # a policy writes itself by this module
@@ -111,12 +113,21 @@ def _table(table: TableFacts, own: tuple[str, ...], *, frozen: bool) -> Iterator
     for name in ("max_rows", "max_groups"):
         if getattr(table, name) is not None:
             yield f"{name} = {getattr(table, name)}"
+    if table.csv is not None:
+        yield from ("", f"[{place}.csv]", *_csv(table.csv))
     if table.link is not None:
         link = table.link
         yield from ("", f"[{place}.link]", f"column = {_text(link.column)}")
         yield from (f"parent = {_text(link.parent)}", f"key = {_text(link.key)}")
     for column in table.columns:
         yield from ("", f"[{place}.columns.{_key(column.name)}]", *_column(column))
+
+
+def _csv(form: CsvFormat) -> Iterator[str]:
+    for each in fields(form):
+        value = getattr(form, each.name)
+        if value != each.default:
+            yield f"{each.name} = {_text(value)}"
 
 
 def _column(column: ColumnFacts) -> Iterator[str]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Collection, Mapping
+from dataclasses import fields
 from datetime import date, datetime
 from fractions import Fraction
 from typing import Any, Final
@@ -15,6 +16,7 @@ from discreet.errors import BadPolicy, DiscreetError
 from discreet.exact import decimal
 from discreet.query.relations import folded
 from discreet.query.types import TYPES_BY_NAME, Scalar, Type, type_of
+from discreet.requests.csv_format import CsvFormat
 from discreet.requests.table_schema import ColumnFacts, Link, TableFacts
 
 _MOST: Final = 10**6
@@ -95,7 +97,7 @@ def flag(value: object, place: str) -> bool:
 
 
 _LIMITS: Final = ("max_rows", "max_groups")
-_TABLE: Final = ("public", "unit", "link", "key", "frozen", *_LIMITS, "columns")
+_TABLE: Final = ("public", "unit", "link", "key", "frozen", *_LIMITS, "csv", "columns")
 _COLUMN: Final = ("type", "low", "high", "categories", "nullable", "constant")
 _LINK: Final = ("column", "parent", "key")
 _LISTED: Final = frozenset({Type.INTEGER, Type.TEXT, Type.BOOLEAN, Type.DATE})
@@ -143,8 +145,20 @@ def _table(name: str, data: object, unit: tuple[str, ...], *, frozen: bool) -> T
         link=link,
         key=texts(data["key"], f"{place}.key") if "key" in data else (),
         frozen=flag(data.get("frozen", frozen), f"{place}.frozen"),
+        csv=_csv(table_of(data, "csv"), f"{place}.csv") if "csv" in data else None,
         **limits,
     )
+
+
+def _csv(data: Mapping[str, Any], place: str) -> CsvFormat:
+    known_fields(data, [field.name for field in fields(CsvFormat)], f"[{place}]")
+    for name, value in data.items():
+        if not isinstance(value, str):
+            raise bad(f"{place}.{name}", "it is not a text", 'write a sign in quotes, such as ";"')
+    try:
+        return CsvFormat(**data)
+    except DiscreetError as error:
+        raise bad(place, error.what.partition(": ")[2].rstrip("."), error.do.rstrip(".")) from None
 
 
 def _link(data: Mapping[str, Any], place: str) -> Link | None:

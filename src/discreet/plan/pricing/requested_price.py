@@ -25,6 +25,7 @@ from discreet.errors import NotAllowed, OutOfRange, WrongKind
 from discreet.exact import decimal, positive, whole
 from discreet.mechanisms.mechanism import Number, at_confidence
 from discreet.plan.policy.policy import Limits
+from discreet.query.expressions import Grouped
 from discreet.query.question import Clause, Question, aggregates
 
 
@@ -124,15 +125,19 @@ class RequestedPrice:
     concentrated: bool = False
 
 
-def _errors(given: object) -> tuple[tuple[str, Fraction], ...]:
+def _errors(given: object, question: Question) -> tuple[tuple[str, Fraction], ...]:
     """Return how far outputs may be from the truth, by their names."""
     if given is None:
         return ()
     if not isinstance(given, Mapping) or not all(isinstance(name, str) for name in given):
+        names = [name for name, value in question.outputs if not isinstance(value, Grouped)]
+        number = given if isinstance(given, int | float) and not isinstance(given, bool) else 5
+        listed = ", ".join(f"{name!r}: {number}" for name in names) or f"'visits': {number}"
         raise WrongKind(
-            what="error is not a mapping from names of outputs to numbers.",
-            why="each column of an answer has an error of its own.",
-            do="give error={'visits': 5}, say.",
+            what="error does not say which output it is about.",
+            why="each column of an answer has an error of its own, by its name: a mapping such as "
+            f"{{{listed}}}, where a number is how far that column may be off.",
+            do=f"give error={{{listed}}}.",
         )
     return tuple(
         (name, positive(decimal(value, name=f"error[{name!r}]"), name=f"error[{name!r}]"))
@@ -155,7 +160,7 @@ def read_requested_price(
     epsilon = _one("epsilon", given.epsilon, clause.epsilon)
     rho = _one("rho", given.rho, clause.rho)
     delta = _one("delta", given.delta, clause.delta)
-    errors = _errors(given.error)
+    errors = _errors(given.error, question)
     if epsilon is None and rho is None and not errors:
         epsilon = _named(question, clause)
     prices = {"epsilon": epsilon is not None, "rho": rho is not None, "error": bool(errors)}

@@ -28,7 +28,12 @@ from discreet.query.relations import Aggregated, Filter, Output, Relation, Table
 from discreet.query.types import Type
 from discreet.requests.engine_request import KEY_TYPES
 from discreet.requests.table_schema import ColumnFacts, Schema, TableFacts
-from discreet.session.opening_arguments import named_sources, policy_of, unit_of
+from discreet.session.opening_arguments import (
+    declared_sources,
+    named_sources,
+    policy_of,
+    unit_of,
+)
 from discreet.session.owner_check.check_report import CheckReport, Finding, Spread, percent
 from discreet.session.owner_check.exact_counts import ExactCounter, cell_findings
 from discreet.session.owner_check.unit_findings import (
@@ -170,7 +175,8 @@ def check(
     """
     rules = policy_of(policy)
     whose = unit_of(unit, rules)
-    sources = named_sources(source, tables, [table.name for table in rules.tables])
+    named = named_sources(source, tables, [table.name for table in rules.tables])
+    sources = declared_sources(named, rules.tables)
     engine = engine_for(sources, performance)
     try:
         schema = schema_of(rules, whose, engine.tables(), engine.stored())

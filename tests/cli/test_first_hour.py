@@ -1,0 +1,110 @@
+"""From a CSV file as it is to thirty answers, on the command line alone."""
+
+import json
+
+import pytest
+
+from discreet.plan.policy.policy import read_policy
+from discreet.query.types import Type
+from tests.cli.test_commands import answered, run
+
+CITIES = ("Rome", "Oslo", "Bern", "Lyon")
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """A folder with a file as pandas writes it where some cells are empty."""
+    lines = ["patient;ward;city;birth_year;cost;is_new;seen_at"]
+    for visit in range(1000):
+        patient = visit * 7919 % 1500
+        born = "" if patient % 10 == 0 else f"{1930 + patient % 70},0"
+        cost = "n/a" if visit % 50 == 0 else f" {visit * 31 % 900},5"
+        seen = f"2024-0{1 + visit % 9}-1{visit % 9}T10:00:00Z"
+        new = ("yes", "no")[visit % 2]
+        lines.append(
+            f"p{patient};{'AABC'[visit % 4]};{CITIES[patient % 4]};{born};{cost};{new};{seen}"
+        )
+    (tmp_path / "visits.csv").write_text("\n".join(lines) + "\n")
+    return tmp_path
+
+
+SET_UP = (
+    *("init", "visits.csv", "--unit=patient", "--max-rows=2", "--max-groups=2", "--yes"),
+    *("--bounds=birth_year=1900:2024", "--bounds=cost=0:900", "--categories=ward=A,B,C"),
+    "--csv=decimal=,",
+)
+
+
+def types(folder):
+    return {
+        facts.name: facts.type for facts in read_policy(folder / "policy.toml").tables[0].columns
+    }
+
+
+def test_names_propose_types_and_rows_do_not(folder):
+    done = answered(folder, *SET_UP)
+    assert "types: ward text, birth_year integer, cost float, is_new boolean" in done.stdout
+    assert "NOT PRIVATE" not in done.stdout
+    expected = {
+        "ward": Type.TEXT,
+        "birth_year": Type.INTEGER,
+        "cost": Type.FLOAT,
+        "is_new": Type.BOOLEAN,
+        "seen_at": Type.TIMESTAMP,
+    }
+    assert types(folder) == expected
+    (folder / "other").mkdir()
+    lines = (folder / "visits.csv").read_text().splitlines()
+    (folder / "other/visits.csv").write_text("\n".join([lines[0], "x;y;z;?;?;?;?"]) + "\n")
+    answered(folder / "other", *SET_UP)
+    first, second = (
+        [line for line in (place / "policy.toml").read_text().splitlines() if "_id" not in line]
+        for place in (folder, folder / "other")
+    )
+    assert first == second
+
+
+def test_an_owner_has_types_from_the_values_and_sees_what_cannot_be_read(folder):
+    text = (folder / "visits.csv").read_text()
+    (folder / "visits.csv").write_text(text.replace("birth_year", "b", 1).replace("cost", "c", 1))
+    options = [each for each in SET_UP if "--bounds" not in each]
+    done = answered(folder, *options, "--owner")
+    assert types(folder)["b"] is Type.INTEGER
+    assert types(folder)["c"] is Type.FLOAT
+    assert "NOT PRIVATE" in done.stdout
+    assert "c: 2 % of cells cannot be read as float" in done.stdout
+    assert "b: 0 % of cells cannot be read as integer" in done.stdout
+    policy = (folder / "policy.toml").read_text()
+    assert "proposed from the rows" in policy
+    assert not any(city in policy for city in CITIES)
+    report = run(folder, "check", "--json")
+    found = {
+        (each["column"], each["promise"]): each["share"]
+        for each in json.loads(report.stdout)["findings"]
+    }
+    assert found["c", "can be read as float"] == pytest.approx(0.02)
+
+
+def test_an_unknown_part_of_a_format_is_refused(folder):
+    done = run(folder, *SET_UP, "--csv=seperator=;")
+    assert done.exit_code == 2
+    assert "separator" in done.stderr
+    assert not (folder / "policy.toml").exists()
+
+
+def test_ten_of_each_natural_question_fit_in_the_proposed_budget(folder):
+    answered(folder, *SET_UP)
+    seen = set()
+    for number in range(10):
+        where = f"WHERE birth_year > {1930 + number} AND is_new"
+        for question in (
+            f"SELECT city, COUNT(*) AS n FROM visits {where} GROUP BY city",  # noqa: S608
+            f"SELECT AVG(cost) AS n FROM visits {where}",  # noqa: S608
+            f"SELECT MEDIAN(birth_year) AS n FROM visits {where}",  # noqa: S608
+        ):
+            release = json.loads(
+                answered(folder, "ask", question, "--epsilon=0.03", "--json").stdout
+            )
+            seen.add(release["receipt"])
+            assert "n" in {column["name"] for column in release["columns"]}
+    assert len(seen) == 30

@@ -1,0 +1,310 @@
+"""Cells of CSV files: read as the oracle reads them, each by itself, whatever others hold."""
+
+import csv
+import itertools
+import random
+
+import pytest
+
+import discreet as dp
+from discreet.engines.duckdb import DuckDB
+from discreet.engines.engine import Performance
+from discreet.engines.hash_order import HashOrder
+from discreet.engines.sources.files import DeclaredCsv
+from discreet.errors import BadPolicy, UnreadableSource, WrongKind
+from discreet.ledger import Ledger
+from discreet.query.expressions import Column, Literal
+from discreet.query.relations import Scan
+from discreet.query.types import Type
+from discreet.requests.csv_format import CsvFormat
+from discreet.requests.engine_request import EngineRequest, KeyColumn, Total
+from tests.engines.reading.cell_oracle import integer, value
+from tests.reference.engine import Reference
+
+ONE = Performance(threads=1)
+FORMS = (
+    CsvFormat(),
+    CsvFormat(decimal=",", separator=";"),
+    CsvFormat(decimal=",", thousands=".", dates="DD.MM.YYYY"),
+    CsvFormat(thousands=",", dates="MM/DD/YYYY"),
+    CsvFormat(thousands=" ", dates="YYYYMMDD"),
+    CsvFormat(thousands="'", dates="DD-MM-YYYY", separator="|"),
+)
+SEEDS = (
+    *("1991.0", "1991.00", "1.000", "12.345,60", "1,234,567.5", "1'000", "1 000,5", "1\u00a0000"),
+    *("-7", "+7", ".5", "5.", "1e5", "1E+400", "-0", "inf", "nan", "NA", "0x10", "1_000", "--1"),
+    *("999999999999999999", "9999999999999999999", "1.000.000,00", "\u0661", "1.0\n", "1" * 400),
+    *("2024-02-29", "2023-02-29", "29.02.2024", "02/29/2024", "20240229", "2024/2/9", "1-1-2024"),
+    *("2024-02-29T10:11:12Z", "2024-02-29 10:11:12.123456789+02:00", "2024-02-29T10:11"),
+    *("2024-02-29 10:11:12,5-0330", "0001-01-01 00:00:00+05", "9999-12-31 23:59:59-01:00"),
+    *("0000-12-31 23:00:00-05:00", "2024-02-29 00:00:00", "1.1.2024 07:00", "epoch", "infinity"),
+    *("true", "Yes", "N", "0", "1.0", "t", "FALSE", "", " ", "\t7 ", "x" * 3000),
+)
+SIGNS = "0123456789.,-+ \t:/TZeE'\u00a0\u202f\ntfyn\"\0"
+
+
+def mutated(rng, cell):
+    signs = list(cell)
+    for _ in range(rng.choice((0, 0, 1, 1, 2, 3))):
+        at = rng.randrange(len(signs) + 1)
+        signs[at : at + rng.choice((0, 1))] = rng.choice((rng.choice(SIGNS), ""))
+    return "".join(signs)
+
+
+def write(path, cells, *, separator=",", encoding="utf-8"):
+    with path.open("w", newline="", encoding=encoding) as file:
+        writer = csv.writer(file, delimiter=separator, quoting=csv.QUOTE_ALL, lineterminator="\n")
+        writer.writerows([("row", "cell"), *enumerate(cells)])
+    return path
+
+
+def read(path, form, kinds=tuple(Type)):
+    """Return what an engine reads of all cells, by type."""
+    found = {}
+    with DuckDB({"t": DeclaredCsv(str(path), form)}, ONE) as engine:
+        inner = engine._connection
+        for kind in kinds:
+            table = inner.fetch(inner.scan(Scan("t", (("row", Type.INTEGER), ("cell", kind)))))
+            found[kind] = [row["cell"] for row in sorted(table.to_pylist(), key=row_of)]
+    return found
+
+
+def row_of(row):
+    return row["row"]
+
+
+def typed(values):
+    return [(type(each), each) for each in values]
+
+
+@pytest.mark.parametrize("form", FORMS, ids=lambda form: form.words or "usual")
+def test_random_cells_are_read_as_the_oracle_reads_them(form, tmp_path):
+    rng = random.Random(7)  # noqa: S311
+    cells = [*SEEDS, *(mutated(rng, rng.choice(SEEDS)) for _ in range(4000))]
+    found = read(write(tmp_path / "t.csv", cells, separator=form.separator or ","), form)
+    for kind, values in found.items():
+        expected = [value(cell or None, kind, form) for cell in cells]
+        assert typed(values) == typed(expected)
+        assert len({each is None for each in expected}) == 2  # both kinds of cells are met
+
+
+def test_a_cell_concerns_no_other(tmp_path):
+    rng = random.Random(8)  # noqa: S311
+    cells = [mutated(rng, rng.choice(SEEDS)) for _ in range(300)]
+    before = read(write(tmp_path / "t.csv", cells), CsvFormat())
+    for _ in range(10):
+        place, other = rng.randrange(300), mutated(rng, rng.choice(SEEDS))
+        after = read(
+            write(tmp_path / "t.csv", [*cells[:place], other, *cells[place + 1 :]]), CsvFormat()
+        )
+        for kind, values in after.items():
+            del values[place]
+            assert typed(values) == typed(before[kind][:place] + before[kind][place + 1 :])
+
+
+@pytest.mark.theorem("whole-cells")
+def test_no_text_is_two_whole_numbers():
+    forms = [
+        CsvFormat(decimal=decimal, thousands=thousands)
+        for decimal in ".,"
+        for thousands in ("", ",", ".", " ")
+        if decimal != thousands
+    ]
+    texts = itertools.chain.from_iterable(
+        map("".join, itertools.product("01.,", repeat=length)) for length in range(1, 9)
+    )
+    several = 0
+    for text in (*texts, "1 000", "1 000.00", "1 000,000", "12 345 678,0"):
+        numbers = {integer(text, form) for form in forms}
+        several += len(numbers) > 1
+        assert len(numbers - {None}) <= 1, text
+    assert several > 500  # what is declared makes a difference
+
+
+def test_totals_are_those_of_the_reference(tmp_path):
+    """What filters and groups, and what is added up, is one reading."""
+    rng = random.Random(9)  # noqa: S311
+    cells = [mutated(rng, rng.choice(SEEDS)) for _ in range(800)]
+    write(tmp_path / "t.csv", cells)
+    for kind in (Type.INTEGER, Type.BOOLEAN, Type.DATE):
+        types = {"row": Type.INTEGER, "cell": kind}
+        rows = [
+            {"row": row, "cell": value(cell or None, kind, CsvFormat())}
+            for row, cell in enumerate(cells)
+        ]
+        request = EngineRequest(
+            relation=Scan("t", tuple(types.items())),
+            unit=(Column("row"),),
+            keys=(KeyColumn("cell", Column("cell"), kind),),
+            groups=1,
+            measures=(Total(name="n", row=Literal(1), low=0, high=1),),
+        )
+        order = HashOrder(salt=3)
+        expected = Reference({"t": rows}, {"t": types}).run(request, order=order)
+        with DuckDB({"t": str(tmp_path / "t.csv")}, ONE) as engine:
+            found = engine.run(request, order=order)
+        assert counted(found) == counted(expected)
+        assert len(counted(found)) > 1
+
+
+def counted(raw):
+    return dict(zip(raw.keys[0].to_pylist(), raw.totals["n"].tolist(), strict=True))
+
+
+# --- what the first line and the policy say ----------------------------------------------------
+
+
+def columns(path, form=None):
+    with DuckDB({"t": str(path) if form is None else DeclaredCsv(str(path), form)}, ONE) as engine:
+        return list(engine.tables()["t"])
+
+
+@pytest.mark.parametrize(
+    ("line", "names"),
+    [
+        ("a,b", ["a", "b"]),
+        ("a;b", ["a", "b"]),
+        ("a\tb", ["a", "b"]),
+        ('"a,x";b', ["a,x", "b"]),
+        ("a;x,b", ["a;x", "b"]),
+        ("a;x\tb", ["a;x\tb"]),
+        ("a", ["a"]),
+    ],
+)
+def test_the_first_line_alone_shows_the_separator(line, names, tmp_path):
+    (tmp_path / "t.csv").write_text(f"{line}\n1,2;3\n;;,,\t\t\n")
+    assert columns(tmp_path / "t.csv") == names
+    (tmp_path / "t.csv").write_text(f"{line}\n")
+    assert columns(tmp_path / "t.csv") == names
+
+
+def test_a_declared_separator_is_used_whatever_the_ending(tmp_path):
+    (tmp_path / "t.txt").write_text("a,x|b\n1|2\n")
+    assert columns(tmp_path / "t.txt", CsvFormat(separator="|")) == ["a,x", "b"]
+    with pytest.raises(UnreadableSource, match="unknown kind"):
+        columns(tmp_path / "t.txt")
+
+
+def test_files_that_show_different_separators_are_refused(tmp_path):
+    (tmp_path / "a.csv").write_text("a;b\n1;2\n")
+    (tmp_path / "b.csv").write_text("a,b\n1,2\n")
+    with pytest.raises(UnreadableSource, match="different separators"):
+        columns(tmp_path / "*.csv")
+
+
+def test_letters_of_latin_1_are_read_where_they_are_declared(tmp_path):
+    letters = [chr(code) for code in (*range(32, 127), *range(160, 256))]
+    path = write(tmp_path / "t.csv", [letter * 3 for letter in letters], encoding="latin-1")
+    latin = CsvFormat(encoding="latin-1")
+    assert read(path, latin, (Type.TEXT,))[Type.TEXT] == [letter * 3 for letter in letters]
+    with pytest.raises(UnreadableSource, match="not UTF-8"):
+        columns(path)
+    for code in (0x80, 0x9F):
+        path.write_bytes(b"row,cell\n1,x" + bytes([code]) + b"\n")
+        with pytest.raises(UnreadableSource, match="no letter"):
+            columns(path, latin)
+
+
+@pytest.mark.slow
+def test_letters_of_latin_1_are_read_across_buffers(tmp_path):
+    rng = random.Random(10)  # noqa: S311
+    letters = [chr(code) for code in (*range(32, 127), *range(160, 256))]
+    cells = ["".join(rng.choices(letters, k=rng.randrange(1, 60))) for _ in range(10**6)]
+    cells[5] = "\u00e9" * (2**21 - 100)
+    path = write(tmp_path / "t.csv", cells, encoding="latin-1")
+    assert read(path, CsvFormat(encoding="latin-1"), (Type.TEXT,))[Type.TEXT] == cells
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"separator": "x"},
+        {"encoding": "utf-16"},
+        {"decimal": ";"},
+        {"thousands": "x"},
+        {"dates": "DD.MM/YYYY"},
+        {"dates": "DD.MM.YY"},
+        {"decimal": ",", "thousands": ","},
+    ],
+)
+def test_a_format_that_leaves_doubt_is_refused(wrong):
+    with pytest.raises(WrongKind, match="format of a CSV file"):
+        CsvFormat(**wrong)
+
+
+# --- what a ledger charges after another reading ------------------------------------------------
+
+TOP = 'format = 1\nunit = "patient"\n[budget]\nepsilon = 20\n[limits]\nmax_rows = 1\n'
+BORN = '[tables.visits.columns]\nborn = {type = "integer", constant = true}\n'
+FILE = "patient,born\na,1990\nb,1991.0\nc,1.000\n"
+
+
+def spent(path):
+    with Ledger.open(path) as ledger:
+        assert ledger.verify().ok
+        return float(ledger.left().spent[0]) / 10**24
+
+
+def ask(folder, where, policy):
+    with dp.open(folder / "visits.csv", policy=policy, ledger=folder / "c.ledger") as session:
+        return session.ask(f"SELECT COUNT(*) AS n FROM visits WHERE {where}", epsilon=1)  # noqa: S608
+
+
+def test_scopes_before_and_after_a_change_of_reading_overlap(tmp_path):
+    (tmp_path / "visits.csv").write_text(FILE)
+    ask(tmp_path, "born = 1991", TOP + BORN)
+    ask(tmp_path, "born = 1990", TOP + BORN)
+    assert spent(tmp_path / "c.ledger") == 1  # disjoint: these are different people
+    ask(
+        tmp_path, "born = 1000", f'{TOP}[tables.visits.csv]\ndecimal = ","\nthousands = "."\n{BORN}'
+    )
+    assert spent(tmp_path / "c.ledger") == 2  # perhaps the same
+
+
+def test_promises_before_and_after_a_change_of_reading_overlap(tmp_path):
+    (tmp_path / "visits.csv").write_text(FILE)
+    same = '[same]\nborn = ["visits.born"]\n'
+    ask(tmp_path, "born = 1991", TOP + same + BORN)
+    ask(tmp_path, "born = 1990", TOP + same + BORN)
+    assert spent(tmp_path / "c.ledger") == 1
+    ask(tmp_path, "born = 1000", f'{TOP}{same}[tables.visits.csv]\nthousands = ","\n{BORN}')
+    assert spent(tmp_path / "c.ledger") == 2
+
+
+def test_a_policy_says_how_files_are_written(tmp_path):
+    (tmp_path / "visits.csv").write_bytes(
+        "patient;cost;day;ward\na;1.234,5;31.12.2024;\u00e9\n".encode("latin-1")
+    )
+    policy = dp.plan.read_policy(
+        'format = 1\nunit = "patient"\n[limits]\nmax_rows = 1\n[tables.visits.csv]\n'
+        'separator = ";"\nencoding = "latin-1"\ndecimal = ","\nthousands = "."\n'
+        'dates = "DD.MM.YYYY"\n[tables.visits.columns]\n'
+        'cost = {type = "float", low = 0, high = 5000}\nday = {type = "date"}\n'
+    )
+    assert dp.plan.read_policy(policy.written()) == policy
+    with dp.open(tmp_path / "visits.csv", policy=policy, test_mode=True) as session:
+        question = (
+            "SELECT SUM(cost) AS c FROM visits WHERE day = DATE '2024-12-31' AND ward = '\u00e9'"
+        )
+        assert session.ask(question, epsilon=10**6).rows()[0]["c"] == pytest.approx(1234.5, abs=1)
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ('seperator = ";"', "write separator"),
+        ("decimal = 5", "not a text"),
+        ('dates = "DDMM"', "parts of a day"),
+    ],
+)
+def test_a_policy_is_read_strictly(line, message):
+    with pytest.raises(BadPolicy, match=message):
+        dp.plan.read_policy(f'format = 1\nunit = "a"\n[tables.t.csv]\n{line}\n')
+
+
+def test_a_format_of_what_is_no_file_is_refused():
+    import pyarrow as pa  # noqa: PLC0415
+
+    policy = 'format = 1\nunit = "a"\n[tables.t.csv]\ndecimal = ","\n'
+    with pytest.raises(BadPolicy, match="about files"):
+        dp.open({"t": pa.table({"a": [1]})}, policy=policy, test_mode=True)
