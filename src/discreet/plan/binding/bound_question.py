@@ -30,7 +30,7 @@ from discreet.plan.binding.scope import enforce_scope
 from discreet.plan.binding.value_facts import facts_of
 from discreet.query.expressions import Aggregate, Column, Expression
 from discreet.query.question import Question, aggregates
-from discreet.query.relations import Distinct, Filter, Join, Named, Project, Relation
+from discreet.query.relations import Distinct, Filter, Join, Named, Project, Relation, SemiJoin
 from discreet.query.source_text import pointed
 from discreet.requests.engine_request import KEY_TYPES, KeyColumn, KeyValue
 from discreet.requests.table_schema import Schema
@@ -220,6 +220,7 @@ def _argument(argument: Expression, rows: BoundRelation, distinct: bool) -> Expr
 
 def _predicates(relation: Relation) -> Iterator[Expression]:
     """Yield conditions that hold for all rows."""
-    while isinstance(relation, Filter):
-        yield relation.predicate
-        relation = relation.child
+    while isinstance(relation, Filter | SemiJoin):
+        if isinstance(relation, Filter):
+            yield relation.predicate
+        relation = relation.children()[0]
