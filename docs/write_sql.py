@@ -34,16 +34,17 @@ are left out, so the promise to each of them still holds. Joins and unions turn 
 Subqueries behind `EXISTS`, `NOT EXISTS`, `IN` and `NOT IN` choose rows of the tables in `FROM`. A
 public table may be compared in any way, and each row is kept or not by itself. A private table is
 compared by the unit, or by a link or a key that belongs to one person: then whether a row stays
-depends on the rows of its own person. `NOT IN` follows SQL where NULL is concerned; rows that belong
-to nobody are not there for it. Tables behind commas are joined by those conditions of `WHERE` that
-compare them, in the order in which most of them are found by their keys. With these tables:
+depends on the rows of its own person. `NOT IN` follows SQL where NULL is concerned; rows that
+belong to nobody are not there for it. Tables behind commas are joined by those conditions of
+`WHERE` that compare them, in an order in which most are found by their keys. With these tables:
 """
 TPCH = """
 ## TPC-H
 
-The 22 queries of TPC-H, word by word, where customers are protected through `customer`, `orders` and
-`lineitem`, and the other tables are public. Groups of one order each, as in Q3, are answered, but
-none of them is ever shown.
+The 22 queries of TPC-H, word by word, where customers are protected: a row of `customer` or
+`orders` names its customer, a row of `lineitem` is linked to an order, and all other tables are
+public. The groups of Q3 are single orders; it is answered, but a group of one person is hardly ever
+shown.
 
 | query | |
 |---|---|"""
@@ -80,7 +81,7 @@ def page() -> str:
     parts.append(TPCH)
     queries = tomllib.loads((ROOT / "tests/tpch/queries.toml").read_text(encoding="utf-8"))["query"]
     parts += [
-        f"| Q{entry['number']} | {REASONS[entry['refused']] if 'refused' in entry else 'answered'} |"
+        f"| Q{entry['number']} | {REASONS.get(entry.get('refused', ''), 'answered')} |"
         for entry in queries
     ]
     for title, table in (
