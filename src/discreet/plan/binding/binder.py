@@ -27,7 +27,7 @@ from discreet.errors import UnknownName, UnsupportedSQL
 from discreet.plan.binding.bounded_units import bounded_units
 from discreet.plan.binding.fan_out import FanOut
 from discreet.plan.binding.join_keys import leads_to_a_unit, name_in_question
-from discreet.plan.binding.join_order import has_cross_join, join_all, join_leaves, keep_rows
+from discreet.plan.binding.join_order import has_cross_join, join_all, join_leaves
 from discreet.plan.binding.joins import bind_join, linked
 from discreet.plan.binding.names import (
     BoundRelation,
@@ -41,6 +41,7 @@ from discreet.plan.binding.names import (
 )
 from discreet.plan.binding.scope import scope_name
 from discreet.plan.binding.semi_joins import bind_semi_join
+from discreet.plan.binding.truth_sets import scope_box
 from discreet.plan.binding.unions import bind_union
 from discreet.plan.binding.value_facts import ColumnSource, Facts, facts_of, total_facts
 from discreet.query.expressions import Column, Expression, Star, Window, walk
@@ -173,9 +174,16 @@ class Binder:
     def _filter(self, node: Filter) -> BoundRelation:
         if has_cross_join(node.child):
             leaves = join_leaves(node.child, self.bind)
-            return join_all(leaves, [node.predicate], self.fresh, self.fan_out, node.span)
-        below = self.bind(node.child)
-        return keep_rows(below, condition(node.predicate, below), node.span)
+            below, rest = join_all(leaves, [node.predicate], self.fresh, self.fan_out, node.span)
+            if rest is None:
+                return below
+            predicate = rest
+        else:
+            below = self.bind(node.child)
+            predicate = condition(node.predicate, below)
+        scope = below.scope & scope_box(predicate, below.facts, below.unit)
+        relation = Filter(below.relation, predicate, span=node.span)
+        return replace(below, relation=relation, scope=scope)
 
     def _project(self, node: Project) -> BoundRelation:
         below = self.bind(node.child)

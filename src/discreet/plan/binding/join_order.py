@@ -26,10 +26,9 @@ from typing import TypeGuard
 from discreet.plan.binding.fan_out import FanOut
 from discreet.plan.binding.joins import conjuncts, determined, equalities, join_on, within_units
 from discreet.plan.binding.names import BoundRelation, FreshNames, condition
-from discreet.plan.binding.truth_sets import scope_box
 from discreet.plan.binding.value_facts import Facts
 from discreet.query.expressions import Call, Column, Expression, walk
-from discreet.query.relations import Filter, Join, Relation
+from discreet.query.relations import Join, Relation
 from discreet.query.source_text import Span
 
 Leaves = tuple[list[BoundRelation], list[Expression]]
@@ -69,20 +68,17 @@ def side_by_side(leaves: Sequence[BoundRelation]) -> BoundRelation:
     return replace(leaves[0], fields=tuple(field for leaf in leaves for field in leaf.fields))
 
 
-def keep_rows(below: BoundRelation, predicate: Expression, span: Span | None) -> BoundRelation:
-    """Keep the rows for which a bound condition is true."""
-    scope = below.scope & scope_box(predicate, below.facts, below.unit)
-    return replace(below, relation=Filter(below.relation, predicate, span=span), scope=scope)
-
-
 def join_all(
     leaves: Leaves,
     predicates: Sequence[Expression],
     fresh: FreshNames,
     limit: FanOut,
     span: Span | None,
-) -> BoundRelation:
-    """Join leaves on their conditions, and on predicates that are not bound yet."""
+) -> tuple[BoundRelation, Expression | None]:
+    """Join leaves on their conditions, and on predicates that are not bound yet.
+
+    Return the joined rows, and the condition that is left to filter them by, if there is one.
+    """
     relations, conditions = leaves
     every = side_by_side(relations)
     bound = [part for each in predicates for part in conjuncts(condition(each, every))]
@@ -96,8 +92,7 @@ def join_all(
         found = [part for part in found if part not in used]
     places = {field.column: place for place, field in enumerate(every.fields)}
     chain = replace(chain, fields=tuple(sorted(chain.fields, key=lambda f: places[f.column])))
-    remaining = _all_of(waiting)
-    return chain if remaining is None else keep_rows(chain, remaining, span)
+    return chain, _all_of(waiting)
 
 
 def _implied(predicate: Expression) -> Iterator[Expression]:

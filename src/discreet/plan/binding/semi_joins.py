@@ -51,7 +51,9 @@ def bind_semi_join(
     """Keep the rows of a bound relation that meet, or do not meet, the leaves of another."""
     inside = side_by_side(leaves[0]).fields
     own = [part for part in conjuncts(node.on) if _is_inside(part, inside)]
-    right = join_all(leaves, own, fresh, limit, node.span)
+    right, rest = join_all(leaves, own, fresh, limit, node.span)
+    if rest is not None:
+        right = replace(right, relation=Filter(right.relation, rest, span=node.span))
     both = replace(left, fields=(*left.fields, *right.fields))
     outer = [part for part in conjuncts(node.on) if not _is_inside(part, inside)]
     unique = replace(both, fields=tuple(replace(f, name=f.column, table=None) for f in both.fields))
