@@ -16,7 +16,6 @@ one that none answers to.
 from __future__ import annotations
 
 import difflib
-import operator
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -175,10 +174,12 @@ def written_number(node: Expression) -> Fraction | None:
         case Literal(value=int() | Fraction() as value) if node.type is not Type.BOOLEAN:
             return Fraction(value)
         case Call(function="+" | "-" | "*" as name, arguments=(one, other)):
-            parts = written_number(one), written_number(other)
-            if parts[0] is None or parts[1] is None:
+            first, second = written_number(one), written_number(other)
+            if first is None or second is None:
                 return None
-            return {"+": operator.add, "-": operator.sub, "*": operator.mul}[name](*parts)
+            if name == "*":
+                return first * second
+            return first + second if name == "+" else first - second
         case _:
             return None
 
