@@ -29,8 +29,30 @@ on a key that belongs to one person; the policy says which, with `unit`, `key` a
 in the data has several owners although the policy says otherwise, pairs of rows of different people
 are left out, so the promise to each of them still holds. Joins and unions turn one row into at most
 `max_fan_out` rows: 100, unless `[limits]` says otherwise. Windows leave out whoever has more than
-2<sup>24</sup> rows, or 2<sup>27</sup> bytes of text in them. With these tables:
+2<sup>24</sup> rows, or 2<sup>27</sup> bytes of text in them.
+
+Subqueries behind `EXISTS`, `NOT EXISTS`, `IN` and `NOT IN` choose rows of the tables in `FROM`. A
+public table may be compared in any way, and each row is kept or not by itself. A private table is
+compared by the unit, or by a link or a key that belongs to one person: then whether a row stays
+depends on the rows of its own person. `NOT IN` follows SQL where NULL is concerned; rows that
+belong to nobody are not there for it. Tables behind commas are joined by those conditions of
+`WHERE` that compare them, in an order in which most are found by their keys. With these tables:
 """
+TPCH = """
+## TPC-H
+
+The 22 queries of TPC-H, word by word, where customers are protected: a row of `customer` or
+`orders` names its customer, a row of `lineitem` is linked to an order, and all other tables are
+public. The groups of Q3 are single orders; it is answered, but a group of one person is hardly ever
+shown.
+
+| query | |
+|---|---|"""
+REASONS = {
+    "public tables": "refused: it reads public tables alone, which need no noise",
+    "a private value": "refused: a number inside it is an answer of its own; ask for it first",
+    "single people": "refused: each group is one person, told apart by an exact amount of money",
+}
 MIXED = """Steps that mix people are refused with [E504](errors/E504.md):
 """
 
@@ -56,6 +78,12 @@ def page() -> str:
     for entry in data["mixed"]:
         sql = quoted(" ".join(entry["sql"].split()))
         parts.append(f"| {cell(entry['rule'])} | {sql} | {cell(entry['do'])} |")
+    parts.append(TPCH)
+    queries = tomllib.loads((ROOT / "tests/tpch/queries.toml").read_text(encoding="utf-8"))["query"]
+    parts += [
+        f"| Q{entry['number']} | {REASONS.get(entry.get('refused', ''), 'answered')} |"
+        for entry in queries
+    ]
     for title, table in (
         ("Functions of a row", FUNCTIONS),
         ("Aggregates", AGGREGATES),

@@ -15,6 +15,7 @@ from discreet.query.relations import (
     Named,
     Project,
     Scan,
+    SemiJoin,
     Table,
     UnionAll,
 )
@@ -102,6 +103,8 @@ def test_joins():
     on = Call("=", (K, Column("ward")))
     assert of(Join(VISITS, BEDS, "inner", on)) == {"events": "ku", "wards": "ward"}
     assert of(Join(VISITS, BEDS, "cross")) == {"events": "u", "wards": ""}
+    assert of(SemiJoin(VISITS, BEDS, on)) == {"events": "ku", "wards": "ward"}
+    assert of(SemiJoin(VISITS, BEDS, anti=True)) == {"events": "u", "wards": ""}
 
 
 def test_groups():

@@ -92,6 +92,19 @@ QUESTIONS = [
         "JOIN drugs d ON d.person = v.patient GROUP BY v.city"
     ),
     (
+        "SELECT ward, COUNT(*) AS n, SUM(cost) AS s FROM visits v WHERE city NOT IN "
+        "(SELECT ward FROM wards WHERE beds > 1) AND NOT EXISTS (SELECT 1 FROM drugs d "
+        "WHERE d.person = v.patient AND d.dose > v.stay) GROUP BY ward"
+    ),
+    (
+        "SELECT COUNT(*) AS n, COUNT(DISTINCT patient) AS p FROM visits v, wards w "
+        "WHERE v.ward = w.ward AND EXISTS (SELECT 1 FROM bills b WHERE b.visit = v.visit)"
+    ),
+    (
+        "SELECT v.ward, SUM(b.sum) AS s FROM visits v, bills b WHERE b.visit = v.visit AND "
+        "b.visit IN (SELECT visit FROM bills GROUP BY visit HAVING COUNT(*) > 1) GROUP BY v.ward"
+    ),
+    (
         "SELECT place, COUNT(*) AS n FROM (SELECT ward AS place FROM visits UNION ALL "
         "SELECT drug AS place FROM drugs) AS t GROUP BY place"
     ),

@@ -157,9 +157,68 @@ LINKED = [
     "SELECT a.id FROM calls a JOIN calls b ON a.id = b.id",
 ]
 """Questions whose joins rest on keys and links."""
-ACCEPTED += LINKED
+CHOSEN = [
+    "SELECT * FROM visits WHERE ward IN (SELECT ward FROM wards WHERE beds > 1)",
+    "SELECT * FROM visits WHERE ward NOT IN (SELECT ward FROM wards WHERE beds > 1)",
+    "SELECT * FROM visits WHERE cost NOT IN (SELECT beds FROM wards WHERE beds > 1)",
+    "SELECT * FROM visits WHERE EXISTS (SELECT 1 FROM wards)",
+    "SELECT * FROM visits WHERE patient IN (SELECT person FROM drugs)",
+    "SELECT * FROM visits WHERE patient NOT IN (SELECT person FROM drugs WHERE drug = ward)",
+    (
+        "SELECT * FROM visits v WHERE EXISTS "
+        "(SELECT 1 FROM drugs d WHERE d.person = v.patient AND d.drug < v.ward)"
+    ),
+    (
+        "SELECT ward FROM visits v WHERE NOT EXISTS "
+        "(SELECT 1 FROM drugs d WHERE d.person = v.patient AND d.drug = v.ward)"
+    ),
+    (
+        "SELECT * FROM calls c WHERE NOT EXISTS "
+        "(SELECT 1 FROM notes n WHERE n.call = c.id AND n.length > 1)"
+    ),
+    (
+        "SELECT length FROM notes n WHERE EXISTS "
+        "(SELECT 1 FROM notes m WHERE m.call = n.call AND m.length <> n.length)"
+    ),
+    "SELECT * FROM calls WHERE id IN (SELECT call FROM notes GROUP BY call HAVING COUNT(*) > 1)",
+    (
+        "SELECT * FROM calls WHERE id IS NOT NULL AND id NOT IN "
+        "(SELECT call FROM notes WHERE length > 0)"
+    ),
+    "SELECT call, COUNT(*) AS n, SUM(length) AS s FROM notes GROUP BY call",
+    "SELECT DISTINCT call, length FROM notes",
+    (
+        "SELECT v.ward, d.drug FROM visits v, drugs d, wards w "
+        "WHERE v.patient = d.person AND d.drug = w.ward AND v.cost < w.beds"
+    ),
+    (
+        "SELECT n.length FROM wards w, notes n, calls c WHERE n.call = c.id AND NOT EXISTS "
+        "(SELECT 1 FROM badges b, wards w WHERE b.call = c.id AND b.color = w.ward)"
+    ),
+    (
+        "SELECT c.id, n.length FROM calls c, notes n WHERE (n.call = c.id AND n.length > 1) "
+        "OR (n.call = c.id AND c.caller > 1)"
+    ),
+]
+"""Questions with subqueries in WHERE, with tables behind commas, and with keys of one person."""
+ACCEPTED += LINKED + CHOSEN
 
 REFUSED = [
+    "SELECT ward FROM visits WHERE EXISTS (SELECT 1 FROM drugs)",
+    "SELECT ward FROM visits WHERE NOT EXISTS (SELECT 1 FROM drugs WHERE drug = ward)",
+    "SELECT ward FROM visits WHERE ward IN (SELECT drug FROM drugs)",
+    "SELECT ward FROM visits WHERE patient + 0 IN (SELECT person FROM drugs)",
+    "SELECT ward FROM visits WHERE EXISTS (SELECT 1 FROM drugs WHERE person = patient OR cost > 1)",
+    "SELECT ward FROM visits v WHERE EXISTS (SELECT 1 FROM visits v WHERE v.patient = v.patient)",
+    "SELECT ward FROM visits WHERE EXISTS (SELECT 1 FROM visits WHERE patient = patient)",
+    "SELECT ward FROM visits WHERE cost IN (SELECT length FROM notes)",
+    "SELECT id FROM calls WHERE id NOT IN (SELECT call FROM notes)",
+    "SELECT beds FROM wards w WHERE EXISTS (SELECT 1 FROM visits v WHERE v.ward = w.ward)",
+    "SELECT beds FROM wards WHERE ward NOT IN (SELECT ward FROM visits)",
+    "SELECT a.ward FROM visits a, visits b WHERE a.ward = b.ward",
+    "SELECT a.ward FROM visits a, visits b WHERE a.patient = b.patient OR a.ward = b.ward",
+    "SELECT length + 0 AS k, COUNT(*) AS n FROM notes GROUP BY k",
+    "SELECT call + 0 AS k, COUNT(*) AS n FROM notes GROUP BY k",
     "SELECT n.length FROM notes n JOIN calls c ON n.length = c.id",
     "SELECT n.length FROM notes n JOIN calls c ON n.call + 0 = c.id",
     "SELECT n.length FROM notes n JOIN calls c ON n.call < c.id",
@@ -303,8 +362,13 @@ ROWS_ACCEPTED = [
     "SELECT ward FROM visits WHERE cost > 1",
     "SELECT v.ward, w.beds FROM visits v JOIN wards w ON v.ward = w.ward",
     "SELECT v.ward, w.beds FROM visits v LEFT JOIN wards w ON w.ward = v.ward AND w.beds > 1",
+    "SELECT ward FROM visits WHERE cost IN (SELECT beds FROM wards)",
+    "SELECT ward FROM visits WHERE cost NOT IN (SELECT beds FROM wards WHERE ward <> visits.ward)",
+    "SELECT v.ward, w.beds FROM wards w, visits v WHERE v.ward = w.ward AND v.cost > 1",
 ]
 ROWS_REFUSED = [
+    "SELECT ward FROM visits v WHERE EXISTS (SELECT 1 FROM visits w WHERE w.patient = v.patient)",
+    "SELECT v.ward FROM visits v, wards w WHERE v.cost = w.beds",
     "SELECT v.ward FROM visits v JOIN wards w ON v.cost = w.beds",
     "SELECT v.ward FROM visits v JOIN wards w ON w.ward = w.ward",
     "SELECT v.ward FROM visits v CROSS JOIN wards w",

@@ -23,6 +23,7 @@ from discreet.query.relations import (
     Project,
     Relation,
     Scan,
+    SemiJoin,
     Table,
     UnionAll,
 )
@@ -64,6 +65,8 @@ def rows_of(relation: Relation, tables: Tables) -> Rows:  # noqa: C901, PLR0911 
             return _projected(relation, rows_of(relation.child, tables))
         case Join():
             return _joined(relation, tables)
+        case SemiJoin():
+            return _met(relation, tables)
         case Aggregated():
             return _aggregated(relation, rows_of(relation.child, tables))
         case Distinct(child=child):
@@ -126,6 +129,16 @@ def _joined(join: Join, tables: Tables) -> Rows:
         alone = set(range(len(right))) - {j for _, j in pairs}
         found += [{**_nulls(join.left), **right[j]} for j in alone]
     return found
+
+
+def _met(join: SemiJoin, tables: Tables) -> Rows:
+    left, right = rows_of(join.left, tables), rows_of(join.right, tables)
+    meets: Callable[[Row], Value] = lambda _: True  # noqa: E731
+    if join.on is not None:
+        meets = compiled(join.on, {**dict(columns(join.left)), **dict(columns(join.right))})
+    return [
+        row for row in left if any(meets({**row, **other}) is True for other in right) != join.anti
+    ]
 
 
 def _nulls(relation: Relation) -> Row:

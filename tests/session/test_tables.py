@@ -4,7 +4,7 @@ import pyarrow as pa
 import pytest
 
 import discreet.session as sessions
-from discreet.errors import BadPolicy, NotPerUnit
+from discreet.errors import BadPolicy, NotPerUnit, QuestionError
 from discreet.query import read
 from discreet.session.planning import PublicTableReader
 from tests.session.clinic import EXACT, LINKED, POLICY, bills, visits, wards
@@ -79,6 +79,42 @@ def test_a_public_table_lists_groups(clinic):
     )
     rows = clinic.ask(asked, **EXACT).rows()
     assert [(row["ward"], row["n"]) for row in rows] == [("A", 40), ("B", 40), ("C", 0), ("D", 0)]
+
+
+@pytest.mark.theorem("public-listing")
+@pytest.mark.parametrize(
+    "tables",
+    [
+        "visits RIGHT JOIN (SELECT DISTINCT ward FROM wards) AS w USING (ward)",
+        "visits v RIGHT JOIN (SELECT DISTINCT ward FROM wards) USING (ward)",
+        "(SELECT DISTINCT ward FROM wards) AS w LEFT JOIN visits USING (ward)",
+        "(SELECT * FROM visits) RIGHT JOIN (SELECT DISTINCT ward FROM wards) AS w USING (ward)",
+    ],
+)
+def test_a_public_table_lists_groups_by_shared_names(clinic, tables):
+    asked = f"SELECT ward, COUNT(patient) AS n FROM {tables} GROUP BY ward ORDER BY ward DESC"  # noqa: S608
+    rows = clinic.ask(asked, **EXACT).rows()
+    assert [(row["ward"], row["n"]) for row in rows] == [("D", 0), ("C", 0), ("B", 40), ("A", 40)]
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        "SELECT ward, COUNT(*) AS n FROM visits RIGHT JOIN wards USING (ward) GROUP BY ward",
+        (
+            "SELECT region, COUNT(*) AS n FROM visits RIGHT JOIN (SELECT DISTINCT ward FROM wards) "
+            "AS w USING (ward) GROUP BY region"
+        ),
+        (
+            "SELECT ward, COUNT(*) AS n FROM bills b JOIN visits v ON b.visit = v.visit RIGHT JOIN "
+            "(SELECT DISTINCT ward FROM wards) AS w USING (ward) GROUP BY ward"
+        ),
+    ],
+)
+def test_shared_names_that_list_no_groups_are_refused(clinic, asked):
+    with pytest.raises(QuestionError) as error:
+        clinic.plan(asked, epsilon=1)
+    assert "ON each of them" in error.value.do or "join on each of them" in error.value.do
 
 
 def test_private_tables_are_not_read_as_public_ones(clinic):

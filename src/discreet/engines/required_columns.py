@@ -25,6 +25,7 @@ from discreet.query.relations import (
     Project,
     Relation,
     Scan,
+    SemiJoin,
     Table,
     UnionAll,
     folded,
@@ -62,7 +63,7 @@ def _all(relation: Relation) -> frozenset[str]:
     return frozenset(name for name, _ in columns(relation))
 
 
-def _below(node: Relation, names: frozenset[str]) -> RequiredColumns:  # noqa: C901 (one for each kind)
+def _below(node: Relation, names: frozenset[str]) -> RequiredColumns:  # noqa: C901, PLR0912 (one for each)
     """Yield what is wanted of every table, where some columns of a relation are."""
     match node:
         case Scan(table=table):
@@ -77,6 +78,10 @@ def _below(node: Relation, names: frozenset[str]) -> RequiredColumns:  # noqa: C
             both = names if on is None else names | _named([on])
             yield from _below(left, both & _all(left))
             yield from _below(right, both & _all(right))
+        case SemiJoin(left=left, right=right, on=on):
+            met = frozenset() if on is None else _named([on])
+            yield from _below(left, (names | met) & _all(left))
+            yield from _below(right, met & _all(right))
         case Aggregated(child=child, keys=keys, outputs=outputs):
             kept = [value for name, value in outputs if name in names]
             yield from _below(child, _named([*(value for _, value in keys), *kept]))

@@ -32,6 +32,7 @@ from discreet.query.expressions import (
     Column,
     Expression,
     Grouped,
+    InnerQuery,
     Literal,
     Order,
     Star,
@@ -49,6 +50,7 @@ from discreet.query.relations import (
     Project,
     Relation,
     Scan,
+    SemiJoin,
     Table,
     UnionAll,
     folded,
@@ -64,7 +66,7 @@ _SORTED: Final = frozenset({"AND", "OR", "=", "<>", "+", "*", "LEAST", "GREATEST
 _TURNED: Final = {">": "<", ">=": "<="}
 
 
-def form(expression: Expression, scope: Scope) -> Form:  # noqa: PLR0911 (one for each node)
+def form(expression: Expression, scope: Scope) -> Form:  # noqa: C901, PLR0911 (one for each)
     """Return the one form of an expression over visible tables.
 
     >>> form(Call(">", (Column("Age", "v"), Literal(18))), [frozenset({"v"})])
@@ -90,6 +92,8 @@ def form(expression: Expression, scope: Scope) -> Form:  # noqa: PLR0911 (one fo
             return ["key", at]
         case Star(table=table):
             return ["star", None if table is None else _place(table, scope)]
+        case InnerQuery(at=at):
+            return ["subquery", at]
         case _:
             assert_never(expression)
 
@@ -211,7 +215,7 @@ def visible(relation: Relation) -> Scope:
             return [frozenset({whole, whole.rpartition(".")[2]})]
         case Named(alias=alias):
             return [frozenset({folded(alias)})]
-        case Filter(child=child) | BoundedUnits(child=child):
+        case Filter(child=child) | BoundedUnits(child=child) | SemiJoin(left=child):
             return visible(child)
         case Join(left=left, right=right):
             return [*visible(left), *visible(right)]
@@ -241,6 +245,8 @@ def relation_form(relation: Relation) -> Form:  # noqa: C901, PLR0911 (one for e
             return ["project", relation_form(child), _outputs(outputs, scope)]
         case Join():
             return _join(relation)
+        case SemiJoin():
+            return _semi_join(relation)
         case Aggregated(child=child, keys=keys, outputs=outputs):
             scope = visible(child)
             totals = _outputs(outputs, scope)
@@ -257,6 +263,16 @@ def _join(join: Join) -> list[Any]:
     on = None if join.on is None else form(join.on, visible(join))
     below = [relation_form(join.left), relation_form(join.right)]
     return ["join", join.kind, *below, on, [folded(name) for name in join.using]]
+
+
+def _semi_join(join: SemiJoin) -> list[Any]:
+    left, right = visible(join.left), visible(join.right)
+    below = [relation_form(join.left), relation_form(join.right)]
+    compared = None
+    if join.compared is not None:
+        compared = [form(join.compared[0], left), form(join.compared[1], [*left, *right])]
+    on = None if join.on is None else form(join.on, [*left, *right])
+    return ["semi join", join.anti, *below, on, compared]
 
 
 def _outputs(outputs: tuple[Output, ...], scope: Scope) -> list[list[Any]]:

@@ -22,6 +22,7 @@ from discreet.query.expressions import (
     Column,
     Expression,
     Grouped,
+    InnerQuery,
     Literal,
     Order,
     Star,
@@ -44,7 +45,7 @@ _POWERS: Final = {
 _TIGHTEST: Final = 8
 
 
-def said(  # noqa: PLR0911 (one for each kind of node)
+def said(  # noqa: C901, PLR0911 (one for each kind of node)
     expression: Expression, keys: Sequence[str] = ()
 ) -> str:
     """Return the text of an expression, over groups whose keys have these names.
@@ -70,6 +71,8 @@ def said(  # noqa: PLR0911 (one for each kind of node)
             return _aggregate(expression, keys)
         case Grouped(at=at):
             return f"<{keys[at] if at < len(keys) else at + 1}>"
+        case InnerQuery(at=at):
+            return f"<subquery {at + 1}>"
         case Star(table=table):
             return "*" if table is None else f"{quoted(table)}.*"
         case _:

@@ -17,6 +17,7 @@ from discreet.query.expressions import (
     Column,
     Expression,
     Grouped,
+    InnerQuery,
     Literal,
     Star,
     Window,
@@ -31,7 +32,7 @@ from discreet.query.signatures import (
     WINDOWS,
     Function,
 )
-from discreet.query.source_text import Span, pointed
+from discreet.query.source_text import Span, inner_query_refused, pointed
 from discreet.query.types import Type
 
 __all__ = [
@@ -128,7 +129,7 @@ def _column_types(columns: Mapping[str, Type], keys: Sequence[Type]) -> ColumnTy
     return ColumnTypes(columns, keys)
 
 
-def _typed(  # noqa: C901, PLR0911 (one line for each kind of node)
+def _typed(  # noqa: C901, PLR0911, PLR0912 (one line for each kind of node)
     expression: Expression, types: ColumnTypes
 ) -> Type | None:
     """Return the type, or None for a NULL that fits every type."""
@@ -154,6 +155,8 @@ def _typed(  # noqa: C901, PLR0911 (one line for each kind of node)
             return _cast(expression, types)
         case Grouped(at=at):
             return types.group_keys[at]
+        case InnerQuery():
+            raise inner_query_refused(expression.span)
         case Star():
             raise UnsupportedSQL(
                 what=pointed("the star stands where one value is needed.", expression.span),

@@ -364,9 +364,31 @@ class Star(_Leaf):
             check_name(self.table, "a table", self.span)
 
 
-Expression = Column | Literal | Call | Case | Cast | Window | Aggregate | Grouped | Star
+@final
+@dataclass(frozen=True, slots=True)
+class InnerQuery(_Leaf):
+    """The subquery number ``at`` of a WHERE, from 0; gone once it is turned into a semi join.
 
-_NODES: Final = frozenset({Column, Literal, Call, Case, Cast, Window, Aggregate, Grouped, Star})
+    >>> InnerQuery(0)
+    InnerQuery(at=0)
+    """
+
+    at: int
+    span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
+
+    def __post_init__(self) -> None:
+        """Accept a place alone."""
+        check_span(self.span)
+        check_place(self.at, "the place of a subquery", span=self.span)
+
+
+Expression = (
+    Column | Literal | Call | Case | Cast | Window | Aggregate | Grouped | Star | InnerQuery
+)
+
+_NODES: Final = frozenset(
+    {Column, Literal, Call, Case, Cast, Window, Aggregate, Grouped, Star, InnerQuery}
+)
 _PARAMETERS: Final = {"PERCENTILE_CONT": (0, 1), "APPROX_QUANTILES": (1, 1000)}
 """Between which numbers the parameter of an aggregate lies, where it has one."""
 FINEST_LEVEL: Final = 10**18

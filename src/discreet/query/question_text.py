@@ -24,6 +24,7 @@ from discreet.query.relations import (
     Project,
     Relation,
     Scan,
+    SemiJoin,
     Table,
     UnionAll,
 )
@@ -86,6 +87,12 @@ def _line(relation: Relation) -> str:  # noqa: C901, PLR0911 (one for each kind)
         case Join(kind=kind, on=on, using=using):
             how = f" using {', '.join(using)}" if using else ""
             return f"{kind} join{how}" + ("" if on is None else f" on {said(on)}")
+        case SemiJoin(on=on, compared=compared, anti=anti):
+            kind = "anti join" if anti else "semi join"
+            pair = (
+                "" if compared is None else f" comparing {said(compared[0])}, {said(compared[1])}"
+            )
+            return f"{kind}{pair}" + ("" if on is None else f" on {said(on)}")
         case Aggregated(keys=keys, outputs=outputs):
             by = f" by {_listed(keys)}" if keys else ""
             return f"aggregate {_listed(outputs)}{by}"

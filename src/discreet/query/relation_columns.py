@@ -20,6 +20,7 @@ from discreet.query.relations import (
     Project,
     Relation,
     Scan,
+    SemiJoin,
     Table,
     UnionAll,
     descend,
@@ -32,7 +33,7 @@ from discreet.query.types import Type
 Columns = tuple[tuple[str, Type], ...]
 
 
-def columns(relation: Relation) -> Columns:
+def columns(relation: Relation) -> Columns:  # noqa: PLR0911 (one for each kind)
     """Return names and types of the columns of a bound relation, in order.
 
     >>> columns(Distinct(Scan("wards", (("ward", Type.TEXT),))))
@@ -54,6 +55,8 @@ def columns(relation: Relation) -> Columns:
             return tuple((name, typed(value, below)) for name, value in outputs)
         case Join(left=left, right=right):
             return (*columns(left), *columns(right))
+        case SemiJoin(left=left):
+            return columns(left)
         case Aggregated(child=child, keys=keys, outputs=outputs):
             below = dict(columns(child))
             return tuple((name, typed(value, below)) for name, value in (*keys, *outputs))
@@ -78,7 +81,7 @@ def check_names(relation: Relation) -> tuple[str, ...]:
             names = tuple(name for name, _ in pairs)
         case Aggregated(keys=keys, outputs=outputs):
             names = tuple(name for name, _ in (*keys, *outputs))
-        case Join():
+        case Join() | SemiJoin():
             names = (*below[0], *below[1])
         case _:
             return below[0] if below else ()
@@ -88,7 +91,7 @@ def check_names(relation: Relation) -> tuple[str, ...]:
             why="it is not clear which of them is meant.",
             do="give them different names with AS.",
         )
-    return names
+    return below[0] if isinstance(relation, SemiJoin) else names
 
 
 def check_bound(relation: Relation) -> None:
@@ -98,6 +101,7 @@ def check_bound(relation: Relation) -> None:
     """
     for node in descend(relation):
         unbound = type(node) in {Table, Named} or (type(node) is Join and bool(node.using))
+        unbound = unbound or (type(node) is SemiJoin and node.compared is not None)
         for expression in expressions_in(node):
             unbound = unbound or any(_is_unbound(part) for part in walk(expression))
         if unbound:

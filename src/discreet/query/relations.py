@@ -5,15 +5,15 @@ Trust: kernel.  The plan reasons about these nodes, and engines compute them.
 Definition.  A relation is a bag of rows.  As read from a text it is *unbound*: leaves are tables by
 name, columns may carry the name or alias of their table, and a Project may hold a Star.  The plan
 *binds* it: leaves are scans with typed columns, no column has a qualifier, there is no Named, Star
-or ``using``, and the names of the columns of every node are unique.
+``using`` or ``compared``, and the names of the columns of every node are unique.
 
 A node checks its parts when it is made: kinds of joins and functions are known, names are texts,
 expressions stand where they have a meaning (a window in a Project alone, an aggregate in an
 Aggregated alone), and everything is of the very class that it should be.
 
 In an unbound relation the alias of a table is visible through Filter, Named's own child ends at the
-Named, Join shows both sides, and every other node hides what is below it.  Names are compared
-without regard to the case of ASCII letters (:func:`folded`).
+Named, Join shows both sides, SemiJoin the left one, and every other node hides what is below it.
+Names are compared without regard to the case of ASCII letters (:func:`folded`).
 """
 
 from __future__ import annotations
@@ -23,7 +23,14 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final, Self, final
 
 from discreet.query.expressions import Aggregate, Expression, Star
-from discreet.query.node_checks import check_name, check_names, check_span, check_tuple, wrong
+from discreet.query.node_checks import (
+    check_flag,
+    check_name,
+    check_names,
+    check_span,
+    check_tuple,
+    wrong,
+)
 from discreet.query.row_level import check_row
 from discreet.query.signatures import PLAIN
 from discreet.query.source_text import Span
@@ -228,6 +235,55 @@ class Join:
 
 @final
 @dataclass(frozen=True, slots=True)
+class SemiJoin:
+    """The rows on the left that meet a row on the right, each once; ``anti``: those that meet none.
+
+    Two rows meet if ``on`` is true, or always without one.  ``compared`` is what IN compares (in
+    unbound relations only): a value of the left row with one of the right row.  Rows meet if these
+    are equal, too; in an anti join, which is NOT IN, already if it is not false that they are.
+    In an unbound relation a name in ``on``, or in the second value, is that of a column on the
+    right, and of one on the left only if there is none.
+
+    >>> from discreet.query.expressions import Call, Column
+    >>> same = Call("=", (Column("id", "v"), Column("id", "w")))
+    >>> SemiJoin(Named(Table("visits"), "v"), Named(Table("wards"), "w"), same).anti
+    False
+    """
+
+    left: Relation
+    right: Relation
+    on: Expression | None = None
+    compared: tuple[Expression, Expression] | None = None
+    anti: bool = field(default=False, kw_only=True)
+    span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
+
+    def __post_init__(self) -> None:
+        """Refuse conditions that are not about one row of each side."""
+        check_span(self.span)
+        check_relation(self.left, self.span)
+        check_relation(self.right, self.span)
+        check_flag(self.anti, "whether a semi join is an anti join", self.span)
+        if self.on is not None:
+            check_row(self.on, span=self.span)
+        if self.compared is not None:
+            check_tuple(self.compared, "what is compared", self.span)
+            if len(self.compared) != 2:
+                raise wrong("IN does not compare two values.", self.span)
+            for value in self.compared:
+                check_row(value, span=self.span)
+
+    def children(self) -> tuple[Relation, ...]:
+        """Return the relations directly below."""
+        return (self.left, self.right)
+
+    def rebuilt(self, children: Sequence[Relation]) -> SemiJoin:
+        """Return the same semi join of other relations."""
+        left, right = children
+        return replace(self, left=left, right=right)
+
+
+@final
+@dataclass(frozen=True, slots=True)
 class Aggregated(_OverOne):
     """One row for each combination of the keys that occurs: the keys, then the outputs.
 
@@ -340,11 +396,24 @@ class BoundedUnits(_OverOne):
 
 
 Relation = (
-    Table | Scan | Named | Filter | Project | Join | Aggregated | Distinct | UnionAll | BoundedUnits
+    Table
+    | Scan
+    | Named
+    | Filter
+    | Project
+    | Join
+    | SemiJoin
+    | Aggregated
+    | Distinct
+    | UnionAll
+    | BoundedUnits
 )
 
 _NODES: Final = frozenset(
-    {Table, Scan, Named, Filter, Project, Join, Aggregated, Distinct, UnionAll, BoundedUnits}
+    {
+        *(Table, Scan, Named, Filter, Project, Join, SemiJoin),
+        *(Aggregated, Distinct, UnionAll, BoundedUnits),
+    }
 )
 
 
@@ -396,7 +465,7 @@ def descend(relation: Relation) -> Iterator[Relation]:
         waiting.extend(reversed(node.children()))
 
 
-def expressions_in(relation: Relation) -> tuple[Expression, ...]:
+def expressions_in(relation: Relation) -> tuple[Expression, ...]:  # noqa: PLR0911 (one each)
     """Return the expressions that a node itself holds.
 
     >>> from discreet.query.expressions import Column
@@ -412,6 +481,8 @@ def expressions_in(relation: Relation) -> tuple[Expression, ...]:
             return tuple(value for _, value in (*keys, *totals))
         case Join(on=on):
             return () if on is None else (on,)
+        case SemiJoin(on=on, compared=compared):
+            return (*(() if on is None else (on,)), *(compared or ()))
         case BoundedUnits(texts=texts):
             return texts
         case _:

@@ -17,6 +17,7 @@ from discreet.query.expressions import (
     Column,
     Expression,
     Grouped,
+    InnerQuery,
     Literal,
     Star,
     Window,
@@ -24,7 +25,7 @@ from discreet.query.expressions import (
     walk,
 )
 from discreet.query.node_checks import wrong
-from discreet.query.source_text import CLAUSES, Span, unsupported
+from discreet.query.source_text import CLAUSES, Span, inner_query_refused, unsupported
 
 _ROW: Final = frozenset({Column, Literal, Call, Case, Cast})
 _GROUP: Final = frozenset({Literal, Call, Case, Cast})
@@ -108,6 +109,8 @@ def only_rows(expression: Expression, *, place: str, windows: bool = False) -> E
                 raise unsupported(node.span, f"a window stands in {place}.", CLAUSES["QUALIFY"])
             for inner in node.children():
                 only_rows(inner, place="a window")
+        if isinstance(node, InnerQuery):
+            raise inner_query_refused(node.span)
         if isinstance(node, Star):
             raise unsupported(
                 node.span,

@@ -110,8 +110,8 @@ CLAUSES: Final[dict[str, Reason]] = {
         "write JOIN ... USING (column).",
     ),
     "ASOF": (_KIND, "write a JOIN with ON."),
-    "SEMI": (_KIND, "write an inner JOIN with a table of distinct keys."),
-    "ANTI": (_KIND, "write a LEFT JOIN, and WHERE key IS NULL."),
+    "SEMI": (_KIND, "write WHERE EXISTS (SELECT ...), or IN."),
+    "ANTI": (_KIND, "write WHERE NOT EXISTS (SELECT ...)."),
     "POSITIONAL": (_KIND, "write a JOIN with ON."),
     "EXCEPT": (
         "it compares the rows of different people.",
@@ -133,8 +133,8 @@ CLAUSES: Final[dict[str, Reason]] = {
         "write out the steps, or prepare the table beforehand.",
     ),
     "EXISTS": (
-        "a subquery inside an expression may look at other people.",
-        "write a JOIN on the column of the unit, or with a public table.",
+        "a subquery chooses rows, and rows are chosen by conditions that all hold.",
+        "write it as a condition of WHERE by itself, with AND between it and the others.",
     ),
     "INTERVAL": (
         "adding an interval means different things on different engines.",
@@ -227,6 +227,15 @@ def unsupported(span: Span | None, what: str, reason: Reason) -> UnsupportedSQL:
     """
     why, do = reason
     return UnsupportedSQL(what=pointed(what, span), why=why, do=do)
+
+
+def inner_query_refused(span: Span | None) -> UnsupportedSQL:
+    """Return the refusal of a subquery that is no condition of WHERE by itself.
+
+    >>> inner_query_refused(None).code
+    'E502'
+    """
+    return unsupported(span, "a subquery stands inside an expression.", CLAUSES["EXISTS"])
 
 
 def unknown(span: Span, what: str, do: str) -> UnknownName:

@@ -28,6 +28,7 @@ from discreet.query.relations import (
     Project,
     Relation,
     Scan,
+    SemiJoin,
     UnionAll,
     descend,
     expressions_in,
@@ -87,7 +88,7 @@ def with_short_texts(relation: Relation, fan_out: int, public: Collection[str]) 
 def _holds_rows(node: Relation) -> bool:
     if isinstance(node, Project):
         return any(isinstance(part, Window) for _, value in node.outputs for part in walk(value))
-    return isinstance(node, Join | UnionAll | Distinct | Aggregated)
+    return isinstance(node, Join | SemiJoin | UnionAll | Distinct | Aggregated)
 
 
 def _shortened(node: Relation, longest: int, public: Collection[str]) -> Relation:

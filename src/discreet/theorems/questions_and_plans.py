@@ -14,7 +14,7 @@ QUESTIONS_AND_PLANS: Final = (
         key="unit-local",
         statement="Every private relation that a question is bound to is the union over units of "
         "what is computed from the rows of that unit and from public tables alone.",
-        source="proof in discreet.plan.binding.binder, joins and unions",
+        source="proof in discreet.plan.binding.binder, joins, semi_joins and unions",
     ),
     Theorem(
         key="fan-out",

@@ -19,6 +19,7 @@ from discreet.query.relations import (
     Join,
     Project,
     Scan,
+    SemiJoin,
     UnionAll,
 )
 from discreet.query.types import Type
@@ -243,6 +244,18 @@ def self_joined():
     return Join(SCAN, other, "inner", same)
 
 
+def own_rows_met(*, anti):
+    """Keep the rows of a unit that meet its own rows in another group, or meet none."""
+    joined_rows = self_joined()
+    return SemiJoin(joined_rows.left, joined_rows.right, joined_rows.on, anti=anti)
+
+
+def public_rows_met(*, anti):
+    """Keep the rows that are equal to a public one, or below one in a number."""
+    below = Call("OR", (Call("=", (K, Column("ward"))), Call("<", (G, Column("beds")))))
+    return SemiJoin(SCAN, PUBLIC, below, anti=anti)
+
+
 def many_texts():
     """Count different texts in more columns than some engines read at once."""
     types = {"u": Type.INTEGER, **{f"t{number}": Type.TEXT for number in range(61)}}
@@ -361,6 +374,20 @@ CASES = (
         "private joins",
         relation=self_joined(),
         measures=(Total(name="n", row=Column("j"), low=-9, high=99),),
+    ),
+    *(
+        ask(
+            f"{'anti' if anti else 'semi'} join {name}",
+            feature,
+            relation=relation(anti=anti),
+            measures=MEASURES,
+            rows=POISONED,
+        )
+        for anti in (False, True)
+        for name, feature, relation in (
+            ("with itself", "private joins", own_rows_met),
+            ("with a public table", "public joins", public_rows_met),
+        )
     ),
     ask(
         "windows",

@@ -41,7 +41,17 @@ from discreet.engines.sql.casts import UUID_TEXT, TableView, base_type, reading,
 from discreet.engines.sql.fragments import name
 from discreet.errors import NotPerUnit
 from discreet.query.expressions import Window, walk
-from discreet.query.relations import Filter, Join, Named, Project, Relation, Scan, descend, folded
+from discreet.query.relations import (
+    Filter,
+    Join,
+    Named,
+    Project,
+    Relation,
+    Scan,
+    SemiJoin,
+    descend,
+    folded,
+)
 from discreet.query.types import Type
 from discreet.requests.engine_request import EngineRequest
 from discreet.requests.raw_totals import ARROW_TYPES
@@ -107,7 +117,7 @@ def _is_exact(table: TableFacts, name: str) -> bool:
     return column is not None and column.type is not Type.FLOAT
 
 
-def _by_row(node: Relation, schema: Schema) -> bool:
+def _by_row(node: Relation, schema: Schema) -> bool:  # noqa: PLR0911  one for each kind
     """Whether every output row follows from one private row, and from public tables."""
     match node:
         case Scan():
@@ -122,6 +132,8 @@ def _by_row(node: Relation, schema: Schema) -> bool:
                 if _public(other, schema) and kind in {"inner", "cross", keeps}:
                     return _by_row(one, schema)
             return False
+        case SemiJoin(left=left, right=right):
+            return _public(right, schema) and _by_row(left, schema)
         case _:
             return False
 

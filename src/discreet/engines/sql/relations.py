@@ -32,6 +32,7 @@ from discreet.query.relations import (
     Project,
     Relation,
     Scan,
+    SemiJoin,
     Table,
     UnionAll,
     descend,
@@ -69,6 +70,8 @@ def relation(node: Relation, scan: PrintScan) -> str:  # noqa: C901, PLR0911 (on
             return _projected(node, relation(node.child, scan))
         case Join():
             return _joined(node, scan)
+        case SemiJoin():
+            return _semi_joined(node, scan)
         case Aggregated():
             return _aggregated(node, relation(node.child, scan))
         case Distinct(child=child):
@@ -110,6 +113,17 @@ def _joined(node: Join, scan: PrintScan) -> str:
         message = "a join is printed only when its condition is bound"
         raise TypeError(message)
     on = expression(node.on, ColumnTypes(columns(node)), Type.BOOLEAN)
+    return f"SELECT * FROM {sides} ON {on}"
+
+
+def _semi_joined(node: SemiJoin, scan: PrintScan) -> str:
+    if node.compared is not None:
+        message = "a semi join is printed only when its condition is bound"
+        raise TypeError(message)
+    types = ColumnTypes((*columns(node.left), *columns(node.right)))
+    on = "TRUE" if node.on is None else expression(node.on, types, Type.BOOLEAN)
+    kind = "ANTI JOIN" if node.anti else "SEMI JOIN"
+    sides = f"({relation(node.left, scan)}) {kind} ({relation(node.right, scan)})"
     return f"SELECT * FROM {sides} ON {on}"
 
 

@@ -7,11 +7,15 @@ what is computed from the rows of that unit and from public tables alone.
 Proof, by induction over the relation.  The rows of a private table each belong to the unit that
 their columns name, or that the row they are linked to names.  A filter or a projection looks at one
 row.  An aggregation, a DISTINCT or a window that keeps the unit among its keys looks at the rows of
-one unit, and so does the bound below windows (:mod:`discreet.plan.binding.bounded_units`).  Joins
-and unions are treated in :mod:`discreet.plan.binding.joins` and its neighbor.
+one unit, and so does the bound below windows (:mod:`discreet.plan.binding.bounded_units`).  Where a
+key of an aggregation, or a column of a DISTINCT, leads to the unit
+(:mod:`discreet.plan.binding.join_keys`), the unit is made a key as well: that changes no group if
+promises are kept, and keeps units apart if they are not.  Joins, semi joins and unions are treated
+in :mod:`discreet.plan.binding.joins` and its neighbors.
 Rows whose unit is NULL belong to nobody; they stay by themselves and are dropped in the end.
 Where each row is a unit of its own, every output row comes from one row of one private table, and
-no row gives two: only filters, projections and joins that find at most one public row are allowed.
+no row gives two: only filters, projections, semi joins with public tables, and joins that find at
+most one public row are allowed.
 """
 
 from __future__ import annotations
@@ -22,7 +26,8 @@ from typing import assert_never, final
 from discreet.errors import UnknownName, UnsupportedSQL
 from discreet.plan.binding.bounded_units import bounded_units
 from discreet.plan.binding.fan_out import FanOut
-from discreet.plan.binding.join_keys import name_in_question
+from discreet.plan.binding.join_keys import leads_to_a_unit, name_in_question
+from discreet.plan.binding.join_order import has_cross_join, join_all, join_leaves
 from discreet.plan.binding.joins import bind_join, linked
 from discreet.plan.binding.names import (
     BoundRelation,
@@ -35,6 +40,7 @@ from discreet.plan.binding.names import (
     starred,
 )
 from discreet.plan.binding.scope import scope_name
+from discreet.plan.binding.semi_joins import bind_semi_join
 from discreet.plan.binding.truth_sets import scope_box
 from discreet.plan.binding.unions import bind_union
 from discreet.plan.binding.value_facts import ColumnSource, Facts, facts_of, total_facts
@@ -50,6 +56,7 @@ from discreet.query.relations import (
     Project,
     Relation,
     Scan,
+    SemiJoin,
     Table,
     UnionAll,
     folded,
@@ -86,6 +93,9 @@ class Binder:
             case Join(left=left, right=right):
                 sides = self.bind(left), self.bind(right)
                 return bind_join(relation, *sides, self.fresh, self.fan_out)
+            case SemiJoin(left=left):
+                leaves = join_leaves(relation.right, self.bind)
+                return bind_semi_join(relation, self.bind(left), leaves, self.fresh, self.fan_out)
             case UnionAll():
                 return bind_union(
                     relation, [self.bind(part) for part in relation.parts], self.fresh
@@ -162,8 +172,15 @@ class Binder:
         )
 
     def _filter(self, node: Filter) -> BoundRelation:
-        below = self.bind(node.child)
-        predicate = condition(node.predicate, below)
+        if has_cross_join(node.child):
+            leaves = join_leaves(node.child, self.bind)
+            below, rest = join_all(leaves, [node.predicate], self.fresh, self.fan_out, node.span)
+            if rest is None:
+                return below
+            predicate = rest
+        else:
+            below = self.bind(node.child)
+            predicate = condition(node.predicate, below)
         scope = below.scope & scope_box(predicate, below.facts, below.unit)
         relation = Filter(below.relation, predicate, span=node.span)
         return replace(below, relation=relation, scope=scope)
@@ -233,20 +250,25 @@ class Binder:
 
     def _aggregated(self, node: Aggregated) -> BoundRelation:
         below = self.bind(node.child)
-        keys = [(name, checked(value, below)[0]) for name, value in node.keys]
+        keys: list[tuple[str | None, Expression]] = [
+            (name, checked(value, below)[0]) for name, value in node.keys
+        ]
         values = {value for _, value in keys}
         if not below.public and not _names_unit(below, values):
-            raise not_per_unit(
-                node.span,
-                what="this aggregation adds up the rows of different people without noise.",
-                do=_with_unit(
-                    "add {unit} to its GROUP BY, or let the outermost SELECT aggregate", below
-                ),
-            )
+            if leads_to_a_unit(values, below):
+                keys += [(None, Column(name)) for name in below.unit or ()]
+            else:
+                raise not_per_unit(
+                    node.span,
+                    what="this aggregation adds up the rows of different people without noise.",
+                    do=_with_unit(
+                        "add {unit} to its GROUP BY, or let the outermost SELECT aggregate", below
+                    ),
+                )
         fields: list[Field] = []
         bound_keys: list[Output] = []
         for name, value in keys:
-            column = self.fresh(name)
+            column = self.fresh(name or str(value.name))  # type: ignore[union-attr]
             fields.append(Field(column=column, name=name, facts=facts_of(value, below.facts)))
             bound_keys.append((column, value))
         outputs = []
@@ -265,7 +287,7 @@ class Binder:
             relation=relation,
             fields=tuple(fields),
             unit=None if below.public else unit,
-            key=tuple(column for column, _ in bound_keys),
+            key=tuple(column for column, _ in bound_keys[: len(node.keys)]),
             scope=below.scope,
             fan_out=below.fan_out,
         )
@@ -273,7 +295,8 @@ class Binder:
     def _distinct(self, node: Distinct) -> BoundRelation:
         below = self.bind(node.child)
         seen: set[Expression] = {Column(item.column) for item in below.visible}
-        if not below.public and not _names_unit(below, seen):
+        apart = below.public or _names_unit(below, seen) or leads_to_a_unit(seen, below)
+        if not apart:
             raise not_per_unit(
                 node.span,
                 what="this DISTINCT compares the rows of different people.",

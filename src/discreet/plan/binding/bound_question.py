@@ -18,12 +18,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Final, Self, final
+from typing import Self, final
 
 from discreet.errors import UnsupportedSQL, WrongType
 from discreet.plan.binding.binder import Binder
 from discreet.plan.binding.fan_out import MOST_FAN_OUT, FanOut, PublicRows, within
 from discreet.plan.binding.joins import conjuncts, equalities
+from discreet.plan.binding.listed_using import KEPT, is_list, with_names_on
 from discreet.plan.binding.names import BoundRelation, bound_expression, checked, condition
 from discreet.plan.binding.public_keys import GroupKey, public_values
 from discreet.plan.binding.scope import enforce_scope
@@ -31,13 +32,11 @@ from discreet.plan.binding.truth_sets import unmet_conditions
 from discreet.plan.binding.value_facts import facts_of
 from discreet.query.expressions import Aggregate, Column, Expression
 from discreet.query.question import Question, aggregates
-from discreet.query.relations import Distinct, Filter, Join, Named, Project, Relation
+from discreet.query.relations import Distinct, Filter, Join, Project, Relation, SemiJoin
 from discreet.query.source_text import pointed
 from discreet.requests.engine_request import KEY_TYPES, KeyColumn, KeyValue
 from discreet.requests.table_schema import Schema
 from discreet.requests.text_limits import with_short_texts
-
-_PRESERVED: Final = {"left": 0, "right": 1}
 
 
 @final
@@ -55,9 +54,9 @@ class ListedGroups:
         while isinstance(relation, Filter):
             above.append(relation)
             relation = relation.child
-        if not isinstance(relation, Join) or relation.kind not in _PRESERVED:
+        if not isinstance(relation, Join) or relation.kind not in KEPT:
             return None
-        if not question.keys or not _different(relation.children()[_PRESERVED[relation.kind]]):
+        if not question.keys or not is_list(relation.children()[KEPT[relation.kind]]):
             return None
         inner: Relation = replace(relation, kind="inner")
         for filter_above in reversed(above):
@@ -68,7 +67,7 @@ class ListedGroups:
         self, keys: Sequence[GroupKey], rows: BoundRelation, schema: Schema, public_rows: PublicRows
     ) -> tuple[tuple[KeyValue, ...], ...]:
         """Return the groups that are listed, or refuse the join."""
-        public = Binder(schema).bind(self.join.children()[_PRESERVED[self.join.kind]])
+        public = Binder(schema).bind(self.join.children()[KEPT[self.join.kind]])
         columns = [_public_column(key.key.expression, rows, public) for key in keys]
         compared = _compared(_join(rows.relation), {key.key.expression for key in keys})
         if not public.public or None in columns or not compared:
@@ -82,13 +81,6 @@ class ListedGroups:
             )
         outputs = tuple((f"key {place}", Column(str(name))) for place, name in enumerate(columns))
         return tuple(public_rows(Distinct(Project(public.relation, outputs))))
-
-
-def _different(side: Relation) -> bool:
-    """Whether a side of a join is a SELECT DISTINCT, perhaps under an alias."""
-    while isinstance(side, Named):
-        side = side.child
-    return isinstance(side, Distinct)
 
 
 def _join(relation: Relation) -> Join | None:
@@ -152,6 +144,7 @@ def bind_question(
     max_fan_out: int = MOST_FAN_OUT,
 ) -> BoundQuestion:
     """Bind a question to a schema, or refuse it; ``names`` are those of the unit."""
+    question = with_names_on(question)
     listing = ListedGroups.of(question)
     relation = question.relation if listing is None else listing.inner
     rows = _bound(relation, schema, public_rows, names, max_fan_out)
@@ -243,6 +236,7 @@ def _argument(argument: Expression, rows: BoundRelation, distinct: bool) -> Expr
 
 def _predicates(relation: Relation) -> Iterator[Expression]:
     """Yield conditions that hold for all rows."""
-    while isinstance(relation, Filter):
-        yield relation.predicate
-        relation = relation.child
+    while isinstance(relation, Filter | SemiJoin):
+        if isinstance(relation, Filter):
+            yield relation.predicate
+        relation = relation.children()[0]

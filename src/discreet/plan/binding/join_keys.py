@@ -19,6 +19,7 @@ unit's rows give (key ``unit-local``), so that a broken promise costs rows, and 
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 
 from discreet.plan.binding.names import BoundRelation, Field, FreshNames, bound_expression
@@ -41,26 +42,36 @@ def leads_to_one_unit(
     )
 
 
+def leads_to_a_unit(values: Iterable[Expression], bound: BoundRelation) -> bool:
+    """Whether one of some values is a column whose values belong to one unit each."""
+    keys = _keys(bound)
+    return bool(bound.unit) and any(
+        isinstance(value, Column) and bool(keys[value.name]) for value in values
+    )
+
+
 def equal_units(left: BoundRelation, right: BoundRelation) -> tuple[Expression, ...]:
     """Return the conditions that the units of both sides are the same."""
     pairs = zip(left.unit or (), right.unit or (), strict=True)
     return tuple(Call("=", (Column(one), Column(other))) for one, other in pairs)
 
 
-def join_advice(left: BoundRelation, right: BoundRelation) -> str:
-    """Say what to write in place of a join that mixes units."""
+def join_advice(
+    left: BoundRelation,
+    right: BoundRelation,
+    form: str = "join them with ON {}, and more after AND.",
+) -> str:
+    """Say what to write in place of a join that mixes units; ``form`` takes the condition."""
     held = [
         (_holder(left, one), _holder(right, other))
         for one, other in zip(left.holders, right.holders, strict=False)
     ]
     if not any(None in pair for pair in held):
-        on = " AND ".join(f"{one} = {other}" for one, other in held)
-        return f"join them with ON {on}, and more after AND."
+        return form.format(" AND ".join(f"{one} = {other}" for one, other in held))
     for one in left.visible:
         for other in right.visible:
             if _leads(one) & _leads(other):
-                on = f"{name_in_question(one)} = {name_in_question(other)}"
-                return f"join them with ON {on}, and more after AND."
+                return form.format(f"{name_in_question(one)} = {name_in_question(other)}")
     for side in (left, right):
         pointers = [field for field in side.visible if _leads(field)]
         if pointers and None in [_holder(side, same) for same in side.holders]:

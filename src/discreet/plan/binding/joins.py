@@ -19,7 +19,7 @@ as floats.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Final
 
@@ -33,6 +33,7 @@ from discreet.plan.binding.join_keys import (
     shared_condition,
 )
 from discreet.plan.binding.names import BoundRelation, Field, FreshNames, condition, not_per_unit
+from discreet.plan.binding.value_facts import Facts
 from discreet.query.expressions import Call, Column, Expression
 from discreet.query.relations import Distinct, Join, Project, folded
 from discreet.requests.table_schema import Link
@@ -50,6 +51,18 @@ def bind_join(
         on: Expression | None = shared_condition(node, left, right)
     else:
         on = None if node.on is None else condition(node.on, both)
+    return join_on(node, left, right, on, fresh, limit)
+
+
+def join_on(  # noqa: PLR0913, PLR0917  a join, its condition, and what limits it
+    node: Join,
+    left: BoundRelation,
+    right: BoundRelation,
+    on: Expression | None,
+    fresh: FreshNames,
+    limit: FanOut,
+) -> BoundRelation:
+    """Join two bound relations on a condition that is bound already, or refuse to."""
     keeps_left, keeps_right = _KEEPS.get(node.kind, (False, False))
     on = _checked(node, left, right, on)
     left, right, fan_out = _limited(node, left, right, on, fresh, limit)
@@ -152,17 +165,30 @@ def _checked(
             what="this join puts private rows together.",
             do="ask about one private table; here each row is protected by itself.",
         )
-    pairs = equalities(on)
-    if len(left.unit) == len(right.unit):
-        if all(_meet(*same, pairs) for same in zip(left.holders, right.holders, strict=True)):
-            return on
-        if on is not None and leads_to_one_unit(pairs, left, right):
-            return Call("AND", (on, *equal_units(left, right)), span=on.span)
+    if (same := within_units(left, right, on)) is not None:
+        return same
     raise not_per_unit(
         node.span,
         what="this join puts the rows of different people together.",
         do=join_advice(left, right),
     )
+
+
+def within_units(
+    left: BoundRelation, right: BoundRelation, on: Expression | None
+) -> Expression | None:
+    """Return a condition under which private rows meet rows of their unit alone, if there is one.
+
+    It is the given one, if that compares the units or what leads to them.
+    """
+    if not left.unit or not right.unit or on is None or len(left.unit) != len(right.unit):
+        return None
+    pairs = equalities(on)
+    if all(_meet(*same, pairs) for same in zip(left.holders, right.holders, strict=True)):
+        return on
+    if leads_to_one_unit(pairs, left, right):
+        return Call("AND", (on, *equal_units(left, right)), span=on.span)
+    return None
 
 
 def _meet(left: frozenset[str], right: frozenset[str], pairs: set[frozenset[str]]) -> bool:
@@ -244,10 +270,16 @@ def _one_match(private: BoundRelation, public: BoundRelation, on: Expression | N
 
 def _determined(private: BoundRelation, public: BoundRelation, on: Expression | None) -> set[str]:
     """Return the columns of one side whose values a row of the other has itself."""
-    theirs, own = private.facts, public.facts
+    return determined(private.facts, public.facts, equalities(on))
+
+
+def determined(
+    theirs: Mapping[str, Facts], own: Mapping[str, Facts], pairs: set[frozenset[str]]
+) -> set[str]:
+    """Return the columns of one side whose values a row of the other has itself."""
     return {
         name
-        for pair in equalities(on)
+        for pair in pairs
         for name in pair & own.keys()
         for other in pair & theirs.keys()
         if own[name].type is theirs[other].type

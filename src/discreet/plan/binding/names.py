@@ -18,6 +18,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from typing import final
 
 from discreet.accounting import Box
@@ -150,6 +151,8 @@ def bound_expression(expression: Expression, fields: Sequence[Field]) -> Express
     def change(node: Expression) -> Expression | None:
         if isinstance(node, Column):
             return Column(_field(node, fields).column, span=node.span)
+        if (number := written_number(node)) is not None and number.denominator > 1:
+            return Literal(number, span=node.span)
         if isinstance(node, Call) and node.function in COMPARED and _texts(node):
             bound = tuple(transformed(argument, change) for argument in node.arguments)
             types = {field.column: field.facts.type for field in fields}
@@ -157,6 +160,28 @@ def bound_expression(expression: Expression, fields: Sequence[Field]) -> Express
         return None
 
     return transformed(expression, change)
+
+
+def written_number(node: Expression) -> Fraction | None:
+    """Return the number that a question writes, perhaps as a sum or a product, exactly.
+
+    Floats would make 0.06 + 0.01 less than 0.07.
+
+    >>> written_number(Call("+", (Literal(Fraction("0.06")), Literal(Fraction("0.01")))))
+    Fraction(7, 100)
+    """
+    match node:
+        case Literal(value=int() | Fraction() as value) if node.type is not Type.BOOLEAN:
+            return Fraction(value)
+        case Call(function="+" | "-" | "*" as name, arguments=(one, other)):
+            first, second = written_number(one), written_number(other)
+            if first is None or second is None:
+                return None
+            if name == "*":
+                return first * second
+            return first + second if name == "+" else first - second
+        case _:
+            return None
 
 
 def _texts(node: Call) -> bool:
@@ -228,14 +253,14 @@ def starred(star: Star, fields: Sequence[Field]) -> tuple[Field, ...]:
     return columns
 
 
+def answers_to(field: Field, column: Column) -> bool:
+    """Say whether a column of a question may be this one."""
+    named = field.name is not None and _same(field.name, column.name)
+    return named and (column.table is None or _same(field.table, column.table))
+
+
 def _field(column: Column, fields: Sequence[Field]) -> Field:
-    matches = [
-        field
-        for field in fields
-        if field.name is not None
-        and _same(field.name, column.name)
-        and (column.table is None or _same(field.table, column.table))
-    ]
+    matches = [field for field in fields if answers_to(field, column)]
     if len(matches) == 1:
         return matches[0]
     if matches:

@@ -48,6 +48,7 @@ from discreet.query.relations import (
     Project,
     Relation,
     Scan,
+    SemiJoin,
     Table,
     UnionAll,
     descend,
@@ -306,6 +307,8 @@ def _is_guarded(node: Relation, guards: Guards) -> bool:  # noqa: PLR0911  one f
             if kind in _MATCHED:
                 return any(sides)
             return all(sides[place] for place in _KEPT.get(kind, (0, 1)))
+        case SemiJoin(left=left):
+            return _is_guarded(left, guards)
         case UnionAll(parts=parts):
             return all(_is_guarded(part, guards) for part in parts)
         case Table():

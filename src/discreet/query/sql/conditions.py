@@ -12,7 +12,13 @@ from typing import Final
 from discreet.errors import QuestionError
 from discreet.query.expressions import Call, Expression, Literal, Order
 from discreet.query.node_checks import MOST_ENTRIES, check_size
-from discreet.query.source_text import CLAUSES, Span, unreadable, unsupported
+from discreet.query.source_text import (
+    CLAUSES,
+    Span,
+    inner_query_refused,
+    unreadable,
+    unsupported,
+)
 from discreet.query.sql.cursor import Cursor
 
 FLAT: Final = frozenset({"AND", "OR", "CONCAT"})
@@ -89,7 +95,7 @@ def condition(
         case "IS":
             read = _is(cursor, left, start)
         case "IN":
-            read = Call("IN", (left, *_listed(cursor, inner)), span=cursor.since(start))
+            read = _in(cursor, left, start, inner)
         case "BETWEEN":
             low = operand(cursor)
             cursor.expect("AND")
@@ -119,13 +125,30 @@ def _is(cursor: Cursor, left: Expression, start: int) -> Expression:
     return Call("NOT", (plain,), span=cursor.since(start)) if turned else plain
 
 
-def _listed(cursor: Cursor, inner: Reader) -> tuple[Expression, ...]:
-    """Read the values of IN: a list of literals, none of them NULL."""
+def _in(cursor: Cursor, left: Expression, start: int, inner: Reader) -> Expression:
+    """Read what follows IN: a list, or a subquery."""
     opening = cursor.token.span
     if not cursor.accept("("):
         raise unreadable(opening, "IN is followed by a list.", "write IN (1, 2, 3).")
     if cursor.token.word in {"SELECT", "WITH"}:
-        raise subquery_refused(cursor.token.span)
+        return inner_query(cursor, left, start)
+    return Call("IN", (left, *_listed(cursor, inner, opening)), span=cursor.since(start))
+
+
+def inner_query(cursor: Cursor, left: Expression | None, start: int) -> Expression:
+    """Read a subquery and the parenthesis behind it, where there can be one.
+
+    >>> inner_query(Cursor("SELECT ward FROM wards)"), None, 0)
+    Traceback (most recent call last):
+    discreet.errors.UnsupportedSQL: ...
+    """
+    if cursor.inner_query is None:
+        raise inner_query_refused(cursor.token.span)
+    return cursor.inner_query(left, start)
+
+
+def _listed(cursor: Cursor, inner: Reader, opening: Span) -> tuple[Expression, ...]:
+    """Read the values of IN: a list of literals, none of them NULL."""
     values = cursor.listed(inner)
     for value in values:
         if not isinstance(value, Literal) or value.value is None:
@@ -154,17 +177,15 @@ def _like(cursor: Cursor, left: Expression, start: int, operand: Reader) -> Expr
     return Call("LIKE", (left, pattern), span=cursor.since(start))
 
 
-def subquery_refused(span: Span) -> QuestionError:
-    """Return the refusal of a subquery inside an expression.
+def scalar_refused(span: Span) -> QuestionError:
+    """Return the refusal of a subquery that stands for one value.
 
-    >>> subquery_refused(Span("SELECT", 0, 6)).code
+    >>> scalar_refused(Span("SELECT", 0, 6)).code
     'E502'
     """
-    return unsupported(
-        span,
-        "a subquery stands inside an expression.",
-        (
-            "it may look at the rows of other people than the one that it is asked for.",
-            "write a JOIN with the subquery on the column of the unit, or with a public table.",
-        ),
+    why = "a value of a private table is an answer of its own, with its own noise and price."
+    do = (
+        "ask for the value first, and write the number that comes back; what is public can be read "
+        "from its table."
     )
+    return unsupported(span, "a subquery stands for one value.", (why, do))

@@ -32,7 +32,7 @@ class Cursor:
     (True, 'ward')
     """
 
-    __slots__ = ("at", "depth", "tokens", "work")
+    __slots__ = ("at", "depth", "inner_query", "tokens", "work")
 
     def __init__(self, text: object) -> None:
         """Stand before the first token."""
@@ -40,6 +40,9 @@ class Cursor:
         self.at = 0
         self.depth = 0
         self.work = 0
+        self.inner_query: Callable[[Expression | None, int], Expression] | None = None
+        """Reads a subquery and its parenthesis, given what IN compares and the token where the
+        condition began; None where there can be no subquery."""
 
     @property
     def token(self) -> Token:

@@ -24,6 +24,7 @@ from discreet.query.row_level import only_rows
 from discreet.query.source_text import Span, unreadable, unsupported
 from discreet.query.sql.cursor import Cursor
 from discreet.query.sql.operators import expression
+from discreet.query.sql.tokens import TokenKind
 
 __all__ = ["column_names", "flat", "renamed", "source", "union"]
 
@@ -101,6 +102,15 @@ def _inner(cursor: Cursor, tables: Mapping[str, Relation], subquery: Subquery) -
     start = cursor.at
     if cursor.accept("("):
         return _parenthesis(cursor, tables, subquery, start)
+    if cursor.token.kind is TokenKind.TEXT:
+        raise unsupported(
+            cursor.token.span,
+            "a file stands where a table is needed.",
+            (
+                "whose rows a table holds is declared by its owner, under its name.",
+                "write the name that the policy gives the table; opening the session reads files.",
+            ),
+        )
     name = ".".join(cursor.dotted("a table"))
     if cursor.sees("("):
         raise unsupported(

@@ -26,7 +26,7 @@ from discreet.query.expressions import (
     walk,
 )
 from discreet.query.node_checks import check_size
-from discreet.query.relations import Filter, Join, Output, Relation, folded
+from discreet.query.relations import Join, Output, folded
 from discreet.query.row_level import only_rows
 from discreet.query.source_text import CLAUSES, unsupported
 from discreet.query.sql.select_syntax import Item, Select, fresh_name, output_names
@@ -56,18 +56,6 @@ def has_groups(select: Select) -> bool:
         above.append(select.having)
     nodes = (node for expression in above for node in walk(expression))
     return select.group is not None or any(isinstance(node, Aggregate) for node in nodes)
-
-
-def filtered(select: Select) -> Relation:
-    """Return the rows of FROM that WHERE lets through.
-
-    >>> from discreet.query.relations import Table
-    >>> filtered(Select(items=(), source=Table("visits")))
-    Table(name='visits')
-    """
-    if select.where is None:
-        return select.source
-    return Filter(select.source, only_rows(select.where, place="WHERE"), span=select.where.span)
 
 
 def groups(select: Select) -> GroupedSelect:

@@ -20,9 +20,11 @@ from discreet.query.sql.conditions import (
     FLAT,
     condition,
     flat_operands,
-    subquery_refused,
+    inner_query,
+    scalar_refused,
 )
 from discreet.query.sql.cursor import Cursor, dated, negated, read_cast
+from discreet.query.sql.intervals import shifted
 from discreet.query.sql.tokens import TokenKind, number
 
 __all__ = ["expression"]
@@ -79,6 +81,8 @@ def _infix(cursor: Cursor, left: Expression, power: int, start: int) -> Expressi
     word = cursor.token.word
     if word not in _BINARY:
         return condition(cursor, left, start=start, operand=_operand, inner=_read)
+    if power == _ADDED and cursor.ahead(1).word == "INTERVAL":
+        return shifted(cursor, left, start)
     name = _NAMES.get(word, word)
     parts = flat_operands(name, left)
     while cursor.accept(word):
@@ -137,7 +141,7 @@ def _primary(cursor: Cursor) -> Expression:
 def _parenthesis(cursor: Cursor) -> Expression:
     opening = cursor.take().span
     if cursor.token.word in {"SELECT", "WITH"}:
-        raise subquery_refused(cursor.token.span)
+        raise scalar_refused(cursor.token.span)
     inner = _read(cursor)
     if cursor.sees(","):
         raise unsupported(
@@ -158,6 +162,11 @@ def _named(cursor: Cursor) -> Expression:
         return Literal({"TRUE": True, "FALSE": False, "NULL": None}[word], span=token.span)
     if word == "CASE":
         return _case(cursor)
+    if word == "EXISTS" and cursor.ahead(2).word in {"SELECT", "WITH"}:
+        start = cursor.at
+        cursor.take()
+        cursor.expect("(", "write EXISTS (SELECT ...).")
+        return inner_query(cursor, None, start)
     following = cursor.ahead(1)
     if following.kind is TokenKind.TEXT and word in {"DATE", "TIMESTAMP", "DATETIME"}:
         return dated(cursor)

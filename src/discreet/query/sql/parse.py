@@ -16,8 +16,9 @@ from discreet.query.relations import Relation
 from discreet.query.source_text import unsupported
 from discreet.query.sql.conditions import order_by
 from discreet.query.sql.cursor import Cursor
-from discreet.query.sql.group_by import filtered, groups, has_groups
+from discreet.query.sql.group_by import groups, has_groups
 from discreet.query.sql.operators import expression
+from discreet.query.sql.row_choice import filtered
 from discreet.query.sql.select_syntax import Item, Select
 from discreet.query.sql.selects import alias, select, subquery, with_tables
 from discreet.query.sql.tokens import TokenKind

@@ -41,10 +41,27 @@ class Item:
 
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
+class WrittenQuery:
+    """A subquery of WHERE: the right side of a semi join, without its left one.
+
+    >>> from discreet.query.relations import Table
+    >>> WrittenQuery(right=Table("wards")).on is None
+    True
+    """
+
+    right: Relation
+    on: Expression | None = None
+    compared: tuple[Expression, Expression] | None = None
+    span: Span | None = None
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Select:
     """The parts of a SELECT.
 
-    ``group`` is None without GROUP BY; ``every`` stands for GROUP BY ALL.
+    ``group`` is None without GROUP BY; ``every`` stands for GROUP BY ALL.  ``inner_queries`` are
+    those that ``where`` holds, by their places.
 
     >>> from discreet.query.relations import Table
     >>> Select(items=(Item(Column("ward")),), source=Table("visits")).group is None
@@ -54,6 +71,7 @@ class Select:
     items: tuple[Item, ...]
     source: Relation
     where: Expression | None = None
+    inner_queries: tuple[WrittenQuery, ...] = ()
     group: tuple[Item, ...] | None = None
     every: bool = False
     having: Expression | None = None

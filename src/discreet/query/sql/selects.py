@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from discreet.query.expressions import Expression, Literal, Star
+from discreet.query.expressions import Expression, InnerQuery, Literal, Star
 from discreet.query.node_checks import MOST_ENTRIES
 from discreet.query.question import check_relation_size
 from discreet.query.relations import Relation, UnionAll, folded
@@ -18,8 +18,8 @@ from discreet.query.sql.cursor import Cursor
 from discreet.query.sql.from_clause import column_names, flat, renamed, source, union
 from discreet.query.sql.operators import expression
 from discreet.query.sql.privacy_clause import clause
-from discreet.query.sql.select_syntax import Item, Select
-from discreet.query.sql.subqueries import no_order, subquery_relation
+from discreet.query.sql.select_syntax import Item, Select, WrittenQuery
+from discreet.query.sql.subqueries import no_order, subquery_relation, written_query
 from discreet.query.sql.tokens import TokenKind, number
 
 __all__ = ["Tables", "select", "subquery", "with_tables"]
@@ -114,7 +114,7 @@ def select(cursor: Cursor, tables: Tables) -> Select:
     cursor.expect("FROM", "write FROM and a table; commas stand between columns.")
     tables_read = source(cursor, tables, subquery)
     cursor.weigh(check_relation_size(tables_read))
-    where = expression(cursor) if cursor.accept("WHERE") else None
+    where, inner_queries = _where(cursor, tables)
     group, every = _group(cursor)
     having = expression(cursor) if cursor.accept("HAVING") else None
     order = order_by(cursor, expression) if cursor.accept("ORDER", "BY") else ()
@@ -126,6 +126,7 @@ def select(cursor: Cursor, tables: Tables) -> Select:
         items=items,
         source=tables_read,
         where=where,
+        inner_queries=inner_queries,
         group=group,
         every=every,
         having=having,
@@ -136,6 +137,39 @@ def select(cursor: Cursor, tables: Tables) -> Select:
         span=cursor.since(start),
         limit_span=None if limit is None else cursor.since(before_limit),
     )
+
+
+def _where(cursor: Cursor, tables: Tables) -> tuple[Expression | None, tuple[WrittenQuery, ...]]:
+    """Read WHERE, if it comes next, and the subqueries in it."""
+    if not cursor.accept("WHERE"):
+        return None, ()
+    found: list[WrittenQuery] = []
+
+    def inner_query(compared: Expression | None, start: int) -> Expression:
+        cursor.inner_query = None  # what is not in WHERE of the subquery has none
+        query = _inner_select(cursor, tables)
+        cursor.inner_query = inner_query
+        cursor.expect(")")
+        span = cursor.since(start)
+        found.append(written_query(query, compared, span))
+        return InnerQuery(len(found) - 1, span=span)
+
+    outside, cursor.inner_query = cursor.inner_query, inner_query
+    where = expression(cursor)
+    cursor.inner_query = outside
+    return where, tuple(found)
+
+
+def _inner_select(cursor: Cursor, known: Tables) -> Select | Relation:
+    """Read a subquery of WHERE: a SELECT that may name columns outside, or a union."""
+    cursor.deeper()
+    start = cursor.at
+    query = select(cursor, with_tables(cursor, known))
+    cursor.depth -= 1
+    if not cursor.sees("UNION"):
+        return query
+    cursor.at = start
+    return subquery(cursor, known)
 
 
 def _top(cursor: Cursor) -> int | None:

@@ -13,14 +13,24 @@ from discreet.query.expressions import (
     Expression,
     Grouped,
     Star,
+    Window,
     transformed,
+    walk,
 )
-from discreet.query.relations import Aggregated, Distinct, Filter, Project, Relation
+from discreet.query.relations import (
+    Aggregated,
+    Distinct,
+    Filter,
+    Project,
+    Relation,
+    UnionAll,
+)
 from discreet.query.row_level import only_rows
 from discreet.query.signatures import PLAIN
 from discreet.query.source_text import Span, unsupported
-from discreet.query.sql.group_by import filtered, groups, has_groups
-from discreet.query.sql.select_syntax import Select, output_names
+from discreet.query.sql.group_by import groups, has_groups
+from discreet.query.sql.row_choice import filtered, semi_joined, split_where
+from discreet.query.sql.select_syntax import Select, WrittenQuery, output_names
 
 
 def subquery_relation(select: Select) -> Relation:
@@ -34,6 +44,57 @@ def subquery_relation(select: Select) -> Relation:
     _refuse_top(select)
     relation = _aggregated(select) if has_groups(select) else _projected(select)
     return Distinct(relation, span=select.span) if select.distinct else relation
+
+
+def written_query(
+    query: Select | Relation, compared: Expression | None, span: Span
+) -> WrittenQuery:
+    """Turn a subquery of WHERE into the right side of a semi join; ``compared`` stands before IN.
+
+    The conditions of a SELECT of rows are those of the join, where they may name columns of both
+    sides.  A SELECT of groups, of windows or of several parts is computed by itself.
+
+    >>> from discreet.query.relations import Table
+    >>> from discreet.query.sql.select_syntax import Item
+    >>> beds = Select(items=(Item(Column("beds")),), source=Table("wards"))
+    >>> written_query(beds, Column("size"), Span("", 0, 0)).compared[1]
+    Column(name='beds', table=None)
+    """
+    if not isinstance(query, Select) or has_groups(query) or _has_windows(query):
+        right = subquery_relation(query) if isinstance(query, Select) else query
+        named = None if compared is None else (compared, Column(_only_name(right, span)))
+        return WrittenQuery(right=right, compared=named, span=span)
+    _refuse_top(query)
+    plain, chosen = split_where(query)
+    pair: tuple[Expression, Expression] | None = None
+    if compared is not None:
+        if len(query.items) != 1 or isinstance(query.items[0].expression, Star):
+            raise _not_one(span)
+        pair = (compared, only_rows(query.items[0].expression, place="the select list"))
+    return WrittenQuery(right=semi_joined(query.source, chosen), on=plain, compared=pair, span=span)
+
+
+def _has_windows(select: Select) -> bool:
+    nodes = (node for item in select.items for node in walk(item.expression))
+    return any(isinstance(node, Window) for node in nodes)
+
+
+def _only_name(relation: Relation, span: Span) -> str:
+    """Return the name of the only column of a subquery."""
+    while isinstance(relation, Distinct | UnionAll):
+        relation = relation.children()[0]
+    outputs = relation.outputs if isinstance(relation, Project) else ()
+    if len(outputs) != 1 or isinstance(outputs[0][1], Star):
+        raise _not_one(span)
+    return outputs[0][0]
+
+
+def _not_one(span: Span) -> UnsupportedSQL:
+    return unsupported(
+        span,
+        "the subquery of IN does not select one column by its name.",
+        ("IN compares one value with the values of one column.", "select that column alone."),
+    )
 
 
 def _refuse_top(select: Select) -> None:

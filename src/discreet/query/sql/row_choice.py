@@ -1,0 +1,74 @@
+"""WHERE: plain conditions become a filter, subqueries semi joins above it.
+
+Trust: kernel.  What a condition is turned into keeps the same rows.
+
+Theorem.  WHERE keeps the rows for which all its conditions are true.  ``EXISTS (...)`` is never
+NULL, and ``NOT`` before it turns a semi join into an anti join.  ``x IN (...)`` is true if some
+value of the subquery equals x, which is a semi join.  It is false if all values of the subquery are
+known to differ from x: ``x NOT IN (...)`` keeps the rows for which no value is equal, or NULL, or
+compared with an x that is NULL, which is an anti join of rows for which equality is not false.
+So each of them can be computed by itself, if it is one of several conditions joined by AND.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from discreet.query.expressions import Call, Expression, InnerQuery
+from discreet.query.relations import Filter, Relation, SemiJoin
+from discreet.query.row_level import only_rows
+from discreet.query.sql.conditions import flat_operands
+from discreet.query.sql.select_syntax import Select, WrittenQuery
+
+Chosen = tuple[WrittenQuery, bool]
+"""A subquery, and whether the rows that it does not meet are kept."""
+
+
+def filtered(select: Select) -> Relation:
+    """Return the rows of FROM that WHERE lets through.
+
+    >>> from discreet.query.relations import Table
+    >>> filtered(Select(items=(), source=Table("visits")))
+    Table(name='visits')
+    """
+    plain, chosen = split_where(select)
+    relation = select.source
+    if plain is not None:
+        relation = Filter(relation, plain, span=plain.span)
+    return semi_joined(relation, chosen)
+
+
+def semi_joined(relation: Relation, chosen: Sequence[Chosen]) -> Relation:
+    """Return the rows of a relation that all subqueries let through.
+
+    >>> from discreet.query.relations import Table
+    >>> semi_joined(Table("visits"), [(WrittenQuery(right=Table("wards")), True)]).anti
+    True
+    """
+    for query, anti in chosen:
+        relation = SemiJoin(
+            relation, query.right, query.on, query.compared, anti=anti, span=query.span
+        )
+    return relation
+
+
+def split_where(select: Select) -> tuple[Expression | None, list[Chosen]]:
+    """Return the conditions on rows alone, and the subqueries; others than these are refused.
+
+    >>> from discreet.query.relations import Table
+    >>> split_where(Select(items=(), source=Table("visits")))
+    (None, [])
+    """
+    plain: list[Expression] = []
+    chosen: list[Chosen] = []
+    for part in [] if select.where is None else flat_operands("AND", select.where):
+        inner, anti = part, False
+        while isinstance(inner, Call) and inner.function == "NOT":
+            inner, anti = inner.arguments[0], not anti
+        if isinstance(inner, InnerQuery):
+            chosen.append((select.inner_queries[inner.at], anti))
+        else:
+            plain.append(only_rows(part, place="WHERE"))
+    if not chosen or not plain:
+        return (select.where if plain else None), chosen
+    return (plain[0] if len(plain) == 1 else Call("AND", tuple(plain))), chosen
