@@ -5,7 +5,7 @@ from __future__ import annotations
 import tomllib
 from pathlib import Path
 
-from discreet.query.signatures import AGGREGATES, FUNCTIONS, WINDOWS, Function
+from discreet.query.signatures import AGGREGATES, FUNCTIONS, RELEASED, WINDOWS, Function
 
 ROOT = Path(__file__).resolve().parent.parent
 HEAD = """# The SQL that is answered
@@ -58,6 +58,7 @@ def page() -> str:
         parts.append(f"| {cell(entry['rule'])} | {sql} | {cell(entry['do'])} |")
     for title, table in (
         ("Functions of a row", FUNCTIONS),
+        ("Functions of released numbers", RELEASED),
         ("Aggregates", AGGREGATES),
         ("Functions of a window", WINDOWS),
     ):

@@ -153,8 +153,21 @@ def check(plan, here, there, *, replaced):
         check_choice(choice, claims, histograms, other_histograms, replaced=replaced)
     for noise in plan.noises:
         if noise.distances.strategy is not None:
-            one, other = histograms[noise.measure], other_histograms[noise.measure]
+            nested = noise.distances.strategy.nested
+            one, other = (
+                cells_of(nested, values) if nested else leaves[noise.measure]
+                for values, leaves in (here, there)
+            )
             check_sums(noise, claims[noise.measure], one, other, replaced=replaced)
+
+
+def cells_of(nested, totals):
+    """Return the cells of nested counts, by group: what each has beyond the one before it."""
+    inner = [dict.fromkeys(totals[nested[0]], 0), *(totals[name] for name in nested[:-1])]
+    return {
+        group: {cell: totals[name][group] - inner[cell][group] for cell, name in enumerate(nested)}
+        for group in totals[nested[0]]
+    }
 
 
 def check_sums(noise, leaf, here, there, *, replaced):

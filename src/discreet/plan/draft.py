@@ -47,6 +47,7 @@ class Draft:
     public_rows: PublicRows
     given: PriceArguments
     ceiling: bool
+    nested: bool = True
     own_delta: Callable[[], Fraction] = Fraction  # what a question may spend that names no delta
     ask: RequestedPrice | None = None
     bound: BoundQuestion | None = None

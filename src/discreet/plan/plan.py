@@ -166,6 +166,12 @@ class Plan:
             return getattr(self, _RENAMED[name])
 
     @property
+    def nests(self) -> bool:
+        """Whether counts are measured together because one is a part of another."""
+        strategies = (noise.distances.strategy for noise in self.noises)
+        return any(strategy is not None and bool(strategy.nested) for strategy in strategies)
+
+    @property
     def loss(self) -> PrivacyLoss:
         """The whole loss of one unit, as accounting works it out."""
         return loss_of(self.tree, self.unit)
@@ -252,7 +258,8 @@ def _strategy(noise: Noise) -> list[Any]:
         [name, [[place, str(weight)] for place, weight in weights]]
         for name, weights in strategy.answers
     ]
-    return [noise.measure, strategy.cells, strategy.sums, strategy.factors, answers]
+    nested = [strategy.nested] if strategy.nested else []  # others are as they ever were
+    return [noise.measure, strategy.cells, strategy.sums, strategy.factors, answers, *nested]
 
 
 def _form(expression: Expression) -> Any:

@@ -49,6 +49,7 @@ from discreet.plan.statistics.partition_selection import (
     within_categories,
 )
 from discreet.plan.workload.joined_counts import joined_counts
+from discreet.plan.workload.nested_counts import nested_counts
 from discreet.query.expressions import Column
 from discreet.query.question import Question
 from discreet.query.relations import Scan
@@ -80,6 +81,7 @@ def plan(  # noqa: PLR0913  what is asked, what is known, and what it may cost
     concentrated: bool = False,
     own_delta: Callable[[], Fraction] = Fraction,
     ceiling: bool = True,
+    nested: bool = True,
 ) -> Plan:
     """Plan how to answer a question, and what that costs; nothing is read and nothing spent.
 
@@ -100,6 +102,7 @@ def plan(  # noqa: PLR0913  what is asked, what is known, and what it may cost
         concentrated: whether the budget that pays counts rho, mu or divergences, not epsilon.
         own_delta: says what choosing groups privately may spend, where nobody names a delta.
         ceiling: whether the limits of the policy on the price hold; they do, except in tests.
+        nested: whether counts of which one is a part of another may be measured together.
     """
     if type(question) is not Question:  # a subclass could change between plan and engine
         raise WrongKind(
@@ -124,6 +127,7 @@ def plan(  # noqa: PLR0913  what is asked, what is known, and what it may cost
             concentrated=concentrated,
         ),
         ceiling=ceiling,
+        nested=nested,
         own_delta=own_delta,
         found=found_bounds,
     )
@@ -224,7 +228,9 @@ def measure_aggregates(draft: Draft) -> Draft:
 def join_counts(draft: Draft) -> Draft:
     """Measure several counts as one histogram, where that is more exact."""
     counts = [type(each) in {Count, Units} for each in required(draft.measured).estimators]
-    return joined_counts(draft) if sum(counts) > 1 else draft
+    draft = joined_counts(draft) if sum(counts) > 1 else draft
+    alone = len(counts) == 1 or required(draft.measured).workload is not None
+    return nested_counts(draft) if draft.nested and not alone else draft
 
 
 def split_releases(draft: Draft) -> Draft:

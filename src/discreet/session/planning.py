@@ -281,7 +281,7 @@ class SessionPlanner:
     unit: PrivacyUnit
     ceiling: bool
 
-    def plan(
+    def plan(  # noqa: PLR0913  what is asked, and what the session knows
         self,
         question: Question,
         price: PriceOptions,
@@ -289,24 +289,35 @@ class SessionPlanner:
         found: tuple[FoundBounds, ...],
         concentrated: bool,
         own_delta: Callable[[], Fraction],
+        on_record: Callable[[str], object | None] = lambda _: None,
     ) -> Plan:
         """Plan a question, with bounds that were found for it before.
 
         ``concentrated`` says that the budget that pays is counted in something other than epsilon,
         and ``own_delta`` says what it lends to a question that needs a delta and has none.
+        ``on_record`` finds an answer by the digest of its plan: one that was paid for before nested
+        counts were measured together is answered as it was.
         """
-        plan = plan_question(
-            question,
-            schema=self.schema,
-            policy=self.policy,
-            unit=self.unit,
-            public_rows=self._public_rows,
-            found_bounds=found,
-            concentrated=concentrated,
-            own_delta=own_delta,
-            ceiling=self.ceiling,
-            **price,
-        )
+
+        def planned(*, nested: bool) -> Plan:
+            return plan_question(
+                question,
+                schema=self.schema,
+                policy=self.policy,
+                unit=self.unit,
+                public_rows=self._public_rows,
+                found_bounds=found,
+                concentrated=concentrated,
+                own_delta=own_delta,
+                ceiling=self.ceiling,
+                nested=nested,
+                **price,
+            )
+
+        plan = planned(nested=True)
+        if plan.nests and on_record(plan.digest) is None:
+            before = planned(nested=False)
+            plan = plan if on_record(before.digest) is None else before
         stages = [plan.request]
         if plan.search is not None:
             final, _ = self.second_stage(plan, plan.search.widest)

@@ -315,6 +315,7 @@ class Session:
             found=found,
             concentrated=bool(price.get("error")) and self._concentrated(),
             own_delta=self._own_delta,
+            on_record=self._ledger.find,
         )
         self._plans.keep(plan)
         return plan

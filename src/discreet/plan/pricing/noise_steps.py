@@ -146,6 +146,15 @@ def _part(draft: Draft, use: ReleaseInput) -> Part:
     workload = measured.workload
     measure = next((each for each in measured.measures if each.name == use[0]), None)
     match measure:
+        case None if workload is not None and workload.nested and use[0] == workload.measure:
+            totals = [each for each in measured.measures if each.name in workload.names]
+            return WorkloadPart.of(
+                workload,
+                rows=max(each.high for each in totals if isinstance(each, Total)),
+                groups=limits.groups,
+                available=limits.available,
+                relation=draft.unit.relation,
+            )
         case None:
             return _totals(UNITS, (1, 1), limits, always=limits.all_rows)
         case Total(name=name, low=low, high=high):

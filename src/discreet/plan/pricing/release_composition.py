@@ -31,6 +31,7 @@ from discreet.accounting import Leaf, Node, Repeat, Sequential
 from discreet.errors import OutOfRange
 from discreet.loss import PrivacyLoss
 from discreet.mechanisms import Gaussian
+from discreet.plan.pricing.cell_strategy import CellStrategy, are_nested
 from discreet.plan.pricing.group_sensitivity import (
     UNITS,
     GroupSensitivity,
@@ -171,6 +172,8 @@ class _Enforced:
         measure = self.measures.get(name)
         if far.always and not (self.all_rows and name == UNITS):
             return False
+        if far.strategy is not None and far.strategy.nested:
+            return measure is None and name != UNITS and self._nested(far, far.strategy)
         if far.strategy is not None and not isinstance(measure, Leaves):
             return False
         match measure:
@@ -187,6 +190,13 @@ class _Enforced:
                 once = far.low <= 1 <= far.high and self.groups * rows <= far.groups
                 return once and (far.available is None or leaves <= far.available)
         return added and self.within(far.groups, far.available)
+
+    def _nested(self, far: GroupSensitivity, strategy: CellStrategy) -> bool:
+        """Whether the counts of a strategy are nested, and distances cover the last of them."""
+        known = all(name == UNITS or name in self.measures for name in strategy.nested)
+        counts = [self.measures.get(name) for name in strategy.nested]
+        inside = known and strategy.cells == len(counts) and are_nested(counts, far.high)
+        return inside and self.within(far.groups, far.available)
 
     def ranked(self, choice: LeafChoice) -> bool:
         """Whether a choice allows for all rows of a unit."""

@@ -108,7 +108,7 @@ def _joined(
     if len({count for cell in cells.conditions for count in cell}) < len(counts):
         return None  # a condition is never true
     workload = CountWorkload(measure=_CELLS, names=tuple(counts), cells=cells.conditions)
-    if not _better(draft, workload, rows):
+    if not better(draft, workload, rows):
         return None
     histogram = Leaves(name=_CELLS, row=cells.number, leaves=len(cells), rows=rows)
     kept = tuple(measure for measure in measured.measures if measure.name not in counts)
@@ -127,7 +127,7 @@ def _joined(
     )
 
 
-def _better(draft: Draft, workload: CountWorkload, rows: int) -> bool:
+def better(draft: Draft, workload: CountWorkload, rows: int) -> bool:
     """Whether a strategy errs less than a price that is divided among the counts."""
     limits, relation = required(draft.contributions), draft.unit.relation
     if required(draft.ask).errors:  # each count has its own, and all would get the smallest

@@ -52,6 +52,8 @@ _BETTER: Final = 0.999
 class CountWorkload:
     """The names of counts, and for each cell of a histogram the places of those that it is part of.
 
+    ``nested`` says that cells are differences of the counts themselves, each a part of the next.
+
     >>> thresholds = CountWorkload(measure="cells", names=("low", "all"), cells=((0, 1), (1,)))
     >>> [strategy.sums for strategy in strategies_of(thresholds)]
     [((0,), (0, 1)), ((0,), (1,))]
@@ -60,6 +62,7 @@ class CountWorkload:
     measure: str
     names: tuple[str, ...]
     cells: tuple[tuple[int, ...], ...]
+    nested: bool = False
 
 
 @functools.lru_cache(maxsize=64)
@@ -77,6 +80,8 @@ def strategies_of(workload: CountWorkload) -> tuple[CellStrategy, ...]:
         _strategy(workload, "each by itself", [tuple(cells) for cells in inside], itself),
         _strategy(workload, "as one histogram whose cells are added up", single, added),
     ]
+    if workload.nested:
+        return tuple(replace(strategy, nested=workload.names) for strategy in found)
     root = _root(workload, inside)
     if root is not None:
         found.append(root)
