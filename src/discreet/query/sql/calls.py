@@ -15,7 +15,7 @@ from typing import Final
 from discreet.query import source_text as refusals
 from discreet.query.expressions import Call, Case, Cast, Expression, Literal
 from discreet.query.node_checks import check_size
-from discreet.query.signatures import ANYWHERE, PARTS
+from discreet.query.signatures import ANYWHERE, PARTS, TIME_PARTS
 from discreet.query.source_text import unknown, unreadable, unsupported
 from discreet.query.sql.aggregates import AGGREGATES, WINDOWS, aggregate
 from discreet.query.sql.cursor import Cursor, negated, read_cast
@@ -31,6 +31,7 @@ SYNONYMS: Final = {
     "CHAR_LENGTH": "LENGTH",
     "CHARACTER_LENGTH": "LENGTH",
     "IFNULL": "COALESCE",
+    "NVL": "COALESCE",
     "POW": "POWER",
     "SAFE_DIVIDE": "/",
 }
@@ -40,10 +41,16 @@ _ELSEWHERE: Final = {
     "AVERAGE": "AVG",
     "ISNULL": "COALESCE",
     "LEN": "LENGTH",
-    "NVL": "COALESCE",
+    "SQUARE": "x * x",
     "STDEV": "STDDEV",
+    "STDEVP": "STDDEV_POP",
     "TOTAL": "SUM",
     "VARP": "VAR_POP",
+    "WIDTH_BUCKET": "RANGE_BUCKET(x, [0, 10, 20])",
+    "ZEROIFNULL": "COALESCE(x, 0)",
+    **dict.fromkeys(
+        ("APPROX_PERCENTILE", "APPROX_QUANTILE", "PERCENTILE"), "PERCENTILE_CONT(x, 0.5)"
+    ),
 }
 """Names that other dialects have, and what to write here."""
 
@@ -215,6 +222,17 @@ def _text_first(cursor: Cursor) -> bool:
     return cursor.token.kind is TokenKind.TEXT and cursor.ahead(1).word == ","
 
 
+def _date_part(cursor: Cursor, name: Token, read: Reader) -> Expression:  # noqa: ARG001 (one shape)
+    part = _part(cursor, "EXTRACT")
+    cursor.expect(",", "write DATE_PART('year', day).")
+    return Call("EXTRACT", (part, read(cursor)))
+
+
+def _left(cursor: Cursor, name: Token, read: Reader) -> Expression:
+    text, count = _exactly(2, cursor, name, read)
+    return Call("SUBSTR", (text, Literal(1, span=text.span), count))
+
+
 def _extract(cursor: Cursor, name: Token, read: Reader) -> Expression:  # noqa: ARG001 (one shape)
     part = _part(cursor, "EXTRACT")
     cursor.expect("FROM", "write EXTRACT(YEAR FROM day).")
@@ -299,11 +317,13 @@ _SPECIAL: Final[dict[str, Callable[[Cursor, Token, Reader], Expression]]] = {
     **dict.fromkeys(("DATE_TRUNC", "DATETIME_TRUNC", "TIMESTAMP_TRUNC"), _date_trunc),
     **dict.fromkeys(("DATE_ADD", "DATE_SUB"), _date_add),
     **dict.fromkeys(("SUBSTR", "SUBSTRING"), _substring),
-    **dict.fromkeys(("YEAR", "MONTH", "DAY", "QUARTER"), _year),
+    **dict.fromkeys(("YEAR", "MONTH", "DAY", "QUARTER", *TIME_PARTS), _year),
+    **dict.fromkeys(("DATE_PART", "DATEPART"), _date_part),
     "DATE": _date,
     "DATE_DIFF": _date_diff,
     "EXTRACT": _extract,
-    "IF": _if,
+    **dict.fromkeys(("IF", "IIF"), _if),
+    "LEFT": _left,
     "NULLIF": _nullif,
     "RANGE_BUCKET": _range_bucket,
     "ROUND": _round,
