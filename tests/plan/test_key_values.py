@@ -15,6 +15,7 @@ from discreet.query.expressions import Call, Cast, Column, Literal, walk
 from discreet.query.relation_columns import columns
 from discreet.query.sql.parse import read
 from discreet.query.types import Type
+from discreet.requests.table_schema import Schema
 from tests.plan.clinic import SCHEMA, databases, planned, public_rows
 from tests.reference.expressions import compiled
 from tests.reference.relations import rows_of
@@ -222,3 +223,28 @@ def test_a_list_that_forgets_an_end_is_noticed():
     assert KeyImages(FACTS).of(key) == [*range(-2, 6)]
     lower = {**FACTS, "f": replace(FACTS["f"], high=Fraction(14))}
     assert rule({"f": 15.25}) not in KeyImages(lower).of(key)
+
+
+def test_days_of_the_policy_list_months_and_leave_out_others():
+    days = (date(2023, 11, 15), date(2024, 1, 31))
+    visits = SCHEMA.table("visits")
+    columns_ = [
+        replace(each, days=days, nullable=False) if each.name == "day" else each
+        for each in visits.columns
+    ]
+    known = [each for each in SCHEMA.tables if each.name != "visits"]
+    schema = Schema([*known, replace(visits, columns=tuple(columns_))])
+    text = "SELECT DATE_TRUNC(day, MONTH) AS k, city, COUNT(*) AS n FROM visits GROUP BY 1, 2"
+    plan = planned(text, schema=schema)
+    rule = compiled(plan.request.keys[0].expression, dict(columns(plan.request.relation)))
+    blank = dict.fromkeys(each.name for each in visits.columns)
+    dates = [None, date(2023, 10, 31), date(2023, 11, 1), date(2024, 1, 31), date(2024, 2, 1)]
+    tables = {"visits": [{**blank, "patient": 1, "day": day} for day in dates]}
+    seen = {rule(row) for row in rows_of(plan.request.relation, tables)}
+    assert seen == {date(2023, 11, 1), date(2024, 1, 1)}
+    narrower = text.replace("GROUP", "WHERE day >= DATE '2024-01-01' GROUP").replace(
+        ", city", "", 1
+    )
+    alone = planned(narrower.replace("1, 2", "1"), schema=schema)
+    assert alone.request.public == ((date(2024, 1, 1),),)
+    assert alone.selection is None

@@ -136,6 +136,7 @@ class Binder:
                     nullable=column.nullable,
                     constant=column.constant or folded(column.name) in map(folded, table.unit),
                     source=self._source(table, column),
+                    days=column.days,
                 ),
             )
             for column in table.columns

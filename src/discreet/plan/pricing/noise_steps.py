@@ -308,5 +308,6 @@ def _needs_delta(draft: Draft) -> UnsupportedSQL:
         what=pointed(f"which values of {names} there are is private, and delta is 0.", span),
         why="somebody may be the only one in a group, and then its name must hardly ever be shown.",
         do="give delta=1e-9, or delta_per_question in the policy; or make the groups public: list "
-        f"them with WHERE {names} IN (...), or declare categories.",
+        f"them with WHERE {names} IN (...), declare categories, or bound the days between which a "
+        "date lies, with WHERE or in the policy.",
     )
