@@ -48,13 +48,12 @@ from discreet.plan.statistics.partition_selection import (
     partition_selection,
     within_categories,
 )
-from discreet.plan.workload.joined_counts import joined_counts
-from discreet.plan.workload.nested_counts import nested_counts
+from discreet.plan.workload.joined_counts import joined_counts, nested_counts
 from discreet.query.expressions import Column
 from discreet.query.question import Question
 from discreet.query.relations import Scan
 from discreet.query.source_text import pointed
-from discreet.requests.engine_request import EngineRequest
+from discreet.requests.engine_request import EngineRequest, Total
 from discreet.requests.table_schema import Product, Schema
 from discreet.requests.text_limits import check_text_work
 from discreet.units import PrivacyUnit, Relation
@@ -229,8 +228,10 @@ def join_counts(draft: Draft) -> Draft:
     """Measure several counts as one histogram, where that is more exact."""
     counts = [type(each) in {Count, Units} for each in required(draft.measured).estimators]
     draft = joined_counts(draft) if sum(counts) > 1 else draft
-    alone = len(counts) == 1 or required(draft.measured).workload is not None
-    return nested_counts(draft) if draft.nested and not alone else draft
+    measured = required(draft.measured)
+    plain = [isinstance(each, Total) and each.rows is None for each in measured.measures]
+    several = sum(plain) + measured.counts_units > 1 and measured.workload is None
+    return nested_counts(draft) if several and draft.nested else draft
 
 
 def split_releases(draft: Draft) -> Draft:

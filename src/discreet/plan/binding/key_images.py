@@ -99,7 +99,7 @@ class KeyImages:
         image = self._image(key)
         return None if image is None or image == [None] or len(image) > MOST_VALUES else image
 
-    def _image(self, node: Expression) -> Image | None:
+    def _image(self, node: Expression) -> Image | None:  # noqa: PLR0911  one a node
         known = facts_of(node, self.facts)
         if known.type is Type.BOOLEAN and not isinstance(node, Column | Case):
             return [False, True, *([None] if known.nullable else [])]
@@ -110,11 +110,10 @@ class KeyImages:
                 default = Literal(None) if node.default is None else node.default
                 return self._union([*(value for _, value in node.branches), default])
             case Call(function="COALESCE", arguments=arguments):
-                found = self._union(arguments)
-                ends = None if found is None else self._image_or_literal(arguments[-1])
-                return (
-                    found if ends is None or None in ends else [v for v in found if v is not None]
-                )
+                found, last = self._union(arguments), self._image_or_literal(arguments[-1])
+                if found is None or last is None or None in last:
+                    return found
+                return [value for value in found if value is not None]
             case Call() | Cast():
                 return self._called(node)
             case _:

@@ -92,8 +92,8 @@ def value_range(  # noqa: C901, PLR0911, PLR0912  one for each kind of node
             return *ends, below[1].nullable
         case Call(function="DATE_DIFF") if below[0].days and below[1].days:
             days = [[day.toordinal() for day in part.days or ()] for part in below[:2]]
-            low, high = days[0][0] - days[1][1], days[0][1] - days[1][0]
-            return Fraction(low), Fraction(high), any(part.nullable for part in below[:2])
+            least, most = days[0][0] - days[1][1], days[0][1] - days[1][0]
+            return Fraction(least), Fraction(most), any(part.nullable for part in below[:2])
         case Call(function="COALESCE", arguments=parts):
             low, high = _hull(_written(parts, below))
             return low, high, all(part.nullable for part in below)

@@ -133,9 +133,10 @@ class CellStrategy:
         >>> [part.tolist() for part in found]
         [[0, 0, 1, 1], [0, 1, 0, 1], [3, 2, 0, 2]]
         """
-        cells = np.diff(np.stack(totals), axis=0, prepend=0)
-        group, cell = np.divmod(np.arange(cells.size), len(totals))
-        return group, cell, cells.T.ravel()
+        counts = np.stack(totals, axis=1)
+        counts[:, 1:] -= counts[:, :-1].copy()
+        group, cell = np.divmod(np.arange(counts.size, dtype=np.int64), len(totals))
+        return group, cell, counts.ravel()
 
     def expanded(self, terms: Mapping[str, Fraction]) -> dict[int, Fraction]:
         """Return a sum of multiples of answers as one of multiples of sums."""
