@@ -23,7 +23,7 @@ from fractions import Fraction
 from typing import Final, final
 
 from discreet.plan.binding.value_ranges import day_range, value_range
-from discreet.query.expression_types import ColumnTypes
+from discreet.query.expression_types import ColumnTypes, typed
 from discreet.query.expressions import (
     Aggregate,
     Call,
@@ -114,11 +114,21 @@ def facts_of(expression: Expression, known: Mapping[str, Facts]) -> Facts:
     )
 
 
+_NULL: Final = Facts(type=Type.INTEGER)
+"""A written NULL among values of any type, of which one is chosen."""
+
+
 def _facts(expression: Expression, known: Mapping[str, Facts], types: ColumnTypes) -> Facts:
     if isinstance(expression, Column):
         return known[expression.name]
-    kind = types.type_of(expression) or Type.INTEGER  # a NULL that fits every type
-    below = [_facts(child, known, types) for child in expression.children()]
+    kind = typed(expression, types)
+    chooses = isinstance(expression, Case) or (
+        isinstance(expression, Call) and expression.function == "COALESCE"
+    )
+    below = [
+        _NULL if chooses and child == Literal(None) else _facts(child, known, types)
+        for child in expression.children()
+    ]
     low, high, nullable = value_range(expression, kind, below)
     row_by_row = not isinstance(expression, Window | Aggregate)  # others differ from row to row
     return Facts(
