@@ -5,7 +5,7 @@ from __future__ import annotations
 import tomllib
 from pathlib import Path
 
-from discreet.query.signatures import AGGREGATES, FUNCTIONS, WINDOWS, Function
+from discreet.query.signatures import AGGREGATES, FUNCTIONS, RELEASED, WINDOWS, Function
 
 ROOT = Path(__file__).resolve().parent.parent
 HEAD = """# The SQL that is answered
@@ -86,6 +86,7 @@ def page() -> str:
     ]
     for title, table in (
         ("Functions of a row", FUNCTIONS),
+        ("Functions of released numbers", RELEASED),
         ("Aggregates", AGGREGATES),
         ("Functions of a window", WINDOWS),
     ):

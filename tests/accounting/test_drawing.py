@@ -18,7 +18,6 @@ from discreet.accounting import (
     below,
     drawn,
 )
-from discreet.notebook import short_repr
 from discreet.loss import Profile, Pure
 from discreet.loss.pairs.laplace import LaplacePair
 from discreet.mechanisms import (
@@ -29,6 +28,7 @@ from discreet.mechanisms import (
     RandomizedResponse,
     geometric_on_counts,
 )
+from discreet.notebook import short_repr
 
 VISITS = Leaf(Laplace(scale=2), name="visits")
 TREE = Sequential(

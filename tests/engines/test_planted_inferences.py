@@ -18,7 +18,7 @@ from discreet.engines.sql import totals as totals_printed
 from discreet.engines.sql.expressions import WholeFloat, expression
 from discreet.errors import OutOfRange
 from discreet.plan import steps
-from discreet.plan.binding import joins, value_ranges
+from discreet.plan.binding import binder, joins, value_ranges
 from discreet.plan.policy.policy import read_policy
 from discreet.plan.pricing import noise_steps as sketching
 from discreet.plan.statistics import partition_selection as groups
@@ -122,6 +122,11 @@ def never_together(conditions, facts):
     return Cells(conditions=tuple((at,) for at in range(len(conditions))), number=Case(branches))
 
 
+def narrow_conditions(predicate, facts):
+    """Believe that a condition leaves values from 0 to 1 alone."""
+    return {"stay": replace(facts["stay"], low=Fraction(0), high=Fraction(1), nullable=False)}
+
+
 STEPS = (
     "SELECT ward, COUNTIF(age <= 60) AS a, COUNTIF(stay <= 10) AS b, COUNTIF(paid) AS c "
     "FROM visits GROUP BY ward"
@@ -134,6 +139,10 @@ PLANTS = {
     "bounds of floats": (TOTALS, lambda m: contextlib.nullcontext(changed(cost=ONE, age=ONE))),
     "bounds of ranks": (MEDIAN, lambda m: contextlib.nullcontext(changed(age=ONE, stay=ONE))),
     "bounds of formulas": (FORMULA, lambda m: planted(m, value_ranges, "_called", narrow_sums)),
+    "bounds by a condition": (
+        SUM + " WHERE stay > -9",
+        lambda m: planted(m, binder, "narrowed", narrow_conditions),
+    ),
     "never NULL": (TOTALS, lambda m: contextlib.nullcontext(changed(cost=SURE, age=SURE))),
     "rows of a unit": (TOTALS, lambda m: planted(m, steps, LIMITS, limits(rows=1))),
     "rows in ranks": (MEDIAN, lambda m: planted(m, steps, LIMITS, limits(rows=1))),
@@ -269,6 +278,7 @@ def test_the_plants_lower_the_price(name, monkeypatch):
 
 TWINS = [
     "bounds",
+    "bounds by a condition",
     "rows of a unit",
     "rows in cells",
     "groups of a unit",

@@ -1,6 +1,7 @@
 """What is derived of an expression holds of its value, for all arguments within their facts."""
 
 import math
+from datetime import date, datetime
 from fractions import Fraction
 
 import pytest
@@ -8,8 +9,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from discreet.errors import QuestionError
-from discreet.plan.binding.value_facts import Facts, facts_of
-from discreet.query.expressions import Aggregate, Call, Cast, Column, Literal, Window
+from discreet.plan.binding.value_facts import Facts, facts_of, total_facts
+from discreet.query.expressions import Aggregate, Call, Case, Cast, Column, Literal, Window
 from discreet.query.signatures import PARTS, TIME_PARTS
 from discreet.query.types import Type
 from tests.engines.questions import expressions
@@ -128,6 +129,68 @@ def test_parts_of_a_date_are_counted_from_the_first_to_the_last(moment):
             node = Call("EXTRACT", (Literal(part), Column("d")))
             facts = facts_of(node, {"d": Facts(type=kind, nullable=False)})
             assert not facts.nullable
-            assert (facts.bounds is None) == (part == "YEAR")
+            assert (facts.bounds is None) == (part == "YEAR")  # which is bounded by days alone
             if facts.bounds is not None:
                 assert facts.low <= compiled(node, {"d": kind})({"d": value}) <= facts.high
+
+
+DAYS = st.dates(date(1990, 1, 1), date(2030, 12, 31))
+
+
+@pytest.mark.theorem("fact-rules")
+@given(ends=st.tuples(DAYS, DAYS).map(sorted), share=st.floats(0, 1), other=DAYS)
+def test_functions_of_bounded_days_stay_within_their_bounds(ends, share, other):
+    day = ends[0] + (ends[1] - ends[0]) * share
+    known = {"d": Facts(type=Type.DATE, nullable=False, days=tuple(ends))}
+    numbers = [
+        Call("EXTRACT", (Literal("YEAR"), Column("d"))),
+        Call("DATE_DIFF", (Column("d"), Literal(other), Literal("DAY"))),
+        Call("DATE_DIFF", (Literal(other), Column("d"), Literal("DAY"))),
+    ]
+    for node in numbers:
+        facts = facts_of(node, known)
+        assert facts.low <= compiled(node, {"d": Type.DATE})({"d": day}) <= facts.high
+        assert not facts.nullable
+    for node in (
+        *(Call("DATE_TRUNC", (Column("d"), Literal(part))) for part in PARTS["DATE_TRUNC"]),
+        Call("DATE_ADD", (Column("d"), Literal(-40))),
+        Cast(Column("d"), Type.TIMESTAMP),
+    ):
+        found = compiled(node, {"d": Type.DATE})({"d": day})
+        found = found.date() if isinstance(found, datetime) else found
+        low, high = facts_of(node, known).days
+        assert low <= found <= high
+
+
+def test_a_written_null_takes_nothing_from_bounds():
+    facts = {"x": Facts(type=Type.FLOAT, low=Fraction(2), high=Fraction(9), nullable=False)}
+    zero = Call("=", (Column("x"), Literal(0)))
+    safe = Case(((zero, Literal(None)),), Column("x"))  # NULLIF(x, 0)
+    assert facts_of(safe, facts).bounds == (2, 9)
+    assert facts_of(safe, facts).nullable
+    low, high = facts_of(Call("/", (Literal(18), safe)), facts).bounds
+    assert (round(low, 9), round(high, 9)) == (2, 9)
+    assert facts_of(Call("COALESCE", (Literal(None), Column("x"))), facts).bounds == (2, 9)
+
+
+@pytest.mark.theorem("fact-rules")
+@pytest.mark.parametrize("function", ["COUNT", "SUM", "MIN", "MAX"])
+@settings(max_examples=40)
+@given(values=st.lists(st.none() | st.integers(-3, 9), max_size=6), low=st.integers(-3, 0))
+def test_aggregates_of_a_unit_stay_within_their_bounds(function, values, low):
+    """A sum of what is not negative is not, and different values are at most all that there are."""
+    values = [value for value in values if value is None or value >= low]
+    present = [value for value in values if value is not None]
+    facts = {
+        "x": Facts(
+            type=Type.INTEGER, low=Fraction(low), high=Fraction(9), categories=tuple(range(low, 10))
+        )
+    }
+    known = total_facts(Aggregate(function, Column("x")), facts, Type.INTEGER)
+    plain = {"COUNT": len, "SUM": sum, "MIN": min, "MAX": max}[function]
+    if present or function == "COUNT":
+        assert known.low is None or known.low <= plain(present)
+        assert known.high is None or plain(present) <= known.high
+    if function == "COUNT":
+        different = total_facts(Aggregate("COUNT", Column("x"), distinct=True), facts, Type.INTEGER)
+        assert different.low <= len(set(present)) <= different.high

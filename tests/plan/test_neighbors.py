@@ -168,7 +168,11 @@ def check(plan, here, there, *, replaced):
     check_choices(plan, histograms, other_histograms, replaced=replaced)
     for noise in plan.noises:
         if noise.distances.strategy is not None:
-            one, other = histograms[noise.measure], other_histograms[noise.measure]
+            nested = noise.distances.strategy.nested
+            one, other = (
+                cells_of(nested, values) if nested else leaves[noise.measure]
+                for values, leaves in (here, there)
+            )
             check_sums(noise, claims[noise.measure], one, other, replaced=replaced)
         if noise.distances.group_strategy is not None:
             one, other = totals[noise.measure], others[noise.measure]
@@ -191,6 +195,15 @@ def check_group_sums(noise, plan, here, there, *, replaced):
     else:
         assert isinstance(leaf.source, Laplace)
         assert sum(map(abs, steps)) <= claim
+
+
+def cells_of(nested, totals):
+    """Return the cells of nested counts, by group: what each has beyond the one before it."""
+    inner = [dict.fromkeys(totals[nested[0]], 0), *(totals[name] for name in nested[:-1])]
+    return {
+        group: {cell: totals[name][group] - inner[cell][group] for cell, name in enumerate(nested)}
+        for group in totals[nested[0]]
+    }
 
 
 def check_sums(noise, leaf, here, there, *, replaced):

@@ -40,6 +40,10 @@ WRONG = [
     ('[tables.v.columns.a]\ntype = "integer"\nlow = 1', "one bound"),
     ('[tables.v.columns.a]\ntype = "integer"\nlow = 1\nhigh = 1', "below"),
     ('[tables.v.columns.a]\ntype = "text"\nlow = 1\nhigh = 2', "bounds"),
+    ('[tables.v.columns.a]\ntype = "date"\nlow = 2020-01-01', "one bound"),
+    ('[tables.v.columns.a]\ntype = "date"\nlow = 1\nhigh = 2', "without quotes"),
+    ('[tables.v.columns.a]\ntype = "date"\nlow = "2020-01-01"\nhigh = 2021-01-01', "quotes"),
+    ('[tables.v.columns.a]\ntype = "timestamp"\nlow = 2021-01-01\nhigh = 2020-01-01', "earlier"),
     ('[tables.v.columns.a]\ntype = "float"\ncategories = [1]', "categories"),
     ('[tables.v.columns.a]\ntype = "integer"\ncategories = [1, "x"]', "not all"),
     ('[tables.v.columns.a]\ntype = "integer"\ncategories = [1, 1]', "twice"),
@@ -89,8 +93,10 @@ def columns():
             categories=listed,
             nullable=flags[1],
             constant=flags[2],
+            days=dated if flags[2] and kind in {Type.DATE, Type.TIMESTAMP} else None,
         )
 
+    dated = date(2019, 12, 31), date(2020, 1, 1)
     bounds = st.none() | st.tuples(EXACT, EXACT).filter(lambda pair: pair[0] < pair[1])
     flags = st.tuples(st.booleans(), st.booleans(), st.booleans())
     return st.lists(

@@ -1,6 +1,8 @@
 """No row for which a condition is true, false or NULL lies outside the region that says so."""
 
 import random
+from datetime import date, datetime
+from fractions import Fraction
 
 import pyarrow as pa
 import pytest
@@ -52,9 +54,64 @@ def check(condition, rows):
     except DiscreetError:  # a NULL without a type
         return 0
     found, rule = truth.truth_sets(condition, FACTS), compiled(condition, TYPES)
+    more = truth.narrowed(condition, FACTS)
     for row in rows:
-        assert inside(row, region_of(found, rule(row))), (condition, row)
+        outcome = rule(row)
+        assert inside(row, region_of(found, outcome)), (condition, row)
+        if outcome is True:
+            assert all(holds(more[name], row[name]) for name in more), (condition, row)
     return len(rows)
+
+
+def holds(facts, value):
+    """Whether a value of a row that passed lies within what its condition says of the column."""
+    if value is None:
+        return facts.nullable
+    if facts.type.is_number:
+        low = facts.low is None or facts.low <= Fraction(value)
+        return low and (facts.high is None or Fraction(value) <= facts.high)
+    day = value.date() if isinstance(value, datetime) else value
+    return facts.days is None or facts.days[0] <= day <= facts.days[1]
+
+
+def test_conditions_narrow_what_is_declared():
+    known = {
+        "x": Facts(type=Type.INTEGER, low=Fraction(0), high=Fraction(900)),
+        "d": Facts(type=Type.DATE, days=(date(2020, 1, 1), date(2021, 12, 31))),
+    }
+
+    def after(text):
+        found = truth.narrowed(condition_of(text), known)
+        return found.get("x", known["x"]).bounds, found.get("d", known["d"]).days
+
+    both = known["d"].days
+    assert after("x BETWEEN 10 AND 20") == ((10, 20), both)
+    assert after("x > 10") == ((11, 900), both)
+    assert after("x > 10 OR x < 5") == ((0, 900), both)
+    assert after("x IN (7, 3)") == ((3, 7), both)
+    assert after("x > 1000") == after("x = 5") == ((0, 900), both)  # clamped as declared
+    assert after("d >= DATE '2021-06-01'")[1] == (date(2021, 6, 1), date(2021, 12, 31))
+    assert after("d < DATE '1999-01-01'")[1] == both
+    assert not truth.narrowed(condition_of("x <> 3"), known)["x"].nullable
+
+
+def condition_of(text):
+    return read_relation(f"SELECT * FROM t WHERE {text}").child.predicate  # noqa: S608 (ours)
+
+
+@pytest.mark.parametrize("mutant", ["strict ends", "one stretch"])
+def test_a_set_with_other_ends_is_noticed(mutant, monkeypatch):
+    honest = truth.ends_of
+
+    def wrong(kind, values):
+        ends = honest(kind, values)
+        if mutant == "one stretch" and len(values.cuts) > 2:
+            return ends and (ends[0], ends[0])
+        return ends if ends is None or not isinstance(ends[1], int) else (ends[0], ends[1] - 1)
+
+    monkeypatch.setattr(truth, "ends_of", wrong)
+    with pytest.raises(AssertionError):
+        [check(leaf, ROWS[Type.INTEGER]) for leaf in LEAVES[Type.INTEGER]]
 
 
 @pytest.mark.theorem("truth-sets")

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.query.expressions import Call, Case, Cast, Column, Literal
+from discreet.query.signatures import RELEASED
 from discreet.query.types import Type
 from discreet.release import interval_arithmetic as range_functions
 from discreet.release.formula_ranges import Ranges
@@ -132,3 +133,76 @@ def test_columns_that_are_null_are_no_numbers():
     formulas = Formulas(columns={"a0": column, "k": column}, keys=(), size=1)
     ends = Ranges(formulas, {"a0": box_of(1, 2)}).range_of(Call("+", (Column("a0"), Column("k"))))
     assert ends.null[0]
+
+
+BASES = st.floats(-6, 6) | st.integers(-4, 4).map(float) | st.sampled_from([1e-300, 1e300, -1e9])
+EXPONENTS = st.sampled_from([-3, -2, -1, 0, 1, 2, 3, 10]) | st.floats(-3, 3) | st.just(0.5)
+
+
+def released(function, first, second):
+    """Return a function of released numbers, and the boxes of its arguments."""
+    arguments = (Column("a1"), Column("a2"))[: len(RELEASED[function].takes)]
+    return Call(function, arguments), {"a1": first, "a2": second}
+
+
+@pytest.mark.theorem("formula-range")
+@pytest.mark.parametrize("function", RELEASED)
+@settings(max_examples=150, deadline=None)
+@given(
+    first=st.tuples(BASES, BASES).map(sorted),
+    second=st.tuples(EXPONENTS, EXPONENTS).map(sorted) | EXPONENTS.map(lambda each: [each, each]),
+    shares=st.lists(st.tuples(st.floats(0, 1), st.floats(0, 1)), max_size=6),
+)
+def test_functions_of_released_numbers_stay_in_their_ranges(function, first, second, shares):
+    call, boxes = released(function, first, second)
+    shares = [*shares, *itertools.product((0.0, 0.5, 1.0), repeat=2)]
+    points = [(between(first, one), between(second, other)) for one, other in shares]
+    points += [
+        (x, float(y)) for x, _ in points for y in range(-3, 4) if second[0] <= y <= second[1]
+    ]
+    columns = {
+        name: vector(Type.FLOAT, np.array([point[at] for point in points], np.float64))
+        for at, name in enumerate(boxes)
+    }
+    values = Formulas(columns=columns, keys=(), size=len(points)).value(call)
+    middle = Formulas(
+        columns={n: each.taken(np.array([0])) for n, each in columns.items()}, keys=(), size=1
+    )
+    ends = Ranges(middle, {name: box_of(*box) for name, box in boxes.items()}).range_of(call)
+    for value in values.to_list():
+        if value is None:
+            assert ends.null[0], (call, boxes)
+        else:
+            assert ends.low[0] <= value <= ends.high[0], (call, boxes, value)
+
+
+@pytest.mark.parametrize(
+    ("expression", "low", "high", "null"),
+    [
+        (Call("POWER", (Column("a0"), Literal(2))), 34**2, 46**2, False),
+        (Call("POWER", (Call("-", (Column("a0"), Literal(40))), Literal(2))), 0, 36, False),
+        (Call("POWER", (Call("-", (Column("a0"), Literal(40))), Literal(3))), -216, 216, False),
+        (Call("POWER", (Column("a1"), Literal(-1))), 0.5, 1, False),
+        (Call("LN", (Column("a0"),)), np.log(34), np.log(46), False),
+        (Call("LN", (Call("-", (Column("a0"), Literal(40))),)), -np.inf, np.log(6), True),
+        (Call("LOG10", (Column("a0"),)), np.log10(34), np.log10(46), False),
+        (Call("LOG2", (Column("a1"),)), 0, 1, False),
+        (Call("EXP", (Column("a1"),)), np.exp(1), np.exp(2), False),
+        (Call("EXP", (Call("*", (Column("a0"), Literal(100))),)), 0, np.inf, True),
+    ],
+)
+def test_ranges_of_functions_of_released_numbers_are_narrow(expression, low, high, null):
+    found = one(expression)
+    assert found[:2] == pytest.approx((low, high), rel=1e-9, abs=1e-9)
+    assert found[2] is null
+
+
+@pytest.mark.parametrize("exponent", [2, -1, 0.5])
+def test_a_power_from_its_corners_alone_is_noticed(exponent):
+    """A mutant that looks at the ends of a base on both sides of zero misses what lies between."""
+    call, boxes = released("POWER", (-1.0, 2.0), (exponent, exponent))
+    box = Formulas(columns={n: constant(0.0, Type.FLOAT, 1) for n in boxes}, keys=(), size=1)
+    ends = Ranges(box, {name: box_of(*each) for name, each in boxes.items()}).range_of(call)
+    with np.errstate(all="ignore"):
+        corners = [np.power(float(end), float(exponent)) for end in (-1.0, 2.0)]
+    assert ends.low[0] < np.nanmin(corners) or ends.high[0] > np.nanmax(corners)

@@ -1,5 +1,8 @@
 """Formulas over released columns mean what they mean on engines."""
 
+import itertools
+import math
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -9,6 +12,7 @@ from hypothesis import strategies as st
 from discreet.errors import WrongType
 from discreet.query.expression_types import CASTS, FUNCTIONS, typed
 from discreet.query.expressions import Call, Case, Cast, Column, Grouped, Literal
+from discreet.query.signatures import RELEASED
 from discreet.query.types import Type
 from discreet.release.formulas import Formulas
 from discreet.release.value_arrays import Vector
@@ -112,3 +116,38 @@ def test_a_million_groups_take_moments():
         "/", (Call("*", (Literal(100), Column("a"))), Call("+", (Column("a"), Literal(1))))
     )
     assert formulas.value(ratio).values[:2].tolist() == [0.0, 50.0]
+
+
+EXACT = {
+    "EXP": math.exp,
+    "LN": math.log,
+    "LOG10": math.log10,
+    "LOG2": math.log2,
+    "POWER": math.pow,
+}
+"""What the standard library computes, or fails to."""
+
+
+@pytest.mark.parametrize("name", RELEASED)
+def test_functions_of_released_numbers_are_those_of_the_library(name):
+    numbers = [-1e9, -2.5, -2.0, -1.0, -0.0, 0.0, 1e-320, 0.5, 1.0, 2.0, 3.0, 710.0, 1e300]
+    count = len(RELEASED[name].takes)
+    points = list(itertools.product(numbers, repeat=count))
+    columns = {
+        f"c{at}": Vector.read(pa.array([point[at] for point in points]), Type.FLOAT)
+        for at in range(count)
+    }
+    call = Call(name, tuple(Column(column) for column in columns))
+    values = Formulas(columns=columns, keys=(), size=len(points)).value(call).to_list()
+    for point, value in zip(points, values, strict=True):
+        try:
+            wanted = EXACT[name](*point)
+        except (ValueError, OverflowError):  # outside, or not finite
+            wanted = None
+        assert value == (wanted if wanted is None else pytest.approx(wanted, rel=1e-14)), point
+
+
+def test_whole_numbers_become_floats_first():
+    columns = {"n": Vector.read(pa.array([2, None, 10]), Type.INTEGER)}
+    formulas = Formulas(columns=columns, keys=(), size=3)
+    assert formulas.value(Call("POWER", (Column("n"), Literal(-1)))).to_list() == [0.5, None, 0.1]

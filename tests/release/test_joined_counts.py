@@ -93,3 +93,30 @@ def test_a_count_that_no_strategy_answers_is_refused():
     broken = Plan(**{**without, "noises": ()})
     with pytest.raises(WrongKind):
         answer(broken, raw(plan))
+
+
+FORMULAS = (
+    "SELECT LN(COUNT(*)) AS a, POWER(AVG(age), 2) AS b, ROUND(SUM(age) / COUNT(age), 1) AS c, "
+    "EXP(AVG(age) / 10) AS d, POWER(COUNT(*) - COUNT(age), 3) AS e, "
+    "GREATEST(LOG10(COUNT(age)), 1) AS f, COALESCE(NULLIF(TRUNC(AVG(age)), 0), -1) AS g FROM visits"
+)
+
+
+@pytest.mark.theorem("formula-range")
+def test_formulas_of_noisy_numbers_are_held_as_often_as_they_say():
+    """More than 5.5 deviations too many misses of 60 are rarer than 1e-6, for each of seven."""
+    plan, exact = planned(FORMULAS, epsilon=4), planned(FORMULAS, **EXACT)
+    rows = [{**row, "age": None if row["patient"] % 5 == 0 else row["age"] * 9} for row in ROWS]
+    totals, known = (
+        Reference(visits_of(rows), TYPES).run(each.request, order=ORDER) for each in (plan, exact)
+    )
+    (truth,) = answer(exact, known, entropy=stream()).rows()
+    missed, times = dict.fromkeys("abcdefg", 0), 60
+    for _ in range(times):
+        (row,) = answer(plan, totals, entropy=stream()).rows()
+        for name in missed:
+            slack = 1e-3 * abs(truth[name])  # of the noise in what is taken for the truth
+            missed[name] += (
+                not row[f"{name}_low"] - slack <= truth[name] <= row[f"{name}_high"] + slack
+            )
+    assert max(missed.values()) <= times * 0.05 + 5.5 * math.sqrt(times * 0.05 * 0.95)

@@ -1,5 +1,6 @@
 """The owner's check: it finds every broken promise, and nobody else can reach it."""
 
+import datetime as dt
 import json
 from fractions import Fraction
 
@@ -432,3 +433,19 @@ def test_spreads(counts, limit, beyond, cut):
     spread = Spread(counts)
     assert (spread.beyond(limit), spread.cut(limit)) == (beyond, cut)
     assert spread.words
+
+
+def test_days_outside_their_bounds_are_counted(tmp_path):
+    day = dt.date(2020, 1, 1)
+    days = [day, dt.date(2021, 12, 31), dt.date(2022, 1, 1), None]
+    moments = [dt.datetime(2021, 12, 31, 23), dt.datetime(2022, 1, 1), None, None]  # noqa: DTZ001
+    path = tmp_path / "visits.parquet"
+    pq.write_table(pa.table({"patient": [1, 2, 3, 4], "day": days, "seen": moments}), path)
+    bounds = "low = 2020-01-01, high = 2021-12-31"
+    policy = (
+        'format = 1\nunit = "patient"\n[tables.visits.columns]\npatient = {type = "integer"}\n'
+        f'day = {{type = "date", {bounds}}}\nseen = {{type = "timestamp", {bounds}}}\n'
+    )
+    found = dp.check(str(path), policy=policy).findings
+    between = {each.column: each.share for each in found if "lies between" in each.promise}
+    assert between == {"day": Fraction(1, 3), "seen": Fraction(1, 2)}

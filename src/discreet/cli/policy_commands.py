@@ -64,9 +64,9 @@ _HEADER: Final = """\
 """
 
 _LOOKED: Final = """\
-# NOT PRIVATE: types, limits, and a key that equals the unit, were proposed by `discreet init --owner`
-# from the rows themselves: 99 % of people have no more rows and groups.  Whoever sees them learns
-# that much, and no price covers it.  Round them, or keep this file from those who ask.
+# NOT PRIVATE: types, limits, and a key that equals the unit were proposed by `discreet init
+# --owner` from the rows themselves: 99 % of people have no more rows and groups.  Whoever sees
+# them learns that much, and no price covers it.  Round them, or keep this file from those who ask.
 
 """
 
@@ -108,8 +108,8 @@ def init(  # noqa: PLR0913  one option for each answer
         bool,
         typer.Option(
             "--owner",
-            help="Look at the rows: propose types and limits, and say how many cells cannot be read. "
-            "NOT private: exact numbers, for the owner only.",
+            help="Look at the rows: propose types and limits, and say how many cells cannot be "
+            "read. NOT private: exact numbers, for the owner only.",
         ),
     ] = False,
     policy: Annotated[Path, typer.Option(help="Where to write the policy.")] = Path(POLICY),

@@ -277,7 +277,9 @@ def _strategy(noise: Noise, strategy: CellStrategy) -> list[Any]:
     ]
     running = noise.distances.group_strategy
     groups = [] if running is None else [running.order, running.frames]
-    return [noise.measure, strategy.cells, strategy.sums, strategy.factors, answers, *groups]
+    nested = [strategy.nested] if strategy.nested else []  # others are as they ever were
+    parts = [noise.measure, strategy.cells, strategy.sums, strategy.factors, answers]
+    return [*parts, *groups, *nested]
 
 
 def _tree(tree: QuantileTree, read: Sequence[TreeChoice]) -> list[Any]:

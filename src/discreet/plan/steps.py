@@ -51,12 +51,12 @@ from discreet.plan.statistics.partition_selection import (
 )
 from discreet.plan.statistics.truncation import rules_differ, truncations
 from discreet.plan.workload.group_windows import check_windows, running_counts
-from discreet.plan.workload.joined_counts import joined_counts
+from discreet.plan.workload.joined_counts import joined_counts, nested_counts
 from discreet.query.expressions import Column
 from discreet.query.question import Question
 from discreet.query.relations import Scan, Table, descend
 from discreet.query.source_text import pointed
-from discreet.requests.engine_request import EngineRequest
+from discreet.requests.engine_request import EngineRequest, Total
 from discreet.requests.table_schema import Product, Schema
 from discreet.requests.text_limits import check_text_work
 from discreet.units import PrivacyUnit, Relation
@@ -252,7 +252,11 @@ def measure_aggregates(draft: Draft) -> Draft:
 def join_counts(draft: Draft) -> Draft:
     """Measure several counts as one histogram, where that is more exact."""
     counts = [type(each) in {Count, Units} for each in required(draft.measured).estimators]
-    return joined_counts(draft) if sum(counts) > 1 else draft
+    draft = joined_counts(draft) if sum(counts) > 1 else draft
+    measured = required(draft.measured)
+    plain = [isinstance(each, Total) and each.rows is None for each in measured.measures]
+    several = sum(plain) + measured.counts_units > 1 and measured.workload is None
+    return nested_counts(draft) if several and not draft.earlier else draft
 
 
 def split_releases(draft: Draft) -> Draft:
@@ -391,7 +395,7 @@ def _finished(draft: Draft) -> Plan:
         promises=promises_behind(request.relation, scope, schema=draft.schema, unit=draft.unit),
         truncations=truncations(draft),
         earlier=draft.earlier,
-        had_earlier=rules_differ(draft, chooses=bool(releases.choices)),
+        had_earlier=rules_differ(draft, releases),
         warnings=required(draft.bound).warnings,
     )
 

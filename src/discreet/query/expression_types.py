@@ -24,6 +24,7 @@ from discreet.query.expressions import (
 )
 from discreet.query.signatures import (
     AGGREGATES,
+    ANYWHERE,
     FUNCTIONS,
     GROUP_WINDOWS,
     PARTS,
@@ -139,7 +140,7 @@ def _typed(  # noqa: C901, PLR0911, PLR0912 (one line for each kind of node)
         case Literal(type=kind):
             return kind
         case Call(function=name, arguments=arguments):
-            return _called(FUNCTIONS[name], arguments, types)
+            return _called(ANYWHERE[name], arguments, types)
         case Window(function=name, arguments=arguments):
             for part in expression.children()[len(arguments) :]:
                 types.type_of(part)

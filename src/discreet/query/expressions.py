@@ -30,7 +30,7 @@ from discreet.query.node_checks import (
     scalar_of,
     wrong,
 )
-from discreet.query.signatures import AGGREGATES, FUNCTIONS, PLAIN, WINDOWS, Function
+from discreet.query.signatures import AGGREGATES, ANYWHERE, PLAIN, WINDOWS, Function
 from discreet.query.source_text import Span, pointed
 from discreet.query.types import Scalar, Type, type_of
 
@@ -115,7 +115,7 @@ class Call:
         """Refuse functions that are not known, and arguments that they do not take."""
         check_span(self.span)
         _check_all(self.arguments, "arguments", self.span)
-        _check_function(self.function, FUNCTIONS, len(self.arguments), self.span)
+        _check_function(self.function, ANYWHERE, len(self.arguments), self.span)
 
     def children(self) -> tuple[Expression, ...]:
         """Return the expressions directly below."""

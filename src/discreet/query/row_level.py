@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from discreet.errors import UnsupportedSQL
 from discreet.query.expressions import (
     Aggregate,
     Call,
@@ -25,6 +26,7 @@ from discreet.query.expressions import (
     walk,
 )
 from discreet.query.node_checks import wrong
+from discreet.query.signatures import RELEASED
 from discreet.query.source_text import CLAUSES, Span, inner_query_refused, unsupported
 
 _ROW: Final = frozenset({Column, Literal, Call, Case, Cast})
@@ -48,6 +50,8 @@ def check_row(expression: Expression, *, windows: bool = False, span: Span | Non
             allowed = False
         elif type(node) not in _ROW:
             raise wrong(f"{_shown(node)} stands where a value of one row is needed.", span)
+        elif type(node) is Call and node.function in RELEASED:
+            raise _last_digits(node)
         waiting.extend((child, allowed) for child in node.children())
 
 
@@ -83,6 +87,16 @@ def check_group(
             raise wrong(f"{_shown(node)} stands where a value of a group is needed.", span)
 
 
+def _last_digits(call: Call) -> UnsupportedSQL:
+    shown = "POWER(AVG(x), 2)" if call.function == "POWER" else f"{call.function}(AVG(x))"
+    do = f"apply it to the answer, as in {shown}, or compute it beforehand; x * x is a square."
+    return unsupported(
+        call.span,
+        f"{call.function} stands where a value of one row is needed.",
+        ("its last digits differ between engines, and so would the answer.", do),
+    )
+
+
 def _shown(node: Expression) -> str:
     return f"a {type(node).__name__}"
 
@@ -95,6 +109,8 @@ def only_rows(expression: Expression, *, place: str, windows: bool = False) -> E
     Column(name='ward', table=None)
     """
     for node in walk(expression):
+        if isinstance(node, Call) and node.function in RELEASED:
+            raise _last_digits(node)
         if isinstance(node, Aggregate):
             raise unsupported(
                 node.span,

@@ -187,6 +187,26 @@ FUNCTIONS: Final[dict[str, Function]] = {
 }
 """Functions of one row."""
 
+RELEASED: Final[dict[str, Function]] = {
+    function.name: function
+    for function in (
+        Function("EXP", (NUMBERS,), Type.FLOAT, "e to the power of it; NULL if not finite"),
+        Function("LN", (NUMBERS,), Type.FLOAT, "the natural logarithm; NULL unless above 0"),
+        Function("LOG10", (NUMBERS,), Type.FLOAT, "the logarithm to base 10; NULL unless above 0"),
+        Function("LOG2", (NUMBERS,), Type.FLOAT, "the logarithm to base 2; NULL unless above 0"),
+        Function(
+            "POWER",
+            (NUMBERS, NUMBERS),
+            Type.FLOAT,
+            "the first to the power of the second; NULL if that is no finite number",
+        ),
+    )
+}
+"""Functions of released numbers alone: their last digits differ between engines."""
+
+ANYWHERE: Final = {**FUNCTIONS, **RELEASED}
+"""Functions of one row, or of released numbers."""
+
 PLAIN: Final[dict[str, Function]] = {
     function.name: function
     for function in (

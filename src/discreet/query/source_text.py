@@ -118,7 +118,7 @@ CLAUSES: Final[dict[str, Reason]] = {
         "filter with WHERE, or LEFT JOIN and IS NULL.",
     ),
     "INTERSECT": ("it compares the rows of different people.", "write a JOIN."),
-    "FETCH": ("there is one way to say it here.", "write LIMIT."),
+    "FETCH": ("there is one way to say it here.", "write LIMIT 5."),
     "OFFSET": (
         "leaving out the first groups shows nothing that LIMIT does not.",
         "leave it out, and take what you need from the answer.",
@@ -171,13 +171,49 @@ CLAUSES: Final[dict[str, Reason]] = {
 FUNCTIONS: Final[dict[str, Reason]] = {
     **dict.fromkeys(("RAND", "RANDOM", "UUID", "GENERATE_UUID"), (_CHANCE, "leave it out.")),
     **dict.fromkeys(
-        ("NOW", "TODAY", "CURRENT_DATE", "CURRENT_TIMESTAMP", "CURRENT_DATETIME", "CURRENT_TIME"),
+        (
+            "NOW",
+            "TODAY",
+            "GETDATE",
+            "SYSDATE",
+            "CURRENT_DATE",
+            "CURRENT_TIMESTAMP",
+            "CURRENT_DATETIME",
+            "CURRENT_TIME",
+        ),
         ("the same question must be the same tomorrow.", "write the day, as DATE '2025-01-31'."),
     ),
     **dict.fromkeys(
-        ("LN", "LOG", "LOG2", "LOG10", "EXP", "POW", "POWER", "SIN", "COS", "TAN", "CBRT"),
-        (_BITS, "compute it beforehand, or from the answer; x * x is a square."),
+        ("SIN", "COS", "TAN", "CBRT"),
+        (_BITS, "compute it beforehand, or from the answer."),
     ),
+    **dict.fromkeys(
+        ("DATE_FORMAT", "FORMAT_DATE", "STRFTIME", "TO_CHAR"),
+        (
+            "formats differ between engines.",
+            "write DATE_TRUNC(day, MONTH) or EXTRACT(YEAR FROM day).",
+        ),
+    ),
+    **dict.fromkeys(
+        ("DAYOFWEEK", "WEEKDAY"),
+        (
+            "engines begin to count on different days.",
+            "write EXTRACT(DAYOFWEEK FROM day), 1 on Sunday.",
+        ),
+    ),
+    **dict.fromkeys(
+        ("WEEK", "WEEKOFYEAR", "ISOWEEK"),
+        ("a week begins on Sunday for some engines, on Monday for others.", "use DAY or MONTH."),
+    ),
+    **dict.fromkeys(
+        ("BOOL_AND", "BOOL_OR", "LOGICAL_AND", "LOGICAL_OR"),
+        ("whether one person is there decides it.", "write COUNTIF(x), or COUNTIF(x) > 0."),
+    ),
+    **dict.fromkeys(
+        ("KURTOSIS", "SKEWNESS"),
+        ("it has no bounds that could be declared.", "use AVG(x * x * x) and the like."),
+    ),
+    "LOG": ("it has base e in some dialects and base 10 in others.", "write LN(x) or LOG10(x)."),
     **dict.fromkeys(
         ("REGEXP_CONTAINS", "REGEXP_EXTRACT", "REGEXP_MATCHES", "REGEXP_REPLACE"),
         ("patterns differ between engines.", "write LIKE, STARTS_WITH or ENDS_WITH."),

@@ -189,7 +189,11 @@ def noised(plan: Plan, raw: RawTotals, *, entropy: Entropy = SYSTEM) -> Noisy:
             continue
         strategy = noise.distances.strategy
         if strategy is not None:
-            inside = _inside(raw.leaves[noise.measure], places)
+            if strategy.nested:
+                counts = [_exact(raw, name)[places] for name in strategy.nested]
+                inside = strategy.differences(counts)
+            else:
+                inside = _inside(raw.leaves[noise.measure], places)
             exact = strategy.measured(inside, places.size).ravel()
             drawn_sums = noise.mechanism.run(exact, entropy=entropy)
             totals |= joined_totals(strategy, noise.mechanism, drawn_sums)

@@ -120,6 +120,23 @@ def _square_root(value: Array) -> Computed:
     return np.sqrt(np.where(negative, 0.0, value)), negative
 
 
+def _logarithm(compute: Callable[[Array], Array]) -> Callable[[Array], Computed]:
+    def above_zero(value: Array) -> Computed:
+        outside = value <= 0.0
+        return compute(np.where(outside, 1.0, value)), outside
+
+    return above_zero
+
+
+def _exponential(value: Array) -> Computed:
+    return np.exp(value), _never(value)
+
+
+def _power(base: Array, exponent: Array) -> Computed:
+    value = np.power(base, exponent)
+    return value, np.isnan(value)
+
+
 def _range_bucket(value: Array, *edges: Array) -> Computed:
     return np.sum([edge <= value for edge in edges], axis=0).astype(np.int64), _never(value)
 
@@ -139,6 +156,11 @@ NUMBERS: Final[dict[str, Callable[..., Computed]]] = {
     "ROUND": _whole(half_away),
     "SQRT": _square_root,
     "RANGE_BUCKET": _range_bucket,
+    "EXP": _exponential,
+    "LN": _logarithm(np.log),
+    "LOG10": _logarithm(np.log10),
+    "LOG2": _logarithm(np.log2),
+    "POWER": _power,
 }
 """Functions of numbers that are not NULL."""
 

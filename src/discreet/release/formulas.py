@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from discreet.query.expression_types import FUNCTIONS, ColumnTypes
 from discreet.query.expressions import Call, Case, Cast, Column, Expression, Grouped, Literal
 from discreet.query.scalar_functions import TEXT_CASTS
+from discreet.query.signatures import ANYWHERE, RELEASED
 from discreet.query.types import Type
 from discreet.release.formula_functions import NUMBERS, VALUES, as_float, as_integer
 from discreet.release.value_arrays import Mask, Vector, constant, vector
@@ -134,7 +135,7 @@ class Formulas:
 
     def meeting(self, call: Call) -> Type | None:
         """Return the type in which the arguments meet, or None if each keeps its own."""
-        if call.function in {"/", "SQRT"}:
+        if call.function in {"/", "SQRT", *RELEASED}:
             return Type.FLOAT
         if call.function in _MEETING or FUNCTIONS[call.function].gives == "same":
             kinds = {self.kind(argument) for argument in call.arguments} - {None}
@@ -213,7 +214,7 @@ def _either(chosen: Mask, first: Vector, second: Vector) -> Vector:
 def _numbers(name: str, columns: Sequence[Vector]) -> Vector:
     null = _missing(columns)
     if any(column.type is None for column in columns):
-        gives = FUNCTIONS[name].gives
+        gives = ANYWHERE[name].gives
         return constant(None, gives if isinstance(gives, Type) else None, null.size)
     with np.errstate(all="ignore"):
         values, missing = NUMBERS[name](*(column.values for column in columns))
@@ -222,7 +223,7 @@ def _numbers(name: str, columns: Sequence[Vector]) -> Vector:
 
 
 def _each(name: str, columns: Sequence[Vector]) -> Vector:
-    gives = FUNCTIONS[name].gives
+    gives = ANYWHERE[name].gives
     return _applied(VALUES[name], columns, gives if isinstance(gives, Type) else columns[0].type)
 
 

@@ -193,6 +193,57 @@ def _bucket(value: Range, *edges: Range) -> Range:
     return Range(low, high, value.null)
 
 
+_LAST_DIGITS: Final = 2.0**-48
+"""So much of a result is allowed for what libraries round exponentials, logarithms and powers."""
+
+
+def _spread(low: Floats, high: Floats) -> Ends:
+    """Move both ends outward by more than the last digits of a library's function."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        return widened(low - np.abs(low) * _LAST_DIGITS, high + np.abs(high) * _LAST_DIGITS)
+
+
+def _exponential(part: Range) -> Range:
+    with np.errstate(over="ignore", under="ignore"):
+        low, high = _spread(np.exp(part.low), np.exp(part.high))
+    return Range(np.maximum(low, 0.0), high, part.null | (high == np.inf))
+
+
+def _logarithm(compute: np.ufunc) -> Callable[[Range], Range]:
+    def above_zero(part: Range) -> Range:
+        with np.errstate(divide="ignore", invalid="ignore"):
+            low, high = (compute(np.maximum(end, 0.0)) for end in part.ends)
+        return Range(*_spread(low, high), part.null | (part.low <= 0.0))
+
+    return above_zero
+
+
+def _power(base: Range, exponent: Range) -> Range:
+    """Bound a power: of bases from zero on at the corners, of others for one exponent alone.
+
+    For a base above zero, a power rises or falls with each argument alone.  For a whole exponent it
+    does so with the base on each side of zero, and has its end, or a pole, between them; for
+    another one the power of a base below zero is NULL.
+    """
+    single = exponent.low == exponent.high
+    whole = single & (exponent.low == np.rint(exponent.low))
+    below, across = base.low < 0.0, (base.low <= 0.0) & (base.high >= 0.0)
+    start = np.where(whole, base.low, np.maximum(base.low, 0.0))
+    with np.errstate(all="ignore"):
+        corners = [np.power(end, to) for end in (start, base.high) for to in exponent.ends]
+    low, high = _spread(np.minimum.reduce(corners), np.maximum.reduce(corners))
+    even = np.fmod(exponent.low, 2.0) == 0.0
+    pole = across & (exponent.low < 0.0)
+    low = np.where(whole & across & even & ~pole, np.minimum(low, 0.0), low)
+    low, high = np.where(pole & below & ~even, -np.inf, low), np.where(pole, np.inf, high)
+    anything = ~single & below
+    low, high = np.where(anything, -np.inf, low), np.where(anything, np.inf, high)
+    never = single & ~whole & (base.high < 0.0)
+    low, high = np.where(never, np.inf, low), np.where(never, -np.inf, high)
+    missing = pole | (below & ~whole) | np.isinf(low) | np.isinf(high)
+    return Range(low, high, base.null | exponent.null | missing)
+
+
 rounded: Final = _rising(half_away)
 
 RANGES: Final[dict[str, Callable[..., Range]]] = {
@@ -212,5 +263,10 @@ RANGES: Final[dict[str, Callable[..., Range]]] = {
     "LEAST": _extreme(np.minimum),
     "GREATEST": _extreme(np.maximum),
     "RANGE_BUCKET": _bucket,
+    "EXP": _exponential,
+    "LN": _logarithm(np.log),
+    "LOG10": _logarithm(np.log10),
+    "LOG2": _logarithm(np.log2),
+    "POWER": _power,
 }
 """Functions by their names."""

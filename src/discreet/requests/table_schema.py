@@ -136,7 +136,8 @@ class ColumnFacts:
 
     ``stored`` is how its source holds it, where one is opened.  ``form`` is the declared normal
     form of a column that names units.  ``same`` lists the columns of which the owner promises that
-    they hold the same, if it is one of them.
+    they hold the same, if it is one of them.  ``days`` are the first and the last day of a date or
+    a moment; where groups follow from them, rows of other days are left out.
 
     >>> ColumnFacts(name="age", type=Type.INTEGER, low=Fraction(0), high=Fraction(110)).bounded
     True
@@ -152,6 +153,7 @@ class ColumnFacts:
     stored: StoredColumn | None = None
     form: str | None = None
     same: SameColumns | None = None
+    days: tuple[date, date] | None = None
 
     @property
     def bounded(self) -> bool:

@@ -115,6 +115,8 @@ def about_column(column: ColumnFacts, table: TableFacts) -> str:
         said.append(f"row of {table.link.parent}")
     if column.bounded:
         said.append(f"from {_number(column.low)} to {_number(column.high)}")
+    if column.days is not None:
+        said.append(f"from {column.days[0]} to {column.days[1]}")
     if column.categories is not None:
         said.append(f"{len(column.categories)} categories")
     if column.constant:

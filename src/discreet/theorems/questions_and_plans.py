@@ -108,6 +108,13 @@ QUESTIONS_AND_PLANS: Final = (
         source="proof in discreet.plan.workload.cells",
     ),
     Theorem(
+        key="nested-counts",
+        statement="Of counts of rows each of which is a part of the next, the first and what each "
+        "further one has beyond the one before it are a histogram in which a unit counts with at "
+        "most as many rows as in the last.",
+        source="proof in discreet.plan.pricing.cell_strategy",
+    ),
+    Theorem(
         key="cell-sums",
         statement="A unit with at most k rows in each of at most g groups, each row in one cell, "
         "moves sums of cells by at most g k w in L1 and g k^2 w in squared L2 if it is added or "

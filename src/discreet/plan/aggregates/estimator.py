@@ -175,13 +175,14 @@ class NoiseForecast:
 
     def drawn_half_width(self, terms: Terms) -> Fraction:
         """Return the same without a count that selects the groups, which has its own noise."""
-        return self.half_width({name: terms[name] for name in terms if name in self._drawn})
+        drawn = {**self._drawn, **self._shared}
+        return self.half_width({name: terms[name] for name in terms if name in drawn})
 
     def divided(self, count: str, *numerators: Terms) -> tuple[list[Fraction], Fraction]:
         """Return the half-widths of numerators, and the least number of rows that is believed."""
         miss = 1 - self.confidence
         part = (1 - _BELOW) * miss / len(numerators)
-        below = self.noise(count).error(confidence=1 - 2 * _BELOW * miss)  # on one side
+        below = self.half_width({count: Fraction(1)}, 1 - 2 * _BELOW * miss)  # on one side
         widths = [self.half_width(terms, 1 - part) for terms in numerators]
         return widths, Fraction(self.size or 0) - below
 

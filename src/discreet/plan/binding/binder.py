@@ -41,7 +41,7 @@ from discreet.plan.binding.names import (
 )
 from discreet.plan.binding.scope import scope_name
 from discreet.plan.binding.semi_joins import bind_semi_join
-from discreet.plan.binding.truth_sets import scope_box
+from discreet.plan.binding.truth_sets import narrowed, scope_box
 from discreet.plan.binding.unions import bind_union
 from discreet.plan.binding.value_facts import ColumnSource, Facts, facts_of, total_facts
 from discreet.query.expressions import Column, Expression, Star, Window, walk
@@ -146,6 +146,7 @@ class Binder:
                     nullable=column.nullable,
                     constant=column.constant or folded(column.name) in map(folded, table.unit),
                     source=self._source(table, column),
+                    days=column.days,
                 ),
             )
             for column in table.columns
@@ -183,7 +184,11 @@ class Binder:
             predicate = condition(node.predicate, below)
         scope = below.scope & scope_box(predicate, below.facts, below.unit)
         relation = Filter(below.relation, predicate, span=node.span)
-        return replace(below, relation=relation, scope=scope)
+        more = narrowed(predicate, below.facts)
+        fields = tuple(
+            replace(field, facts=more.get(field.column, field.facts)) for field in below.fields
+        )
+        return replace(below, relation=relation, fields=fields, scope=scope)
 
     def _project(self, node: Project) -> BoundRelation:
         below = self.bind(node.child)

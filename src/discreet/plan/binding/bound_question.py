@@ -18,25 +18,38 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Self, final
+from typing import Any, Final, Self, final
 
 from discreet.errors import UnsupportedSQL, WrongType
 from discreet.plan.binding.binder import Binder
 from discreet.plan.binding.fan_out import MOST_FAN_OUT, FanOut, PublicRows, within
 from discreet.plan.binding.joins import conjuncts, equalities
+from discreet.plan.binding.key_images import is_whole
 from discreet.plan.binding.listed_using import KEPT, is_list, with_names_on
 from discreet.plan.binding.names import BoundRelation, bound_expression, checked, condition
 from discreet.plan.binding.public_keys import GroupKey, public_values
 from discreet.plan.binding.scope import enforce_scope
-from discreet.plan.binding.truth_sets import unmet_conditions
+from discreet.plan.binding.truth_sets import truth_sets, unmet_conditions
 from discreet.plan.binding.value_facts import facts_of
-from discreet.query.expressions import Aggregate, Column, Expression
+from discreet.query.expressions import Aggregate, Cast, Column, Expression
 from discreet.query.question import Question, aggregates
-from discreet.query.relations import Distinct, Filter, Join, Project, Relation, SemiJoin
+from discreet.query.relations import (
+    Distinct,
+    Filter,
+    Join,
+    Project,
+    Relation,
+    SemiJoin,
+    Table,
+)
 from discreet.query.source_text import pointed
+from discreet.query.types import Type
 from discreet.requests.engine_request import KEY_TYPES, KeyColumn, KeyValue
 from discreet.requests.table_schema import Schema
 from discreet.requests.text_limits import with_short_texts
+
+_MOST_LISTED: Final = 10_000
+_PRESERVED: Final = {"left": 0, "right": 1}
 
 
 @final
@@ -156,7 +169,8 @@ def bind_question(
         )
     predicates = tuple(_predicates(rows.relation))
     enforced_rows = enforce_scope(rows, schema, names, question.span)
-    keys = tuple(_key(name, value, rows, predicates) for name, value in question.keys)
+    listing_of = PublicColumns(rows, predicates, schema, public_rows)
+    keys = tuple(_key(name, value, rows, listing_of) for name, value in question.keys)
     pairs = tuple((total, _aggregate(total, rows)) for total in _few(aggregates(question)))
     groups = None if listing is None else listing.groups(keys, rows, schema, public_rows)
     return BoundQuestion(
@@ -201,17 +215,43 @@ def _bound(
     return replace(bound, relation=with_short_texts(bound.relation, bound.fan_out, public))
 
 
-def _key(
-    name: str, value: Expression, rows: BoundRelation, predicates: Sequence[Expression]
-) -> GroupKey:
+@final
+@dataclass(frozen=True, slots=True)
+class PublicColumns:
+    """Lists the values of columns that were joined from public tables, unless there are many."""
+
+    rows: BoundRelation
+    predicates: tuple[Expression, ...]
+    schema: Schema
+    public_rows: PublicRows
+
+    def __call__(self, name: str) -> list[Any] | None:
+        """Return the values of a column that the conditions of the question may let through."""
+        facts = self.rows.facts[name]
+        source = facts.source
+        if source is None or not source.public or facts.type not in KEY_TYPES:
+            return None
+        table = Binder(self.schema).bind(Table(source.table))
+        same = [field.column for field in table.fields if field.name == source.column]
+        listed = self.public_rows(Distinct(Project(table.relation, (("key", Column(same[0])),))))
+        values = [row[0] for row in listed]
+        for predicate in self.predicates:
+            region = truth_sets(predicate, self.rows.facts).true or {}
+            values = [value for value in values if name not in region or value in region[name]]
+        return values if len(values) <= _MOST_LISTED else None
+
+
+def _key(name: str, value: Expression, rows: BoundRelation, listed: PublicColumns) -> GroupKey:
     expression, kind = checked(value, rows)
+    if kind is Type.FLOAT and is_whole(expression, {n: f.type for n, f in rows.facts.items()}):
+        expression, kind = Cast(expression, Type.INTEGER, span=value.span), Type.INTEGER
     if kind not in KEY_TYPES:
         raise WrongType(
             what=pointed("a FLOAT cannot tell groups apart.", value.span),
             why="nearly equal numbers would be different groups, each with hardly anybody in it.",
-            do="group by public bins, such as RANGE_BUCKET(x, [0, 10, 20]).",
+            do="group by public bins, such as RANGE_BUCKET(x, [0, 10, 20]) or FLOOR(x / 10) * 10.",
         )
-    values = public_values(expression, rows.facts, predicates)
+    values = public_values(expression, rows.facts, listed.predicates, listed)
     return GroupKey(KeyColumn(name, expression, kind), facts_of(expression, rows.facts), values)
 
 

@@ -2,26 +2,27 @@
 
 Trust: kernel.  A list of groups that came from the data would show who is in it.
 
-Definition.  The values of a key are public if they follow from the question and the schema alone:
-declared categories, truth values, bins, parts of a date, quotients of a bounded number, the results
-that a CASE names, and values that the question lists.  Rows with another value are left out before
-anything is counted.
+Definition.  The values of a key are public if they follow from the question, the schema and public
+tables alone: declared categories, truth values, bins, parts of a date, values that the question
+lists, columns of a public table that was joined, and functions of one such column, of a bounded
+number or of a bounded day (:mod:`discreet.plan.binding.key_images`).  Rows with another value are
+left out before anything is counted.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, final
+from fractions import Fraction
+from typing import Any, final
 
 from discreet.plan.binding.joins import conjuncts
+from discreet.plan.binding.key_images import MOST_VALUES, Image, KeyImages
 from discreet.plan.binding.value_facts import Facts, facts_of
 from discreet.plan.binding.value_ranges import DATE_PARTS
 from discreet.query.expressions import Call, Case, Column, Expression, Literal
 from discreet.query.types import Type
 from discreet.requests.engine_request import KeyColumn, KeyValue
-
-_MOST_VALUES: Final = 1000
 
 
 @final
@@ -34,12 +35,15 @@ class GroupKey:
     values: tuple[KeyValue, ...] | None
 
 
-def public_values(  # noqa: PLR0911  one for each kind of key
-    key: Expression, facts: Mapping[str, Facts], predicates: Sequence[Expression] = ()
+def public_values(  # noqa: C901, PLR0911  one for each kind of key
+    key: Expression,
+    facts: Mapping[str, Facts],
+    predicates: Sequence[Expression] = (),
+    tables: Callable[[str], Image | None] = lambda _: None,
 ) -> tuple[KeyValue, ...] | None:
     """Return the values that a key can have, in order, or None if only the data could tell.
 
-    ``predicates`` hold for all rows.
+    ``predicates`` hold for all rows; ``tables`` lists the values of columns of public tables.
 
     >>> paid = Facts(type=Type.BOOLEAN, nullable=False)
     >>> public_values(Column("paid"), {"paid": paid})
@@ -53,24 +57,36 @@ def public_values(  # noqa: PLR0911  one for each kind of key
             return _and_null(facts[name].categories, nullable=facts[name].nullable)
         case Column(name=name) if facts[name].type is Type.BOOLEAN:
             return _and_null((False, True), nullable=facts[name].nullable)
-        case Case():
-            return _branches(key)
+        case Case() if (results := _branches(key)) is not None:
+            return results
         case Call(function="RANGE_BUCKET", arguments=(_, *edges)):
             return _and_null(range(len(edges) + 1), nullable=_nullable(key, facts))
         case Call(function="EXTRACT", arguments=(Literal(value=str() as part), _)):
-            known = DATE_PARTS.get(part)
-            return None if known is None else _and_null(known, nullable=_nullable(key, facts))
+            known, image = DATE_PARTS.get(part), KeyImages(facts, tables).of(key)
+            if image is not None or known is None:
+                return _keys(image)
+            return _and_null(known, nullable=_nullable(key, facts))
         case Call(function="DIV", arguments=(_, Literal())):
-            return _between(facts_of(key, facts))
+            image = KeyImages(facts, tables).of(key)
+            return _between(facts_of(key, facts)) if image is None else _keys(image)
         case Call(function="IS NULL" | "IS TRUE" | "IS FALSE"):
             return (False, True)
+        case Column(name=name):
+            return _keys(tables(name))
         case _:
-            return None
+            return _keys(KeyImages(facts, tables).of(key))
+
+
+def _keys(image: Image | None) -> tuple[KeyValue, ...] | None:
+    """Return values as keys; broken numbers are none."""
+    if image is None or any(isinstance(value, float | Fraction) for value in image):
+        return None
+    return tuple(image)
 
 
 def _between(known: Facts) -> tuple[KeyValue, ...] | None:
     """Return all whole numbers between public bounds, unless there are too many."""
-    if known.bounds is None or known.bounds[1] - known.bounds[0] >= _MOST_VALUES:
+    if known.bounds is None or known.bounds[1] - known.bounds[0] >= MOST_VALUES:
         return None
     low, high = map(int, known.bounds)
     return _and_null(range(low, high + 1), nullable=known.nullable)

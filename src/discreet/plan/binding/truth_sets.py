@@ -36,8 +36,10 @@ tables.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Final, final
+from dataclasses import dataclass, replace
+from datetime import date, datetime
+from fractions import Fraction
+from typing import Any, Final, final
 
 from discreet.accounting import Box
 from discreet.accounting.scopes.column_conditions import (
@@ -51,7 +53,7 @@ from discreet.accounting.scopes.column_conditions import (
     one_of,
 )
 from discreet.plan.binding.value_facts import Facts
-from discreet.plan.binding.value_sets import ComparedValues, compared_values, listed_values
+from discreet.plan.binding.value_sets import ComparedValues, compared_values, ends_of, listed_values
 from discreet.query.expressions import Call, Column, Expression, Literal
 from discreet.query.types import Type
 
@@ -194,6 +196,46 @@ def _checked(region: Mapping[str, Values]) -> Region:
     if any(values.empty for values in region.values()):
         return None
     return {name: values for name, values in region.items() if not values.region.is_anything}
+
+
+def narrowed(predicate: Expression, facts: Mapping[str, Facts]) -> dict[str, Facts]:
+    """Return what is known of columns in rows for which a predicate is true, where it is more.
+
+    Bounds that a condition gives are enforced like declared ones: values are clamped to them, which
+    moves no value of a row that passed.  Where a condition contradicts what is declared, or leaves
+    a single value, bounds stay as they are.
+
+    >>> between = Call("AND", (Call(">", (Column("x"), Literal(0))),
+    ...     Call("<=", (Column("x"), Literal(9)))))
+    >>> narrowed(between, {"x": Facts(type=Type.INTEGER)})["x"].bounds
+    (Fraction(1, 1), Fraction(9, 1))
+    """
+    region = truth_sets(predicate, facts).true or {}
+    found = {}
+    for name, values in region.items():
+        known = replace(facts[name], nullable=facts[name].nullable and values.null)
+        ends = ends_of(known.type, values)
+        if ends is not None and known.type.is_number:
+            low, high = (None if end is None else Fraction(end) for end in ends)
+            low = max((end for end in (low, known.low) if end is not None), default=None)
+            high = min((end for end in (high, known.high) if end is not None), default=None)
+            if low is None or high is None or low < high:
+                known = replace(known, low=low, high=high)
+        elif ends is not None and known.type in {Type.DATE, Type.TIMESTAMP}:
+            known = replace(known, days=_days(ends, known.days))
+        found[name] = known
+    return found
+
+
+def _days(ends: tuple[Any, Any], known: tuple[date, date] | None) -> tuple[date, date] | None:
+    """Return the days between which a moment lies, if both are known."""
+    days = [end.date() if isinstance(end, datetime) else end for end in ends]
+    if known is not None:
+        first, last = (days[0] or known[0]), (days[1] or known[1])
+        days = [max(first, known[0]), min(last, known[1])]
+    if days[0] is None or days[1] is None:
+        return known
+    return (days[0], days[1]) if days[0] <= days[1] else known
 
 
 def scope_box(

@@ -18,10 +18,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import date
 from fractions import Fraction
 from typing import Final, final
 
-from discreet.plan.binding.value_ranges import value_range
+from discreet.plan.binding.value_ranges import day_range, value_range
 from discreet.query.expression_types import ColumnTypes, typed
 from discreet.query.expressions import (
     Aggregate,
@@ -88,6 +89,7 @@ class Facts:
     constant: bool = False
     source: ColumnSource | None = None
     total: UnitTotal | None = None
+    days: tuple[date, date] | None = None
 
     @property
     def bounds(self) -> tuple[Fraction, Fraction] | None:
@@ -112,11 +114,21 @@ def facts_of(expression: Expression, known: Mapping[str, Facts]) -> Facts:
     )
 
 
+_NULL: Final = Facts(type=Type.INTEGER)
+"""A written NULL among values of any type, of which one is chosen."""
+
+
 def _facts(expression: Expression, known: Mapping[str, Facts], types: ColumnTypes) -> Facts:
     if isinstance(expression, Column):
         return known[expression.name]
     kind = typed(expression, types)
-    below = [_facts(child, known, types) for child in expression.children()]
+    chooses = isinstance(expression, Case) or (
+        isinstance(expression, Call) and expression.function == "COALESCE"
+    )
+    below = [
+        _NULL if chooses and child == Literal(None) else _facts(child, known, types)
+        for child in expression.children()
+    ]
     low, high, nullable = value_range(expression, kind, below)
     row_by_row = not isinstance(expression, Window | Aggregate)  # others differ from row to row
     return Facts(
@@ -125,11 +137,14 @@ def _facts(expression: Expression, known: Mapping[str, Facts], types: ColumnType
         high=high,
         nullable=nullable,
         constant=row_by_row and all(part.constant for part in below),
+        days=day_range(expression, below),
     )
 
 
 def total_facts(aggregate: Aggregate, known: Mapping[str, Facts], kind: Type) -> Facts:
     """Return what is known of an aggregate of a unit's rows: extremes lie between the bounds.
+
+    Counts are not negative, nor are sums of what is not negative.
 
     >>> age = Facts(type=Type.INTEGER, low=Fraction(0), high=Fraction(110))
     >>> total_facts(Aggregate("MAX", Column("age")), {"age": age}, Type.INTEGER).bounds
@@ -139,6 +154,13 @@ def total_facts(aggregate: Aggregate, known: Mapping[str, Facts], kind: Type) ->
     below = None if argument is None else facts_of(argument, known)
     bounds = None if below is None else below.bounds
     low, high = bounds if bounds and aggregate.function in {"MIN", "MAX"} else (None, None)
+    if aggregate.function == "COUNT":
+        low = Fraction(0)
+        listed = None if below is None else below.categories
+        high = Fraction(len(listed)) if aggregate.distinct and listed is not None else None
+    elif aggregate.function == "SUM" and bounds:
+        low = Fraction(0) if bounds[0] >= 0 else None
+        high = Fraction(0) if bounds[1] <= 0 else None
     values = (argument, aggregate.where)
     return Facts(type=kind, low=low, high=high, total=UnitTotal(aggregate.function, values, bounds))
 

@@ -8,16 +8,19 @@ Proof.  Sums, differences, products and quotients by what cannot be zero rise or
 argument alone, so their extremes over a box lie in its corners; roundings, roots and casts rise.
 DIV cuts a quotient toward zero, which rises with it, and MOD has the sign of the first argument and
 is smaller than both.  A mean lies between the bounds of what it is the mean of.  Parts of a date
-count from a first one up to a last one.
+count from a first one up to a last one, and years and truncated days rise with the day.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from datetime import date, datetime
 from fractions import Fraction
 from typing import TYPE_CHECKING, Final
 
 from discreet.query.expressions import Call, Case, Cast, Expression, Literal
+from discreet.query.scalar_functions import DATE_FUNCTIONS
 from discreet.query.types import Type
 
 if TYPE_CHECKING:  # a range is a part of the facts
@@ -38,6 +41,9 @@ DATE_PARTS: Final = {
 }
 """All that a part of a date can be; a year is not bounded."""
 
+_LOGIC: Final = frozenset({"=", "<>", "<", "<=", ">", ">=", "IN", "AND", "OR", "NOT"})
+"""Conditions that are true or false where nothing that they look at is NULL."""
+
 _ROUNDING: Final = Fraction(1, 2**52)
 _SMALLEST_STEP: Final = Fraction(1, 2**1074)
 _LARGEST_FLOAT: Final = Fraction(2**1024 - 2**970)
@@ -46,7 +52,7 @@ _SUM_ROUNDING: Final = Fraction(1, 2**20)
 """How far the sum of the rows of one unit, fewer than 2^32 of them, can be moved by rounding."""
 
 
-def value_range(  # noqa: PLR0911  one for each kind of node
+def value_range(  # noqa: C901, PLR0911, PLR0912  one for each kind of node
     expression: Expression, kind: Type, below: list[Facts]
 ) -> Range:
     """Return bounds, and whether the value may be NULL; without a rule anything may happen.
@@ -64,9 +70,11 @@ def value_range(  # noqa: PLR0911  one for each kind of node
         case Literal():
             return None, None, False
         case Case():
-            values = [*below[1::2][: len(expression.branches)]]
+            parts = [value for _, value in expression.branches]
+            values = [*below[1::2][: len(parts)]]
             values += below[-1:] if expression.default is not None else []
-            low, high = _hull(values)
+            parts += [] if expression.default is None else [expression.default]
+            low, high = _hull(_written(parts, values))
             missing = expression.default is None or any(value.nullable for value in values)
             return low, high, missing
         case Cast(to=Type.FLOAT) if below[0].type is Type.INTEGER and below[0].bounds:
@@ -77,13 +85,42 @@ def value_range(  # noqa: PLR0911  one for each kind of node
             low, high = below[0].bounds
             return Fraction(math.floor(low)), Fraction(math.ceil(high)), True
         case Call(function="EXTRACT", arguments=(Literal(value=str() as part), _)):
-            known = DATE_PARTS.get(part)
+            known: Sequence[int] | None = DATE_PARTS.get(part)
+            if known is None and below[1].days is not None:
+                known = [day.year for day in below[1].days]
             ends = (None, None) if known is None else (Fraction(known[0]), Fraction(known[-1]))
             return *ends, below[1].nullable
+        case Call(function="DATE_DIFF") if below[0].days and below[1].days:
+            days = [[day.toordinal() for day in part.days or ()] for part in below[:2]]
+            least, most = days[0][0] - days[1][1], days[0][1] - days[1][0]
+            return Fraction(least), Fraction(most), any(part.nullable for part in below[:2])
+        case Call(function="COALESCE", arguments=parts):
+            low, high = _hull(_written(parts, below))
+            return low, high, all(part.nullable for part in below)
         case Call(function=name):
             return _called(name, kind, below)
         case _:
             return None, None, True
+
+
+def day_range(expression: Expression, below: list[Facts]) -> tuple[date, date] | None:
+    """Return the days between which a date or a moment lies, if they are known.
+
+    >>> day_range(Literal(date(2025, 1, 31)), [])
+    (datetime.date(2025, 1, 31), datetime.date(2025, 1, 31))
+    """
+    match expression:
+        case Literal(value=datetime() as moment):
+            return moment.date(), moment.date()
+        case Literal(value=date() as day):
+            return day, day
+        case Cast(to=Type.DATE | Type.TIMESTAMP):
+            return below[0].days
+        case Call(function="DATE_TRUNC" | "DATE_ADD" as name, arguments=(_, Literal(value=how))):
+            ends = [DATE_FUNCTIONS[name](day, how) for day in below[0].days or ()]
+            return (ends[0], ends[1]) if ends and None not in ends else None
+        case _:
+            return None
 
 
 def _called(  # noqa: C901, PLR0911, PLR0912  one rule a function
@@ -91,11 +128,10 @@ def _called(  # noqa: C901, PLR0911, PLR0912  one rule a function
 ) -> Range:
     if name in {"IS NULL", "IS TRUE", "IS FALSE"}:
         return None, None, False
+    if name in _LOGIC:
+        return None, None, any(part.nullable for part in below)
     if name == "RANGE_BUCKET":
         return Fraction(0), Fraction(len(below) - 1), below[0].nullable
-    if name == "COALESCE":
-        low, high = _hull(below)
-        return low, high, all(part.nullable for part in below)
     if name == "/" and (mean := _mean(*below)) is not None:
         return mean
     bounds = [_in_type(part, kind) for part in below]
@@ -158,8 +194,14 @@ def _mean(total: Facts, count: Facts) -> Range | None:
     return _widened(bounds[0] - wide, bounds[1] + wide, Type.FLOAT, True)
 
 
+def _written(parts: Sequence[Expression], values: list[Facts]) -> list[Facts]:
+    """Return the facts of parts that are not a written NULL, which has no value to bound."""
+    pairs = zip(parts, values, strict=True)
+    return [facts for part, facts in pairs if part != Literal(None)]
+
+
 def _hull(values: list[Facts]) -> tuple[Fraction | None, Fraction | None]:
-    """Return bounds on all values that are not NULL for sure; a written NULL adds none."""
+    """Return bounds on all values."""
     low = [value.low for value in values]
     high = [value.high for value in values]
     if not values or None in low or None in high:

@@ -215,6 +215,23 @@ def _pairs(values: Values) -> Iterator[tuple[Cut | None, Cut | None]]:
     yield from zip(ends[::2], ends[1::2], strict=True)
 
 
+def ends_of(kind: Type, values: Values) -> tuple[Any, Any] | None:
+    """Return the first and the last value of a type in a set; None for an end that is open.
+
+    >>> from discreet.accounting.scopes.column_conditions import above
+    >>> ends_of(Type.INTEGER, above(5))
+    (6, None)
+    """
+    if kind not in _ENDS or values.kind not in {None, _KINDS[kind]}:
+        return None
+    found = [ends for low, high in _pairs(values) if (ends := _stretch(kind, low, high))]
+    if not found:
+        return None
+    first, last = found[0][0], found[-1][1]
+    smallest, largest = _ENDS[kind]
+    return None if first == smallest else first, None if last == largest else last
+
+
 def _stretch(kind: Type, low: Cut | None, high: Cut | None) -> tuple[Any, Any] | None:
     """Return the first and the last value of a type between two cuts, if there is one."""
     smallest, largest = _ENDS[kind]

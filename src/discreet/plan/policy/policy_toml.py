@@ -136,6 +136,8 @@ def _column(column: ColumnFacts) -> Iterator[str]:
         value = getattr(column, name)
         if value is not None:
             yield f"{name} = {_number(value)}"
+    if column.days is not None:
+        yield from (f"low = {_value(column.days[0])}", f"high = {_value(column.days[1])}")
     if column.categories is not None:
         yield f"categories = [{', '.join(_value(category) for category in column.categories)}]"
     if column.nullable != (column.categories is None):

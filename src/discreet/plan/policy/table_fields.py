@@ -203,7 +203,8 @@ def _column(name: str, data: object, table: str) -> ColumnFacts:
     if kind is None:
         known = ", ".join(known_type.value.lower() for known_type in Type)
         raise bad(f"{place}.type", "there is no such type", f"use one of {known}")
-    low, high = _bounds(data, kind, place)
+    dated = kind in {Type.DATE, Type.TIMESTAMP}
+    low, high = (None, None) if dated else _bounds(data, kind, place)
     return ColumnFacts(
         name=name,
         type=kind,
@@ -212,7 +213,22 @@ def _column(name: str, data: object, table: str) -> ColumnFacts:
         categories=_categories(data.get("categories"), kind, f"{place}.categories"),
         nullable=flag(data.get("nullable", "categories" not in data), f"{place}.nullable"),
         constant=flag(data.get("constant", False), f"{place}.constant"),
+        days=_days(data, place) if dated else None,
     )
+
+
+def _days(data: Mapping[str, Any], place: str) -> tuple[date, date] | None:
+    """Return the first and the last day of a date or a moment."""
+    given = [data[end] for end in ("low", "high") if end in data]
+    if not given:
+        return None
+    if len(given) == 1:
+        raise bad(place, "it has one bound of two", "give low and high")
+    if any(type(end) is not date for end in given):
+        raise bad(place, "its bounds are not days", "write low = 2020-01-01, without quotes")
+    if given[0] >= given[1]:
+        raise bad(place, "low is not below high", "give the earlier day as low")
+    return given[0], given[1]
 
 
 def _bounds(
@@ -224,7 +240,9 @@ def _bounds(
         raise bad(place, "it has one bound of two", "give low and high")
     if low is not None and high is not None:
         if not kind.is_number:
-            raise bad(place, f"bounds on a {kind.value.lower()}", "bounds belong to numbers")
+            raise bad(
+                place, f"bounds on a {kind.value.lower()}", "bounds belong to numbers and days"
+            )
         if low >= high:
             raise bad(place, "low is not below high", "give the smaller one as low")
     return low, high

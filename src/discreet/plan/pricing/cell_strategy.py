@@ -19,19 +19,34 @@ difference of two points is longest between two corners.
 The histogram itself is enforced by the engine (``bounded-contribution``): one expression names the
 cell of a row, and of a unit's rows in a group at most k stay.  Cells are clamped to 2**40 rows, so
 that no sum leaves 64 bits; that moves every cell the same way, and by no more.
+
+Definition.  Counts of rows are *nested* if each row that one of them counts is counted by the next
+as well, and none lets a unit count with more rows than the next does.  The cells of nested counts
+are the first of them, and what each further one has beyond the one before it.
+Theorem (key ``nested-counts``).  Where the last of nested counts lets a unit count with at most k
+rows in a group, the cells are a histogram in which it does.
+Proof.  With n(i) rows in count i, of which at most k(i) count, a unit adds min(n(i), k(i)) to it.
+Both n and k rise with i, so that all differences are whole numbers from 0 on, and they add up to
+min(n, k) of the last.  Sums over units have the same differences.  Engines cut totals at 2**62;
+where the last one is cut, one of its cells is beyond 2**40 and stands still.
+That counts are nested is read off their conditions: those of the next are among those of the one
+before.  Engines count all of them in the same rows of a unit.
 """
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import pairwise
 from typing import TYPE_CHECKING, Final, final
 
 import numpy as np
 
 from discreet.plan.pricing.group_sensitivity import GroupSensitivity
+from discreet.query.expressions import Call, Case, Expression, Literal
+from discreet.requests.engine_request import Measure, Total
 from discreet.units import Relation
 
 if TYPE_CHECKING:  # planning knows no arrays of an engine
@@ -53,7 +68,8 @@ class CellStrategy:
     """Sums of cells that get noise, and answers as sums of multiples of these.
 
     ``factors`` are the entries of B, for the cells of each sum; without any all of them are one.
-    One row counts as ``unit``.  ``words`` says which strategy it is, and why.
+    One row counts as ``unit``.  ``words`` says which strategy it is, and why.  ``nested`` names the
+    counts whose cells these are, where no histogram is read.
 
     >>> halves = CellStrategy(words="", cells=2, sums=((0,), (0, 1)),
     ...     answers=(("first", ((0, 1),)), ("rest", ((1, 1), (0, -1)))))
@@ -67,6 +83,7 @@ class CellStrategy:
     answers: tuple[tuple[str, Weights], ...]
     factors: tuple[tuple[int, ...], ...] = ()
     unit: int = 1
+    nested: tuple[str, ...] = ()
 
     def __hash__(self) -> int:
         """Do not look at all weights: there may be a million."""
@@ -122,6 +139,19 @@ class CellStrategy:
             inside = here != 0
             np.add.at(found[:, place], group[inside], held[inside] * here[inside])
         return found
+
+    @staticmethod
+    def differences(totals: Sequence[Integers]) -> SparseLeaves:
+        """Return the cells of nested counts, group by group.
+
+        >>> found = CellStrategy.differences([np.array([3, 0]), np.array([5, 2])])
+        >>> [part.tolist() for part in found]
+        [[0, 0, 1, 1], [0, 1, 0, 1], [3, 2, 0, 2]]
+        """
+        counts = np.stack(totals, axis=1)
+        counts[:, 1:] -= counts[:, :-1].copy()
+        group, cell = np.divmod(np.arange(counts.size, dtype=np.int64), len(totals))
+        return group, cell, counts.ravel()
 
     def expanded(self, terms: Mapping[str, Fraction]) -> dict[int, Fraction]:
         """Return a sum of multiples of answers as one of multiples of sums."""
@@ -221,3 +251,46 @@ class CellSensitivity(GroupSensitivity):
         """Return in how many places sums can move."""
         inside = GroupSensitivity.places(self, relation) * len(self.cells.sums)
         return min(inside, relation.sides * self.groups * self.most)
+
+
+def conditions_of(measure: Measure | None) -> frozenset[Expression] | None:
+    """Return the conditions on the rows that a total counts, or None if it counts no rows.
+
+    None in place of a measure is the number of units.
+
+    >>> conditions_of(Total(name="count", row=Literal(1), low=0, high=5))
+    frozenset()
+    """
+    match measure:
+        case None | Total(row=Literal(value=1), low=0, rows=None):
+            return frozenset()
+        case Total(row=Case(branches=((both, Literal(value=1)),), default=None), low=0, rows=None):
+            return frozenset(_conjuncts(both))
+        case _:
+            return None
+
+
+def _conjuncts(condition: Expression) -> Iterator[Expression]:
+    if isinstance(condition, Call) and condition.function == "AND":
+        for part in condition.arguments:
+            yield from _conjuncts(part)
+    else:
+        yield condition
+
+
+def are_nested(measures: Sequence[Measure | None], most: int) -> bool:
+    """Whether each of some counts is a part of the next, of which a unit has at most so many rows.
+
+    >>> paid = Case(((Call("IS TRUE", (Literal(True),)), Literal(1)),))
+    >>> some, every = (Total(name="", row=row, low=0, high=5) for row in (paid, Literal(1)))
+    >>> are_nested([some, every], 5), are_nested([every, some], 5), are_nested([some, every], 4)
+    (True, False, False)
+    """
+    parts = [conditions_of(measure) for measure in measures]
+    rows = [measure.high if isinstance(measure, Total) else 1 for measure in measures]
+    known = [part for part in parts if part is not None]
+    return (
+        len(known) == len(parts)
+        and all(outer <= inner for inner, outer in pairwise(known))
+        and [*rows, most] == sorted([*rows, most])
+    )

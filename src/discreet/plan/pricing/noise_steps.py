@@ -164,6 +164,15 @@ def _part(draft: Draft, use: ReleaseInput) -> Part:  # noqa: PLR0911 (cases)
             bounds = (1, 1) if measure is None else (measure.low, measure.high)
             alone = _totals(use[0], bounds, limits)
             return RunningPart.of(running, alone.distances, draft.unit.relation)
+        case None if workload is not None and workload.nested and use[0] == workload.measure:
+            totals = [each for each in measured.measures if each.name in workload.names]
+            return WorkloadPart.of(
+                workload,
+                rows=max(each.high for each in totals if isinstance(each, Total)),
+                groups=limits.groups,
+                available=limits.available,
+                relation=draft.unit.relation,
+            )
         case None:
             return _totals(UNITS, (1, 1), limits, always=limits.all_rows)
         case Total(name=name, low=low, high=high):
@@ -334,5 +343,6 @@ def _needs_delta(draft: Draft) -> UnsupportedSQL:
         what=pointed(f"which values of {names} there are is private, and delta is 0.", span),
         why="somebody may be the only one in a group, and then its name must hardly ever be shown.",
         do="give delta=1e-9, or delta_per_question in the policy; or make the groups public: list "
-        f"them with WHERE {names} IN (...), or declare categories.",
+        f"them with WHERE {names} IN (...), declare categories, or bound the days between which a "
+        "date lies, with WHERE or in the policy.",
     )

@@ -31,6 +31,7 @@ from discreet.accounting import Leaf, Node, Repeat, Sequential
 from discreet.errors import OutOfRange
 from discreet.loss import PrivacyLoss
 from discreet.mechanisms import Gaussian
+from discreet.plan.pricing.cell_strategy import CellStrategy, are_nested
 from discreet.plan.pricing.group_sensitivity import (
     UNITS,
     GroupSensitivity,
@@ -183,13 +184,15 @@ class _Enforced:
     def covered(self, name: str, far: GroupSensitivity) -> bool:
         """Whether distances cover a measure, or the number of units."""
         measure = self.measures.get(name)
-        if far.always and not (self.all_rows and name == UNITS):
-            return False
-        if far.strategy is not None and not isinstance(measure, Leaves):
-            return False
         sums = far.group_strategy
-        if sums is not None and (
-            self.listed != sums.cells.cells or isinstance(measure, Leaves | DistinctCount)
+        if far.strategy is not None and far.strategy.nested:
+            alone = measure is None and name != UNITS and sums is None and not far.always
+            return alone and self._nested(far, far.strategy)
+        if (
+            (far.always and not (self.all_rows and name == UNITS))
+            or (far.strategy is not None and not isinstance(measure, Leaves))
+            or (sums is not None and self.listed != sums.cells.cells)
+            or (sums is not None and isinstance(measure, Leaves | DistinctCount))
         ):
             return False
         match measure:
@@ -206,6 +209,13 @@ class _Enforced:
                 once = far.low <= 1 <= far.high and self.groups * rows <= far.groups
                 return once and (far.available is None or leaves <= far.available)
         return added and self.within(far.groups, far.available)
+
+    def _nested(self, far: GroupSensitivity, strategy: CellStrategy) -> bool:
+        """Whether the counts of a strategy are nested, and distances cover the last of them."""
+        known = all(name == UNITS or name in self.measures for name in strategy.nested)
+        counts = [self.measures.get(name) for name in strategy.nested]
+        inside = known and strategy.cells == len(counts) and are_nested(counts, far.high)
+        return inside and self.within(far.groups, far.available)
 
     def ranked(self, choice: LeafChoice) -> bool:
         """Whether a choice allows for all rows of a unit."""

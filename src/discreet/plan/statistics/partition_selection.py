@@ -40,8 +40,9 @@ from typing import TYPE_CHECKING, Final, final
 
 from discreet.errors import UnsupportedSQL
 from discreet.plan.binding.value_facts import ONE
+from discreet.plan.binding.value_ranges import DATE_PARTS
 from discreet.plan.pricing.group_sensitivity import UNITS
-from discreet.query.expressions import Call, Column, Expression, Literal
+from discreet.query.expressions import Call, Case, Expression, Literal
 from discreet.query.question import Clause
 from discreet.query.relations import Filter, Relation
 from discreet.query.source_text import pointed
@@ -53,6 +54,8 @@ if TYPE_CHECKING:  # made by earlier steps
     from discreet.plan.binding.public_keys import GroupKey
 
 _MOST: Final = 10**6
+_COMPLETE: Final = frozenset({"RANGE_BUCKET", "IS NULL", "IS TRUE", "IS FALSE"})
+"""Functions of which all values are known, whatever the data holds."""
 PUBLIC: Final = "PUBLIC_GROUPS"
 
 
@@ -99,14 +102,25 @@ def within_categories(relation: Relation, keys: tuple[GroupKey, ...]) -> Relatio
     Table(name='visits')
     """
     for asked in keys:
-        if asked.values is not None and _is_declared(asked.key.expression):
+        if asked.values is not None and _is_declared(asked.key.expression, asked.values):
             relation = Filter(relation, one_of(asked.key.expression, asked.values))
     return relation
 
 
-def _is_declared(key: Expression) -> bool:
+def _is_declared(key: Expression, values: tuple[KeyValue, ...]) -> bool:
     """Whether the values of a key follow from what is declared, and the data may hold others."""
-    return isinstance(key, Column) or (isinstance(key, Call) and key.function == "DIV")
+    match key:
+        case Case(branches=branches, default=default):
+            return not all(
+                isinstance(each, Literal | None) for _, each in (*branches, (0, default))
+            )
+        case Call(function="EXTRACT", arguments=(Literal(value=str() as part), _)):
+            known = DATE_PARTS.get(part, ())
+            return [each for each in values if each is not None] != list(known)
+        case Call(function=name):
+            return name not in _COMPLETE
+        case _:
+            return True
 
 
 def one_of(key: Expression, values: tuple[KeyValue, ...]) -> Expression:

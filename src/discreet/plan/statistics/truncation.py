@@ -26,6 +26,7 @@ from discreet.query.signatures import AGGREGATES
 
 if TYPE_CHECKING:  # made by earlier steps
     from discreet.plan.binding.bound_question import BoundQuestion
+    from discreet.plan.pricing.group_sensitivity import Releases
     from discreet.plan.statistics.contribution_bounds import ContributionBounds, Pair
 
 _ADDED: Final = frozenset({"SUM", "AVG", "VAR_POP", "VAR_SAMP", "STDDEV_POP", "STDDEV_SAMP"})
@@ -157,11 +158,12 @@ def _number(value: Fraction) -> str:
     return f"{value}" if value.denominator == 1 and abs(value) < 10**9 else f"{float(value):.6g}"
 
 
-def rules_differ(draft: Draft, *, chooses: bool) -> bool:
+def rules_differ(draft: Draft, releases: Releases) -> bool:
     """Say whether an earlier version would have measured something else, or at other prices.
 
     It knew nothing of units of one row, and clamped a sum as a whole where no count was beside it.
-    It bought every quantile by itself, and half of that for the interval.
+    It bought every quantile by itself, and half of that for the interval, and counts apart of which
+    one is a part of another.
     """
     limits = required(draft.contributions)
     sums = any(
@@ -169,4 +171,7 @@ def rules_differ(draft: Draft, *, chooses: bool) -> bool:
         for _, inner in required(draft.bound).aggregates
     )
     measured = not limits.single and bool(limits.one_row or sums)
-    return not draft.earlier and (measured or (chooses and draft.search is None))
+    chooses = bool(releases.choices) and draft.search is None
+    strategies = (noise.distances.strategy for noise in releases.noises)
+    nests = any(strategy is not None and strategy.nested for strategy in strategies)
+    return not draft.earlier and (measured or chooses or nests)

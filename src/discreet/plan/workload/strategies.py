@@ -59,6 +59,8 @@ _Terms = list[tuple[int, int]]
 class CountWorkload:
     """The names of counts, and for each cell of a histogram the places of those that it is part of.
 
+    ``nested`` says that cells are differences of the counts themselves, each a part of the next.
+
     >>> thresholds = CountWorkload(measure="cells", names=("low", "all"), cells=((0, 1), (1,)))
     >>> [strategy.sums for strategy in strategies_of(thresholds)]
     [((0,), (0, 1)), ((0,), (1,))]
@@ -67,6 +69,7 @@ class CountWorkload:
     measure: str
     names: tuple[str, ...]
     cells: tuple[tuple[int, ...], ...]
+    nested: bool = False
 
     def __hash__(self) -> int:
         """Do not look at all cells: there may be a million places in them."""
@@ -84,6 +87,9 @@ def strategies_of(workload: CountWorkload) -> tuple[CellStrategy, ...]:
     itself = [((place, 1),) for place in range(len(inside))]
     sums = [tuple(cells) for cells in inside]
     found = [_strategy(workload, "each by itself", sums, itself)]
+    if workload.nested:
+        found.append(_histogram(workload, inside))
+        return tuple(replace(strategy, nested=workload.names) for strategy in found)
     root = _root(workload, inside)
     if root is not None:
         found.append(root)
@@ -93,12 +99,15 @@ def strategies_of(workload: CountWorkload) -> tuple[CellStrategy, ...]:
         words = f"as a hierarchy of blocks of {arity}"
         found.append(_strategy(workload, words, tree.blocks, parts))
     if not _hopeless(sums, found):
-        once = [(cell, 1) for cell in range(size)]
-        added = [tuple(once[cell] for cell in cells) for cells in inside]
-        words = "as one histogram whose cells are added up"
-        single = [(cell,) for cell in range(size)]
-        found.insert(1, _strategy(workload, words, single, added))
+        found.insert(1, _histogram(workload, inside))
     return tuple(found)
+
+
+def _histogram(workload: CountWorkload, inside: Sequence[Sequence[int]]) -> CellStrategy:
+    once = [(cell, 1) for cell in range(len(workload.cells))]
+    added = [tuple(once[cell] for cell in cells) for cells in inside]
+    single = [(cell,) for cell, _ in once]
+    return _strategy(workload, "as one histogram whose cells are added up", single, added)
 
 
 def _hopeless(sums: Sequence[tuple[int, ...]], others: Sequence[CellStrategy]) -> bool:

@@ -269,7 +269,10 @@ def _made(parts: Arguments, span: Span) -> Aggregate:
         raise unsupported(
             span,
             f"{word} takes all values, not the distinct ones.",
-            ("a value that several people share would belong to none.", "leave DISTINCT out."),
+            (
+                "a value that several people share would belong to none.",
+                "leave DISTINCT out; or count the values with COUNT(DISTINCT x), or GROUP BY them.",
+            ),
         )
     made = Aggregate(
         function,

@@ -15,7 +15,7 @@ from typing import Final
 from discreet.query import source_text as refusals
 from discreet.query.expressions import Call, Case, Cast, Expression, Literal
 from discreet.query.node_checks import check_size
-from discreet.query.signatures import FUNCTIONS, PARTS
+from discreet.query.signatures import ANYWHERE, PARTS, TIME_PARTS
 from discreet.query.source_text import unknown, unreadable, unsupported
 from discreet.query.sql.aggregates import AGGREGATES, WINDOWS, aggregate
 from discreet.query.sql.cursor import Cursor, negated, read_cast
@@ -31,6 +31,8 @@ SYNONYMS: Final = {
     "CHAR_LENGTH": "LENGTH",
     "CHARACTER_LENGTH": "LENGTH",
     "IFNULL": "COALESCE",
+    "NVL": "COALESCE",
+    "POW": "POWER",
     "SAFE_DIVIDE": "/",
 }
 """Other names of functions."""
@@ -39,15 +41,22 @@ _ELSEWHERE: Final = {
     "AVERAGE": "AVG",
     "ISNULL": "COALESCE",
     "LEN": "LENGTH",
-    "NVL": "COALESCE",
+    "SQUARE": "x * x",
     "STDEV": "STDDEV",
+    "STDEVP": "STDDEV_POP",
     "TOTAL": "SUM",
     "VARP": "VAR_POP",
+    "WIDTH_BUCKET": "RANGE_BUCKET(x, [0, 10, 20])",
+    "ZEROIFNULL": "COALESCE(x, 0)",
+    **dict.fromkeys(
+        ("APPROX_PERCENTILE", "APPROX_QUANTILE", "PERCENTILE"), "PERCENTILE_CONT(x, 0.5)"
+    ),
 }
 """Names that other dialects have, and what to write here."""
 
 _WORDS: Final = frozenset({"AND", "OR", "NOT", "IN", "LIKE", "NEGATE"})
 _UNITS: Final = {"DAY": 1, "WEEK": 7}
+_MOST_DIGITS: Final = 18
 
 
 def call(cursor: Cursor, read: Reader) -> Expression:
@@ -75,7 +84,7 @@ def call(cursor: Cursor, read: Reader) -> Expression:
 
 def _ordinary(cursor: Cursor, name: Token, read: Reader, start: int) -> Expression:
     target = SYNONYMS.get(name.word, name.word)
-    function = None if target in _WORDS else FUNCTIONS.get(target)
+    function = None if target in _WORDS else ANYWHERE.get(target)
     if function is None:
         near = [_ELSEWHERE[name.word]] if name.word in _ELSEWHERE else _similar(name.word)
         do = "see the list of functions; compute other things beforehand."
@@ -96,7 +105,7 @@ def _ordinary(cursor: Cursor, name: Token, read: Reader, start: int) -> Expressi
 
 
 def _similar(word: str) -> list[str]:
-    return get_close_matches(word, [*FUNCTIONS, *AGGREGATES, *WINDOWS], n=1, cutoff=0.75)
+    return get_close_matches(word, [*ANYWHERE, *AGGREGATES, *WINDOWS], n=1, cutoff=0.75)
 
 
 def _arguments(cursor: Cursor, name: Token, read: Reader) -> tuple[Expression, ...]:
@@ -126,6 +135,41 @@ def _nullif(cursor: Cursor, name: Token, read: Reader) -> Expression:
     first, second = _exactly(2, cursor, name, read)
     same = Call("=", (first, second), span=first.span)
     return check_size(Case(((same, Literal(None)),), first))
+
+
+def _round(cursor: Cursor, name: Token, read: Reader) -> Expression:
+    """Read (x), or (x, digits): the nearest whole number of the steps that are asked for."""
+    arguments = _arguments(cursor, name, read)
+    if len(arguments) == 1:
+        return Call("ROUND", arguments)
+    digits = _digits(arguments[1]) if len(arguments) == 2 else None
+    if digits is None:
+        raise unsupported(
+            name.span.to(cursor.token.span),
+            "ROUND takes a value, and perhaps a number of digits from -18 to 18.",
+            ("the digits are the same for all rows.", "write ROUND(x, 2)."),
+        )
+    if digits == 0:
+        return Call("ROUND", arguments[:1])
+    step = Literal(10 ** abs(digits), span=arguments[1].span)
+    there, back = ("*", "/") if digits > 0 else ("/", "*")
+    return Call(back, (Call("ROUND", (Call(there, (arguments[0], step)),)), step))
+
+
+def _digits(written: Expression) -> int | None:
+    """Return a written number of digits behind the point, or, below zero, before it."""
+    sign = 1
+    if isinstance(written, Call) and written.function == "NEGATE":
+        sign, written = -1, written.arguments[0]
+    value = written.value if isinstance(written, Literal) else None
+    whole = isinstance(value, int) and not isinstance(value, bool) and abs(value) <= _MOST_DIGITS
+    return sign * value if whole else None  # type: ignore[operator, return-value]
+
+
+def _trunc(cursor: Cursor, name: Token, read: Reader) -> Expression:
+    (inner,) = _exactly(1, cursor, name, read)
+    below = Call("<", (inner, Literal(0)), span=inner.span)
+    return check_size(Case(((below, Call("CEIL", (inner,))),), Call("FLOOR", (inner,))))
 
 
 def _date(cursor: Cursor, name: Token, read: Reader) -> Expression:
@@ -176,6 +220,17 @@ def _part(cursor: Cursor, function: str) -> Literal:
 def _text_first(cursor: Cursor) -> bool:
     """Whether the first argument is a text: the part of a date, as DuckDB writes it."""
     return cursor.token.kind is TokenKind.TEXT and cursor.ahead(1).word == ","
+
+
+def _date_part(cursor: Cursor, name: Token, read: Reader) -> Expression:  # noqa: ARG001 (one shape)
+    part = _part(cursor, "EXTRACT")
+    cursor.expect(",", "write DATE_PART('year', day).")
+    return Call("EXTRACT", (part, read(cursor)))
+
+
+def _left(cursor: Cursor, name: Token, read: Reader) -> Expression:
+    text, count = _exactly(2, cursor, name, read)
+    return Call("SUBSTR", (text, Literal(1, span=text.span), count))
 
 
 def _extract(cursor: Cursor, name: Token, read: Reader) -> Expression:  # noqa: ARG001 (one shape)
@@ -262,12 +317,16 @@ _SPECIAL: Final[dict[str, Callable[[Cursor, Token, Reader], Expression]]] = {
     **dict.fromkeys(("DATE_TRUNC", "DATETIME_TRUNC", "TIMESTAMP_TRUNC"), _date_trunc),
     **dict.fromkeys(("DATE_ADD", "DATE_SUB"), _date_add),
     **dict.fromkeys(("SUBSTR", "SUBSTRING"), _substring),
-    **dict.fromkeys(("YEAR", "MONTH", "DAY", "QUARTER"), _year),
+    **dict.fromkeys(("YEAR", "MONTH", "DAY", "QUARTER", *TIME_PARTS), _year),
+    **dict.fromkeys(("DATE_PART", "DATEPART"), _date_part),
     "DATE": _date,
     "DATE_DIFF": _date_diff,
     "EXTRACT": _extract,
-    "IF": _if,
+    **dict.fromkeys(("IF", "IIF"), _if),
+    "LEFT": _left,
     "NULLIF": _nullif,
     "RANGE_BUCKET": _range_bucket,
+    "ROUND": _round,
+    **dict.fromkeys(("TRUNC", "TRUNCATE"), _trunc),
 }
 """Functions with a form of their own."""

@@ -93,7 +93,7 @@ def condition(
     turned = cursor.accept("NOT")
     match cursor.take().word:
         case "IS":
-            read = _is(cursor, left, start)
+            read = _is(cursor, left, start, operand)
         case "IN":
             read = _in(cursor, left, start, inner)
         case "BETWEEN":
@@ -111,13 +111,22 @@ def condition(
     return Call("NOT", (read,), span=cursor.since(start)) if turned else read
 
 
-def _is(cursor: Cursor, left: Expression, start: int) -> Expression:
+def _is(
+    cursor: Cursor, left: Expression, start: int, operand: Callable[[Cursor], Expression]
+) -> Expression:
     turned = cursor.accept("NOT")
     word = cursor.token.word
+    if cursor.accept("DISTINCT", "FROM"):
+        span = cursor.since(start)
+        right = operand(cursor)
+        missing = tuple(Call("IS NULL", (each,), span=span) for each in (left, right))
+        equal = Call("IS TRUE", (Call("=", (left, right), span=span),), span=span)
+        same = check_size(Call("OR", (equal, Call("AND", missing, span=span)), span=span))
+        return same if turned else Call("NOT", (same,), span=span)
     if word not in {"NULL", "TRUE", "FALSE"}:
         raise unreadable(
             cursor.token.span,
-            "IS is followed by NULL, TRUE or FALSE.",
+            "IS is followed by NULL, TRUE, FALSE or DISTINCT FROM.",
             "write IS NULL, or compare with = and <>.",
         )
     cursor.take()

@@ -21,7 +21,7 @@ from typing import Final, final
 
 from discreet.engines.engine import CellCounts, Engine
 from discreet.engines.hash_order import HashOrder
-from discreet.query.expressions import Call, Case, Column, Expression, Literal
+from discreet.query.expressions import Call, Case, Cast, Column, Expression, Literal
 from discreet.query.relations import Filter, Relation, Scan, folded
 from discreet.query.types import Type
 from discreet.requests.engine_request import EngineRequest, KeyColumn, Total
@@ -208,6 +208,10 @@ def _conditions(column: ColumnFacts) -> list[Expression]:
     if column.low is not None and column.high is not None:
         low, high = _ends(column.low, column.high, column.type)
         conditions.append(any_of([Call("<", (value, low)), Call(">", (value, high))]))
+    if column.days is not None:
+        day = value if column.type is Type.DATE else Cast(value, Type.DATE)
+        first, last = map(Literal, column.days)
+        conditions.append(any_of([Call("<", (day, first)), Call(">", (day, last))]))
     if column.categories is not None:
         listed = tuple(Literal(category) for category in column.categories)
         conditions.append(Call("NOT", (Call("IN", (value, *listed)),)))
@@ -242,6 +246,10 @@ def _of_column(
     if column.low is not None and column.high is not None:
         effect = "{} of cells are outside, and moved to the nearer bound"
         between = f"lies between {_shown(column.low)} and {_shown(column.high)}"
+        yield finding(between, cells.outside, cells.there, effect)
+    elif column.days is not None:
+        effect = "{} of cells are outside, and left out where groups follow from the days"
+        between = f"lies between {column.days[0]} and {column.days[1]}"
         yield finding(between, cells.outside, cells.there, effect)
     elif column.categories is not None:
         effect = "{} of cells are something else, and left out where groups are listed"

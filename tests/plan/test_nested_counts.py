@@ -1,0 +1,292 @@
+"""Rows with a value and rows without one are disjoint: both counts cost one release."""
+
+import itertools
+import math
+from dataclasses import replace
+from fractions import Fraction
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from discreet.engines.hash_order import HashOrder
+from discreet.errors import OutOfRange
+from discreet.mechanisms import Gaussian, Laplace
+from discreet.noise import KeyedEntropy
+from discreet.plan.policy.policy import read_policy
+from discreet.plan.pricing.cell_strategy import are_nested
+from discreet.plan.pricing.group_sensitivity import Releases
+from discreet.plan.pricing.release_composition import check_claims
+from discreet.query.expressions import Call, Case, Column, Literal
+from discreet.release.answer import answer
+from discreet.release.combination import combine
+from discreet.release.release import Release
+from discreet.requests.engine_request import Total
+from discreet.requests.table_schema import Schema
+from discreet.units import person
+from tests.plan.clinic import TEXT, TYPES, answers, planned
+from tests.plan.test_neighbors import check
+from tests.plan.test_workload import visits_of
+from tests.reference.engine import Reference
+
+MEAN = "SELECT COUNT(*) AS n, AVG(age) AS m FROM visits"
+BY_WARD = "SELECT ward, COUNT(*) AS n, AVG(age) AS m, SUM(cost) AS s FROM visits GROUP BY ward"
+CHAIN = (
+    "SELECT COUNT(*) AS n, AVG(cost) AS c, AVG(age) FILTER (WHERE paid) AS m, "
+    "COUNTIF(paid) AS p, VAR_POP(age) FILTER (WHERE paid) AS v FROM visits"
+)
+SMALL = [
+    {"patient": 1, "ward": ward, "age": age, "paid": paid, "cost": 1.0}
+    for ward, age, paid in [
+        ("A", None, True),
+        ("A", 2, True),
+        ("A", 2, None),
+        ("B", None, None),
+        ("B", 2, True),
+    ]
+]
+SINGLE = read_policy(
+    TEXT.replace('unit = "patient"', 'unit = "row"').partition("[tables.drugs]")[0]
+)
+ROW = {"unit": SINGLE.unit, "policy": SINGLE, "schema": Schema(SINGLE.tables)}
+
+
+def nested(plan):
+    strategies = [noise.distances.strategy for noise in plan.noises]
+    return next(each.nested for each in strategies if each is not None and each.nested)
+
+
+def test_a_mean_of_a_nullable_column_costs_what_one_of_another_does():
+    unit = person("patient")
+    sizes = {"size": 1000}
+    null, none = (
+        planned(MEAN.replace("age", each), unit=unit, epsilon=1, **sizes)
+        for each in ("age", "cost")
+    )
+    assert nested(null) == ("count_2", "count")
+    assert len(null.noises) == len(none.noises) == 2
+    mean, other = (plan.predicted[1].half_width for plan in (null, none))
+    assert mean / 110 <= Fraction(101, 100) * other / 100  # by the widths of the bounds
+    count, alone = (plan.predicted[0].half_width for plan in (null, none))
+    assert count < 2 * alone
+
+
+def test_a_chain_of_counts_is_one_release():
+    plan = planned(CHAIN, epsilon=1)
+    assert nested(plan) == ("count_2", "count_3", "count")
+    assert "3 counts, each a part of the next" in str(plan)
+
+
+def test_single_rows_are_nested_in_their_number():
+    plan = planned(MEAN, **ROW, epsilon=1)
+    assert nested(plan) == ("count", "units")
+
+
+APART = [
+    ("SELECT COUNT(*, epsilon => 0.5) AS n, AVG(age) AS m FROM visits", {"epsilon": 1}),
+    (MEAN, {"error": {"n": 20}, "size": 1000}),
+    ("SELECT AVG(age) AS a, AVG(stay) AS s FROM visits", {"epsilon": 1}),  # of different columns
+]
+
+
+@pytest.mark.parametrize(("text", "price"), APART)
+def test_what_is_not_nested_is_priced_as_before(text, price):
+    assert all(noise.distances.strategy is None for noise in planned(text, **price).noises)
+
+
+@pytest.mark.theorem("nested-counts")
+@pytest.mark.parametrize(
+    ("text", "relation"),
+    [
+        (MEAN, "add_remove"),
+        (BY_WARD, "add_remove"),
+        (CHAIN, "add_remove"),
+        (BY_WARD, "replace"),
+        (CHAIN, "replace"),
+    ],
+)
+@pytest.mark.parametrize("price", [{"epsilon": 1}, {"rho": 1}], ids=str)
+def test_all_small_neighbors_stay_within_the_claim(text, relation, price):
+    """Every table of up to four rows of a person, alone or in the place of any other."""
+    plan = planned(text, unit=person("patient", relation=relation), **price)
+    assert nested(plan)
+    found = [
+        answers(plan.request, visits_of(rows))
+        for count in range(5)
+        for rows in itertools.combinations_with_replacement(SMALL, count)
+    ]
+    replaced = relation == "replace"
+    pairs = (
+        itertools.combinations(found[::9], 2) if replaced else ((each, found[0]) for each in found)
+    )
+    for here, there in pairs:
+        check(plan, here, there, replaced=replaced)
+
+
+def test_the_claim_is_reached_and_no_less_would_do():
+    plan = planned(MEAN, epsilon=1)
+    full = answers(plan.request, visits_of([SMALL[1]] * 5))
+    nobody = answers(plan.request, visits_of([]))
+    check(plan, full, nobody, replaced=False)
+    noise = next(each for each in plan.noises if each.measure == "cells")
+    assert noise.distances.added == 3
+    assert isinstance(noise.mechanism, Laplace)
+
+
+@pytest.mark.theorem("nested-counts")
+@settings(max_examples=200)
+@given(
+    rows=st.lists(st.tuples(*[st.booleans()] * 3), max_size=9),
+    limits=st.lists(st.integers(1, 4), min_size=3, max_size=3).map(sorted),
+)
+def test_differences_of_nested_counts_are_a_histogram(rows, limits):
+    counts = [
+        min(limit, sum(all(each[:conditions]) for each in rows))
+        for limit, conditions in zip(limits, (3, 1, 0), strict=True)
+    ]
+    cells = [counts[0], *(b - a for a, b in itertools.pairwise(counts))]
+    assert min(cells) >= 0
+    assert sum(cells) <= limits[-1]
+
+
+PAID, OLD = (Call("IS TRUE", (Column(name),)) for name in ("paid", "old"))
+
+
+def count(*conditions, high=3, low=0, rows=None):
+    one = Literal(1)
+    if conditions:
+        both = conditions[0] if len(conditions) == 1 else Call("AND", conditions)
+        one = Case(((both, one),))
+    return Total(name="", row=one, low=low, high=high, rows=rows)
+
+
+WRONG = {
+    "the other way round": ([count(), count(PAID)], 3),
+    "not a part": ([count(PAID), count(OLD)], 3),
+    "more rows inside": ([count(PAID, high=4), count()], 4),
+    "more rows than are priced": ([count(PAID), count()], 2),
+    "the number of people": ([count(PAID), None], 3),
+    "scaled down": ([count(PAID, rows=1), count()], 3),
+    "not from zero": ([count(PAID, low=-1), count()], 3),
+    "no count": ([replace(count(PAID), row=Column("age")), count()], 3),
+    "either": (
+        [replace(count(), row=Case(((Call("OR", (PAID, OLD)), Literal(1)),))), count(PAID)],
+        3,
+    ),
+    "another number": ([replace(count(), row=Case(((PAID, Literal(2)),))), count()], 3),
+    "counted elsewhere": (
+        [replace(count(), row=Case(((PAID, Literal(1)),), Literal(1))), count(PAID)],
+        3,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_what_is_not_nested_is_not_held_for_it(name):
+    measures, most = WRONG[name]
+    assert not are_nested(measures, most)
+
+
+def test_nesting_is_read_off_conditions():
+    assert are_nested([count(PAID, OLD), count(PAID), count()], 3)
+    assert are_nested([count(Call("AND", (OLD, PAID)), PAID), count(OLD, PAID)], 3)
+    assert are_nested([count(PAID, high=1), None], 1)
+
+
+def swapped(plan):
+    """The same releases with the two counts exchanged."""
+    (place,) = [at for at, each in enumerate(plan.noises) if each.measure == "cells"]
+    noise = plan.noises[place]
+    cells = replace(noise.distances.cells, nested=noise.distances.cells.nested[::-1])
+    wrong = replace(noise, distances=replace(noise.distances, cells=cells))
+    return (*plan.noises[:place], wrong, *plan.noises[place + 1 :])
+
+
+def test_counts_that_are_not_nested_are_refused_where_they_are_priced():
+    plan = planned(MEAN, epsilon=1)
+    check_claims(plan.request, Releases(noises=plan.noises))
+    with pytest.raises(OutOfRange):
+        check_claims(plan.request, Releases(noises=swapped(plan)))
+    alone = replace(plan.request, measures=plan.request.measures[1:])
+    with pytest.raises(OutOfRange):
+        check_claims(alone, Releases(noises=plan.noises))
+
+
+def test_a_twin_that_reads_counts_that_are_not_nested_is_caught():
+    """The twin exchanges the counts: a person without values moves both cells."""
+    plan = planned(MEAN, epsilon=1)
+    twin = replace(plan, noises=swapped(plan))
+    rows = [SMALL[0]] * 3
+    with pytest.raises(AssertionError):
+        check(
+            twin, *(answers(plan.request, visits_of(each)) for each in (rows, [])), replaced=False
+        )
+
+
+ORDER = HashOrder(salt=1, portable=True)
+ROWS = [
+    {
+        "patient": who % 40,
+        "ward": "ABC"[who % 3],
+        "age": None if who % 4 == 0 else who % 90,
+        "cost": float(who % 7),
+        "paid": who % 3 == 0,
+    }
+    for who in range(100)
+]
+
+
+def raw(plan, rows=ROWS):
+    return Reference(visits_of(rows), TYPES).run(plan.request, order=ORDER)
+
+
+@pytest.mark.parametrize("unit", [{}, ROW], ids=["people", "rows"])
+def test_without_noise_to_speak_of_all_numbers_are_right(unit):
+    plan = planned(MEAN, **unit, epsilon=10**6, ceiling=False)
+    assert nested(plan)
+    (found,) = answer(plan, raw(plan)).rows()
+    ages = [each["age"] for each in ROWS if each["age"] is not None]
+    assert found["n"] == len(ROWS)
+    assert abs(found["m"] - sum(ages) / len(ages)) < 1e-3
+
+
+def test_people_with_many_rows_count_as_they_would_by_themselves():
+    """Three rows of a person count, whatever they hold; so the mean is one of three values."""
+    crowd = [{**ROWS[1], "patient": 7, "age": age} for age in (None, None, 10, 20, 30, 40)]
+    plan = planned(MEAN, epsilon=10**6, ceiling=False)
+    (found,) = answer(plan, raw(plan, crowd)).rows()
+    assert found["n"] == 3
+    assert abs(found["m"] - 25) < 1e-3
+
+
+@pytest.mark.parametrize("price", [{"epsilon": 1}, {"rho": Fraction(1, 10)}], ids=str)
+def test_intervals_hold_the_truth_as_often_as_they_say(price):
+    """More than 5.5 deviations too many misses of 150 are rarer than 1e-6."""
+    plan, times = planned(MEAN, **price), 150
+    totals = raw(plan)
+    exact = planned(MEAN, epsilon=10**6, ceiling=False)
+    (truth,) = answer(exact, raw(exact)).rows()
+    missed = {"n": 0, "m": 0}
+    for at in range(times):
+        stream = KeyedEntropy(key=at.to_bytes(32, "little"), label="nested")
+        (found,) = answer(plan, totals, entropy=stream).rows()
+        for name in missed:
+            missed[name] += not found[f"{name}_low"] <= truth[name] <= found[f"{name}_high"]
+    assert max(missed.values()) <= times * 0.05 + 5.5 * math.sqrt(times * 0.05 * 0.95)
+    laws = {Laplace} if "epsilon" in price else {Gaussian}
+    assert {type(each.mechanism) for each in plan.noises} == laws
+
+
+def test_bytes_give_back_the_same_answer_and_two_are_better_than_one():
+    plans = [planned(BY_WARD, epsilon=epsilon, ceiling=False) for epsilon in (8, 9)]
+    streams = (KeyedEntropy(key=bytes([at]) * 32, label="nested") for at in (1, 2))
+    first, second = (
+        answer(plan, raw(plan), entropy=stream) for plan, stream in zip(plans, streams, strict=True)
+    )
+    again = Release.read(first.written(), plans[0])
+    assert again.rows() == first.rows()
+    both = combine(again, second).rows()
+    widths = [
+        sum(each["n_high"] - each["n_low"] for each in rows) for rows in (both, second.rows())
+    ]
+    assert widths[0] < widths[1]
