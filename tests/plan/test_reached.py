@@ -1,6 +1,7 @@
 """Products of public values too large to be listed: what is asked of them, and what is refused."""
 
 import itertools
+import math
 from fractions import Fraction
 from unittest import mock
 
@@ -129,9 +130,11 @@ def test_a_threshold_on_a_count_makes_a_large_product_possible():
     ],
 )
 def test_conditions_that_name_what_is_to_be_reached(having, measure, threshold):
-    plan = large(having, epsilon=4)
-    assert plan.having_threshold.measure.partition("_")[0] == measure
-    assert plan.having_threshold.zeros.threshold == threshold
+    found = large(having, epsilon=4).having_threshold
+    assert found.measure.partition("_")[0] == measure
+    least = found.zeros.threshold * found.step  # the least that is shown as the threshold
+    assert math.floor(least + Fraction(1, 2)) == threshold
+    assert math.floor(least - found.step + Fraction(1, 2)) == threshold - 1
 
 
 @pytest.mark.parametrize(
