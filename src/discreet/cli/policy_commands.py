@@ -32,8 +32,6 @@ from discreet.ledger.stores.store import is_server, store_for
 from discreet.plan.policy.policy import Policy, SessionSettings, read_policy
 from discreet.requests.csv_format import CsvFormat
 from discreet.session.opening_arguments import unit_of, without_password
-from discreet.session.owner_check import FirstLook, first_look
-from discreet.session.owner_check.check_report import WARNING, percent
 from discreet.session.schemas import schema_of
 
 
@@ -119,7 +117,7 @@ def init(  # noqa: PLR0913  one option for each answer
     with errors_reported(as_json=as_json):
         _refuse_overwriting(policy)
         form = _format(name_value_pairs(csv, option="--csv", of="value"))
-        look = first_look(source, tables=table, csv=form, owner=owner)
+        look = sessions.first_look(source, tables=table, csv=form, owner=owner)
         name = look.table
         answers = Answers(
             unit=",".join(unit or ()),
@@ -236,13 +234,9 @@ def _refuse_overwriting(path: Path) -> None:
         )
 
 
-def _say(policy: Policy, path: Path, look: FirstLook, *, as_json: bool) -> None:
+def _say(policy: Policy, path: Path, look: sessions.FirstLook, *, as_json: bool) -> None:
     table, types = look.table, {facts.name: facts.type for facts in policy.tables[0].columns}
-    lost = {
-        name: shares[types[name]]
-        for name, shares in (look.shares or {}).items()
-        if name in types and types[name] in shares
-    }
+    lost = look.unreadable(types)
     if as_json:
         found = {name: float(share) for name, share in lost.items()}
         shown: dict[str, object] = {"written": str(path), "table": table}
@@ -255,11 +249,7 @@ def _say(policy: Policy, path: Path, look: FirstLook, *, as_json: bool) -> None:
             f"types: {read}. Cells that are something else are NULL; `discreet check` counts them "
             "for you.\n"
         )
-    if look.shares is not None:
-        sys.stdout.write(f"{WARNING}\n")
-        for name, share in lost.items():
-            kind = types[name].value.lower()
-            sys.stdout.write(f"  {name}: {percent(share)} of cells cannot be read as {kind}\n")
+    sys.stdout.writelines(f"{line}\n" for line in look.lines(types))
     place = policy.session or SessionSettings()
     if any(text is not None and text.startswith(SERVERS) for text in (place.data, place.ledger)):
         sys.stdout.write("no password is in it: set PGPASSWORD, or use a password file.\n")

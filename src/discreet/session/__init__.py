@@ -14,12 +14,13 @@ if TYPE_CHECKING:  # each is loaded when first used, because most sessions need 
     from discreet.session.inquiry import Inquiry
     from discreet.session.opening import open  # noqa: A004  called discreet.open
     from discreet.session.opening_arguments import describe
-    from discreet.session.owner_check import CheckReport, check
+    from discreet.session.owner_check import CheckReport, FirstLook, check, first_look
     from discreet.session.record import NoLedger, Rehearsal
     from discreet.session.session import Session
 
 __all__ = [
     "CheckReport",
+    "FirstLook",
     "Inquiry",
     "NoLedger",
     "Rehearsal",
@@ -27,6 +28,7 @@ __all__ = [
     "WrittenRelease",
     "check",
     "describe",
+    "first_look",
     "open",
 ]
 
@@ -38,7 +40,7 @@ if not TYPE_CHECKING:  # to which every name would be one of this room
             "inquiry": ("Inquiry",),
             "opening": ("open",),
             "opening_arguments": ("describe",),
-            "owner_check": ("CheckReport", "check"),
+            "owner_check": ("CheckReport", "FirstLook", "check", "first_look"),
             "record": ("NoLedger", "Rehearsal"),
             "session": ("Session",),
         },
