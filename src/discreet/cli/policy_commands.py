@@ -32,8 +32,6 @@ from discreet.ledger.stores.store import is_server, store_for
 from discreet.plan.policy.policy import Policy, SessionSettings, read_policy
 from discreet.requests.csv_format import CsvFormat
 from discreet.session.opening_arguments import unit_of, without_password
-from discreet.session.owner_check import FirstLook, first_look
-from discreet.session.owner_check.check_report import WARNING, percent
 from discreet.session.schemas import schema_of
 
 
@@ -121,7 +119,7 @@ def init(  # noqa: PLR0913  one option for each answer
     with errors_reported(as_json=as_json):
         _refuse_overwriting(policy)
         form = _format(name_value_pairs(csv, option="--csv", of="value"))
-        look = first_look(source, tables=table, csv=form, owner=owner)
+        look = sessions.first_look(source, tables=table, csv=form, owner=owner)
         name = look.table
         answers = Answers(
             unit=",".join(unit or ()),
@@ -258,14 +256,9 @@ def _refuse_overwriting(path: Path) -> None:
         )
 
 
-def _say(policy: Policy, path: Path, look: FirstLook, *, as_json: bool) -> None:
+def _say(policy: Policy, path: Path, look: sessions.FirstLook, *, as_json: bool) -> None:
     table, types = look.table, {facts.name: facts.type for facts in policy.tables[0].columns}
-    owner = look.shares is not None
-    lost = {
-        name: shares[types[name]]
-        for name, shares in (look.shares or {}).items()
-        if name in types and types[name] in shares
-    }
+    owner, lost = look.shares is not None, look.unreadable(types)
     if as_json:
         found = {name: float(share) for name, share in lost.items()}
         shown: dict[str, object] = {"written": str(path), "table": table, "looked": owner}
@@ -278,11 +271,8 @@ def _say(policy: Policy, path: Path, look: FirstLook, *, as_json: bool) -> None:
             f"types: {read}. Cells that are something else are NULL; `discreet check` counts them "
             "for you.\n"
         )
+    sys.stdout.writelines(f"{line}\n" for line in look.lines(types))
     if owner:
-        sys.stdout.write(f"{WARNING}\n")
-        for name, share in lost.items():
-            kind = types[name].value.lower()
-            sys.stdout.write(f"  {name}: {percent(share)} of cells cannot be read as {kind}\n")
         limits = f"max_rows = {policy.limits.max_rows}, max_groups = {policy.limits.max_groups}"
         sys.stdout.write(
             f"NOT PRIVATE: {limits} come from the rows: 99 % of people have no more. Whoever sees "

@@ -20,7 +20,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Final, final
+from typing import TYPE_CHECKING, Final, final
 
 from discreet.accounting import Budget
 from discreet.errors import UnknownName, WrongKind
@@ -30,8 +30,10 @@ from discreet.query.relations import folded
 from discreet.query.types import TYPES_BY_NAME, Scalar, Type
 from discreet.requests.csv_format import CsvFormat
 from discreet.requests.table_schema import ColumnFacts, TableFacts
-from discreet.session.owner_check import FirstLook
 from discreet.units import PrivacyUnit, custom, row
+
+if TYPE_CHECKING:  # handed in: only ``init`` loads what looks at a table
+    from discreet.session import FirstLook
 
 Columns = Mapping[str, Type | None]
 Ask = Callable[[str, str], str]
@@ -90,6 +92,7 @@ def policy_from(answers: Answers, ask: Ask, *, look: FirstLook, session: Session
     """Ask what is not answered yet, and return the policy.
 
     >>> answers = Answers(unit="row", bounds={"age": "0:110"})
+    >>> from discreet.session import FirstLook
     >>> look = FirstLook(table="people", columns={"age": Type.INTEGER}, stored={})
     >>> policy = policy_from(answers, lambda question, default: default, look=look,
     ...                      session=SessionSettings(data="people.parquet"))

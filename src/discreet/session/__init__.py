@@ -14,12 +14,19 @@ if TYPE_CHECKING:  # each is loaded when first used, because most sessions need 
     from discreet.session.inquiry import Inquiry
     from discreet.session.opening import open  # noqa: A004  called discreet.open
     from discreet.session.opening_arguments import describe
-    from discreet.session.owner_check import CheckReport, check, owner_limits
+    from discreet.session.owner_check import (
+        CheckReport,
+        FirstLook,
+        check,
+        first_look,
+        owner_limits,
+    )
     from discreet.session.record import NoLedger, Rehearsal
     from discreet.session.session import Session
 
 __all__ = [
     "CheckReport",
+    "FirstLook",
     "Inquiry",
     "NoLedger",
     "Rehearsal",
@@ -27,6 +34,7 @@ __all__ = [
     "WrittenRelease",
     "check",
     "describe",
+    "first_look",
     "open",
     "owner_limits",
 ]
@@ -39,7 +47,7 @@ if not TYPE_CHECKING:  # to which every name would be one of this room
             "inquiry": ("Inquiry",),
             "opening": ("open",),
             "opening_arguments": ("describe",),
-            "owner_check": ("CheckReport", "check", "owner_limits"),
+            "owner_check": ("CheckReport", "FirstLook", "check", "first_look", "owner_limits"),
             "record": ("NoLedger", "Rehearsal"),
             "session": ("Session",),
         },

@@ -54,7 +54,7 @@ def asked(path, tmp_path, text, *, unit, kind="integer"):
         budget=dp.Budget(epsilon=3 * PRICE),
         ledger=tmp_path / "ledger",
     ) as clinic:
-        (row,) = clinic.ask(text, epsilon=PRICE).rows()
+        (row,) = clinic.ask(text, epsilon=PRICE, confirm=True).rows()
         return row["n"]
 
 

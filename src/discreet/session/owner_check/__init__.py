@@ -7,11 +7,11 @@ question, plan or answer may ever reach it.  It knows no ledger.
     exact_counts    exact counts, computed by the engine that answers questions
     unit_findings   whose rows there are: constant columns, links, keys
     check_report    what was found, as text, HTML and JSON; how counts are distributed
-    first_look      a table before it has a policy: how its cells can be read
+    cell_shares     a table before it has a policy: how its cells can be read
 """
 
+from discreet.session.owner_check.cell_shares import FirstLook, first_look
 from discreet.session.owner_check.check_report import CheckReport, Finding
 from discreet.session.owner_check.checker import check, owner_limits
-from discreet.session.owner_check.first_look import FirstLook, first_look
 
 __all__ = ["CheckReport", "Finding", "FirstLook", "check", "first_look", "owner_limits"]

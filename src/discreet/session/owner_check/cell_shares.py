@@ -6,7 +6,7 @@ an exact number about the rows, without noise: it is counted for the owner alone
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Final, final
@@ -20,6 +20,7 @@ from discreet.query.types import Type
 from discreet.requests.csv_format import CsvFormat
 from discreet.requests.table_schema import ColumnFacts, Schema, StoredColumn, TableFacts
 from discreet.session.opening_arguments import declared_sources, named_sources
+from discreet.session.owner_check.check_report import WARNING, percent
 from discreet.session.owner_check.exact_counts import ExactCounter
 
 _TRIED: Final = (Type.INTEGER, Type.FLOAT, Type.DATE, Type.TIMESTAMP, Type.BOOLEAN)
@@ -60,6 +61,22 @@ class FirstLook:
         best = min(_TRIED, key=lambda kind: shares[kind])  # the first of several
         return best if shares[best] <= _FEW else Type.TEXT
 
+    def unreadable(self, types: Mapping[str, Type]) -> dict[str, Fraction]:
+        """Return the share of cells of each column that cannot be read as the type it is given."""
+        return {
+            name: shares[types[name]]
+            for name, shares in (self.shares or {}).items()
+            if name in types and types[name] in shares
+        }
+
+    def lines(self, types: Mapping[str, Type]) -> Iterator[str]:
+        """Say the same in words, with a warning; nothing if nobody looked at the rows."""
+        if self.shares is not None:
+            yield WARNING
+        for name, share in self.unreadable(types).items():
+            kind = types[name].value.lower()
+            yield f"  {name}: {percent(share)} of cells cannot be read as {kind}"
+
 
 def first_look(
     source: object,
@@ -75,6 +92,10 @@ def first_look(
         tables: the name of the table.
         csv: how its files are written, if that is not as usual.
         owner: whether cells of CSV files are counted that cannot be read as each of our types.
+
+    >>> import pyarrow as pa
+    >>> first_look(pa.table({"age": [34, 71]}), tables="people").columns
+    {'age': INTEGER}
     """
     named = named_sources(source, tables, [])
     (table, *others) = named
