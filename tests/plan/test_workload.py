@@ -327,9 +327,9 @@ def _calls(question):
 def test_planning_is_linear_in_the_number_of_aggregates(form):
     first, *others = (
         _calls("SELECT " + ", ".join(map(form.format, range(number))) + " FROM visits")  # noqa: S608
-        for number in (25, 100, 200)
+        for number in (27, 107, 207)  # what no other test has planned
     )
-    assert (others[1] - others[0]) < 2 * (others[0] - first)  # 1.33 if linear, 3.2 if quadratic
+    assert (others[1] - others[0]) < 2 * (others[0] - first)  # 1.25 if linear, 2.9 if quadratic
 
 
 def test_more_aggregates_than_can_be_planned_are_refused():

@@ -109,9 +109,26 @@ def facts_of(expression: Expression, known: Mapping[str, Facts]) -> Facts:
     >>> older.bounds, older.nullable
     ((Fraction(10, 1), Fraction(120, 1)), True)
     """
-    return _facts(
-        expression, known, ColumnTypes((name, facts.type) for name, facts in known.items())
-    )
+    if not isinstance(known, ColumnFacts):
+        return _facts(expression, known, _types(known))
+    if expression not in known.found:
+        known.found[expression] = _facts(expression, known, known.types)
+    return known.found[expression]
+
+
+@final
+class ColumnFacts(dict[str, Facts]):
+    """Facts of columns that never change, and what was found of expressions over them."""
+
+    def __init__(self, known: Mapping[str, Facts]) -> None:
+        """Copy what is known."""
+        super().__init__(known)
+        self.types = _types(known)
+        self.found: dict[Expression, Facts] = {}
+
+
+def _types(known: Mapping[str, Facts]) -> ColumnTypes:
+    return ColumnTypes((name, facts.type) for name, facts in known.items())
 
 
 _NULL: Final = Facts(type=Type.INTEGER)

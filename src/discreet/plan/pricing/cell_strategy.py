@@ -36,6 +36,7 @@ before.  Engines count all of them in the same rows of a unit.
 from __future__ import annotations
 
 import functools
+import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -179,6 +180,10 @@ def _spread(strategy: CellStrategy) -> float:
 @functools.lru_cache(maxsize=64)
 def _lengths(strategy: CellStrategy) -> tuple[int, int]:
     """Return the largest L1 norm of a column, and the largest squared L2 norm."""
+    if not strategy.factors:
+        held = np.fromiter(itertools.chain.from_iterable(strategy.sums), np.int64)
+        most = int(np.bincount(held, minlength=1).max())
+        return most, most
     norms = np.zeros((2, strategy.cells), np.int64)
     for inside, factors in strategy.terms():
         times = np.array(factors, np.int64)

@@ -65,7 +65,9 @@ def unpriced_release(draft: Draft) -> UnpricedRelease:
     uses, keys = _places(draft), _keys(draft)
     parts: list[Part] = [] if keys is None else [keys]
     first = len(parts)
-    parts += [_part(draft, use) for use, place in uses.items() if place >= first]
+    known = {each.name: each for each in required(draft.measured).measures}
+    needed = [use for use, place in uses.items() if place >= first]
+    parts += [_part(draft, use, known.get(use[0])) for use in needed]
     weights, fixed = _weights(draft, uses, len(parts))
     weights = tuple(
         0 if _is_still(part, draft.unit.relation) else weight
@@ -153,11 +155,12 @@ def chooser_of(draft: Draft) -> SelectionCount | None:
     return SelectionRule.of(required(draft.groups), draft.clause).among(counts)
 
 
-def _part(draft: Draft, use: ReleaseInput) -> Part:  # noqa: PLR0911 (cases)
+def _part(  # noqa: PLR0911 (cases)
+    draft: Draft, use: ReleaseInput, measure: Measure | None
+) -> Part:
     """Return what is released for an input; who needs a leaf says how it is chosen."""
     measured, limits = required(draft.measured), required(draft.contributions)
     workload = measured.workload
-    measure = next((each for each in measured.measures if each.name == use[0]), None)
     running = next((each for each in measured.running if each.measure == use[0]), None)
     match measure:
         case None | Total() if running is not None:

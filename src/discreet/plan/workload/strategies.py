@@ -27,6 +27,7 @@ order of the values that conditions compare, so that counts up to a threshold ar
 from __future__ import annotations
 
 import functools
+import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -80,10 +81,7 @@ class CountWorkload:
 def strategies_of(workload: CountWorkload) -> tuple[CellStrategy, ...]:
     """Return all strategies for a workload, every count by itself first."""
     size = len(workload.cells)
-    inside: list[list[int]] = [[] for _ in workload.names]
-    for cell, counts in enumerate(workload.cells):
-        for count in counts:
-            inside[count].append(cell)
+    inside = _inside(workload)
     itself = [((place, 1),) for place in range(len(inside))]
     sums = [tuple(cells) for cells in inside]
     found = [_strategy(workload, "each by itself", sums, itself)]
@@ -108,6 +106,15 @@ def _histogram(workload: CountWorkload, inside: Sequence[Sequence[int]]) -> Cell
     added = [tuple(once[cell] for cell in cells) for cells in inside]
     single = [(cell,) for cell, _ in once]
     return _strategy(workload, "as one histogram whose cells are added up", single, added)
+
+
+def _inside(workload: CountWorkload) -> list[list[int]]:
+    """Return the cells of each count."""
+    counts = np.fromiter(itertools.chain.from_iterable(workload.cells), np.int64)
+    cells = np.repeat(np.arange(len(workload.cells)), [len(each) for each in workload.cells])
+    cells = cells[np.argsort(counts, kind="stable")]
+    ends = np.cumsum(np.bincount(counts, minlength=len(workload.names)))
+    return [part.tolist() for part in np.split(cells, ends[:-1])]
 
 
 def _hopeless(sums: Sequence[tuple[int, ...]], others: Sequence[CellStrategy]) -> bool:
