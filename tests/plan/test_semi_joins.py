@@ -62,6 +62,7 @@ QUESTIONS = [
     "visits v WHERE NOT EXISTS (SELECT 1 FROM drugs WHERE person = patient AND drug = ward)",
     "visits v WHERE v.patient IN (SELECT person FROM drugs WHERE drug IS NOT NULL)",
     "visits v WHERE v.patient NOT IN (SELECT person FROM drugs WHERE drug = 'A')",
+    "visits v WHERE v.visit IN (SELECT DISTINCT visit FROM bills)",
     "visits v WHERE v.visit IN (SELECT visit FROM bills GROUP BY visit HAVING COUNT(*) > 1)",
     "visits v WHERE v.visit IS NOT NULL AND v.visit NOT IN (SELECT visit FROM bills)",
     (

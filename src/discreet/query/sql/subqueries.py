@@ -52,7 +52,8 @@ def written_query(
     """Turn a subquery of WHERE into the right side of a semi join; ``compared`` stands before IN.
 
     The conditions of a SELECT of rows are those of the join, where they may name columns of both
-    sides.  A SELECT of groups, of windows or of several parts is computed by itself.
+    sides.  A SELECT of groups, of windows, of different rows or of several parts is computed by
+    itself.
 
     >>> from discreet.query.relations import Table
     >>> from discreet.query.sql.select_syntax import Item
@@ -60,7 +61,7 @@ def written_query(
     >>> written_query(beds, Column("size"), Span("", 0, 0)).compared[1]
     Column(name='beds', table=None)
     """
-    if not isinstance(query, Select) or has_groups(query) or _has_windows(query):
+    if not isinstance(query, Select) or query.distinct or has_groups(query) or _has_windows(query):
         right = subquery_relation(query) if isinstance(query, Select) else query
         named = None if compared is None else (compared, Column(_only_name(right, span)))
         return WrittenQuery(right=right, compared=named, span=span)
