@@ -378,7 +378,7 @@ class Session:
             told = release.columns
             release = Release.of(release.plan, release.parts, release.sources)
             columns = tuple(
-                new if old.unclipped is not None else replace(new, values=old.values, unclipped=None)
+                new if old.unclipped else replace(new, values=old.values, unclipped=None)
                 for new, old in zip(release.columns, told, strict=True)
             )
             release = replace(release, columns=columns)  # numbers stay as they were told
