@@ -450,7 +450,13 @@ class Session:
             release = two_stages().read_stages(stored.answer, plan, self._planning.second_stage)
             self._plans.keep(release.plan)
         if stored.replayed:
+            told = release.columns
             release = Release.of(release.plan, release.parts, release.sources)
+            columns = tuple(
+                new if old.unclipped else replace(new, values=old.values, unclipped=None)
+                for new, old in zip(release.columns, told, strict=True)
+            )
+            release = replace(release, columns=columns)  # numbers stay as they were told
         return self._with_receipt(release, stored.receipt, replayed=stored.replayed)
 
     def _with_receipt(
