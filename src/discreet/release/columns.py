@@ -142,7 +142,9 @@ class _Table:
         used = self._used(self.plan.layout.unfolded(expression))
         if not used or kind not in _NUMBERS:
             return ReleasedColumn(name=output.name, type=kind, values=values)
-        low, high = self._ends_of(expression, places)
+        framed = bool(self.windows or self.frames)
+        ends = self._ends_of(expression, places) if framed else self._ends(expression, used, places)
+        low, high = ends
         empty = ~(low <= high)
         return ReleasedColumn(
             name=output.name,
