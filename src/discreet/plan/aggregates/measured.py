@@ -21,7 +21,7 @@ from discreet.plan.aggregates.modes import measure_mode
 from discreet.plan.aggregates.quantiles import measure_quantile
 from discreet.plan.aggregates.sums import measure_sum
 from discreet.plan.aggregates.variances import measure_variance
-from discreet.plan.binding.value_facts import KnownFacts, Facts
+from discreet.plan.binding.value_facts import Facts, KnownFacts
 from discreet.plan.statistics.contribution_bounds import ContributionBounds
 from discreet.plan.statistics.measure_list import MeasureList, ReleaseInput
 from discreet.plan.statistics.partition_selection import SelectionRule
