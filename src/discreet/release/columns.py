@@ -146,7 +146,8 @@ class _Table:
         used = self._used(self.plan.layout.unfolded(expression))
         if not used or kind not in _NUMBERS:
             return ReleasedColumn(name=output.name, type=kind, values=values.arrow())
-        ends = self._ends_of(expression, places)
+        framed = bool(self.windows or self.frames)
+        ends = self._ends_of(expression, places) if framed else self._ends(expression, used, places)
         empty = ~(ends[0] <= ends[1])
         low, high = (_vector(np.where(empty, np.nan, end), kind) for end in ends)
         inside = _inside(values, low, high)

@@ -22,7 +22,7 @@ from discreet.plan.aggregates.modes import measure_mode
 from discreet.plan.aggregates.quantiles import measure_quantile
 from discreet.plan.aggregates.sums import measure_sum
 from discreet.plan.aggregates.variances import measure_variance
-from discreet.plan.binding.value_facts import ColumnFacts, Facts
+from discreet.plan.binding.value_facts import Facts, KnownFacts
 from discreet.plan.pricing.release_parts import LEVELS
 from discreet.plan.statistics.contribution_bounds import ContributionBounds
 from discreet.plan.statistics.measure_list import MeasureList, ReleaseInput
@@ -87,7 +87,7 @@ def measure_all(  # noqa: PLR0913  what is known of a question
     """
     known = MeasureList()
     measurer = Measurer(
-        ColumnFacts(facts), tuple(unit), contributions, known, choosing or SelectionRule()
+        KnownFacts(facts), tuple(unit), contributions, known, choosing or SelectionRule()
     )
     places = [*zip(aggregates, searched or [None] * len(aggregates), strict=True)]
     measured: dict[tuple[Aggregate, Expression | None], Estimator] = {}

@@ -109,7 +109,7 @@ def facts_of(expression: Expression, known: Mapping[str, Facts]) -> Facts:
     >>> older.bounds, older.nullable
     ((Fraction(10, 1), Fraction(120, 1)), True)
     """
-    if not isinstance(known, ColumnFacts):
+    if not isinstance(known, KnownFacts):
         return _facts(expression, known, _types(known))
     if expression not in known.found:
         known.found[expression] = _facts(expression, known, known.types)
@@ -117,7 +117,7 @@ def facts_of(expression: Expression, known: Mapping[str, Facts]) -> Facts:
 
 
 @final
-class ColumnFacts(dict[str, Facts]):
+class KnownFacts(dict[str, Facts]):
     """Facts of columns that never change, and what was found of expressions over them."""
 
     def __init__(self, known: Mapping[str, Facts]) -> None:

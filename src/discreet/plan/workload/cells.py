@@ -28,7 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.accounting.scopes.column_conditions import Values, equals, is_not_null, is_null
-from discreet.plan.binding.value_facts import ColumnFacts, Facts, facts_of
+from discreet.plan.binding.value_facts import Facts, KnownFacts, facts_of
 from discreet.plan.binding.value_sets import ComparedValues, compared_values, listed_values
 from discreet.query.expressions import Call, Case, Expression, Literal, walk
 from discreet.query.types import Type
@@ -152,7 +152,7 @@ class _Grid:
 
     def __init__(self, facts: Mapping[str, Facts]) -> None:
         """Begin without axes."""
-        self._facts = ColumnFacts(facts)
+        self._facts = KnownFacts(facts)
         self._axes: dict[Expression, _Axis] = {}
         self.shape: tuple[int, ...] = ()
 
