@@ -57,7 +57,7 @@ NOT_AT_A_FIRST_ANSWER = NOT_AT_IMPORT - {"duckdb", "pyarrow"} | {
     "discreet.plan.plan_text",
     "discreet.query.table_builder",
     "discreet.release.combination",
-    "discreet.release.leaf_choice",
+    "discreet.release.choices.leaf_choice",
     "discreet.session.two_stages",
     "discreet.session.owner_check",
     "discreet.theorems",

@@ -19,7 +19,7 @@ from discreet.plan.statistics.fixed_point import Grid
 from discreet.query.types import Type
 from discreet.release.aggregates import kind_of
 from discreet.release.aggregates.quantiles import quantile_interval
-from discreet.release.leaf_choice import chosen_leaves
+from discreet.release.choices.leaf_choice import chosen_leaves
 from discreet.release.noisy_totals import Chosen, Intervals, Noisy
 from discreet.units import Relation
 from tests.noise.laws import stream

@@ -63,9 +63,9 @@ from discreet.errors import DiscreetError, EngineFailed, WrongKind
 from discreet.noise import SYSTEM, Entropy, KeyedEntropy
 from discreet.plan.plan import Plan
 from discreet.plan.pricing.group_sensitivity import UNITS, LeafChoice, ScoredChoice, trees_of
+from discreet.release.choices.quantile_tree import read_tree
 from discreet.release.group_sums import GroupSums
 from discreet.release.noisy_totals import Chosen, Noisy, NoisyTotal, Run, joined_totals
-from discreet.release.quantile_tree import read_tree
 from discreet.release.release import Release
 from discreet.requests.engine_request import Total
 from discreet.requests.raw_totals import Integers, RawTotals, SparseLeaves, taken
@@ -244,7 +244,7 @@ def _leaves(
 ) -> Integers:
     """Choose leaves in the groups at some places, which rise."""
     inside = _inside(sparse, places)
-    from discreet.release.leaf_choice import chosen_leaves  # noqa: PLC0415  rare
+    from discreet.release.choices.leaf_choice import chosen_leaves  # noqa: PLC0415  rare
 
     return chosen_leaves(choice, inside, groups=places.size, entropy=entropy)
 

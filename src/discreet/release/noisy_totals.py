@@ -50,7 +50,7 @@ from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import Any, final
+from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 import pyarrow as pa
@@ -61,7 +61,6 @@ from discreet.exact import float_down, float_up
 from discreet.plan.aggregates.estimator import Estimator
 from discreet.plan.pricing.cell_strategy import CellStrategy
 from discreet.plan.pricing.group_sensitivity import LeafChoice
-from discreet.release.group_sums import GroupSums
 from discreet.release.half_width import (
     Terms,
     coordinate_confidence,
@@ -73,6 +72,9 @@ from discreet.release.noise_tails import Additive
 from discreet.release.value_arrays import Floats, Rationals, weighted
 from discreet.requests.engine_request import DistinctCount, EngineRequest, Total
 from discreet.requests.raw_totals import Integers, taken
+
+if TYPE_CHECKING:  # handed through
+    from discreet.release.group_sums import GroupSums
 
 __all__ = [
     "Chosen",

@@ -22,7 +22,7 @@ RELEASE: Final = (
         statement="Leaves without rows between two that have some share their score; to choose "
         "such a run by its length times exp(score / scale), and a leaf in it evenly, is the "
         "exponential mechanism over all leaves.",
-        source="direct; proof in discreet.release.leaf_choice",
+        source="direct; proof in discreet.release.choices.leaf_choice",
     ),
     Theorem(
         key="weighted-noise-reach",
@@ -76,7 +76,7 @@ RELEASE: Final = (
         "level q but for a chance of m, if each estimate errs by at most M but for m over the "
         "number of levels; the same holds above it.",
         source="inversion of a test along the path to the quantile; proof in "
-        "discreet.release.quantile_tree",
+        "discreet.release.choices.quantile_tree",
     ),
     Theorem(
         key="joint-box",

@@ -21,6 +21,7 @@ most one public row are allowed.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from typing import assert_never, final
 
 from discreet.errors import UnknownName, UnsupportedSQL
@@ -62,6 +63,7 @@ from discreet.query.relations import (
     folded,
 )
 from discreet.query.source_text import pointed
+from discreet.query.types import Type
 from discreet.requests.table_schema import ColumnFacts, Schema, TableFacts
 
 
@@ -140,8 +142,8 @@ class Binder:
                 table=table.name,
                 facts=Facts(
                     type=column.type,
-                    low=column.low,
-                    high=column.high,
+                    low=_ends(column)[0],
+                    high=_ends(column)[1],
                     categories=column.categories,
                     nullable=column.nullable,
                     constant=column.constant or folded(column.name) in map(folded, table.unit),
@@ -319,6 +321,14 @@ def _names_unit(below: BoundRelation, values: set[Expression]) -> bool:
 
 def _holds(value: Expression, holders: frozenset[str]) -> bool:
     return isinstance(value, Column) and value.name in holders
+
+
+def _ends(column: ColumnFacts) -> tuple[Fraction | None, Fraction | None]:
+    """Return the declared bounds of a column, or those of whole numbers that are listed for it."""
+    listed = [value for value in column.categories or () if isinstance(value, int)]
+    if column.low is None and column.type is Type.INTEGER and listed:
+        return Fraction(min(listed)), Fraction(max(listed))
+    return column.low, column.high
 
 
 def _with_unit(text: str, below: BoundRelation) -> str:

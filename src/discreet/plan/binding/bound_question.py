@@ -179,7 +179,7 @@ def bind_question(
         keys=keys,
         aggregates=pairs,
         groups=groups,
-        warnings=tuple(unmet_conditions(predicates, rows.facts)),
+        warnings=tuple(unmet_conditions(predicates, rows.facts)) if predicates else (),
     )
 
 

@@ -8,7 +8,7 @@ Definition.  A *tree* over k leaves has h levels and arity b, b**h >= k: on leve
 in blocks of b**(h - l), and the rows of every block are counted with noise of its own.  Each leaf
 is in one block of every level; the block of all leaves is not counted.  Whatever is chosen at any
 level of a quantile, and both ends of its interval, follows from these noisy counts
-(:mod:`discreet.release.quantile_tree`).
+(:mod:`discreet.release.choices.quantile_tree`).
 Theorem (key ``quantile-tree``).  Let a unit count with at most r rows in each of at most g groups.
 Added or removed, it moves all counts by at most g r h in L1 and by g r**2 h in the square of L2;
 where it is replaced by another, as ``plan-distances`` says, with r h and r**2 h for what one unit
