@@ -40,6 +40,13 @@ LOSSES = {
     "routed": account(ROUTED, relation="add_remove").loss,
     "replaced in a sample": account(SAMPLE, relation="replace").loss,
     "adaptive": account(Choice(Leaf(GAUSS), Leaf(COIN), adaptive=True), relation="replace").loss,
+    "imported": discreet.loss.from_pld(
+        {
+            "discretization": 0.5,
+            "pessimistic_estimate": True,
+            "remove": {"lower_loss": -1, "probs": [0.25, 0.1, 0.6499], "infinity_mass": 0.0001},
+        }
+    ),
     "price": account(Leaf(COIN) + Leaf(GAUSS), relation="add_remove").loss,
 }
 every = pytest.mark.parametrize("loss", LOSSES.values(), ids=LOSSES)

@@ -75,7 +75,7 @@ def test_an_owner_has_types_from_the_values_and_sees_what_cannot_be_read(folder)
     assert "c: 2 % of cells cannot be read as float" in done.stdout
     assert "b: 0 % of cells cannot be read as integer" in done.stdout
     policy = (folder / "policy.toml").read_text()
-    assert "proposed from the rows" in policy
+    assert "from the rows themselves" in policy
     assert not any(city in policy for city in CITIES)
     report = run(folder, "check", "--json")
     found = {

@@ -288,7 +288,7 @@ def test_a_fraction_is_not_shared_with_whoever_gave_it():
         {"keys": (("a", Window("RANK", ())),)},
         {"outputs": (("a", A),)},
         {"outputs": (("a", Grouped(0)),)},
-        {"outputs": (("a", Window("RANK", ())),)},
+        {"outputs": (("a", Window("SUM", (A,))),)},
         {"outputs": (("n", Aggregate("SUM", COUNT)),)},
         {"outputs": (("n", Aggregate("SUM", Call("ABS", (Window("RANK", ()),)))),)},
         {"outputs": [("n", COUNT)]},

@@ -152,14 +152,16 @@ def _plan(text, groups, **price):
 
 def _raw(plan, counts):
     keys = (pa.array([group[0] for group in plan.request.listed], pa.int64()),)
-    totals = {measure.name: 3 * np.array(counts) for measure in plan.request.measures}
+    (step,) = {getattr(each.estimator, "step", 1) for each in plan.estimates}
+    scaled = 3 * np.array(counts) * int(1 / step)
+    totals = {measure.name: scaled for measure in plan.request.measures}
     return RawTotals(keys=keys, units=np.array(counts), totals=totals, leaves={})
 
 
 def _misses(plan, counts, draws, name="r"):
     """Count how often the interval of a running sum misses, in each group."""
     missed = np.zeros(len(counts), int)
-    truth = np.cumsum(_raw(plan, counts).totals[plan.request.measures[0].name])
+    truth = np.cumsum(3 * np.array(counts))
     for draw in range(draws):
         entropy = KeyedEntropy(key=bytes(32), label=f"windows {draw}")
         release = answer(plan, _raw(plan, counts), entropy=entropy)

@@ -14,7 +14,7 @@ from discreet.mechanisms import Exponential
 from discreet.noise.bernoulli import CoinSizes
 from discreet.plan.pricing.group_sensitivity import QuantileChoice
 from discreet.query.expressions import FINEST_LEVEL
-from discreet.release import leaf_choice
+from discreet.release.choices import leaf_choice
 from discreet.release.choices.leaf_choice import chosen_leaves
 from tests.noise.laws import ALPHA, WrongLaw, check_law, stream
 

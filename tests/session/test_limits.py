@@ -31,6 +31,7 @@ epsilon = "100"
 max_rows = {rows}
 max_groups = {groups}
 confidence = "0.9999999"
+max_epsilon_per_question = "50"
 [tables.{table}.columns]
 id = {{type = "integer"}}
 {columns}
@@ -199,7 +200,9 @@ def test_both_spreads_have_to_fit_before_either_is_bought(tmp_path):
 )
 def test_answers_of_an_earlier_version_are_told_again_and_remeasured(tmp_path, text):
     with opened(tmp_path, "ratings", movielens(50)) as session:
-        before = session._answer(session._planned(read(text), {"epsilon": 1}, earlier=True))
+        before = session._answer(
+            session._planned(read(text), {"epsilon": 1}, earlier=True), confirm=False
+        )
     with opened(tmp_path, "ratings", movielens(50)) as session:
         left = session.remaining
         again = session.ask(text, epsilon=1)
@@ -212,7 +215,9 @@ def test_answers_of_an_earlier_version_are_told_again_and_remeasured(tmp_path, t
     pyarrow.csv.write_csv(table, tmp_path / "ratings.csv")
     policy = POLICY.format(table="ratings", rows=4, groups=2, columns=columns)
     with sessions.open(str(tmp_path / "ratings.csv"), policy=policy, ledger=tmp_path / "f") as session:  # fmt: skip  # noqa: E501
-        first = session._answer(session._planned(read(text), {"epsilon": 1}, earlier=True))
+        first = session._answer(
+            session._planned(read(text), {"epsilon": 1}, earlier=True), confirm=False
+        )
         both = session.remeasure(first, epsilon=1)
         assert len(both.plans) == 2
         assert all(plan.earlier for plan in both.plans)

@@ -150,14 +150,17 @@ def cut_share(answer: Release, wanted: SharePrice, confidence: Fraction) -> CutS
     """Divide the rows that are cut by all rows; the ends are those of both sums together."""
     (row,) = answer.rows()
 
-    def part(cut: str, kept: str) -> float:
+    def part(cut: str, kept: str, *, unknown: float) -> float:
+        """Return a share; where no bounds stood out of the noise, anything is possible."""
+        if row[cut] is None or row[kept] is None:
+            return unknown
         off, on = max(0.0, row[cut]), max(0.0, row[kept])
         return off / (off + on) if off + on > 0 else 0.0
 
     return CutShare(
-        share=part(CUT, KEPT),
-        low=part(f"{CUT}_low", f"{KEPT}_high"),
-        high=part(f"{CUT}_high", f"{KEPT}_low"),
+        share=part(CUT, KEPT, unknown=0.0),
+        low=part(f"{CUT}_low", f"{KEPT}_high", unknown=0.0),
+        high=part(f"{CUT}_high", f"{KEPT}_low", unknown=1.0),
         epsilon=wanted.epsilon,
         confidence=confidence,
     )

@@ -80,12 +80,13 @@ def declared_sources(
     facts = {folded(table.name): table for table in described}
     opened = {folded(name) for name in sources}
     others = [table.name for table in described if folded(table.name) not in opened]
+    protected = [table for table in described if not table.public]
     found = dict(sources)
     for name, source in sources.items():
         table = facts.get(folded(name))
         if table is None:
             near = difflib.get_close_matches(folded(name), map(folded, others), n=1)
-            if near or (others and len(others) == len(described)):
+            if near or (protected and len(others) == len(described)):
                 raise _misspelt(name, near[0] if near else others[0])
         elif table.csv is not None:
             if not isinstance(source, str | os.PathLike) or is_address(source):

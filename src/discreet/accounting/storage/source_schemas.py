@@ -10,6 +10,7 @@ those that are.
 from __future__ import annotations
 
 import functools
+import itertools
 from collections.abc import Callable
 from fractions import Fraction
 from typing import Any, Final
@@ -78,6 +79,26 @@ def _counted(form: Callable[[], FieldSchema], what: str) -> FieldSchema:
     return FieldSchema(write, read)
 
 
+def _write_corners(corners: tuple[tuple[float, float], ...], depth: int) -> list[object]:
+    return [[NUMBER.write(Fraction(value), depth) for value in corner] for corner in corners]
+
+
+def _read_corners(data: object, depth: int) -> tuple[tuple[float, float], ...]:
+    """Read corners (epsilon, delta) of a profile: from 0 on, to the right and down."""
+    if not isinstance(data, list) or not all(
+        isinstance(each, list) and len(each) == 2 for each in data
+    ):
+        raise undecodable("corners are no list of pairs")
+    found = tuple((float(POSITIVE.read(x, depth)), float(POSITIVE.read(y, depth))) for x, y in data)
+    falling = all(a < b and c >= d for (a, c), (b, d) in itertools.pairwise(found))
+    if not found or found[0][0] != 0 or found[0][1] > 1 or not falling:
+        raise undecodable("corners are not those of a profile")
+    return found
+
+
+_CORNERS: Final = FieldSchema(_write_corners, _read_corners)
+
+
 def _routed(of: type, *, parts: tuple[tuple[Composition, int], ...]) -> object:
     if any(count < 1 for _, count in parts):
         raise undecodable("a part occurs less than once")
@@ -109,6 +130,13 @@ _SHAPE: Final = union_schema(
     [
         _pair("pairs.composition_curve", "CompositionShape", composition=_COMPOSITION),
         _pair("pairs.envelope", "EnvelopeShape", parts=_SIDE),
+        _pair(
+            "pld_exchange",
+            "ImportedShape",
+            forward=_CORNERS,
+            backward=_CORNERS,
+            grain=optional_schema(POSITIVE),
+        ),
         _pair("pairs.two_steps", "TwoStepShape", first=_COMPOSITION, second=_COMPOSITION),
         _pair("sampling.mixtures", "RoutedShape", make=_routed, parts=_PARTS),
         _pair("sampling.mixtures", "SampledGroupShape", towards=_SIDE, rate=_RATE, turned=FLAG),

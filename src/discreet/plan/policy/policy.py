@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, Final, final
@@ -123,7 +123,8 @@ class Policy(Shown):
         return policy_text(self)
 
     def __str__(self) -> str:
-        return self.written().rstrip()
+        """Show everything but where data and ledger are, which may hold a password."""
+        return replace(self, session=None).written().rstrip()
 
 
 def read_policy(source: str | Path) -> Policy:

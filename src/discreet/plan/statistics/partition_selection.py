@@ -126,6 +126,7 @@ def _is_declared(key: Expression, values: tuple[KeyValue, ...]) -> bool:
 def one_of(key: Expression, values: tuple[KeyValue, ...]) -> Expression:
     """Return the condition that a key is one of some values.
 
+    >>> from discreet.query.expressions import Column
     >>> one_of(Column("ward"), ("A", None)).function
     'OR'
     """
