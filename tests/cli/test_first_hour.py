@@ -76,6 +76,7 @@ def test_an_owner_has_types_from_the_values_and_sees_what_cannot_be_read(folder)
     assert "b: 0 % of cells cannot be read as integer" in done.stdout
     policy = (folder / "policy.toml").read_text()
     assert "from the rows themselves" in policy
+    assert "NOT PRIVATE: types, limits" in policy
     assert not any(city in policy for city in CITIES)
     report = run(folder, "check", "--json")
     found = {
@@ -83,6 +84,21 @@ def test_an_owner_has_types_from_the_values_and_sees_what_cannot_be_read(folder)
         for each in json.loads(report.stdout)["findings"]
     }
     assert found["c", "can be read as float"] == pytest.approx(0.02)
+
+
+def test_an_owner_is_told_which_limits_come_from_the_rows(folder):
+    def limits(*options):
+        place = folder / str(len(list(folder.iterdir())))
+        place.mkdir()
+        begin = ("init", "../visits.csv", "--unit=patient", "--owner", "--yes", *options)
+        told = answered(place, *begin).stdout.partition("from the rows: ")[2]
+        found = read_policy(place / "policy.toml").limits
+        return told.partition(";")[0], (found.max_rows, found.max_groups)
+
+    assert limits("--categories=ward=A,B,C") == ("max_rows = 1, max_groups = 1", (1, 1))
+    assert limits() == ("max_rows = 1", (1, 4))  # no public groups, nothing to look at
+    assert limits("--max-rows=3", "--categories=ward=A,B") == ("max_groups = 1", (3, 1))
+    assert limits("--max-rows=3") == ("", (3, 4))
 
 
 def test_an_unknown_part_of_a_format_is_refused(folder):

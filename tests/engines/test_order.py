@@ -5,12 +5,15 @@
 from datetime import date, datetime
 from hashlib import md5
 
+import duckdb
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet.engines.hash_order import GROUPS, LEAVES, HashOrder, value_text
+from discreet.engines.sql.contribution_bounding import place
 from discreet.errors import OutOfRange, WrongKind
+from discreet.query.types import Type
 
 PARTS = st.lists(st.none() | st.text(max_size=3) | st.integers(-9, 9), min_size=2, max_size=2)
 
@@ -44,3 +47,21 @@ def test_texts_are_pinned():
 def test_a_salt_is_a_number_of_63_bits(salt, error):
     with pytest.raises(error):
         HashOrder(salt=salt)
+
+
+@pytest.mark.parametrize("portable", [False, True])
+@pytest.mark.parametrize("salt", [1, 2**40 + 7, 2**62 + 12345])
+def test_no_group_is_kept_more_often_than_others(salt, portable):
+    """Of six groups 4,000 units keep four: each group is kept 2,667 times, give or take 8 x 30."""
+    order = place(GROUPS, [("u0", Type.INTEGER), ("k0", Type.TEXT)], portable=portable)
+    statement = f"""
+        SELECT k0, count(*) FROM (
+            SELECT k0, row_number() OVER (PARTITION BY u0 ORDER BY {order}) AS n
+            FROM range(4000) AS u(u0),
+            (SELECT unnest(['chol', 'dbp', 'fib4', 'hdl', 'sbp', 'smoke']) AS k0)
+        ) WHERE n <= 4 GROUP BY k0"""  # noqa: S608
+    with duckdb.connect() as connection:
+        connection.execute(f"SET VARIABLE salt = {salt}::BIGINT")
+        kept = dict(connection.execute(statement).fetchall())
+    assert len(kept) == 6
+    assert all(abs(count - 8000 / 3) < 240 for count in kept.values()), kept

@@ -127,3 +127,12 @@ def test_spilled_files_are_open_to_their_owner_alone(tmp_path, monkeypatch, mask
     finally:
         os.umask(before)
     assert folders(tmp_path) == []
+
+
+def test_nothing_is_drawn_on_stdout_while_a_question_runs():
+    connection = Connection({"t": pa.table({"x": [1]})}, Performance())
+    (drawn,) = connection._connection.execute(
+        "SELECT current_setting('enable_progress_bar')"
+    ).fetchone()
+    connection.close()
+    assert drawn is False

@@ -25,7 +25,7 @@ from discreet.cli.options import (
     data_of,
     name_value_pairs,
 )
-from discreet.cli.policy_questionnaire import Answers, Ask, policy_from
+from discreet.cli.policy_questionnaire import USUAL_GROUPS, Answers, Ask, policy_from
 from discreet.errors import WrongKind
 from discreet.ledger.ledger import Ledger
 from discreet.ledger.stores.store import is_server, store_for
@@ -124,7 +124,7 @@ def init(  # noqa: PLR0913  one option for each answer
         answers = Answers(
             unit=",".join(unit or ()),
             max_rows=max_rows or ("1" if owner else ""),
-            max_groups=max_groups or ("1" if owner else ""),
+            max_groups=max_groups or (USUAL_GROUPS if owner else ""),
             analysts=",".join(analyst or ()),
             epsilon=epsilon,
             delta=delta,
@@ -138,32 +138,32 @@ def init(  # noqa: PLR0913  one option for each answer
             data=_seen_from(policy, source), ledger=_shareable(ledger or f"{name}.ledger")
         )
         made = policy_from(answers, _asker(yes=yes), look=look, session=place)
+        seen: tuple[str, ...] = ()
         if owner:
-            made = _owner_limits(made, source, name, max_rows=max_rows, max_groups=max_groups)
+            made, seen = _owner_limits(made, source, name, max_rows, max_groups)
         rules = read_policy(made.written())  # what is written can be followed, and fits the data
         schema_of(rules, unit_of(None, rules), {name: look.columns}, {name: look.stored})
         rules = _with_ledger(rules, ledger or f"{name}.ledger", policy)
         header = _HEADER + (_LOOKED if owner else "")
         policy.write_text(header + rules.written(), encoding="utf-8")
-        _say(rules, policy, look, as_json=as_json)
+        _say(rules, policy, look, seen, as_json=as_json)
 
 
 def _owner_limits(
-    made: Policy, source: str, name: str, *, max_rows: str, max_groups: str
-) -> Policy:
-    """Return the policy with limits that the owner's look at the rows proposes."""
+    made: Policy, source: str, name: str, max_rows: str, max_groups: str
+) -> tuple[Policy, tuple[str, ...]]:
+    """Return the policy with limits that the owner's look at the rows proposes, and these."""
     if made.unit is None or not made.unit.columns:
-        return made
+        return made, ()
     rows, groups, one_row = sessions.owner_limits(source, policy=made, table=name)
     (table,) = made.tables
     if one_row and not max_rows:
         table = replace(table, key=made.unit.columns)
-    limits = replace(
-        made.limits,
-        max_rows=made.limits.max_rows if max_rows else rows,
-        max_groups=made.limits.max_groups if max_groups else groups,
-    )
-    return replace(made, limits=limits, tables=(table,))
+    found = {} if max_rows else {"max_rows": rows}
+    if groups is not None and not max_groups:
+        found["max_groups"] = groups
+    seen = tuple(f"{limit} = {most}" for limit, most in found.items())
+    return replace(made, limits=replace(made.limits, **found), tables=(table,)), seen
 
 
 def _format(said: dict[str, str]) -> CsvFormat | None:
@@ -256,7 +256,9 @@ def _refuse_overwriting(path: Path) -> None:
         )
 
 
-def _say(policy: Policy, path: Path, look: sessions.FirstLook, *, as_json: bool) -> None:
+def _say(
+    policy: Policy, path: Path, look: sessions.FirstLook, seen: tuple[str, ...], *, as_json: bool
+) -> None:
     table, types = look.table, {facts.name: facts.type for facts in policy.tables[0].columns}
     owner, lost = look.shares is not None, look.unreadable(types)
     if as_json:
@@ -272,11 +274,10 @@ def _say(policy: Policy, path: Path, look: sessions.FirstLook, *, as_json: bool)
             "for you.\n"
         )
     sys.stdout.writelines(f"{line}\n" for line in look.lines(types))
-    if owner:
-        limits = f"max_rows = {policy.limits.max_rows}, max_groups = {policy.limits.max_groups}"
+    if seen:
         sys.stdout.write(
-            f"NOT PRIVATE: {limits} come from the rows: 99 % of people have no more. Whoever sees "
-            "the policy or a plan learns that; round them, or choose limits without looking.\n"
+            f"NOT PRIVATE, from the rows: {', '.join(seen)}; 99 % of people have no more. Whoever "
+            "sees the policy or a plan learns that; round it, or choose limits without looking.\n"
         )
     place = policy.session or SessionSettings()
     if any(text is not None and text.startswith(SERVERS) for text in (place.data, place.ledger)):

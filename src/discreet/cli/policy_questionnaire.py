@@ -40,6 +40,8 @@ Ask = Callable[[str, str], str]
 """Asks a question, with a default answer, and returns what was said."""
 
 _ROW: Final = "row"
+USUAL_GROUPS: Final = "4"
+"""In how many groups one person counts, unless somebody says otherwise."""
 
 
 @final
@@ -104,7 +106,7 @@ def policy_from(answers: Answers, ask: Ask, *, look: FirstLook, session: Session
     unit = _unit(answers.unit or ask(f"1  Who is a person here? {listed}", ""), columns)
     single = not unit.columns
     rows = answers.max_rows or ("1" if single else ask("2  Rows of one person that count", "10"))
-    groups = answers.max_groups or ("1" if single else ask("   Groups of one person", "4"))
+    groups = answers.max_groups or ("1" if single else ask("   Groups of one person", USUAL_GROUPS))
     facts = tuple(_facts(answers, ask, look, unit))
     analysts = _split(answers.analysts or ask("5  Who may ask? Names, or nothing: anybody", ""))
     epsilon = answers.epsilon or ask("6  What may be lost in total? epsilon", "1")

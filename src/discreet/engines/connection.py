@@ -75,6 +75,7 @@ class Connection:
         self._connection = duckdb.connect(
             config={**SETTINGS, "temp_directory": folder.path, **_limits(performance)}
         )
+        self._connection.execute("SET enable_progress_bar = false")  # stdout is for answers
         self._views: dict[str, str] = {}
         self._slow: set[str] = set()
         self._unpruned: dict[str, str] = {}
@@ -185,8 +186,7 @@ class Connection:
         names = dict.fromkeys(each for path in paths for each in (pattern(path), path))
         listed = ", ".join(map(text, names))
         self._connection.execute(f"SET allowed_paths = [{listed}]")
-        self._connection.execute("SET enable_external_access = false")
-        self._connection.execute("SET lock_configuration = true")
+        self._connection.execute("SET enable_external_access = false;SET lock_configuration = true")
 
     def scan(self, scan: Scan) -> str:
         """Print how a table is read: its columns as values of our types."""

@@ -30,6 +30,7 @@ if TYPE_CHECKING:  # for annotations alone
 WEAK: Final = 0.25
 _LOPSIDED: Final = 0.1
 _LONGEST: Final = 60
+_MOST_DIGITS: Final = 17  # of a float
 
 
 @final
@@ -143,7 +144,7 @@ def notes(release: Release) -> Iterator[str]:
     shown = [cell for column in release.columns for cell in cells(column, ROWS)]
     cuts = release.plan.truncations
     if any(cell.ends for cell in shown):
-        percent = f"{float(100 * release.confidence):.6g} %"
+        percent = _percent(release.confidence)
         yield (
             f"± and [ ] are {percent} intervals for the noise alone, each; limits may have cut "
             "more off:"
@@ -169,6 +170,18 @@ def notes(release: Release) -> Iterator[str]:
     if not release.private:
         return
     yield cost_of(release)
+
+
+def _percent(confidence: Fraction) -> str:
+    """Show a confidence; one that is not 100 % is not shown as if it were.
+
+    >>> _percent(Fraction(19, 20)), _percent(1 - Fraction(1, 10**10)), _percent(Fraction(2, 3))
+    ('95 %', '99.99999999 %', '66.6667 %')
+    """
+    digits = 6
+    while (shown := f"{float(100 * confidence):.{digits}g}") == "100" and digits < _MOST_DIGITS:
+        digits += 1
+    return f"{shown} %"
 
 
 def hidden_groups(release: Release) -> str:

@@ -180,6 +180,7 @@ def _connection(job: Job) -> Iterator[duckdb.DuckDBPyConnection]:
     try:
         settings = {**job["settings"], "temp_directory": folder.path}
         with duckdb.connect(config=settings) as connection:
+            connection.execute("SET enable_progress_bar = false")
             connection.execute("SET enable_external_access = false")
             connection.execute("SET lock_configuration = true")
             connection.execute(f"SET VARIABLE salt = {job['salt']}::BIGINT")

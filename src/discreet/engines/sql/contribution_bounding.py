@@ -6,7 +6,8 @@ All statements share these parts.  The unit is in columns u0, u1, ..., the keys 
 and what is measured is in x0, x1, ...: names of ours, one level above every name of the question.
 No statement holds a salt: each reads it from the variable ``salt`` of its connection, so that a
 request is printed once, however often it runs.  :mod:`discreet.engines.hash_order` defines the
-portable order; the other one, which is faster, is that of DuckDB's ``hash``.
+portable order; the other one, which is faster, is that of DuckDB's ``hash``.  It is taken twice:
+DuckDB joins the hashes of several values by XOR, and then some groups win whatever the salt is.
 
 Public groups are tables, and statements drop the rows of all other groups.  Listed groups are one
 table: their keys p0, p1, ..., and their position.  A product may be far larger than any table; it
@@ -49,18 +50,18 @@ def place(purpose: str, values: Sequence[Typed], *, portable: bool = False) -> s
     r"""Print where values come in the order.
 
     >>> place(GROUPS, [('"u0"', Type.INTEGER)])
-    'hash(getvariable(\'salt\'), "u0")'
+    'hash(hash(getvariable(\'salt\'), "u0"))'
     """
     if portable:
         return f"md5({_canonical(purpose, values)})"
-    return f"hash({SALT}{_PURPOSES[purpose]}, {listed([sql for sql, _ in values])})"
+    return f"hash(hash({SALT}{_PURPOSES[purpose]}, {listed([sql for sql, _ in values])}))"
 
 
 def number(purpose: str, values: Sequence[Typed], *, portable: bool = False) -> str:
     r"""Print a number of 64 bits that rises with the place; two places may share one.
 
     >>> number(GROUPS, [('"u0"', Type.INTEGER)])
-    'hash(getvariable(\'salt\'), "u0")'
+    'hash(hash(getvariable(\'salt\'), "u0"))'
     """
     hashed = place(purpose, values, portable=portable)
     return f"CAST('0x' || substr({hashed}, 1, 16) AS UBIGINT)" if portable else hashed
@@ -70,7 +71,7 @@ def below(limit: str, purpose: str, values: Sequence[Typed], *, portable: bool =
     r"""Print the number from 0 to the limit - 1 that belongs to values.
 
     >>> below('"n"', LEAVES, [('"u0"', Type.INTEGER)])
-    '(CAST(hash(getvariable(\'salt\'), 2, "u0") AS HUGEINT) % "n")'
+    '(CAST(hash(hash(getvariable(\'salt\'), 2, "u0")) AS HUGEINT) % "n")'
     """
     hashed = place(purpose, values, portable=portable)
     if portable:

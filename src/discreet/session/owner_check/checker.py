@@ -240,11 +240,11 @@ def _limits_of(rules: Policy, table: TableFacts) -> Limits:
 _NEARLY: Final = Fraction(99, 100)
 
 
-def owner_limits(source: object, *, policy: Policy, table: str) -> tuple[int, int, bool]:
+def owner_limits(source: object, *, policy: Policy, table: str) -> tuple[int, int | None, bool]:
     """Return rows and groups of units that 99 % do not exceed, and whether each has one row.
 
     NOT private, as ``check`` is not: these are exact numbers about the data.  The groups are those
-    of columns with categories.
+    of columns with categories; None if there is no such column, since others are not looked at.
 
     >>> import pyarrow as pa
     >>> from discreet.plan.policy.policy import read_policy
@@ -272,4 +272,5 @@ def owner_limits(source: object, *, policy: Policy, table: str) -> tuple[int, in
         engine.close()
     (_, whole), *others = found
     groups = [spread.quantile(_NEARLY) for cut, spread in others if cut == _GROUPS]
-    return max(1, whole.quantile(_NEARLY)), max([1, *groups]), whole.beyond(1) == 0
+    most = max([1, *groups]) if groups else None
+    return max(1, whole.quantile(_NEARLY)), most, whole.beyond(1) == 0
