@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, Final, final
@@ -132,7 +132,10 @@ class Policy(Shown):
         return policy_text(self)
 
     def __str__(self) -> str:
-        return self.written().rstrip()
+        """Show the text without the addresses of data and ledger, which may hold a password."""
+        known = self.session and self.session.ledger_id
+        session = SessionSettings(ledger_id=known) if known else None
+        return replace(self, session=session).written().rstrip()
 
 
 def read_policy(source: str | Path) -> Policy:
