@@ -1,18 +1,61 @@
 """Generated pages are what their scripts write."""
 
+import re
 import runpy
 
 import pytest
 
+from discreet.errors import BadPolicy
+from discreet.plan.policy.policy import POLICY_KEYS, read_policy
 from tests.house.pages import ROOT
 
+KEYS = runpy.run_path(str(ROOT / "docs" / "write_policy.py"))["KEYS"]
+ABOVE = {
+    "": "",
+    "budget": "[budget]\nepsilon = 1\n",
+    "tables.NAME.columns.NAME": '[tables.NAME.columns.NAME]\ntype = "integer"\n',
+}
+BESIDE = {"relation": 'unit = "id"\n', "currency": "delta = 1e-9\n"}
 
-def test_the_page_about_engines_is_up_to_date():
-    made = runpy.run_path(str(ROOT / "docs" / "write_backends.py"))["page"]()
-    assert (ROOT / "docs" / "backends.md").read_text(encoding="utf-8") == made
+
+@pytest.mark.parametrize(
+    ("script", "page"), [("write_backends", "backends"), ("write_policy", "reference/policy")]
+)
+def test_a_page_is_up_to_date(script, page):
+    made = runpy.run_path(str(ROOT / "docs" / f"{script}.py"))["page"]()
+    assert (ROOT / "docs" / f"{page}.md").read_text(encoding="utf-8") == made
 
 
 @pytest.mark.parametrize("name", ["command-line", "python"])
 def test_references_are_up_to_date(name):
     made = runpy.run_path(str(ROOT / "docs" / "write_reference.py"))["PAGES"][name]()
     assert (ROOT / "docs" / "reference" / f"{name}.md").read_text(encoding="utf-8") == made
+
+
+def below(header, line=""):
+    """Return a small policy with a line under a header."""
+    return "format = 1\n" + ABOVE.get(header, f"[{header}]\n") + line
+
+
+@pytest.mark.parametrize("header", POLICY_KEYS)
+def test_every_key_of_a_policy_that_is_read_is_described(header):
+    described = KEYS[header]
+    with pytest.raises(BadPolicy) as refused:
+        read_policy(below(header, "zzzzzz = 1"))
+    assert refused.value.do == f"use {', '.join(described)}."  # what the code itself accepts
+    assert all(sentence.endswith(".") for _, _, sentence in described.values())
+
+
+@pytest.mark.parametrize(
+    ("header", "key", "value"),
+    [
+        (header, key, found.group(1))
+        for header, keys in KEYS.items()
+        for key, (_, without, _) in keys.items()
+        if (found := re.fullmatch(r"`(.+?)`(?:,? .*)?", without))
+    ],
+)
+def test_writing_what_holds_without_a_key_changes_nothing(header, key, value):
+    beside = BESIDE.get(key, "")
+    written = read_policy(below(header, f"{beside}{key} = {value}"))
+    assert written == read_policy(below(header, beside))

@@ -154,6 +154,9 @@ def test_a_policy_shows_no_password():
     session = SessionSettings(data=f"{place}/visits", ledger=f"{place}#flu")
     for shown in (session, Policy(session=session)):
         assert "se55ret" not in repr(shown) + str(shown)
+    named = Policy(session=SessionSettings(data=place, ledger_id="a1"))
+    assert 'ledger_id = "a1"' in str(named)
+    assert "se55ret" not in str(named) + named._repr_html_()
 
 
 def test_tables_are_frozen_one_by_one_or_all_at_once():

@@ -265,8 +265,8 @@ def test_plots_have_a_bar_for_every_group(release):
     assert [bar.get_height() for bar in axes.patches] == release["m"].to_pylist()
     assert [label.get_text() for label in axes.get_xticklabels()] == ["NULL", "A", "B", "C"]
     assert axes.get_ylabel() == "m"
-    assert len(asked("SELECT COUNT(*) AS n FROM visits", **PRICE).plot().patches) == 1
-    keyless = asked("SELECT COUNT(*) AS n FROM visits GROUP BY ward", **PRICE).plot()
+    assert len(asked("SELECT COUNT(*) AS n FROM visits", **PRICE).plot("n").patches) == 1
+    keyless = asked("SELECT COUNT(*) AS n FROM visits GROUP BY ward", **PRICE).plot("n")
     assert [label.get_text() for label in keyless.get_xticklabels()] == ["1", "2", "3", "4"]
     with pytest.raises(UnknownName):
         release.plot("ward")

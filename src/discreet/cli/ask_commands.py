@@ -6,10 +6,12 @@ Trust: public.  Scripts read the JSON: fields are added, and never change their 
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Mapping
-from contextlib import nullcontext
+from contextlib import ExitStack, nullcontext
+from dataclasses import dataclass, field
 from datetime import date
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, final
 
 import typer
 from rich.console import Console
@@ -206,21 +208,34 @@ def ask(  # noqa: PLR0913  the options of a question
         price["limits"] = _limits(max_rows, max_groups, limits_epsilon)
         if dry_run:
             _refuse_buying(limits_epsilon)
-            project = project.before_asking()
-        else:
-            project.named_ledger()
-        with _session(project, account, analyst) as session:
-            if dry_run:
+            with _session(project.before_asking(), account, analyst) as session:
                 _show_plan(session, _text(question), price, as_json=as_json)
-                return
-            console = Console(stderr=True)
-            with console.status("answering ...") if console.is_terminal else nullcontext():
-                share = None if share_cut_epsilon is None else share_cut(epsilon=share_cut_epsilon)
-                release = session.ask(_text(question), confirm=confirm, **price, share_cut=share)
+            return
+        project.named_ledger()
+        share = None if share_cut_epsilon is None else share_cut(epsilon=share_cut_epsilon)
+        text, console = _text(question), Console(stderr=True)
+        with ExitStack() as opened:
+            with console.status(_Waiting()) if console.is_terminal else nullcontext():
+                session = opened.enter_context(_session(project, account, analyst))
+                release = session.ask(text, confirm=confirm, **price, share_cut=share)
             left = session.remaining
             write_result("release", release_json(release, left), release, as_json=as_json)
             if left is not None and not as_json:
                 tell(f"{text_bar(left)} of the budget is left: {left}\n")
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class _Waiting:
+    """What a terminal shows while a question is answered: for how long, which its reader knows.
+
+    How much of the work is done is not shown: it would tell how many rows there are.
+    """
+
+    since: float = field(default_factory=time.monotonic)
+
+    def __rich__(self) -> str:
+        return f"answering ... {time.monotonic() - self.since:.0f} s"
 
 
 def _show_plan(session: Session, text: str, price: Mapping[str, Any], *, as_json: bool) -> None:

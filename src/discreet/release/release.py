@@ -155,8 +155,14 @@ class Release:
         return pandas_frame(self.to_arrow(unclipped=unclipped))
 
     def plot(self, column: str | None = None) -> Any:
-        """Draw one column as bars, its intervals as lines; return the axes of matplotlib."""
-        return bars(self.columns, column)
+        """Draw numbers as bars, lists as dots, intervals as lines; return axes of matplotlib.
+
+        A column that is named has a picture of its own, and its axes are returned.  Without a name
+        all numbers are drawn, one above the other over the same groups, and a tuple of axes is
+        returned.
+        """
+        axes = bars(self, column)
+        return axes if column is None else axes[0]
 
     def rows(self) -> list[dict[str, Any]]:
         """Return all rows, each a mapping of names to values."""

@@ -25,6 +25,7 @@ from discreet.plan.binding.fan_out import MOST_FAN_OUT
 from discreet.plan.policy.owner_promises import Same, read_same, unit_forms
 from discreet.plan.policy.policy_toml import LIMIT_NAMES, policy_text
 from discreet.plan.policy.table_fields import (
+    TABLE_KEYS,
     above_zero,
     bad,
     below_one,
@@ -39,19 +40,27 @@ from discreet.requests.table_schema import TableFacts
 from discreet.units import PrivacyUnit, Relation, custom, row
 
 _FORMAT: Final = 1
-_TOP: Final = (
-    "format",
-    "unit",
-    "unit_form",
-    "relation",
-    "frozen",
-    "session",
-    "budget",
-    "limits",
-    "who",
-    "same",
-    "tables",
-)
+POLICY_KEYS: Final = {
+    "": (
+        "format",
+        "unit",
+        "unit_form",
+        "relation",
+        "frozen",
+        "session",
+        "budget",
+        "limits",
+        "who",
+        "same",
+        "tables",
+    ),
+    "session": ("data", "ledger", "ledger_id"),
+    "budget": ("epsilon", "delta", "rho", "currency"),
+    "limits": tuple(LIMIT_NAMES.values()),
+    "who": ("analysts",),
+    **TABLE_KEYS,
+}
+"""All keys of a policy file, by the header above them; every other one is refused."""
 
 
 @final
@@ -123,8 +132,10 @@ class Policy(Shown):
         return policy_text(self)
 
     def __str__(self) -> str:
-        """Show everything but where data and ledger are, which may hold a password."""
-        return replace(self, session=None).written().rstrip()
+        """Show the text without the addresses of data and ledger, which may hold a password."""
+        known = self.session and self.session.ledger_id
+        session = SessionSettings(ledger_id=known) if known else None
+        return replace(self, session=session).written().rstrip()
 
 
 def read_policy(source: str | Path) -> Policy:
@@ -160,7 +171,7 @@ def _text_of(source: str | Path) -> str:
 
 
 def _policy(data: Mapping[str, Any]) -> Policy:
-    known_fields(data, _TOP, "the top level")
+    known_fields(data, POLICY_KEYS[""], "the top level")
     if data.get("format") != _FORMAT or isinstance(data.get("format"), bool):
         raise bad("format", f"it is not {_FORMAT}", f"write format = {_FORMAT} at the top")
     unit = _unit(data)
@@ -168,7 +179,7 @@ def _policy(data: Mapping[str, Any]) -> Policy:
     own = () if unit is None else unit.columns
     tables = read_tables(data.get("tables", {}), own, frozen=frozen)
     who = table_of(data, "who")
-    known_fields(who, ("analysts",), "[who]")
+    known_fields(who, POLICY_KEYS["who"], "[who]")
     analysts = None if "analysts" not in who else texts(who["analysts"], "who.analysts")
     return Policy(
         unit=unit,
@@ -184,7 +195,7 @@ def _policy(data: Mapping[str, Any]) -> Policy:
 
 
 def _session(data: Mapping[str, Any]) -> SessionSettings | None:
-    known_fields(data, ("data", "ledger", "ledger_id"), "[session]")
+    known_fields(data, POLICY_KEYS["session"], "[session]")
     for name, value in data.items():
         if not isinstance(value, str) or not value:
             raise bad(f"session.{name}", "it is not a text", 'write a path, such as "a.parquet"')
@@ -211,7 +222,7 @@ def _unit(data: Mapping[str, Any]) -> PrivacyUnit | None:
 def _budget(data: Mapping[str, Any]) -> Budget | None:
     if not data:
         return None
-    known_fields(data, ("epsilon", "delta", "rho", "currency"), "[budget]")
+    known_fields(data, POLICY_KEYS["budget"], "[budget]")
     try:
         return Budget(**data)
     except DiscreetError as error:
@@ -226,7 +237,7 @@ _READERS: Final[dict[str, Callable[[object, str], Any]]] = {
 
 
 def _limits(data: Mapping[str, Any]) -> Limits:
-    known_fields(data, tuple(LIMIT_NAMES.values()), "[limits]")
+    known_fields(data, POLICY_KEYS["limits"], "[limits]")
     return Limits(
         **{
             name: _READERS[name](data[written], f"limits.{written}")

@@ -100,7 +100,15 @@ _LIMITS: Final = ("max_rows", "max_groups")
 _TABLE: Final = ("public", "unit", "link", "key", "frozen", *_LIMITS, "csv", "columns")
 _COLUMN: Final = ("type", "low", "high", "categories", "nullable", "constant")
 _LINK: Final = ("column", "parent", "key")
+_CSV: Final = tuple(field.name for field in fields(CsvFormat))
 _LISTED: Final = frozenset({Type.INTEGER, Type.TEXT, Type.BOOLEAN, Type.DATE})
+TABLE_KEYS: Final = {
+    "tables.NAME": _TABLE,
+    "tables.NAME.link": _LINK,
+    "tables.NAME.csv": _CSV,
+    "tables.NAME.columns.NAME": _COLUMN,
+}
+"""The keys that may be written about tables, by the header above them."""
 
 
 def read_tables(
@@ -151,7 +159,7 @@ def _table(name: str, data: object, unit: tuple[str, ...], *, frozen: bool) -> T
 
 
 def _csv(data: Mapping[str, Any], place: str) -> CsvFormat:
-    known_fields(data, [field.name for field in fields(CsvFormat)], f"[{place}]")
+    known_fields(data, _CSV, f"[{place}]")
     for name, value in data.items():
         if not isinstance(value, str):
             raise bad(f"{place}.{name}", "it is not a text", 'write a sign in quotes, such as ";"')
