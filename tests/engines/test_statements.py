@@ -64,8 +64,8 @@ def test_a_statement_reads_as_planned(engine):
     )
     kept = (
         "SELECT * EXCLUDE (h, place) FROM (SELECT *, row_number() OVER (PARTITION BY u0 "
-        "ORDER BY h, k0 NULLS FIRST) AS place FROM (SELECT *, hash(hash(getvariable('salt'), u0, k0)) "
-        f"AS h FROM ({bounded}))) WHERE place <= 3"
+        "ORDER BY h, k0 NULLS FIRST) AS place FROM (SELECT *, "
+        f"hash(hash(getvariable('salt'), u0, k0)) AS h FROM ({bounded}))) WHERE place <= 3"
     )
     assert found == (
         "SELECT * FROM (SELECT k0, count(*) AS units, CAST(least(greatest(coalesce(sum(t0), 0), "

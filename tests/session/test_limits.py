@@ -109,6 +109,15 @@ def test_a_count_says_that_rows_are_left_out_and_which_share(tmp_path):
         assert kinds(session).count("charge") == 2
 
 
+def test_a_share_that_noise_hides_is_unknown_and_not_an_error(tmp_path):
+    """Of three people with few rows nothing stands out of the noise: any share is possible."""
+    few = pa.table({"id": [1, 2, 3] * 5, "test": ["a"] * 15}), nafld(1)[1]
+    with opened(tmp_path, "tests", few) as session:
+        share = dp.share_cut(epsilon="0.5")
+        answer = session.ask("SELECT COUNT(*) AS n FROM tests", epsilon="0.5", share_cut=share)
+    assert (answer.share.low, answer.share.high) == (0, 1)
+
+
 def test_bought_limits_bring_the_count_near_the_truth(tmp_path):
     table, _ = made = nafld()
     with opened(tmp_path, "tests", made) as session:

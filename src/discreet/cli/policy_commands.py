@@ -10,7 +10,7 @@ from __future__ import annotations
 import sys
 from dataclasses import fields, replace
 from pathlib import Path
-from typing import Annotated, Final
+from typing import Annotated, Any, Final
 
 import typer
 
@@ -159,7 +159,7 @@ def _owner_limits(
     (table,) = made.tables
     if one_row and not max_rows:
         table = replace(table, key=made.unit.columns)
-    found = {} if max_rows else {"max_rows": rows}
+    found: dict[str, Any] = {} if max_rows else {"max_rows": rows}
     if groups is not None and not max_groups:
         found["max_groups"] = groups
     seen = tuple(f"{limit} = {most}" for limit, most in found.items())
