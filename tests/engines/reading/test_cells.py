@@ -271,6 +271,50 @@ def test_promises_before_and_after_a_change_of_reading_overlap(tmp_path):
     assert spent(tmp_path / "c.ledger") == 2
 
 
+UNIT = 'format = 1\nunit = "patient"\n{form}[budget]\nepsilon = 20\n[limits]\nmax_rows = 1\n'
+LATIN = '[tables.visits.csv]\nencoding = "latin-1"\n'
+
+
+def forms_of(form):
+    return UNIT.format(form=f'unit_form = "{form}"\n' if form else "")
+
+
+@pytest.mark.parametrize("form", ["", "text"])
+def test_people_named_in_other_letters_pay_again(form, tmp_path):
+    (tmp_path / "visits.csv").write_text("patient,ward\n\u00e9,A\nb,B\n", encoding="utf-8")
+    ask(tmp_path, "patient = '\u00e9'", forms_of(form))
+    ask(tmp_path, "patient = 'b'", forms_of(form))
+    assert spent(tmp_path / "c.ledger") == 1
+    ask(tmp_path, "patient = '\u00c3\u00a9'", forms_of(form) + LATIN)  # the same bytes
+    assert spent(tmp_path / "c.ledger") == 2
+
+
+@pytest.mark.parametrize("form", ["", "integer"])
+def test_people_named_between_other_separators_pay_again(form, tmp_path):
+    (tmp_path / "visits.csv").write_text("patient;x|patient\n1;2|3\n4;5|6\n")
+    kind = '[tables.visits.columns]\npatient = {type = "integer"}\n'
+    policies = [
+        f'{forms_of(form)}[tables.visits.csv]\nseparator = "{sign}"\n{kind}' for sign in ";|"
+    ]
+    ask(tmp_path, "patient = 1", policies[0])
+    ask(tmp_path, "patient = 4", policies[0])
+    assert spent(tmp_path / "c.ledger") == 1
+    ask(tmp_path, "patient = 3", policies[1])  # in the row of patient 1
+    assert spent(tmp_path / "c.ledger") == 2
+
+
+@pytest.mark.parametrize("form", ["text", "integer"])
+def test_files_written_differently_may_name_the_same_people(form, tmp_path):
+    (tmp_path / "visits.csv").write_text("patient;ward\n1;A\n2;B\n")
+    (tmp_path / "bills.csv").write_text("patient,cost\n1,7\n3,9\n")
+    sources = {name: tmp_path / f"{name}.csv" for name in ("visits", "bills")}
+    question = "SELECT COUNT(*) AS n FROM visits v JOIN bills b ON v.patient = b.patient"
+    with dp.open(sources, policy=forms_of(form), test_mode=True) as session:
+        one = "'1'" if form == "text" else "1"
+        for where in ("", f" WHERE v.patient = {one}", f" WHERE b.patient = {one}"):
+            assert session.ask(question + where, epsilon=10**6).rows()[0]["n"] == 1
+
+
 def test_a_policy_says_how_files_are_written(tmp_path):
     (tmp_path / "visits.csv").write_bytes(
         "patient;cost;day;ward\na;1.234,5;31.12.2024;\u00e9\n".encode("latin-1")
