@@ -359,6 +359,14 @@ def test_a_policy_says_how_files_are_written(tmp_path):
         assert session.ask(question, epsilon=10**6).rows()[0]["c"] == pytest.approx(1234.5, abs=1)
 
 
+def test_a_name_that_cannot_be_printed_is_shown_escaped(tmp_path):
+    (tmp_path / "visits.csv").write_bytes(b"patient,born\0\na,1990\n")
+    with pytest.raises(BadPolicy) as refused:
+        ask(tmp_path, "born = 1990", TOP + BORN)
+    assert "\\x00" in str(refused.value)
+    assert "\0" not in str(refused.value)
+
+
 @pytest.mark.parametrize(
     ("line", "message"),
     [
