@@ -96,6 +96,17 @@ __all__ = [
 ]
 
 
+def _printable(words: str) -> str:
+    r"""Return words that do nothing to a terminal but stand there; lines may end.
+
+    >>> _printable("there is p\0.")
+    'there is p\\x00.'
+    """
+    return "".join(
+        letter if letter.isprintable() or letter == "\n" else repr(letter)[1:-1] for letter in words
+    )
+
+
 class DiscreetError(Exception):
     """The root of the tree: three sentences and a code.
 
@@ -116,11 +127,12 @@ class DiscreetError(Exception):
             cls.code = code
 
     def __init__(self, *, what: str, why: str, do: str) -> None:
-        """Keep the three sentences apart, so that any surface can lay them out."""
-        self.what = what
-        self.why = why
-        self.do = do
-        super().__init__(f"{what}\n  Why: {why}\n  Do:  {do}")
+        """Keep the three sentences apart, so that any surface can lay them out.
+
+        What cannot be printed is escaped: names in files may hold anything.
+        """
+        self.what, self.why, self.do = map(_printable, (what, why, do))
+        super().__init__(f"{self.what}\n  Why: {self.why}\n  Do:  {self.do}")
 
     def __str__(self) -> str:
         """Show the class, its code and the three sentences."""

@@ -53,6 +53,14 @@ def test_an_error_survives_the_way_to_another_process(leaf, protocol):
     assert (error.what, error.why, error.do) == tuple(SENTENCES.values())
 
 
+def test_what_cannot_be_printed_is_escaped(leaf):
+    error = leaf(what="p\0 and \x1b[2J\ud800,", why="a\u202eb\r", do="on\ntwo lines, \u00e9.")
+    shown = "p\\x00 and \\x1b[2J\\ud800,", "a\\u202eb\\r", "on\ntwo lines, \u00e9."
+    assert (error.what, error.why, error.do) == shown
+    assert str(pickle.loads(pickle.dumps(error))) == str(error)  # noqa: S301
+    assert all(letter.isprintable() or letter == "\n" for letter in str(error))
+
+
 def test_an_error_can_be_copied(leaf):
     error = leaf(**SENTENCES)
     for twin in (copy.copy(error), copy.deepcopy(error)):

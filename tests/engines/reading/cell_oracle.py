@@ -48,9 +48,10 @@ def integer(text, form):
     if not point:
         whole, rest = text, "0"
     found = ungrouped(whole, form.thousands)
-    if found is None or len(found) > 18 or set(rest) != {"0"} or len(rest) == 3:
+    if found is None or set(rest) != {"0"} or len(rest) == 3:
         return None
-    return sign * int(found)
+    size = sign * int(found)
+    return size if -(2**63) <= size < 2**63 else None
 
 
 def number(text, form):

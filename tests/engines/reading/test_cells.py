@@ -34,6 +34,10 @@ SEEDS = (
     *("1991.0", "1991.00", "1.000", "12.345,60", "1,234,567.5", "1'000", "1 000,5", "1\u00a0000"),
     *("-7", "+7", ".5", "5.", "1e5", "1E+400", "-0", "inf", "nan", "NA", "0x10", "1_000", "--1"),
     *("999999999999999999", "9999999999999999999", "1.000.000,00", "\u0661", "1.0\n", "1" * 400),
+    *("9223372036854775807", "9223372036854775808", "-9223372036854775808", "-9223372036854775809"),
+    *("9.223.372.036.854.775.807", "9,223,372,036,854,775,808", "-9 223 372 036 854 775 808"),
+    *("9223372036854775807.0", "9223372036854775808,00", "9'223'372'036'854'775'807"),
+    *("0" * 400 + "7", "-" + "0" * 30 + "9223372036854775808", "1234567890123456789", "0" * 19),
     *("2024-02-29", "2023-02-29", "29.02.2024", "02/29/2024", "20240229", "2024/2/9", "1-1-2024"),
     *("2024-02-29T10:11:12Z", "2024-02-29 10:11:12.123456789+02:00", "2024-02-29T10:11"),
     *("2024-02-29 10:11:12,5-0330", "0001-01-01 00:00:00+05", "9999-12-31 23:59:59-01:00"),
@@ -102,6 +106,22 @@ def test_a_cell_concerns_no_other(tmp_path):
             assert typed(values) == typed(before[kind][:place] + before[kind][place + 1 :])
 
 
+def test_whole_numbers_of_64_bits_are_read_exactly(tmp_path):
+    rng = random.Random(11)  # noqa: S311
+    edges = [sign * 2**63 + step for sign in (-1, 1) for step in range(-3, 4)]
+    wide = [rng.randrange(-(2**64), 2**64) for _ in range(500)]
+    numbers = [*edges, *wide, *(10**power for power in range(25))]
+    cells = [text for n in numbers for text in (str(n), f"{n:025}", f"{n:+}", f" {n}.0")]
+    found = read(write(tmp_path / "t.csv", cells), CsvFormat(), (Type.INTEGER,))[Type.INTEGER]
+    kept = [n if -(2**63) <= n < 2**63 else None for n in numbers for _ in range(4)]
+    assert found == kept
+    grouped = [f"{n:,}" for n in numbers]
+    form = CsvFormat(thousands=",")
+    assert read(write(tmp_path / "t.csv", grouped), form, (Type.INTEGER,)) == {
+        Type.INTEGER: kept[::4]
+    }
+
+
 @pytest.mark.theorem("whole-cells")
 def test_no_text_is_two_whole_numbers():
     forms = [
@@ -114,7 +134,13 @@ def test_no_text_is_two_whole_numbers():
         map("".join, itertools.product("01.,", repeat=length)) for length in range(1, 9)
     )
     several = 0
-    for text in (*texts, "1 000", "1 000.00", "1 000,000", "12 345 678,0"):
+    edges = [
+        f"{n:,}".replace(",", sign) + rest
+        for n in (2**63 - 1, 2**63, -(2**63), -(2**63) - 1)
+        for sign in ("", ",", ".", " ")
+        for rest in ("", ".0", ",0", ".000", ",000")
+    ]
+    for text in (*texts, *edges, "1 000", "1 000.00", "1 000,000", "12 345 678,0"):
         numbers = {integer(text, form) for form in forms}
         several += len(numbers) > 1
         assert len(numbers - {None}) <= 1, text
@@ -271,6 +297,50 @@ def test_promises_before_and_after_a_change_of_reading_overlap(tmp_path):
     assert spent(tmp_path / "c.ledger") == 2
 
 
+UNIT = 'format = 1\nunit = "patient"\n{form}[budget]\nepsilon = 20\n[limits]\nmax_rows = 1\n'
+LATIN = '[tables.visits.csv]\nencoding = "latin-1"\n'
+
+
+def forms_of(form):
+    return UNIT.format(form=f'unit_form = "{form}"\n' if form else "")
+
+
+@pytest.mark.parametrize("form", ["", "text"])
+def test_people_named_in_other_letters_pay_again(form, tmp_path):
+    (tmp_path / "visits.csv").write_text("patient,ward\n\u00e9,A\nb,B\n", encoding="utf-8")
+    ask(tmp_path, "patient = '\u00e9'", forms_of(form))
+    ask(tmp_path, "patient = 'b'", forms_of(form))
+    assert spent(tmp_path / "c.ledger") == 1
+    ask(tmp_path, "patient = '\u00c3\u00a9'", forms_of(form) + LATIN)  # the same bytes
+    assert spent(tmp_path / "c.ledger") == 2
+
+
+@pytest.mark.parametrize("form", ["", "integer"])
+def test_people_named_between_other_separators_pay_again(form, tmp_path):
+    (tmp_path / "visits.csv").write_text("patient;x|patient\n1;2|3\n4;5|6\n")
+    kind = '[tables.visits.columns]\npatient = {type = "integer"}\n'
+    policies = [
+        f'{forms_of(form)}[tables.visits.csv]\nseparator = "{sign}"\n{kind}' for sign in ";|"
+    ]
+    ask(tmp_path, "patient = 1", policies[0])
+    ask(tmp_path, "patient = 4", policies[0])
+    assert spent(tmp_path / "c.ledger") == 1
+    ask(tmp_path, "patient = 3", policies[1])  # in the row of patient 1
+    assert spent(tmp_path / "c.ledger") == 2
+
+
+@pytest.mark.parametrize("form", ["text", "integer"])
+def test_files_written_differently_may_name_the_same_people(form, tmp_path):
+    (tmp_path / "visits.csv").write_text("patient;ward\n1;A\n2;B\n")
+    (tmp_path / "bills.csv").write_text("patient,cost\n1,7\n3,9\n")
+    sources = {name: tmp_path / f"{name}.csv" for name in ("visits", "bills")}
+    question = "SELECT COUNT(*) AS n FROM visits v JOIN bills b ON v.patient = b.patient"
+    with dp.open(sources, policy=forms_of(form), test_mode=True) as session:
+        one = "'1'" if form == "text" else "1"
+        for where in ("", f" WHERE v.patient = {one}", f" WHERE b.patient = {one}"):
+            assert session.ask(question + where, epsilon=10**6).rows()[0]["n"] == 1
+
+
 def test_a_policy_says_how_files_are_written(tmp_path):
     (tmp_path / "visits.csv").write_bytes(
         "patient;cost;day;ward\na;1.234,5;31.12.2024;\u00e9\n".encode("latin-1")
@@ -287,6 +357,14 @@ def test_a_policy_says_how_files_are_written(tmp_path):
             "SELECT SUM(cost) AS c FROM visits WHERE day = DATE '2024-12-31' AND ward = '\u00e9'"
         )
         assert session.ask(question, epsilon=10**6).rows()[0]["c"] == pytest.approx(1234.5, abs=1)
+
+
+def test_a_name_that_cannot_be_printed_is_shown_escaped(tmp_path):
+    (tmp_path / "visits.csv").write_bytes(b"patient,born\0\na,1990\n")
+    with pytest.raises(BadPolicy) as refused:
+        ask(tmp_path, "born = 1990", TOP + BORN)
+    assert "\\x00" in str(refused.value)
+    assert "\0" not in str(refused.value)
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,9 @@ of these forms is NULL.
 Definition.  Blanks and tabs around a cell do not count, unless it is read as TEXT.  With the signs
 ``d`` of a decimal and ``t`` of thousands (if one is declared), a cell is
 
-    an INTEGER    if it is up to 18 digits, perhaps in groups of three between ``t``, with a sign
-                  or none; ``d`` and zeros may follow, any number of them but three
+    an INTEGER    if it is digits, perhaps in groups of three between ``t``, with a sign or none,
+                  that are a number from -2^63 to 2^63 - 1; ``d`` and zeros may follow, any number
+                  of them but three
     a FLOAT       if it is digits, perhaps in such groups, with ``d`` or none among them, with a
                   sign and an exponent or none
     a BOOLEAN     if it is true, t, yes, y, 1 or 1.0, or false, f, no, n, 0 or 0.0, in any case
@@ -23,7 +24,9 @@ that is no digit (but for a sign in front).  If three digits follow, ``s`` is ``
 never followed by three; the text is then groups of three between ``s``, and its digits are the
 number.  If another number of digits follows, ``s`` is ``d``, these are zeros, and the number is
 what stands before: digits alone, or groups, in which a second sign can be ``t`` only.
-So whoever is named by whole numbers has one name, whatever is declared later.
+Whether a number has 64 bits is no matter of the format.
+So tables that name people by whole numbers name them alike, whatever is declared of their numbers.
+This is said of a text: in other letters, or between other separators, a cell is another text.
 """
 
 from __future__ import annotations
@@ -135,12 +138,10 @@ def _number(column: str, signs: tuple[str, str], to: Type) -> str:
     """Print a number in the signs that are declared, as the digits that DuckDB reads."""
     decimal, thousands = signs
     point, group = re.escape(decimal), _THOUSANDS.get(thousands, re.escape(thousands))
+    grouped = f"|[0-9]{{1,3}}(?:{group}[0-9]{{3}})+" if thousands else ""
     if to is Type.INTEGER:
-        digits = "[0-9]{1,18}"
-        grouped = f"|[0-9]{{1,3}}(?:{group}[0-9]{{3}}){{1,5}}" if thousands else ""
-        form = f"([+-]?(?:{digits}{grouped}))(?:{point}(?:0{{1,2}}|0{{4,}}))?"
+        form = f"([+-]?(?:[0-9]+{grouped}))(?:{point}(?:0{{1,2}}|0{{4,}}))?"
     else:
-        grouped = f"|[0-9]{{1,3}}(?:{group}[0-9]{{3}})+" if thousands else ""
         size = f"(?:[0-9]+{grouped})(?:{point}[0-9]*)?|{point}[0-9]+"
         form = f"([+-]?(?:{size})(?:[eE][+-]?[0-9]+)?)"
     found = f"regexp_extract({column}, {_trimmed(form)}, 1)"
