@@ -70,7 +70,7 @@ QUESTIONS_AND_PLANS: Final = (
     Theorem(
         key="whole-cells",
         statement="Under any two declared formats of CSV files a text is read as the same whole "
-        "number, or as NULL under one of them: whoever is named by whole numbers keeps the name.",
+        "number, or as NULL under one of them: tables written differently name people alike by these.",
         source="proof in discreet.engines.sql.cells",
     ),
     Theorem(

@@ -16,10 +16,10 @@ Proof.  Everything that decides how a stored value becomes a value of ours, and 
 of the digest: the table, how it names units or finds them in other tables, the stored type, the
 kind of source and the type that is read.  In a loss map a record has a value under each name by
 itself, so a record lies in both of two boxes unless they contradict each other under one name.
-Columns that name the unit have one name in all tables, tied to the normal form of the unit.  That
-other columns hold the same in several tables, or after a change, is the owner's promise: a line of
-the policy gives them one name of their own, tied to the list of these columns: another list under
-the same label is another promise.
+Columns that name the unit have one name in all tables, tied to the normal form of the unit and to
+how CSV files are written, where that is not as usual.  That other columns hold the same in several
+tables, or after a change, is the owner's promise: a line of the policy gives them one name of their
+own, tied to the list of these columns: another list under the same label is another promise.
 """
 
 from __future__ import annotations

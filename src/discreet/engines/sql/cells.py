@@ -23,7 +23,8 @@ that is no digit (but for a sign in front).  If three digits follow, ``s`` is ``
 never followed by three; the text is then groups of three between ``s``, and its digits are the
 number.  If another number of digits follows, ``s`` is ``d``, these are zeros, and the number is
 what stands before: digits alone, or groups, in which a second sign can be ``t`` only.
-So whoever is named by whole numbers has one name, whatever is declared later.
+So tables that name people by whole numbers name them alike, whatever is declared of their numbers.
+This is said of a text: in other letters, or between other separators, a cell is another text.
 """
 
 from __future__ import annotations

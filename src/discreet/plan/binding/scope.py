@@ -134,7 +134,7 @@ def _earlier(column: ColumnFacts) -> ColumnFacts:
 
 
 def unit_form(column: ColumnFacts) -> tuple[str, ...]:
-    """Return the normal form in which a column names units.
+    """Return the normal form in which a column names units: those of one form name people alike.
 
     It is the declared one; whole numbers, truth values and days have one form each, whole numbers
     also in CSV files that are written differently (key ``whole-cells``); other values are what they
@@ -153,9 +153,19 @@ def unit_form(column: ColumnFacts) -> tuple[str, ...]:
     return (column.type.value.lower(), *own, *written)
 
 
+def _read_form(column: ColumnFacts) -> tuple[str, ...]:
+    """Return the normal form with how CSV files are written, where that is not as usual.
+
+    In other letters a cell is another text, and between other separators it is another cell: who
+    was named by one reading may have another name by the next, and pays for both.
+    """
+    form, cells = unit_form(column), None if column.stored is None else column.stored.cells
+    return form if not cells or cells in form else (*form, cells)
+
+
 def _unit(table: TableFacts, names: tuple[str, ...]) -> tuple[UnitColumn, ...]:
     columns = [table.column(own) for own in table.unit]
-    forms = [() if column is None else unit_form(column) for column in columns]
+    forms = [() if column is None else _read_form(column) for column in columns]
     known = names if len(names) == len(table.unit) else table.unit
     return tuple(zip(known, map(folded, table.unit), forms, strict=True))
 
