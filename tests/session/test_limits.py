@@ -35,7 +35,7 @@ confidence = "0.9999999"
 id = {{type = "integer"}}
 {columns}
 """
-SURE = {"epsilon": 20}
+SURE = {"epsilon": 20, "confirm": True}
 
 
 @pytest.fixture(autouse=True)
@@ -199,7 +199,9 @@ def test_both_spreads_have_to_fit_before_either_is_bought(tmp_path):
 )
 def test_answers_of_an_earlier_version_are_told_again_and_remeasured(tmp_path, text):
     with opened(tmp_path, "ratings", movielens(50)) as session:
-        before = session._answer(session._planned(read(text), {"epsilon": 1}, earlier=True))
+        before = session._answer(
+            session._planned(read(text), {"epsilon": 1}, earlier=True), confirm=False
+        )
     with opened(tmp_path, "ratings", movielens(50)) as session:
         left = session.remaining
         again = session.ask(text, epsilon=1)
@@ -212,7 +214,9 @@ def test_answers_of_an_earlier_version_are_told_again_and_remeasured(tmp_path, t
     pyarrow.csv.write_csv(table, tmp_path / "ratings.csv")
     policy = POLICY.format(table="ratings", rows=4, groups=2, columns=columns)
     with sessions.open(str(tmp_path / "ratings.csv"), policy=policy, ledger=tmp_path / "f") as session:  # fmt: skip  # noqa: E501
-        first = session._answer(session._planned(read(text), {"epsilon": 1}, earlier=True))
+        first = session._answer(
+            session._planned(read(text), {"epsilon": 1}, earlier=True), confirm=False
+        )
         both = session.remeasure(first, epsilon=1)
         assert len(both.plans) == 2
         assert all(plan.earlier for plan in both.plans)
@@ -278,7 +282,7 @@ def test_the_command_line_says_and_buys_the_same(tmp_path):
     pyarrow.csv.write_csv(table, tmp_path / "tests.csv")
     command(tmp_path, "init", "tests.csv", "--unit=id", "--type=id=integer", "--categories=test=a,b,c", "--epsilon=50", "--max-rows=4", "--max-groups=3", "--yes")  # fmt: skip  # noqa: E501
     count = "SELECT COUNT(*) AS n FROM tests"
-    told = command(tmp_path, "ask", count, "--epsilon=5", "--share-cut-epsilon=10")
+    told = command(tmp_path, "ask", count, "--epsilon=5", "--share-cut-epsilon=10", "--confirm")
     assert "95 % intervals for the noise alone" in told.stdout
     assert "At most 4 rows of each id count" in told.stdout
     assert "Limits leave out about " in told.stdout
