@@ -36,7 +36,7 @@ max_epsilon_per_question = "50"
 id = {{type = "integer"}}
 {columns}
 """
-SURE = {"epsilon": 20}
+SURE = {"epsilon": 20, "confirm": True}
 
 
 @pytest.fixture(autouse=True)
@@ -292,7 +292,7 @@ def test_the_command_line_says_and_buys_the_same(tmp_path):
     pyarrow.csv.write_csv(table, tmp_path / "tests.csv")
     command(tmp_path, "init", "tests.csv", "--unit=id", "--type=id=integer", "--categories=test=a,b,c", "--epsilon=50", "--max-rows=4", "--max-groups=3", "--yes")  # fmt: skip  # noqa: E501
     count = "SELECT COUNT(*) AS n FROM tests"
-    told = command(tmp_path, "ask", count, "--epsilon=5", "--share-cut-epsilon=10")
+    told = command(tmp_path, "ask", count, "--epsilon=5", "--share-cut-epsilon=10", "--confirm")
     assert "95 % intervals for the noise alone" in told.stdout
     assert "At most 4 rows of each id count" in told.stdout
     assert "Limits leave out about " in told.stdout

@@ -112,7 +112,7 @@ class AnswerPipeline:
         if stored is not None:
             return _answered(stored)
         if self.limits is not None:
-            _check_confirmed(plan.price, self.limits)
+            check_confirmed(plan.price, self.limits)
         self.check_sources(plan)
         key = self._pay(plan, question)
         begun = self.record.start(key)
@@ -150,10 +150,17 @@ class AnswerPipeline:
                 raise
         return self._charge(plan, question, plan.delta)
 
+    def keys(self, plan: Plan) -> frozenset[str]:
+        """Return the keys under which a plan may have been paid for."""
+        return frozenset(self._key(plan.digest, delta) for delta in (None, plan.delta))
+
+    def _key(self, question: str, delta: Fraction | None) -> str:
+        if delta is None and self.account is None:
+            return question
+        return _digest(question, None if delta is None else str(delta), self.account)
+
     def _charge(self, plan: Plan, question: str, delta: Fraction | None) -> str:
-        key = question
-        if delta is not None or self.account is not None:
-            key = _digest(question, None if delta is None else str(delta), self.account)
+        key = self._key(question, delta)
         self.record.charge(
             plan.tree,
             key=key,
@@ -238,17 +245,20 @@ def _answered(stored: StoredAnswer) -> StoredAnswer:
     raise answer_failed_error()
 
 
-def _check_confirmed(price: Price, limits: Limits) -> None:
+def check_confirmed(
+    price: Price, limits: Limits, *, what: str = "the question", do: str | None = None
+) -> None:
     """Refuse a price that protects hardly anybody, unless the policy names it."""
     named = (price.epsilon, limits.max_epsilon, "epsilon"), (price.rho, limits.max_rho, "rho")
     paid, allowed, currency = named[price.epsilon is None]
     if paid is not None and allowed is None and paid > UNCONFIRMED:
         raise NotAllowed(
-            what=f"the question costs {currency} {float(min(paid, _SHOWN)):.4g}, which is above "
+            what=f"{what} costs {currency} {float(min(paid, _SHOWN)):.4g}, which is above "
             f"{UNCONFIRMED}, and nobody has confirmed it.",
             why="such an answer tells almost exactly who is in the data; mostly a point is missing "
             "from the number.",
-            do=f"ask with a smaller {currency}; or, if it is meant, with confirm=True (--confirm), "
+            do=do
+            or f"ask with a smaller {currency}; or, if it is meant, with confirm=True (--confirm), "
             f"or have the owner write max_{currency}_per_question into the policy.",
         )
 

@@ -1,17 +1,18 @@
 """Buying limits, and the share that they cut: questions of their own, beside the one that is asked.
 
 Trust: kernel.  Each purchase is a plan of this session, charged and recorded before data is read; a
-later question uses what was released, and nothing else.  Both are refused before anything is spent
-if they do not fit into the budget together.
+later question uses what was released, and nothing else.  All are refused before anything is spent
+if they may not be bought together (:mod:`discreet.session.purchase_checks`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from collections.abc import Set as AbstractSet
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Final
 
-from discreet.errors import OverBudget, WrongKind
+from discreet.errors import WrongKind
 from discreet.exact import decimal
 from discreet.plan.bounds_search.bounds_search import FALSE_ALARM
 from discreet.plan.plan import Plan
@@ -33,14 +34,14 @@ from discreet.plan.statistics.limit_questions import (
     spread_questions,
 )
 from discreet.release.release import CutShare, Release
-from discreet.session.planning import fits_after
 
 if TYPE_CHECKING:  # handed in
-    from discreet.ledger.ledger import Ledger
     from discreet.plan.binding.bound_question import BoundQuestion
     from discreet.query.question import Question
     from discreet.session.inquiry import PriceOptions
 
+CUTS: Final = frozenset({"rows", "groups"})
+"""The kinds of limits that leave out rows."""
 _SEARCH: Final = Fraction(1, 4)
 """The part of the price of a share that goes to the bounds of what is cut."""
 
@@ -66,25 +67,29 @@ def share_refused(what: str) -> WrongKind:
     )
 
 
-def find_limits(
-    bound: BoundQuestion,
-    wanted: LimitsPrice,
-    price: PriceOptions,
-    planner: Planner,
-    ask: Callable[[tuple[Plan, ...]], tuple[Release, ...]],
-) -> FoundLimits:
-    """Buy how rows and groups of units are spread, and return the limits that they propose."""
+def plan_spreads(bound: BoundQuestion, wanted: LimitsPrice, planner: Planner) -> dict[str, Plan]:
+    """Plan how it is found out how rows and groups of units are spread; a price is for all."""
     if not bound.rows.unit:
         raise WrongKind(
             what="limits are to be found where each row is a unit.",
             why="a row counts once, in one group: there is nothing to limit.",
             do="leave out limits=dp.estimate_limits(...).",
         )
-    epsilon = _epsilon(bound.question, price)
     questions = spread_questions(bound)
     each = {"epsilon": wanted.epsilon / len(questions)}
-    releases = ask(tuple(planner(question, each) for question in questions.values()))
-    spreads = {name: _spread(name, found) for name, found in zip(questions, releases, strict=True)}
+    return {name: planner(question, each) for name, question in questions.items()}
+
+
+def stand_in(bound: BoundQuestion) -> QuestionLimits:
+    """Return the smallest limits, for a question whose own are still to be bought."""
+    return QuestionLimits(max_rows=1, max_groups=1 if bound.keys else None)
+
+
+def choose_limits(
+    bound: BoundQuestion, wanted: LimitsPrice, epsilon: Fraction, found: Mapping[str, Release]
+) -> FoundLimits:
+    """Return the limits that spreads propose for an answer at about this epsilon."""
+    spreads = {name: _spread(name, release) for name, release in found.items()}
     rows = spreads.pop(ROWS)
     groups = next(iter(spreads.values()), None)
     values = [key.values for key in bound.keys]
@@ -95,7 +100,7 @@ def find_limits(
     return FoundLimits(limits=limits, rows=rows, groups=groups, epsilon=wanted.epsilon)
 
 
-def _epsilon(question: Question, price: PriceOptions) -> Fraction:
+def rough_epsilon(question: Question, price: PriceOptions) -> Fraction:
     """Return about which epsilon an answer will have; a rho stands for the root of twice of it."""
     clause = question.clause
     for given in (price.get("epsilon"), None if clause is None else clause.epsilon):
@@ -119,20 +124,33 @@ def _spread(name: str, release: Release) -> BinnedSpread:
     return BinnedSpread.of(found, int(least))
 
 
-def plan_share(
-    plan: Plan, wanted: SharePrice, bind: Callable[[Question], BoundQuestion], planner: Planner
-) -> Plan:
-    """Plan the estimate of the share of rows that the limits of a plan leave out."""
-    if not isinstance(wanted, SharePrice):
+def check_share(wanted: object) -> None:
+    """Refuse what says nothing about the price of a share."""
+    if wanted is not None and not isinstance(wanted, SharePrice):
         raise WrongKind(
             what=f"a {type(wanted).__name__} does not say what the share that was cut may cost.",
             why="an estimate of it is bought, beside the answer.",
             do="write share_cut=dp.share_cut(epsilon=0.1).",
         )
+
+
+def plan_share(
+    plan: Plan,
+    wanted: SharePrice,
+    bind: Callable[[Question], BoundQuestion],
+    planner: Planner,
+    kinds: AbstractSet[str] = CUTS,
+) -> Plan:
+    """Plan the estimate of the share of rows that the limits of a plan leave out.
+
+    One of these kinds of limits has to be there.  Limits on groups that are still to be bought may
+    turn out to cut nothing.
+    """
     cuts = {cut.kind: cut.limit for cut in plan.truncations}
-    if not {"rows", "groups"} & cuts.keys():
+    if not kinds & cuts.keys():
+        verb = "may leave out" if CUTS & cuts.keys() else "leave out"
         raise WrongKind(
-            what="the limits of this question leave out no row.",
+            what=f"the limits of this question {verb} no row.",
             why="there is no share to be estimated; nothing was spent.",
             do="ask without share_cut.",
         )
@@ -147,33 +165,22 @@ def plan_share(
 
 
 def cut_share(answer: Release, wanted: SharePrice, confidence: Fraction) -> CutShare:
-    """Divide the rows that are cut by all rows; the ends are those of both sums together."""
+    """Divide the rows that are cut by all rows; the ends are those of both sums together.
+
+    A sum without an end, as where no bounds were seen, says nothing in that direction.
+    """
     (row,) = answer.rows()
 
-    def part(cut: str, kept: str, *, unknown: float) -> float:
-        """Return a share; where no bounds stood out of the noise, anything is possible."""
+    def part(cut: str, kept: str, unknown: float = 0.0) -> float:
         if row[cut] is None or row[kept] is None:
             return unknown
         off, on = max(0.0, row[cut]), max(0.0, row[kept])
         return off / (off + on) if off + on > 0 else 0.0
 
     return CutShare(
-        share=part(CUT, KEPT, unknown=0.0),
-        low=part(f"{CUT}_low", f"{KEPT}_high", unknown=0.0),
-        high=part(f"{CUT}_high", f"{KEPT}_low", unknown=1.0),
+        share=part(CUT, KEPT),
+        low=part(f"{CUT}_low", f"{KEPT}_high"),
+        high=part(f"{CUT}_high", f"{KEPT}_low", 1.0),
         epsilon=wanted.epsilon,
         confidence=confidence,
     )
-
-
-def check_fit(plans: tuple[Plan, ...], ledger: Ledger, account: str | None) -> None:
-    """Refuse plans that do not fit into the budget one after the other."""
-    left: Any = None
-    for plan in (plan for plan in plans if ledger.find(plan.digest) is None):
-        left = fits_after(plan, ledger.left(plan.scope, account=account) if left is None else left)
-        if left is None:
-            raise OverBudget(
-                what="all that is asked for does not fit into the budget.",
-                why="a part of it would be paid for, and the rest refused; nothing was spent.",
-                do="lower one of the prices; session.remaining shows what is left.",
-            )

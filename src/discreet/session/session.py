@@ -12,7 +12,8 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
@@ -47,12 +48,16 @@ from discreet.session.inquiry import (
     question_of,
 )
 from discreet.session.limit_purchases import (
-    check_fit,
+    CUTS,
     check_limits,
+    check_share,
+    choose_limits,
     cut_share,
-    find_limits,
     plan_share,
+    plan_spreads,
+    rough_epsilon,
     share_refused,
+    stand_in,
 )
 from discreet.session.planning import (
     PlanRegistry,
@@ -63,6 +68,13 @@ from discreet.session.planning import (
     combination,
     on_record,
 )
+from discreet.session.purchase_checks import (
+    PLANNED,
+    check_all_confirmed,
+    check_fit,
+    check_maximum,
+    check_prices,
+)
 from discreet.session.record import Record, Rehearsal
 from discreet.units import PrivacyUnit
 
@@ -70,6 +82,17 @@ if TYPE_CHECKING:  # handed in, or loaded when first used: a plain question need
     from discreet.ledger.values import Receipt, StoredAnswer
     from discreet.plan.bounds_search.bounds_search import FoundBounds
     from discreet.plan.plan import BudgetPreview
+
+
+def _alone(_: Plan) -> tuple[Plan, ...]:
+    """Buy nothing beside a plan."""
+    return ()
+
+
+def _written(draft: Plan, pipeline: AnswerPipeline, folder: object) -> tuple[Plan, ...]:
+    """Refuse what cannot be written; buy nothing beside it."""
+    files.check_writable(pipeline, draft, folder)
+    return ()
 
 
 @final
@@ -154,7 +177,8 @@ class Session:
                 - bounds: ``discreet.estimate(epsilon=...)`` finds missing bounds, at that price;
                 - limits: ``discreet.limits(max_rows=..., max_groups=...)`` for this question, or
                   ``discreet.estimate_limits(epsilon=...)``, which buys how rows and groups are
-                  spread and uses the limits that follow: the one option with which planning spends.
+                  spread and uses the limits that follow: the one option with which planning
+                  spends, up to an epsilon of 10, or to what the policy names.
         """
         with self._guard:
             if price.pop("share_cut", None) is not None:
@@ -172,7 +196,8 @@ class Session:
 
         Args:
             question: SQL text, the table builder, or a plan of this session.
-            confirm: whether an epsilon above 10 is meant, where the policy does not name one.
+            confirm: whether an epsilon above 10 for all that is bought is meant, where the policy
+                does not name one.
             price: epsilon, rho or error, and what goes with it, as in ``plan``; and
 
                 - share_cut: ``discreet.share_cut(epsilon=...)`` buys an estimate of the share of
@@ -180,10 +205,13 @@ class Session:
         """
         with self._guard:
             wanted = price.pop("share_cut", None)
-            plan = self._plan(question, price)
-            if wanted is not None:
-                return self._with_share(plan, wanted, confirm=confirm)
-            return self._answer(plan, confirm=confirm)
+            check_share(wanted)
+            if wanted is None:
+                plan = self._plan(question, price, confirm=confirm is True)
+                return self._answer(plan, confirm=confirm)
+            beside = partial(self._shares, wanted=wanted)
+            plan = self._plan(question, price, confirm=confirm is True, beside=beside)
+            return self._with_share(plan, wanted, confirm=confirm)
 
     def write(
         self,
@@ -210,9 +238,10 @@ class Session:
         with self._guard:
             if price.pop("share_cut", None) is not None:
                 raise share_refused("written")
-            plan = self._plan(question, price)
-            decode = partial(self._decode, plan)
             pipeline = self._open_pipeline(confirm=confirm)
+            beside = partial(_written, pipeline=pipeline, folder=folder)
+            plan = self._plan(question, price, confirm=confirm is True, beside=beside)
+            decode = partial(self._decode, plan)
             return files.write(pipeline, plan, folder, decode=decode, private=not self.test_mode)
 
     def remeasure(
@@ -358,15 +387,32 @@ class Session:
         budget = left.budget if isinstance(left, Left) else self._policy.budget
         return Fraction(0) if budget is None else budget.own_delta
 
-    def _plan(self, question: QuestionLike, price: AskOptions) -> Plan:
-        """Plan a question, or find a plan of this session."""
+    def _plan(
+        self,
+        question: QuestionLike,
+        price: AskOptions,
+        *,
+        confirm: bool | None = None,
+        beside: Callable[[Plan], tuple[Plan, ...]] = _alone,
+    ) -> Plan:
+        """Plan a question, or find a plan of this session; see ``_limited``."""
         self._open_pipeline()
         if isinstance(question, Plan):
             return self._plans.checked(question, tuple(price.values()))
-        return self._limited(question_of(question), price)
+        return self._limited(question_of(question), price, confirm, beside)
 
-    def _limited(self, question: Question, price: AskOptions) -> Plan:
-        """Plan a question within limits of its own, which may have to be bought first."""
+    def _limited(
+        self,
+        question: Question,
+        price: AskOptions,
+        confirm: bool | None,  # noqa: FBT001
+        beside: Callable[[Plan], tuple[Plan, ...]],
+    ) -> Plan:
+        """Plan a question within limits of its own, which may have to be bought first.
+
+        ``confirm`` is None where the question is only planned, and ``beside`` returns what else the
+        call will buy, or refuses it: all of it is checked before limits are paid for.
+        """
         limits = price.pop("limits", None)
         if limits is None:
             return self._planned(question, price)
@@ -374,7 +420,14 @@ class Session:
         if not isinstance(limits, LimitsPrice):
             return self._planned(limits.applied(question), price)
         bound = self._planning.bind(question)
-        found = find_limits(bound, limits, price, self._purchase, self._answer_all)
+        epsilon = rough_epsilon(bound.question, price)
+        self._check_maximum(limits.epsilon, "finding limits")
+        spreads = plan_spreads(bound, limits, self._purchase)
+        if self._unanswered(*spreads.values()):
+            draft = self._planned(stand_in(bound).applied(question), price)
+            self._check_purchase(*spreads.values(), later=(draft, *beside(draft)), confirm=confirm)
+        releases = {name: self._answer(plan, confirm=True) for name, plan in spreads.items()}
+        found = choose_limits(bound, limits, epsilon, releases)
         plan = replace(self._planned(found.limits.applied(question), price), found_limits=found)
         self._plans.keep(plan)
         return plan
@@ -382,17 +435,45 @@ class Session:
     def _purchase(self, question: Question, price: Any) -> Plan:
         return self._planned(question, price)
 
+    def _shares(self, draft: Plan, wanted: SharePrice) -> tuple[Plan, ...]:
+        """Plan the share that limits cut, as long as these are still to be bought."""
+        return (self._share(draft, wanted, kinds={"rows"}),)
+
+    def _share(self, plan: Plan, wanted: SharePrice, kinds: AbstractSet[str] = CUTS) -> Plan:
+        self._check_maximum(wanted.epsilon, "the share that is cut")
+        return plan_share(plan, wanted, self._planning.bind, self._purchase, kinds)
+
     def _with_share(self, plan: Plan, wanted: SharePrice, *, confirm: bool) -> Release:
         """Answer a plan, and buy the share of rows that its limits leave out."""
-        share = plan_share(plan, wanted, self._planning.bind, self._purchase)
-        answer, found = self._answer_all((plan, share), confirm=confirm)
+        share = self._share(plan, wanted)
+        self._check_purchase(plan, share, confirm=confirm)
+        answer, found = (self._answer(each, confirm=True) for each in (plan, share))
         return replace(answer, share=cut_share(found, wanted, plan.confidence))
 
-    def _answer_all(self, plans: tuple[Plan, ...], *, confirm: bool = False) -> tuple[Release, ...]:
-        """Answer plans that have to fit into the budget together."""
+    def _unanswered(self, *plans: Plan) -> tuple[Plan, ...]:
+        return tuple(plan for plan in plans if self._ledger.find(plan.digest) is None)
+
+    def _check_maximum(self, epsilon: Fraction, what: str) -> None:
+        if not self.test_mode:
+            check_maximum(epsilon, self._policy.limits, what=what)
+
+    def _check_purchase(
+        self, *plans: Plan, later: tuple[Plan, ...] = (), confirm: bool | None
+    ) -> None:
+        """Refuse what one call buys if a part of it would be refused after others are paid for.
+
+        ``later`` are stand-ins for what follows once these plans are answered; a call that only
+        plans (``confirm`` is None) does not buy it, but leaves room for it.
+        """
+        new = self._unanswered(*plans)
+        prices = [plan.price for plan in (new if confirm is None else (*new, *later))]
+        if not self.test_mode:
+            check_prices(prices, self._policy.limits)
+            if confirm is not True:
+                do = PLANNED if confirm is None else None
+                check_all_confirmed(prices, self._policy.limits, do=do)
         if isinstance(self._ledger, Ledger):
-            check_fit(plans, self._ledger, self._account)
-        return tuple(self._answer(plan, confirm=confirm) for plan in plans)
+            check_fit(new, later, self._ledger, self._open_pipeline())
 
     def _planned(
         self,

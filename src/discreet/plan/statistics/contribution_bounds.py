@@ -220,6 +220,6 @@ def _missing(aggregate: Aggregate, argument: Expression, facts: Facts) -> Missin
         what=pointed(f"there are no public bounds on {text}.", aggregate.span),
         why="noise has to hide the largest possible value, so there must be a largest one.",
         do=f"{fix}\nwith bounds that you know without looking at the data; or let them be found "
-        "privately,\nwhich has a price of its own: ask(..., "
-        "bounds=dp.estimate(epsilon=0.1)).",
+        "privately,\nwhich has a price of its own: bounds=dp.estimate(epsilon=0.1), on the command "
+        "line --bounds-epsilon=0.1.",
     )

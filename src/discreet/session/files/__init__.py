@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 from discreet.doors import late_names
 
 if TYPE_CHECKING:  # loaded when an answer is written, which is rare
-    from discreet.session.files.write_answer import write
+    from discreet.session.files.write_answer import check_writable, write
 
-__all__ = ["write"]
+__all__ = ["check_writable", "write"]
 
 if not TYPE_CHECKING:  # to which every name would be one of this room
-    __getattr__, __dir__ = late_names(__name__, {"write_answer": ("write",)})
+    __getattr__, __dir__ = late_names(__name__, {"write_answer": ("check_writable", "write")})

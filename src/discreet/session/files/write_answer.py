@@ -96,6 +96,14 @@ def write(
 # --- before anything is paid ------------------------------------------------------------------
 
 
+def check_writable(pipeline: AnswerPipeline, plan: Plan, folder: object) -> None:
+    """Refuse a plan whose answer cannot be written, or a place where it cannot be."""
+    place = AnswerFolder.of(folder, pipeline.record.id, plan.digest)
+    _check(plan, pipeline)
+    place.check_parent()
+    place.check_free()
+
+
 def _check(plan: Plan, pipeline: AnswerPipeline) -> None:
     """Refuse questions whose answers cannot be written."""
     feature: str | None = None
