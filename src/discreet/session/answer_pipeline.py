@@ -40,7 +40,6 @@ from discreet.errors import (
     EngineFailed,
     EngineStopped,
     EntropyError,
-    NotAllowed,
     SourceChanged,
     WrongKind,
 )
@@ -50,17 +49,14 @@ from discreet.ledger.values import StoredAnswer
 from discreet.noise import SYSTEM, Entropy
 from discreet.release.answer import answer
 from discreet.requests.raw_totals import RawTotals
+from discreet.session.confirmation import check_confirmed
 
 if TYPE_CHECKING:  # the record is handed in; a plain question has one stage
     from discreet.plan.plan import Plan
     from discreet.plan.policy.policy import Limits
-    from discreet.plan.pricing.calibration import Price
     from discreet.session.record import Record
     from discreet.session.two_stages import SecondStagePlanner
 
-UNCONFIRMED: Final = 10
-"""The largest epsilon, or rho where there is no epsilon, that is paid without being confirmed."""
-_SHOWN: Final = Fraction(10**200)
 _SALT_BITS = 63
 _FAILURE: Final = b'{"failed":true,"format":1}'
 """What is stored in place of an answer that failed after noise was drawn."""
@@ -243,24 +239,6 @@ def _answered(stored: StoredAnswer) -> StoredAnswer:
     if stored.replayed:
         refuse_closed((stored.key,), stored.key)  # as every question that failed before
     raise answer_failed_error()
-
-
-def check_confirmed(
-    price: Price, limits: Limits, *, what: str = "the question", do: str | None = None
-) -> None:
-    """Refuse a price that protects hardly anybody, unless the policy names it."""
-    named = (price.epsilon, limits.max_epsilon, "epsilon"), (price.rho, limits.max_rho, "rho")
-    paid, allowed, currency = named[price.epsilon is None]
-    if paid is not None and allowed is None and paid > UNCONFIRMED:
-        raise NotAllowed(
-            what=f"{what} costs {currency} {float(min(paid, _SHOWN)):.4g}, which is above "
-            f"{UNCONFIRMED}, and nobody has confirmed it.",
-            why="such an answer tells almost exactly who is in the data; mostly a point is missing "
-            "from the number.",
-            do=do
-            or f"ask with a smaller {currency}; or, if it is meant, with confirm=True (--confirm), "
-            f"or have the owner write max_{currency}_per_question into the policy.",
-        )
 
 
 def _tables(plan: Plan) -> frozenset[str]:

@@ -20,13 +20,14 @@ from typing import TYPE_CHECKING, Any
 
 from discreet.errors import NotAllowed, OverBudget
 from discreet.plan.pricing.calibration import Price
-from discreet.session.answer_pipeline import AnswerPipeline, check_confirmed
+from discreet.session.confirmation import check_confirmed
 from discreet.session.planning import fits_after
 
 if TYPE_CHECKING:  # handed in
     from discreet.ledger.ledger import Ledger
     from discreet.plan.plan import Plan
     from discreet.plan.policy.policy import Limits
+    from discreet.session.answer_pipeline import AnswerPipeline
 
 PLANNED = (
     "lower the price of limits; or, if it is meant, buy limits and answer together, with "
