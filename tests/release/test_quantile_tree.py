@@ -23,7 +23,7 @@ from discreet.plan.pricing.quantile_tree import (
 )
 from discreet.plan.pricing.release_composition import check_claims, composition_of
 from discreet.plan.pricing.requested_price import estimate
-from discreet.release import quantile_tree
+from discreet.release.choices import quantile_tree
 from discreet.release.choices.leaf_choice import chosen_leaves
 from discreet.release.choices.quantile_tree import read_tree
 from discreet.units import Relation, person
