@@ -26,7 +26,7 @@ LIMITS = {
     "hidden imports": 21,
     "class names that clash": 0,
     "file names used four times": 0,
-    "files that one question runs through": 173,
+    "files that one question runs through": 172,
     "frames that one question is deep": 34,
 }
 """No figure may exceed its limit.  Lower a limit when its figure falls; only files and lines grow,

@@ -15,6 +15,7 @@ import discreet as dp
 import discreet.session as sessions
 from discreet.errors import BadPolicy, OverBudget, WrongKind
 from discreet.plan.policy.policy import read_policy
+from discreet.plan.statistics import limit_choice
 from discreet.query.sql.parse import read
 from discreet.release import noisy_thresholds as bounds_found
 from discreet.session import limit_purchases
@@ -248,6 +249,21 @@ def test_what_makes_no_sense_is_refused_before_anything_is_spent(tmp_path, call,
         with pytest.raises(WrongKind):
             getattr(session, call)("SELECT COUNT(*) AS n FROM tests", **{"epsilon": 1, **options})
         assert "charge" not in kinds(session)
+
+
+@pytest.mark.parametrize("kind", [limit_choice.LimitsPrice, limit_choice.SharePrice])
+@pytest.mark.parametrize("epsilon", [0, -1, "0", None, float("nan"), float("inf"), "much", []])
+def test_a_price_made_by_hand_is_checked_too(kind, epsilon):
+    with pytest.raises(dp.DiscreetError):
+        kind(epsilon=epsilon)
+
+
+@pytest.mark.parametrize("most", [0, -1, 2.5, "3", True])
+def test_limits_made_by_hand_are_checked_too(most):
+    with pytest.raises(dp.DiscreetError):
+        limit_choice.QuestionLimits(max_rows=most)
+    with pytest.raises(dp.DiscreetError):
+        limit_choice.QuestionLimits(max_groups=most)
 
 
 def test_there_is_nothing_to_buy_where_nothing_is_cut(tmp_path):

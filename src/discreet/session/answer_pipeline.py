@@ -47,9 +47,9 @@ from discreet.ledger.canonical_lines import canonical, digest
 from discreet.ledger.question_requests import refuse_closed
 from discreet.ledger.values import StoredAnswer
 from discreet.noise import SYSTEM, Entropy
+from discreet.plan.pricing.requested_price import check_confirmed
 from discreet.release.answer import answer
 from discreet.requests.raw_totals import RawTotals
-from discreet.session.confirmation import check_confirmed
 
 if TYPE_CHECKING:  # the record is handed in; a plain question has one stage
     from discreet.plan.plan import Plan

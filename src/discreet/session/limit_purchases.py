@@ -45,17 +45,18 @@ CUTS: Final = frozenset({"rows", "groups"})
 _SEARCH: Final = Fraction(1, 4)
 """The part of the price of a share that goes to the bounds of what is cut."""
 
-Planner = Callable[["Question", dict[str, Any]], Plan]
+Planner = Callable[["Question", Any], Plan]
 
 
-def check_limits(limits: object) -> None:
-    """Refuse what says nothing about limits."""
-    if not isinstance(limits, QuestionLimits | LimitsPrice):
-        raise WrongKind(
-            what=f"a {type(limits).__name__} is no limit.",
-            why="limits are given, or bought.",
-            do="write limits=dp.limits(max_rows=5), or limits=dp.estimate_limits(epsilon=0.1).",
-        )
+def check_limits(limits: object) -> QuestionLimits | LimitsPrice:
+    """Return limits, or the price of some; refuse what is neither."""
+    if isinstance(limits, QuestionLimits | LimitsPrice):
+        return limits
+    raise WrongKind(
+        what=f"a {type(limits).__name__} is no limit.",
+        why="limits are given, or bought.",
+        do="write limits=dp.limits(max_rows=5), or limits=dp.estimate_limits(epsilon=0.1).",
+    )
 
 
 def share_refused(what: str) -> WrongKind:

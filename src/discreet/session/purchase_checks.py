@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from discreet.errors import NotAllowed, OverBudget
 from discreet.plan.pricing.calibration import Price
-from discreet.session.confirmation import check_confirmed
+from discreet.plan.pricing.requested_price import check_confirmed
 from discreet.session.planning import fits_after
 
 if TYPE_CHECKING:  # handed in

@@ -13,12 +13,11 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Mapping
-from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Self, Unpack, final
+from typing import TYPE_CHECKING, Self, Unpack, final
 
 from discreet import query as queries
 from discreet.accounting import Left
@@ -28,7 +27,6 @@ from discreet.errors import LedgerError, UnknownName, WrongKind
 from discreet.ledger.ledger import Ledger
 from discreet.plan.plan import Plan
 from discreet.plan.policy.policy import Policy
-from discreet.plan.statistics.limit_choice import LimitsPrice, SharePrice
 from discreet.query.question import Question
 from discreet.release.release import Release
 from discreet.requests.table_schema import Schema, TableFacts
@@ -47,18 +45,7 @@ from discreet.session.inquiry import (
     QuestionLike,
     question_of,
 )
-from discreet.session.limit_purchases import (
-    CUTS,
-    check_limits,
-    check_share,
-    choose_limits,
-    cut_share,
-    plan_share,
-    plan_spreads,
-    rough_epsilon,
-    share_refused,
-    stand_in,
-)
+from discreet.session.limit_purchases import check_share, share_refused
 from discreet.session.planning import (
     PlanRegistry,
     SessionPlanner,
@@ -68,13 +55,7 @@ from discreet.session.planning import (
     combination,
     on_record,
 )
-from discreet.session.purchase_checks import (
-    PLANNED,
-    check_all_confirmed,
-    check_fit,
-    check_maximum,
-    check_prices,
-)
+from discreet.session.purchases import Purchases, nothing_else
 from discreet.session.record import Record, Rehearsal
 from discreet.units import PrivacyUnit
 
@@ -82,11 +63,6 @@ if TYPE_CHECKING:  # handed in, or loaded when first used: a plain question need
     from discreet.ledger.values import Receipt, StoredAnswer
     from discreet.plan.bounds_search.bounds_search import FoundBounds
     from discreet.plan.plan import BudgetPreview
-
-
-def _alone(_: Plan) -> tuple[Plan, ...]:
-    """Buy nothing beside a plan."""
-    return ()
 
 
 def _written(draft: Plan, pipeline: AnswerPipeline, folder: object) -> tuple[Plan, ...]:
@@ -209,9 +185,10 @@ class Session:
             if wanted is None:
                 plan = self._plan(question, price, confirm=confirm is True)
                 return self._answer(plan, confirm=confirm)
-            beside = partial(self._shares, wanted=wanted)
+            purchases = self._purchases()
+            beside = partial(purchases.share_later, wanted=wanted)
             plan = self._plan(question, price, confirm=confirm is True, beside=beside)
-            return self._with_share(plan, wanted, confirm=confirm)
+            return purchases.with_share(plan, wanted, confirm=confirm)
 
     def write(
         self,
@@ -393,87 +370,27 @@ class Session:
         price: AskOptions,
         *,
         confirm: bool | None = None,
-        beside: Callable[[Plan], tuple[Plan, ...]] = _alone,
+        beside: Callable[[Plan], tuple[Plan, ...]] = nothing_else,
     ) -> Plan:
-        """Plan a question, or find a plan of this session; see ``_limited``."""
+        """Plan a question, or find a plan of this session; see :class:`Purchases`."""
         self._open_pipeline()
         if isinstance(question, Plan):
             return self._plans.checked(question, tuple(price.values()))
-        return self._limited(question_of(question), price, confirm, beside)
-
-    def _limited(
-        self,
-        question: Question,
-        price: AskOptions,
-        confirm: bool | None,  # noqa: FBT001
-        beside: Callable[[Plan], tuple[Plan, ...]],
-    ) -> Plan:
-        """Plan a question within limits of its own, which may have to be bought first.
-
-        ``confirm`` is None where the question is only planned, and ``beside`` returns what else the
-        call will buy, or refuses it: all of it is checked before limits are paid for.
-        """
-        limits = price.pop("limits", None)
+        limits, asked = price.pop("limits", None), question_of(question)
         if limits is None:
-            return self._planned(question, price)
-        check_limits(limits)
-        if not isinstance(limits, LimitsPrice):
-            return self._planned(limits.applied(question), price)
-        bound = self._planning.bind(question)
-        epsilon = rough_epsilon(bound.question, price)
-        self._check_maximum(limits.epsilon, "finding limits")
-        spreads = plan_spreads(bound, limits, self._purchase)
-        if self._unanswered(*spreads.values()):
-            draft = self._planned(stand_in(bound).applied(question), price)
-            self._check_purchase(*spreads.values(), later=(draft, *beside(draft)), confirm=confirm)
-        releases = {name: self._answer(plan, confirm=True) for name, plan in spreads.items()}
-        found = choose_limits(bound, limits, epsilon, releases)
-        plan = replace(self._planned(found.limits.applied(question), price), found_limits=found)
+            return self._planned(asked, price)
+        plan = self._purchases().limited(asked, limits, price, confirm=confirm, beside=beside)
         self._plans.keep(plan)
         return plan
 
-    def _purchase(self, question: Question, price: Any) -> Plan:
-        return self._planned(question, price)
-
-    def _shares(self, draft: Plan, wanted: SharePrice) -> tuple[Plan, ...]:
-        """Plan the share that limits cut, as long as these are still to be bought."""
-        return (self._share(draft, wanted, kinds={"rows"}),)
-
-    def _share(self, plan: Plan, wanted: SharePrice, kinds: AbstractSet[str] = CUTS) -> Plan:
-        self._check_maximum(wanted.epsilon, "the share that is cut")
-        return plan_share(plan, wanted, self._planning.bind, self._purchase, kinds)
-
-    def _with_share(self, plan: Plan, wanted: SharePrice, *, confirm: bool) -> Release:
-        """Answer a plan, and buy the share of rows that its limits leave out."""
-        share = self._share(plan, wanted)
-        self._check_purchase(plan, share, confirm=confirm)
-        answer, found = (self._answer(each, confirm=True) for each in (plan, share))
-        return replace(answer, share=cut_share(found, wanted, plan.confidence))
-
-    def _unanswered(self, *plans: Plan) -> tuple[Plan, ...]:
-        return tuple(plan for plan in plans if self._ledger.find(plan.digest) is None)
-
-    def _check_maximum(self, epsilon: Fraction, what: str) -> None:
-        if not self.test_mode:
-            check_maximum(epsilon, self._policy.limits, what=what)
-
-    def _check_purchase(
-        self, *plans: Plan, later: tuple[Plan, ...] = (), confirm: bool | None
-    ) -> None:
-        """Refuse what one call buys if a part of it would be refused after others are paid for.
-
-        ``later`` are stand-ins for what follows once these plans are answered; a call that only
-        plans (``confirm`` is None) does not buy it, but leaves room for it.
-        """
-        new = self._unanswered(*plans)
-        prices = [plan.price for plan in (new if confirm is None else (*new, *later))]
-        if not self.test_mode:
-            check_prices(prices, self._policy.limits)
-            if confirm is not True:
-                do = PLANNED if confirm is None else None
-                check_all_confirmed(prices, self._policy.limits, do=do)
-        if isinstance(self._ledger, Ledger):
-            check_fit(new, later, self._ledger, self._open_pipeline())
+    def _purchases(self) -> Purchases:
+        return Purchases(
+            bind=self._planning.bind,
+            planned=self._planned,
+            answer=self._answer,
+            pipeline=self._open_pipeline(),
+            limits=None if self.test_mode else self._policy.limits,
+        )
 
     def _planned(
         self,
@@ -534,7 +451,7 @@ class Session:
             told = release.columns
             release = Release.of(release.plan, release.parts, release.sources)
             columns = tuple(
-                new if old.unclipped else replace(new, values=old.values, unclipped=None)
+                replace(new, values=old.values, unclipped=None) if old.unclipped is None else new
                 for new, old in zip(release.columns, told, strict=True)
             )
             release = replace(release, columns=columns)  # numbers stay as they were told

@@ -12,6 +12,7 @@ Groups that are chosen privately need a delta: where nobody names one, it is a s
 the budget that pays has set aside.
 A policy may limit what one question costs.  An asked price is held against the limit in its own
 currency before anything else is done, and otherwise the price of the plan is, once it is known.
+A price that protects hardly anybody is paid only if it is confirmed, or if the policy names one.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import final
+from typing import TYPE_CHECKING, Final, final
 
 from discreet.errors import NotAllowed, OutOfRange, WrongKind
 from discreet.exact import decimal, positive, whole
@@ -27,6 +28,13 @@ from discreet.mechanisms.mechanism import Number, at_confidence
 from discreet.plan.policy.policy import Limits
 from discreet.query.expressions import Grouped
 from discreet.query.question import Clause, Question, aggregates
+
+if TYPE_CHECKING:  # handed in
+    from discreet.plan.pricing.calibration import Price
+
+UNCONFIRMED: Final = 10
+"""The largest epsilon, or rho where there is no epsilon, that is paid without being confirmed."""
+_SHOWN: Final = Fraction(10**200)
 
 
 @final
@@ -305,4 +313,22 @@ def _check(name: str, price: Fraction, most: Fraction) -> None:
             f"{float(most):.4g} for one question.",
             why="the owner of the data has limited what a single answer may tell about anybody.",
             do=f"ask with {name} up to {float(most):.4g}, or for less precision.",
+        )
+
+
+def check_confirmed(
+    price: Price, limits: Limits, *, what: str = "the question", do: str | None = None
+) -> None:
+    """Refuse a price that protects hardly anybody, unless the policy names it."""
+    named = (price.epsilon, limits.max_epsilon, "epsilon"), (price.rho, limits.max_rho, "rho")
+    paid, allowed, currency = named[price.epsilon is None]
+    if paid is not None and allowed is None and paid > UNCONFIRMED:
+        raise NotAllowed(
+            what=f"{what} costs {currency} {float(min(paid, _SHOWN)):.4g}, which is above "
+            f"{UNCONFIRMED}, and nobody has confirmed it.",
+            why="such an answer tells almost exactly who is in the data; mostly a point is missing "
+            "from the number.",
+            do=do
+            or f"ask with a smaller {currency}; or, if it is meant, with confirm=True (--confirm), "
+            f"or have the owner write max_{currency}_per_question into the policy.",
         )

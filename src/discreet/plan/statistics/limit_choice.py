@@ -54,6 +54,10 @@ class QuestionLimits:
     max_rows: int | None = None
     max_groups: int | None = None
 
+    def __post_init__(self) -> None:
+        """Refuse what a clause refuses."""
+        Clause(max_rows_contributed=self.max_rows, max_groups_contributed=self.max_groups)
+
     def applied(self, question: Question) -> Question:
         """Return a question with these limits in its clause."""
         clause = question.clause or Clause()
@@ -74,6 +78,11 @@ class LimitsPrice:
 
     epsilon: Fraction
 
+    def __post_init__(self) -> None:
+        """Read the price, or refuse it."""
+        price = _epsilon(self.epsilon, "limits=dp.estimate_limits(epsilon=0.1)")
+        object.__setattr__(self, "epsilon", price)
+
 
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,6 +90,11 @@ class SharePrice:
     """What an estimate of the share that was cut may cost, as a charge of its own."""
 
     epsilon: Fraction
+
+    def __post_init__(self) -> None:
+        """Read the price, or refuse it."""
+        price = _epsilon(self.epsilon, "share_cut=dp.share_cut(epsilon=0.1)")
+        object.__setattr__(self, "epsilon", price)
 
 
 def limits(*, max_rows: int | None = None, max_groups: int | None = None) -> QuestionLimits:
@@ -93,7 +107,6 @@ def limits(*, max_rows: int | None = None, max_groups: int | None = None) -> Que
     >>> limits(max_rows=5, max_groups=2).max_groups
     2
     """
-    Clause(max_rows_contributed=max_rows, max_groups_contributed=max_groups)  # refuses others
     return QuestionLimits(max_rows=max_rows, max_groups=max_groups)
 
 
@@ -106,7 +119,7 @@ def estimate_limits(*, epsilon: Number) -> LimitsPrice:
     >>> estimate_limits(epsilon="0.1").epsilon
     Fraction(1, 10)
     """
-    return LimitsPrice(epsilon=_epsilon(epsilon, "limits=dp.estimate_limits(epsilon=0.1)"))
+    return LimitsPrice(epsilon=epsilon)  # type: ignore[arg-type]  # read there
 
 
 def share_cut(*, epsilon: Number) -> SharePrice:
@@ -118,7 +131,7 @@ def share_cut(*, epsilon: Number) -> SharePrice:
     >>> share_cut(epsilon="0.1").epsilon
     Fraction(1, 10)
     """
-    return SharePrice(epsilon=_epsilon(epsilon, "share_cut=dp.share_cut(epsilon=0.1)"))
+    return SharePrice(epsilon=epsilon)  # type: ignore[arg-type]  # read there
 
 
 def _epsilon(value: Number, example: str) -> Fraction:
