@@ -19,7 +19,7 @@ ROOT = Path(__file__).resolve().parent.parent
 SOURCE = ROOT / "src"
 PAGE = ROOT / "docs/development/house.md"
 LIMITS = {
-    "files": 500,
+    "files": 501,
     "lines": 95_000,
     "files in the largest folder": 20,
     "longest chain of imports": 20,
