@@ -13,14 +13,14 @@ from fractions import Fraction
 from typing import Final
 
 import numpy as np
-from discreet.release.leaf_choice import chosen_leaves
-from discreet.release.quantile_tree import read_tree
 from numpy.typing import NDArray
 
 from benchmarks.peers.environment import Peers
 from discreet.mechanisms import Quantile
 from discreet.plan.pricing.group_sensitivity import LeafChoice, ScoredChoice, trees_of
 from discreet.plan.pricing.quantile_tree import QuantileLevels
+from discreet.release.choices.leaf_choice import chosen_leaves
+from discreet.release.choices.quantile_tree import read_tree
 from discreet.units import Relation
 
 Values = NDArray[np.int64]

@@ -1,5 +1,7 @@
 """What the repository may and may not contain."""
 
+import ast
+import importlib
 import re
 import tomllib
 from functools import cache
@@ -110,3 +112,23 @@ def test_news_fragments_follow_the_convention():
         if path.name != "README.md":
             assert re.fullmatch(rf"[a-z0-9-]+\.({kinds})\.md", path.name), path.name
             assert 0 < len(path.read_text(encoding="utf-8").split()) <= 100, path.name
+
+
+def test_scripts_import_what_there_is():
+    """Benchmarks and chaos run by hand alone, so that a moved module would not be noticed."""
+    scripts = [path for name in ("benchmarks", "chaos") for path in (ROOT / name).rglob("*.py")]
+    missing = []
+    for path in scripts:
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("discreet"):
+                try:
+                    module = importlib.import_module(node.module)
+                    missing += [
+                        f"{path.name}: {node.module}.{name.name}"
+                        for name in node.names
+                        if not hasattr(module, name.name)
+                    ]
+                except ModuleNotFoundError as error:
+                    missing.append(f"{path.name}: {error}")
+    assert scripts
+    assert missing == []

@@ -225,6 +225,11 @@ def test_a_list_that_forgets_an_end_is_noticed():
     assert rule({"f": 15.25}) not in KeyImages(lower).of(key)
 
 
+def test_the_least_of_one_value_is_that_value():
+    assert KeyImages(FACTS).of(Call("LEAST", (Column("i"),))) == [*range(-7, 24), None]
+    assert KeyImages(FACTS).of(Call("GREATEST", (Column("i"), Literal(22)))) == [22, 23, None]
+
+
 def test_days_of_the_policy_list_months_and_leave_out_others():
     days = (date(2023, 11, 15), date(2024, 1, 31))
     visits = SCHEMA.table("visits")

@@ -66,8 +66,8 @@ _FUNCTIONS: Final[dict[str, Callable[..., Any]]] = {
     "FLOOR": lambda value: value if isinstance(value, int) else float(math.floor(value)),
     "CEIL": lambda value: value if isinstance(value, int) else float(math.ceil(value)) + 0.0,
     "ROUND": lambda value: value if isinstance(value, int) else _nearest(value),
-    "LEAST": min,
-    "GREATEST": max,
+    "LEAST": lambda *values: min(values),
+    "GREATEST": lambda *values: max(values),
 }
 """Functions whose value is known where that of their arguments is; none of a NULL."""
 
