@@ -34,8 +34,9 @@ from discreet.session import Session
 
 PLACES: Final = 100
 HALF: Final = Fraction(1, 2)
-NEARLY: Final = 1e-9
-"""Errors that differ by less, in proportion, are equal."""
+NEARLY: Final = 1e-3
+"""Errors that differ by less, in proportion, are equal: our intervals cover the rounding of floats
+to the grid, which the formulas of others leave out."""
 DELTA: Final = Fraction(1, 10**9)
 OUTPUTS: Final = {
     COUNT: "COUNT(*)",
