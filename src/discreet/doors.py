@@ -15,7 +15,7 @@ import warnings
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-__all__ = ["late_names"]
+__all__ = ["Explainable", "late_names"]
 
 _NOTHING: Mapping[str, str] = {}
 
@@ -60,3 +60,24 @@ def late_names(
         return sorted(sys.modules[room].__all__)
 
     return load, names
+
+
+class Explainable:
+    """What can say in odds what it gives away; the words are those of :mod:`discreet.explain`.
+
+    >>> from discreet.loss import Pure
+    >>> Pure(epsilon=1).explain(audience="subject").figures.one.within
+    74
+    """
+
+    __slots__ = ()
+
+    def explain(self, *, audience: str = "analyst", **more: Any) -> Any:
+        """Say what this gives away about one unit.
+
+        Args:
+            audience: "analyst", "subject" (a person in the data), "steward" or "auditor".
+            more: ``unit`` and ``about``, as for ``discreet.explain.explain``.
+        """
+        room = importlib.import_module("discreet.explain")
+        return room.explain(self, audience=audience, **more)

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from discreet.accounting.scopes.box import Box, checked_box
+from discreet.doors import Explainable
 from discreet.ledger.ledger_requests import (
     LeftRequest,
     OpenRequest,
@@ -38,7 +39,7 @@ if TYPE_CHECKING:  # handed in, or returned by others
 Result = TypeVar("Result")
 
 
-class LedgerView:
+class LedgerView(Explainable):
     """What can be seen of a ledger; :class:`discreet.ledger.Ledger` also writes to it."""
 
     __slots__ = ("_link",)

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet import loss
+from discreet.doors import Explainable
 from discreet.errors import WrongKind
 from discreet.notebook import Shown
 
@@ -22,7 +23,7 @@ if TYPE_CHECKING:  # for annotations alone: drawn rarely
     from discreet.loss.plots import CurvePlot
 
 
-class PrivacyCurve(Shown, ABC):
+class PrivacyCurve(Explainable, Shown, ABC):
     """A loss, or the price of a tree: whatever answers for an epsilon or a delta.
 
     >>> from discreet.loss import GaussianDP

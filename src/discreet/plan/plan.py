@@ -39,6 +39,7 @@ from typing import TYPE_CHECKING, Any, Final, final
 from discreet.accounting import Box, Budget, Node, encode
 from discreet.accounting.budgets.currency import format_amounts
 from discreet.accounting.storage.codec import encode_unit
+from discreet.doors import Explainable
 from discreet.errors import WrongKind
 from discreet.loss import PrivacyLoss
 from discreet.plan.aggregates.estimator import Predicted
@@ -116,7 +117,7 @@ _RENAMED: Final = {
 
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
+class Plan(Explainable):
     r"""How a question will be answered, and what that costs.
 
     >>> from discreet.plan.policy.policy import read_policy

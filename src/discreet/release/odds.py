@@ -44,6 +44,7 @@ if TYPE_CHECKING:  # for annotations alone
     from discreet.plan.plan import Plan
 
 _ALARM: Final = Fraction(1, 100)
+_NOTHING: Final = Pure(epsilon=0)
 _LARGEST: Final = 64
 _MOST: Final = 16
 _RAISE: Final = 1 + 2.0**-50
@@ -124,9 +125,10 @@ def odds_of_plans(plans: tuple[Plan, ...]) -> Odds:
 
     Plans that release nothing, such as public keys alone, leave an even guess.
     """
-    if not any(True for plan in plans for _ in _leaves(plan.tree, 1)):
+    losses = losses_of_plans(plans)
+    if losses == (_NOTHING,):
         return Odds(guess=0.5, caught=float(_ALARM))
-    bounds = [odds_of(loss) for loss in _losses(plans)]
+    bounds = [odds_of(loss) for loss in losses]
     if all(_gaussian(plan) for plan in plans):
         bounds.append(_gaussian_odds(plans))
     return Odds(
@@ -135,8 +137,18 @@ def odds_of_plans(plans: tuple[Plan, ...]) -> Odds:
     )
 
 
+@functools.lru_cache(maxsize=256)
+def losses_of_plans(plans: tuple[Plan, ...]) -> tuple[PrivacyLoss, ...]:
+    """Return losses that are each no smaller than that of the plans, and easy to work with.
+
+    Plans that release nothing lose nothing.
+    """
+    if not any(True for plan in plans for _ in _leaves(plan.tree, 1)):
+        return (_NOTHING,)
+    return tuple(_losses(plans))
+
+
 def _losses(plans: tuple[Plan, ...]) -> Iterator[PrivacyLoss]:
-    """Yield losses that are no smaller than that of the plans, and easy to work with."""
     leaves = [(plan, leaf, count) for plan in plans for leaf, count in _leaves(plan.tree, 1)]
     if len(leaves) == 1 and leaves[0][2] == 1 and plans[0].selection is None:
         yield plans[0].loss

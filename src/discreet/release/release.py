@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Self, final
 
 import pyarrow as pa
 
+from discreet.doors import Explainable
 from discreet.errors import UnknownName, WrongKind
 from discreet.release.columns import columns_of
 from discreet.release.display import html_of, rich_table, text_of
@@ -53,7 +54,7 @@ class CutShare:
 
 @final
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
-class Release:
+class Release(Explainable):
     """A table: a column for everything that was asked, and two for the ends of its intervals.
 
     ``parts`` holds the output of the mechanisms for all groups, even those that a condition or a

@@ -13,6 +13,7 @@ from discreet.theorems.accounting import ACCOUNTING
 from discreet.theorems.attacks import ATTACKS
 from discreet.theorems.budgets import BUDGETS, COMPOSITION, LEDGER
 from discreet.theorems.continual import CONTINUAL, SPARSE_VECTOR
+from discreet.theorems.explain import EXPLAIN
 from discreet.theorems.foundations import NOISE, NOTIONS
 from discreet.theorems.mechanisms import MECHANISMS, PARTITION_SELECTION, UNITS_AND_MATRICES
 from discreet.theorems.questions_and_plans import QUESTIONS_AND_PLANS
@@ -25,6 +26,7 @@ _ALL: Final = (
     *BUDGETS,
     *COMPOSITION,
     *CONTINUAL,
+    *EXPLAIN,
     *PARTITION_SELECTION,
     *LEDGER,
     *MECHANISMS,

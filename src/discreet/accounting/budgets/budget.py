@@ -64,6 +64,7 @@ from discreet.accounting.budgets.budget_limits import (
 from discreet.accounting.budgets.currency import Amounts, BasicCurrency, Currency, price_in_currency
 from discreet.accounting.budgets.two_routes import JointCurrency
 from discreet.accounting.storage.decoding import undecodable
+from discreet.doors import Explainable
 from discreet.errors import OutOfRange, WrongKind
 from discreet.exact import decimal
 from discreet.loss import Approximate, PrivacyLoss
@@ -83,7 +84,7 @@ _REQUESTS: Final = 250
 
 @final
 @dataclass(frozen=True, slots=True, init=False, repr=False)
-class Budget(Shown):
+class Budget(Explainable, Shown):
     """A ceiling on the loss of everything that is asked.
 
     >>> budget = Budget(epsilon=2, delta=1e-9)

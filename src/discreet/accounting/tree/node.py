@@ -23,6 +23,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, final
 
 from discreet.accounting.tree.certificates import checked_flag
+from discreet.doors import Explainable
 from discreet.errors import OutOfRange, WrongKind
 from discreet.loss.parameters import checked_count
 from discreet.notebook import Shown
@@ -63,7 +64,7 @@ def _rows(node: Node, first: str, rest: str, label: str) -> Iterator[tuple[str, 
         yield from _rows(child, rest + turn, rest + pass_by, f"{name}: " if name else "")
 
 
-class Node(Shown, ABC):
+class Node(Explainable, Shown, ABC):
     """A release, or several that belong together; frozen, and made of public values alone."""
 
     __slots__ = ()

@@ -22,6 +22,7 @@ from discreet.errors import BadPolicy, DiscreetError
 from discreet.exact import decimal
 from discreet.notebook import Shown
 from discreet.plan.binding.fan_out import MOST_FAN_OUT
+from discreet.plan.policy.about import ABOUT_KEYS, About, read_about
 from discreet.plan.policy.owner_promises import Same, read_same, unit_forms
 from discreet.plan.policy.policy_toml import LIMIT_NAMES, policy_text
 from discreet.plan.policy.table_fields import (
@@ -51,6 +52,7 @@ POLICY_KEYS: Final = {
         "budget",
         "limits",
         "who",
+        "about",
         "same",
         "tables",
     ),
@@ -58,6 +60,7 @@ POLICY_KEYS: Final = {
     "budget": ("epsilon", "delta", "rho", "currency"),
     "limits": tuple(LIMIT_NAMES.values()),
     "who": ("analysts",),
+    "about": ABOUT_KEYS,
     **TABLE_KEYS,
 }
 """All keys of a policy file, by the header above them; every other one is refused."""
@@ -121,6 +124,7 @@ class Policy(Shown):
     """Whether tables that do not say otherwise may never change."""
     unit_forms: tuple[str, ...] | None = None
     same: tuple[Same, ...] = ()
+    about: About = field(default_factory=About)
 
     def written(self) -> str:
         r"""Return TOML text from which the same policy is read.
@@ -181,6 +185,8 @@ def _policy(data: Mapping[str, Any]) -> Policy:
     who = table_of(data, "who")
     known_fields(who, POLICY_KEYS["who"], "[who]")
     analysts = None if "analysts" not in who else texts(who["analysts"], "who.analysts")
+    about = table_of(data, "about")
+    known_fields(about, POLICY_KEYS["about"], "[about]")
     return Policy(
         unit=unit,
         budget=_budget(table_of(data, "budget")),
@@ -191,6 +197,7 @@ def _policy(data: Mapping[str, Any]) -> Policy:
         frozen=frozen,
         unit_forms=unit_forms(data.get("unit_form"), () if unit is None else unit.columns),
         same=read_same(table_of(data, "same"), tables),
+        about=read_about(about),
     )
 
 

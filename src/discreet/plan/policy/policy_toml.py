@@ -20,6 +20,7 @@ from discreet.requests.csv_format import CsvFormat
 from discreet.requests.table_schema import ColumnFacts, TableFacts
 
 if TYPE_CHECKING:  # a policy writes itself by this module
+    from discreet.plan.policy.about import About
     from discreet.plan.policy.policy import Limits, Policy
 
 _SMALL: Final = Fraction(1, 1000)
@@ -62,11 +63,19 @@ def _lines(policy: Policy) -> Iterator[str]:
         yield from ("", "[budget]", *_budget(policy.budget))
     yield from _limits(policy.limits)
     if policy.analysts is not None:
-        listed = ", ".join(_text(name) for name in policy.analysts)
-        yield from ("", "[who]", f"analysts = [{listed}]")
+        yield from ("", "[who]", f"analysts = {_list(policy.analysts)}")
+    yield from _about(policy.about)
     yield from _same(policy)
     for table in policy.tables:
         yield from _table(table, own, frozen=policy.frozen)
+
+
+def _about(about: About) -> Iterator[str]:
+    said = list(about.written())
+    if said:
+        yield from ("", "[about]")
+    for name, value in said:
+        yield f"{name} = {_text(value) if isinstance(value, str) else _list(value)}"
 
 
 def _same(policy: Policy) -> Iterator[str]:
@@ -105,9 +114,9 @@ def _table(table: TableFacts, own: tuple[str, ...], *, frozen: bool) -> Iterator
     if table.public:
         yield "public = true"
     elif table.link is None and table.unit != own:
-        yield f"unit = [{', '.join(_text(name) for name in table.unit)}]"
+        yield f"unit = {_list(table.unit)}"
     if table.key:
-        yield f"key = [{', '.join(_text(name) for name in table.key)}]"
+        yield f"key = {_list(table.key)}"
     if table.frozen is not frozen:
         yield f"frozen = {_value(table.frozen)}"
     for name in ("max_rows", "max_groups"):
@@ -183,7 +192,11 @@ def _decimal(value: Fraction) -> str:
 def _names(columns: tuple[str, ...]) -> str:
     if len(columns) == 1 and columns[0] != "row":
         return _text(columns[0])
-    return f"[{', '.join(_text(name) for name in columns)}]"
+    return _list(columns)
+
+
+def _list(values: tuple[str, ...]) -> str:
+    return f"[{', '.join(map(_text, values))}]"
 
 
 def _text(value: str) -> str:

@@ -1,0 +1,29 @@
+"""Explain: what a loss means to a person, a board and an auditor; budgets from odds; labels.
+
+Trust: public.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from discreet.doors import late_names
+
+if TYPE_CHECKING:  # each is loaded when first used
+    from discreet.explain.budget_for import budget_for
+    from discreet.explain.explain import explain
+    from discreet.explain.explanation import Explanation, Section
+    from discreet.explain.guesses import Guesses
+
+__all__ = ["Explanation", "Guesses", "Section", "budget_for", "explain"]
+
+if not TYPE_CHECKING:  # to which every name would be one of this room
+    __getattr__, __dir__ = late_names(
+        __name__,
+        {
+            "budget_for": ("budget_for",),
+            "explain": ("explain",),
+            "explanation": ("Explanation", "Section"),
+            "guesses": ("Guesses",),
+        },
+    )

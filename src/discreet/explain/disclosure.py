@@ -1,0 +1,67 @@
+"""What is explained: some answers, what they lose, whom they are about, and what is known of them.
+
+Trust: public.  Everything here is public: plans, budgets and entries, never data.
+
+Every loss of a disclosure is a bound for the same answers; the best of them counts.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Final, final
+
+from discreet.accounting import Node
+from discreet.loss import PrivacyLoss
+from discreet.plan.policy.about import About
+from discreet.units import PrivacyUnit, Relation
+
+CHANCE: Final = Fraction(1, 10**6)
+"""The chance at which statements about beliefs may fail, where nothing names another."""
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Disclosure:
+    """Answers, or what may be asked, with everything that an explanation says of them.
+
+    >>> from discreet.explain.sources import disclosure_of
+    >>> from discreet.loss import Pure
+    >>> disclosure_of(Pure(epsilon=1)).source
+    'answers with this loss'
+    """
+
+    kind: str
+    source: str
+    """What an observer sees, as the object of a sentence."""
+    unit: PrivacyUnit
+    losses: tuple[PrivacyLoss, ...]
+    price: str = ""
+    chance: Fraction = CHANCE
+    """The chance with which a statement about beliefs may fail."""
+    promise: PrivacyLoss | None = None
+    left: str = ""
+    theorems: tuple[str, ...] = ()
+    trusted: tuple[str, ...] = ()
+    """What the owner promises, and the price rests on."""
+    public: tuple[str, ...] = ()
+    """What is not hidden by any noise."""
+    cut: tuple[str, ...] = ()
+    """What limits may have left out."""
+    accuracy: tuple[str, ...] = ()
+    trees: tuple[Node, ...] = ()
+    about: About = field(default_factory=About)
+    receipt: str = ""
+    releases: int = 1
+
+    @property
+    def entity(self) -> str:
+        """One of those who are protected, in a word."""
+        if self.about.entity:
+            return self.about.entity
+        return " and ".join(self.unit.columns).removesuffix("_id") or self.unit.name
+
+    @property
+    def relation(self) -> Relation:
+        """Which worlds an observer cannot tell apart."""
+        return self.unit.relation

@@ -1,0 +1,70 @@
+"""Explain a release, a plan, a session, a ledger, a loss, a budget or a tree.
+
+Trust: public.
+"""
+
+from __future__ import annotations
+
+from discreet.explain.audiences import sections_for, title_of
+from discreet.explain.disclosure import Disclosure
+from discreet.explain.explanation import Explanation
+from discreet.explain.figures import Figures
+from discreet.explain.pictures.icon_arrays import icon_arrays
+from discreet.explain.sources import disclosure_of
+from discreet.plan.policy.about import About
+from discreet.units import PrivacyUnit
+
+
+def explain(
+    what: object,
+    *,
+    audience: str = "analyst",
+    unit: PrivacyUnit | None = None,
+    about: About | None = None,
+) -> Explanation:
+    """Say what something gives away about one unit, in odds.
+
+    Args:
+        what: a release, a plan, a session, a ledger, a loss, a budget or a tree.
+        audience: "analyst", "subject" (a person in the data), "steward" or "auditor".
+        unit: who is protected, where ``what`` does not say it.
+        about: what the owner says of the data, where no session knows it.
+
+    >>> from discreet.accounting import Budget
+    >>> text = str(explain(Budget(epsilon=1), audience="subject"))
+    >>> "at most 74 of 100" in text
+    True
+    """
+    return explain_disclosure(disclosure_of(what, unit=unit, about=about), audience=audience)
+
+
+def explain_disclosure(disclosure: Disclosure, *, audience: str) -> Explanation:
+    """Say what a disclosure gives away, to an audience.
+
+    >>> from discreet.loss import Pure
+    >>> explain_disclosure(disclosure_of(Pure(epsilon=1)), audience="auditor").audience
+    'auditor'
+    """
+    figures = Figures.of(disclosure)
+    sections = sections_for(disclosure, figures, audience)
+    return Explanation(
+        audience=audience,
+        title=title_of(disclosure, audience),
+        sections=sections,
+        figures=figures,
+        content={
+            "kind": disclosure.kind,
+            "unit": {
+                "entity": disclosure.entity,
+                "columns": list(disclosure.unit.columns),
+                "relation": disclosure.relation.value,
+                "period": disclosure.about.period,
+            },
+            "price": disclosure.price,
+            "left": disclosure.left or None,
+            "figures": figures.as_json(disclosure.relation),
+            "theorems": list(disclosure.theorems),
+            "receipt": disclosure.receipt or None,
+        },
+        pictures=(icon_arrays(disclosure, figures.one),),
+    )

@@ -1,0 +1,82 @@
+"""An explanation: what a loss means, for one audience, as text, HTML and JSON.
+
+Trust: public.  Words are templates; every number in them comes from the certified curve.
+"""
+
+from __future__ import annotations
+
+import textwrap
+from dataclasses import dataclass, field
+from html import escape
+from typing import Any, Final, final
+
+from discreet.explain.figures import Figures
+from discreet.notebook import Shown
+
+FORMAT: Final = "explanation/1"
+_WIDTH: Final = 88
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Section:
+    """A heading and the sentences below it.
+
+    >>> Section(heading="Odds", lines=("A coin is right 50 times.",)).lines[0]
+    'A coin is right 50 times.'
+    """
+
+    heading: str
+    lines: tuple[str, ...]
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Explanation(Shown):
+    """What a disclosure means, told to one audience.
+
+    >>> from discreet.explain import explain
+    >>> from discreet.loss import Pure
+    >>> explain(Pure(epsilon=1), audience="subject").figures.one.within
+    74
+    """
+
+    audience: str
+    title: str
+    sections: tuple[Section, ...]
+    figures: Figures = field(repr=False)
+    content: dict[str, Any] = field(repr=False)
+    pictures: tuple[str, ...] = field(default=(), repr=False)
+
+    def __str__(self) -> str:
+        """Show it as lines of text."""
+        lines = [self.title, "=" * len(self.title)]
+        for section in self.sections:
+            lines += ["", section.heading]
+            for line in section.lines:
+                lines += textwrap.wrap(line, _WIDTH, initial_indent="  ", subsequent_indent="  ")
+        return "\n".join(lines)
+
+    def to_html(self) -> str:
+        """Return it as HTML, with pictures; it has no scripts and loads nothing."""
+        parts = [f"<h2>{escape(self.title)}</h2>", *self.pictures]
+        for section in self.sections:
+            lines = "".join(f"<p>{escape(line)}</p>" for line in section.lines)
+            parts.append(f"<h3>{escape(section.heading)}</h3>{lines}")
+        return f'<div class="discreet-explanation">{"".join(parts)}</div>'
+
+    def to_json(self) -> dict[str, Any]:
+        """Return everything that it says as plain values, numbers unrounded."""
+        return {
+            "format": FORMAT,
+            "audience": self.audience,
+            "title": self.title,
+            "sections": [
+                {"heading": section.heading, "lines": list(section.lines)}
+                for section in self.sections
+            ],
+            **self.content,
+        }
+
+    def _repr_html_(self) -> str:
+        return self.to_html()

@@ -1,0 +1,132 @@
+"""What a ledger has released so far, and what it promises.
+
+Trust: public.  It is read from entries alone.
+
+There are two things to say of a ledger.  Its *promise* holds for everything that is asked, and will
+be asked, in view of all answers.  What was *released so far* bounds the answers as if their
+questions had been fixed in advance, at the record that paid most; it is the sum that the ledger
+keeps, or the composition of the recorded mechanisms, whichever is less.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping
+from fractions import Fraction
+from typing import Any, Final
+
+from discreet.accounting import Budget, Leaf, Node, Repeat, decode
+from discreet.accounting.budgets.amounts import NEVER, amount_value
+from discreet.accounting.budgets.loss_prices import point_price
+from discreet.errors import DiscreetError
+from discreet.explain.disclosure import Disclosure
+from discreet.ledger.ledger_view import LedgerView
+from discreet.loss import Approximate, PrivacyLoss, Pure, ZeroConcentrated
+from discreet.plan.policy.about import About
+from discreet.units import Relation
+
+_MOST_LEAVES: Final = 16
+_LARGEST: Final = 64
+_NOTHING: Final = Pure(epsilon=0)
+
+
+def from_ledger(ledger: LedgerView, about: About, *, account: str | None = None) -> Disclosure:
+    """Return what a ledger has released so far, and what it promises."""
+    left = ledger.left(account=account)
+    charges = [entry for entry in ledger.entries() if entry["kind"] == "charge"]
+    path = account or ""
+    paid = [entry for entry in charges if str(entry["account"]).startswith(path)]
+    trees, released = _trees(paid), len(paid)
+    losses = [*_spent(left.budget, left.spent), *_recorded(trees, ledger.unit.relation)]
+    return Disclosure(
+        kind="ledger",
+        source="all answers so far",
+        unit=ledger.unit,
+        losses=tuple(losses) if released else (_NOTHING,),
+        price=_spent_text(left.budget, left.spent),
+        promise=ledger.guarantee(account),
+        left=str(left),
+        theorems=("filter-" + left.budget.currency.name,),
+        trees=tuple(trees),
+        about=about,
+        receipt=str(ledger.receipt),
+        releases=released,
+    )
+
+
+def _trees(charges: Iterable[Mapping[str, Any]]) -> dict[Node, int]:
+    """Return the recorded trees, each with how often it was charged."""
+    counts: dict[str, tuple[Any, int]] = {}
+    for entry in charges:
+        text = repr(entry["tree"])
+        counts[text] = (entry["tree"], counts.get(text, (None, 0))[1] + 1)
+    trees: dict[Node, int] = {}
+    for stored, count in counts.values():
+        try:
+            node = decode(stored)
+        except DiscreetError:  # of a later version, say; what the ledger keeps counts alone
+            return {}
+        trees[node] = trees.get(node, 0) + count
+    return trees
+
+
+def _spent(budget: Budget, spent: tuple[int, ...]) -> Iterator[PrivacyLoss]:
+    """Yield losses that what was spent, at the record that paid most, stands for."""
+    named = {
+        name: amount_value(amount)
+        for name, amount in zip(budget.components, spent, strict=True)
+        if amount < NEVER
+    }
+    beside = named.get("delta", Fraction(0))
+    if "epsilon" in named:
+        chance = beside + named.get("conversion delta", Fraction(0))
+        yield _point(named["epsilon"], min(chance, Fraction(1)))
+    if "rho" in named:
+        loss: PrivacyLoss = ZeroConcentrated(rho=named["rho"])
+        yield loss.compose(_point(Fraction(0), beside)) if beside else loss
+    if not {"epsilon", "rho"} & named.keys():
+        yield budget.currency.loss(spent)
+
+
+def _recorded(trees: Mapping[Node, int], relation: Relation) -> Iterator[PrivacyLoss]:
+    """Yield the composition of what mechanisms say of themselves, where there are few of them."""
+    leaves = [
+        (leaf, times) for node, count in trees.items() for leaf, times in leaves_of(node, count)
+    ]
+    points = [(point_price(leaf.price(1, int(relation.replaces))), times) for leaf, times in leaves]
+    known = [(point, times) for point, times in points if point is not None]
+    total = sum((times * epsilon for (epsilon, _), times in known), Fraction(0))
+    if not known or len(known) < len(points) or len(known) > _MOST_LEAVES or total > _LARGEST:
+        return
+    composed: PrivacyLoss = _NOTHING
+    for (epsilon, delta), times in known:
+        composed = composed.compose(_point(epsilon, delta).power(times))
+    yield composed
+
+
+def leaves_of(node: Node, count: int) -> Iterator[tuple[Leaf, int]]:
+    """Yield the leaves of a tree, each with how often it is released.
+
+    >>> from discreet.mechanisms import Laplace
+    >>> [(times) for _, times in leaves_of(Repeat(Leaf(Laplace(scale=2)), 3), 2)]
+    [6]
+    """
+    if isinstance(node, Leaf):
+        yield node, count
+        return
+    times = node.count if isinstance(node, Repeat) else 1
+    for _, child in node.branches():
+        yield from leaves_of(child, count * times)
+
+
+def _point(epsilon: Fraction, delta: Fraction) -> PrivacyLoss:
+    return Approximate(epsilon=epsilon, delta=delta) if delta else Pure(epsilon=epsilon)
+
+
+def _spent_text(budget: Budget, spent: tuple[int, ...]) -> str:
+    parts = (
+        f"{name} {float(amount_value(amount)):.4g}"
+        for name, amount in zip(budget.components, spent, strict=True)
+        if 0 < amount < NEVER and math.isfinite(float(amount_value(amount)))
+    )
+    return ", ".join(parts) or "nothing"

@@ -1,0 +1,40 @@
+"""What differential privacy does not hide, said beside every number.
+
+Trust: public.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from discreet.explain.disclosure import Disclosure
+
+GROUP_FACTS = (
+    "Facts about groups: a study can still show that smoking harms smokers, and so say something "
+    "about every smoker, in the data or not."
+)
+
+
+def not_hidden(disclosure: Disclosure) -> Iterator[str]:
+    """Yield what is visible in spite of the noise, and what is trusted.
+
+    >>> from discreet.explain.sources import disclosure_of
+    >>> from discreet.loss import Pure
+    >>> next(not_hidden(disclosure_of(Pure(epsilon=1)))) == GROUP_FACTS
+    True
+    """
+    yield GROUP_FACTS
+    for fact in disclosure.public:
+        yield f"Public: {fact}."
+    for fact in disclosure.about.unprotected:
+        yield f"Published elsewhere without noise, as the owner says: {fact}."
+    raw = disclosure.about.raw_access
+    if raw:
+        yield f"The exact data: {', '.join(raw)} can see it."
+    else:
+        yield "The exact data: whoever holds it can see it; the owner does not say who that is."
+    for promise in disclosure.trusted:
+        yield f"Trusted, not checked by noise: {promise}."
+    for words in disclosure.cut:
+        yield f"Limits: {words}"
+    yield "How long an answer took, and what people tell about themselves elsewhere."

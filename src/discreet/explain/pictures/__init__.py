@@ -1,0 +1,4 @@
+"""Pictures of explanations, as SVG text with its numbers in words.
+
+Trust: public.
+"""
