@@ -182,6 +182,7 @@ _LINES: Final = {
         'discreet plan "SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward" --error n=20',
         'discreet ask "SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward" --epsilon 0.1',
         "discreet ledger show",
+        "discreet explain",
         "discreet audit",
     ),
     "demo": ("discreet demo", "discreet demo --page tour.html"),
@@ -199,6 +200,12 @@ _LINES: Final = {
         'discreet ask "SELECT COUNT(*) AS n FROM visits" --epsilon 0.1',
         'discreet ask "SELECT COUNT(*) AS n FROM visits" --epsilon 0.1 --dry-run',
         'discreet ask "SELECT COUNT(*) AS n FROM visits" --error n=20 --json',
+    ),
+    "explain": (
+        "discreet explain",
+        "discreet explain R-0041 --audience subject",
+        'discreet explain --budget "epsilon=2, delta=1e-9" --audience steward',
+        "discreet explain --ledger clinic.ledger --html explained.html",
     ),
     "audit": (
         "discreet audit",

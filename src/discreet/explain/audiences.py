@@ -20,7 +20,14 @@ from discreet.units.unit import describe_unit
 
 Audience = Literal["analyst", "subject", "steward", "auditor"]
 _PRIORS: Final = (Fraction(1, 100), Fraction(1, 10))
-_SMALL: Final = (Fraction(1, 100),)
+_PRICED: Final = {
+    "budget": "Budget",
+    "ledger": "Spent",
+    "loss": "Loss",
+    "plan": "Costs",
+    "release": "Cost",
+    "tree": "Costs",
+}
 
 
 def title_of(disclosure: Disclosure, audience: str) -> str:
@@ -151,7 +158,7 @@ def _steward(disclosure: Disclosure, figures: Figures) -> Iterator[Section]:
     lines = [
         f"Unit: one {disclosure.entity}, {_period(disclosure)}, under {disclosure.relation.value}.",
         f"Releases: {disclosure.releases}." if disclosure.kind == "ledger" else "",
-        f"Spent: {disclosure.price}." if disclosure.price else "",
+        f"{_PRICED[disclosure.kind]}: {disclosure.price}." if disclosure.price else "",
         f"Left: {disclosure.left}." if disclosure.left else "",
     ]
     yield Section(heading="Budget", lines=tuple(line for line in lines if line))

@@ -15,6 +15,11 @@ from discreet.notebook import Shown
 
 FORMAT: Final = "explanation/1"
 _WIDTH: Final = 88
+_STYLE: Final = """
+body { font: 16px/1.5 sans-serif; max-width: 44rem; margin: 2rem auto; padding: 0 1rem; }
+svg { max-width: 100%; height: auto; }
+@media (prefers-color-scheme: dark) { body { background: #1b1d20; color: #ededed; } }
+"""
 
 
 @final
@@ -64,6 +69,15 @@ class Explanation(Shown):
             lines = "".join(f"<p>{escape(line)}</p>" for line in section.lines)
             parts.append(f"<h3>{escape(section.heading)}</h3>{lines}")
         return f'<div class="discreet-explanation">{"".join(parts)}</div>'
+
+    def to_page(self) -> str:
+        """Return it as a whole page of HTML."""
+        return (
+            '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"/>'
+            '<meta name="viewport" content="width=device-width, initial-scale=1"/>'
+            f"<title>{escape(self.title)}</title><style>{_STYLE}</style></head>"
+            f"<body>{self.to_html()}</body></html>\n"
+        )
 
     def to_json(self) -> dict[str, Any]:
         """Return everything that it says as plain values, numbers unrounded."""

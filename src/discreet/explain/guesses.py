@@ -35,7 +35,7 @@ from typing import Final, final
 
 from discreet.errors import OutOfRange, WrongKind
 from discreet.exact import decimal, float_up, whole
-from discreet.loss import PrivacyLoss, Pure, ZeroConcentrated
+from discreet.loss import Approximate, PrivacyLoss, Pure, ZeroConcentrated
 from discreet.loss.elementary import exp, log
 from discreet.loss.parameters import checked_count, checked_delta
 from discreet.loss.privacy_loss import checked_loss, missed_on_grid
@@ -89,7 +89,7 @@ class Guesses:
         """Return which share the best alarm catches, at most, at a rate of false alarms."""
         alarm = checked_chance(false_alarms, name="false_alarms")
         missed = max(_missed(loss, alarm) for loss in self.losses)
-        return 1.0 if missed <= 0.0 else math.nextafter(1.0 - missed, 2.0)
+        return min(1.0, math.nextafter(1.0 - missed, 2.0))
 
     def ratio(self, except_with: object = 0) -> float:
         """Return how much more likely an answer is in one world than in the other, as a logarithm.
@@ -178,15 +178,15 @@ class ChainGuesses:
             pure = loss.pure_bound()
             if pure is not None:
                 losses.append(Pure(epsilon=self.steps * pure))
-            if isinstance(loss, ZeroConcentrated):
+            if isinstance(loss, ZeroConcentrated | Approximate):
                 losses.append(loss.group(self.steps))
         return (Guesses(*losses),) if losses else ()
 
 
 def _missed(loss: PrivacyLoss, alarm: Fraction) -> float:
-    """Bound the chance of a miss from below; of zCDP at a few epsilons, near the best for Gaussians.
+    """Bound the chance of a miss from below; of zCDP at a few epsilons, near Gaussians' best one.
 
-    Every epsilon gives a bound (key ``tradeoff-duality``), and those of zCDP take milliseconds each.
+    Every epsilon gives a bound (key ``tradeoff-duality``); those of zCDP take milliseconds each.
     """
     if not isinstance(loss, ZeroConcentrated):
         return loss.tradeoff(false_alarm=alarm)

@@ -15,10 +15,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from fractions import Fraction
 from typing import Any, Final
 
-from discreet.accounting import Budget, Leaf, Node, Repeat, decode
+from discreet.accounting import Budget, Leaf, Node, Repeat, account, decode
 from discreet.accounting.budgets.amounts import NEVER, amount_value
 from discreet.accounting.budgets.loss_prices import point_price
-from discreet.errors import DiscreetError
+from discreet.errors import DiscreetError, UnknownName
 from discreet.explain.disclosure import Disclosure
 from discreet.ledger.ledger_view import LedgerView
 from discreet.loss import Approximate, PrivacyLoss, Pure, ZeroConcentrated
@@ -30,27 +30,36 @@ _LARGEST: Final = 64
 _NOTHING: Final = Pure(epsilon=0)
 
 
-def from_ledger(ledger: LedgerView, about: About, *, account: str | None = None) -> Disclosure:
-    """Return what a ledger has released so far, and what it promises."""
-    left = ledger.left(account=account)
-    charges = [entry for entry in ledger.entries() if entry["kind"] == "charge"]
-    path = account or ""
-    paid = [entry for entry in charges if str(entry["account"]).startswith(path)]
-    trees, released = _trees(paid), len(paid)
+def from_ledger(ledger: LedgerView, about: About, *, path: str | None = None) -> Disclosure:
+    """Return what a ledger has released so far, and what it promises.
+
+    Args:
+        ledger: the ledger.
+        about: what the owner says of the data.
+        path: the account; the first one by default, which pays for everything.
+    """
+    left = ledger.left(account=path)
+    below = "" if path is None else f"{path}/"
+    charges = [
+        entry
+        for entry in ledger.entries()
+        if entry["kind"] == "charge" and f"{entry['account']}/".startswith(below)
+    ]
+    trees = _trees(charges)
     losses = [*_spent(left.budget, left.spent), *_recorded(trees, ledger.unit.relation)]
     return Disclosure(
         kind="ledger",
         source="all answers so far",
         unit=ledger.unit,
-        losses=tuple(losses) if released else (_NOTHING,),
+        losses=tuple(losses) if charges else (_NOTHING,),
         price=_spent_text(left.budget, left.spent),
-        promise=ledger.guarantee(account),
+        promise=ledger.guarantee(path),
         left=str(left),
-        theorems=("filter-" + left.budget.currency.name,),
+        theorems=(f"filter-{left.budget.currency.name}",),
         trees=tuple(trees),
         about=about,
         receipt=str(ledger.receipt),
-        releases=released,
+        releases=len(charges),
     )
 
 
@@ -130,3 +139,40 @@ def _spent_text(budget: Budget, spent: tuple[int, ...]) -> str:
         if 0 < amount < NEVER and math.isfinite(float(amount_value(amount)))
     )
     return ", ".join(parts) or "nothing"
+
+
+def from_entry(ledger: LedgerView, number: int, about: About) -> Disclosure:
+    """Return what one recorded answer discloses; it is named by the entry that records it."""
+    entries = list(ledger.entries())
+    kinds = {entry["seq"]: entry for entry in entries}
+    answer = kinds.get(number)
+    if answer is None or answer["kind"] != "release":
+        raise UnknownName(
+            what=f"entry {number} of this ledger records no answer.",
+            why="only an answer on record can be explained by its number.",
+            do="take the number of an entry of the kind release: `discreet ledger show`.",
+        )
+    charge = next(
+        entry for entry in entries if entry["kind"] == "charge" and entry["key"] == answer["key"]
+    )
+    tree = decode(charge["tree"])
+    statement = account(tree, unit=ledger.unit)
+    return Disclosure(
+        kind="release",
+        source="this answer",
+        unit=ledger.unit,
+        losses=(statement.loss, *_recorded({tree: 1}, ledger.unit.relation)),
+        price=_charged_text(ledger, charge),
+        theorems=statement.theorems,
+        trees=(tree,),
+        about=about,
+        receipt=f"{ledger.id}:{number}",
+    )
+
+
+def _charged_text(ledger: LedgerView, charge: Mapping[str, Any]) -> str:
+    path = charge["account"]
+    budget = ledger.left(account=path).budget
+    sides = [tuple(map(int, side)) for piece in charge["amounts"].get(path, ()) for side in piece]
+    most = tuple(max(column) for column in zip(*sides, strict=True)) if sides else ()
+    return _spent_text(budget, most) if most else ""

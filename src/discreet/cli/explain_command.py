@@ -1,0 +1,119 @@
+"""``discreet explain``: what answers, a budget or a whole ledger give away, in odds.
+
+Trust: public.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Annotated, Final
+
+import typer
+
+from discreet.accounting import Budget
+from discreet.cli.exit_codes import errors_reported, write_result
+from discreet.cli.options import (
+    AccountOption,
+    CommandInputs,
+    JsonOption,
+    PolicyOption,
+    command_inputs,
+    name_value_pairs,
+)
+from discreet.errors import WrongKind
+from discreet.explain.disclosure import Disclosure
+from discreet.explain.explain import explain_disclosure
+from discreet.explain.ledger_sources import from_entry, from_ledger
+from discreet.explain.sources import disclosure_of
+from discreet.ledger.ledger import Ledger
+
+_ENTRY: Final = re.compile(r"(?:[Rr]-?)?0*([1-9][0-9]{0,17})", re.ASCII)
+
+ReleaseArgument = Annotated[
+    str | None,
+    typer.Argument(help="The entry that records an answer, such as R-0041; all answers without."),
+]
+AudienceOption = Annotated[
+    str, typer.Option("--audience", help="subject, analyst, steward or auditor.")
+]
+BudgetOption = Annotated[
+    str | None,
+    typer.Option("--budget", help='A budget before it is promised: "epsilon=2, delta=1e-9".'),
+]
+ExplainedLedgerOption = Annotated[
+    str | None, typer.Option("--ledger", help="The ledger; that of the policy unless given.")
+]
+HtmlOption = Annotated[Path | None, typer.Option("--html", help="Also write a page with pictures.")]
+
+
+def explain(  # noqa: PLR0913  one for each option
+    release: ReleaseArgument = None,
+    *,
+    audience: AudienceOption = "analyst",
+    budget: BudgetOption = None,
+    ledger: ExplainedLedgerOption = None,
+    account: AccountOption = None,
+    policy: PolicyOption = None,
+    html: HtmlOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Say what answers give away about one person: odds, budget, and what is not hidden.
+
+    Nothing is read but the policy and the ledger, whose entries are verified first.
+    """
+    with errors_reported(as_json=as_json):
+        inputs = command_inputs(policy=policy, ledger=ledger)
+        if budget is None:
+            disclosure = _from_ledger(inputs, release, account, given=ledger is not None)
+        elif release is None and ledger is None:
+            disclosure = disclosure_of(
+                _budget(budget), unit=inputs.policy.unit, about=inputs.policy.about
+            )
+        else:
+            raise WrongKind(
+                what="a budget is given together with a ledger or an answer.",
+                why="each is explained by itself.",
+                do="give one of them.",
+            )
+        explained = explain_disclosure(disclosure, audience=audience)
+        if html is not None:
+            html.write_text(explained.to_page(), encoding="utf-8")
+        write_result("explanation", explained.to_json(), explained, as_json=as_json)
+
+
+def _from_ledger(
+    inputs: CommandInputs, release: str | None, account: str | None, *, given: bool
+) -> Disclosure:
+    said = inputs.policy.session
+    name = None if given or said is None else said.ledger_id
+    about = inputs.policy.about
+    with Ledger.open(inputs.named_ledger(), id=name) as opened:
+        opened.verify().raise_if_bad()
+        if release is None:
+            return from_ledger(opened, about, path=account)
+        return from_entry(opened, _entry(release), about)
+
+
+def _entry(text: str) -> int:
+    number = _ENTRY.fullmatch(text)
+    if number is None:
+        raise WrongKind(
+            what="the answer is not named by its entry.",
+            why="answers on record are numbered by the entries of the ledger.",
+            do="give the number of its entry, such as R-0041; `discreet ledger show` lists them.",
+        )
+    return int(number[1])
+
+
+def _budget(text: str) -> Budget:
+    parts = [part.strip() for part in text.split(",") if part.strip()]
+    given = name_value_pairs(parts, option="--budget", of="number")
+    unknown = given.keys() - {"epsilon", "delta", "rho", "mu", "currency"}
+    if unknown or not given:
+        raise WrongKind(
+            what="the budget is not understood.",
+            why="it has an epsilon, a rho or a mu, and perhaps a delta.",
+            do='write --budget "epsilon=2, delta=1e-9".',
+        )
+    return Budget(**given)  # type: ignore[arg-type]  checked there
