@@ -15,7 +15,7 @@ import warnings
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-__all__ = ["Explainable", "late_names"]
+__all__ = ["Explainable", "Labeled", "late_names"]
 
 _NOTHING: Mapping[str, str] = {}
 
@@ -81,3 +81,17 @@ class Explainable:
         """
         room = importlib.import_module("discreet.explain")
         return room.explain(self, audience=audience, **more)
+
+
+class Labeled(Explainable):
+    """What a privacy label can be made of: a session, and a ledger."""
+
+    __slots__ = ()
+
+    def label(self, **more: Any) -> Any:
+        """Return the privacy label: one page, filled from the ledger and the policy.
+
+        Args:
+            more: ``about`` and ``receipt``, as for ``discreet.explain.label_of``.
+        """
+        return importlib.import_module("discreet.explain").label_of(self, **more)

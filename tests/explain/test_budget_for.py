@@ -46,7 +46,7 @@ def test_alarms_catch_no_more_and_no_larger_budget_would_do(first, second):
 @pytest.mark.theorem("budget-for-odds")
 def test_with_a_delta_the_promise_is_kept_too():
     budget = budget_for(caught="0.05", false_alarms="0.01", delta="1e-6")
-    assert Guesses(budget.guarantee).caught("0.01") <= 0.05 + 1e-12
+    assert Guesses(budget.guarantee).caught("0.01") <= 0.05 + 1e-8  # of the search
     budget = budget_for(right="0.6", delta="0.001")
     assert Guesses(budget.guarantee).right() <= 0.6 + 1e-12
 

@@ -24,7 +24,7 @@ from discreet.cli.exit_codes import (
     tell,
     write_json,
 )
-from discreet.cli.explain_command import explain
+from discreet.cli.explain_commands import explain, label
 from discreet.cli.ledger_commands import app as ledger
 from discreet.cli.options import EXAMPLES, JsonOption
 from discreet.cli.policy_commands import check, init
@@ -62,6 +62,7 @@ app.command(epilog=EXAMPLES["check"])(check)
 app.command(epilog=EXAMPLES["plan"])(plan)
 app.command(epilog=EXAMPLES["ask"])(ask)
 app.command(epilog=EXAMPLES["explain"])(explain)
+app.command(epilog=EXAMPLES["label"])(label)
 app.command(epilog=EXAMPLES["audit"])(audit)
 app.add_typer(ledger, name="ledger")
 

@@ -207,6 +207,12 @@ _LINES: Final = {
         'discreet explain --budget "epsilon=2, delta=1e-9" --audience steward',
         "discreet explain --ledger clinic.ledger --html explained.html",
     ),
+    "label": (
+        "discreet label",
+        "discreet label --format html > label.html",
+        "discreet label --format registry",
+        "discreet label --verify label.json --ledger clinic.ledger",
+    ),
     "audit": (
         "discreet audit",
         "discreet audit --long --out audit",

@@ -14,8 +14,19 @@ if TYPE_CHECKING:  # each is loaded when first used
     from discreet.explain.explain import explain
     from discreet.explain.explanation import Explanation, Section
     from discreet.explain.guesses import Guesses
+    from discreet.explain.label.label import Label, label_of
+    from discreet.explain.label.verification import verify_label
 
-__all__ = ["Explanation", "Guesses", "Section", "budget_for", "explain"]
+__all__ = [
+    "Explanation",
+    "Guesses",
+    "Label",
+    "Section",
+    "budget_for",
+    "explain",
+    "label_of",
+    "verify_label",
+]
 
 if not TYPE_CHECKING:  # to which every name would be one of this room
     __getattr__, __dir__ = late_names(
@@ -25,5 +36,7 @@ if not TYPE_CHECKING:  # to which every name would be one of this room
             "explain": ("explain",),
             "explanation": ("Explanation", "Section"),
             "guesses": ("Guesses",),
+            "label.label": ("Label", "label_of"),
+            "label.verification": ("verify_label",),
         },
     )

@@ -21,6 +21,7 @@ from discreet.accounting.budgets.loss_prices import point_price
 from discreet.errors import DiscreetError, UnknownName
 from discreet.explain.disclosure import Disclosure
 from discreet.ledger.ledger_view import LedgerView
+from discreet.ledger.values import Receipt
 from discreet.loss import Approximate, PrivacyLoss, Pure, ZeroConcentrated
 from discreet.plan.policy.about import About
 from discreet.units import Relation
@@ -30,19 +31,25 @@ _LARGEST: Final = 64
 _NOTHING: Final = Pure(epsilon=0)
 
 
-def from_ledger(ledger: LedgerView, about: About, *, path: str | None = None) -> Disclosure:
+def from_ledger(
+    ledger: LedgerView, about: About, *, path: str | None = None, receipt: Receipt | None = None
+) -> Disclosure:
     """Return what a ledger has released so far, and what it promises.
 
     Args:
         ledger: the ledger.
         about: what the owner says of the data.
         path: the account; the first one by default, which pays for everything.
+        receipt: where the ledger stood; its end unless given.
     """
-    left = ledger.left(account=path)
+    left = (
+        ledger.left(account=path) if receipt is None else ledger.left_as_of(receipt, account=path)
+    )
+    end = receipt or ledger.receipt
     below = "" if path is None else f"{path}/"
     charges = [
         entry
-        for entry in ledger.entries()
+        for entry in entries_until(ledger, end.seq)
         if entry["kind"] == "charge" and f"{entry['account']}/".startswith(below)
     ]
     trees = _trees(charges)
@@ -53,14 +60,22 @@ def from_ledger(ledger: LedgerView, about: About, *, path: str | None = None) ->
         unit=ledger.unit,
         losses=tuple(losses) if charges else (_NOTHING,),
         price=_spent_text(left.budget, left.spent),
-        promise=ledger.guarantee(path),
+        promise=left.budget.guarantee,
         left=str(left),
         theorems=(f"filter-{left.budget.currency.name}",),
         trees=tuple(trees),
         about=about,
-        receipt=str(ledger.receipt),
+        receipt=str(end),
         releases=len(charges),
     )
+
+
+def entries_until(ledger: LedgerView, last: int) -> Iterator[dict[str, Any]]:
+    """Yield the entries of a ledger up to a number."""
+    for entry in ledger.entries():
+        if int(str(entry["seq"])) > last:
+            return
+        yield entry
 
 
 def _trees(charges: Iterable[Mapping[str, Any]]) -> dict[Node, int]:

@@ -9,7 +9,8 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from discreet.accounting.scopes.box import Box, checked_box
-from discreet.doors import Explainable
+from discreet.doors import Labeled
+from discreet.errors import Tampered
 from discreet.ledger.ledger_requests import (
     LeftRequest,
     OpenRequest,
@@ -19,6 +20,7 @@ from discreet.ledger.ledger_requests import (
 )
 from discreet.ledger.opening_terms import OpeningTerms
 from discreet.ledger.question_requests import checked_answer
+from discreet.ledger.state import LedgerState
 from discreet.ledger.values import (
     Account,
     Receipt,
@@ -39,7 +41,7 @@ if TYPE_CHECKING:  # handed in, or returned by others
 Result = TypeVar("Result")
 
 
-class LedgerView(Explainable):
+class LedgerView(Labeled):
     """What can be seen of a ledger; :class:`discreet.ledger.Ledger` also writes to it."""
 
     __slots__ = ("_link",)
@@ -83,6 +85,27 @@ class LedgerView(Explainable):
         if scope is not None:
             checked_box(scope, name="scope")
         return self._ask(LeftRequest(self._path(account), scope))
+
+    def left_as_of(self, receipt: Receipt, *, account: str | None = None) -> Left:
+        """Return what was left in an account when the ledger stood where a receipt says.
+
+        All entries up to there are read again.  A receipt of another ledger, or of another past of
+        this one, is refused.
+        """
+        state = LedgerState()
+        for row in self._link.current().rows(0, answers=False):
+            state.apply_row(row)
+            if row.seq >= receipt.seq:
+                break
+        if (self.id, state.seq, state.head) != (receipt.ledger, receipt.seq, receipt.head):
+            raise Tampered(
+                what="the receipt is not one of this ledger.",
+                why="it names another ledger, or an entry whose content was another.",
+                do="look for the ledger with the id of the receipt; `discreet ledger verify`.",
+            )
+        path = self._path(account)
+        checked_account(state.accounts, path)
+        return state.filter_of(state.limited_accounts(path)[-1]).left()
 
     def guarantee(self, account: str | None = None) -> PrivacyLoss:
         """Return what holds for all answers that an account pays for, whatever will be asked."""

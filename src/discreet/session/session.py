@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Self, Unpack, final
 from discreet import query as queries
 from discreet.accounting import Left
 from discreet.accounting.budgets.currency import BasicCurrency
-from discreet.doors import Explainable
+from discreet.doors import Labeled
 from discreet.engines.engine import Engine
 from discreet.errors import LedgerError, UnknownName, WrongKind
 from discreet.ledger.ledger import Ledger
@@ -73,7 +73,7 @@ def _written(draft: Plan, pipeline: AnswerPipeline, folder: object) -> tuple[Pla
 
 
 @final
-class Session(Explainable):
+class Session(Labeled):
     r"""Tables of people, and answers about them; ``discreet.open`` makes one.
 
     >>> import discreet as dp

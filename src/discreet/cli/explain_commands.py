@@ -1,4 +1,4 @@
-"""``discreet explain``: what answers, a budget or a whole ledger give away, in odds.
+"""``discreet explain`` and ``discreet label``: what answers give away, in odds and on one page.
 
 Trust: public.
 """
@@ -6,6 +6,8 @@ Trust: public.
 from __future__ import annotations
 
 import re
+import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Final
 
@@ -24,6 +26,8 @@ from discreet.cli.options import (
 from discreet.errors import WrongKind
 from discreet.explain.disclosure import Disclosure
 from discreet.explain.explain import explain_disclosure
+from discreet.explain.label.label import Label, label_of
+from discreet.explain.label.verification import verify_label
 from discreet.explain.ledger_sources import from_entry, from_ledger
 from discreet.explain.sources import disclosure_of
 from discreet.ledger.ledger import Ledger
@@ -82,14 +86,63 @@ def explain(  # noqa: PLR0913  one for each option
         write_result("explanation", explained.to_json(), explained, as_json=as_json)
 
 
+FormatOption = Annotated[
+    str, typer.Option("--format", help="text, html, json, or registry for a draft in YAML.")
+]
+VerifyOption = Annotated[
+    Path | None, typer.Option("--verify", help="A label in JSON, to be checked with the ledger.")
+]
+_FORMATS: Final[dict[str, Callable[[Label], str]]] = {
+    "text": lambda made: f"{made}\n",
+    "html": Label.to_html,
+    "json": Label.to_json,
+    "registry": Label.to_registry,
+}
+
+
+def label(
+    *,
+    form: FormatOption = "text",
+    verify: VerifyOption = None,
+    ledger: ExplainedLedgerOption = None,
+    policy: PolicyOption = None,
+) -> None:
+    """Print the privacy label of a ledger, or check one that was printed before."""
+    with errors_reported(as_json=form == "json"):
+        if form not in _FORMATS:
+            raise WrongKind(
+                what="there is no such format of labels.",
+                why="a label is shown as text, HTML, JSON, or as a draft for the registry.",
+                do=f"give --format {', '.join(_FORMATS)}.",
+            )
+        inputs = command_inputs(policy=policy, ledger=ledger)
+        with _verified(inputs, given=ledger is not None) as opened:
+            if verify is None:
+                text = _FORMATS[form](label_of(opened, about=inputs.policy.about))
+            else:
+                receipt = verify_label(verify, opened)
+                text = f"every number follows from the ledger up to entry {receipt.seq}\n"
+        sys.stdout.write(text)
+
+
+def _verified(inputs: CommandInputs, *, given: bool) -> Ledger:
+    """Open the ledger of a policy or an option, and refuse one that does not add up."""
+    said = inputs.policy.session
+    name = None if given or said is None else said.ledger_id
+    opened = Ledger.open(inputs.named_ledger(), id=name)
+    try:
+        opened.verify().raise_if_bad()
+    except BaseException:
+        opened.close()
+        raise
+    return opened
+
+
 def _from_ledger(
     inputs: CommandInputs, release: str | None, account: str | None, *, given: bool
 ) -> Disclosure:
-    said = inputs.policy.session
-    name = None if given or said is None else said.ledger_id
     about = inputs.policy.about
-    with Ledger.open(inputs.named_ledger(), id=name) as opened:
-        opened.verify().raise_if_bad()
+    with _verified(inputs, given=given) as opened:
         if release is None:
             return from_ledger(opened, about, path=account)
         return from_entry(opened, _entry(release), about)

@@ -1,0 +1,155 @@
+"""A privacy label: what was released about whom, how much it can give away, and what proves it.
+
+Trust: public.  Every number is computed from the ledger; only ``said`` comes from people.
+
+Definition.  A label has blocks in a fixed order.  ``said`` is what the owner's policy says in its
+table ``[about]``.  All other blocks follow from the entries of the ledger up to its ``head``, so
+whoever has the ledger can compute them again (:mod:`discreet.explain.label.verification`).
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Final, final
+
+from discreet import __version__
+from discreet.errors import WrongKind
+from discreet.explain.disclosure import Disclosure
+from discreet.explain.figures import HOUSEHOLD, Figures
+from discreet.explain.guesses import Guesses
+from discreet.explain.label.registry import registry_entry
+from discreet.explain.label.rendering import label_html, label_page, label_text
+from discreet.explain.ledger_sources import entries_until, from_ledger, leaves_of
+from discreet.explain.not_hidden import not_hidden
+from discreet.explain.pictures.catch_curve import catch_curve
+from discreet.explain.pictures.icon_arrays import icon_arrays
+from discreet.ledger.ledger_view import LedgerView
+from discreet.ledger.values import Receipt
+from discreet.notebook import Shown
+from discreet.plan.policy.about import About
+from discreet.session.session import Session
+
+FORMAT: Final = "privacy-label/1"
+COMPUTED: Final = ("unit", "strength", "odds", "promise", "releases", "how", "evidence")
+"""The blocks that follow from the ledger alone."""
+_EPSILONS: Final = tuple(map(Fraction, ("0", "0.1", "0.25", "0.5", "1", "2", "4", "8")))
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Label(Shown):
+    """A label as plain values; ``to_json`` and the other forms show all of it."""
+
+    content: dict[str, Any]
+    pictures: tuple[str, ...] = ()
+
+    def to_json(self) -> str:
+        """Return the label as JSON, always with the same order of fields."""
+        return json.dumps(self.content, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+    def to_html(self) -> str:
+        """Return the label as one page of HTML, with pictures; it loads nothing."""
+        return label_page(self.content, self.pictures)
+
+    def to_registry(self) -> str:
+        """Return a draft of an entry for the public registry of deployments, as YAML."""
+        return registry_entry(self.content)
+
+    def __str__(self) -> str:
+        """Show it as lines of text."""
+        return label_text(self.content)
+
+    def _repr_html_(self) -> str:
+        return label_html(self.content, self.pictures)
+
+
+def label_of(what: object, *, about: About | None = None, receipt: Receipt | None = None) -> Label:
+    """Return the label of a session or a ledger.
+
+    Args:
+        what: a session, or a ledger that is open.
+        about: what the owner says, where no session knows it.
+        receipt: where the ledger stood; its end unless given.
+    """
+    if isinstance(what, Session):
+        about = about or what.policy.about
+        what = what.ledger
+    if not isinstance(what, LedgerView):
+        raise WrongKind(
+            what=f"a {type(what).__name__} has no label.",
+            why="a label is filled from a ledger, which knows who is protected and what was paid.",
+            do="give a session with a ledger, or an open ledger.",
+        )
+    said = about or About()
+    at = receipt or what.receipt
+    disclosure = from_ledger(what, said, receipt=at)
+    blocks = computed_blocks(what, disclosure, at)
+    return Label(
+        {
+            "format": FORMAT,
+            "said": dict(said.written()),
+            **blocks,
+            "not_hidden": list(not_hidden(disclosure)),
+        },
+        (
+            icon_arrays(disclosure, Figures.of(disclosure).one),
+            catch_curve(Guesses(*disclosure.losses)),
+        ),
+    )
+
+
+def computed_blocks(ledger: LedgerView, disclosure: Disclosure, at: Receipt) -> dict[str, Any]:
+    """Return the blocks that follow from the ledger alone."""
+    figures = Figures.of(disclosure)
+    numbers = figures.as_json(disclosure.relation)
+    promise = numbers.pop("promise", None)
+    return {
+        "unit": {
+            "name": disclosure.unit.name,
+            "columns": list(disclosure.unit.columns),
+            "relation": disclosure.relation.value,
+            "household": HOUSEHOLD,
+        },
+        "strength": {
+            "spent": disclosure.price,
+            "left": disclosure.left,
+            "curve": _curve(disclosure),
+        },
+        "odds": numbers,
+        "promise": promise,
+        "releases": disclosure.releases,
+        "how": {
+            "mechanisms": sorted(_mechanisms(disclosure)),
+            "composition": list(disclosure.theorems),
+            "noise": "exact, on integers",
+            "randomness": "of the operating system",
+        },
+        "evidence": {
+            "software": f"discreet {__version__}",
+            "ledger": at.ledger,
+            "entries": at.seq,
+            "head": at.head,
+            "published": _last_time(ledger, at.seq),
+        },
+    }
+
+
+def _curve(disclosure: Disclosure) -> list[list[float]]:
+    guesses = Guesses(*disclosure.losses)
+    return [
+        [float(epsilon), min(loss.delta(epsilon=epsilon) for loss in guesses.losses)]
+        for epsilon in _EPSILONS
+    ]
+
+
+def _mechanisms(disclosure: Disclosure) -> set[str]:
+    return {
+        type(leaf.source).__name__ for tree in disclosure.trees for leaf, _ in leaves_of(tree, 1)
+    }
+
+
+def _last_time(ledger: LedgerView, last: int) -> str | None:
+    times = [str(entry["at"]) for entry in entries_until(ledger, last)]
+    return times[-1] if times else None

@@ -1,0 +1,120 @@
+"""A label as text and as a page of HTML.
+
+Trust: public.  Everything is escaped, and nothing is loaded.
+"""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator, Mapping, Sequence
+from html import escape
+from typing import Any, Final
+
+from discreet.explain.words import of_hundred
+
+_WIDTH: Final = 88
+_NAME: Final = 18
+_UNSAID: Final = "not said"
+
+
+def label_text(content: Mapping[str, Any]) -> str:
+    """Return a label as lines, a name and a value each."""
+    lines = [f"Privacy label: {content['said'].get('title', 'untitled')}", ""]
+    for name, value in label_lines(content):
+        lines += textwrap.wrap(
+            value,
+            _WIDTH,
+            initial_indent=f"{name:<{_NAME}}",
+            subsequent_indent=" " * _NAME,
+        )
+    return "\n".join(lines)
+
+
+def label_lines(content: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield what a label says, one name and one value at a time."""
+    said, unit, odds = content["said"], content["unit"], content["odds"]
+    yield "Holds the data", said.get("curator", _UNSAID)
+    yield "Sees exact data", ", ".join(said.get("raw_access", ())) or _UNSAID
+    yield "Sees answers", said.get("released_to", _UNSAID)
+    yield "Purpose", said.get("purpose", _UNSAID)
+    columns = ", ".join(unit["columns"]) or "each row"
+    period = said.get("period", "all of the data")
+    yield "Protects", f"one {unit['name']} ({columns}), {period}, under {unit['relation']}"
+    yield "Releases", f"{content['releases']} answers"
+    yield "Spent", content["strength"]["spent"]
+    yield "Left", content["strength"]["left"]
+    yield "So far", _odds(odds["odds"])
+    if content["promise"] is not None:
+        yield "In the end", _odds(content["promise"])
+    if "group" in odds:
+        yield f"Household of {odds['group']['size']}", _guess(odds["group"])
+    if odds["question"] == "membership":
+        yield "A property", _guess(odds["attribute"])
+    yield "Mechanisms", ", ".join(content["how"]["mechanisms"]) or "none yet"
+    yield "Noise", f"{content['how']['noise']}; randomness {content['how']['randomness']}"
+    for fact in content["not_hidden"]:
+        yield "Not hidden", fact
+    if said.get("limits"):
+        yield "Limits", said["limits"]
+    evidence = content["evidence"]
+    yield (
+        "Evidence",
+        f"{evidence['software']}; ledger {evidence['ledger']}, entry {evidence['entries']}",
+    )
+    yield "Head", evidence["head"]
+
+
+def _guess(odds: Mapping[str, Any]) -> str:
+    return f"a guess is right at most {_up(odds['with_of_100'])} times in 100"
+
+
+def _odds(odds: Mapping[str, Any]) -> str:
+    within = _up(odds["with_of_100"])
+    caught = odds["caught_at_false_alarms"]["0.01"]
+    return (
+        f"{100 - within} of 100 answers without, {within} of 100 with; an alarm with 1 in 100 "
+        f"false alarms catches {of_hundred(caught)}"
+    )
+
+
+def _up(percent: float) -> int:
+    whole = int(percent)
+    return whole if percent - whole < 1e-9 else min(100, whole + 1)
+
+
+_STYLE: Final = """
+body { font: 15px/1.45 sans-serif; max-width: 48rem; margin: 1.5rem auto; padding: 0 1rem; }
+table { border-collapse: collapse; width: 100%; border: 3px solid currentColor; }
+caption { font-size: 1.5rem; font-weight: bold; text-align: left; padding: 0.3rem 0; }
+th, td { border-top: 1px solid currentColor; padding: 0.25rem 0.6rem; text-align: left; }
+th { width: 9rem; vertical-align: top; } td { overflow-wrap: anywhere; }
+svg { max-width: 100%; height: auto; }
+.pictures { display: flex; flex-wrap: wrap; gap: 0.5rem; margin-top: 0.8rem; }
+.pictures > * { flex: 1 1 18rem; }
+@media (prefers-color-scheme: dark) { body { background: #1b1d20; color: #ededed; } }
+@media print { body { background: #fff; color: #000; margin: 0; font-size: 11px; } }
+"""
+
+
+def label_html(content: Mapping[str, Any], pictures: Sequence[str]) -> str:
+    """Return a label as a table with pictures below it."""
+    rows = "".join(
+        f"<tr><th scope=row>{escape(name)}</th><td>{escape(value)}</td></tr>"
+        for name, value in label_lines(content)
+    )
+    title = escape(str(content["said"].get("title", "untitled")))
+    drawn = "".join(f"<div>{picture}</div>" for picture in pictures)
+    return (
+        f"<table><caption>Privacy label: {title}</caption>{rows}</table>"
+        f'<div class="pictures">{drawn}</div>'
+    )
+
+
+def label_page(content: Mapping[str, Any], pictures: Sequence[str]) -> str:
+    """Return a label as a page that prints on one sheet."""
+    return (
+        '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"/>'
+        '<meta name="viewport" content="width=device-width, initial-scale=1"/>'
+        f"<title>Privacy label</title><style>{_STYLE}</style></head>"
+        f"<body>{label_html(content, pictures)}</body></html>\n"
+    )

@@ -1,0 +1,77 @@
+"""Is a label true?  Compute it again from the ledger, and compare.
+
+Trust: public.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from discreet.errors import DiscreetError, Tampered, WrongKind
+from discreet.explain.label.label import COMPUTED, FORMAT, computed_blocks
+from discreet.explain.ledger_sources import from_ledger
+from discreet.ledger.ledger_view import LedgerView
+from discreet.ledger.values import Receipt
+from discreet.plan.policy.about import About
+
+
+def verify_label(label: str | Path, ledger: LedgerView) -> Receipt:
+    """Check every number of a label against the chain of a ledger; return where it stood.
+
+    What people say of themselves is no number, and is not checked.
+
+    Args:
+        label: the JSON text of a label, or the file of it.
+        ledger: the ledger that it is about, which may have grown since.
+    """
+    content = _read(label)
+    evidence = content["evidence"]
+    try:
+        receipt = Receipt(
+            ledger=str(evidence["ledger"]),
+            seq=int(evidence["entries"]),
+            head=str(evidence["head"]),
+        )
+    except (KeyError, TypeError, ValueError):
+        raise _not_a_label() from None
+    disclosure = from_ledger(ledger, About(), receipt=receipt)
+    again = json.loads(json.dumps(computed_blocks(ledger, disclosure, receipt)))
+    again["evidence"]["software"] = evidence.get("software")  # may have been another version
+    wrong = sorted(_differences(content, again))
+    if wrong:
+        raise Tampered(
+            what=f"the label does not follow from the ledger: {', '.join(wrong)}.",
+            why="its numbers were changed, or computed from other entries.",
+            do="make the label anew: `discreet label`.",
+        )
+    return receipt
+
+
+def _differences(content: Mapping[str, Any], again: Mapping[str, Any]) -> Iterator[str]:
+    for name in COMPUTED:
+        if content.get(name) != again[name]:
+            yield name
+
+
+def _read(label: str | Path) -> Mapping[str, Any]:
+    try:
+        text = label.read_text(encoding="utf-8") if isinstance(label, Path) else label
+        content = json.loads(text)
+    except (OSError, ValueError):
+        raise _not_a_label() from None
+    if not isinstance(content, dict) or content.get("format") != FORMAT:
+        raise _not_a_label()
+    if not isinstance(content.get("evidence"), dict):
+        raise _not_a_label()
+    return content
+
+
+def _not_a_label() -> DiscreetError:
+    return WrongKind(
+        what="this is not a privacy label.",
+        why=f"a label is JSON with the format {FORMAT} and names the ledger that proves it.",
+        do="give the file that `discreet label --format json` wrote.",
+    )

@@ -1,0 +1,187 @@
+"""Privacy labels: filled from the ledger, verified against it, refused when tampered with."""
+
+import json
+from html.parser import HTMLParser
+
+import pytest
+from typer.testing import CliRunner
+
+import discreet as dp
+from discreet.accounting import Leaf
+from discreet.cli.app import app
+from discreet.errors import DiscreetError, Tampered
+from discreet.explain import label_of, verify_label
+from discreet.explain.label.registry import TO_WRITE
+from discreet.ledger import Ledger
+from discreet.plan.policy.about import About
+
+ABOUT = About(
+    title="Visits <b>&",
+    period="2026",
+    curator="the clinic",
+    raw_access=("the research team",),
+    purpose="to plan wards",
+)
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory):
+    place = tmp_path_factory.mktemp("label") / "clinic.ledger"
+    with Ledger.open(place, unit=dp.person("patient"), budget=dp.Budget(epsilon=2)) as ledger:
+        for number, scale in enumerate((4, 8)):
+            key = f"question {number}"
+            ledger.charge(Leaf(dp.mechanisms.Laplace(scale=scale)), key=key)
+            ledger.start(key)
+            ledger.release(key, b"12")
+    return place
+
+
+@pytest.fixture
+def ledger(path):
+    with Ledger.open(path) as opened:
+        yield opened
+
+
+def test_numbers_are_those_of_the_recorded_mechanisms(ledger):
+    content = label_of(ledger, about=ABOUT).content
+    composed = dp.loss.Pure(epsilon="0.25").compose(dp.loss.Pure(epsilon="0.125"))
+    assert content["odds"]["odds"]["best_guess"] == pytest.approx(
+        (1 + composed.delta(epsilon=0)) / 2, abs=1e-6
+    )
+    assert content["releases"] == 2
+    assert content["evidence"]["head"] == ledger.receipt.head
+    assert content["strength"]["spent"] == "epsilon 0.375"
+    assert content["promise"]["best_guess"] == pytest.approx(0.8808, abs=1e-4)
+    curve = content["strength"]["curve"]
+    assert curve == sorted(curve, key=lambda point: -point[1])
+
+
+def test_a_label_is_stable_and_verifies_after_the_ledger_has_grown(path, tmp_path):
+    grown = tmp_path / "grown.ledger"
+    with Ledger.open(grown, unit=dp.row(), budget=dp.Budget(epsilon=1)) as ledger:
+        ledger.charge(dp.loss.Pure(epsilon="0.25"), key="a")
+        first = label_of(ledger).to_json()
+        assert first == label_of(ledger).to_json()
+        ledger.charge(dp.loss.Pure(epsilon="0.25"), key="b")
+        assert verify_label(first, ledger).seq == 2
+        assert label_of(ledger).to_json() != first
+    with Ledger.open(path) as other, pytest.raises(Tampered):
+        verify_label(first, other)
+
+
+TAMPERED = (
+    ("releases", 1),
+    ("odds.odds.best_guess", 0.5),
+    ("strength.spent", "epsilon 0.1"),
+    ("strength.curve", []),
+    ("unit.relation", "replace"),
+    ("evidence.head", "0" * 64),
+    ("evidence.entries", 2),
+    ("promise", None),
+)
+
+
+@pytest.mark.parametrize(("place", "value"), TAMPERED)
+def test_every_number_that_is_changed_is_noticed(ledger, place, value):
+    content = json.loads(label_of(ledger, about=ABOUT).to_json())
+    inner = content
+    *above, name = place.split(".")
+    for part in above:
+        inner = inner[part]
+    inner[name] = value
+    with pytest.raises(Tampered):
+        verify_label(json.dumps(content), ledger)
+
+
+@pytest.mark.parametrize(
+    "text", ["", "[]", "{}", '{"format": "privacy-label/1"}', '{"format": "privacy-label/2"}']
+)
+def test_what_is_no_label_is_refused(ledger, text):
+    with pytest.raises(DiscreetError, match="not a privacy label"):
+        verify_label(text, ledger)
+
+
+class Balanced(HTMLParser):
+    """Collects tags that are opened and not closed."""
+
+    def __init__(self):
+        super().__init__()
+        self.open, self.names = [], set()
+
+    def handle_starttag(self, tag, attrs):
+        self.names.add(tag)
+        if tag not in {"meta"}:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+
+def test_pages_are_whole_escape_what_people_say_and_load_nothing(ledger):
+    page = label_of(ledger, about=ABOUT).to_html()
+    parser = Balanced()
+    parser.feed(page)
+    assert not parser.open
+    assert not parser.names & {"script", "link", "img", "iframe", "b"}
+    assert "Visits &lt;b&gt;&amp;" in page
+    assert "https://" not in page
+
+
+def test_the_draft_for_the_registry_marks_what_only_people_can_write(ledger):
+    draft = label_of(ledger, about=ABOUT).to_registry()
+    for name in (
+        "url_slug",
+        "data_curators",
+        "variant_name",
+        "privacy_unit",
+        "model_name",
+        "composition",
+        "justification",
+        "registry_authors",
+    ):
+        assert f"{name}:" in draft
+    assert f'justification: "{TO_WRITE}"' in draft
+    assert '- "the clinic"' in draft
+
+
+def test_commands_print_labels_and_explanations_and_verify(path, tmp_path):
+    runner = CliRunner()
+    for form in ("text", "html", "json", "registry"):
+        result = runner.invoke(app, ["label", "--ledger", str(path), "--format", form])
+        assert result.exit_code == 0, result.output
+        (tmp_path / form).write_text(result.output)
+    checked = ["label", "--ledger", str(path), "--verify", str(tmp_path / "json")]
+    assert runner.invoke(app, checked).exit_code == 0
+    page = str(tmp_path / "page.html")
+    for more in (["R-0004"], ["--audience", "subject", "--html", page], ["--json"]):
+        result = runner.invoke(app, ["explain", "--ledger", str(path), *more])
+        assert result.exit_code == 0, result.output
+    result = runner.invoke(app, ["explain", "--budget", "epsilon=2, delta=1e-9"])
+    assert result.exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        (["explain", "R-0002"], 2),
+        (["explain", "yesterday"], 2),
+        (["explain", "--audience", "press"], 2),
+        (["explain", "R-4", "--budget", "epsilon=1"], 2),
+        (["label", "--format", "pdf"], 2),
+        (["label", "--verify", "nothing.json"], 2),
+    ],
+)
+def test_bad_input_ends_with_a_message(path, arguments, code):
+    result = CliRunner().invoke(app, [*arguments, "--ledger", str(path)])
+    assert result.exit_code == code, result.output
+    assert "Do:" in result.stderr
+
+
+def test_a_ledger_that_fails_verification_is_not_explained(path, tmp_path):
+    broken = tmp_path / "clinic.jsonl"
+    with Ledger.open(path) as opened:
+        opened.export(broken)
+    text = broken.read_text()
+    broken.write_text(text.replace('"scale":"4"', '"scale":"9"', 1))
+    result = CliRunner().invoke(app, ["explain", "--ledger", str(broken)])
+    assert result.exit_code != 0
