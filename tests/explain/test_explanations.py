@@ -7,9 +7,10 @@ import pyarrow as pa
 import pytest
 
 import discreet as dp
-from discreet.accounting import Leaf, Repeat, Sequential, account
+from discreet.accounting import Contribution, Group, Leaf, Repeat, Sequential, account
 from discreet.errors import DiscreetError
 from discreet.explain import Guesses, explain
+from discreet.ledger import Ledger
 from discreet.plan.policy.about import About
 
 AUDIENCES = ("analyst", "subject", "steward", "auditor")
@@ -169,3 +170,23 @@ def test_bad_input_is_refused(clinic):
     with pytest.raises(DiscreetError, match="rehearsal"):
         rehearsal.explain()
     rehearsal.close()
+
+
+def test_rows_of_one_person_count_together_where_leaves_are_about_rows(tmp_path):
+    """Odds from leaves as if a person had one row would be too low."""
+    place, unit = tmp_path / "rows.ledger", dp.person("patient")
+    with Ledger.open(
+        place, unit=unit, budget=dp.Budget(epsilon=9), contribution=Contribution(rows=4)
+    ) as ledger:
+        ledger.charge(Leaf(dp.mechanisms.Laplace(scale=2)), key="a")
+        truth = Guesses(dp.mechanisms.Laplace(scale=2).loss(distance=4)).right()
+        assert ledger.explain().figures.one.right >= truth - 1e-9
+
+
+def test_groups_around_a_leaf_count(tmp_path):
+    with Ledger.open(
+        tmp_path / "group.ledger", unit=dp.row(), budget=dp.Budget(epsilon=9)
+    ) as ledger:
+        ledger.charge(Group(Leaf(dp.mechanisms.Laplace(scale=2)), distance=4), key="a")
+        truth = Guesses(dp.mechanisms.Laplace(scale=2).loss(distance=4)).right()
+        assert ledger.explain().figures.one.right >= truth - 1e-9

@@ -30,7 +30,8 @@ def path(tmp_path_factory):
     with Ledger.open(place, unit=dp.person("patient"), budget=dp.Budget(epsilon=2)) as ledger:
         for number, scale in enumerate((4, 8)):
             key = f"question {number}"
-            ledger.charge(Leaf(dp.mechanisms.Laplace(scale=scale)), key=key)
+            leaf = Leaf(dp.mechanisms.Laplace(scale=scale), unit=dp.person("patient"))
+            ledger.charge(leaf, key=key)
             ledger.start(key)
             ledger.release(key, b"12")
     return place
@@ -110,7 +111,7 @@ class Balanced(HTMLParser):
 
     def handle_starttag(self, tag, attrs):
         self.names.add(tag)
-        if tag not in {"meta"}:
+        if tag != "meta":
             self.open.append(tag)
 
     def handle_endtag(self, tag):

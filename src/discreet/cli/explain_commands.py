@@ -25,7 +25,7 @@ from discreet.cli.options import (
 )
 from discreet.errors import WrongKind
 from discreet.explain.disclosure import Disclosure
-from discreet.explain.explain import explain_disclosure
+from discreet.explain.explaining import explain_disclosure
 from discreet.explain.label.label import Label, label_of
 from discreet.explain.label.verification import verify_label
 from discreet.explain.ledger_sources import from_entry, from_ledger

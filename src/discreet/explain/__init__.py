@@ -11,7 +11,7 @@ from discreet.doors import late_names
 
 if TYPE_CHECKING:  # each is loaded when first used
     from discreet.explain.budget_for import budget_for
-    from discreet.explain.explain import explain
+    from discreet.explain.explaining import explain
     from discreet.explain.explanation import Explanation, Section
     from discreet.explain.guesses import Guesses
     from discreet.explain.label.label import Label, label_of
@@ -33,7 +33,7 @@ if not TYPE_CHECKING:  # to which every name would be one of this room
         __name__,
         {
             "budget_for": ("budget_for",),
-            "explain": ("explain",),
+            "explaining": ("explain",),
             "explanation": ("Explanation", "Section"),
             "guesses": ("Guesses",),
             "label.label": ("Label", "label_of"),

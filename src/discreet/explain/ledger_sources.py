@@ -15,16 +15,26 @@ from collections.abc import Iterable, Iterator, Mapping
 from fractions import Fraction
 from typing import Any, Final
 
-from discreet.accounting import Budget, Leaf, Node, Repeat, account, decode
+from discreet.accounting import (
+    Budget,
+    Leaf,
+    Node,
+    Parallel,
+    Post,
+    Repeat,
+    Sequential,
+    account,
+    decode,
+)
 from discreet.accounting.budgets.amounts import NEVER, amount_value
 from discreet.accounting.budgets.loss_prices import point_price
-from discreet.errors import DiscreetError, UnknownName
+from discreet.errors import DiscreetError, OutOfRange
 from discreet.explain.disclosure import Disclosure
 from discreet.ledger.ledger_view import LedgerView
 from discreet.ledger.values import Receipt
 from discreet.loss import Approximate, PrivacyLoss, Pure, ZeroConcentrated
 from discreet.plan.policy.about import About
-from discreet.units import Relation
+from discreet.units import PrivacyUnit
 
 _MOST_LEAVES: Final = 16
 _LARGEST: Final = 64
@@ -53,7 +63,7 @@ def from_ledger(
         if entry["kind"] == "charge" and f"{entry['account']}/".startswith(below)
     ]
     trees = _trees(charges)
-    losses = [*_spent(left.budget, left.spent), *_recorded(trees, ledger.unit.relation)]
+    losses = [*_spent(left.budget, left.spent), *_recorded(trees, ledger.unit)]
     return Disclosure(
         kind="ledger",
         source="all answers so far",
@@ -112,8 +122,15 @@ def _spent(budget: Budget, spent: tuple[int, ...]) -> Iterator[PrivacyLoss]:
         yield budget.currency.loss(spent)
 
 
-def _recorded(trees: Mapping[Node, int], relation: Relation) -> Iterator[PrivacyLoss]:
-    """Yield the composition of what mechanisms say of themselves, where there are few of them."""
+def _recorded(trees: Mapping[Node, int], unit: PrivacyUnit) -> Iterator[PrivacyLoss]:
+    """Yield the composition of what mechanisms say of themselves, where there are few of them.
+
+    Every leaf counts, whatever part of the data it is about.  That bounds the loss if each leaf is
+    priced for the unit, and not for one of its rows, and if nothing around it raises its price.
+    """
+    relation = unit.relation
+    if not all(_is_plain(node, unit) for tree in trees for node in tree.walk()):
+        return
     leaves = [
         (leaf, times) for node, count in trees.items() for leaf, times in leaves_of(node, count)
     ]
@@ -126,6 +143,12 @@ def _recorded(trees: Mapping[Node, int], relation: Relation) -> Iterator[Privacy
     for (epsilon, delta), times in known:
         composed = composed.compose(_point(epsilon, delta).power(times))
     yield composed
+
+
+def _is_plain(node: Node, unit: PrivacyUnit) -> bool:
+    if isinstance(node, Leaf):
+        return not unit.columns or node.unit == unit
+    return isinstance(node, Sequential | Repeat | Parallel | Post)
 
 
 def leaves_of(node: Node, count: int) -> Iterator[tuple[Leaf, int]]:
@@ -162,7 +185,7 @@ def from_entry(ledger: LedgerView, number: int, about: About) -> Disclosure:
     kinds = {entry["seq"]: entry for entry in entries}
     answer = kinds.get(number)
     if answer is None or answer["kind"] != "release":
-        raise UnknownName(
+        raise OutOfRange(
             what=f"entry {number} of this ledger records no answer.",
             why="only an answer on record can be explained by its number.",
             do="take the number of an entry of the kind release: `discreet ledger show`.",
@@ -176,7 +199,7 @@ def from_entry(ledger: LedgerView, number: int, about: About) -> Disclosure:
         kind="release",
         source="this answer",
         unit=ledger.unit,
-        losses=(statement.loss, *_recorded({tree: 1}, ledger.unit.relation)),
+        losses=(statement.loss, *_recorded({tree: 1}, ledger.unit)),
         price=_charged_text(ledger, charge),
         theorems=statement.theorems,
         trees=(tree,),
