@@ -35,6 +35,10 @@ HEADERS = {
     "budget": ("[budget]", "The total that a new ledger is made with; an existing one must agree."),
     "limits": ("[limits]", "What one unit adds to an answer, and what one question may cost."),
     "who": ("[who]", "Who may ask."),
+    "about": (
+        "[about]",
+        "What explanations and labels print; no price depends on it, and all of it may be left out.",
+    ),
     "tables.NAME": ("[tables.NAME]", "One header for each table, such as `[tables.visits]`."),
     "tables.NAME.link": ("[tables.NAME.link]", "Instead of a unit: all three keys or none."),
     "tables.NAME.csv": ("[tables.NAME.csv]", "How the CSV files of the table are written."),
@@ -69,6 +73,7 @@ KEYS = {
         "budget": ("table", "given when opening, or that of the ledger", "See below."),
         "limits": ("table", NONE, "See below."),
         "who": ("table", NONE, "See below."),
+        "about": ("table", NONE, "See below."),
         "same": (
             "table of lists of texts",
             NONE,
@@ -101,6 +106,24 @@ KEYS = {
             '`"joint"` with a delta, `"basic"` without',
             "How prices are added up beside epsilon; `rho` has its own.",
         ),
+    },
+    "about": {
+        "title": ("text", NONE, "What the data is called."),
+        "entity": ("text", "the unit's column", "One of those who are protected, in a word."),
+        "period": ("text", NONE, "The time that the data is about."),
+        "curator": ("text", NONE, "Who holds the data."),
+        "contact": ("text", NONE, "Whom to ask."),
+        "purpose": ("text", NONE, "What the answers are for."),
+        "region": ("text", NONE, "Where the data comes from."),
+        "sector": ("text", NONE, "Health, say, or education."),
+        "published": ("text", "the time of the last entry", "When the answers were published."),
+        "raw_access": ("list of texts", NONE, "Who can see the data as it is."),
+        "released_to": ("text", NONE, "Who gets the answers."),
+        "unprotected": ("list of texts", NONE, "What is published elsewhere without noise."),
+        "tuning": ("text", NONE, "Whether the data was looked at to choose bounds or questions."),
+        "justification": ("text", NONE, "Why the budget is what it is."),
+        "limits": ("text", NONE, "What readers should not conclude."),
+        "authors": ("list of texts", NONE, "Who wrote this."),
     },
     "limits": {
         "max_groups": (
