@@ -1,0 +1,95 @@
+"""The budget over time: what was spent after each entry, with the limit and a forecast.
+
+Trust: public.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from fractions import Fraction
+from typing import Any, Final
+
+from discreet.accounting.budgets.amounts import amount_value
+from discreet.charts import Axis, Chart
+from discreet.ledger.ledger_view import LedgerView
+
+_LABELS: Final = 5
+
+
+def spending(ledger: LedgerView, *, component: str | None = None) -> str:
+    """Draw the sum of all charges over time, as steps; a dashed line goes on at the same pace.
+
+    The sum is over all questions, also those about different people, so it is at least what any
+    person has paid.
+
+    Args:
+        ledger: an open ledger.
+        component: what to draw, such as "epsilon" or "rho"; the first of the budget by default.
+    """
+    budget = ledger.left().budget
+    name = component or budget.components[0]
+    place = budget.components.index(name)
+    limit = float(amount_value(budget.limit[place]))
+    steps = _steps(ledger, place)
+    start, end = _hours(ledger)
+    later = end + max((end - start) / 2, 1.0)
+    chart = Chart(
+        title=f"{name} spent, over time",
+        x=Axis(
+            label="hours since the ledger was opened",
+            low=0.0,
+            high=later - start,
+            ticks=[(later - start) * k / _LABELS for k in range(_LABELS + 1)],
+            names=[f"{(later - start) * k / _LABELS:.3g}" for k in range(_LABELS + 1)],
+        ),
+        y=Axis(
+            label=name,
+            low=0.0,
+            high=max(limit, steps[-1][1]) * 1.1,
+            ticks=[limit * k / 4 for k in range(5)],
+            names=[f"{limit * k / 4:.3g}" for k in range(5)],
+        ),
+    )
+    chart.line([(0.0, limit), (later - start, limit)], color=1, label="limit", dashed=True)
+    chart.line(_stairs(steps, end - start), color=0, label="spent")
+    total = steps[-1][1]
+    if total and end > start:
+        pace = total / (end - start)
+        ahead = min(total + pace * (later - end), max(limit, total))
+        chart.line(
+            [(end - start, total), (later - start, ahead)], color=2, label="same pace", dashed=True
+        )
+    return chart.svg()
+
+
+def _steps(ledger: LedgerView, place: int) -> list[tuple[float, float]]:
+    first = _time(next(iter(ledger.entries())))
+    total, steps = Fraction(0), [(0.0, 0.0)]
+    for entry in ledger.entries():
+        if entry["kind"] == "charge":
+            total += amount_value(highest_amount(entry, place))
+            steps.append(((_time(entry) - first) / 3600, float(total)))
+    return steps
+
+
+def highest_amount(entry: Mapping[str, Any], place: int) -> int:
+    """Return the most that a charge costs anybody, in one component of the first account."""
+    pieces = entry["amounts"][min(entry["amounts"], key=len)]
+    return max((int(side[place]) for piece in pieces for side in piece), default=0)
+
+
+def _stairs(steps: Sequence[tuple[float, float]], end: float) -> list[tuple[float, float]]:
+    points = [steps[0]]
+    for hours, total in steps[1:]:
+        points += [(hours, points[-1][1]), (hours, total)]
+    return [*points, (max(end, points[-1][0]), points[-1][1])]
+
+
+def _hours(ledger: LedgerView) -> tuple[float, float]:
+    times = [_time(entry) / 3600 for entry in ledger.entries()]
+    return times[0], times[-1]
+
+
+def _time(entry: Mapping[str, Any]) -> float:
+    return datetime.fromisoformat(str(entry["at"])).timestamp()
