@@ -1,7 +1,7 @@
 """Pictures of explanations: what they draw is what is computed, and they stand alone."""
 
 import re
-from xml.etree import ElementTree
+from xml.etree import ElementTree as ET
 
 import pytest
 
@@ -43,7 +43,7 @@ def pictures(tmp_path_factory):
 
 @pytest.mark.parametrize("name", ["icons", "catch", "dots", "price", "empty", "spent"])
 def test_every_picture_is_xml_with_a_title_and_loads_nothing(pictures, name):
-    root = ElementTree.fromstring(pictures[name])  # noqa: S314  our own text
+    root = ET.fromstring(pictures[name])  # noqa: S314  our own text
     assert root.tag == f"{SVG}svg"
     assert root.find(f"{SVG}title").text
     assert root.get("role") == "img"

@@ -169,4 +169,10 @@ def _budget(text: str) -> Budget:
             why="it has an epsilon, a rho or a mu, and perhaps a delta.",
             do='write --budget "epsilon=2, delta=1e-9".',
         )
-    return Budget(**given)  # type: ignore[arg-type]  checked there
+    return Budget(
+        epsilon=given.get("epsilon"),
+        delta=given.get("delta", 0),
+        rho=given.get("rho"),
+        mu=given.get("mu"),
+        currency=given.get("currency"),
+    )

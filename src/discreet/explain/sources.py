@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from fractions import Fraction
+from typing import Final
 
 from discreet.accounting import Budget, Node, account
 from discreet.accounting.worst_case.statement import Statement
@@ -22,7 +23,10 @@ from discreet.release.display import price_of
 from discreet.release.odds import losses_of_plans
 from discreet.release.release import Release
 from discreet.session.session import Session
-from discreet.units import PrivacyUnit, row
+from discreet.units import PrivacyUnit
+
+_SOMEBODY: Final = PrivacyUnit(name="person")
+"""Who is protected where nothing says it: one person, with everything that is theirs."""
 
 
 def disclosure_of(
@@ -46,11 +50,11 @@ def disclosure_of(
         case LedgerView():
             disclosure = from_ledger(what, words)
         case Budget():
-            disclosure = _from_budget(what, unit or row(), words)
+            disclosure = _from_budget(what, unit or _SOMEBODY, words)
         case Statement() | Node():
             disclosure = _from_tree(what, unit, words)
         case PrivacyLoss():
-            disclosure = _from_loss(what, unit or row(), words)
+            disclosure = _from_loss(what, unit or _SOMEBODY, words)
         case _:
             raise WrongKind(
                 what=f"a {type(what).__name__} cannot be explained.",
@@ -122,7 +126,7 @@ def _from_budget(budget: Budget, unit: PrivacyUnit, about: About) -> Disclosure:
 
 
 def _from_tree(what: Node | Statement, unit: PrivacyUnit | None, about: About) -> Disclosure:
-    statement = what if isinstance(what, Statement) else account(what, unit=unit or row())
+    statement = what if isinstance(what, Statement) else account(what, unit=unit or _SOMEBODY)
     return Disclosure(
         kind="tree",
         source="these releases",
