@@ -111,8 +111,7 @@ class Balanced(HTMLParser):
 
     def handle_starttag(self, tag, attrs):
         self.names.add(tag)
-        if tag != "meta":
-            self.open.append(tag)
+        self.open.append(tag)
 
     def handle_endtag(self, tag):
         assert self.open.pop() == tag
