@@ -19,13 +19,24 @@ if TYPE_CHECKING:  # each is loaded when first used, because most programs need 
     from discreet.local.randomizers.oracle import FrequencyOracle
     from discreet.local.randomizers.randomizer import Randomizer
     from discreet.local.randomizers.registry import randomizer_of
+    from discreet.local.reports.client import Client
+    from discreet.local.reports.collector import Collector
+    from discreet.local.reports.form import Form
+    from discreet.local.reports.plan import ReportPlan, plan
+    from discreet.local.reports.wire import Refusals
 
 __all__ = [
+    "Client",
+    "Collector",
     "Direct",
     "Domain",
+    "Form",
     "FrequencyOracle",
     "Hadamard",
     "Randomizer",
+    "Refusals",
+    "ReportPlan",
+    "plan",
     "randomizer_of",
 ]
 
@@ -39,5 +50,10 @@ if not TYPE_CHECKING:  # to which every name would be one of this room
             "randomizers.oracle": ("FrequencyOracle",),
             "randomizers.randomizer": ("Randomizer",),
             "randomizers.registry": ("randomizer_of",),
+            "reports.client": ("Client",),
+            "reports.collector": ("Collector",),
+            "reports.form": ("Form",),
+            "reports.plan": ("ReportPlan", "plan"),
+            "reports.wire": ("Refusals",),
         },
     )

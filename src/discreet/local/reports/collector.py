@@ -24,16 +24,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import WrongKind
+from discreet.local.analysis.estimates import Estimates
 from discreet.local.randomizers.bit_rows import Bytes
 from discreet.local.reports.hostile import plausible
 from discreet.local.reports.wire import CHUNK, DIGEST_BYTES, FORMAT, Refusals
 from discreet.notebook import Shown
 
 if TYPE_CHECKING:  # handed in; a form makes its own collectors
-    from discreet.local.analysis.estimates import Estimates
     from discreet.local.reports.form import Form
 
-_MAGIC: Final = b"dc" + bytes([FORMAT])
+SERIALIZED: Final = b"dc" + bytes([FORMAT])
 _CHECK_BYTES: Final = 8
 _COUNTS: Final = 1 + len(fields(Refusals))
 
@@ -120,22 +120,22 @@ class Collector(Shown):
         """Return the collector as bytes: to keep it, or to merge it elsewhere."""
         counts = np.array([self.reports, *astuple(self.refused)], "<i8")
         body = self.form.layout.digest + counts.tobytes() + self._tally.astype("<i8").tobytes()
-        return _MAGIC + body + hashlib.sha256(_MAGIC + body).digest()[:_CHECK_BYTES]
+        return SERIALIZED + body + hashlib.sha256(SERIALIZED + body).digest()[:_CHECK_BYTES]
 
     @classmethod
     def deserialize(cls, data: bytes, *, form: Form) -> Collector:
         """Return the collector that ``serialize`` wrote."""
         made, given = cls(form), _checked_bytes(data)
-        digest_end = len(_MAGIC) + DIGEST_BYTES
+        digest_end = len(SERIALIZED) + DIGEST_BYTES
         check = hashlib.sha256(given[:-_CHECK_BYTES]).digest()[:_CHECK_BYTES]
-        if not given.startswith(_MAGIC) or given[-_CHECK_BYTES:] != check:
+        if not given.startswith(SERIALIZED) or given[-_CHECK_BYTES:] != check:
             raise WrongKind(
                 what="these bytes are not a serialized collector, or not all of one.",
                 why="counters that were cut short or changed would give wrong estimates.",
                 do="give the bytes that Collector.serialize returned.",
             )
         numbers = np.frombuffer(given[digest_end:-_CHECK_BYTES], "<i8").astype(np.int64)
-        if given[len(_MAGIC) : digest_end] != form.layout.digest or len(numbers) != _COUNTS + len(
+        if given[len(SERIALIZED) : digest_end] != form.layout.digest or len(numbers) != _COUNTS + len(
             made._tally
         ):
             raise WrongKind(
@@ -150,7 +150,10 @@ class Collector(Shown):
 
     def estimates(self) -> Estimates:
         """Return what the reports say about all who sent them."""
-        return self.form.estimates(self.tally, reports=self.reports)
+        form = self.form
+        return Estimates.of(
+            form.randomizer, self.tally, people=self.reports, values=form.domain.categories
+        )
 
     def __str__(self) -> str:
         """Say how many reports there are, and how many were refused and why."""
@@ -173,11 +176,12 @@ class Collector(Shown):
     def _count(self, rows: Bytes) -> None:
         randomizer = self.form.randomizer
         reports, valid = randomizer.unpack(rows)
-        likely = plausible(randomizer, reports)
-        self._tally += randomizer.tally(reports[likely] if not likely.all() else reports)
-        self._reports += int(likely.sum())
+        likely = plausible(randomizer, rows if len(reports) == len(rows) else rows[valid])
+        kept = int(likely.sum())
+        self._tally += randomizer.tally(reports if kept == len(reports) else reports[likely])
+        self._reports += kept
         self._refused += Refusals(
-            invalid=len(valid) - len(reports), implausible=len(reports) - int(likely.sum())
+            invalid=len(rows) - len(reports), implausible=len(reports) - kept
         )
 
 

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Final, final
 
 import numpy as np
@@ -59,6 +59,10 @@ class Refusals:
     def total(self) -> int:
         """All of them."""
         return self.unreadable + self.other_form + self.invalid + self.implausible
+
+    def to_json(self) -> dict[str, int]:
+        """Return the number for each reason."""
+        return asdict(self)
 
     def __add__(self, other: Refusals) -> Refusals:
         """Add up the refusals of two collectors."""
@@ -116,6 +120,10 @@ class Layout:
         for start in range(0, len(rows), CHUNK):
             parts.append(narrow_bits(rows[start : start + CHUNK], self.bits).tobytes())
         return b"".join(parts)
+
+    def batch_bytes(self, count: int) -> int:
+        """Return how long a batch of so many reports is."""
+        return HEADER_BYTES + _COUNT_BYTES + (count * self.bits + 7) // 8
 
     def decode_one(self, report: bytes) -> bytes | Refusals:
         """Return the payload of one report, or why it is none."""
