@@ -6,7 +6,7 @@ A coin shows heads when a uniform U is below its chance p.  A round reveals the 
 all coins at once, one bit of a random word each, and settles those whose bit differs from that of
 p: U is below p where the bit of p is 1.  After as many rounds as the first stage of ``Bernoulli``
 reads bits, the few coins that are still open have the first bits of p, and go on like single flips
-(key ``lazy-inversion``).  Where the remaining bits of p are 0, U is not below p, and all are settled.
+(key ``lazy-inversion``).  Where the remaining bits of p are 0, U is not below p: all are settled.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ _CHUNK: Final = 1 << 17  # bytes that all rounds find in the cache
 
 
 def packed_coins(p: Fraction, count: int, columns: int, entropy: Entropy) -> NDArray[np.uint8]:
-    """Return ``count`` rows of ``columns`` flips of chance p; the first is the lowest bit of the first byte.
+    """Return ``count`` rows of ``columns`` flips of chance p.
 
-    Bits beyond the last column are 0.
+    The first flip is the lowest bit of the first byte; bits beyond the last column are 0.
 
     >>> from discreet.noise import SYSTEM
     >>> packed_coins(Fraction(1, 3), 5, 12, SYSTEM).shape

@@ -3,9 +3,9 @@
 Trust: kernel.
 
 Column sums take carry-save adders on whole words (positional population count; Muła, Kurz and
-Lemire 2018).  Three rows of weight w are one row of weight w, the sum of their bits modulo 2, and one
-of weight 2w, the carries.  So n rows become a few rows of each weight in n steps, each on as many
-bits as a word has.
+Lemire 2018).  Three rows of weight w are one row of weight w, the sum of their bits modulo 2, and
+one of weight 2w, the carries.  So n rows become a few rows of each weight in n steps, each on as
+many bits as a word has.
 """
 
 from __future__ import annotations

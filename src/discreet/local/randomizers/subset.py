@@ -8,9 +8,9 @@ Theorem (key ``subset-oracle``; Ye and Barg 2018).  With E = e^epsilon, p = w E 
 q = (p (w - 1) + (1 - p) w) / (k - 1).  With w near k / (E + 1) no oracle has less variance in the
 worst case, up to lower order terms.  w = 1 is direct response.
 
-Sampling.  Let U be a uniform w-subset and e a uniform member of it.  If the sender's value is not in
-U, it takes the place of e with chance w (E - 1) / (w E + k - w).  Then the set has the value with
-chance p, and is uniform given that it does, and given that it does not (``uniform_sets.py``).
+Sampling.  Let U be a uniform w-subset and e a uniform member of it.  If the sender's value is not
+in U, it takes the place of e with chance w (E - 1) / (w E + k - w).  Then the set has the value
+with chance p, and is uniform given that it does, and given that it does not (``uniform_sets.py``).
 """
 
 from __future__ import annotations
