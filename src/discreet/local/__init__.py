@@ -13,12 +13,16 @@ from typing import TYPE_CHECKING
 from discreet.doors import late_names
 
 if TYPE_CHECKING:  # each is loaded when first used, because most programs need two of them
+    from discreet.local.choice import Choice, choose
     from discreet.local.domain import Domain
     from discreet.local.randomizers.direct import Direct
     from discreet.local.randomizers.hadamard import Hadamard
+    from discreet.local.randomizers.hashing import Hashing
     from discreet.local.randomizers.oracle import FrequencyOracle
     from discreet.local.randomizers.randomizer import Randomizer
     from discreet.local.randomizers.registry import randomizer_of
+    from discreet.local.randomizers.subset import Subset
+    from discreet.local.randomizers.unary import Unary
     from discreet.local.reports.client import Client
     from discreet.local.reports.collector import Collector
     from discreet.local.reports.form import Form
@@ -26,6 +30,7 @@ if TYPE_CHECKING:  # each is loaded when first used, because most programs need 
     from discreet.local.reports.wire import Refusals
 
 __all__ = [
+    "Choice",
     "Client",
     "Collector",
     "Direct",
@@ -33,9 +38,13 @@ __all__ = [
     "Form",
     "FrequencyOracle",
     "Hadamard",
+    "Hashing",
     "Randomizer",
     "Refusals",
     "ReportPlan",
+    "Subset",
+    "Unary",
+    "choose",
     "plan",
     "randomizer_of",
 ]
@@ -44,12 +53,16 @@ if not TYPE_CHECKING:  # to which every name would be one of this room
     __getattr__, __dir__ = late_names(
         __name__,
         {
+            "choice": ("Choice", "choose"),
             "domain": ("Domain",),
             "randomizers.direct": ("Direct",),
             "randomizers.hadamard": ("Hadamard",),
+            "randomizers.hashing": ("Hashing",),
             "randomizers.oracle": ("FrequencyOracle",),
             "randomizers.randomizer": ("Randomizer",),
             "randomizers.registry": ("randomizer_of",),
+            "randomizers.subset": ("Subset",),
+            "randomizers.unary": ("Unary",),
             "reports.client": ("Client",),
             "reports.collector": ("Collector",),
             "reports.form": ("Form",),
