@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from discreet.doors import late_names
 
 if TYPE_CHECKING:  # each is loaded when first used, because most programs need two of them
+    from discreet.local.analysis.estimates import Estimates, ShareRow, ShareTable
     from discreet.local.domain import Domain
     from discreet.local.randomizers.direct import Direct
     from discreet.local.randomizers.hadamard import Hadamard
@@ -23,9 +24,12 @@ if TYPE_CHECKING:  # each is loaded when first used, because most programs need 
 __all__ = [
     "Direct",
     "Domain",
+    "Estimates",
     "FrequencyOracle",
     "Hadamard",
     "Randomizer",
+    "ShareRow",
+    "ShareTable",
     "randomizer_of",
 ]
 
@@ -33,6 +37,7 @@ if not TYPE_CHECKING:  # to which every name would be one of this room
     __getattr__, __dir__ = late_names(
         __name__,
         {
+            "analysis.estimates": ("Estimates", "ShareRow", "ShareTable"),
             "domain": ("Domain",),
             "randomizers.direct": ("Direct",),
             "randomizers.hadamard": ("Hadamard",),
