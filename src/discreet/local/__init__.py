@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from discreet.doors import late_names
 
 if TYPE_CHECKING:  # each is loaded when first used, because most programs need two of them
+    from discreet.local.analysis.estimates import Estimates, ShareRow, ShareTable
     from discreet.local.choice import Choice, choose
     from discreet.local.domain import Domain
     from discreet.local.randomizers.direct import Direct
@@ -35,6 +36,7 @@ __all__ = [
     "Collector",
     "Direct",
     "Domain",
+    "Estimates",
     "Form",
     "FrequencyOracle",
     "Hadamard",
@@ -42,6 +44,8 @@ __all__ = [
     "Randomizer",
     "Refusals",
     "ReportPlan",
+    "ShareRow",
+    "ShareTable",
     "Subset",
     "Unary",
     "choose",
@@ -53,6 +57,7 @@ if not TYPE_CHECKING:  # to which every name would be one of this room
     __getattr__, __dir__ = late_names(
         __name__,
         {
+            "analysis.estimates": ("Estimates", "ShareRow", "ShareTable"),
             "choice": ("Choice", "choose"),
             "domain": ("Domain",),
             "randomizers.direct": ("Direct",),
