@@ -18,6 +18,7 @@ from discreet.cli.options import EXAMPLES, JsonOption
 from discreet.errors import OutOfRange, WrongKind
 from discreet.local import Collector, Domain, Form
 from discreet.local import plan as plan_reports
+from discreet.local.choice import WIRE
 from discreet.local.reports.collector import SERIALIZED
 
 if TYPE_CHECKING:  # handed in
@@ -51,15 +52,15 @@ def form(
     bins: Annotated[
         str | None, typer.Option(help="LOW:HIGH:COUNT: bins of a number, in place of categories.")
     ] = None,
-    most_bytes: Annotated[
-        int | None, typer.Option(help="How many bytes a report may have, its header aside.")
-    ] = None,
+    wire: Annotated[
+        int, typer.Option(help="How many bytes a report may have, its header aside.")
+    ] = WIRE,
     as_json: JsonOption = False,
 ) -> None:
     """Write the form that devices and analyst share; what it says and why goes to stderr."""
     with errors_reported(as_json=as_json):
         domain = _domain(categories, categories_from, other, bins)
-        made = Form.of(domain, epsilon=epsilon, most_bytes=most_bytes)
+        made = Form.of(domain, epsilon=epsilon, wire=wire)
         if as_json:
             write_json("form", {"digest": made.digest, "form": made.document(), "text": str(made)})
         else:
@@ -73,7 +74,9 @@ def plan(
     *,
     people: Annotated[int, typer.Option(help="How many people will report.")],
     confidence: Annotated[str, typer.Option(help="0.95, say.")] = "0.95",
-    delta: Annotated[str, typer.Option(help="At which delta shuffled reports are priced.")] = "1e-6",
+    delta: Annotated[
+        str, typer.Option(help="At which delta shuffled reports are priced.")
+    ] = "1e-6",
     as_json: JsonOption = False,
 ) -> None:
     """Say how exact the answers will be, how much travels, and what it costs."""
@@ -127,7 +130,9 @@ def collect(  # noqa: PLR0913  the options of a table
     target: Annotated[
         str, typer.Option(help="population, or reported: those who sent reports.")
     ] = "population",
-    bars: Annotated[str, typer.Option(help="Intervals for each value, or for all at once.")] = "each",
+    bars: Annotated[
+        str, typer.Option(help="Intervals for each value, or for all at once.")
+    ] = "each",
     save: Annotated[
         Path | None, typer.Option(help="Also save the collector, to merge it later.")
     ] = None,

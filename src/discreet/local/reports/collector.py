@@ -96,7 +96,9 @@ class Collector(Shown):
         Where bytes are no report, reading goes on with the next one, and the stretch between is
         refused.
         """
-        streams = reports if isinstance(reports, Iterable) and not _is_bytes(reports) else (reports,)
+        streams = (
+            reports if isinstance(reports, Iterable) and not _is_bytes(reports) else (reports,)
+        )
         for stream in streams:
             for piece in self.form.layout.decode(_checked_bytes(stream)):
                 if isinstance(piece, Refusals):
@@ -135,9 +137,9 @@ class Collector(Shown):
                 do="give the bytes that Collector.serialize returned.",
             )
         numbers = np.frombuffer(given[digest_end:-_CHECK_BYTES], "<i8").astype(np.int64)
-        if given[len(SERIALIZED) : digest_end] != form.layout.digest or len(numbers) != _COUNTS + len(
-            made._tally
-        ):
+        if given[len(SERIALIZED) : digest_end] != form.layout.digest or len(
+            numbers
+        ) != _COUNTS + len(made._tally):
             raise WrongKind(
                 what="the serialized collector belongs to another form.",
                 why="its counters mean something else.",
@@ -180,9 +182,7 @@ class Collector(Shown):
         kept = int(likely.sum())
         self._tally += randomizer.tally(reports if kept == len(reports) else reports[likely])
         self._reports += kept
-        self._refused += Refusals(
-            invalid=len(rows) - len(reports), implausible=len(reports) - kept
-        )
+        self._refused += Refusals(invalid=len(rows) - len(reports), implausible=len(reports) - kept)
 
 
 def _no_reports(form: Form) -> NDArray[np.unsignedinteger]:

@@ -18,7 +18,7 @@ from typing import Any, Final, final
 
 from discreet.accounting import Leaf, Shuffled, Statement, account
 from discreet.errors import WrongKind
-from discreet.local.choose import choose
+from discreet.local.choice import WIRE, choose
 from discreet.local.domain import Domain
 from discreet.local.randomizers.randomizer import Randomizer
 from discreet.local.randomizers.registry import randomizer_of
@@ -54,11 +54,7 @@ class Form(Shown):
     def __post_init__(self) -> None:
         """Refuse a randomizer of other codes, and name the form by its content."""
         if not isinstance(self.domain, Domain) or not isinstance(self.randomizer, Randomizer):
-            raise WrongKind(
-                what="a form needs a Domain and a Randomizer.",
-                why="the one says what may be answered, the other what is told of it.",
-                do="use Form.of(Domain([...]), epsilon=1), or give both.",
-            )
+            raise _not_a_form()
         if self.randomizer.values != self.domain.values:
             raise WrongKind(
                 what="the randomizer has another number of values than the domain.",
@@ -70,13 +66,23 @@ class Form(Shown):
         object.__setattr__(self, "layout", Layout(digest=digest, bits=self.randomizer.bits))
 
     @classmethod
-    def of(cls, domain: Domain, *, epsilon: Number, most_bytes: int | None = None) -> Form:
-        """Choose the randomizer with the least error at this loss.
+    def of(
+        cls, domain: Domain, *, epsilon: Number, wire: int = WIRE, people: int | None = None
+    ) -> Form:
+        """Let ``choose`` pick the randomizer: least error at this loss, in ``wire`` bytes at most.
 
-        ``most_bytes`` is how long the payload of a report may be.
+        >>> print(Form.of(Domain(["flu", "cold", "none"]), epsilon=1))
+        Form 67a6718c43eff17e
+          values      3: flu, cold, none
+          randomizer  Direct(epsilon=1, values=3)
+          because     ...
+          loss        epsilon 1 for each report, whoever receives it
+          report      12 bytes: 11 of header and 1 of payload; in a batch 2 bits
         """
-        choice = choose(domain, epsilon=epsilon, wire=most_bytes)
-        return cls(domain, choice.randomizer, choice.why)
+        if not isinstance(domain, Domain):
+            raise _not_a_form()
+        choice = choose(domain, epsilon=epsilon, wire=wire, people=people)
+        return cls(domain, choice.oracle, "; ".join(choice.reasons))
 
     @property
     def digest(self) -> str:
@@ -168,6 +174,14 @@ class Form(Shown):
 
 def _canonical(document: dict[str, Any]) -> str:
     return json.dumps(document, sort_keys=True, ensure_ascii=True, separators=(",", ":"))
+
+
+def _not_a_form() -> WrongKind:
+    return WrongKind(
+        what="a form needs a Domain and a Randomizer.",
+        why="the one says what may be answered, the other what is told of it.",
+        do="use Form.of(Domain([...]), epsilon=1), or give both.",
+    )
 
 
 def _unreadable(reason: str) -> WrongKind:

@@ -37,7 +37,7 @@ def plausible(randomizer: Randomizer, rows: Bytes) -> NDArray[np.bool_]:
 
     >>> from discreet.local import Unary
     >>> bold = np.full((1, 16), 255, np.uint8)
-    >>> plausible(Unary.optimized(epsilon=1, values=128), bold).tolist()
+    >>> plausible(Unary(epsilon=1, values=128), bold).tolist()
     [False]
     """
     if not isinstance(randomizer, Unary):
@@ -53,7 +53,7 @@ def plausible_ones(values: int, p: Fraction, q: Fraction) -> tuple[int, int]:
     """Return the fewest and the most ones that honest unary reports have, but for 1e-9 each.
 
     >>> from discreet.local import Unary
-    >>> plausible_ones(128, *Unary.optimized(epsilon=1, values=128).exact_chances())
+    >>> plausible_ones(128, *Unary(epsilon=1, values=128).exact_chances())
     (8, 67)
     """
     ones = np.arange(values + 1)
