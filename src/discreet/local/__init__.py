@@ -15,27 +15,55 @@ from discreet.doors import late_names
 if TYPE_CHECKING:  # each is loaded when first used, because most programs need two of them
     from discreet.local.choice import Choice, choose
     from discreet.local.domain import Domain
+    from discreet.local.numbers.laplace_report import LaplaceReport
+    from discreet.local.numbers.mixed import Mixed
+    from discreet.local.numbers.number_randomizer import NumberRandomizer
+    from discreet.local.numbers.number_range import NumberRange
+    from discreet.local.numbers.two_point import TwoPoint
+    from discreet.local.numbers.unit_vector import UnitVector
+    from discreet.local.numbers.window import Window
     from discreet.local.randomizers.direct import Direct
     from discreet.local.randomizers.hadamard import Hadamard
     from discreet.local.randomizers.hashing import Hashing
     from discreet.local.randomizers.oracle import FrequencyOracle
     from discreet.local.randomizers.randomizer import Randomizer
+    from discreet.local.randomizers.record import Record
     from discreet.local.randomizers.registry import randomizer_of
     from discreet.local.randomizers.subset import Subset
     from discreet.local.randomizers.unary import Unary
+    from discreet.local.repeated.diary import Diary
+    from discreet.local.repeated.memo import Memo, OpenMemo
+    from discreet.local.repeated.published import Rappor, loloha_price
+    from discreet.local.shuffled_reports import ShuffledReports, calibrate_shuffled, shuffled
 
 __all__ = [
     "Choice",
+    "Diary",
     "Direct",
     "Domain",
     "FrequencyOracle",
     "Hadamard",
     "Hashing",
+    "LaplaceReport",
+    "Memo",
+    "Mixed",
+    "NumberRandomizer",
+    "NumberRange",
+    "OpenMemo",
     "Randomizer",
+    "Rappor",
+    "Record",
+    "ShuffledReports",
     "Subset",
+    "TwoPoint",
     "Unary",
+    "UnitVector",
+    "Window",
+    "calibrate_shuffled",
     "choose",
+    "loloha_price",
     "randomizer_of",
+    "shuffled",
 ]
 
 if not TYPE_CHECKING:  # to which every name would be one of this room
@@ -44,13 +72,25 @@ if not TYPE_CHECKING:  # to which every name would be one of this room
         {
             "choice": ("Choice", "choose"),
             "domain": ("Domain",),
+            "numbers.number_range": ("NumberRange",),
             "randomizers.direct": ("Direct",),
             "randomizers.hadamard": ("Hadamard",),
             "randomizers.hashing": ("Hashing",),
+            "numbers.laplace_report": ("LaplaceReport",),
+            "numbers.mixed": ("Mixed",),
+            "numbers.number_randomizer": ("NumberRandomizer",),
             "randomizers.oracle": ("FrequencyOracle",),
             "randomizers.randomizer": ("Randomizer",),
+            "randomizers.record": ("Record",),
             "randomizers.registry": ("randomizer_of",),
             "randomizers.subset": ("Subset",),
+            "numbers.two_point": ("TwoPoint",),
             "randomizers.unary": ("Unary",),
+            "numbers.unit_vector": ("UnitVector",),
+            "numbers.window": ("Window",),
+            "repeated.diary": ("Diary",),
+            "repeated.memo": ("Memo", "OpenMemo"),
+            "repeated.published": ("Rappor", "loloha_price"),
+            "shuffled_reports": ("ShuffledReports", "calibrate_shuffled", "shuffled"),
         },
     )
