@@ -31,12 +31,14 @@ if TYPE_CHECKING:  # each is loaded when first used, because most programs need 
     from discreet.local.randomizers.registry import randomizer_of
     from discreet.local.randomizers.subset import Subset
     from discreet.local.randomizers.unary import Unary
+    from discreet.local.repeated.changes import ChangeTree, Watch
     from discreet.local.repeated.diary import Diary
     from discreet.local.repeated.memo import Memo, OpenMemo
     from discreet.local.repeated.published import Rappor, loloha_price
     from discreet.local.shuffled_reports import ShuffledReports, calibrate_shuffled, shuffled
 
 __all__ = [
+    "ChangeTree",
     "Choice",
     "Diary",
     "Direct",
@@ -58,6 +60,7 @@ __all__ = [
     "TwoPoint",
     "Unary",
     "UnitVector",
+    "Watch",
     "Window",
     "calibrate_shuffled",
     "choose",
@@ -88,6 +91,7 @@ if not TYPE_CHECKING:  # to which every name would be one of this room
             "randomizers.unary": ("Unary",),
             "numbers.unit_vector": ("UnitVector",),
             "numbers.window": ("Window",),
+            "repeated.changes": ("ChangeTree", "Watch"),
             "repeated.diary": ("Diary",),
             "repeated.memo": ("Memo", "OpenMemo"),
             "repeated.published": ("Rappor", "loloha_price"),
