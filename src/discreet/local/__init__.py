@@ -16,24 +16,39 @@ if TYPE_CHECKING:  # each is loaded when first used, because most programs need 
     from discreet.local.analysis.estimates import Estimates, ShareRow, ShareTable
     from discreet.local.choice import Choice, choose
     from discreet.local.domain import Domain
+    from discreet.local.numbers.laplace_report import LaplaceReport
+    from discreet.local.numbers.mixed import Mixed
+    from discreet.local.numbers.number_randomizer import NumberRandomizer
+    from discreet.local.numbers.number_range import NumberRange
+    from discreet.local.numbers.two_point import TwoPoint
+    from discreet.local.numbers.unit_vector import UnitVector
+    from discreet.local.numbers.window import Window
     from discreet.local.randomizers.direct import Direct
     from discreet.local.randomizers.hadamard import Hadamard
     from discreet.local.randomizers.hashing import Hashing
     from discreet.local.randomizers.oracle import FrequencyOracle
     from discreet.local.randomizers.randomizer import Randomizer
+    from discreet.local.randomizers.record import Record
     from discreet.local.randomizers.registry import randomizer_of
     from discreet.local.randomizers.subset import Subset
     from discreet.local.randomizers.unary import Unary
+    from discreet.local.repeated.changes import ChangeTree, Watch
+    from discreet.local.repeated.diary import Diary
+    from discreet.local.repeated.memo import Memo, OpenMemo
+    from discreet.local.repeated.published import Rappor, loloha_price
     from discreet.local.reports.client import Client
     from discreet.local.reports.collector import Collector
     from discreet.local.reports.form import Form
     from discreet.local.reports.plan import ReportPlan, plan
     from discreet.local.reports.wire import Refusals
+    from discreet.local.shuffled_reports import ShuffledReports, calibrate_shuffled, shuffled
 
 __all__ = [
+    "ChangeTree",
     "Choice",
     "Client",
     "Collector",
+    "Diary",
     "Direct",
     "Domain",
     "Estimates",
@@ -41,16 +56,32 @@ __all__ = [
     "FrequencyOracle",
     "Hadamard",
     "Hashing",
+    "LaplaceReport",
+    "Memo",
+    "Mixed",
+    "NumberRandomizer",
+    "NumberRange",
+    "OpenMemo",
     "Randomizer",
+    "Rappor",
+    "Record",
     "Refusals",
     "ReportPlan",
     "ShareRow",
     "ShareTable",
+    "ShuffledReports",
     "Subset",
+    "TwoPoint",
     "Unary",
+    "UnitVector",
+    "Watch",
+    "Window",
+    "calibrate_shuffled",
     "choose",
+    "loloha_price",
     "plan",
     "randomizer_of",
+    "shuffled",
 ]
 
 if not TYPE_CHECKING:  # to which every name would be one of this room
@@ -60,18 +91,31 @@ if not TYPE_CHECKING:  # to which every name would be one of this room
             "analysis.estimates": ("Estimates", "ShareRow", "ShareTable"),
             "choice": ("Choice", "choose"),
             "domain": ("Domain",),
+            "numbers.laplace_report": ("LaplaceReport",),
+            "numbers.mixed": ("Mixed",),
+            "numbers.number_randomizer": ("NumberRandomizer",),
+            "numbers.number_range": ("NumberRange",),
+            "numbers.two_point": ("TwoPoint",),
+            "numbers.unit_vector": ("UnitVector",),
+            "numbers.window": ("Window",),
             "randomizers.direct": ("Direct",),
             "randomizers.hadamard": ("Hadamard",),
             "randomizers.hashing": ("Hashing",),
             "randomizers.oracle": ("FrequencyOracle",),
             "randomizers.randomizer": ("Randomizer",),
+            "randomizers.record": ("Record",),
             "randomizers.registry": ("randomizer_of",),
             "randomizers.subset": ("Subset",),
             "randomizers.unary": ("Unary",),
+            "repeated.changes": ("ChangeTree", "Watch"),
+            "repeated.diary": ("Diary",),
+            "repeated.memo": ("Memo", "OpenMemo"),
+            "repeated.published": ("Rappor", "loloha_price"),
             "reports.client": ("Client",),
             "reports.collector": ("Collector",),
             "reports.form": ("Form",),
             "reports.plan": ("ReportPlan", "plan"),
             "reports.wire": ("Refusals",),
+            "shuffled_reports": ("ShuffledReports", "calibrate_shuffled", "shuffled"),
         },
     )
