@@ -1,4 +1,4 @@
-"""Node for the tests of the browser client: the one that the test requirements bring, or the path's.
+"""Node for the tests of the browser client: the one of the test requirements, or the path's.
 
 Where there is neither, the tests that need it fail and say why.
 """

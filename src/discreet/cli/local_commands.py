@@ -37,7 +37,7 @@ _LINES: Final = 4096
 
 
 @app.command(epilog=EXAMPLES["local form"])
-def form(
+def form(  # noqa: PLR0913  the options of a form
     *,
     epsilon: Annotated[str, typer.Option(help="What one report may lose.")],
     categories: Annotated[

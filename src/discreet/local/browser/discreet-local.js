@@ -134,6 +134,35 @@ const RANDOMIZERS = {
     };
   },
 
+  subset({ epsilon, values, size }) {
+    if (!Number.isSafeInteger(size) || size < 1 || size >= values) throw unknown();
+    const [top, bottom] = inwardDecay(epsilon);
+    const own = BigInt(size) * bottom;
+    const inside = [own, own + BigInt(values - size) * top];
+    const width = widthOf(values - 1);
+    const named = size * width < values;
+    return (code, source) => {
+      const others = Array.from({ length: values - 1 }, (_, place) => place + (place >= code));
+      for (let place = 0; place < size; place += 1) {
+        const drawn = place + uniform(values - 1 - place, source);
+        [others[place], others[drawn]] = [others[drawn], others[place]];
+      }
+      const has = flip(inside, source);
+      const members = others.slice(0, size);
+      members[size - 1] = has * code + (1 - has) * members[size - 1];
+      members.sort((one, two) => one - two);
+      const row = new Uint8Array(bytesFor(named ? size * width : values));
+      const raise = (bit) => (row[bit >> 3] |= 1 << (bit & 7));
+      members.forEach((member, place) => {
+        if (!named) raise(member);
+        for (let bit = 0; named && bit < width; bit += 1) {
+          if ((member >> bit) & 1) raise(place * width + bit);
+        }
+      });
+      return row;
+    };
+  },
+
   hadamard({ epsilon, values }) {
     const [top, bottom] = inwardDecay(epsilon);
     const lie = [top, top + bottom];

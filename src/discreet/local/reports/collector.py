@@ -27,7 +27,7 @@ from discreet.errors import WrongKind
 from discreet.local.analysis.estimates import Estimates
 from discreet.local.randomizers.bit_rows import Bytes
 from discreet.local.reports.hostile import plausible
-from discreet.local.reports.wire import CHUNK, DIGEST_BYTES, FORMAT, Refusals
+from discreet.local.reports.wire import DIGEST_BYTES, FORMAT, Refusals
 from discreet.notebook import Shown
 
 if TYPE_CHECKING:  # handed in; a form makes its own collectors
@@ -35,6 +35,7 @@ if TYPE_CHECKING:  # handed in; a form makes its own collectors
 
 SERIALIZED: Final = b"dc" + bytes([FORMAT])
 _CHECK_BYTES: Final = 8
+_PENDING: Final = 1 << 16  # bytes
 _COUNTS: Final = 1 + len(fields(Refusals))
 
 
@@ -87,7 +88,7 @@ class Collector(Shown):
             self._refused += payload
             return
         self._pending += payload
-        if len(self._pending) >= CHUNK * layout.payload_bytes:
+        if len(self._pending) >= _PENDING:
             self._count_pending()
 
     def add_many(self, reports: bytes | Iterable[bytes]) -> None:
@@ -96,10 +97,9 @@ class Collector(Shown):
         Where bytes are no report, reading goes on with the next one, and the stretch between is
         refused.
         """
-        streams = (
-            reports if isinstance(reports, Iterable) and not _is_bytes(reports) else (reports,)
-        )
-        for stream in streams:
+        one = isinstance(reports, bytes | bytearray | memoryview)
+        many = not one and isinstance(reports, Iterable)
+        for stream in reports if many else (reports,):
             for piece in self.form.layout.decode(_checked_bytes(stream)):
                 if isinstance(piece, Refusals):
                     self._refused += piece
@@ -136,14 +136,20 @@ class Collector(Shown):
                 why="counters that were cut short or changed would give wrong estimates.",
                 do="give the bytes that Collector.serialize returned.",
             )
-        numbers = np.frombuffer(given[digest_end:-_CHECK_BYTES], "<i8").astype(np.int64)
-        if given[len(SERIALIZED) : digest_end] != form.layout.digest or len(
-            numbers
-        ) != _COUNTS + len(made._tally):
+        body = given[digest_end:-_CHECK_BYTES]
+        ours = given[len(SERIALIZED) : digest_end] == form.layout.digest
+        if not ours or len(body) != 8 * (_COUNTS + len(made._tally)):
             raise WrongKind(
                 what="the serialized collector belongs to another form.",
                 why="its counters mean something else.",
                 do="read it with the form that it was made by.",
+            )
+        numbers = np.frombuffer(body, "<i8").astype(np.int64)
+        if numbers.min() < 0 or numbers[_COUNTS:].max() > numbers[0]:
+            raise WrongKind(
+                what="the serialized collector has counts that no reports can have.",
+                why="a report adds at most 1 to a counter, and takes nothing away.",
+                do="give the bytes that Collector.serialize returned.",
             )
         made._reports = int(numbers[0])
         made._refused = Refusals(*(int(count) for count in numbers[1:_COUNTS]))
@@ -187,10 +193,6 @@ class Collector(Shown):
 
 def _no_reports(form: Form) -> NDArray[np.unsignedinteger]:
     return form.randomizer.unpack(np.empty((0, form.layout.payload_bytes), np.uint8))[0]
-
-
-def _is_bytes(value: object) -> bool:
-    return isinstance(value, bytes | bytearray | memoryview)
 
 
 def _checked_bytes(value: object) -> bytes:

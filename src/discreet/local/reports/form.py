@@ -1,4 +1,4 @@
-"""Forms: what is asked, how answers are made private, and why so; devices and analyst hold the same.
+"""Forms: what is asked, and how answers are made private; devices and analyst hold the same one.
 
 Trust: kernel.  The digest in each report stands for everything that decides its law.
 
@@ -16,7 +16,6 @@ import json
 from dataclasses import dataclass, field
 from typing import Any, Final, final
 
-from discreet.accounting import Leaf, Shuffled, Statement, account
 from discreet.errors import WrongKind
 from discreet.local.choice import WIRE, choose
 from discreet.local.domain import Domain
@@ -25,6 +24,7 @@ from discreet.local.randomizers.registry import randomizer_of
 from discreet.local.reports.client import Client
 from discreet.local.reports.collector import Collector
 from discreet.local.reports.wire import DIGEST_BYTES, HEADER_BYTES, Layout
+from discreet.local.shuffled_reports import ShuffledReports
 from discreet.loss import PrivacyLoss
 from discreet.mechanisms.mechanism import Number
 from discreet.notebook import Shown
@@ -75,7 +75,8 @@ class Form(Shown):
         Form 67a6718c43eff17e
           values      3: flu, cold, none
           randomizer  Direct(epsilon=1, values=3)
-          because     ...
+          because     least variance of all that fit into 512 bytes: 1.259 / people at share 0,
+                      in 1 byte; next: unary 3.683 in 1 byte, hadamard 4.683 in 1 byte
           loss        epsilon 1 for each report, whoever receives it
           report      12 bytes: 11 of header and 1 of payload; in a batch 2 bits
         """
@@ -101,14 +102,14 @@ class Form(Shown):
         """Return what one report loses to whoever receives it."""
         return self.randomizer.loss()
 
-    def shuffled(self, *, people: int) -> Statement:
+    def shuffled(self, *, people: int) -> ShuffledReports:
         """Return what all reports lose if they are seen only in random order, without senders.
 
         >>> form = Form.of(Domain(["flu", "cold", "none"]), epsilon=1)
         >>> round(form.shuffled(people=1000).epsilon(delta=1e-6), 3)
         0.182
         """
-        return account(Shuffled(Leaf(self.randomizer), population=people), relation="replace")
+        return ShuffledReports(self.randomizer, people=people)
 
     def serialize(self) -> str:
         """Return the document that devices and analyst share."""

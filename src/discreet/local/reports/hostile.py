@@ -5,10 +5,10 @@ Trust: public.  A hostile sender harms the estimates, never the privacy of other
 A report of most randomizers supports a fixed number of values, and whoever sends what they please
 moves a count by at most ``FrequencyOracle.amplification()``.  A unary report can name all values at
 once (Cao, Jia and Gong 2021; Cheu, Smith and Ullman 2021), but honest ones seldom do.
-Theorem (key ``plausible-ones``).  The number of ones in an honest unary report is a coin of chance p
-plus k - 1 coins of chance q, whatever the value.  So there are bounds on it, which an honest report
-passes with a chance of at most 1e-9 on either side, and refusing reports beyond them tells nothing
-about anybody's value.
+Theorem (key ``plausible-ones``).  The number of ones in an honest unary report is a coin of chance
+p plus k - 1 coins of chance q, whatever the value.  So there are bounds on it, beyond which an
+honest report lies with a chance of at most 1e-9 on either side, and to refuse reports beyond them
+tells nothing about anybody's value.
 What is left to hostile senders is counted in ``estimates.table(hostile=m)``.  That one person sends
 many reports cannot be seen in them: give each person one token, and check it where reports arrive.
 """

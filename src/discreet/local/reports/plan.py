@@ -26,7 +26,8 @@ from discreet.mechanisms.mechanism import Number, at_confidence
 from discreet.notebook import Shown
 
 DELTA: Final = Fraction(1, 10**6)
-_MOST_SHUFFLED: Final = 10**6
+MOST_SHUFFLED: Final = 10**5
+"""Above so many people a plan shows the price of so many, which is higher: exact sums take long."""
 
 
 @final
@@ -66,7 +67,8 @@ class ReportPlan(Shown):
             f"{self.batch_bytes:,} bytes in a batch",
             "price": f"epsilon {self.epsilon} for each report, whoever receives it",
             "shuffled": f"epsilon {self.shuffled_epsilon:.4g} at delta {float(self.delta):g}, to "
-            "whoever sees all reports in random order and nothing else",
+            "whoever sees reports in random order and nothing else"
+            + (f" (that of {MOST_SHUFFLED:,} people)" if self.people > MOST_SHUFFLED else ""),
             "hostile": f"one sender moves a share by at most {self.one_hostile:.2g}",
         }
         lines = [f"  {name:<12}{text}" for name, text in rows.items()]
@@ -94,9 +96,9 @@ def plan(
     """Predict what ``people`` reports of a form will tell, weigh and cost.
 
     >>> from discreet.local import Domain
-    >>> bound = plan(Form.of(Domain(["flu", "cold", "none"]), epsilon=1), people=100_000)
-    >>> round(bound.rare, 4), round(bound.shuffled_epsilon, 4)
-    (0.0068, 0.0153)
+    >>> planned = plan(Form.of(Domain(["flu", "cold", "none"]), epsilon=1), people=1000)
+    >>> round(planned.rare, 3), round(planned.shuffled_epsilon, 4)
+    (0.072, 0.1824)
     """
     if not isinstance(form, Form) or not isinstance(form.randomizer, FrequencyOracle):
         raise WrongKind(
@@ -109,7 +111,7 @@ def plan(
     p, q = oracle.exact_chances()
     miss, gap = float(1 - sure), float(crowd * (p - q))
     each = miss / form.domain.values
-    shuffled = form.shuffled(people=min(crowd, _MOST_SHUFFLED))
+    shuffled = form.shuffled(people=min(crowd, MOST_SHUFFLED))
     ends = [_distance(crowd, float(chance), each) for chance in (q, p)]
     return ReportPlan(
         form=form,
@@ -128,7 +130,7 @@ def plan(
 
 
 def _distance(people: int, chance: float, miss: float) -> float:
-    """Return how far the number of heads is from its mean, at most, but for a chance of ``miss``."""
+    """Return how far the number of heads is from its mean, but for a chance of ``miss``."""
     mean = people * chance
     fewest = math.floor(special.bdtrik(miss / 2, people, chance))
     most = math.ceil(special.bdtrik(1 - miss / 2, people, chance))

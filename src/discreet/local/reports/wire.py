@@ -8,10 +8,10 @@ many reports follow (four bytes, little-endian) and their payloads, one after an
 bits each, the lowest bit of the first byte first; bits that are left over in the last byte are 0.
 A stream is any number of reports and batches in a row.
 
-Decoding is total: every string of bytes yields payloads and a number of refused stretches, and
-never an exception.  A stretch is what lies between two headers of the form; where bytes were lost
-or added, reading goes on at the next header.  Whether payloads mean anything is for the randomizer
-to say.  What is done per byte does not depend on the payload.
+Theorem (key ``total-decoding``).  Every string of bytes yields payloads and a number of refused
+stretches, and never an exception.  A stretch is what lies between two headers of the form: where
+bytes were lost or added, reading goes on at the next header.  Whether payloads mean anything is for
+the randomizer to say.  What is done per byte does not depend on the payload.
 """
 
 from __future__ import annotations
@@ -33,8 +33,7 @@ BATCH: Final = b"db" + bytes([FORMAT])
 HEADER_BYTES: Final = len(REPORT) + DIGEST_BYTES
 _COUNT_BYTES: Final = 4
 _MOST: Final = (1 << 32) - 1
-CHUNK: Final = 1 << 15
-"""Reports that are handled at a time; a multiple of 8, so that each chunk starts with a byte."""
+_CHUNK_BITS: Final = 1 << 21  # of payloads that are handled at a time
 
 
 @final
@@ -97,6 +96,11 @@ class Layout:
         """How long one report is, header included."""
         return HEADER_BYTES + self.payload_bytes
 
+    @property
+    def chunk(self) -> int:
+        """How many reports are handled at a time: a multiple of 8, so that each starts a byte."""
+        return max(8, _CHUNK_BITS // self.bits // 8 * 8)
+
     def encode(self, rows: Bytes) -> bytes:
         """Return one report for each payload, one after another."""
         reports = np.empty((len(rows), self.report_bytes), np.uint8)
@@ -117,8 +121,10 @@ class Layout:
                 do="write several batches.",
             )
         parts = [BATCH, self.digest, len(rows).to_bytes(_COUNT_BYTES, "little")]
-        for start in range(0, len(rows), CHUNK):
-            parts.append(narrow_bits(rows[start : start + CHUNK], self.bits).tobytes())
+        parts += (
+            narrow_bits(rows[start : start + self.chunk], self.bits).tobytes()
+            for start in range(0, len(rows), self.chunk)
+        )
         return b"".join(parts)
 
     def batch_bytes(self, count: int) -> int:
@@ -136,11 +142,11 @@ class Layout:
     def decode(self, stream: bytes) -> Iterator[Bytes | Refusals]:
         """Yield the payloads of a stream, many rows at a time, and every refused stretch."""
         header = re.compile(b"d[lb]" + re.escape(bytes([FORMAT]) + self.digest), re.DOTALL)
-        position, ahead = 0, 64
+        position, ahead = 0, min(64, self.chunk)
         while position < len(stream):
             if stream.startswith(REPORT + self.digest, position):
                 rows = self._reports(stream, position, ahead)
-                ahead = min(2 * ahead, CHUNK) if len(rows) == ahead else max(ahead // 2, 1)
+                ahead = min(2 * ahead, self.chunk) if len(rows) == ahead else max(ahead // 2, 1)
                 position += len(rows) * self.report_bytes
                 if len(rows):
                     yield rows
@@ -182,7 +188,7 @@ class Layout:
         body = position + HEADER_BYTES + _COUNT_BYTES
         left = int.from_bytes(stream[body - _COUNT_BYTES : body], "little")
         while left:
-            count = min(left, CHUNK)
+            count = min(left, self.chunk)
             size = (count * self.bits + 7) // 8
             rows = widen_bits(np.frombuffer(stream, np.uint8, size, body), self.bits, count)
             if rows is not None:  # always: the end was looked at
