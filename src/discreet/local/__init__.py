@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from discreet.doors import late_names
 
 if TYPE_CHECKING:  # each is loaded when first used, because most programs need two of them
-    from discreet.local.choice import Choice, choose
+    from discreet.local.choice import OracleChoice, choose
     from discreet.local.domain import Domain
     from discreet.local.randomizers.direct import Direct
     from discreet.local.randomizers.hadamard import Hadamard
@@ -25,12 +25,12 @@ if TYPE_CHECKING:  # each is loaded when first used, because most programs need 
     from discreet.local.randomizers.unary import Unary
 
 __all__ = [
-    "Choice",
     "Direct",
     "Domain",
     "FrequencyOracle",
     "Hadamard",
     "Hashing",
+    "OracleChoice",
     "Randomizer",
     "Subset",
     "Unary",
@@ -42,7 +42,7 @@ if not TYPE_CHECKING:  # to which every name would be one of this room
     __getattr__, __dir__ = late_names(
         __name__,
         {
-            "choice": ("Choice", "choose"),
+            "choice": ("OracleChoice", "choose"),
             "domain": ("Domain",),
             "randomizers.direct": ("Direct",),
             "randomizers.hadamard": ("Hadamard",),
