@@ -14,7 +14,7 @@ from discreet.doors import late_names
 
 if TYPE_CHECKING:  # each is loaded when first used, because most programs need two of them
     from discreet.local.analysis.estimates import Estimates, ShareRow, ShareTable
-    from discreet.local.choice import Choice, choose
+    from discreet.local.choice import Choice, OracleChoice, choose
     from discreet.local.domain import Domain
     from discreet.local.numbers.laplace_report import LaplaceReport
     from discreet.local.numbers.mixed import Mixed
@@ -62,6 +62,7 @@ __all__ = [
     "NumberRandomizer",
     "NumberRange",
     "OpenMemo",
+    "OracleChoice",
     "Randomizer",
     "Rappor",
     "Record",
@@ -89,7 +90,7 @@ if not TYPE_CHECKING:  # to which every name would be one of this room
         __name__,
         {
             "analysis.estimates": ("Estimates", "ShareRow", "ShareTable"),
-            "choice": ("Choice", "choose"),
+            "choice": ("Choice", "OracleChoice", "choose"),
             "domain": ("Domain",),
             "numbers.laplace_report": ("LaplaceReport",),
             "numbers.mixed": ("Mixed",),
