@@ -13,10 +13,13 @@ from typing import Any, Final
 from discreet.errors import WrongKind
 from discreet.local.randomizers.direct import Direct
 from discreet.local.randomizers.hadamard import Hadamard
+from discreet.local.randomizers.hashing import Hashing
 from discreet.local.randomizers.randomizer import Randomizer
+from discreet.local.randomizers.subset import Subset
+from discreet.local.randomizers.unary import Unary
 
 RANDOMIZERS: Final[Mapping[str, type[Randomizer]]] = {
-    kind.name: kind for kind in (Direct, Hadamard)
+    kind.name: kind for kind in (Direct, Unary, Subset, Hadamard, Hashing)
 }
 
 
