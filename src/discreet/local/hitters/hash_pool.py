@@ -1,24 +1,22 @@
 """A public pool of hash functions that are linear over two elements.
 
-Trust: public.  Which hash is used is drawn without looking at the value, and a report of its cell is
-private whatever the hash is; a bad pool costs accuracy.
+Trust: public.  Which function is used is drawn without looking at the value, and a report of its
+cell is private whatever the function is; a bad pool costs accuracy.
 
 Definition.  Function s maps a word to t bits: bit r is the parity of the bits of the word that row
-(s, r) selects.  Rows are public: limbs of SplitMix64 (Steele, Lea and Flood 2014) at their number.
-Theorem (key ``linear-hash``).  If rows are uniform and independent, two different words share a cell
-with chance 1/g, g = 2**t, and for a third word that event is independent of the first.  Proof.  Words
-share a cell if their difference is in the kernel of all t rows, each of which has half of all
-nonzero vectors; two different nonzero vectors are linearly independent.
-Theorem (key ``hash-pool-floor``).  With a pool of m functions, what others in share add to the estimate of
-a word has, over pools, the variance of at most sum f_u**2 / (m (g - 1)), on top of the noise; it does
-not fall with the number of people (the fast local hashing of Cormode, Maddock and Maple 2021).
-Proof.  The estimate is moved by the sum over u of f_u (X_u - 1/g) g / (g - 1), with X_u the share of
-functions under which u and the word collide: uncorrelated, of variance (1 - 1/g) / (g m).
+(s, r) selects.  Rows are public: SplitMix64 (Steele, Lea and Flood 2014) of their numbers.
+Theorem (key ``linear-hash``).  If rows are uniform and independent, two different words share a
+cell with chance 1/g, g = 2**t, and whether a third word shares it with the first is independent of
+that.  Proof.  Words share a cell if all t rows have even parity on their difference, which half of
+all rows have; two different nonzero differences are linearly independent.
+So a pool of m functions has the floor of key ``pool-floor``.
 
-Decoding.  T[s, y] reports have function s and cell y.  The number of reports that support a word v is
-the sum over s of T[s, h_s(v)], which is (1/g) times the sum over s and c of W[s, c] (-1)**<z(s, c), v>:
-W is the Walsh-Hadamard transform of each row of T, and z(s, c) the sum of the rows of s that c selects.
-For all extensions of one prefix, that is one transform: m g additions and K log K, not m K.
+Theorem (key ``linear-hash-decoding``).  If T[s, y] reports have function s and cell y, the number
+of reports that support a word v is 1/g times the sum over s and c of W[s, c] (-1)**(z(s, c) . v): W
+is the Walsh-Hadamard transform of each row of T, and z(s, c) the sum of the rows of s that c
+selects.  Proof.  The sum over c of (-1)**(c . (h_s(v) - y)) is g if y = h_s(v), and 0 otherwise.
+For all K extensions of one prefix that is one transform: m g additions and K log K, not m K.  So
+the pool can be large, and its floor low.
 """
 
 from __future__ import annotations

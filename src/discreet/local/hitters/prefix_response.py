@@ -3,13 +3,13 @@
 Trust: kernel.
 
 Definition.  Lengths l_1 < ... < l_G are public.  A device draws one of them and one function of a
-public pool (see ``hash_pool``), both without looking at its word.  It hashes the prefix of its word of
-that length to one of g cells, and reports the cell by randomized response at the full epsilon.
-Theorem (key ``prefix-response``).  The report loses what randomized response on g cells does, whatever
-the lengths, the pool and the words are.  Proof.  Given length and function, which say nothing about
-the word, the report is randomized response on a function of the word.
-A report supports every word whose prefix has the reported cell: p = e^epsilon / (e^epsilon + g - 1),
-and q = 1/g (key ``linear-hash``).
+public pool (see ``hash_pool``), both without looking at its word.  It hashes the prefix of its word
+of that length to one of g cells, and reports the cell by randomized response at the full epsilon.
+Theorem (key ``prefix-response``).  The report loses what randomized response on g cells does,
+whatever the lengths, the pool and the words are.  Proof.  Given length and function, which say
+nothing about the word, the report is randomized response on a function of the word.
+A report supports every word whose prefix has the reported cell: the sender's with chance
+p = e^epsilon / (e^epsilon + g - 1), another one with chance q = 1/g (key ``linear-hash``).
 
 A report is an integer: its length, function and cell as digits.
 """
@@ -19,6 +19,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import pairwise
 from typing import Any, ClassVar, Final, final
 
 import numpy as np
@@ -79,7 +80,7 @@ class PrefixResponse(Randomizer):
         loss = local_epsilon(epsilon)
         bits = whole(width, name="width", low=1, high=_WIDEST)
         sizes = tuple(whole(length, name="a length", low=1, high=bits) for length in lengths)
-        if not sizes or sizes[-1] != bits or any(b <= a for a, b in zip(sizes, sizes[1:])):
+        if not sizes or sizes[-1] != bits or any(b <= a for a, b in pairwise(sizes)):
             raise OutOfRange(
                 what="the lengths do not rise up to the whole word.",
                 why="each group finds extensions of what the one before it found.",

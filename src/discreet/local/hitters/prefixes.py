@@ -3,22 +3,20 @@
 Trust: public.  It sees reports that are private already; a bug here costs accuracy, not privacy.
 
 Definition (Wang, Li and Jha 2019, the prefix extending method).  The first group of people reports
-prefixes of ceil(log2(top)) + step bits, every later group ``step`` bits more, up to whole words; each
-device draws its group, and reports once (see ``prefix_response``).  The analyst estimates all short
-prefixes, keeps the ``keep`` most frequent, estimates all their extensions from the next group, and so
-on; of the whole words the ``top`` most frequent are the answer.
+prefixes of ceil(log2(top)) + step bits, every later group ``step`` bits more, up to whole words;
+each device draws its group, and reports once (see ``prefix_response``).  The analyst estimates all
+short prefixes, keeps the ``keep`` most frequent, estimates all their extensions from the next
+group, and so on; of the whole words the ``top`` most frequent are the answer.
 
-Intervals are from the last group alone, which had no part in choosing its candidates, and hold for all
-candidates at once: a third of the chance to miss is for the noise (Clopper and Pearson, union bound),
-a third for the pool, a third for a bound on the pool's effect.
-Theorem (key ``hash-pool-bias``).  Functions drawn independently move the estimate of a word by more
-than sqrt(2 F L / ((g - 1) m)) + 2 L / (3 m), L = ln(2/a), with a chance of at most a, if no word has a
-share above F.  Proof.  Bernstein's inequality: each of m functions adds an independent term of mean
-0, at most 1 in size, and of variance at most F / (g - 1), because the squares of shares add up to at
-most the largest of them.  F is bounded by the first group: no word is more frequent than its prefix.
+Theorem (key ``hitter-intervals``).  Intervals from the last group alone, for all of its candidates
+at once, hold whatever the search did before.  Proof.  The candidates are a function of the reports
+of other people, which are independent of those of the last group.
+A third of the chance to miss is for the noise (Clopper and Pearson, union bound), a third for the
+pool (key ``pool-bias``), and a third for the bound on all shares that the latter needs: no word is
+more frequent than its prefix in the first group.
 
-A hitter is *certain* if its interval ends above 0: then somebody has that word.  That nothing is certain
-is an answer too.
+A hitter is *certain* if its interval begins above 0: then somebody has that word.  That nothing is
+certain is an answer too.
 """
 
 from __future__ import annotations
@@ -28,22 +26,21 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from html import escape
-from typing import Any, Final, NamedTuple, final
+from typing import Final, NamedTuple, final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet.errors import OutOfRange, WrongKind
 from discreet.exact import float_down, whole
 from discreet.local.analysis.estimates import miss_chance
 from discreet.local.analysis.intervals import Coins, Integers, share_bounds
+from discreet.local.analysis.pool_bias import PoolBias
 from discreet.local.hitters.prefix_response import PrefixResponse
 from discreet.local.hitters.words import Words, text_of, text_words
 from discreet.mechanisms.mechanism import Number
 from discreet.notebook import Shown
 
 _LONGEST_STEP: Final = 20
-_ROUNDS: Final = 30
 
 
 class Hitter(NamedTuple):
@@ -135,12 +132,17 @@ class Prefixes(Shown):
         people = int(groups[-1].sum())
         best = np.argsort(-counts, kind="stable")[: self.top]
         coins = Coins.of(self.response.chances())
-        noise = {"coins": coins, "target": "population"}
         attackers = whole(hostile, name="hostile", low=0, high=people)
         low, high = share_bounds(
-            counts[best], people=people, miss=miss / len(counts), hostile=attackers, **noise
+            counts[best],
+            people=people,
+            coins=coins,
+            miss=miss / len(counts),
+            target="population",
+            hostile=attackers,
         )
-        bias = self._bias(self._largest_share(groups[0], miss, attackers), miss / len(counts))
+        largest = self._largest_share(groups[0], miss, attackers)
+        bias = self._pool_bias.reach(largest=largest, miss=miss / len(counts))
         shares = coins.shares(counts[best], people)
         ends = zip(shares, np.maximum(low - bias, 0), np.minimum(high + bias, 1), strict=True)
         width = self.response.width
@@ -196,16 +198,11 @@ class Prefixes(Shown):
             target="population",
             hostile=min(hostile, people),
         )
-        largest = 1.0
-        for _ in range(_ROUNDS):  # the bound moves by what it bounds, and falls from 1
-            largest = min(float(high[0]) + self._bias(largest, miss / 2 / len(counts)), largest)
-        return largest
+        return self._pool_bias.largest_share(high=float(high[0]), miss=miss / 2 / len(counts))
 
-    def _bias(self, largest: float, miss: float) -> float:
-        """Bound how far the pool moves an estimate (key ``hash-pool-bias``)."""
-        size, level = self.response.pool, math.log(2 / miss)
-        spread = largest / (self.response.cells - 1)
-        return math.sqrt(2 * spread * level / size) + 2 * level / (3 * size)
+    @property
+    def _pool_bias(self) -> PoolBias:
+        return PoolBias(functions=self.response.pool, cells=self.response.cells)
 
 
 @final
@@ -248,8 +245,8 @@ class Hitters(Shown):
         sure = f"{float(100 * self.confidence):g} %"
         words = (
             f"{sum(self.people):,} reports in {len(self.people)} groups at epsilon "
-            f"{float(self.epsilon):g}. All intervals at once hold the shares in the population with "
-            f"confidence {sure}, corrected for {self.candidates:,} candidates."
+            f"{float(self.epsilon):g}. All intervals at once hold the shares in the population "
+            f"with confidence {sure}, corrected for {self.candidates:,} candidates."
         )
         if not self.certain:
             return f"Nothing is certain at this epsilon. {words}"
@@ -263,10 +260,10 @@ class Hitters(Shown):
         return "\n".join([*text, self.about()])
 
     def _repr_html_(self) -> str:
-        rows = [
-            f"<td>{escape(str(h.word))}</td><td>{h.share:.5f}</td><td>{h.low:.5f} to {h.high:.5f}</td>"
-            for h in self
-        ]
-        head = "<th>word</th><th>share</th><th>interval</th>"
-        body = "".join(f"<tr>{row}</tr>" for row in [head, *rows])
+        rows = ["".join(f"<th>{name}</th>" for name in ("word", "share", "interval"))]
+        for hitter in self:
+            ends = f"{hitter.low:.5f} to {hitter.high:.5f}"
+            cells = (escape(str(hitter.word)), f"{hitter.share:.5f}", ends)
+            rows.append("".join(f"<td>{cell}</td>" for cell in cells))
+        body = "".join(f"<tr>{row}</tr>" for row in rows)
         return f"<table>{body}</table><p>{escape(self.about())}</p>"
