@@ -2,22 +2,22 @@
 
 Trust: public.  It sees reports that are private already; a bug here costs accuracy, not privacy.
 
-Definition.  n independent reports have levels y_i in an interval of length R; the mean of y_i is the
-number of its sender, in units of the public range (key ``number-estimate``).  S**2 is the sample
-variance of all levels.
-Theorem (key ``deviation-bound``; Maurer and Pontil 2009, theorem 10).  The root of the expected S**2,
-which is at least the root of the mean variance, exceeds S + R sqrt(2 ln(1/a) / (n - 1)) with a
-chance of at most a.
+Definition.  n independent reports have levels y_i in an interval of length R; the mean of y_i is
+the number of its sender, in units of the public range (key ``number-estimate``).  S**2 is the
+sample variance of all levels.
+Theorem (key ``deviation-bound``; Maurer and Pontil 2009, theorem 10).  The root of the expected
+S**2, which is at least the root of the mean variance, exceeds S + R sqrt(2 ln(1/a) / (n - 1)) with
+a chance of at most a.
 Theorem (key ``normal-interval``; Shevtsova 2010).  The standardized sum of independent terms is
-within 0.56 R / (s sqrt(n)) of the normal law, if each has a variance of at least s**2: third moments
-are at most R times the variances.
+within 0.56 R / (s sqrt(n)) of the normal law, if each has a variance of at least s**2: third
+moments are at most R times the variances.
 Theorem (key ``empirical-bernstein``; Maurer and Pontil 2009, theorem 4).  The mean is within
 S sqrt(2 L / n) + 7 R L / (3 (n - 1)) of its expectation on one side, L = ln(2/a), but with a chance
 of at most a.
 Where the distance from the normal law is below an eighth of the chance to miss, the interval is the
 normal one: the chance left over is divided between both ends, with the largest deviation that is
-possible but with a tenth of the chance to miss.  Otherwise it is that of Bernstein.  Which of them is
-used depends on n alone.
+possible but with a tenth of the chance to miss.  Otherwise it is that of Bernstein.  Which of them
+is used depends on n alone.
 
 Targets.  *In the population* reports are drawn alike, and their variance includes that of numbers.
 *Among those who reported* only noise varies: no report's variance is above the worst one.
@@ -38,7 +38,7 @@ from discreet.errors import OutOfRange, WrongKind
 from discreet.exact import decimal, whole
 from discreet.local.analysis.estimates import miss_chance
 from discreet.local.analysis.intervals import TARGETS, Integers, Target
-from discreet.local.randomizers.numeric import NumberRandomizer
+from discreet.local.numbers.number_randomizer import NumberRandomizer
 from discreet.notebook import Shown
 
 _NORMAL: Final = 0.56
@@ -51,11 +51,11 @@ _TENTH: Final = 10
 class MeanEstimate(Shown):
     """An estimated mean, and between which ends the true one lies.
 
-    >>> from discreet.local.randomizers.two_point import TwoPoint
+    >>> from discreet.local.numbers.two_point import TwoPoint
     >>> import numpy as np
     >>> coin = TwoPoint(epsilon=1)
     >>> print(MeanEstimate.of(coin, np.array([40_000, 60_000]), low=0, high=100))
-    71.6 (70.7 to 72.6): 100,000 reports, the mean in the population with confidence 95 %
+    71.6 (70.9 to 72.4): 100,000 reports, the mean in the population with confidence 95 %
     """
 
     mean: float
@@ -119,11 +119,11 @@ def mean_reach(
 ) -> float:
     """Return how far the mean may be from its estimate, in units where numbers are -1 to 1.
 
-    >>> from discreet.local.randomizers.two_point import TwoPoint
+    >>> from discreet.local.numbers.two_point import TwoPoint
     >>> import numpy as np
     >>> tally = np.array([500_000, 500_000])
     >>> round(mean_reach(TwoPoint(epsilon=1), tally, miss=0.05, target="population"), 5)
-    0.00431
+    0.00439
     """
     people = int(tally.sum())
     honest = people - hostile

@@ -16,8 +16,7 @@ h (N S - |s|**2) / (N (N - 1) / 2) V / n: N = k + 1, w_t are the weights of node
 (those of the empty one are 0), S is the sum of their squares, and s their sum.
 Proof.  A range has weights w_t - w_u, and the sum of |w_t - w_u|**2 over all pairs is N S - |s|**2.
 
-Intervals are normal ones, with the weights' variance, raised by k / (k - 1) at a level of k nodes:
-reports that support a fixed number of nodes are negatively correlated, by -1 / (k - 1) at most.
+Intervals are normal ones (see ``weighted_sums``).
 """
 
 from __future__ import annotations
@@ -26,7 +25,6 @@ import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from statistics import NormalDist
 from typing import Any, Final, NamedTuple, final
 
 import numpy as np
@@ -35,8 +33,8 @@ from numpy.typing import NDArray
 from discreet.continual.consistency import Consistency, monotone, sizes_of
 from discreet.errors import OutOfRange
 from discreet.exact import probability, rational, whole
-from discreet.local.analysis.estimates import miss_chance
-from discreet.local.analysis.intervals import TARGETS, Coins, Floats, Integers, Target
+from discreet.local.analysis.intervals import Coins, Floats, Integers, Target
+from discreet.local.analysis.weighted_sums import normal_reach, sum_variance
 from discreet.local.randomizers.randomizer import checked_codes, local_epsilon
 from discreet.local.randomizers.record import Record
 from discreet.local.randomizers.signed_hadamard import SignedHadamard
@@ -189,7 +187,7 @@ class RangeEstimates(Shown):
         stop = whole(last, name="last", low=start, high=self.plan.cells - 1)
         sums = self.thresholds()
         share = float(sums[stop] - (sums[start - 1] if start else 0))
-        reach = float(miss_reach(confidence)) * self._deviation(start, stop, target)
+        reach = normal_reach(confidence) * self._deviation(start, stop, target)
         return RangeShare(share, max(share - reach, 0.0), min(share + reach, 1.0))
 
     def quantile(
@@ -200,7 +198,7 @@ class RangeEstimates(Shown):
         A cell is left out if the share up to it is surely too low, or that before it too high.
         """
         share = float(probability(rational(level, name="level"), name="level"))
-        sums, reach = self.thresholds(), miss_reach(confidence)
+        sums, reach = self.thresholds(), normal_reach(confidence)
         rising = monotone(sums)
         last = self.plan.cells - 1
         spans = [reach * self._deviation(0, cell, target) for cell in range(last)] + [0.0]
@@ -214,24 +212,13 @@ class RangeEstimates(Shown):
 
     def _deviation(self, first: int, last: int, target: Target) -> float:
         """Return the standard deviation of a range, from its weights."""
-        if target not in TARGETS:
-            raise OutOfRange(
-                what="the target is neither 'population' nor 'reported'.",
-                why="those who reported are a sample: about the population they tell less.",
-                do="give target='population' or target='reported'.",
-            )
         upper = self.plan.weights(last)
         lower: Sequence[Floats] = (
             self.plan.weights(first - 1) if first else [np.zeros(len(part)) for part in upper]
         )
         variance = 0.0
         for level, high, low in zip(self.levels, upper, lower, strict=True):
-            weights, count = high - low, max(len(high), 2)
-            shares = np.clip(level.shares, 0, 1)
-            noise = float((weights**2 * level.coins.variance(shares)).sum()) * count / (count - 1)
-            if target == "population":
-                noise += max(float((weights**2 * shares).sum()), 0.0)
-            variance += noise / level.people
+            variance += sum_variance(high - low, level.shares, level.coins, target) / level.people
         return float(np.sqrt(variance))
 
     def __str__(self) -> str:
@@ -241,15 +228,6 @@ class RangeEstimates(Shown):
             f"{people:,} reports about {self.plan.cells} cells on {len(self.levels)} levels; "
             f"the median is in cell {middle.cell} ({middle.low} to {middle.high})"
         )
-
-
-def miss_reach(confidence: object) -> float:
-    """Return how many standard deviations hold the truth with this confidence.
-
-    >>> round(miss_reach("0.95"), 2)
-    1.96
-    """
-    return NormalDist().inv_cdf(1 - float(miss_chance(confidence)) / 2)
 
 
 @functools.lru_cache(maxsize=16)

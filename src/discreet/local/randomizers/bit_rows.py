@@ -20,7 +20,7 @@ def integer_rows(numbers: NDArray[np.unsignedinteger[Any]], size: int) -> Bytes:
     [[1, 0], [2, 1]]
     """
     little = numbers.astype(f"<u{numbers.dtype.itemsize}", copy=False)
-    return little.view(np.uint8).reshape(len(numbers), -1)[:, :size]
+    return little.view(np.uint8).reshape(len(numbers), numbers.dtype.itemsize)[:, :size]
 
 
 def row_integers(rows: Bytes, dtype: np.dtype[Any]) -> NDArray[np.unsignedinteger[Any]]:
