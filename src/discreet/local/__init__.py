@@ -14,8 +14,14 @@ from discreet.doors import late_names
 
 if TYPE_CHECKING:  # each is loaded when first used, because most programs need two of them
     from discreet.local.analysis.estimates import Estimates, ShareRow, ShareTable
+    from discreet.local.analysis.joint import JointTable
+    from discreet.local.analysis.means import MeanEstimate
+    from discreet.local.analysis.ranges import CellQuantile, RangeEstimates, RangeShare, Ranges
     from discreet.local.choice import Choice, OracleChoice, choose
     from discreet.local.domain import Domain
+    from discreet.local.hitters.prefix_response import PrefixResponse
+    from discreet.local.hitters.prefixes import Hitter, Hitters, Prefixes
+    from discreet.local.hitters.teaching import FoundWord, bitstogram, succinct_histogram, tree_hist
     from discreet.local.numbers.laplace_report import LaplaceReport
     from discreet.local.numbers.mixed import Mixed
     from discreet.local.numbers.number_randomizer import NumberRandomizer
@@ -30,6 +36,7 @@ if TYPE_CHECKING:  # each is loaded when first used, because most programs need 
     from discreet.local.randomizers.randomizer import Randomizer
     from discreet.local.randomizers.record import Record
     from discreet.local.randomizers.registry import randomizer_of
+    from discreet.local.randomizers.signed_hadamard import SignedHadamard
     from discreet.local.randomizers.subset import Subset
     from discreet.local.randomizers.unary import Unary
     from discreet.local.repeated.changes import ChangeTree, Watch
@@ -44,6 +51,7 @@ if TYPE_CHECKING:  # each is loaded when first used, because most programs need 
     from discreet.local.shuffled_reports import ShuffledReports, calibrate_shuffled, shuffled
 
 __all__ = [
+    "CellQuantile",
     "ChangeTree",
     "Choice",
     "Client",
@@ -53,17 +61,27 @@ __all__ = [
     "Domain",
     "Estimates",
     "Form",
+    "FoundWord",
     "FrequencyOracle",
     "Hadamard",
     "Hashing",
+    "Hitter",
+    "Hitters",
+    "JointTable",
     "LaplaceReport",
+    "MeanEstimate",
     "Memo",
     "Mixed",
     "NumberRandomizer",
     "NumberRange",
     "OpenMemo",
     "OracleChoice",
+    "PrefixResponse",
+    "Prefixes",
     "Randomizer",
+    "RangeEstimates",
+    "RangeShare",
+    "Ranges",
     "Rappor",
     "Record",
     "Refusals",
@@ -71,18 +89,22 @@ __all__ = [
     "ShareRow",
     "ShareTable",
     "ShuffledReports",
+    "SignedHadamard",
     "Subset",
     "TwoPoint",
     "Unary",
     "UnitVector",
     "Watch",
     "Window",
+    "bitstogram",
     "calibrate_shuffled",
     "choose",
     "loloha_price",
     "plan",
     "randomizer_of",
     "shuffled",
+    "succinct_histogram",
+    "tree_hist",
 ]
 
 if not TYPE_CHECKING:  # to which every name would be one of this room
@@ -90,8 +112,14 @@ if not TYPE_CHECKING:  # to which every name would be one of this room
         __name__,
         {
             "analysis.estimates": ("Estimates", "ShareRow", "ShareTable"),
+            "analysis.joint": ("JointTable",),
+            "analysis.means": ("MeanEstimate",),
+            "analysis.ranges": ("CellQuantile", "RangeEstimates", "RangeShare", "Ranges"),
             "choice": ("Choice", "OracleChoice", "choose"),
             "domain": ("Domain",),
+            "hitters.prefix_response": ("PrefixResponse",),
+            "hitters.prefixes": ("Hitter", "Hitters", "Prefixes"),
+            "hitters.teaching": ("FoundWord", "bitstogram", "succinct_histogram", "tree_hist"),
             "numbers.laplace_report": ("LaplaceReport",),
             "numbers.mixed": ("Mixed",),
             "numbers.number_randomizer": ("NumberRandomizer",),
@@ -106,6 +134,7 @@ if not TYPE_CHECKING:  # to which every name would be one of this room
             "randomizers.randomizer": ("Randomizer",),
             "randomizers.record": ("Record",),
             "randomizers.registry": ("randomizer_of",),
+            "randomizers.signed_hadamard": ("SignedHadamard",),
             "randomizers.subset": ("Subset",),
             "randomizers.unary": ("Unary",),
             "repeated.changes": ("ChangeTree", "Watch"),

@@ -13,7 +13,7 @@ Trust: public.  It sees estimates only; a bug here costs accuracy, not privacy.
     The shares under which the numbers of supports are most likely.
     Theorem (key ``simplex-likelihood``).  Let C_v be binomial with chance r_v = q + f_v (p - q).
     The product of their likelihoods is largest, among shares at least 0 that add up to 1, where
-    r_v = max(q, 2 C_v / (n + t + sqrt((n + t)**2 - 4 t C_v))) for the one t at which they add up
+    r_v = max(q, (n + t - sqrt((n + t)**2 - 4 t C_v)) / (2 t)) for the one t at which they add up
     to 1.  Proof.  The logarithm is a sum of concave functions, one of each share, so all shares
     above 0 have one slope: C_v / r_v - (n - C_v) / (1 - r_v) = t, a quadratic equation; shares at 0
     have a smaller one, and r_v falls with t.
@@ -89,8 +89,10 @@ def _most_likely(supports: Integers, people: int, coins: Coins) -> Floats:
     def rates(slope: float) -> Floats:
         if exclusive:
             return np.maximum(counts / slope, q)
-        root = np.sqrt((people + slope) ** 2 - 4 * slope * counts)
-        return np.maximum(2 * counts / (people + slope + root), q)
+        middle = people + slope
+        root = np.sqrt(middle**2 - 4 * slope * counts)
+        found = 2 * counts / (middle + root) if middle > 0 else (middle - root) / (2 * slope)
+        return np.maximum(found, q)
 
     def surplus(slope: float) -> float:
         return float(((rates(slope) - q) / (p - q)).sum()) - 1

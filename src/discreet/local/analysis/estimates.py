@@ -23,6 +23,8 @@ from discreet.errors import OutOfRange, WrongKind
 from discreet.exact import Interval, decimal, float_down, whole
 from discreet.local.analysis.consistency import Consistent, consistent_shares
 from discreet.local.analysis.intervals import Coins, Floats, Integers, Target, share_bounds
+from discreet.local.analysis.pool_bias import PoolBias
+from discreet.local.randomizers.hashing import Hashing
 from discreet.local.randomizers.oracle import FrequencyOracle
 from discreet.notebook import Shown
 
@@ -65,6 +67,7 @@ class Estimates(Shown):
     supports: Integers
     people: int
     chances: tuple[Interval, Interval]
+    pool: PoolBias | None = None
 
     def __post_init__(self) -> None:
         """Refuse counts that no reports can have."""
@@ -108,6 +111,9 @@ class Estimates(Shown):
             supports=oracle.supports(tally),
             people=people,
             chances=oracle.chances(),
+            pool=PoolBias(functions=oracle.pool, cells=oracle.cells)
+            if isinstance(oracle, Hashing) and oracle.pool
+            else None,
         )
 
     @property
@@ -148,15 +154,8 @@ class Estimates(Shown):
                 do="give bars='each' or bars='all'.",
             )
         attackers = whole(hostile, name="hostile", low=0, high=self.people)
-        alone = miss / len(self.values) if bars == "all" else miss
-        low, high = share_bounds(
-            self.supports,
-            people=self.people,
-            coins=self.coins,
-            miss=float_down(alone),
-            target=target,
-            hostile=attackers,
-        )
+        alone = float_down(miss / len(self.values) if bars == "all" else miss)
+        low, high = self._bounds(alone, target, attackers)
         return ShareTable(
             values=self.values,
             shares=consistent_shares(
@@ -171,6 +170,28 @@ class Estimates(Shown):
             target=target,
             bars=bars,
         )
+
+    def _bounds(self, miss: float, target: Target, hostile: int) -> tuple[Floats, Floats]:
+        """Return ends; with a pool, a third of the chance to miss is for each of its two bounds."""
+
+        def ends(chance: float) -> tuple[Floats, Floats]:
+            return share_bounds(
+                self.supports,
+                people=self.people,
+                coins=self.coins,
+                miss=chance,
+                target=target,
+                hostile=hostile,
+            )
+
+        if self.pool is None:
+            return ends(miss)
+        third, (low, high) = miss / 3, ends(miss / 3)
+        every = third / 2 / len(self.values)
+        top = float(ends(every)[1].max())
+        largest = self.pool.largest_share(high=top, miss=every)
+        moved = self.pool.reach(largest=largest, miss=third)
+        return np.maximum(low - moved, 0), np.minimum(high + moved, 1)
 
     def __str__(self) -> str:
         return str(self.table())
