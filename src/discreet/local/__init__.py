@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from discreet.doors import late_names
 
 if TYPE_CHECKING:  # each is loaded when first used, because most programs need two of them
-    from discreet.local.choice import Choice, choose
+    from discreet.local.choice import OracleChoice, choose
     from discreet.local.domain import Domain
     from discreet.local.numbers.laplace_report import LaplaceReport
     from discreet.local.numbers.mixed import Mixed
@@ -39,7 +39,6 @@ if TYPE_CHECKING:  # each is loaded when first used, because most programs need 
 
 __all__ = [
     "ChangeTree",
-    "Choice",
     "Diary",
     "Direct",
     "Domain",
@@ -52,6 +51,7 @@ __all__ = [
     "NumberRandomizer",
     "NumberRange",
     "OpenMemo",
+    "OracleChoice",
     "Randomizer",
     "Rappor",
     "Record",
@@ -73,24 +73,24 @@ if not TYPE_CHECKING:  # to which every name would be one of this room
     __getattr__, __dir__ = late_names(
         __name__,
         {
-            "choice": ("Choice", "choose"),
+            "choice": ("OracleChoice", "choose"),
             "domain": ("Domain",),
-            "numbers.number_range": ("NumberRange",),
-            "randomizers.direct": ("Direct",),
-            "randomizers.hadamard": ("Hadamard",),
-            "randomizers.hashing": ("Hashing",),
             "numbers.laplace_report": ("LaplaceReport",),
             "numbers.mixed": ("Mixed",),
             "numbers.number_randomizer": ("NumberRandomizer",),
+            "numbers.number_range": ("NumberRange",),
+            "numbers.two_point": ("TwoPoint",),
+            "numbers.unit_vector": ("UnitVector",),
+            "numbers.window": ("Window",),
+            "randomizers.direct": ("Direct",),
+            "randomizers.hadamard": ("Hadamard",),
+            "randomizers.hashing": ("Hashing",),
             "randomizers.oracle": ("FrequencyOracle",),
             "randomizers.randomizer": ("Randomizer",),
             "randomizers.record": ("Record",),
             "randomizers.registry": ("randomizer_of",),
             "randomizers.subset": ("Subset",),
-            "numbers.two_point": ("TwoPoint",),
             "randomizers.unary": ("Unary",),
-            "numbers.unit_vector": ("UnitVector",),
-            "numbers.window": ("Window",),
             "repeated.changes": ("ChangeTree", "Watch"),
             "repeated.diary": ("Diary",),
             "repeated.memo": ("Memo", "OpenMemo"),
