@@ -243,7 +243,7 @@ def test_a_checksum_does_not_make_counters_of_any_bytes():
 @pytest.mark.parametrize("coding", ["optimized", "symmetric"])
 @pytest.mark.parametrize(("values", "epsilon"), [(2, 1), (40, "0.5"), (128, 1), (4096, 3)])
 def test_honest_reports_are_plausible(values, epsilon, coding):
-    """The two tails, by a library's binomial law: at most 1e-9, and above it one step further in."""
+    """The two tails, by a library's binomial law: at most 1e-9, and above it one step inward."""
     p, q = Unary(epsilon=epsilon, values=values, coding=coding).exact_chances()
     least, most = plausible_ones(values, p, q)
     others, own = stats.binom(values - 1, float(q)), float(p)

@@ -13,16 +13,13 @@ from typing import TYPE_CHECKING, Annotated, Final, Literal, cast
 
 import typer
 
+from discreet import local
 from discreet.cli.exit_codes import errors_reported, tell, write_json, write_result
 from discreet.cli.options import EXAMPLES, JsonOption
 from discreet.errors import OutOfRange, WrongKind
-from discreet.local import Collector, Domain, Form
-from discreet.local import plan as plan_reports
-from discreet.local.choice import WIRE
-from discreet.local.reports.collector import SERIALIZED
 
-if TYPE_CHECKING:  # handed in
-    from discreet.local.analysis.estimates import ShareTable
+if TYPE_CHECKING:  # which the door loads when a command first needs them
+    from discreet.local import Collector, Domain, Form, ShareTable
 
 app = typer.Typer(
     help="Collect without holding: answers that are private before they leave a device.",
@@ -53,14 +50,15 @@ def form(  # noqa: PLR0913  the options of a form
         str | None, typer.Option(help="LOW:HIGH:COUNT: bins of a number, in place of categories.")
     ] = None,
     wire: Annotated[
-        int, typer.Option(help="How many bytes a report may have, its header aside.")
-    ] = WIRE,
+        int | None, typer.Option(help="How many bytes a report may have, its header aside.")
+    ] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Write the form that devices and analyst share; what it says and why goes to stderr."""
     with errors_reported(as_json=as_json):
         domain = _domain(categories, categories_from, other, bins)
-        made = Form.of(domain, epsilon=epsilon, wire=wire)
+        limits = {} if wire is None else {"wire": wire}
+        made = local.Form.of(domain, epsilon=epsilon, **limits)
         if as_json:
             write_json("form", {"digest": made.digest, "form": made.document(), "text": str(made)})
         else:
@@ -81,7 +79,7 @@ def plan(
 ) -> None:
     """Say how exact the answers will be, how much travels, and what it costs."""
     with errors_reported(as_json=as_json):
-        planned = plan_reports(_form(form), people=people, confidence=confidence, delta=delta)
+        planned = local.plan(_form(form), people=people, confidence=confidence, delta=delta)
         write_result("local plan", planned.to_json(), planned, as_json=as_json)
 
 
@@ -193,7 +191,7 @@ def _domain(
         names = _text(_read(file)).splitlines()
     else:
         names = [name.strip() for part in categories or () for name in part.split(",")]
-    return Domain(names, other=other)
+    return local.Domain(names, other=other)
 
 
 def _bins(bins: str, other: str | None) -> Domain:
@@ -204,7 +202,7 @@ def _bins(bins: str, other: str | None) -> Domain:
             why="bins cut an interval into parts of equal width, and nothing lies outside.",
             do="write it like --bins 0:100:10, and clamp numbers to the interval.",
         )
-    return Domain.bins(low=parts[0], high=parts[1], count=int(parts[2]))
+    return local.Domain.bins(low=parts[0], high=parts[1], count=int(parts[2]))
 
 
 def _values(value: str, domain: Domain) -> Iterator[list[object]]:
@@ -225,12 +223,12 @@ def _named(texts: frozenset[str], text: str) -> object:
 
 
 def _form(path: Path) -> Form:
-    return Form.deserialize(_text(_read(path)))
+    return local.Form.deserialize(_text(_read(path)))
 
 
 def _add(collector: Collector, data: bytes) -> None:
-    if data.startswith(SERIALIZED):
-        collector.merge(Collector.deserialize(data, form=collector.form))
+    if data.startswith(local.Collector.magic):
+        collector.merge(local.Collector.deserialize(data, form=collector.form))
     else:
         collector.add_many(data)
 

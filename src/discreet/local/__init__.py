@@ -16,8 +16,8 @@ if TYPE_CHECKING:  # each is loaded when first used, because most programs need 
     from discreet.local.analysis.estimates import Estimates, ShareRow, ShareTable
     from discreet.local.analysis.joint import JointTable
     from discreet.local.analysis.means import MeanEstimate
-    from discreet.local.analysis.ranges import CellQuantile, RangeEstimates, RangeShare, Ranges
-    from discreet.local.choice import Choice, OracleChoice, choose
+    from discreet.local.analysis.ranges import CellQuantile, RangeEstimates, Ranges, RangeShare
+    from discreet.local.choice import OracleChoice, choose
     from discreet.local.domain import Domain
     from discreet.local.hitters.prefix_response import PrefixResponse
     from discreet.local.hitters.prefixes import Hitter, Hitters, Prefixes
@@ -53,7 +53,6 @@ if TYPE_CHECKING:  # each is loaded when first used, because most programs need 
 __all__ = [
     "CellQuantile",
     "ChangeTree",
-    "Choice",
     "Client",
     "Collector",
     "Diary",
@@ -115,7 +114,7 @@ if not TYPE_CHECKING:  # to which every name would be one of this room
             "analysis.joint": ("JointTable",),
             "analysis.means": ("MeanEstimate",),
             "analysis.ranges": ("CellQuantile", "RangeEstimates", "RangeShare", "Ranges"),
-            "choice": ("Choice", "OracleChoice", "choose"),
+            "choice": ("OracleChoice", "choose"),
             "domain": ("Domain",),
             "hitters.prefix_response": ("PrefixResponse",),
             "hitters.prefixes": ("Hitter", "Hitters", "Prefixes"),

@@ -18,7 +18,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable
 from dataclasses import astuple, fields
-from typing import TYPE_CHECKING, Final, final
+from typing import TYPE_CHECKING, ClassVar, Final, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,7 +33,6 @@ from discreet.notebook import Shown
 if TYPE_CHECKING:  # handed in; a form makes its own collectors
     from discreet.local.reports.form import Form
 
-SERIALIZED: Final = b"dc" + bytes([FORMAT])
 _CHECK_BYTES: Final = 8
 _PENDING: Final = 1 << 16  # bytes
 _COUNTS: Final = 1 + len(fields(Refusals))
@@ -51,6 +50,9 @@ class Collector(Shown):
     >>> print(collector)
     1 report, 1 refused (1 unreadable)
     """
+
+    magic: ClassVar[bytes] = b"dc" + bytes([FORMAT])
+    """How a serialized collector begins."""
 
     __slots__ = ("_pending", "_refused", "_reports", "_tally", "form")
 
@@ -122,22 +124,22 @@ class Collector(Shown):
         """Return the collector as bytes: to keep it, or to merge it elsewhere."""
         counts = np.array([self.reports, *astuple(self.refused)], "<i8")
         body = self.form.layout.digest + counts.tobytes() + self._tally.astype("<i8").tobytes()
-        return SERIALIZED + body + hashlib.sha256(SERIALIZED + body).digest()[:_CHECK_BYTES]
+        return self.magic + body + hashlib.sha256(self.magic + body).digest()[:_CHECK_BYTES]
 
     @classmethod
     def deserialize(cls, data: bytes, *, form: Form) -> Collector:
         """Return the collector that ``serialize`` wrote."""
         made, given = cls(form), _checked_bytes(data)
-        digest_end = len(SERIALIZED) + DIGEST_BYTES
+        digest_end = len(cls.magic) + DIGEST_BYTES
         check = hashlib.sha256(given[:-_CHECK_BYTES]).digest()[:_CHECK_BYTES]
-        if not given.startswith(SERIALIZED) or given[-_CHECK_BYTES:] != check:
+        if not given.startswith(cls.magic) or given[-_CHECK_BYTES:] != check:
             raise WrongKind(
                 what="these bytes are not a serialized collector, or not all of one.",
                 why="counters that were cut short or changed would give wrong estimates.",
                 do="give the bytes that Collector.serialize returned.",
             )
         body = given[digest_end:-_CHECK_BYTES]
-        ours = given[len(SERIALIZED) : digest_end] == form.layout.digest
+        ours = given[len(cls.magic) : digest_end] == form.layout.digest
         if not ours or len(body) != 8 * (_COUNTS + len(made._tally)):
             raise WrongKind(
                 what="the serialized collector belongs to another form.",
