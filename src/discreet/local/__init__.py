@@ -47,6 +47,7 @@ if TYPE_CHECKING:  # each is loaded when first used, because most programs need 
     from discreet.local.reports.collector import Collector
     from discreet.local.reports.form import Form
     from discreet.local.reports.plan import ReportPlan, plan
+    from discreet.local.reports.spark_collection import collect_frame
     from discreet.local.reports.wire import Refusals
     from discreet.local.shuffled_reports import ShuffledReports, calibrate_shuffled, shuffled
 
@@ -98,6 +99,7 @@ __all__ = [
     "bitstogram",
     "calibrate_shuffled",
     "choose",
+    "collect_frame",
     "loloha_price",
     "plan",
     "randomizer_of",
@@ -144,6 +146,7 @@ if not TYPE_CHECKING:  # to which every name would be one of this room
             "reports.collector": ("Collector",),
             "reports.form": ("Form",),
             "reports.plan": ("ReportPlan", "plan"),
+            "reports.spark_collection": ("collect_frame",),
             "reports.wire": ("Refusals",),
             "shuffled_reports": ("ShuffledReports", "calibrate_shuffled", "shuffled"),
         },

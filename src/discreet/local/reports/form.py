@@ -76,7 +76,8 @@ class Form(Shown):
           values      3: flu, cold, none
           randomizer  Direct(epsilon=1, values=3)
           because     least variance of all that fit into 512 bytes: 1.259 / people at share 0,
-                      in 1 byte; next: unary 3.683 in 1 byte, hadamard 4.683 in 1 byte
+                      in 1 byte
+                      next: unary 3.683 in 1 byte, hadamard 4.683 in 1 byte
           loss        epsilon 1 for each report, whoever receives it
           report      12 bytes: 11 of header and 1 of payload; in a batch 2 bits
         """
@@ -155,7 +156,7 @@ class Form(Shown):
         rows = {
             "values": f"{self.domain.values}: {values}",
             "randomizer": str(self.randomizer),
-            "because": self.why,
+            "because": self.why.replace("; ", f"\n{'':14}"),
             "loss": f"epsilon {self.randomizer.epsilon} for each report, whoever receives it",
             "report": f"{layout.report_bytes} bytes: {HEADER_BYTES} of header and "
             f"{layout.payload_bytes} of payload; in a batch {layout.bits} bits",
