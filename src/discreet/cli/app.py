@@ -26,6 +26,7 @@ from discreet.cli.exit_codes import (
 )
 from discreet.cli.explain_commands import explain, label
 from discreet.cli.ledger_commands import app as ledger
+from discreet.cli.local_commands import app as local
 from discreet.cli.options import EXAMPLES, JsonOption
 from discreet.cli.policy_commands import check, init
 from discreet.demo.tour import PAGE, tour
@@ -65,6 +66,7 @@ app.command(epilog=EXAMPLES["explain"])(explain)
 app.command(epilog=EXAMPLES["label"])(label)
 app.command(epilog=EXAMPLES["audit"])(audit)
 app.add_typer(ledger, name="ledger")
+app.add_typer(local, name="local")
 
 
 def _version(wanted: bool) -> None:  # noqa: FBT001  called by typer

@@ -38,13 +38,10 @@ from discreet.exact import Interval, whole
 from discreet.loss import PrivacyLoss, Profile, Pure
 from discreet.loss.pairs.finite import FinitePair
 from discreet.mechanisms.mechanism import Mechanism, Number, at_confidence, factor, steps_at
-from discreet.noise import SYSTEM, Entropy, Uniform
-from discreet.noise.categorical import WeightedTable
-from discreet.noise.table import TableSizes
+from discreet.noise import SYSTEM, Bernoulli, Entropy, Uniform
 
 _BITS: Final = 128
 _LARGEST: Final = 100
-_SIZES: Final = TableSizes(guide_bits=8)
 
 
 @final
@@ -113,7 +110,7 @@ class RandomizedResponse(Mechanism[Hashable, Any]):
         """
         places = {category: index for index, category in enumerate(self.categories)}
         truths = [_place(places, value) for value in listed(values, name="values")]
-        answers = (np.array(truths, np.int64) + self._moves(len(truths), entropy)) % len(places)
+        answers = respond(np.array(truths, np.int64), self.epsilon, len(places), entropy)
         return [self.categories[index] for index in answers]
 
     def reference_pmf(self, value: Hashable) -> dict[Any, Interval]:
@@ -142,18 +139,8 @@ class RandomizedResponse(Mechanism[Hashable, Any]):
 
     def _chances(self) -> tuple[Interval, Interval]:
         """Return the chances of the true category and of one other."""
-        decay = _decay(self.epsilon)
-        kept = 1 / (1 + (len(self.categories) - 1) * decay)
-        return Interval(kept, kept), Interval(decay * kept, decay * kept)
-
-    def _moves(self, count: int, entropy: Entropy) -> NDArray[np.int64]:
-        """Draw how far each answer moves around the circle of categories; 0 is the truth.
-
-        Where a lie would go is drawn for the truthful as well, so that time tells nothing.
-        """
-        others = len(self.categories) - 1
-        places = 1 + Uniform(below=others).sample(count, entropy)
-        return places * _lies(self.epsilon, others).sample(count, entropy)
+        kept, lied = response_chances(self.epsilon, len(self.categories))
+        return Interval(kept, kept), Interval(lied, lied)
 
 
 def _place(places: dict[Hashable, int], value: Hashable) -> int:
@@ -167,20 +154,43 @@ def _place(places: dict[Hashable, int], value: Hashable) -> int:
         ) from None
 
 
+def response_chances(epsilon: Fraction, values: int) -> tuple[Fraction, Fraction]:
+    """Return the chances of the true category and of one other, exactly.
+
+    >>> response_chances(Fraction(0), 4)
+    (Fraction(1, 4), Fraction(1, 4))
+    """
+    decay = inward_decay(epsilon)
+    kept = 1 / (1 + (values - 1) * decay)
+    return kept, decay * kept
+
+
+def respond(
+    codes: NDArray[np.int64], epsilon: Fraction, values: int, entropy: Entropy
+) -> NDArray[np.int64]:
+    """Answer for many people whose categories are 0, 1, ..., ``values`` - 1.
+
+    A lie moves around the circle of categories.  Where it would go is drawn for the truthful as
+    well, so that time tells nothing.
+
+    >>> respond(np.array([0, 1, 2]), Fraction(1), 3, SYSTEM).shape
+    (3,)
+    """
+    others = values - 1
+    answers = Uniform(below=others).sample(codes.size, entropy)
+    answers += 1
+    answers *= Bernoulli(p=others * response_chances(epsilon, values)[1]).flips(codes.size, entropy)
+    answers += codes
+    answers -= values * (answers >= values)
+    return answers
+
+
 @functools.lru_cache(maxsize=64)
-def _decay(epsilon: Fraction) -> Fraction:
-    """Return e^-epsilon, rounded up by at least one step."""
+def inward_decay(epsilon: Fraction) -> Fraction:
+    """Return e^-epsilon, rounded up by at least one step, so that no ratio exceeds e^epsilon.
+
+    >>> 0.3678794411 < inward_decay(Fraction(1)) < 0.3678794412
+    True
+    """
     bits = _BITS + math.ceil(3 * min(epsilon, Fraction(_LARGEST)) / 2)
     return Fraction(min(exp_neg(epsilon, bits)[1] + 1, 1 << bits), 1 << bits)
-
-
-@functools.lru_cache(maxsize=64)
-def _lies(epsilon: Fraction, others: int) -> WeightedTable:
-    """Return a coin with odds of 1 to ``others`` times the decay: 1 is a lie."""
-    odds = others * _decay(epsilon)
-
-    def weights(bits: int) -> tuple[list[int], list[int]]:
-        one, scaled = 1 << bits, odds * (1 << bits)
-        return [one, math.floor(scaled)], [one, math.ceil(scaled)]
-
-    return WeightedTable(weights, _SIZES)

@@ -181,10 +181,10 @@ class Bernoulli(Distribution):
             np.less(first, low, out=part)
             for word in range(low, high):  # the one or two words that do not settle it
                 open_ = np.flatnonzero(first == word)
-                part[open_] = self._refine(word, open_.size, entropy)
+                part[open_] = self.refine(word, open_.size, entropy)
         return out
 
-    def _refine(self, first: int, count: int, entropy: Entropy) -> NDArray[np.bool_]:
+    def refine(self, first: int, count: int, entropy: Entropy) -> NDArray[np.bool_]:
         """Settle flips whose first word is known."""
         sizes = self.words
         more = sizes.word_bits - sizes.first_bits

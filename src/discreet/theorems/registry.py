@@ -15,6 +15,10 @@ from discreet.theorems.budgets import BUDGETS, COMPOSITION, LEDGER
 from discreet.theorems.continual import CONTINUAL, SPARSE_VECTOR
 from discreet.theorems.explain import EXPLAIN
 from discreet.theorems.foundations import NOISE, NOTIONS
+from discreet.theorems.local_analysis import LOCAL_ANALYSIS
+from discreet.theorems.local_numbers import LOCAL_NUMBERS
+from discreet.theorems.local_randomizers import LOCAL_RANDOMIZERS
+from discreet.theorems.local_reports import LOCAL_REPORTS
 from discreet.theorems.mechanisms import MECHANISMS, PARTITION_SELECTION, UNITS_AND_MATRICES
 from discreet.theorems.questions_and_plans import QUESTIONS_AND_PLANS
 from discreet.theorems.release import RELEASE
@@ -29,6 +33,10 @@ _ALL: Final = (
     *EXPLAIN,
     *PARTITION_SELECTION,
     *LEDGER,
+    *LOCAL_ANALYSIS,
+    *LOCAL_NUMBERS,
+    *LOCAL_RANDOMIZERS,
+    *LOCAL_REPORTS,
     *MECHANISMS,
     *NOISE,
     *NOTIONS,

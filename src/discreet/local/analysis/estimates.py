@@ -1,0 +1,339 @@
+"""What reports say about the share of every value: tables with intervals, text, HTML and pictures.
+
+Trust: public.  It sees reports that are private already; a bug here costs accuracy, not privacy.
+
+The intervals of a table are for each value by itself, or for all at once: then each one misses with
+a k-th of the chance, and the chance that any of k does is no larger than stated (union bound).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from html import escape
+from typing import Final, Literal, NamedTuple, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.arrays import listed
+from discreet.charts import Axis, Chart
+from discreet.errors import OutOfRange, WrongKind
+from discreet.exact import Interval, decimal, float_down, whole
+from discreet.local.analysis.consistency import Consistent, consistent_shares
+from discreet.local.analysis.intervals import Coins, Floats, Integers, Target, share_bounds
+from discreet.local.analysis.pool_bias import PoolBias
+from discreet.local.randomizers.hashing import Hashing
+from discreet.local.randomizers.oracle import FrequencyOracle
+from discreet.notebook import Shown
+
+Bars = Literal["each", "all"]
+
+_MOST_ROWS: Final = 60
+_MOST_BARS: Final = 40
+_BIASED: Final = {
+    "simplex": "Shares are projected on those that are at least 0 and add up to 1",
+    "likelihood": "Shares are the most likely ones that are at least 0 and add up to 1",
+}
+
+
+class ShareRow(NamedTuple):
+    """One value, its estimated share, and between which ends the true one lies."""
+
+    value: Hashable
+    share: float
+    low: float
+    high: float
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Estimates(Shown):
+    """The supports of all values, with what is known about how reports are made.
+
+    >>> chances = (Interval("3/4", "3/4"), Interval("1/4", "1/4"))
+    >>> answers = Estimates(values=("yes", "no"), supports=[560, 440], people=1000, chances=chances)
+    >>> answers.shares.round(3).tolist()
+    [0.62, 0.38]
+    >>> print(answers.table(confidence="0.95"))
+    value     share  interval
+    yes       0.620  0.557 to 0.682
+    no        0.380  0.318 to 0.443
+    1,000 reports. Each interval holds the share in the population with confidence 95 %.
+    """
+
+    values: tuple[Hashable, ...]
+    supports: Integers
+    people: int
+    chances: tuple[Interval, Interval]
+    pool: PoolBias | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse counts that no reports can have."""
+        people = whole(self.people, name="people", low=0)
+        if people == 0:
+            raise OutOfRange(
+                what="nobody has reported yet.",
+                why="there is nothing to estimate from.",
+                do="add reports first.",
+            )
+        counts, names = np.asarray(self.supports), tuple(listed(self.values, name="values"))
+        if counts.dtype.kind not in "iu" or counts.shape != (len(names),) or not names:
+            raise WrongKind(
+                what="the supports are not one whole number for each value.",
+                why="they count reports.",
+                do="give the supports that a randomizer makes of its tally.",
+            )
+        if int(counts.min()) < 0 or int(counts.max()) > people:
+            raise OutOfRange(
+                what="a value is supported by fewer than no reports, or by more than there are.",
+                why="a report supports a value once or not at all.",
+                do="give the supports and the number of reports of the same tally.",
+            )
+        Coins.of(self.chances)
+        object.__setattr__(self, "values", names)
+        object.__setattr__(self, "supports", counts.astype(np.int64))
+
+    @classmethod
+    def of(
+        cls, oracle: FrequencyOracle, tally: Integers, *, people: int, values: Sequence[Hashable]
+    ) -> Estimates:
+        """Read the tally of a frequency oracle; ``values`` names the codes.
+
+        >>> from discreet.local import Direct
+        >>> oracle = Direct(epsilon=1, values=2)
+        >>> Estimates.of(oracle, np.array([600, 400]), people=1000, values="ny").shares.round(6)
+        array([0.716395, 0.283605])
+        """
+        return cls(
+            values=tuple(values),
+            supports=oracle.supports(tally),
+            people=people,
+            chances=oracle.chances(),
+            pool=PoolBias(functions=oracle.pool, cells=oracle.cells)
+            if isinstance(oracle, Hashing) and oracle.pool
+            else None,
+        )
+
+    @property
+    def coins(self) -> Coins:
+        """The chances of support."""
+        return Coins.of(self.chances)
+
+    @property
+    def shares(self) -> Floats:
+        """The raw estimates: unbiased, perhaps negative."""
+        return self.coins.shares(self.supports, self.people)
+
+    def table(
+        self,
+        *,
+        confidence: object = "0.95",
+        consistent: Consistent = "raw",
+        hostile: int = 0,
+        target: Target = "population",
+        bars: Bars = "each",
+    ) -> ShareTable:
+        """Return shares with intervals.
+
+        Args:
+            confidence: the chance that an interval holds the truth, or, with bars="all", that all
+                of them do.
+            consistent: raw, simplex or likelihood; intervals are those of raw estimates.
+            hostile: how many reports may have been made by an attacker.
+            target: the share in the population that people were drawn from, or among those who
+                reported.
+            bars: intervals for each value by itself, or for all values at once.
+        """
+        miss = miss_chance(confidence)
+        if bars not in {"each", "all"}:
+            raise WrongKind(
+                what="bars are neither for 'each' value nor for 'all'.",
+                why="many intervals miss more often than one.",
+                do="give bars='each' or bars='all'.",
+            )
+        attackers = whole(hostile, name="hostile", low=0, high=self.people)
+        alone = float_down(miss / len(self.values) if bars == "all" else miss)
+        low, high = self._bounds(alone, target, attackers)
+        return ShareTable(
+            values=self.values,
+            shares=consistent_shares(
+                self.supports, people=self.people, coins=self.coins, method=consistent
+            ),
+            low=low,
+            high=high,
+            people=self.people,
+            confidence=1 - miss,
+            consistent=consistent,
+            hostile=attackers,
+            target=target,
+            bars=bars,
+        )
+
+    def _bounds(self, miss: float, target: Target, hostile: int) -> tuple[Floats, Floats]:
+        """Return ends; with a pool, a third of the chance to miss is for each of its two bounds."""
+
+        def ends(chance: float) -> tuple[Floats, Floats]:
+            return share_bounds(
+                self.supports,
+                people=self.people,
+                coins=self.coins,
+                miss=chance,
+                target=target,
+                hostile=hostile,
+            )
+
+        if self.pool is None:
+            return ends(miss)
+        third, (low, high) = miss / 3, ends(miss / 3)
+        every = third / 2 / len(self.values)
+        top = float(ends(every)[1].max())
+        largest = self.pool.largest_share(high=top, miss=every)
+        moved = self.pool.reach(largest=largest, miss=third)
+        return np.maximum(low - moved, 0), np.minimum(high + moved, 1)
+
+    def __str__(self) -> str:
+        return str(self.table())
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ShareTable(Shown):
+    """Shares with intervals, and what the intervals are about."""
+
+    values: tuple[Hashable, ...]
+    shares: Floats
+    low: Floats
+    high: Floats
+    people: int
+    confidence: Fraction
+    consistent: Consistent
+    hostile: int
+    target: Target
+    bars: Bars
+
+    def __iter__(self) -> Iterator[ShareRow]:
+        columns = (column.tolist() for column in (self.shares, self.low, self.high))
+        return (ShareRow(*row) for row in zip(self.values, *columns, strict=True))
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    @property
+    def biased(self) -> bool:
+        """Whether shares were moved to be at least 0 and to add up to 1."""
+        return self.consistent != "raw"
+
+    def about(self) -> str:
+        """Say in words what the numbers are.
+
+        >>> chances = (Interval("3/4", "3/4"), Interval("1/4", "1/4"))
+        >>> few = Estimates(values=(0, 1), supports=[6, 5], people=9, chances=chances)
+        >>> print(few.table(target="reported", bars="all", hostile=2).about())
+        9 reports. All intervals at once hold the share among those who reported with confidence
+        95 %, even if 2 reports are hostile.
+        """
+        whose = "in the population" if self.target == "population" else "among those who reported"
+        which = "Each interval holds" if self.bars == "each" else "All intervals at once hold"
+        attack = f", even if {self.hostile:,} reports are hostile" if self.hostile else ""
+        sure = f"{float(100 * self.confidence):g} %"
+        text = f"{self.people:,} reports. {which} the share {whose} with confidence {sure}{attack}."
+        if self.biased:
+            text += f" {_BIASED[self.consistent]}: they are biased, and intervals are of raw ones."
+        return text
+
+    def __str__(self) -> str:
+        lines = self._lines()
+        widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+        text = [
+            f"{name:{widths[0]}}  {share:>{widths[1]}}  {ends}".rstrip()
+            for name, share, ends in lines
+        ]
+        return "\n".join([*text, *self._rest(), self.about()])
+
+    def _repr_html_(self) -> str:
+        head, *lines = self._lines()
+        rows = ["".join(f"<th>{escape(cell)}</th>" for cell in head)]
+        rows += ["".join(f"<td>{escape(cell)}</td>" for cell in line) for line in lines]
+        body = "".join(f"<tr>{row}</tr>" for row in rows)
+        words = escape(" ".join([*self._rest(), self.about()]))
+        return f"<table>{body}</table><p>{words}</p>"
+
+    def chart(self, *, title: str = "Estimated shares") -> Chart:
+        """Draw a bar and a whisker for each of the first values; ``chart().svg()`` is a picture.
+
+        >>> chances = (Interval("3/4", "3/4"), Interval("1/4", "1/4"))
+        >>> few = Estimates(values=("a", "b"), supports=[6, 5], people=9, chances=chances)
+        >>> few.table().chart().svg().count("<rect")  # the page, and two bars
+        3
+        """
+        rows = list(self)[:_MOST_BARS]
+        low = min(0.0, *(row.share for row in rows))
+        high = max(row.high for row in rows)
+        step = max(1, len(rows) // 12)
+        places = range(0, len(rows), step)
+        chart = Chart(
+            title=title,
+            x=Axis(
+                label="value",
+                low=-0.6,
+                high=len(rows) - 0.4,
+                ticks=places,
+                names=[_short(rows[place].value) for place in places],
+            ),
+            y=Axis(label="share", low=low, high=high or 1.0, ticks=_ticks(high or 1.0)),
+        )
+        points = [(float(place), row.share) for place, row in enumerate(rows)]
+        chart.bars(points, width=0.7, color=0)
+        for place, row in enumerate(rows):
+            chart.whisker(place, row.low, row.high, color=1)
+        return chart
+
+    def _lines(self) -> Sequence[tuple[str, str, str]]:
+        digits = max(3, len(str(self.people)) // 2 + 1)
+        shown = list(self)[:_MOST_ROWS]
+        return [
+            ("value", "share", "interval"),
+            *(
+                (
+                    _short(row.value),
+                    f"{row.share:.{digits}f}",
+                    f"{row.low:.{digits}f} to {row.high:.{digits}f}",
+                )
+                for row in shown
+            ),
+        ]
+
+    def _rest(self) -> list[str]:
+        more = len(self) - _MOST_ROWS
+        return [f"... and {more:,} more values."] if more > 0 else []
+
+
+def miss_chance(confidence: object) -> Fraction:
+    """Read a confidence, and return the chance that an interval may miss.
+
+    >>> miss_chance("0.95")
+    Fraction(1, 20)
+    """
+    chance = decimal(confidence, name="confidence")
+    if not Fraction(1, 2) <= chance < 1:
+        raise OutOfRange(
+            what="confidence is not at least 0.5 and below 1.",
+            why="it is the chance that an interval holds the truth.",
+            do="give a confidence such as '0.95'.",
+        )
+    return 1 - chance
+
+
+def _short(value: Hashable, longest: int = 24) -> str:
+    text = "".join(letter if letter.isprintable() else "?" for letter in str(value))
+    return text if len(text) <= longest else text[: longest - 1] + "…"
+
+
+def _ticks(high: float) -> NDArray[np.float64]:
+    step = 10.0 ** np.floor(np.log10(high))
+    for part in (0.1, 0.2, 0.5, 1.0):
+        if high / (step * part) <= 6:
+            return np.arange(0, high + step * part / 1e6, step * part).round(12)
+    return np.array([0.0, high])

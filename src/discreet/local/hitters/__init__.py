@@ -1,0 +1,4 @@
+"""Heavy hitters: the most frequent words of a domain that is too large to list.
+
+Trust: kernel.
+"""

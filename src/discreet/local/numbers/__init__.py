@@ -1,0 +1,4 @@
+"""Randomizers of bounded numbers, for means without bias.
+
+Trust: kernel.
+"""

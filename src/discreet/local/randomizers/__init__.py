@@ -1,0 +1,4 @@
+"""Randomizers: what runs on a person's device, from one value to one report.
+
+Trust: kernel.
+"""

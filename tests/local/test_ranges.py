@@ -1,0 +1,239 @@
+"""Ranges, quantiles and means: exact decoding, the table of variances, and coverage."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from discreet.errors import DiscreetError
+from discreet.local import MeanEstimate, Mixed, Ranges, SignedHadamard, TwoPoint, Window
+from discreet.local.analysis.intervals import Coins
+from discreet.local.analysis.means import mean_reach
+from discreet.local.analysis.ranges import RangeEstimates, _Level
+
+MEAN_VARIANCES = {  # over all ranges, times n/V: cells, and b = 2, 4, 8, 16, Haar
+    64: (7.26, 6.58, 6.79, 10.04, 5.21),
+    256: (12.40, 11.80, 14.11, 14.73, 9.57),
+    1024: (18.86, 18.51, 24.66, 29.1, 15.28),
+}
+
+
+@pytest.mark.theorem("range-variance")
+@pytest.mark.parametrize("cells", [64, 256, pytest.param(1024, marks=pytest.mark.slow)])
+def test_the_mean_variance_of_all_ranges(cells):
+    found = [
+        Ranges(cells=cells, epsilon=1, branching=width).mean_variance()
+        for width in (2, 4, 8, 16, 0)
+    ]
+    assert found == pytest.approx(MEAN_VARIANCES[cells], abs=0.05 if cells == 1024 else 0.0051)
+
+
+def test_the_default_tree_at_a_thousand_cells():
+    assert Ranges(cells=1024, epsilon=1).mean_variance() == pytest.approx(18.51, abs=0.005)
+
+
+def flat_mean_variance(cells):
+    return sum((cells + 1 - length) * length for length in range(1, cells + 1)) / (
+        cells * (cells + 1) / 2
+    )
+
+
+@pytest.mark.parametrize(("cells", "expected"), [(64, 22.0), (256, 86.0), (1024, 342.0)])
+def test_without_a_tree(cells, expected):
+    assert flat_mean_variance(cells) == pytest.approx(expected)
+
+
+def noiseless(plan, truth):
+    """Return the estimates whose every node is what it should be."""
+    levels = []
+    for level, part in enumerate(plan.record.parts):
+        width = (plan.branching or 2) ** level
+        nodes = np.add.reduceat(truth, np.arange(0, plan.cells, width))
+        if not plan.branching:  # left minus right, and the opposite
+            sides = nodes.reshape(-1, 2)
+            nodes = np.stack([sides[:, 0] - sides[:, 1], sides[:, 1] - sides[:, 0]], 1).ravel()
+        levels.append(_Level(nodes, 1000, Coins.of(part.chances())))
+    return RangeEstimates(plan=plan, levels=tuple(levels))
+
+
+@pytest.mark.theorem("signed-hadamard")
+@pytest.mark.parametrize("width", [0, 2, 4, 8])
+def test_without_noise_every_threshold_is_right(width):
+    truth = np.random.default_rng(1).dirichlet(np.ones(16))
+    answers = noiseless(Ranges(cells=16, epsilon=1, branching=width), truth)
+    assert answers.thresholds() == pytest.approx(truth.cumsum())
+    assert answers.range(3, 9).share == pytest.approx(truth[3:10].sum())
+    assert answers.quantile("0.5").cell == int(np.searchsorted(truth.cumsum(), 0.5))
+
+
+@pytest.mark.parametrize("width", [0, 4])
+def test_weights_are_those_of_the_decoding(width):
+    plan = Ranges(cells=16, epsilon=1, branching=width)
+    base = noiseless(plan, np.full(16, 1 / 16))
+    for number, level in enumerate(base.levels):
+        for node in range(0, len(level.shares), 1 if width else 2):
+            moved = level.shares.copy()
+            moved[node] += 1
+            if not width:
+                moved[node + 1] -= 1
+            levels = list(base.levels)
+            levels[number] = level._replace(shares=moved)
+            other = RangeEstimates(plan=plan, levels=tuple(levels))
+            change = other.thresholds() - base.thresholds()
+            weights = [plan.weights(threshold)[number][node] for threshold in range(16)]
+            assert change == pytest.approx(weights, abs=1e-12)
+
+
+@pytest.mark.parametrize("width", [0, 4])
+def test_ranges_and_quantiles_are_covered_as_often_as_stated(width):
+    plan, people, runs = Ranges(cells=16, epsilon=1, branching=width), 2000, 60
+    truth = np.random.default_rng(7).dirichlet(np.ones(16))
+    generator = np.random.default_rng(8)
+    hits, narrow, quantiles = 0, 0, 0
+    share, middle = truth[2:7].sum(), int(np.searchsorted(truth.cumsum(), 0.5))
+    for _ in range(runs):
+        values = plan.codes(generator.choice(16, people, p=truth))
+        answers = plan.estimates(plan.record.tally(plan.record.run_each(values)))
+        found = answers.range(2, 6)
+        hits += found.low <= share <= found.high
+        sums = answers.thresholds()
+        estimate, reach = sums[6] - sums[1], 0.4 * 1.96 * answers._deviation(2, 6, "population")
+        narrow += abs(estimate - share) <= reach
+        median = answers.quantile("0.5")
+        quantiles += median.low <= middle <= median.high
+    assert stats.binom.cdf(hits, runs, 0.95) > 1e-6
+    assert stats.binom.cdf(quantiles, runs, 0.95) > 1e-6
+    assert stats.binom.cdf(narrow, runs, 0.95) < 1e-6
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"cells": 1},
+        {"cells": 16, "branching": 1},
+        {"cells": 12, "branching": 0},
+        {"cells": 1 << 13},
+        {"cells": 16, "epsilon": 0},
+    ],
+)
+def test_trees_that_do_not_exist_are_refused(arguments):
+    with pytest.raises(DiscreetError):
+        Ranges(**({"epsilon": 1} | arguments))
+
+
+def test_a_level_without_reports_is_refused():
+    plan = Ranges(cells=16, epsilon=1)
+    nobody = plan.record.tally(plan.record.run_each(np.empty(0, np.int64)))
+    with pytest.raises(DiscreetError):
+        plan.estimates(nobody)
+
+
+# A node and a side in one sign
+
+
+@pytest.mark.theorem("signed-hadamard")
+@pytest.mark.parametrize("nodes", [1, 2, 3])
+def test_a_signed_report_estimates_the_difference_of_two_sides(nodes):
+    oracle = SignedHadamard(epsilon=1, values=2 * nodes)
+    p, q = oracle.exact_chances()
+    for code in range(2 * nodes):
+        law = oracle.reference_pmf(code)
+        assert sum(chance.low for chance in law.values()) == 1
+        mean = [Fraction(0)] * nodes
+        for report, chance in law.items():
+            one = oracle.tally(np.array([report], np.uint8))
+            sides = oracle.supports(one)
+            for node in range(nodes):
+                mean[node] += chance.low * (int(sides[2 * node]) - q) / (p - q)
+        expected = [Fraction((node == code >> 1) * (1 - 2 * (code & 1))) for node in range(nodes)]
+        assert mean == expected
+    worst = max(
+        here.low / there.low
+        for a in range(2 * nodes)
+        for b in range(2 * nodes)
+        for here, there in zip(
+            dict(sorted(oracle.reference_pmf(a).items())).values(),
+            dict(sorted(oracle.reference_pmf(b).items())).values(),
+            strict=True,
+        )
+    )
+    assert Fraction("2.71828182845") < worst < Fraction("2.7182818284590452354")
+    assert oracle.loss().epsilon(delta=0) == 1
+
+
+# Means
+
+
+@pytest.mark.theorem("empirical-bernstein")
+@pytest.mark.parametrize("people", [20, 100])
+def test_means_of_few_people_are_covered(people):
+    coin = TwoPoint(epsilon=1)
+    lies = coin.law(1)[0]
+    for ups in (0, people // 3, people):  # how many have the number 1; the others have -1
+        own = stats.binom.pmf(np.arange(ups + 1), ups, float(1 - lies))
+        rest = stats.binom.pmf(np.arange(people - ups + 1), people - ups, float(lies))
+        law, missed = np.convolve(own, rest), 0.0
+        for count, chance in enumerate(law):
+            tally = np.array([people - count, count])
+            reach = mean_reach(coin, tally, miss=0.1, target="reported")
+            truth = 2 * ups / people - 1
+            missed += chance * (abs(float(coin.mean(tally)) - truth) > reach)
+        assert missed <= 0.1
+
+
+@pytest.mark.theorem("normal-interval")
+@pytest.mark.theorem("deviation-bound")
+@pytest.mark.parametrize(
+    "randomizer",
+    [
+        TwoPoint(epsilon=1),
+        Window.minimax(epsilon=2, outcomes=9),
+        Mixed.searched(epsilon=2, outcomes=9),
+    ],
+    ids=lambda randomizer: randomizer.name,
+)
+@pytest.mark.parametrize("target", ["reported", "population"])
+def test_means_of_many_people_are_covered_as_often_as_stated(randomizer, target):
+    people, runs, generator = 1_000_000, 150, np.random.default_rng(4)
+    codes = [0, randomizer.values // 2, randomizer.values - 1]
+    points = np.array([float(randomizer.points()[code]) for code in codes])
+    laws = [np.array([float(p) for p in randomizer.law(code)]) for code in codes]
+    shares = np.array([0.2, 0.5, 0.3])
+    hits = narrow = 0
+    for _ in range(runs):
+        held = (shares * people).astype(int)
+        if target == "population":
+            held = generator.multinomial(people, shares)
+        tally = sum(generator.multinomial(n, law) for n, law in zip(held, laws, strict=True))
+        error = abs(float(randomizer.mean(tally)) - float((shares * points).sum()))
+        reach = mean_reach(randomizer, tally, miss=0.05, target=target)
+        hits += error <= reach
+        narrow += error <= 0.5 * reach
+    assert stats.binom.cdf(hits, runs, 0.95) > 1e-6
+    assert stats.binom.cdf(narrow, runs, 0.95) < 1e-6
+
+
+def test_hostile_reports_cannot_leave_the_interval_of_a_mean():
+    coin, people, hostile = TwoPoint(epsilon=1), 200_000, 2000
+    ups = people // 2
+    truth = 0.0
+    for sent in (0, hostile):
+        honest = np.array([ups - hostile // 2, ups - hostile // 2])
+        tally = honest + np.array([hostile - sent, sent])
+        found = MeanEstimate.of(coin, tally, hostile=hostile)
+        assert found.low <= truth <= found.high
+        blind = MeanEstimate.of(coin, tally)
+        assert not blind.low <= truth <= blind.high
+
+
+def test_a_mean_says_what_it_is_about():
+    tally = np.array([400, 600])
+    text = str(MeanEstimate.of(TwoPoint(epsilon=1), tally, low=0, high=10, target="reported"))
+    assert "of those who reported" in text
+    with pytest.raises(DiscreetError):
+        MeanEstimate.of(TwoPoint(epsilon=1), tally, low=1, high=1)
+    with pytest.raises(DiscreetError):
+        MeanEstimate.of(TwoPoint(epsilon=1), tally, hostile=1001)
+    with pytest.raises(DiscreetError):
+        MeanEstimate.of(TwoPoint(epsilon=1), np.array([0, 1]))
