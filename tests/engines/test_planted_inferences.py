@@ -22,7 +22,7 @@ from discreet.plan.binding import binder, joins, value_ranges
 from discreet.plan.policy.policy import read_policy
 from discreet.plan.pricing import noise_steps as sketching
 from discreet.plan.statistics import partition_selection as groups
-from discreet.plan.workload import joined_counts
+from discreet.plan.workload import joined_counts, joined_sums
 from discreet.plan.workload.cells import Cells
 from discreet.query.expressions import Call, Case, Literal
 from discreet.requests.engine_request import Total
@@ -131,6 +131,10 @@ STEPS = (
     "SELECT ward, COUNTIF(age <= 60) AS a, COUNTIF(stay <= 10) AS b, COUNTIF(paid) AS c "
     "FROM visits GROUP BY ward"
 )
+SUMS = (
+    "SELECT ward, SUM(CASE WHEN age <= 60 THEN stay END) AS a, SUM(stay) FILTER (WHERE age > 60) "
+    "AS b, AVG(cost) FILTER (WHERE paid) AS c, COUNTIF(NOT paid) AS d FROM visits GROUP BY ward"
+)
 LIMITS = "contribution_bounds"
 ONE = {"low": 0, "high": 1}
 SURE = {"nullable": False}
@@ -152,6 +156,10 @@ PLANTS = {
     ),
     "constant keys": (TOTALS, lambda m: contextlib.nullcontext(changed(ward={"constant": True}))),
     "conditions": (STEPS, lambda m: planted(m, joined_counts, "cells_of", never_together)),
+    "conditions of sums": (SUMS, lambda m: planted(m, joined_sums, "cells_of", never_together)),
+    "bounds of sums in cells": (SUMS, lambda m: contextlib.nullcontext(changed(stay=ONE))),
+    "rows in sums of cells": (SUMS, lambda m: planted(m, steps, LIMITS, limits(rows=1))),
+    "key of a table in sums of cells": (SUMS, lambda m: keyed("patient", "sex")),
     "rows in cells": (STEPS, lambda m: planted(m, steps, LIMITS, limits(rows=1))),
     "key of a table": (TOTALS, lambda m: keyed("patient")),
     "key of a table in ranks": (MEDIAN, lambda m: keyed("patient")),
@@ -159,7 +167,9 @@ PLANTS = {
     "key with a group": (TOTALS, lambda m: keyed("patient", "ward")),
     "constant values": (TOTALS, lambda m: contextlib.nullcontext(changed(city={"constant": True}))),
 }
-CHEAPER = [name for name in PLANTS if name not in {"never NULL", "bounds of floats", "conditions"}]
+COARSE = {"never NULL", "bounds of floats", "conditions", "conditions of sums"}
+COARSE |= {"bounds of sums in cells", "rows in sums of cells", "key of a table in sums of cells"}
+CHEAPER = [name for name in PLANTS if name not in COARSE]
 """Others lower no claim, or one that is counted in finer steps then, or what answers add up."""
 
 
@@ -240,7 +250,7 @@ def test_a_wrong_inference_costs_accuracy_alone_on_postgres(postgres, monkeypatc
 
 
 def test_a_wrong_inference_costs_accuracy_alone_on_spark(monkeypatch):
-    for name in ("bounds", "rows of a unit", "groups of a unit"):
+    for name in ("bounds", "rows of a unit", "groups of a unit", "conditions of sums"):
         check_people(SparkPlace(local_session()), plan_with(name, monkeypatch), people=[3])
 
 

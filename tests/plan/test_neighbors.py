@@ -127,6 +127,16 @@ QUESTIONS = [
         "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS(max_rows_contributed = 1) city, COUNT(*) AS n, "
         "AVG(cost) AS m, COUNT(age) AS k FROM visits GROUP BY city"
     ),
+    (
+        "SELECT ward, SUM(CASE WHEN age < 5 THEN stay END) AS a, AVG(cost) FILTER (WHERE age >= 5) "
+        "AS b, SUM(stay) FILTER (WHERE age < 110) AS c, COUNTIF(paid) AS p FROM visits "
+        "GROUP BY ward"
+    ),
+    (
+        "SELECT city, SUM(CASE WHEN ward = 'A' THEN cost ELSE 0 END) AS a, SUM(stay) FILTER "
+        "(WHERE ward = 'B') AS b, VAR_POP(age) FILTER (WHERE ward = 'C') AS c FROM visits "
+        "GROUP BY city"
+    ),
 ]
 PRICES = [{"epsilon": 1, "delta": 1e-9}, {"rho": "0.1", "delta": 1e-9}]
 
@@ -168,11 +178,7 @@ def check(plan, here, there, *, replaced):
     check_choices(plan, histograms, other_histograms, replaced=replaced)
     for noise in plan.noises:
         if noise.distances.strategy is not None:
-            nested = noise.distances.strategy.nested
-            one, other = (
-                cells_of(nested, values) if nested else leaves[noise.measure]
-                for values, leaves in (here, there)
-            )
+            one, other = (columns_of(noise, *each) for each in (here, there))
             check_sums(noise, claims[noise.measure], one, other, replaced=replaced)
         if noise.distances.group_strategy is not None:
             one, other = totals[noise.measure], others[noise.measure]
@@ -195,6 +201,21 @@ def check_group_sums(noise, plan, here, there, *, replaced):
     else:
         assert isinstance(leaf.source, Laplace)
         assert sum(map(abs, steps)) <= claim
+
+
+def columns_of(noise, totals, leaves):
+    """Return what the sums of a strategy add up, by group."""
+    strategy = noise.distances.strategy
+    if strategy.nested:
+        return cells_of(strategy.nested, totals)
+    if not strategy.values:
+        return leaves[noise.measure]
+    found = {}
+    for place, value in enumerate(strategy.values):
+        for group, sums in leaves[value.measure].items():
+            columns = {place * strategy.cells + cell: total for cell, total in sums.items()}
+            found.setdefault(group, {}).update(columns)
+    return found
 
 
 def cells_of(nested, totals):

@@ -11,12 +11,13 @@ from typing import Final
 
 from discreet.engines.hash_order import GROUPS, LEAVES, VALUES, HashOrder, Value
 from discreet.query.types import Type
+from discreet.requests.cell_sums import CellSums
 from discreet.requests.engine_request import DistinctCount, EngineRequest, Leaves, Total
 from discreet.requests.raw_totals import LARGEST_TOTAL
 from tests.reference.expressions import Row, compiled
 from tests.reference.windows import sort_key
 
-__all__ = ["Cells", "kept_cells", "leaves_of", "one_unit_total", "totals_of"]
+__all__ = ["Cells", "cell_sums_of", "kept_cells", "leaves_of", "one_unit_total", "totals_of"]
 
 Group = tuple[Value, ...]
 Cells = dict[tuple[Group, Group], list[Row]]
@@ -125,3 +126,28 @@ def _thinned(most: int, inside: Counter[int], cell: Group, order: HashOrder) -> 
         after = (seen * most + start) // count
         kept[leaf], before = after - before, after
     return kept
+
+
+def cell_sums_of(
+    measure: CellSums, cells: Cells, columns: Mapping[str, Type]
+) -> dict[tuple[Group, int], int]:
+    """Return the sum of each cell of each group, where it is not zero."""
+    cell_of, value_of = compiled(measure.row, columns), compiled(measure.value, columns)
+    found: Counter[tuple[Group, int]] = Counter()
+    for (_, group), rows in cells.items():
+        sums: Counter[int] = Counter()
+        count = 0
+        for row in rows:
+            cell, value = cell_of(row), value_of(row)
+            if isinstance(cell, int) and 0 <= cell < measure.cells:
+                count += 1
+                if isinstance(value, int):
+                    sums[cell] += min(max(value, measure.low), measure.high)
+        for cell, exact in sums.items():
+            share = abs(exact) * measure.rows // count if count > measure.rows else abs(exact)
+            found[group, cell] += share if exact > 0 else -share
+    return {
+        cell: min(max(total, -LARGEST_TOTAL), LARGEST_TOTAL)
+        for cell, total in found.items()
+        if total
+    }

@@ -18,10 +18,11 @@ from discreet.engines.hash_order import HashOrder
 from discreet.engines.sources.identity import Identity
 from discreet.query.relations import folded
 from discreet.query.types import Type
+from discreet.requests.cell_sums import CellSums
 from discreet.requests.engine_request import EngineRequest, Leaves
 from discreet.requests.raw_totals import ARROW_TYPES, Integers, RawTotals, SparseLeaves
 from discreet.requests.table_schema import Schema, StoredColumn, TableFacts
-from tests.reference.bounding import Cells, Group, kept_cells, leaves_of, totals_of
+from tests.reference.bounding import Cells, Group, cell_sums_of, kept_cells, leaves_of, totals_of
 from tests.reference.relations import Tables, rows_of, types_of
 from tests.reference.windows import sort_key
 
@@ -98,6 +99,8 @@ class Reference:
         for measure in lowered.measures:
             if isinstance(measure, Leaves):
                 leaves[measure.name] = _sparse(leaves_of(measure, cells, types, order), groups)
+            elif isinstance(measure, CellSums):
+                leaves[measure.name] = _sparse(cell_sums_of(measure, cells, types), groups)
             else:
                 found = totals_of(measure, cells, types, order)
                 totals[measure.name] = _integers(found.get(group, 0) for group in groups)

@@ -29,11 +29,13 @@ from discreet.engines.engine import ClosingEngine, Columns, Performance
 from discreet.engines.execution import run_interruptibly, run_sanitized, stopped_error
 from discreet.engines.hash_order import HashOrder
 from discreet.engines.sources.identity import Identity, run_if_unchanged, scanned_tables
+from discreet.engines.sql.cell_sums import cell_sums
 from discreet.engines.sql.contribution_bounding import PUBLIC, ContributionBounding, public_tables
 from discreet.engines.sql.totals import TotalStatements, distinct, leaves
 from discreet.engines.threshold_bounding import ThresholdBounding, source_of
 from discreet.errors import UnsupportedSQL
 from discreet.query.scalar_functions import LONGEST_TEXT
+from discreet.requests.cell_sums import CellSums
 from discreet.requests.engine_request import DistinctCount, EngineRequest, Leaves
 from discreet.requests.raw_totals import RawTotals, integers, sparse_leaves
 from discreet.requests.table_schema import Schema, StoredColumn
@@ -144,7 +146,10 @@ class DuckDB(ClosingEngine):
             distinct={
                 m.name: distinct(bounding, m) for m in measures if isinstance(m, DistinctCount)
             },
-            leaves={m.name: leaves(bounding, m) for m in measures if isinstance(m, Leaves)},
+            leaves={
+                **{m.name: leaves(bounding, m) for m in measures if isinstance(m, Leaves)},
+                **{m.name: cell_sums(bounding, m) for m in measures if isinstance(m, CellSums)},
+            },
             exact=statements.exact_rows,
         )
 

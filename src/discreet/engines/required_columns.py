@@ -30,6 +30,7 @@ from discreet.query.relations import (
     UnionAll,
     folded,
 )
+from discreet.requests.cell_sums import CellSums
 from discreet.requests.engine_request import DistinctCount, EngineRequest, Leaves, Total
 
 RequiredColumns = Iterator[tuple[str, frozenset[str]]]
@@ -42,6 +43,8 @@ def required_columns(request: EngineRequest) -> dict[str, frozenset[str]]:
         match measure:
             case Total(row=row) | Leaves(row=row):
                 used.append(row)
+            case CellSums(row=row, value=value):
+                used += [row, value]
             case DistinctCount(expression=expression):
                 used.append(expression)
             case _:

@@ -50,6 +50,7 @@ from discreet.plan.statistics.answer_layout import AnswerLayout, Estimate
 from discreet.query.canonical import canonical, form, relation_form
 from discreet.query.expressions import Expression
 from discreet.query.question import Question
+from discreet.requests.cell_sums import CellSums
 from discreet.requests.engine_request import (
     DistinctCount,
     EngineRequest,
@@ -218,7 +219,7 @@ def _plan_text() -> ModuleType:
 
 _FORMAT: Final = 1
 _ONE_TABLE: Final = [frozenset({""})]
-_TAGS: Final = {Total: "Total", DistinctCount: "Distinct", Leaves: "Leaves"}
+_TAGS: Final = {Total: "Total", DistinctCount: "Distinct", Leaves: "Leaves", CellSums: "CellSums"}
 """What digests call the measures, whatever their classes are called."""
 
 
@@ -279,8 +280,9 @@ def _strategy(noise: Noise, strategy: CellStrategy) -> list[Any]:
     running = noise.distances.group_strategy
     groups = [] if running is None else [running.order, running.frames]
     nested = [strategy.nested] if strategy.nested else []  # others are as they ever were
+    values = [[each.measure, each.low, each.high] for each in strategy.values]
     parts = [noise.measure, strategy.cells, strategy.sums, strategy.factors, answers]
-    return [*parts, *groups, *nested]
+    return [*parts, *groups, *nested, *([values] if values else [])]
 
 
 def _tree(tree: QuantileTree, read: Sequence[TreeChoice]) -> list[Any]:

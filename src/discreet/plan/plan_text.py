@@ -263,14 +263,15 @@ def _noise(noise: Noise, plan: Plan, about: dict[str, str], step: Fraction) -> s
     if far.group_strategy is not None:
         cells = far.group_strategy.cells
     step = step if cells is None else Fraction(1, cells.unit)
+    unit = " times the bounds of a row" if cells is not None and cells.values else ""
     if isinstance(noise.mechanism, Gaussian):
         deviation = Fraction(noise.mechanism.width)
-        width = f"Gaussian noise of deviation {_short(deviation * step)}"
-        moved = f"{_short(root_up(far.moved_squared(relation)) * step)} in L2"
+        width = f"Gaussian noise of deviation {_short(deviation * step)}{unit}"
+        moved = f"{_short(root_up(far.moved_squared(relation)) * step)}{unit} in L2"
     else:
         steps, scale = far.moved(relation), noise.mechanism.scale
-        width = f"Laplace noise of scale {_short(scale * step)}"
-        moved = f"{_short(steps * step)} in L1"
+        width = f"Laplace noise of scale {_short(scale * step)}{unit}"
+        moved = f"{_short(steps * step)}{unit} in L1"
     share, what = _share(noise, plan), about[noise.measure]
     if cells is not None:
         what = f"{what}, {cells.words}"

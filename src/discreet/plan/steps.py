@@ -52,6 +52,7 @@ from discreet.plan.statistics.partition_selection import (
 from discreet.plan.statistics.truncation import rules_differ, truncations
 from discreet.plan.workload.group_windows import check_windows, running_counts
 from discreet.plan.workload.joined_counts import joined_counts, nested_counts
+from discreet.plan.workload.joined_sums import joined_sums
 from discreet.query.expressions import Column
 from discreet.query.question import Question
 from discreet.query.relations import Scan, Table, descend
@@ -250,13 +251,15 @@ def measure_aggregates(draft: Draft) -> Draft:
 
 
 def join_counts(draft: Draft) -> Draft:
-    """Measure several counts as one histogram, where that is more exact."""
+    """Measure several counts, or sums and counts, together, where that is more exact."""
+    apart = draft
     counts = [type(each) in {Count, Units} for each in required(draft.measured).estimators]
     draft = joined_counts(draft) if sum(counts) > 1 else draft
     measured = required(draft.measured)
     plain = [isinstance(each, Total) and each.rows is None for each in measured.measures]
     several = sum(plain) + measured.counts_units > 1 and measured.workload is None
-    return nested_counts(draft) if several and not draft.earlier else draft
+    draft = nested_counts(draft) if several and not draft.earlier else draft
+    return joined_sums(apart, draft)
 
 
 def split_releases(draft: Draft) -> Draft:

@@ -62,6 +62,7 @@ from discreet import mechanisms
 from discreet.errors import DiscreetError, EngineFailed, WrongKind
 from discreet.noise import SYSTEM, Entropy, KeyedEntropy
 from discreet.plan.plan import Plan
+from discreet.plan.pricing.cell_strategy import CellStrategy
 from discreet.plan.pricing.group_sensitivity import UNITS, LeafChoice, ScoredChoice, trees_of
 from discreet.release.choices.quantile_tree import read_tree
 from discreet.release.group_sums import GroupSums
@@ -192,6 +193,8 @@ def noised(plan: Plan, raw: RawTotals, *, entropy: Entropy = SYSTEM) -> Noisy:
             if strategy.nested:
                 counts = [_exact(raw, name)[places] for name in strategy.nested]
                 inside = strategy.differences(counts)
+            elif strategy.values:
+                inside = _columns(strategy, raw, places)
             else:
                 inside = _inside(raw.leaves[noise.measure], places)
             exact = strategy.measured(inside, places.size).ravel()
@@ -247,6 +250,17 @@ def _leaves(
     from discreet.release.choices.leaf_choice import chosen_leaves  # noqa: PLC0415  rare
 
     return chosen_leaves(choice, inside, groups=places.size, entropy=entropy)
+
+
+def _columns(strategy: CellStrategy, raw: RawTotals, places: Integers) -> SparseLeaves:
+    """Return the sums of cells of all values, in the columns of a strategy."""
+    parts = [
+        (group, column * strategy.cells + cell, added)
+        for column, value in enumerate(strategy.values)
+        for group, cell, added in [_inside(raw.leaves[value.measure], places)]
+    ]
+    group, column, added = (np.concatenate(each) for each in zip(*parts, strict=True))
+    return group, column, added
 
 
 def _inside(sparse: SparseLeaves, places: Integers) -> SparseLeaves:

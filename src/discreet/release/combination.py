@@ -197,7 +197,8 @@ def _averaged(one: NoisyTotal, other: NoisyTotal) -> NoisyTotal:
         *(replace(run, weight=run.weight * (1 - weight)) for run in other.runs),
     ]
     shared = one.shared or other.shared
-    return NoisyTotal(tuple(run for run in runs if run.weight), shared=shared)
+    kept = tuple(run for run in runs if run.weight)
+    return NoisyTotal(kept, shared=shared, row_bounds=one.row_bounds)
 
 
 def _weight(mine: Fraction, theirs: Fraction) -> Fraction:

@@ -113,11 +113,13 @@ class NoisyTotal:
     >>> [end.tolist() for end in total.interval(Fraction(19, 20))]
     [[34.0, 1.0], [46.0, 13.0]]
 
-    ``shared`` says that other totals hold some of the same runs.
+    ``shared`` says that other totals hold some of the same runs; ``row_bounds`` is between what one
+    row adds to a total of a workload.
     """
 
     runs: tuple[Run, ...]
     shared: bool = False
+    row_bounds: tuple[Fraction, Fraction] = (Fraction(0), _ONE)
 
     @property
     def linear(self) -> bool:
@@ -169,6 +171,7 @@ def joined_totals(
                 for place, weight in weights
             ),
             shared=True,
+            row_bounds=strategy.row_bounds(name),
         )
         for name, weights in strategy.answers
     }
@@ -282,7 +285,7 @@ class Intervals:
             return np.minimum(ends[0], 0.0), np.minimum(ends[1], 0.0)
         return ends
 
-    def _bounds(self, name: str) -> tuple[int, int]:
+    def _bounds(self, name: str) -> tuple[int | Fraction, int | Fraction]:
         found = next((each for each in self.request.measures if each.name == name), None)
         match found:
             case Total(low=low, high=high):
@@ -290,4 +293,4 @@ class Intervals:
             case DistinctCount(most=most):
                 return 0, most
             case _:
-                return 0, 1
+                return self.noisy.totals[name].row_bounds

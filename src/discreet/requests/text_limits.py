@@ -34,6 +34,7 @@ from discreet.query.relations import (
     expressions_in,
 )
 from discreet.query.types import Type
+from discreet.requests.cell_sums import CellSums
 from discreet.requests.engine_request import DistinctCount, EngineRequest, Leaves, Total
 
 LONGEST_HELD: Final = 2**14
@@ -129,5 +130,7 @@ def _expressions(request: EngineRequest) -> Iterator[Expression]:
         match measure:
             case Total(row=value) | Leaves(row=value) | DistinctCount(expression=value):
                 yield value
+            case CellSums(row=row, value=value):
+                yield from (row, value)
     for node in descend(request.relation):
         yield from expressions_in(node)

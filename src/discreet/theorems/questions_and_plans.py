@@ -125,6 +125,15 @@ QUESTIONS_AND_PLANS: Final = (
         "2015); proof in discreet.plan.pricing.cell_strategy",
     ),
     Theorem(
+        key="joint-sums",
+        statement="A unit whose rows in a group, each in one cell, have weights that add up to at "
+        "most k moves sums of several values over cells by at most k times the largest sum over "
+        "values of D |b| in L1, and k^2 times that of D^2 |b|^2 in squared L2, D the bound on a "
+        "row and b a column; two units differ by the largest difference of two corners.  Disjoint "
+        "sums cost the largest of their bounds.",
+        source="proof in discreet.plan.pricing.joint_norms and discreet.requests.cell_sums",
+    ),
+    Theorem(
         key="group-sums",
         statement="A unit that adds a number from low to high to each of at most g groups, "
         "D = max(|low|, |high|), moves sums of public groups by at most g D w in L1 and "

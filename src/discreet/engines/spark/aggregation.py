@@ -32,12 +32,14 @@ from discreet.engines.spark.statements import (
     limb_names,
     names,
 )
+from discreet.engines.sql.cell_sums import joined_sums
 from discreet.engines.sql.contribution_bounding import (
     PUBLIC,
     ContributionBounding,
     listed,
     public_tables,
 )
+from discreet.requests.cell_sums import CellSums
 from discreet.requests.engine_request import DistinctCount, EngineRequest, Leaves
 from discreet.requests.raw_totals import (
     ARROW_TYPES,
@@ -53,7 +55,7 @@ if TYPE_CHECKING:  # an optional library
 _BROKEN: Final = "the rows of a unit were not brought together"
 _PARTS: Final = "parts added"
 
-M = TypeVar("M", DistinctCount, Leaves)
+M = TypeVar("M", DistinctCount, Leaves, CellSums)
 
 
 def summed(rows: DataFrame, request: EngineRequest) -> DataFrame:
@@ -122,6 +124,10 @@ def raw_answer(rows: pa.Table, bounding: ContributionBounding) -> RawTotals:
         leaves = {
             measure.name: connection.fetch(_leaves(bounding, kind), tables)
             for kind, measure in _of_class(request, Leaves)
+        }
+        leaves |= {
+            measure.name: connection.fetch(joined_sums(_leaves(bounding, kind)), tables)
+            for kind, measure in _of_class(request, CellSums)
         }
     finally:
         connection.close()

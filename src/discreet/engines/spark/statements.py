@@ -27,10 +27,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
+from discreet.engines.sql.cell_sums import split_sums, summed_cells
 from discreet.engines.sql.contribution_bounding import ContributionBounding, listed, value_text
 from discreet.engines.sql.totals import TotalStatements, counted_leaves, shown_values
 from discreet.query.expression_types import typed
 from discreet.query.relation_columns import columns
+from discreet.requests.cell_sums import CellSums
 from discreet.requests.engine_request import DistinctCount, EngineRequest, Leaves, Total
 
 BITS: Final = 42
@@ -131,6 +133,9 @@ def others(bounding: ContributionBounding) -> list[str]:
                 rows = f"SELECT * FROM ({counted_leaves(bounding, measure)})"
                 there = f"{rows} WHERE leaf IS NOT NULL AND c > 0"
                 statements.append(_rows(bounding, there, kind, leaf="leaf", units="c"))
+            case CellSums():
+                halves = split_sums(summed_cells(bounding, measure))
+                statements.append(_rows(bounding, halves, kind, leaf="leaf", units="c"))
             case Total():
                 pass
     return statements

@@ -228,8 +228,8 @@ class MomentBound:
         )
 
 
-_HALVINGS: Final = 12
-_NEWTON: Final = 3
+_HALVINGS: Final = 6
+_NEWTON: Final = 4
 _LAST: Final = 1e7
 _FIRST: Final = 1e-9
 

@@ -149,11 +149,11 @@ class SampledGaussianCumulants:
         nodes = self.nodes(c, float(heights[-1]))
         total = float(nodes.weight.sum())
         center = float(nodes.weight @ nodes.loss) / total
-        phase = np.outer(heights * self.sign, nodes.loss - center)
-        phi = (np.cos(phase) + 1j * np.sin(phase)) @ (nodes.weight / total)
+        phi = _characteristic(heights, self.sign * (nodes.loss - center), nodes.weight / total)
         base = nodes.scale + math.log(total)
         value = reduced(phi) + base + 1j * (self.sign * center) * heights
-        wrong = 2 * nodes.error + nodes.slope * heights
+        rounding = UNIT * (4 * len(nodes.weight) + 64)  # of products and their sums
+        wrong = 2 * nodes.error + nodes.slope * heights + rounding
         size = abs(base) + abs(center) * heights
         error = np.log1p(wrong / np.maximum(np.abs(phi), TINIEST)) + UNIT * (16 + 8 * size)
         return value, error + 2 * nodes.error
@@ -165,6 +165,23 @@ class SampledGaussianCumulants:
                 self._decays.clear()
             self._decays[c] = Decay.of(self.tilted(c), lambda height: self.nodes(c, height))
         return self._decays[c].log_bound(height)
+
+
+def _characteristic(heights: Floats, values: Floats, weights: Floats) -> Complexes:
+    """Add up weights times e**(i h v), for evenly spaced heights.
+
+    With h = g + f, g one of few coarse heights and f one of few fine ones, e**(i h v) is the
+    product of e**(i g v) and e**(i f v): so few sines are needed, and a product of two matrices
+    does the rest (docs/proofs/accounting.md, section 5, lines).
+    """
+    count = len(heights)
+    width = math.isqrt(max(count - 1, 0)) + 1
+    coarse = np.outer(heights[::width], values)
+    fine = np.outer(heights[:width] - heights[0], values)
+    left = (np.cos(coarse) + 1j * np.sin(coarse)) * weights
+    right = np.cos(fine) + 1j * np.sin(fine)
+    found: Complexes = (left @ right.T).ravel()[:count]
+    return found
 
 
 @functools.lru_cache(maxsize=256)

@@ -33,6 +33,7 @@ from discreet.requests.engine_request import Measure
 if TYPE_CHECKING:  # made by a later step
     from discreet.plan.workload.group_windows import RunningCounts
     from discreet.plan.workload.strategies import CountWorkload
+    from discreet.plan.workload.sum_strategies import SumWorkload
 
 AGGREGATES: Final[Mapping[str, Callable[[Measurer, Aggregate], Estimator]]] = {
     "COUNT": measure_count,
@@ -57,7 +58,7 @@ class MeasuredAggregates:
     """All measures, and for each aggregate how it is computed and from what.
 
     ``about`` says in words what each measure holds; ``counts_units`` whether units are counted too;
-    ``workload`` which counts are read from one histogram, ``running`` which ones from sums of
+    ``workload`` which totals are measured together in cells, ``running`` which ones from sums of
     groups; ``levels`` at which levels of a histogram quantiles are, where there are several.
     """
 
@@ -66,7 +67,7 @@ class MeasuredAggregates:
     uses: tuple[tuple[ReleaseInput, ...], ...]
     about: Mapping[str, str]
     counts_units: bool = False
-    workload: CountWorkload | None = None
+    workload: CountWorkload | SumWorkload | None = None
     running: tuple[RunningCounts, ...] = ()
     levels: Mapping[str, tuple[Fraction, ...]] = field(default_factory=dict)
 

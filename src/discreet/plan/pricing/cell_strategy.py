@@ -46,6 +46,12 @@ from typing import TYPE_CHECKING, Final, final
 import numpy as np
 
 from discreet.plan.pricing.group_sensitivity import GroupSensitivity
+from discreet.plan.pricing.joint_norms import (
+    CellValue,
+    exact_sums,
+    joint_differences,
+    joint_lengths,
+)
 from discreet.query.expressions import Call, Case, Expression, Literal
 from discreet.requests.engine_request import Measure, Total
 from discreet.units import Relation
@@ -70,7 +76,8 @@ class CellStrategy:
 
     ``factors`` are the entries of B, for the cells of each sum; without any all of them are one.
     One row counts as ``unit``.  ``words`` says which strategy it is, and why.  ``nested`` names the
-    counts whose cells these are, where no histogram is read.
+    counts whose cells these are, where no histogram is read.  ``values`` are what is added up in
+    cells, where these are no counts of rows: cell c of value v is then column v * ``cells`` + c.
 
     >>> halves = CellStrategy(words="", cells=2, sums=((0,), (0, 1)),
     ...     answers=(("first", ((0, 1),)), ("rest", ((1, 1), (0, -1)))))
@@ -85,6 +92,7 @@ class CellStrategy:
     factors: tuple[tuple[int, ...], ...] = ()
     unit: int = 1
     nested: tuple[str, ...] = ()
+    values: tuple[CellValue, ...] = ()
 
     def __hash__(self) -> int:
         """Do not look at all weights: there may be a million."""
@@ -93,17 +101,17 @@ class CellStrategy:
     @property
     def norms(self) -> Norms:
         """The norms w, f, W and F."""
-        one, other = self.lengths, _apart(self)
+        one, other = self.lengths, joint_differences(self) if self.values else _apart(self)
         return one[0], max(one[0], other[0]), one[1], max(one[1], other[1])
 
     @property
     def lengths(self) -> tuple[int, int]:
         """The norms w and W alone, which are quickly found."""
-        return _lengths(self)
+        return joint_lengths(self) if self.values else _lengths(self)
 
     @property
     def spread(self) -> float:
-        """The mean over answers of the sum of their squared weights."""
+        """The mean over answers of their squared weights, in terms of what a row adds at most."""
         return _spread(self)
 
     @property
@@ -114,7 +122,17 @@ class CellStrategy:
     @property
     def whole(self) -> bool:
         """Whether answers are whole numbers."""
-        return self.unit == 1
+        if not self.values:
+            return self.unit == 1
+        return not self.factors and all(value.step == 1 for value in self.values)
+
+    def row_bounds(self, name: str) -> tuple[Fraction, Fraction]:
+        """Return between what one row adds to an answer."""
+        if not self.values:
+            return Fraction(0), Fraction(1)
+        (first, _), *_ = _weights(self)[name]
+        value = self.values[self.sums[first][0] // self.cells]
+        return Fraction(value.low, value.step), Fraction(value.high, value.step)
 
     def terms(self) -> Iterator[tuple[tuple[int, ...], tuple[int, ...]]]:
         """Yield the cells of each sum, and by what they are multiplied."""
@@ -130,6 +148,8 @@ class CellStrategy:
         >>> tree.measured((np.array([0, 0]), np.array([0, 1]), np.array([5, 2])), 1).tolist()
         [[5, 7]]
         """
+        if self.values:
+            return exact_sums(self, sparse, groups)
         group, cell, count = sparse
         held = np.minimum(count, _MOST_ROWS)
         found = np.zeros((groups, len(self.sums)), np.int64)
@@ -173,7 +193,11 @@ def _weights(strategy: CellStrategy) -> dict[str, Weights]:
 @functools.lru_cache(maxsize=64)
 def _spread(strategy: CellStrategy) -> float:
     answers = strategy.answers
-    total = sum(float(weight) ** 2 for _, weights in answers for _, weight in weights)
+    total = 0.0
+    for name, weights in answers:
+        low, high = strategy.row_bounds(name)
+        most = float(max(-low, high))
+        total += sum((float(weight) / most) ** 2 for _, weight in weights)
     return total / len(answers)
 
 

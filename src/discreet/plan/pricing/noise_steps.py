@@ -14,6 +14,7 @@ from fractions import Fraction
 from typing import Final
 
 from discreet.errors import OutOfRange, UnsupportedSQL, WrongKind
+from discreet.plan.aggregates.measured import MeasuredAggregates
 from discreet.plan.draft import Draft, required
 from discreet.plan.forecast.error_targets import ErrorTargets
 from discreet.plan.pricing.calibration import (
@@ -47,9 +48,11 @@ from discreet.plan.statistics.contribution_bounds import ContributionBounds
 from discreet.plan.statistics.measure_list import ReleaseInput
 from discreet.plan.statistics.partition_selection import SelectionCount, SelectionRule
 from discreet.plan.workload.group_windows import RunningPart
-from discreet.plan.workload.strategies import WorkloadPart
+from discreet.plan.workload.strategies import CountWorkload, WorkloadPart
+from discreet.plan.workload.sum_strategies import SumWorkload
 from discreet.query.expressions import Column, walk
 from discreet.query.source_text import pointed
+from discreet.requests.cell_sums import CellSums
 from discreet.requests.engine_request import DistinctCount, Leaves, Measure, Total
 from discreet.units import Relation
 
@@ -162,34 +165,25 @@ def _part(  # noqa: PLR0911 (cases)
     measured, limits = required(draft.measured), required(draft.contributions)
     workload = measured.workload
     running = next((each for each in measured.running if each.measure == use[0]), None)
+    if workload is not None and use[0] == workload.measure:
+        return WorkloadPart.of(
+            workload,
+            rows=_rows_in_cells(measured, workload),
+            groups=limits.groups,
+            available=limits.available,
+            relation=draft.unit.relation,
+        )
     match measure:
         case None | Total() if running is not None:
             bounds = (1, 1) if measure is None else (measure.low, measure.high)
             alone = _totals(use[0], bounds, limits)
             return RunningPart.of(running, alone.distances, draft.unit.relation)
-        case None if workload is not None and workload.nested and use[0] == workload.measure:
-            totals = [each for each in measured.measures if each.name in workload.names]
-            return WorkloadPart.of(
-                workload,
-                rows=max(each.high for each in totals if isinstance(each, Total)),
-                groups=limits.groups,
-                available=limits.available,
-                relation=draft.unit.relation,
-            )
         case None:
             return _totals(UNITS, (1, 1), limits, always=limits.all_rows)
         case Total(name=name, low=low, high=high):
             return _totals(name, (low, high), limits)
         case DistinctCount(name=name, most=most):
             return _totals(name, (0, most), limits)
-        case Leaves(name=name, rows=rows) if workload is not None and name == workload.measure:
-            return WorkloadPart.of(
-                workload,
-                rows=rows,
-                groups=limits.groups,
-                available=limits.available,
-                relation=draft.unit.relation,
-            )
         case Leaves(name=name, leaves=leaves, rows=rows) if use[1] == LEVELS:
             return QuantileLevels(
                 measure=name,
@@ -201,6 +195,9 @@ def _part(  # noqa: PLR0911 (cases)
                 levels=measured.levels[name],
                 as_tree=bool(draft.targets or draft.found),
             )
+        case CellSums():
+            message = f"{use[0]} is part of a workload"
+            raise LookupError(message)
         case Leaves():
             pairs = zip(measured.estimators, measured.uses, strict=True)
             needs = next(estimator for estimator, uses in pairs if use in uses)
@@ -208,6 +205,16 @@ def _part(  # noqa: PLR0911 (cases)
             if draft.earlier and isinstance(part, QuantileLevel):
                 part = replace(part, for_value=EARLIER_SHARE)
             return part
+
+
+def _rows_in_cells(measured: MeasuredAggregates, workload: CountWorkload | SumWorkload) -> int:
+    """Return with how many rows a unit counts in all cells of a group."""
+    if isinstance(workload, SumWorkload):
+        return workload.rows
+    names = workload.names if workload.nested else (workload.measure,)
+    found = [each for each in measured.measures if each.name in names]
+    rows = [each.rows for each in found if isinstance(each, Leaves)]
+    return max(rows + [each.high for each in found if isinstance(each, Total)])
 
 
 def _sure(draft: Draft) -> Fraction:

@@ -45,6 +45,7 @@ from discreet.plan.pricing.group_sensitivity import (
 )
 from discreet.plan.pricing.quantile_tree import QuantileTree
 from discreet.query.relations import Scan
+from discreet.requests.cell_sums import CellSums
 from discreet.requests.engine_request import DistinctCount, EngineRequest, Leaves, Measure, Total
 from discreet.units import PrivacyUnit, Relation
 
@@ -185,14 +186,16 @@ class _Enforced:
         """Whether distances cover a measure, or the number of units."""
         measure = self.measures.get(name)
         sums = far.group_strategy
-        if far.strategy is not None and far.strategy.nested:
+        if far.strategy is not None and (far.strategy.nested or far.strategy.values):
             alone = measure is None and name != UNITS and sums is None and not far.always
-            return alone and self._nested(far, far.strategy)
+            kept = self._nested if far.strategy.nested else self._summed
+            return alone and kept(far, far.strategy)
         if (
             (far.always and not (self.all_rows and name == UNITS))
             or (far.strategy is not None and not isinstance(measure, Leaves))
             or (sums is not None and self.listed != sums.cells.cells)
             or (sums is not None and isinstance(measure, Leaves | DistinctCount))
+            or isinstance(measure, CellSums)
         ):
             return False
         match measure:
@@ -216,6 +219,19 @@ class _Enforced:
         counts = [self.measures.get(name) for name in strategy.nested]
         inside = known and strategy.cells == len(counts) and are_nested(counts, far.high)
         return inside and self.within(far.groups, far.available)
+
+    def _summed(self, far: GroupSensitivity, strategy: CellStrategy) -> bool:
+        """Whether values are summed over the same cells, and no row adds more than is claimed."""
+        found = [self.measures.get(value.measure) for value in strategy.values]
+        sums = [measure for measure in found if isinstance(measure, CellSums)]
+        if len(sums) < len(found) or len({(each.row, each.cells, each.rows) for each in sums}) > 1:
+            return False
+        inside = all(
+            value.low <= min(measure.low, 0) and max(measure.high, 0) <= value.high
+            for value, measure in zip(strategy.values, sums, strict=True)
+        )
+        covered = inside and sums[0].cells == strategy.cells and sums[0].rows <= far.high
+        return covered and self.within(far.groups, far.available)
 
     def ranked(self, choice: LeafChoice) -> bool:
         """Whether a choice allows for all rows of a unit."""

@@ -163,7 +163,7 @@ def rules_differ(draft: Draft, releases: Releases) -> bool:
 
     It knew nothing of units of one row, and clamped a sum as a whole where no count was beside it.
     It bought every quantile by itself, and half of that for the interval, and counts apart of which
-    one is a part of another.
+    one is a part of another; and every sum apart.
     """
     limits = required(draft.contributions)
     sums = any(
@@ -173,5 +173,5 @@ def rules_differ(draft: Draft, releases: Releases) -> bool:
     measured = not limits.single and bool(limits.one_row or sums)
     chooses = bool(releases.choices) and draft.search is None
     strategies = (noise.distances.strategy for noise in releases.noises)
-    nests = any(strategy is not None and strategy.nested for strategy in strategies)
+    nests = any(each is not None and (each.nested or each.values) for each in strategies)
     return not draft.earlier and (measured or chooses or nests)

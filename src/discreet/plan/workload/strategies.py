@@ -1,4 +1,4 @@
-"""Strategies for a workload of counts, and which of them errs least at a price.
+"""Strategies for a workload in cells, and which of them errs least at a price.
 
 Trust: public.  Every strategy is priced for what it measures (``cell-sums``); which one is taken is
 about accuracy.
@@ -32,7 +32,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Final, final
+from typing import Final, Protocol, final
 
 import numpy as np
 
@@ -75,6 +75,32 @@ class CountWorkload:
     def __hash__(self) -> int:
         """Do not look at all cells: there may be a million places in them."""
         return hash((self.measure, self.names, len(self.cells)))
+
+    def strategies(self) -> tuple[CellStrategy, ...]:
+        """Return all strategies, every count by itself first."""
+        return strategies_of(self)
+
+
+class CellWorkload(Protocol):
+    """What can be measured in cells by several strategies."""
+
+    def __hash__(self) -> int:
+        """Find it among those whose strategies are known."""
+        ...
+
+    @property
+    def measure(self) -> str:
+        """The name of what is released."""
+        ...
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the answers."""
+        ...
+
+    def strategies(self) -> tuple[CellStrategy, ...]:
+        """Return all strategies, every answer by itself first."""
+        ...
 
 
 @functools.lru_cache(maxsize=64)
@@ -256,12 +282,12 @@ class WorkloadPart(NoisyTotals):
     for Laplace noise.
     """
 
-    workload: CountWorkload
+    workload: CellWorkload
 
     @classmethod
     def of(
         cls,
-        workload: CountWorkload,
+        workload: CellWorkload,
         *,
         rows: int,
         groups: int,
@@ -269,7 +295,7 @@ class WorkloadPart(NoisyTotals):
         relation: Relation,
     ) -> WorkloadPart:
         """Choose the strategy for Laplace noise first."""
-        first = strategies_of(workload)[0]
+        first = workload.strategies()[0]
         far = CellSensitivity(low=0, high=rows, groups=groups, available=available, cells=first)
         return cls(
             measure=workload.measure,
@@ -299,11 +325,11 @@ class WorkloadPart(NoisyTotals):
 
 @functools.lru_cache(maxsize=256)
 def chosen_strategy(
-    workload: CountWorkload, far: CellSensitivity, relation: Relation, *, squared: bool
+    workload: CellWorkload, far: CellSensitivity, relation: Relation, *, squared: bool
 ) -> CellSensitivity:
     """Return the distances of the strategy with the smallest predicted error, by one norm."""
     best, least, first = far, math.inf, 0.0
-    for strategy in strategies_of(workload):
+    for strategy in workload.strategies():
         moved = replace(far, cells=strategy)
         error = predicted_error(moved, relation, squared=squared)
         first = first or error
