@@ -14,6 +14,7 @@ from pathlib import Path
 from draw_attacks import auditing, reconstruction
 from draw_composition import COMPOSITION
 from draw_counters import counters
+from draw_local import LOCAL
 
 from discreet.charts import Axis, Chart
 from discreet.loss import Approximate, GaussianDP, Pure, gaussian_sigma, laplace_scale
@@ -290,6 +291,7 @@ PICTURES = {
     "reconstruction": reconstruction,
     "auditing": auditing,
     **COMPOSITION,
+    **LOCAL,
 }
 
 

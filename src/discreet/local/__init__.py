@@ -17,7 +17,7 @@ if TYPE_CHECKING:  # each is loaded when first used, because most programs need 
     from discreet.local.analysis.joint import JointTable
     from discreet.local.analysis.means import MeanEstimate
     from discreet.local.analysis.ranges import CellQuantile, RangeEstimates, Ranges, RangeShare
-    from discreet.local.choice import Choice, choose
+    from discreet.local.choice import OracleChoice, choose
     from discreet.local.domain import Domain
     from discreet.local.hitters.prefix_response import PrefixResponse
     from discreet.local.hitters.prefixes import Hitter, Hitters, Prefixes
@@ -39,6 +39,7 @@ if TYPE_CHECKING:  # each is loaded when first used, because most programs need 
     from discreet.local.randomizers.signed_hadamard import SignedHadamard
     from discreet.local.randomizers.subset import Subset
     from discreet.local.randomizers.unary import Unary
+    from discreet.local.repeated.changes import ChangeTree, Watch
     from discreet.local.repeated.diary import Diary
     from discreet.local.repeated.memo import Memo, OpenMemo
     from discreet.local.repeated.published import Rappor, loloha_price
@@ -46,7 +47,7 @@ if TYPE_CHECKING:  # each is loaded when first used, because most programs need 
 
 __all__ = [
     "CellQuantile",
-    "Choice",
+    "ChangeTree",
     "Diary",
     "Direct",
     "Domain",
@@ -65,6 +66,7 @@ __all__ = [
     "NumberRandomizer",
     "NumberRange",
     "OpenMemo",
+    "OracleChoice",
     "PrefixResponse",
     "Prefixes",
     "Randomizer",
@@ -81,6 +83,7 @@ __all__ = [
     "TwoPoint",
     "Unary",
     "UnitVector",
+    "Watch",
     "Window",
     "bitstogram",
     "calibrate_shuffled",
@@ -100,7 +103,7 @@ if not TYPE_CHECKING:  # to which every name would be one of this room
             "analysis.joint": ("JointTable",),
             "analysis.means": ("MeanEstimate",),
             "analysis.ranges": ("CellQuantile", "RangeEstimates", "RangeShare", "Ranges"),
-            "choice": ("Choice", "choose"),
+            "choice": ("OracleChoice", "choose"),
             "domain": ("Domain",),
             "hitters.prefix_response": ("PrefixResponse",),
             "hitters.prefixes": ("Hitter", "Hitters", "Prefixes"),
@@ -122,6 +125,7 @@ if not TYPE_CHECKING:  # to which every name would be one of this room
             "randomizers.signed_hadamard": ("SignedHadamard",),
             "randomizers.subset": ("Subset",),
             "randomizers.unary": ("Unary",),
+            "repeated.changes": ("ChangeTree", "Watch"),
             "repeated.diary": ("Diary",),
             "repeated.memo": ("Memo", "OpenMemo"),
             "repeated.published": ("Rappor", "loloha_price"),

@@ -4,9 +4,9 @@ Trust: public.  Every choice has the loss that was asked for; a bad one costs ac
 
 Rule.  Of all oracles whose report fits into ``wire`` bytes, take the one of least variance at share
 0, in which a pool of hash functions counts with its floor; of those within one percent of it, the
-one with the shortest report.  Subset selection is never worse than direct response, which is its w = 1,
-nor than optimized unary response; it is not tried above 4096 values, where one report takes longer
-than it is worth.  Hashing without a pool is not tried, since decoding takes people times values.
+one with the shortest report.  Subset selection is never worse than direct response, which is its
+w = 1, nor than optimized unary response; it is not tried above 4096 values, where one report takes
+longer than it is worth.  Hashing without a pool is not tried: decoding takes people times values.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _SMALL: Final = Fraction(1, 10)  # of the noise: how large a pool's floor may be
 
 @final
 @dataclass(frozen=True, slots=True)
-class Choice:
+class OracleChoice:
     """An oracle, and why it was chosen."""
 
     oracle: FrequencyOracle
@@ -54,7 +54,7 @@ def choose(
     epsilon: Number,
     wire: int = _WIRE,
     people: int | None = None,
-) -> Choice:
+) -> OracleChoice:
     """Choose the oracle for a domain, or for a number of values.
 
     Args:
@@ -86,7 +86,7 @@ def choose(
     fitting.sort(key=lambda pair: pair[0])
     near = [pair for pair in fitting if pair[0] <= fitting[0][0] * _NEAR]
     chosen = min(near, key=lambda pair: (pair[1].bits, pair[0]))
-    return Choice(chosen[1], _reasons(chosen, fitting, limit))
+    return OracleChoice(chosen[1], _reasons(chosen, fitting, limit))
 
 
 def total_variance(oracle: FrequencyOracle, people: int | None) -> Fraction:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -22,7 +23,7 @@ from numpy.typing import NDArray
 
 from discreet.arrays import listed
 from discreet.errors import OutOfRange, WrongKind
-from discreet.exact import decimal, float_up, whole
+from discreet.exact import decimal, whole
 
 Category = str | int
 
@@ -113,26 +114,21 @@ class Domain:
         return codes
 
     def _bin_codes(self, values: object) -> NDArray[np.int64]:
-        """Compare floats with edges rounded up to floats, which says the same."""
-        if isinstance(values, np.ndarray) and values.ndim == 1 and values.dtype == np.float64:
-            inside = (values >= float_up(self.edges[0])) & (values <= float(self.edges[-1]))
-            if not inside.all() or Fraction(float(self.edges[-1])) > self.edges[-1]:
-                return self._bin_codes(values.tolist())
-            starts = np.array([float_up(edge) for edge in self.edges[1:-1]])
-            return np.searchsorted(starts, values, side="right").astype(np.int64)
+        """Find the bin of each number; a float stands for its shortest decimal text."""
         low, high = self.edges[0], self.edges[-1]
+        if isinstance(values, np.ndarray) and values.ndim == 1 and values.dtype == np.float64:
+            starts = np.array([_least_float(edge) for edge in self.edges])
+            inside = (values >= starts[0]) & (values <= starts[-1])
+            if not inside.all() or decimal(starts[-1], name="high") > high:
+                return self._bin_codes(values.tolist())
+            return np.searchsorted(starts[1:-1], values, side="right").astype(np.int64)
         width = (high - low) / self.values
-        exact = [_number(value) for value in listed(values, name="values")]
-        if any(number is None or not low <= number <= high for number in exact):
+        numbers = [_number(value) for value in listed(values, name="values")]
+        exact = [number for number in numbers if number is not None and low <= number <= high]
+        if len(exact) < len(numbers):
             raise _outside()
-        return np.array(
-            [
-                min(int((number - low) // width), self.values - 1)
-                for number in exact
-                if number is not None
-            ],
-            np.int64,
-        )
+        bins = [min(int((number - low) // width), self.values - 1) for number in exact]
+        return np.array(bins, np.int64)
 
     def describe(self) -> dict[str, Any]:
         """Return the domain, ready for JSON."""
@@ -196,6 +192,18 @@ def _number(value: object) -> Fraction | None:
         return decimal(value, name="a value")
     except (WrongKind, OutOfRange):
         return None
+
+
+def _least_float(edge: Fraction) -> float:
+    """Return the least float whose shortest decimal text is not below an edge.
+
+    >>> _least_float(Fraction(3, 10))
+    0.3
+    """
+    candidate = math.nextafter(float(edge), -math.inf)
+    while decimal(candidate, name="an edge") < edge:
+        candidate = math.nextafter(candidate, math.inf)
+    return candidate
 
 
 def _outside() -> OutOfRange:

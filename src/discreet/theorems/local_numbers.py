@@ -66,7 +66,7 @@ LOCAL_NUMBERS: Final = (
         key="memo-constant",
         statement="T reports of a value that stays, each a fresh k-ary response at b of one kept "
         "response at a, lose exactly ln((e^(a + T b) + k - 1) / (e^(T b) + e^a + k - 2)), which "
-        "is concave in T and below a.",
+        "grows with T and stays below a.",
         source=_PROOF,
     ),
     Theorem(

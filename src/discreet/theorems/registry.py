@@ -16,6 +16,7 @@ from discreet.theorems.continual import CONTINUAL, SPARSE_VECTOR
 from discreet.theorems.foundations import NOISE, NOTIONS
 from discreet.theorems.local_analysis import LOCAL_ANALYSIS
 from discreet.theorems.local_numbers import LOCAL_NUMBERS
+from discreet.theorems.local_randomizers import LOCAL_RANDOMIZERS
 from discreet.theorems.mechanisms import MECHANISMS, PARTITION_SELECTION, UNITS_AND_MATRICES
 from discreet.theorems.questions_and_plans import QUESTIONS_AND_PLANS
 from discreet.theorems.release import RELEASE
@@ -31,6 +32,7 @@ _ALL: Final = (
     *LEDGER,
     *LOCAL_ANALYSIS,
     *LOCAL_NUMBERS,
+    *LOCAL_RANDOMIZERS,
     *MECHANISMS,
     *NOISE,
     *NOTIONS,

@@ -108,6 +108,13 @@ class Mixed(NumberRandomizer):
         telling, misleading = (self.share * a + (1 - self.share) * b for a, b in parts)
         return telling, misleading
 
+    def mean_squares(self) -> tuple[Fraction, ...]:
+        """Return the weighted averages of both parts; the ends' is the same for all codes."""
+        ends = self.ends.mean_squares()[0]
+        return tuple(
+            self.share * square + (1 - self.share) * ends for square in self.window.mean_squares()
+        )
+
     def run_each(self, codes: NDArray[np.integer[Any]], *, entropy: Entropy = SYSTEM) -> Reports:
         """Return one report for each person; both parts are drawn for everybody."""
         starts = checked_codes(codes, self.values).astype(np.int64, copy=False)

@@ -16,7 +16,6 @@ Proof.  Linearity; independence; the law of total expectation.
 from __future__ import annotations
 
 import functools
-import math
 from abc import ABC, abstractmethod
 from fractions import Fraction
 from itertools import pairwise
@@ -59,6 +58,10 @@ class NumberRandomizer(Randomizer, ABC):
     @abstractmethod
     def telling_chances(self) -> tuple[Fraction, Fraction]:
         """Return the chances, under -1, of reports that are likelier under -1, and under 1."""
+
+    @abstractmethod
+    def mean_squares(self) -> tuple[Fraction, ...]:
+        """Return the mean square of the level of a report about each code."""
 
     def loss(self, *, distance: Number = 1) -> PrivacyLoss:
         """Return the loss between any two numbers.  It is tight: -1 and 1 are the worst."""
@@ -103,7 +106,7 @@ class NumberRandomizer(Randomizer, ABC):
                 why="these are the ends of the public range, after scaling.",
                 do="scale it first: -1 is the lower end, 1 the upper one.",
             )
-        points, squares = self.points(), _mean_squares(self)
+        points, squares = self.points(), self.mean_squares()
         place = max(at for at in range(len(points) - 1) if points[at] <= x)
         weight = (x - points[place]) / (points[place + 1] - points[place])
         return _point((1 - weight) * squares[place] + weight * squares[place + 1] - x**2)
@@ -167,23 +170,9 @@ def _point(value: Fraction) -> Interval:
 
 
 @functools.lru_cache(maxsize=32)
-def _mean_squares(randomizer: NumberRandomizer) -> tuple[Fraction, ...]:
-    """Return the mean square of the levels, for each code."""
-    common = math.lcm(*(y.denominator for y in randomizer.levels()))
-    squares = [int(y * common) ** 2 for y in randomizer.levels()]
-    means = []
-    for code in range(randomizer.values):
-        law = randomizer.law(code)
-        parts = math.lcm(*{p.denominator for p in law})
-        total = sum(int(p * parts) * square for p, square in zip(law, squares, strict=True))
-        means.append(Fraction(total, parts * common**2))
-    return tuple(means)
-
-
-@functools.lru_cache(maxsize=32)
 def _worst_variance(randomizer: NumberRandomizer) -> Fraction:
     """Maximize over all numbers: between two points the variance is concave."""
-    corners = zip(randomizer.points(), _mean_squares(randomizer), strict=True)
+    corners = zip(randomizer.points(), randomizer.mean_squares(), strict=True)
     worst = Fraction(0)
     for (x, square), (after, next_square) in pairwise(corners):
         gap = after - x

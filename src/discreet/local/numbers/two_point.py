@@ -70,6 +70,11 @@ class TwoPoint(NumberRandomizer):
         """Return the chances of both ends."""
         return response_chances(self.epsilon, 2)
 
+    def mean_squares(self) -> tuple[Fraction, ...]:
+        """Return the square of the levels, which is the same for both."""
+        square = self.levels()[1] ** 2
+        return square, square
+
     def run_each(self, codes: NDArray[np.integer[Any]], *, entropy: Entropy = SYSTEM) -> Reports:
         """Return one end for each person."""
         ends = checked_codes(codes, 2).astype(np.int64, copy=False)

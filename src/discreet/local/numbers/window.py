@@ -19,7 +19,6 @@ the points together with the levels.  Levels decide accuracy alone: the law does
 
 from __future__ import annotations
 
-import functools
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -121,7 +120,8 @@ class Window(NumberRandomizer):
 
     def levels(self) -> tuple[Fraction, ...]:
         """Return the levels, scaled to be unbiased."""
-        return _levels(self)
+        scale = self._scale()
+        return tuple(scale * step for step in self._steps())
 
     def law(self, code: int) -> tuple[Fraction, ...]:
         """Return the chances of all reports."""
@@ -137,6 +137,16 @@ class Window(NumberRandomizer):
         apart = min(self.width, self.values - 1)
         outside = self._outside()
         return apart * outside / inward_decay(self.epsilon), apart * outside
+
+    def mean_squares(self) -> tuple[Fraction, ...]:
+        """Return sums over windows, and over all reports."""
+        squares = [0, *accumulate(step**2 for step in self._steps())]
+        more = 1 / inward_decay(self.epsilon) - 1
+        factor = self._outside() * self._scale() ** 2
+        return tuple(
+            factor * (squares[-1] + more * (squares[code + self.width] - squares[code]))
+            for code in range(self.values)
+        )
 
     def run_each(self, codes: NDArray[np.integer[Any]], *, entropy: Entropy = SYSTEM) -> Reports:
         """Return one report for each person.
@@ -170,6 +180,12 @@ class Window(NumberRandomizer):
         decay = inward_decay(self.epsilon)
         return decay / (self.width + (self.outcomes - self.width) * decay)
 
+    def _scale(self) -> Fraction:
+        """Return what makes the steps unbiased levels: Z / ((e^epsilon - 1) U)."""
+        decay = inward_decay(self.epsilon)
+        total = self.width * (1 - decay) + self.outcomes * decay  # Z, times the decay
+        return total / ((1 - decay) * self._window_sums()[-1])
+
     def _steps(self) -> tuple[int, ...]:
         """Return the symmetric levels, up to a factor."""
         middle = (0,) * (self.outcomes % 2)
@@ -178,14 +194,6 @@ class Window(NumberRandomizer):
     def _window_sums(self) -> list[int]:
         sums = [0, *accumulate(self._steps())]
         return [sums[code + self.width] - sums[code] for code in range(self.values)]
-
-
-@functools.lru_cache(maxsize=64)
-def _levels(window: Window) -> tuple[Fraction, ...]:
-    decay = inward_decay(window.epsilon)
-    total = window.width * (1 - decay) + window.outcomes * decay  # Z, times the decay
-    scale = total / ((1 - decay) * window._window_sums()[-1])  # noqa: SLF001  beside its class
-    return tuple(scale * step for step in window._steps())  # noqa: SLF001
 
 
 def _level(number: object) -> int:

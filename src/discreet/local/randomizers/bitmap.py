@@ -76,7 +76,8 @@ def _carry_save(rows: Bytes) -> tuple[Bytes, Bytes]:
 
 def _added(rows: Bytes, columns: int) -> NDArray[np.int64]:
     single = np.unpackbits(rows, axis=1, count=columns, bitorder="little")
-    return single.sum(axis=0, dtype=np.int64)
+    sums: NDArray[np.int64] = single.sum(axis=0, dtype=np.int64)
+    return sums
 
 
 def members_of_bitmap(rows: Bytes, columns: int, size: int) -> Bytes:

@@ -122,9 +122,11 @@ class Hadamard(FrequencyOracle):
 
     def supports(self, tally: NDArray[np.int64]) -> NDArray[np.int64]:
         """Transform the counters."""
-        differences = tally[0::2] - tally[1::2]
-        transform_in_place(differences)
-        return (tally.sum() + differences[1 : self.values + 1]) >> 1
+        supported = tally[0::2] - tally[1::2]
+        transform_in_place(supported)
+        supported += tally.sum()  # twice the supports
+        supported >>= 1
+        return supported[1 : self.values + 1]
 
     def pack(self, reports: Reports) -> Bytes:
         """Write each report in bytes, the lowest first."""

@@ -126,7 +126,7 @@ class Pool:
     def cells(self, seeds: Seeds, codes: Codes) -> NDArray[np.uint64]:
         """Hash: two multiplications with a shift between, so that near values part."""
         constants = _constants(self.seeds)[:, seeds.astype(np.intp)]
-        number = constants[0] * codes.astype(np.uint64)
+        number: NDArray[np.uint64] = constants[0] * codes.astype(np.uint64)
         number += constants[1]
         number ^= number >> np.uint64(32)
         number *= constants[2]

@@ -12,6 +12,7 @@ wrong belief that values stay costs accuracy, never privacy.
 
 The memo is a file.  Price and kept answer are on disk before the first report leaves.  A memo that
 is lost begins anew, with a second draw, and the diary adds its whole price to what was spent.
+Assumes: nobody puts a memo or a diary back to an earlier state.
 """
 
 from __future__ import annotations
@@ -159,7 +160,7 @@ class OpenMemo:
         """Return one report, after its price and the kept answer are on disk.
 
         First the diary is charged, then the memo is written: a crash in between costs budget, and
-        tells nothing.  A memo that was put back to an earlier state is charged at least as much.
+        tells nothing.
         """
         memo = self.memo
         value = whole(code, name="the code of a value", low=0, high=memo.values - 1)
