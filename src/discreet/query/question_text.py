@@ -27,6 +27,7 @@ from discreet.query.relations import (
     SemiJoin,
     Table,
     UnionAll,
+    Valued,
 )
 
 
@@ -93,6 +94,9 @@ def _line(relation: Relation) -> str:  # noqa: C901, PLR0911 (one for each kind)
                 "" if compared is None else f" comparing {said(compared[0])}, {said(compared[1])}"
             )
             return f"{kind}{pair}" + ("" if on is None else f" on {said(on)}")
+        case Valued(name=name, value=value, totals=totals, on=on):
+            met = "" if on is None else f" on {said(on)}"
+            return f"value {quoted(name)} of {said(value)} from {_listed(totals)}{met}"
         case Aggregated(keys=keys, outputs=outputs):
             by = f" by {_listed(keys)}" if keys else ""
             return f"aggregate {_listed(outputs)}{by}"

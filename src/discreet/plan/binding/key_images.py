@@ -126,7 +126,7 @@ class KeyImages:
             return listed
         missing = [None] if known.nullable else []
         if known.categories is not None:
-            return [*known.categories, *missing]
+            return [*as_keys(known.categories, known.type), *missing]
         if known.type is Type.BOOLEAN:
             return [False, True, *missing]
         if known.type is Type.INTEGER and known.bounds is not None:
@@ -275,6 +275,17 @@ def is_whole(key: Expression, types: Mapping[str, Type]) -> bool:
             )
         case _:
             return False
+
+
+def as_keys(values: Iterable[Any], kind: Type) -> Image:
+    """Return values of a type as keys; numbers of a float are floats.
+
+    >>> as_keys([Fraction(1, 2), 2, None], Type.FLOAT)
+    [0.5, 2.0, None]
+    """
+    if kind is not Type.FLOAT:
+        return list(values)
+    return [None if value is None else float(value) for value in values]
 
 
 def _days(ends: tuple[date, date], missing: list[None]) -> Image | None:

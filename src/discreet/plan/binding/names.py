@@ -26,7 +26,7 @@ from discreet.errors import NotPerUnit, UnknownName, UnsupportedSQL, WrongType
 from discreet.plan.binding.value_facts import Facts
 from discreet.query.expression_types import COMPARED, typed
 from discreet.query.expressions import Call, Column, Expression, Literal, Star, transformed
-from discreet.query.relations import Relation, folded
+from discreet.query.relations import VALUES, Relation, folded
 from discreet.query.scalar_functions import TEXT_CASTS
 from discreet.query.source_text import Span, pointed
 from discreet.query.types import Type
@@ -242,7 +242,9 @@ def starred(star: Star, fields: Sequence[Field]) -> tuple[Field, ...]:
     columns = tuple(
         field
         for field in fields
-        if field.name is not None and (star.table is None or _same(field.table, star.table))
+        if field.name is not None
+        and field.table != VALUES
+        and (star.table is None or _same(field.table, star.table))
     )
     if not columns:
         raise UnknownName(

@@ -156,6 +156,18 @@ def inner_query(cursor: Cursor, left: Expression | None, start: int) -> Expressi
     return cursor.inner_query(left, start)
 
 
+def inner_value(cursor: Cursor, start: int) -> Expression:
+    """Read a subquery that stands for one value, where there can be one.
+
+    >>> inner_value(Cursor("SELECT MAX(beds) FROM wards)"), 0)
+    Traceback (most recent call last):
+    discreet.errors.UnsupportedSQL: ...
+    """
+    if cursor.inner_value is None:
+        raise scalar_refused(cursor.token.span)
+    return cursor.inner_value(start)
+
+
 def _listed(cursor: Cursor, inner: Reader, opening: Span) -> tuple[Expression, ...]:
     """Read the values of IN: a list of literals, none of them NULL."""
     values = cursor.listed(inner)
