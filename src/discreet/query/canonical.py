@@ -228,7 +228,7 @@ def visible(relation: Relation) -> Scope:
             return [frozenset()]
 
 
-def relation_form(relation: Relation) -> Form:  # noqa: C901, PLR0911 (one for each kind of node)
+def relation_form(relation: Relation) -> Form:  # noqa: C901, PLR0911, PLR0912 (one each)
     """Return the one form of a relation: a nested list.
 
     >>> relation_form(Named(Table("Visits"), "v"))

@@ -54,6 +54,8 @@ def drawn(question: Question) -> str:
         lines.append(("limit", str(question.limit)))
     below = drawn_relation(question.relation).replace("\n", "\n" + " " * 8)
     lines.append(("from", below))
+    for place, value in enumerate(question.values, start=1):
+        lines.append((f"query {place}", drawn_relation(value).replace("\n", "\n" + " " * 8)))
     return "\n".join(f"{name:<7} {text}" for name, text in lines)
 
 
@@ -73,7 +75,7 @@ def _lines(relation: Relation, depth: int) -> Iterator[str]:
         yield from _lines(child, depth + 1)
 
 
-def _line(relation: Relation) -> str:  # noqa: C901, PLR0911 (one for each kind)
+def _line(relation: Relation) -> str:  # noqa: C901, PLR0911, PLR0912 (one for each kind)
     match relation:
         case Table(name=name):
             return f"table {name}"

@@ -5,10 +5,11 @@ Trust: kernel.  The sensitivity that noise is scaled to is the one that is state
 Definition.  The rows of the relation are those of the question, before any aggregation.  Each row
 belongs to a unit: the rows that agree on the unit's expressions (a row with a NULL among them is
 dropped), or the row alone where there are none.  A unit *touches* the groups of its rows; NULL is a
-key like any other, and a float is the number that it is: there is one zero.  Where public keys are given, rows of other groups are dropped first.  Of the
-groups that a unit touches, at most ``groups`` are *kept*; which ones depends on the unit's own rows
-and on public numbers alone.  What a unit adds to a kept group is bounded by the measure, again from
-its own rows in this group alone.  The answers are sums over units.
+key like any other, and floats have one zero.  Where public keys are given, rows of other groups
+are dropped first.  Of the groups that a unit touches, at most ``groups`` are *kept*; which ones
+depends on the unit's own rows and on public numbers alone.  What a unit adds to a kept group is
+bounded by the measure, again from its own rows in this group alone.  The answers are sums over
+units.
 
 Theorem (key ``bounded-contribution``).  Add or remove one unit.  Then at most ``groups`` groups
 change, and in each of them the count of units moves by at most 1, a total by at most
@@ -74,7 +75,7 @@ class KeyColumn:
     expression: Expression
     type: Type
 
-    def holds(self, value: object) -> bool:
+    def holds(self, value: object) -> bool:  # noqa: PLR0911  one for each type
         """Whether a value may stand in this column.
 
         >>> from discreet.query.expressions import Column

@@ -65,7 +65,6 @@ from discreet.query.relations import (
     folded,
 )
 from discreet.query.source_text import pointed
-from discreet.query.types import Type
 from discreet.requests.table_schema import ColumnFacts, Schema, TableFacts
 
 
@@ -79,7 +78,7 @@ class Binder:
     fresh: FreshNames = field(default_factory=FreshNames)
     fan_out: FanOut = field(default_factory=FanOut)
 
-    def bind(self, relation: Relation) -> BoundRelation:  # noqa: C901, PLR0911  one for each kind
+    def bind(self, relation: Relation) -> BoundRelation:  # noqa: C901, PLR0911, PLR0912  one each
         """Return the relation with all names bound, or refuse it."""
         match relation:
             case Table():
@@ -103,7 +102,12 @@ class Binder:
             case Valued(left=left):
                 leaves = join_leaves(relation.right, self.bind)
                 return bind_value(
-                    relation, self.bind(left), leaves, self._aggregated_over, self.fresh, self.fan_out
+                    relation,
+                    self.bind(left),
+                    leaves,
+                    self._aggregated_over,
+                    self.fresh,
+                    self.fan_out,
                 )
             case UnionAll():
                 return bind_union(

@@ -27,7 +27,7 @@ from discreet.plan.binding.joins import conjuncts, equalities
 from discreet.plan.binding.key_images import is_whole
 from discreet.plan.binding.listed_using import KEPT, is_list, with_names_on
 from discreet.plan.binding.names import BoundRelation, bound_expression, checked, condition
-from discreet.plan.binding.public_keys import GroupKey, key_literal, public_values
+from discreet.plan.binding.public_keys import GroupKey, fine_keys, key_literal, public_values
 from discreet.plan.binding.public_questions import exact_question, listed_rows, with_values
 from discreet.plan.binding.scope import enforce_scope
 from discreet.plan.binding.truth_sets import truth_sets, unmet_conditions
@@ -181,19 +181,8 @@ def bind_question(
         groups=groups,
         warnings=(
             *(unmet_conditions(predicates, rows.facts) if predicates else ()),
-            *(_fine(key.key.name) for key in keys if key.values is None and _is_float(key)),
+            *fine_keys(keys),
         ),
-    )
-
-
-def _is_float(key: GroupKey) -> bool:
-    return key.key.type is Type.FLOAT
-
-
-def _fine(name: str) -> str:
-    return (
-        f"nearly equal numbers of {name} are different groups, and hardly any of them may be shown; "
-        "RANGE_BUCKET(x, [0, 10, 20]) and FLOOR(x / 10) * 10 are public bins"
     )
 
 
@@ -205,7 +194,9 @@ def _exact(
     keys = []
     for name, value in question.keys:
         expression, kind = checked(value, rows)
-        keys.append(GroupKey(KeyColumn(name, expression, kind), facts_of(expression, rows.facts), None))
+        keys.append(
+            GroupKey(KeyColumn(name, expression, kind), facts_of(expression, rows.facts), None)
+        )
     return BoundQuestion(
         question=question,
         rows=rows,

@@ -18,7 +18,7 @@ from datetime import date, datetime, timedelta
 from fractions import Fraction
 from typing import Any, Final, final
 
-from discreet.plan.binding.value_facts import Facts, facts_of
+from discreet.plan.binding.value_facts import Facts, as_keys, facts_of
 from discreet.query.expression_types import ColumnTypes, typed
 from discreet.query.expressions import Call, Case, Cast, Column, Expression, Literal
 from discreet.query.scalar_functions import DATE_FUNCTIONS, TEXT_CASTS, TEXT_FUNCTIONS
@@ -275,17 +275,6 @@ def is_whole(key: Expression, types: Mapping[str, Type]) -> bool:
             )
         case _:
             return False
-
-
-def as_keys(values: Iterable[Any], kind: Type) -> Image:
-    """Return values of a type as keys; numbers of a float are floats.
-
-    >>> as_keys([Fraction(1, 2), 2, None], Type.FLOAT)
-    [0.5, 2.0, None]
-    """
-    if kind is not Type.FLOAT:
-        return list(values)
-    return [None if value is None else float(value) for value in values]
 
 
 def _days(ends: tuple[date, date], missing: list[None]) -> Image | None:

@@ -11,14 +11,14 @@ left out before anything is counted.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, final
 
 from discreet.plan.binding.joins import conjuncts
-from discreet.plan.binding.key_images import MOST_VALUES, Image, KeyImages, as_keys
-from discreet.plan.binding.value_facts import Facts, facts_of
+from discreet.plan.binding.key_images import MOST_VALUES, Image, KeyImages
+from discreet.plan.binding.value_facts import Facts, as_keys, facts_of
 from discreet.plan.binding.value_ranges import DATE_PARTS
 from discreet.query.expressions import Call, Case, Column, Expression, Literal
 from discreet.query.types import Type
@@ -76,6 +76,22 @@ def public_values(  # noqa: C901, PLR0911  one for each kind of key
             return _keys(tables(name), kind)
         case _:
             return _keys(KeyImages(facts, tables).of(key), kind)
+
+
+def fine_keys(keys: Iterable[GroupKey]) -> Iterator[str]:
+    """Warn of floats that tell groups apart and are not listed.
+
+    >>> weight = GroupKey(
+    ...     KeyColumn("w", Column("w"), Type.FLOAT), Facts(type=Type.FLOAT), values=None)
+    >>> [words[:27] for words in fine_keys([weight])]
+    ['nearly equal numbers of w a']
+    """
+    for each in keys:
+        if each.values is None and each.key.type is Type.FLOAT:
+            yield (
+                f"nearly equal numbers of {each.key.name} are different groups, of which hardly "
+                "any may be shown; RANGE_BUCKET(x, [0, 10]) and FLOOR(x / 10) * 10 are public bins"
+            )
 
 
 def key_literal(value: KeyValue) -> Literal:

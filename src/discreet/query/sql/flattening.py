@@ -2,9 +2,9 @@
 
 Trust: kernel.  What is written out here is the same question.
 
-Definition.  ``SELECT f(a, b) FROM (SELECT x AS a, SUM(y) AS b FROM t GROUP BY x) WHERE c ORDER BY d``
-without groups of its own is ``SELECT f(x, SUM(y)) FROM t GROUP BY x HAVING c ORDER BY d``, where
-each name of an output is written out.
+Definition.  ``SELECT f(a, b) FROM (SELECT x AS a, SUM(y) AS b FROM t GROUP BY x) WHERE c ORDER BY
+d`` without groups of its own is ``SELECT f(x, SUM(y)) FROM t GROUP BY x HAVING c ORDER BY d``, with
+each name of an output written out.
 Theorem.  Both have the same answer, and the second one shows that all that stands above the groups
 is computed from released numbers.
 Proof.  A row of the subquery is a group, and its columns are its outputs.  A condition on rows of
@@ -74,9 +74,7 @@ def remember(cursor: Cursor, relation: Relation, select: Select) -> None:
 
 def _merged(select: Select, below: Select, alias: str | None) -> Select:
     names = output_names(below.items, below.span)
-    outputs = {
-        folded(name): item.expression for name, item in zip(names, below.items, strict=True)
-    }
+    outputs = {folded(name): item.expression for name, item in zip(names, below.items, strict=True)}
 
     def written(expression: Expression) -> Expression:
         return transformed(expression, lambda node: _output(node, outputs, alias))

@@ -54,9 +54,7 @@ def semi_joined(relation: Relation, chosen: Sequence[Chosen]) -> Relation:
     return relation
 
 
-def with_values(
-    relation: Relation, conditions: Sequence[Expression], select: Select
-) -> Relation:
+def with_values(relation: Relation, conditions: Sequence[Expression], select: Select) -> Relation:
     """Return the rows of a relation for which conditions on values of subqueries are true.
 
     >>> from discreet.query.relations import Table

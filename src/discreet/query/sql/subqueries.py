@@ -137,8 +137,10 @@ def value_refused(span: Span | None, where: str) -> UnsupportedSQL:
         f"a subquery stands for one value, {where}",
         (
             "a value is one, whatever the tables hold, only as one aggregate of rows.",
-            "write (SELECT MAX(x) FROM ... WHERE ...) with one aggregate, or aggregate in a "
-            "subquery of FROM, and join it.",
+            (
+                "write (SELECT MAX(x) FROM ... WHERE ...) with one aggregate, or aggregate in a "
+                "subquery of FROM, and join it."
+            ),
         ),
     )
 
