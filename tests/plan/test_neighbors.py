@@ -105,6 +105,13 @@ QUESTIONS = [
         "b.visit IN (SELECT visit FROM bills GROUP BY visit HAVING COUNT(*) > 1) GROUP BY v.ward"
     ),
     (
+        "SELECT ward, COUNT(*) AS n, SUM(cost) AS s FROM visits v WHERE stay <= (SELECT "
+        "AVG(w.stay) FROM visits w WHERE w.patient = v.patient) AND age > (SELECT MIN(beds) "
+        "FROM wards x WHERE x.ward = v.ward) GROUP BY ward"
+    ),
+    "SELECT cost, COUNT(*) AS n, SUM(stay) AS s FROM visits GROUP BY cost",
+    "SELECT cost, SUM(stay) AS s FROM visits WHERE cost IN (0, 0.5, 1) GROUP BY cost",
+    (
         "SELECT place, COUNT(*) AS n FROM (SELECT ward AS place FROM visits UNION ALL "
         "SELECT drug AS place FROM drugs) AS t GROUP BY place"
     ),

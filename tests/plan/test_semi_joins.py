@@ -77,6 +77,18 @@ QUESTIONS = [
         "visits v WHERE v.patient IN (SELECT person FROM drugs d WHERE d.drug IN "
         "(SELECT ward FROM wards WHERE beds < 2))"
     ),
+    "visits v WHERE v.age > (SELECT AVG(beds) + 1 FROM wards)",
+    "visits v WHERE v.stay < (SELECT MAX(beds) FROM wards w WHERE w.ward = v.ward) OR v.paid",
+    "visits v WHERE v.age >= (SELECT AVG(w.age) FROM visits w WHERE w.patient = v.patient)",
+    "visits v WHERE (SELECT COUNT(*) FROM bills b WHERE b.visit = v.visit) < 2",
+    (
+        "visits v, wards w WHERE v.ward = w.ward AND beds - 1 < "
+        "(SELECT COUNT(drug) FROM drugs, wards x WHERE person = patient AND drug = x.ward)"
+    ),
+    (
+        "visits v WHERE v.patient IN (SELECT person FROM drugs d WHERE d.dose > "
+        "(SELECT MIN(beds) FROM wards WHERE ward = d.drug))"
+    ),
     "(SELECT DISTINCT visit, patient FROM visits) AS v, bills b WHERE v.visit = b.visit",
 ]
 MIXED = [None, "A", "B", "C", "D"]

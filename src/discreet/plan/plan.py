@@ -13,7 +13,8 @@ may leave out, and ``found_limits`` which limits were bought for it; ``warnings`
 that no declared value meets, so that an answer may be paid for in vain.  ``budget_preview`` says
 what the ledger of the session that made the plan had left for it then; plan again to look again.
 ``had_earlier`` says that an earlier version planned the same question otherwise, so that its answer
-may be on record under another digest; a plan with ``earlier`` is that other one.
+may be on record under another digest; a plan with ``earlier`` is that other one.  A plan that is
+``exact`` reads public tables alone, and its groups are the rows of its answer.
 
 Definition.  The digest of a plan is the same for every way to write the same request.  It is the
 SHA-256 of a JSON text: the canonical question, whom it protects, the bound relation with the types
@@ -170,6 +171,7 @@ class Plan(Explainable):
     truncations: tuple[Truncation, ...] = ()
     earlier: bool = False
     had_earlier: bool = False
+    exact: bool = False
     found_limits: FoundLimits | None = field(default=None, compare=False)
     budget_preview: BudgetPreview | None = field(default=None, compare=False)
 

@@ -106,6 +106,9 @@ def html_of(branch: Branch) -> str:
 
 def branches_of(plan: Plan) -> Branch:
     """Return everything about a plan that a person may want to read."""
+    if plan.exact:
+        words = "reads public tables alone, and answers exactly, for nothing"
+        return Branch(shown_question(plan), (Branch(words), *_standing(plan)))
     return Branch(
         shown_question(plan),
         (

@@ -162,7 +162,8 @@ def bind_names(draft: Draft) -> Draft:
         draft.unit.columns,
         draft.policy.limits.max_fan_out,
     )
-    _check_unit(draft, known.rows.unit or ())
+    if not known.rows.public:
+        _check_unit(draft, known.rows.unit or ())
     column = draft.clause.privacy_unit_column
     if column is not None:
         named = bound_expression(column, known.rows.fields)
@@ -173,7 +174,8 @@ def bind_names(draft: Draft) -> Draft:
                 why="who is protected is decided by the owner of the data.",
                 do="leave it out, or name the column of the policy.",
             )
-    return replace(draft, bound=known)
+    question = known.question if draft.question.values else draft.question
+    return replace(draft, question=question, bound=known)
 
 
 def find_groups(draft: Draft) -> Draft:
@@ -362,6 +364,7 @@ def _finished(draft: Draft) -> Plan:
     calibrated, request = required(draft.calibrated), required(draft.request)
     releases, scope = calibrated.releases, required(draft.bound).rows.scope
     tree, price, search = calibrated.tree, calibrated.price, draft.search
+    exact = required(draft.bound).rows.public
     if search is not None:
         tree = composed_with_search(search.tree, search.promise)
         price = total_price(search.price, search.promise.price, required(draft.ask).delta)
@@ -389,17 +392,20 @@ def _finished(draft: Draft) -> Plan:
         price=price,
         delta=calibrated.delta,
         confidence=required(draft.ask).confidence,
-        predicted=draft.predicted,
+        predicted=() if exact else draft.predicted,
         descriptions=tuple(required(draft.measured).about.items()),
         digest=digest,
         having_threshold=draft.having_threshold,
         search=search,
         found=draft.found,
-        promises=promises_behind(request.relation, scope, schema=draft.schema, unit=draft.unit),
+        promises=()
+        if exact
+        else promises_behind(request.relation, scope, schema=draft.schema, unit=draft.unit),
         truncations=truncations(draft),
         earlier=draft.earlier,
         had_earlier=rules_differ(draft, releases),
         warnings=required(draft.bound).warnings,
+        exact=exact,
     )
 
 

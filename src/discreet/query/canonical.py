@@ -40,6 +40,7 @@ from discreet.query.expressions import (
 )
 from discreet.query.question import Clause, Question
 from discreet.query.relations import (
+    VALUES,
     Aggregated,
     BoundedUnits,
     Distinct,
@@ -53,6 +54,7 @@ from discreet.query.relations import (
     SemiJoin,
     Table,
     UnionAll,
+    Valued,
     folded,
 )
 
@@ -198,6 +200,7 @@ def canonical(question: Question) -> str:
         "having": _perhaps(question.having, scope),
         "order": _order(question.order, scope),
         "limit": question.limit,
+        **({"values": list(map(relation_form, question.values))} if question.values else {}),
         "clause": {} if question.clause is None else _clause(question.clause, scope),
     }
     return json.dumps(data, sort_keys=True, separators=(",", ":"))
@@ -219,11 +222,13 @@ def visible(relation: Relation) -> Scope:
             return visible(child)
         case Join(left=left, right=right):
             return [*visible(left), *visible(right)]
+        case Valued(left=left):
+            return [*visible(left), frozenset({folded(VALUES)})]
         case _:
             return [frozenset()]
 
 
-def relation_form(relation: Relation) -> Form:  # noqa: C901, PLR0911 (one for each kind of node)
+def relation_form(relation: Relation) -> Form:  # noqa: C901, PLR0911, PLR0912 (one each)
     """Return the one form of a relation: a nested list.
 
     >>> relation_form(Named(Table("Visits"), "v"))
@@ -247,6 +252,8 @@ def relation_form(relation: Relation) -> Form:  # noqa: C901, PLR0911 (one for e
             return _join(relation)
         case SemiJoin():
             return _semi_join(relation)
+        case Valued():
+            return _valued(relation)
         case Aggregated(child=child, keys=keys, outputs=outputs):
             scope = visible(child)
             totals = _outputs(outputs, scope)
@@ -273,6 +280,14 @@ def _semi_join(join: SemiJoin) -> list[Any]:
         compared = [form(join.compared[0], left), form(join.compared[1], [*left, *right])]
     on = None if join.on is None else form(join.on, [*left, *right])
     return ["semi join", join.anti, *below, on, compared]
+
+
+def _valued(node: Valued) -> list[Any]:
+    left, right = visible(node.left), visible(node.right)
+    below = [relation_form(node.left), relation_form(node.right)]
+    on = None if node.on is None else form(node.on, [*left, *right])
+    value = form(node.value, [frozenset()])
+    return ["value", folded(node.name), *below, on, value, _outputs(node.totals, right)]
 
 
 def _outputs(outputs: tuple[Output, ...], scope: Scope) -> list[list[Any]]:

@@ -121,7 +121,8 @@ class Question:
     ``keys`` are expressions over the columns of the relation.  ``outputs``, ``having`` and
     ``order`` are expressions over aggregates (:class:`Aggregate`) and keys (:class:`Grouped`):
     they are computed from what is released, and cost nothing of their own.  Outputs and order may
-    hold windows over such values of all groups.  ``clause`` is None if the text is plain SQL.
+    hold windows over such values of all groups.  ``having`` may hold the values of subqueries
+    (:class:`InnerQuery`), which ``values`` compute.  ``clause`` is None if the text is plain SQL.
 
     >>> from discreet.query.relations import Table
     >>> Question(relation=Table("visits"), outputs=(("n", Aggregate("COUNT")),)).keys
@@ -132,6 +133,7 @@ class Question:
     keys: tuple[Output, ...] = ()
     outputs: tuple[Output, ...]
     having: Expression | None = None
+    values: tuple[Relation, ...] = ()
     order: tuple[Order, ...] = ()
     limit: int | None = None
     clause: Clause | None = None
@@ -140,9 +142,12 @@ class Question:
     def __post_init__(self) -> None:
         """Refuse what is bound already, misplaced, or too large."""
         check_span(self.span)
-        check_relation(self.relation, self.span)
-        check_relation_size(self.relation)
-        if any(type(node) is Scan for node in descend(self.relation)):
+        check_tuple(self.values, "the subqueries of an answer", self.span)
+        for relation in (self.relation, *self.values):
+            check_relation(relation, self.span)
+            check_relation_size(relation)
+        trees = (self.relation, *self.values)
+        if any(type(node) is Scan for tree in trees for node in descend(tree)):
             raise wrong("a question scans a table, and does not name it.", self.span)
         for value in check_outputs(self.keys, self.span):
             check_row(value, span=self.span)
@@ -155,7 +160,7 @@ class Question:
             check_group(value, len(self.keys), self.span, windows=True)
             check_size(value)
         if self.having is not None:
-            check_group(self.having, len(self.keys), self.span)
+            check_group(self.having, len(self.keys), self.span, values=len(self.values))
             check_size(self.having)
         if self.limit is not None and (type(self.limit) is not int or self.limit < 0):
             raise wrong("the limit of an answer is not a whole number from 0 on.", self.span)

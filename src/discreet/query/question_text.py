@@ -27,6 +27,7 @@ from discreet.query.relations import (
     SemiJoin,
     Table,
     UnionAll,
+    Valued,
 )
 
 
@@ -53,6 +54,8 @@ def drawn(question: Question) -> str:
         lines.append(("limit", str(question.limit)))
     below = drawn_relation(question.relation).replace("\n", "\n" + " " * 8)
     lines.append(("from", below))
+    for place, value in enumerate(question.values, start=1):
+        lines.append((f"query {place}", drawn_relation(value).replace("\n", "\n" + " " * 8)))
     return "\n".join(f"{name:<7} {text}" for name, text in lines)
 
 
@@ -72,7 +75,7 @@ def _lines(relation: Relation, depth: int) -> Iterator[str]:
         yield from _lines(child, depth + 1)
 
 
-def _line(relation: Relation) -> str:  # noqa: C901, PLR0911 (one for each kind)
+def _line(relation: Relation) -> str:  # noqa: C901, PLR0911, PLR0912 (one for each kind)
     match relation:
         case Table(name=name):
             return f"table {name}"
@@ -93,6 +96,9 @@ def _line(relation: Relation) -> str:  # noqa: C901, PLR0911 (one for each kind)
                 "" if compared is None else f" comparing {said(compared[0])}, {said(compared[1])}"
             )
             return f"{kind}{pair}" + ("" if on is None else f" on {said(on)}")
+        case Valued(name=name, value=value, totals=totals, on=on):
+            met = "" if on is None else f" on {said(on)}"
+            return f"value {quoted(name)} of {said(value)} from {_listed(totals)}{met}"
         case Aggregated(keys=keys, outputs=outputs):
             by = f" by {_listed(keys)}" if keys else ""
             return f"aggregate {_listed(outputs)}{by}"

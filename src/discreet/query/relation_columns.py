@@ -23,6 +23,7 @@ from discreet.query.relations import (
     SemiJoin,
     Table,
     UnionAll,
+    Valued,
     descend,
     expressions_in,
     folded,
@@ -42,9 +43,9 @@ def columns(relation: Relation) -> Columns:  # noqa: PLR0911 (one for each kind)
     match relation:
         case Scan(columns=pairs):
             return pairs
-        case Table():
+        case Table() | Valued():
             raise UnsupportedSQL(
-                what=pointed(f"the table {relation.name} is not bound.", relation.span),
+                what=pointed(f"{_called(relation)} is not bound.", relation.span),
                 why="the types of its columns are not known yet.",
                 do="bind the question to a schema first.",
             )
@@ -64,6 +65,10 @@ def columns(relation: Relation) -> Columns:  # noqa: PLR0911 (one for each kind)
             return _union([columns(part) for part in parts], relation)
         case _:
             assert_never(relation)
+
+
+def _called(relation: Table | Valued) -> str:
+    return f"the table {relation.name}" if isinstance(relation, Table) else "a subquery"
 
 
 def check_names(relation: Relation) -> tuple[str, ...]:
@@ -100,7 +105,7 @@ def check_bound(relation: Relation) -> None:
     >>> check_bound(Distinct(Scan("wards", (("ward", Type.TEXT),))))
     """
     for node in descend(relation):
-        unbound = type(node) in {Table, Named} or (type(node) is Join and bool(node.using))
+        unbound = type(node) in {Table, Named, Valued} or (type(node) is Join and bool(node.using))
         unbound = unbound or (type(node) is SemiJoin and node.compared is not None)
         for expression in expressions_in(node):
             unbound = unbound or any(_is_unbound(part) for part in walk(expression))

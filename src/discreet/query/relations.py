@@ -5,7 +5,7 @@ Trust: kernel.  The plan reasons about these nodes, and engines compute them.
 Definition.  A relation is a bag of rows.  As read from a text it is *unbound*: leaves are tables by
 name, columns may carry the name or alias of their table, and a Project may hold a Star.  The plan
 *binds* it: leaves are scans with typed columns, no column has a qualifier, there is no Named, Star
-``using`` or ``compared``, and the names of the columns of every node are unique.
+``using``, ``compared`` or Valued, and the names of the columns of every node are unique.
 
 A node checks its parts when it is made: kinds of joins and functions are known, names are texts,
 expressions stand where they have a meaning (a window in a Project alone, an aggregate in an
@@ -13,6 +13,7 @@ Aggregated alone), and everything is of the very class that it should be.
 
 In an unbound relation the alias of a table is visible through Filter, Named's own child ends at the
 Named, Join shows both sides, SemiJoin the left one, and every other node hides what is below it.
+A Valued shows the left side and its value, under the name :data:`VALUES` of a table.
 Names are compared without regard to the case of ASCII letters (:func:`folded`).
 """
 
@@ -282,6 +283,53 @@ class SemiJoin:
         return replace(self, left=left, right=right)
 
 
+VALUES: Final = "a value of a subquery"
+"""The name of the table that values of subqueries are columns of."""
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Valued:
+    """The rows on the left, each with a value of the rows on the right that it meets.
+
+    Two rows meet as in a SemiJoin.  The value, a column ``name`` of :data:`VALUES`, is computed
+    from ``totals`` of the rows that a left row meets, and of none if it meets none; unbound only.
+
+    >>> from discreet.query.expressions import Column
+    >>> mean = Aggregate("MAX", Column("beds"))
+    >>> Valued(Table("visits"), Table("wards"), "value_1", Column("m"), (("m", mean),)).name
+    'value_1'
+    """
+
+    left: Relation
+    right: Relation
+    name: str
+    value: Expression
+    totals: tuple[tuple[str, Aggregate], ...]
+    on: Expression | None = None
+    span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
+
+    def __post_init__(self) -> None:
+        """Refuse values that are not of one row of totals, and totals that are not plain."""
+        check_span(self.span)
+        check_relation(self.left, self.span)
+        check_relation(self.right, self.span)
+        check_name(self.name, "a value", self.span)
+        check_row(self.value, span=self.span)
+        if self.on is not None:
+            check_row(self.on, span=self.span)
+        _check_totals(self.totals, self.span)
+
+    def children(self) -> tuple[Relation, ...]:
+        """Return the relations directly below."""
+        return (self.left, self.right)
+
+    def rebuilt(self, children: Sequence[Relation]) -> Valued:
+        """Return the same value of other relations."""
+        left, right = children
+        return replace(self, left=left, right=right)
+
+
 @final
 @dataclass(frozen=True, slots=True)
 class Aggregated(_OverOne):
@@ -305,11 +353,7 @@ class Aggregated(_OverOne):
         check_relation(self.child, self.span)
         for value in check_outputs(self.keys, self.span):
             check_row(value, span=self.span)
-        for value in check_outputs(self.outputs, self.span):
-            if type(value) is not Aggregate or not _is_plain(value):
-                raise wrong("an aggregation without noise holds something else.", self.span)
-            for part in value.children():
-                check_row(part, span=self.span)
+        _check_totals(self.outputs, self.span)
 
 
 @final
@@ -403,6 +447,7 @@ Relation = (
     | Project
     | Join
     | SemiJoin
+    | Valued
     | Aggregated
     | Distinct
     | UnionAll
@@ -412,7 +457,7 @@ Relation = (
 _NODES: Final = frozenset(
     {
         *(Table, Scan, Named, Filter, Project, Join, SemiJoin),
-        *(Aggregated, Distinct, UnionAll, BoundedUnits),
+        *(Valued, Aggregated, Distinct, UnionAll, BoundedUnits),
     }
 )
 
@@ -444,6 +489,14 @@ def _pair(value: object, span: Span | None) -> tuple[object, Any]:
     if len(value) != 2:  # type: ignore[arg-type]
         raise wrong("a column is not a name and what it stands for.", span)
     return value  # type: ignore[return-value]
+
+
+def _check_totals(totals: object, span: Span | None) -> None:
+    for value in check_outputs(totals, span):
+        if type(value) is not Aggregate or not _is_plain(value):
+            raise wrong("an aggregation without noise holds something else.", span)
+        for part in value.children():
+            check_row(part, span=span)
 
 
 def _is_plain(total: Aggregate) -> bool:
@@ -483,6 +536,8 @@ def expressions_in(relation: Relation) -> tuple[Expression, ...]:  # noqa: PLR09
             return () if on is None else (on,)
         case SemiJoin(on=on, compared=compared):
             return (*(() if on is None else (on,)), *(compared or ()))
+        case Valued(on=on, value=value, totals=totals):
+            return (*(() if on is None else (on,)), value, *(total for _, total in totals))
         case BoundedUnits(texts=texts):
             return texts
         case _:

@@ -56,11 +56,17 @@ def check_row(expression: Expression, *, windows: bool = False, span: Span | Non
 
 
 def check_group(
-    expression: Expression, keys: int, span: Span | None = None, *, windows: bool = False
+    expression: Expression,
+    keys: int,
+    span: Span | None = None,
+    *,
+    windows: bool = False,
+    values: int = 0,
 ) -> None:
     """Refuse what is not computed from aggregates and the keys of a group, given their number.
 
-    A window, where it is allowed, looks at such values of all groups.
+    A window, where it is allowed, looks at such values of all groups.  ``values`` is the number of
+    subqueries that stand for a value.
 
     >>> check_group(Call("NOT", (Grouped(0),)), 1)
     """
@@ -80,6 +86,8 @@ def check_group(
         elif type(node) is Grouped:
             if node.at >= keys:
                 raise wrong("there is no key of this number.", span)
+        elif type(node) is InnerQuery and node.at < values:
+            continue
         elif type(node) in _GROUP or (type(node) is Window and allowed):
             inside = allowed and type(node) is not Window
             waiting.extend((child, inside) for child in node.children())

@@ -152,7 +152,6 @@ CLAUSES: Final[dict[str, Reason]] = {
     ),
     "EXCLUDE": ("columns are named, not left out.", "name the columns that you need."),
     "COLLATE": ("text is compared by its code points.", "leave it out."),
-    "ILIKE": ("it depends on the language of the engine.", "write LOWER(x) LIKE 'a%'."),
     "SIMILAR": ("patterns differ between engines.", "write LIKE."),
     "GLOB": ("patterns differ between engines.", "write LIKE."),
     "ESCAPE": ("patterns have no escapes here.", "write LIKE without % and _ as letters."),

@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from discreet.errors import WrongKind
 from discreet.query.types import Type
-from discreet.release.value_arrays import ARROW
+from discreet.requests.raw_totals import ARROW_TYPES
 
 _ENDS: Final = ("_low", "_high")
 _BESIDE: Final = (*_ENDS, "_unclipped")
@@ -158,7 +158,7 @@ def _column(table: pa.Table, name: str, *, intervals: bool) -> ReleasedColumn:
 
 def _cast(column: pa.ChunkedArray, kind: Type) -> pa.Array:
     listed = pa.types.is_list(column.type) or pa.types.is_large_list(column.type)
-    to = pa.list_(ARROW[kind]) if listed else ARROW[kind]
+    to = pa.list_(ARROW_TYPES[kind]) if listed else ARROW_TYPES[kind]
     try:
         array = column.combine_chunks().cast(to)
     except pa.ArrowInvalid:

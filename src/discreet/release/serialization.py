@@ -34,7 +34,6 @@ from discreet.release.noisy_totals import (
     drawn_sums,
     joined_totals,
 )
-from discreet.release.value_arrays import ARROW
 from discreet.requests.raw_totals import ARROW_TYPES, arrow_numbers, arrow_values, numbers
 
 if TYPE_CHECKING:  # for annotations alone
@@ -157,7 +156,7 @@ def _mapped(values: list[Any], change: Callable[[Any], Any] | None) -> list[Any]
 
 def _read_column(document: Mapping[str, Any]) -> ReleasedColumn:
     kind = Type(document["type"])
-    arrow = pa.list_(ARROW[kind]) if document["list"] else ARROW[kind]
+    arrow = pa.list_(ARROW_TYPES[kind]) if document["list"] else ARROW_TYPES[kind]
 
     def array(values: list[Any] | str | None) -> pa.Array | None:
         if isinstance(values, str):

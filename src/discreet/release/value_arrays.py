@@ -146,9 +146,6 @@ def half_away(values: Floats) -> Floats:
 
 Mask = NDArray[np.bool_]
 
-ARROW: Final[dict[Type, pa.DataType]] = {**ARROW_TYPES, Type.FLOAT: pa.float64()}
-"""How columns are handed out."""
-
 _KINDS: Final[dict[Type | None, Any]] = {
     Type.INTEGER: np.int64,
     Type.FLOAT: np.float64,
@@ -179,7 +176,7 @@ class Vector:
 
     def arrow(self) -> pa.Array:
         """Return an Arrow array."""
-        kind = pa.null() if self.type is None else ARROW[self.type]
+        kind = pa.null() if self.type is None else ARROW_TYPES[self.type]
         if self.type in _KINDS:
             return arrow_numbers(self.values, kind, self.null)
         return arrow_values(self.to_list(), kind)

@@ -5,10 +5,11 @@ Trust: kernel.  The sensitivity that noise is scaled to is the one that is state
 Definition.  The rows of the relation are those of the question, before any aggregation.  Each row
 belongs to a unit: the rows that agree on the unit's expressions (a row with a NULL among them is
 dropped), or the row alone where there are none.  A unit *touches* the groups of its rows; NULL is a
-key like any other.  Where public keys are given, rows of other groups are dropped first.  Of the
-groups that a unit touches, at most ``groups`` are *kept*; which ones depends on the unit's own rows
-and on public numbers alone.  What a unit adds to a kept group is bounded by the measure, again from
-its own rows in this group alone.  The answers are sums over units.
+key like any other, and floats have one zero.  Where public keys are given, rows of other groups
+are dropped first.  Of the groups that a unit touches, at most ``groups`` are *kept*; which ones
+depends on the unit's own rows and on public numbers alone.  What a unit adds to a kept group is
+bounded by the measure, again from its own rows in this group alone.  The answers are sums over
+units.
 
 Theorem (key ``bounded-contribution``).  Add or remove one unit.  Then at most ``groups`` groups
 change, and in each of them the count of units moves by at most 1, a total by at most
@@ -26,6 +27,7 @@ public tables.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Final, final
@@ -41,7 +43,6 @@ from discreet.requests.cell_sums import CellSums
 from discreet.requests.table_schema import KeyValue, Product
 
 __all__ = [
-    "KEY_TYPES",
     "DistinctCount",
     "EngineRequest",
     "KeyColumn",
@@ -52,11 +53,9 @@ __all__ = [
     "Total",
 ]
 
-KEY_TYPES: Final = frozenset(set(Type) - {Type.FLOAT})
-"""The types that can tell groups apart."""
-
 _CLASSES: Final[dict[Type, type]] = {
     Type.INTEGER: int,
+    Type.FLOAT: float,
     Type.TEXT: str,
     Type.BOOLEAN: bool,
     Type.DATE: date,
@@ -78,16 +77,7 @@ class KeyColumn:
     expression: Expression
     type: Type
 
-    def __post_init__(self) -> None:
-        """Refuse floats, which are too fine to tell groups apart."""
-        if self.type not in KEY_TYPES:
-            raise WrongKind(
-                what=f"the key {self.name!r} is a FLOAT.",
-                why="groups are told apart exactly, and nearly equal floats are different ones.",
-                do="group by a whole number, or by public bins of the number.",
-            )
-
-    def holds(self, value: object) -> bool:
+    def holds(self, value: object) -> bool:  # noqa: PLR0911  one for each type
         """Whether a value may stand in this column.
 
         >>> from discreet.query.expressions import Column
@@ -101,6 +91,8 @@ class KeyColumn:
         match value:
             case int():
                 return SMALLEST <= value <= LARGEST
+            case float():
+                return math.isfinite(value)
             case str():
                 return not any("\ud800" <= letter <= "\udfff" for letter in value)
             case datetime():

@@ -28,6 +28,7 @@ SparseLeaves = tuple[Integers, Integers, Integers]
 
 ARROW_TYPES: Final[dict[Type, pa.DataType]] = {
     Type.INTEGER: pa.int64(),
+    Type.FLOAT: pa.float64(),
     Type.TEXT: pa.string(),
     Type.BOOLEAN: pa.bool_(),
     Type.DATE: pa.date32(),

@@ -35,7 +35,7 @@ from discreet.requests.csv_format import CsvFormat
 MOST_GROUPS: Final = 1 << 62
 """Groups are numbered by integers of 64 bits, with room to add two of them."""
 
-KeyValue = bool | int | str | date | None
+KeyValue = bool | int | float | str | date | None
 """One value of a key (a datetime is a date to the type checker); None is NULL."""
 
 

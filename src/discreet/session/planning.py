@@ -39,7 +39,8 @@ from discreet.query.expressions import Column
 from discreet.query.question import Question
 from discreet.query.relation_columns import columns
 from discreet.query.relations import Relation, Scan, descend, folded
-from discreet.requests.engine_request import KEY_TYPES, EngineRequest, KeyColumn, KeyValue
+from discreet.query.types import Type
+from discreet.requests.engine_request import EngineRequest, KeyColumn, KeyValue
 from discreet.requests.raw_totals import RawTotals
 from discreet.requests.table_schema import Schema, TableFacts
 from discreet.units import PrivacyUnit
@@ -104,7 +105,7 @@ def check_keys(engine: Engine, schema: Schema) -> None:
 
 def _scan(table: TableFacts) -> Scan:
     columns_of_key = [column for name in table.key if (column := table.column(name)) is not None]
-    if any(column.type not in KEY_TYPES for column in columns_of_key):
+    if any(column.type is Type.FLOAT for column in columns_of_key):
         raise BadPolicy(
             what=f"table {table.name}: a column of its key is a float.",
             why="nearly equal numbers do not tell rows apart.",

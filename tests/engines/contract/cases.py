@@ -44,6 +44,7 @@ SCAN = Scan("events", tuple(EVENTS.items()))
 PUBLIC = Scan("wards", tuple(WARDS.items()))
 U, K, G, I = map(Column, "ukgi")
 BY_TEXT = KeyColumn("k", K, Type.TEXT)
+BY_FLOAT = KeyColumn("f", Column("f"), Type.FLOAT)
 ONES = Total(name="ones", row=Literal(1), low=0, high=3)
 
 
@@ -444,6 +445,14 @@ CASES = (
             ONES,
         ),
         rows=POISONED,
+    ),
+    ask("keys that are floats", "private groups", rows=POISONED, keys=(BY_FLOAT,)),
+    ask(
+        "listed floats",
+        "public groups",
+        rows=POISONED,
+        keys=(BY_FLOAT,),
+        public=((0.0,), (0.1,), (None,), (1e300,)),
     ),
     ask("only a public table", "public tables alone", relation=PUBLIC, unit=(), keys=(BY_BEDS,)),
     ask(

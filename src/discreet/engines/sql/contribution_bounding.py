@@ -30,11 +30,11 @@ from discreet.engines.sql.expressions import OpenColumns, WholeFloat, expression
 from discreet.engines.sql.fragments import text
 from discreet.engines.sql.relations import PrintScan, relation
 from discreet.query.expression_types import ColumnTypes, typed
-from discreet.query.expressions import Expression
+from discreet.query.expressions import Call, Expression, Literal
 from discreet.query.relation_columns import columns
 from discreet.query.relations import Scan
 from discreet.query.types import Type
-from discreet.requests.engine_request import EngineRequest
+from discreet.requests.engine_request import EngineRequest, KeyColumn
 from discreet.requests.raw_totals import ARROW_TYPES, arrow_numbers, arrow_values
 
 Typed = tuple[str, Type]
@@ -172,7 +172,7 @@ class ContributionBounding:
         """Print the rows that count: their unit, their group, and what is measured in them."""
         parts = [
             *zip(self.unit, self.request.unit, strict=True),
-            *zip(self.keys, [key.expression for key in self.request.keys], strict=True),
+            *zip(self.keys, map(_one_zero, self.request.keys), strict=True),
             *((f"x{place}", value) for place, value in enumerate(measured)),
         ]
         shown = [f"{self._printed(value)} AS {name}" for name, value in parts]
@@ -247,6 +247,13 @@ class ContributionBounding:
         zeros = [f"coalesce({value}, 0) AS {value}" for value in values]
         joined = f"{PUBLIC} LEFT JOIN ({groups}) ON {self.same_group('p')}"
         return f"SELECT {listed(zeros)} FROM {joined} ORDER BY position"
+
+
+def _one_zero(key: KeyColumn) -> Expression:
+    """Return what tells groups apart: which zero somebody wrote must not be seen."""
+    if key.type is not Type.FLOAT:
+        return key.expression
+    return Call("+", (key.expression, Literal(0)))
 
 
 def public_tables(request: EngineRequest) -> dict[str, pa.Table]:

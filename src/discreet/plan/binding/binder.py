@@ -40,6 +40,7 @@ from discreet.plan.binding.names import (
     not_per_unit,
     starred,
 )
+from discreet.plan.binding.scalar_subqueries import bind_value
 from discreet.plan.binding.scope import scope_name
 from discreet.plan.binding.semi_joins import bind_semi_join
 from discreet.plan.binding.truth_sets import narrowed, scope_box
@@ -60,10 +61,10 @@ from discreet.query.relations import (
     SemiJoin,
     Table,
     UnionAll,
+    Valued,
     folded,
 )
 from discreet.query.source_text import pointed
-from discreet.query.types import Type
 from discreet.requests.table_schema import ColumnFacts, Schema, TableFacts
 
 
@@ -77,7 +78,7 @@ class Binder:
     fresh: FreshNames = field(default_factory=FreshNames)
     fan_out: FanOut = field(default_factory=FanOut)
 
-    def bind(self, relation: Relation) -> BoundRelation:  # noqa: C901, PLR0911  one for each kind
+    def bind(self, relation: Relation) -> BoundRelation:  # noqa: C901, PLR0911, PLR0912  one each
         """Return the relation with all names bound, or refuse it."""
         match relation:
             case Table():
@@ -98,6 +99,16 @@ class Binder:
             case SemiJoin(left=left):
                 leaves = join_leaves(relation.right, self.bind)
                 return bind_semi_join(relation, self.bind(left), leaves, self.fresh, self.fan_out)
+            case Valued(left=left):
+                leaves = join_leaves(relation.right, self.bind)
+                return bind_value(
+                    relation,
+                    self.bind(left),
+                    leaves,
+                    self._aggregated_over,
+                    self.fresh,
+                    self.fan_out,
+                )
             case UnionAll():
                 return bind_union(
                     relation, [self.bind(part) for part in relation.parts], self.fresh
@@ -256,7 +267,9 @@ class Binder:
                 )
 
     def _aggregated(self, node: Aggregated) -> BoundRelation:
-        below = self.bind(node.child)
+        return self._aggregated_over(node, self.bind(node.child))
+
+    def _aggregated_over(self, node: Aggregated, below: BoundRelation) -> BoundRelation:
         keys: list[tuple[str | None, Expression]] = [
             (name, checked(value, below)[0]) for name, value in node.keys
         ]
@@ -325,8 +338,8 @@ def _holds(value: Expression, holders: frozenset[str]) -> bool:
 
 def _ends(column: ColumnFacts) -> tuple[Fraction | None, Fraction | None]:
     """Return the declared bounds of a column, or those of whole numbers that are listed for it."""
-    listed = [value for value in column.categories or () if isinstance(value, int)]
-    if column.low is None and column.type is Type.INTEGER and listed:
+    listed = [value for value in column.categories or () if isinstance(value, int | Fraction)]
+    if column.low is None and column.type.is_number and listed:
         return Fraction(min(listed)), Fraction(max(listed))
     return column.low, column.high
 

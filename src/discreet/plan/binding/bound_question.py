@@ -20,14 +20,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, Self, final
 
-from discreet.errors import UnsupportedSQL, WrongType
+from discreet.errors import UnsupportedSQL
 from discreet.plan.binding.binder import Binder
 from discreet.plan.binding.fan_out import MOST_FAN_OUT, FanOut, PublicRows, within
 from discreet.plan.binding.joins import conjuncts, equalities
 from discreet.plan.binding.key_images import is_whole
 from discreet.plan.binding.listed_using import KEPT, is_list, with_names_on
 from discreet.plan.binding.names import BoundRelation, bound_expression, checked, condition
-from discreet.plan.binding.public_keys import GroupKey, public_values
+from discreet.plan.binding.public_keys import GroupKey, fine_keys, key_literal, public_values
+from discreet.plan.binding.public_questions import exact_question, listed_rows, with_values
 from discreet.plan.binding.scope import enforce_scope
 from discreet.plan.binding.truth_sets import truth_sets, unmet_conditions
 from discreet.plan.binding.value_facts import facts_of
@@ -44,7 +45,7 @@ from discreet.query.relations import (
 )
 from discreet.query.source_text import pointed
 from discreet.query.types import Type
-from discreet.requests.engine_request import KEY_TYPES, KeyColumn, KeyValue
+from discreet.requests.engine_request import KeyColumn, KeyValue
 from discreet.requests.table_schema import Schema
 from discreet.requests.text_limits import with_short_texts
 
@@ -158,15 +159,14 @@ def bind_question(
 ) -> BoundQuestion:
     """Bind a question to a schema, or refuse it; ``names`` are those of the unit."""
     question = with_names_on(question)
+    if question.values:
+        binder = Binder(schema, names, fan_out=FanOut(max_fan_out, public_rows))
+        question = with_values(question, binder.bind, public_rows)
     listing = ListedGroups.of(question)
     relation = question.relation if listing is None else listing.inner
     rows = _bound(relation, schema, public_rows, names, max_fan_out)
     if rows.public:
-        raise UnsupportedSQL(
-            what=pointed("this question is about public tables alone.", question.span),
-            why="what is public needs no noise, and no budget.",
-            do="read the table itself.",
-        )
+        return _exact(exact_question(question), schema, public_rows, max_fan_out)
     predicates = tuple(_predicates(rows.relation))
     enforced_rows = enforce_scope(rows, schema, names, question.span)
     listing_of = PublicColumns(rows, predicates, schema, public_rows)
@@ -179,7 +179,30 @@ def bind_question(
         keys=keys,
         aggregates=pairs,
         groups=groups,
-        warnings=tuple(unmet_conditions(predicates, rows.facts)) if predicates else (),
+        warnings=(
+            *(unmet_conditions(predicates, rows.facts) if predicates else ()),
+            *fine_keys(keys),
+        ),
+    )
+
+
+def _exact(
+    question: Question, schema: Schema, public_rows: PublicRows, max_fan_out: int
+) -> BoundQuestion:
+    """Bind a question about public tables alone, whose groups are the rows of its answer."""
+    rows = _bound(question.relation, schema, public_rows, (), max_fan_out)
+    keys = []
+    for name, value in question.keys:
+        expression, kind = checked(value, rows)
+        keys.append(
+            GroupKey(KeyColumn(name, expression, kind), facts_of(expression, rows.facts), None)
+        )
+    return BoundQuestion(
+        question=question,
+        rows=rows,
+        keys=tuple(keys),
+        aggregates=(),
+        groups=listed_rows(question, rows, public_rows),
     )
 
 
@@ -229,7 +252,7 @@ class PublicColumns:
         """Return the values of a column that the conditions of the question may let through."""
         facts = self.rows.facts[name]
         source = facts.source
-        if source is None or not source.public or facts.type not in KEY_TYPES:
+        if source is None or not source.public:
             return None
         table = Binder(self.schema).bind(Table(source.table))
         same = [field.column for field in table.fields if field.name == source.column]
@@ -237,7 +260,11 @@ class PublicColumns:
         values = [row[0] for row in listed]
         for predicate in self.predicates:
             region = truth_sets(predicate, self.rows.facts).true or {}
-            values = [value for value in values if name not in region or value in region[name]]
+            values = [
+                value
+                for value in values
+                if name not in region or key_literal(value).value in region[name]
+            ]
         return values if len(values) <= _MOST_LISTED else None
 
 
@@ -245,12 +272,6 @@ def _key(name: str, value: Expression, rows: BoundRelation, listed: PublicColumn
     expression, kind = checked(value, rows)
     if kind is Type.FLOAT and is_whole(expression, {n: f.type for n, f in rows.facts.items()}):
         expression, kind = Cast(expression, Type.INTEGER, span=value.span), Type.INTEGER
-    if kind not in KEY_TYPES:
-        raise WrongType(
-            what=pointed("a FLOAT cannot tell groups apart.", value.span),
-            why="nearly equal numbers would be different groups, each with hardly anybody in it.",
-            do="group by public bins, such as RANGE_BUCKET(x, [0, 10, 20]) or FLOOR(x / 10) * 10.",
-        )
     values = public_values(expression, rows.facts, listed.predicates, listed)
     return GroupKey(KeyColumn(name, expression, kind), facts_of(expression, rows.facts), values)
 

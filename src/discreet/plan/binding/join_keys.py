@@ -135,8 +135,7 @@ def merge_shared_columns(
         shared.append((Field(column=fresh(name), name=name, facts=facts), value))
     names = {folded(name) for name in node.using}
     rest = [
-        replace(field, name=None) if folded(field.name or "") in names else field
-        for field in joined.fields
+        _behind(field) if folded(field.name or "") in names else field for field in joined.fields
     ]
     outputs = (
         *((field.column, value) for field, value in shared),
@@ -148,6 +147,11 @@ def merge_shared_columns(
         fields=(*(field for field, _ in shared), *rest),
         same=_holding(shared, joined, left, right),
     )
+
+
+def _behind(field: Field) -> Field:
+    """Hide a column that both sides share, unless its alias stands before its name."""
+    return replace(field, name=None) if field.table is None else replace(field, shared=True)
 
 
 def _holding(

@@ -18,7 +18,7 @@ from datetime import date, datetime, timedelta
 from fractions import Fraction
 from typing import Any, Final, final
 
-from discreet.plan.binding.value_facts import Facts, facts_of
+from discreet.plan.binding.value_facts import Facts, as_keys, facts_of
 from discreet.query.expression_types import ColumnTypes, typed
 from discreet.query.expressions import Call, Case, Cast, Column, Expression, Literal
 from discreet.query.scalar_functions import DATE_FUNCTIONS, TEXT_CASTS, TEXT_FUNCTIONS
@@ -126,7 +126,7 @@ class KeyImages:
             return listed
         missing = [None] if known.nullable else []
         if known.categories is not None:
-            return [*known.categories, *missing]
+            return [*as_keys(known.categories, known.type), *missing]
         if known.type is Type.BOOLEAN:
             return [False, True, *missing]
         if known.type is Type.INTEGER and known.bounds is not None:

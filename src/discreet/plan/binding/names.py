@@ -26,7 +26,7 @@ from discreet.errors import NotPerUnit, UnknownName, UnsupportedSQL, WrongType
 from discreet.plan.binding.value_facts import Facts
 from discreet.query.expression_types import COMPARED, typed
 from discreet.query.expressions import Call, Column, Expression, Literal, Star, transformed
-from discreet.query.relations import Relation, folded
+from discreet.query.relations import VALUES, Relation, folded
 from discreet.query.scalar_functions import TEXT_CASTS
 from discreet.query.source_text import Span, pointed
 from discreet.query.types import Type
@@ -52,6 +52,8 @@ def not_per_unit(span: Span | None, *, what: str, do: str) -> NotPerUnit:
 class Field:
     """One column: its unique name, the name and alias under which it is seen, and its facts.
 
+    A ``shared`` one, of a join with USING, is seen together with its alias alone.
+
     >>> from discreet.query.types import Type
     >>> Field(column="ward_2", name="ward", table="v", facts=Facts(type=Type.TEXT)).column
     'ward_2'
@@ -61,6 +63,7 @@ class Field:
     name: str | None
     table: str | None = None
     facts: Facts
+    shared: bool = False
 
 
 @final
@@ -242,7 +245,9 @@ def starred(star: Star, fields: Sequence[Field]) -> tuple[Field, ...]:
     columns = tuple(
         field
         for field in fields
-        if field.name is not None and (star.table is None or _same(field.table, star.table))
+        if field.name is not None
+        and field.table != VALUES
+        and (not field.shared if star.table is None else _same(field.table, star.table))
     )
     if not columns:
         raise UnknownName(
@@ -256,7 +261,9 @@ def starred(star: Star, fields: Sequence[Field]) -> tuple[Field, ...]:
 def answers_to(field: Field, column: Column) -> bool:
     """Say whether a column of a question may be this one."""
     named = field.name is not None and _same(field.name, column.name)
-    return named and (column.table is None or _same(field.table, column.table))
+    if column.table is None:
+        return named and not field.shared
+    return named and _same(field.table, column.table)
 
 
 def _field(column: Column, fields: Sequence[Field]) -> Field:

@@ -50,12 +50,12 @@ def bind_semi_join(
 ) -> BoundRelation:
     """Keep the rows of a bound relation that meet, or do not meet, the leaves of another."""
     inside = side_by_side(leaves[0]).fields
-    own = [part for part in conjuncts(node.on) if _is_inside(part, inside)]
+    own = [part for part in conjuncts(node.on) if is_inside(part, inside)]
     right, rest = join_all(leaves, own, fresh, limit, node.span)
     if rest is not None:
         right = replace(right, relation=Filter(right.relation, rest, span=node.span))
     both = replace(left, fields=(*left.fields, *right.fields))
-    outer = [part for part in conjuncts(node.on) if not _is_inside(part, inside)]
+    outer = [part for part in conjuncts(node.on) if not is_inside(part, inside)]
     unique = replace(both, fields=tuple(replace(f, name=f.column, table=None) for f in both.fields))
     on = [condition(_scoped(part, inside, left.fields), unique) for part in outer]
     if node.compared is None:
@@ -117,8 +117,12 @@ def _of_one_unit(
     return same
 
 
-def _is_inside(part: Expression, inside: Sequence[Field]) -> bool:
-    """Whether all columns of a condition are those of the subquery."""
+def is_inside(part: Expression, inside: Sequence[Field]) -> bool:
+    """Whether all columns of a condition are those of the subquery.
+
+    >>> is_inside(Column("beds"), ())
+    False
+    """
     columns = (node for node in walk(part) if isinstance(node, Column))
     return all(any(answers_to(field, column) for field in inside) for column in columns)
 
@@ -129,7 +133,7 @@ def _scoped(part: Expression, inside: Sequence[Field], outside: Sequence[Field])
     def scoped(node: Expression) -> Expression | None:
         if not isinstance(node, Column):
             return None
-        return bound_expression(node, inside if _is_inside(node, inside) else outside)
+        return bound_expression(node, inside if is_inside(node, inside) else outside)
 
     return transformed(part, scoped)
 

@@ -16,11 +16,11 @@ NULL contributes nothing.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from fractions import Fraction
-from typing import Final, final
+from typing import Any, Final, final
 
 from discreet.plan.binding.value_ranges import day_range, value_range
 from discreet.query.expression_types import ColumnTypes, typed
@@ -180,6 +180,17 @@ def total_facts(aggregate: Aggregate, known: Mapping[str, Facts], kind: Type) ->
         high = Fraction(0) if bounds[1] <= 0 else None
     values = (argument, aggregate.where)
     return Facts(type=kind, low=low, high=high, total=UnitTotal(aggregate.function, values, bounds))
+
+
+def as_keys(values: Iterable[Any], kind: Type) -> list[Any]:
+    """Return values of a type as keys; numbers of a float are floats.
+
+    >>> as_keys([Fraction(1, 2), 2, None], Type.FLOAT)
+    [0.5, 2.0, None]
+    """
+    if kind is not Type.FLOAT:
+        return list(values)
+    return [None if value is None else float(value) for value in values]
 
 
 ONE: Final = Literal(1)

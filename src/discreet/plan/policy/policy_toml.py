@@ -163,6 +163,8 @@ def _value(value: Scalar) -> str:
             return value.isoformat()
         case str():
             return _text(value)
+        case Fraction():
+            return repr(float(value))
         case _:
             return str(value)
 

@@ -101,7 +101,7 @@ _TABLE: Final = ("public", "unit", "link", "key", "frozen", *_LIMITS, "csv", "co
 _COLUMN: Final = ("type", "low", "high", "categories", "nullable", "constant")
 _LINK: Final = ("column", "parent", "key")
 _CSV: Final = tuple(field.name for field in fields(CsvFormat))
-_LISTED: Final = frozenset({Type.INTEGER, Type.TEXT, Type.BOOLEAN, Type.DATE})
+_LISTED: Final = frozenset({Type.INTEGER, Type.FLOAT, Type.TEXT, Type.BOOLEAN, Type.DATE})
 TABLE_KEYS: Final = {
     "tables.NAME": _TABLE,
     "tables.NAME.link": _LINK,
@@ -260,14 +260,28 @@ def _categories(value: object, kind: Type, place: str) -> tuple[Scalar, ...] | N
     if value is None:
         return None
     if kind not in _LISTED:
-        raise bad(place, f"categories of a {kind.value.lower()}", "list whole numbers or texts")
+        raise bad(place, f"categories of a {kind.value.lower()}", "list numbers, texts or days")
     if not isinstance(value, list) or not value:
         raise bad(place, "it is not a list with something in it", 'write ["A", "B"]')
-    if any(isinstance(category, datetime) or _type(category) is not kind for category in value):
+    if kind is Type.FLOAT:
+        value = [nearest_double(exact(category, place), place) for category in value]
+    elif any(isinstance(category, datetime) or _type(category) is not kind for category in value):
         raise bad(place, f"not all of it is {kind.value.lower()}", "list values of that type")
     if len(set(value)) != len(value):
         raise bad(place, "a category is listed twice", "list each once")
     return tuple(value)
+
+
+def nearest_double(number: Fraction, place: str) -> Fraction:
+    """Return the number that a float column holds where a decimal is meant.
+
+    >>> nearest_double(Fraction(1, 10), "a") == Fraction(0.1)
+    True
+    """
+    try:
+        return Fraction(float(number))
+    except OverflowError:
+        raise bad(place, "a number is too large", "list numbers that a float can hold") from None
 
 
 def _type(value: object) -> Type | None:

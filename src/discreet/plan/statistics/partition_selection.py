@@ -39,6 +39,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, final
 
 from discreet.errors import UnsupportedSQL
+from discreet.plan.binding.public_keys import key_literal
 from discreet.plan.binding.value_facts import ONE
 from discreet.plan.binding.value_ranges import DATE_PARTS
 from discreet.plan.pricing.group_sensitivity import UNITS
@@ -130,7 +131,7 @@ def one_of(key: Expression, values: tuple[KeyValue, ...]) -> Expression:
     >>> one_of(Column("ward"), ("A", None)).function
     'OR'
     """
-    listed = tuple(Literal(value) for value in values if value is not None)
+    listed = tuple(key_literal(value) for value in values if value is not None)
     conditions: list[Expression] = [Call("IN", (key, *listed))] if listed else []
     if None in values:
         conditions.append(Call("IS NULL", (key,)))

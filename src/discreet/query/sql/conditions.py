@@ -105,6 +105,9 @@ def condition(
             read = check_size(Call("AND", ends, span=span))
         case "LIKE":
             read = _like(cursor, left, start, operand)
+        case "ILIKE":
+            low = Call("LOWER", (left,), span=cursor.since(start))
+            read = _like(cursor, low, start, operand, lower=True)
         case word:
             cursor.at -= 1
             raise unsupported(cursor.token.span, f"{word} is not answered here.", CLAUSES[word])
@@ -156,6 +159,18 @@ def inner_query(cursor: Cursor, left: Expression | None, start: int) -> Expressi
     return cursor.inner_query(left, start)
 
 
+def inner_value(cursor: Cursor, start: int) -> Expression:
+    """Read a subquery that stands for one value, where there can be one.
+
+    >>> inner_value(Cursor("SELECT MAX(beds) FROM wards)"), 0)
+    Traceback (most recent call last):
+    discreet.errors.UnsupportedSQL: ...
+    """
+    if cursor.inner_value is None:
+        raise scalar_refused(cursor.token.span)
+    return cursor.inner_value(start)
+
+
 def _listed(cursor: Cursor, inner: Reader, opening: Span) -> tuple[Expression, ...]:
     """Read the values of IN: a list of literals, none of them NULL."""
     values = cursor.listed(inner)
@@ -173,8 +188,13 @@ def _listed(cursor: Cursor, inner: Reader, opening: Span) -> tuple[Expression, .
     return values
 
 
-def _like(cursor: Cursor, left: Expression, start: int, operand: Reader) -> Expression:
+def _like(
+    cursor: Cursor, left: Expression, start: int, operand: Reader, *, lower: bool = False
+) -> Expression:
+    """Read the pattern of LIKE; ILIKE is LIKE of what is in small letters on both sides."""
     pattern = operand(cursor)
+    if lower and isinstance(pattern, Literal) and isinstance(pattern.value, str):
+        pattern = Literal(pattern.value.lower(), span=pattern.span)
     if not isinstance(pattern, Literal) or not isinstance(pattern.value, str):
         raise unsupported(
             pattern.span,
@@ -194,7 +214,7 @@ def scalar_refused(span: Span) -> QuestionError:
     """
     why = "a value of a private table is an answer of its own, with its own noise and price."
     do = (
-        "ask for the value first, and write the number that comes back; what is public can be read "
-        "from its table."
+        "compare with it in WHERE or HAVING, where it is of public tables or of a person's own "
+        "rows; or ask for the value first, and write the number that comes back."
     )
-    return unsupported(span, "a subquery stands for one value.", (why, do))
+    return unsupported(span, "a subquery stands for one value here.", (why, do))

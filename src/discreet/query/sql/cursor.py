@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable
 from datetime import date, datetime
 from fractions import Fraction
-from typing import Final, TypeVar, final
+from typing import TYPE_CHECKING, Final, TypeVar, final
 
 from discreet.errors import QuestionError
 from discreet.query.expressions import Call, Cast, Expression, Literal
@@ -17,6 +17,10 @@ from discreet.query.node_checks import DEEPEST_NESTING, LARGEST_TREE, too_much
 from discreet.query.source_text import CLAUSES, Span, unreadable, unsupported
 from discreet.query.sql.tokens import RESERVED, Token, TokenKind, number, tokens
 from discreet.query.types import TYPES_BY_NAME, Type
+
+if TYPE_CHECKING:  # a cursor keeps what others read
+    from discreet.query.relations import Relation
+    from discreet.query.sql.select_syntax import Select
 
 __all__ = ["Cursor", "dated", "moment", "negated", "read_cast", "signed"]
 
@@ -32,7 +36,7 @@ class Cursor:
     (True, 'ward')
     """
 
-    __slots__ = ("at", "depth", "inner_query", "tokens", "work")
+    __slots__ = ("at", "depth", "inner_query", "inner_value", "selects", "tokens", "work")
 
     def __init__(self, text: object) -> None:
         """Stand before the first token."""
@@ -41,6 +45,8 @@ class Cursor:
         self.depth = 0
         self.work = 0
         self.inner_query: Callable[[Expression | None, int], Expression] | None = None
+        self.inner_value: Callable[[int], Expression] | None = None
+        self.selects: dict[int, tuple[Relation, Select]] = {}
         """Reads a subquery and its parenthesis, given what IN compares and the token where the
         condition began; None where there can be no subquery."""
 

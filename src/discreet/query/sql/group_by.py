@@ -67,7 +67,7 @@ def groups(select: Select) -> GroupedSelect:
     (('Ward', Grouped(at=0)),)
     """
     single = not isinstance(select.source, Join)
-    keys = {_plain(key.expression, single=single): key for key in _keys(select)}
+    keys = {_plain(key.expression, single=single): key for key in group_items(select)}
     places = {plain: place for place, plain in enumerate(keys)}
     names = output_names(select.items, select.span)
     values = [_above(item.expression, places, {}, single=single) for item in select.items]
@@ -89,8 +89,15 @@ def groups(select: Select) -> GroupedSelect:
     return GroupedSelect(_key_names(tuple(keys.values()), outputs), outputs, having, order)
 
 
-def _keys(select: Select) -> list[Item]:
-    """Return what each entry of GROUP BY stands for."""
+def group_items(select: Select) -> list[Item]:
+    """Return what each entry of GROUP BY stands for.
+
+    >>> from discreet.query.relations import Table
+    >>> ward = Item(Column("ward"), "w")
+    >>> rows = Select(items=(ward,), source=Table("v"), group=(Item(Literal(1)),))
+    >>> group_items(rows)[0].expression
+    Column(name='ward', table=None)
+    """
     if select.every:
         keys = [item for item in select.items if not _holds_aggregate(item.expression)]
     else:

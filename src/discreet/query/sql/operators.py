@@ -21,7 +21,7 @@ from discreet.query.sql.conditions import (
     condition,
     flat_operands,
     inner_query,
-    scalar_refused,
+    inner_value,
 )
 from discreet.query.sql.cursor import Cursor, dated, negated, read_cast
 from discreet.query.sql.intervals import shifted
@@ -141,7 +141,7 @@ def _primary(cursor: Cursor) -> Expression:
 def _parenthesis(cursor: Cursor) -> Expression:
     opening = cursor.take().span
     if cursor.token.word in {"SELECT", "WITH"}:
-        raise scalar_refused(cursor.token.span)
+        return inner_value(cursor, cursor.at - 1)
     inner = _read(cursor)
     if cursor.sees(","):
         raise unsupported(

@@ -10,17 +10,19 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TypeVar
 
-from discreet.query.expressions import Aggregate, Expression, Order, walk
+from discreet.query.expressions import Aggregate, Expression, InnerQuery, Order, walk
 from discreet.query.question import Question
 from discreet.query.relations import Relation
 from discreet.query.source_text import unsupported
 from discreet.query.sql.conditions import order_by
 from discreet.query.sql.cursor import Cursor
+from discreet.query.sql.flattening import flattened
 from discreet.query.sql.group_by import groups, has_groups
 from discreet.query.sql.operators import expression
 from discreet.query.sql.row_choice import filtered
 from discreet.query.sql.select_syntax import Item, Select
 from discreet.query.sql.selects import alias, select, subquery, with_tables
+from discreet.query.sql.subqueries import one_value
 from discreet.query.sql.tokens import TokenKind
 
 __all__ = ["as_question", "read", "read_expression", "read_item", "read_orders", "read_relation"]
@@ -57,7 +59,7 @@ def read(text: object) -> Question:
     if cursor.ahead(1).kind is TokenKind.END:
         cursor.accept(";")
     cursor.end()
-    return as_question(outermost)
+    return as_question(flattened(outermost, cursor))
 
 
 def read_expression(text: object) -> Expression:
@@ -141,11 +143,17 @@ def as_question(outermost: Select) -> Question:
         keys=grouped.keys,
         outputs=grouped.outputs,
         having=grouped.having,
+        values=tuple(map(one_value, outermost.inner_queries)) if _asks(grouped.having) else (),
         order=grouped.order,
         limit=outermost.limit,
         clause=outermost.clause,
         span=outermost.span,
     )
+
+
+def _asks(having: Expression | None) -> bool:
+    """Whether a condition on groups holds a value of a subquery."""
+    return having is not None and any(isinstance(node, InnerQuery) for node in walk(having))
 
 
 def _keys_alone(outermost: Select) -> Select:

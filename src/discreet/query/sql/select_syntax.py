@@ -42,7 +42,9 @@ class Item:
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WrittenQuery:
-    """A subquery of WHERE: the right side of a semi join, without its left one.
+    """A subquery of WHERE or HAVING: the right side of a semi join, without its left one.
+
+    One that stands for a value has ``value`` and ``totals``, as in a Valued.
 
     >>> from discreet.query.relations import Table
     >>> WrittenQuery(right=Table("wards")).on is None
@@ -52,6 +54,8 @@ class WrittenQuery:
     right: Relation
     on: Expression | None = None
     compared: tuple[Expression, Expression] | None = None
+    value: Expression | None = None
+    totals: tuple[tuple[str, Aggregate], ...] = ()
     span: Span | None = None
 
 
@@ -61,7 +65,7 @@ class Select:
     """The parts of a SELECT.
 
     ``group`` is None without GROUP BY; ``every`` stands for GROUP BY ALL.  ``inner_queries`` are
-    those that ``where`` holds, by their places.
+    those that ``where`` and ``having`` hold, by their places.
 
     >>> from discreet.query.relations import Table
     >>> Select(items=(Item(Column("ward")),), source=Table("visits")).group is None

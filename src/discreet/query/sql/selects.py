@@ -15,11 +15,17 @@ from discreet.query.relations import Relation, UnionAll, folded
 from discreet.query.source_text import Span, unreadable, unsupported
 from discreet.query.sql.conditions import order_by
 from discreet.query.sql.cursor import Cursor
+from discreet.query.sql.flattening import remember
 from discreet.query.sql.from_clause import column_names, flat, renamed, source, union
 from discreet.query.sql.operators import expression
 from discreet.query.sql.privacy_clause import clause
 from discreet.query.sql.select_syntax import Item, Select, WrittenQuery
-from discreet.query.sql.subqueries import no_order, subquery_relation, written_query
+from discreet.query.sql.subqueries import (
+    no_order,
+    subquery_relation,
+    written_query,
+    written_value,
+)
 from discreet.query.sql.tokens import TokenKind, number
 
 __all__ = ["Tables", "select", "subquery", "with_tables"]
@@ -88,7 +94,10 @@ def _part(cursor: Cursor, tables: Tables) -> Relation:
         inner = subquery(cursor, tables)
         cursor.expect(")")
         return inner
-    return subquery_relation(select(cursor, tables))
+    written = select(cursor, tables)
+    relation = subquery_relation(written)
+    remember(cursor, relation, written)
+    return relation
 
 
 def select(cursor: Cursor, tables: Tables) -> Select:
@@ -114,9 +123,10 @@ def select(cursor: Cursor, tables: Tables) -> Select:
     cursor.expect("FROM", "write FROM and a table; commas stand between columns.")
     tables_read = source(cursor, tables, subquery)
     cursor.weigh(check_relation_size(tables_read))
-    where, inner_queries = _where(cursor, tables)
+    inner_queries: list[WrittenQuery] = []
+    where = _condition(cursor, "WHERE", tables, inner_queries)
     group, every = _group(cursor)
-    having = expression(cursor) if cursor.accept("HAVING") else None
+    having = _condition(cursor, "HAVING", tables, inner_queries)
     order = order_by(cursor, expression) if cursor.accept("ORDER", "BY") else ()
     before_limit = cursor.at
     if top is not None and cursor.sees("LIMIT"):
@@ -126,7 +136,7 @@ def select(cursor: Cursor, tables: Tables) -> Select:
         items=items,
         source=tables_read,
         where=where,
-        inner_queries=inner_queries,
+        inner_queries=tuple(inner_queries),
         group=group,
         every=every,
         having=having,
@@ -139,25 +149,38 @@ def select(cursor: Cursor, tables: Tables) -> Select:
     )
 
 
-def _where(cursor: Cursor, tables: Tables) -> tuple[Expression | None, tuple[WrittenQuery, ...]]:
-    """Read WHERE, if it comes next, and the subqueries in it."""
-    if not cursor.accept("WHERE"):
-        return None, ()
-    found: list[WrittenQuery] = []
+def _condition(
+    cursor: Cursor, word: str, tables: Tables, found: list[WrittenQuery]
+) -> Expression | None:
+    """Read WHERE or HAVING, if it comes next, and add the subqueries in it to those found."""
+    if not cursor.accept(word):
+        return None
+
+    def read(start: int) -> tuple[Select | Relation, Span]:
+        within = cursor.inner_query, cursor.inner_value
+        cursor.inner_query = cursor.inner_value = None  # what is no condition has none
+        query = _inner_select(cursor, tables)
+        cursor.inner_query, cursor.inner_value = within
+        cursor.expect(")")
+        return query, cursor.since(start)
+
+    def added(query: WrittenQuery) -> Expression:
+        found.append(query)
+        return InnerQuery(len(found) - 1, span=query.span)
 
     def inner_query(compared: Expression | None, start: int) -> Expression:
-        cursor.inner_query = None  # what is not in WHERE of the subquery has none
-        query = _inner_select(cursor, tables)
-        cursor.inner_query = inner_query
-        cursor.expect(")")
-        span = cursor.since(start)
-        found.append(written_query(query, compared, span))
-        return InnerQuery(len(found) - 1, span=span)
+        query, span = read(start)
+        return added(written_query(query, compared, span))
 
-    outside, cursor.inner_query = cursor.inner_query, inner_query
-    where = expression(cursor)
-    cursor.inner_query = outside
-    return where, tuple(found)
+    def inner_value(start: int) -> Expression:
+        return added(written_value(*read(start)))
+
+    outside = cursor.inner_query, cursor.inner_value
+    cursor.inner_query = inner_query if word == "WHERE" else None
+    cursor.inner_value = inner_value
+    condition = expression(cursor)
+    cursor.inner_query, cursor.inner_value = outside
+    return condition
 
 
 def _inner_select(cursor: Cursor, known: Tables) -> Select | Relation:

@@ -12,6 +12,7 @@ from discreet.query.expressions import (
     Column,
     Expression,
     Grouped,
+    InnerQuery,
     Star,
     Window,
     transformed,
@@ -21,6 +22,7 @@ from discreet.query.relations import (
     Aggregated,
     Distinct,
     Filter,
+    Join,
     Project,
     Relation,
     UnionAll,
@@ -28,8 +30,9 @@ from discreet.query.relations import (
 from discreet.query.row_level import only_rows
 from discreet.query.signatures import PLAIN
 from discreet.query.source_text import Span, unsupported
+from discreet.query.sql.conditions import flat_operands
 from discreet.query.sql.group_by import groups, has_groups
-from discreet.query.sql.row_choice import filtered, semi_joined, split_where
+from discreet.query.sql.row_choice import filtered, semi_joined, split_where, with_values
 from discreet.query.sql.select_syntax import Select, WrittenQuery, output_names
 
 
@@ -66,13 +69,80 @@ def written_query(
         named = None if compared is None else (compared, Column(_only_name(right, span)))
         return WrittenQuery(right=right, compared=named, span=span)
     _refuse_top(query)
-    plain, chosen = split_where(query)
+    plain, chosen, values = split_where(query)
+    if values and isinstance(query.source, Join):
+        raise value_refused(values[0].span, "inside a subquery of several tables.")
     pair: tuple[Expression, Expression] | None = None
     if compared is not None:
         if len(query.items) != 1 or isinstance(query.items[0].expression, Star):
             raise _not_one(span)
         pair = (compared, only_rows(query.items[0].expression, place="the select list"))
-    return WrittenQuery(right=semi_joined(query.source, chosen), on=plain, compared=pair, span=span)
+    right = with_values(semi_joined(query.source, chosen), values, query)
+    return WrittenQuery(right=right, on=plain, compared=pair, span=span)
+
+
+def written_value(query: Select | Relation, span: Span) -> WrittenQuery:
+    """Turn a subquery that stands for one value into totals of its rows, and a formula of them.
+
+    >>> from discreet.query.relations import Table
+    >>> from discreet.query.sql.select_syntax import Item
+    >>> beds = Select(items=(Item(Aggregate("MAX", Column("beds"))),), source=Table("wards"))
+    >>> written_value(beds, Span("", 0, 0)).totals[0][0]
+    'total_1'
+    """
+    if not isinstance(query, Select) or query.group is not None or query.having is not None:
+        raise value_refused(span, "over groups or several parts.")
+    if query.distinct or query.order or query.limit is not None:
+        raise value_refused(span, "with DISTINCT, ORDER BY or LIMIT.")
+    if len(query.items) != 1 or not has_groups(query):
+        raise value_refused(span, "and is no single aggregate.")
+    _refuse_top(query)
+    plain, chosen, values = split_where(query)
+    if values:
+        raise value_refused(span, "and holds another one.")
+    totals: dict[Aggregate, str] = {}
+    value = transformed(
+        groups(query).outputs[0][1],
+        lambda node: _plain(node, totals) if isinstance(node, Aggregate) else None,
+    )
+    named = tuple((name, total) for total, name in totals.items())
+    right = semi_joined(query.source, chosen)
+    return WrittenQuery(right=right, on=plain, value=value, totals=named, span=span)
+
+
+def one_value(query: WrittenQuery) -> Relation:
+    """Return a subquery as a relation of one row and one column, if it stands for a value.
+
+    >>> from discreet.query.relations import Table
+    >>> most = Aggregate("MAX", Column("beds"))
+    >>> wards = WrittenQuery(right=Table("wards"), value=Column("m"), totals=(("m", most),))
+    >>> one_value(wards).outputs
+    (('value', Column(name='m', table=None)),)
+    """
+    if query.value is None:  # a condition of WHERE, which nothing else refers to
+        return query.right
+    rows = query.right if query.on is None else Filter(query.right, query.on, span=query.span)
+    total = Aggregated(rows, (), query.totals, span=query.span)
+    return Project(total, (("value", query.value),), span=query.span)
+
+
+def value_refused(span: Span | None, where: str) -> UnsupportedSQL:
+    """Return the refusal of a subquery that stands for a value that is not one by its form.
+
+    >>> value_refused(None, "over groups.").code
+    'E502'
+    """
+    return unsupported(
+        span,
+        f"a subquery stands for one value, {where}",
+        (
+            "a value is one, whatever the tables hold, only as one aggregate of rows.",
+            (
+                "write (SELECT MAX(x) FROM ... WHERE ...) with one aggregate, or aggregate in a "
+                "subquery of FROM, and join it."
+            ),
+        ),
+    )
 
 
 def _has_windows(select: Select) -> bool:
@@ -158,15 +228,22 @@ def _aggregated(select: Select) -> Relation:
                 return None
 
     outputs = tuple((name, transformed(value, below)) for name, value in grouped.outputs)
-    condition = None if grouped.having is None else transformed(grouped.having, below)
+    conditions = [] if grouped.having is None else flat_operands("AND", grouped.having)
+    conditions = [transformed(condition, below) for condition in conditions]
+    plain = [part for part in conditions if not _has_query(part)]
     keys = tuple(
         (f"key_{number}", value) for number, (_, value) in enumerate(grouped.keys, start=1)
     )
     named = tuple((name, total) for total, name in totals.items())
     relation: Relation = Aggregated(filtered(select), keys, named, span=select.span)
-    if condition is not None:
+    for condition in plain:
         relation = Filter(relation, condition, span=condition.span)
-    return Project(relation, outputs, span=select.span)
+    valued = [part for part in conditions if _has_query(part)]
+    return Project(with_values(relation, valued, select), outputs, span=select.span)
+
+
+def _has_query(part: Expression) -> bool:
+    return any(isinstance(node, InnerQuery) for node in walk(part))
 
 
 def _plain(total: Aggregate, totals: dict[Aggregate, str]) -> Expression:

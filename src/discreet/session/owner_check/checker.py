@@ -26,7 +26,6 @@ from discreet.plan.policy.policy import Limits, Policy
 from discreet.query.expressions import Aggregate, Call, Column, Literal
 from discreet.query.relations import Aggregated, Filter, Output, Relation, Table, folded
 from discreet.query.types import Type
-from discreet.requests.engine_request import KEY_TYPES
 from discreet.requests.table_schema import ColumnFacts, Schema, TableFacts
 from discreet.session.opening_arguments import (
     declared_sources,
@@ -97,7 +96,7 @@ def _tells_groups(table: TableFacts, column: ColumnFacts) -> bool:
     owner = {*map(folded, table.unit), *map(folded, table.key)}
     if table.link is not None:
         owner.add(folded(table.link.column))
-    plain = column.type in KEY_TYPES and column.type is not Type.TIMESTAMP and not column.bounded
+    plain = column.type not in {Type.FLOAT, Type.TIMESTAMP} and not column.bounded
     return plain and not column.constant and folded(column.name) not in owner
 
 

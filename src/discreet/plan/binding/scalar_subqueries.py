@@ -1,0 +1,182 @@
+"""Subqueries that stand for one value: an aggregate of the rows that a row meets.
+
+Trust: kernel.
+
+Theorem (key ``unit-local``, for values).  Let L be the union over units of what each unit's rows
+give, and R public, or such a union.  Then L, each row of it with an aggregate of the rows of R that
+agree with it in some columns, is again such a union, with the units of L, if R is public or the
+columns that are compared hold the unit.
+Proof.  The aggregates of R by those columns are public, or a union over units, since the unit is
+among their keys; a row of L meets at most one of them, and the join is one of
+:mod:`discreet.plan.binding.joins`, which keeps the rows of L.
+All of it is computed by the statement that reads the data, from the tables as they are then.
+
+Theorem.  Where a row meets none, its value is that of no rows: a count is 0, all other aggregates
+are NULL.  Without columns that are compared, the aggregates of R are one row, which all of L meet.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+
+from discreet.errors import NotPerUnit
+from discreet.plan.binding.fan_out import FanOut
+from discreet.plan.binding.join_order import Leaves, join_all, side_by_side
+from discreet.plan.binding.joins import conjuncts, join_on
+from discreet.plan.binding.names import (
+    BoundRelation,
+    Field,
+    FreshNames,
+    bound_expression,
+    condition,
+    not_per_unit,
+)
+from discreet.plan.binding.semi_joins import is_inside
+from discreet.plan.binding.value_facts import facts_of
+from discreet.query.expressions import Call, Column, Expression, Literal, transformed, walk
+from discreet.query.relations import VALUES, Aggregated, Filter, Join, Project, Valued
+from discreet.query.source_text import Span, unsupported
+
+Aggregation = Callable[[Aggregated, BoundRelation], BoundRelation]
+"""Binds an aggregation over a relation that is bound already, or refuses it."""
+
+
+def bind_value(  # noqa: PLR0913, PLR0917  both sides, and what limits their join
+    node: Valued,
+    left: BoundRelation,
+    leaves: Leaves,
+    aggregated: Aggregation,
+    fresh: FreshNames,
+    limit: FanOut,
+) -> BoundRelation:
+    """Add a value of the leaves of one relation to the rows of another."""
+    inside = side_by_side(leaves[0]).fields
+    own = [part for part in conjuncts(node.on) if is_inside(part, inside)]
+    outer = [part for part in conjuncts(node.on) if not is_inside(part, inside)]
+    pairs = [_sides(part, inside, node.span) for part in outer]
+    rows, rest = join_all(leaves, own, fresh, limit, node.span)
+    if rest is not None:
+        rows = replace(rows, relation=Filter(rows.relation, rest, span=node.span))
+    totals = _totals(node, [theirs for theirs, _ in pairs], rows, aggregated)
+    if left.public and not totals.public:
+        raise not_per_unit(
+            node.span,
+            what="which rows of a public table stay here depends on a private one.",
+            do="ask about the private table, joined with the public one, and group by its columns.",
+        )
+    keys = totals.fields[: len(pairs)]
+    named = {str(field.name): field.column for field in totals.fields[len(pairs) :] if field.name}
+    totals = replace(totals, fields=tuple(replace(field, name=None) for field in totals.fields))
+    ours = [bound_expression(value, left.fields) for _, value in pairs]
+    joined = _joined(node, left, totals, _equal(ours, keys, left, totals), fresh, limit)
+    return _with_value(node, left, joined, _value(node, named, met=not pairs), fresh)
+
+
+def _sides(
+    part: Expression, inside: Sequence[Field], span: Span | None
+) -> tuple[Expression, Expression]:
+    """Return what is compared inside of the subquery, and with what outside."""
+    if isinstance(part, Call) and part.function == "=":
+        for theirs, ours in (part.arguments, part.arguments[::-1]):
+            outside = not any(
+                is_inside(node, inside) for node in walk(ours) if isinstance(node, Column)
+            )
+            if is_inside(theirs, inside) and outside:
+                return theirs, ours
+    raise unsupported(
+        part.span or span,
+        "a value of a subquery depends on the row outside in another way than by =.",
+        (
+            "it is computed once for all rows that agree in what is compared.",
+            "compare columns of both with = and AND; or join the tables, and aggregate by a key.",
+        ),
+    )
+
+
+def _totals(
+    node: Valued, keys: Sequence[Expression], rows: BoundRelation, aggregated: Aggregation
+) -> BoundRelation:
+    """Aggregate the rows of the subquery by what is compared, or refuse to."""
+    named = tuple((f"key_{place}", key) for place, key in enumerate(keys, start=1))
+    try:
+        return aggregated(Aggregated(node.right, named, node.totals, span=node.span), rows)
+    except NotPerUnit:
+        raise private_value(node.span) from None
+
+
+def private_value(span: Span | None) -> NotPerUnit:
+    """Return the refusal of a value that several people have a part in.
+
+    >>> private_value(None).code
+    'E504'
+    """
+    return not_per_unit(
+        span,
+        what="this compares with a value of the rows of different people, without noise.",
+        do="ask for the value first, and write the number that comes back; or let the subquery "
+        "compare the unit, so that the value is a person's own.",
+    )
+
+
+def _equal(
+    ours: Sequence[Expression], keys: Sequence[Field], left: BoundRelation, totals: BoundRelation
+) -> Expression | None:
+    both = replace(
+        left,
+        fields=tuple(
+            replace(field, name=field.column, table=None)
+            for field in (*left.fields, *totals.fields)
+        ),
+    )
+    parts = [
+        condition(Call("=", (value, Column(key.column))), both)
+        for value, key in zip(ours, keys, strict=True)
+    ]
+    if len(parts) < 2:
+        return parts[0] if parts else None
+    return Call("AND", tuple(parts))
+
+
+def _joined(  # noqa: PLR0913, PLR0917  both sides, their condition, and what limits their join
+    node: Valued,
+    left: BoundRelation,
+    totals: BoundRelation,
+    on: Expression | None,
+    fresh: FreshNames,
+    limit: FanOut,
+) -> BoundRelation:
+    kind = "cross" if on is None else "left"
+    join = Join(left.relation, totals.relation, kind, on, span=node.span)
+    joined = join_on(join, left, totals, on, fresh, limit)
+    return replace(joined, key=left.key if joined.fan_out == left.fan_out else None)
+
+
+def _value(node: Valued, named: Mapping[str, str], *, met: bool) -> Expression:
+    """Return the value over the columns of totals; the count of no rows is 0."""
+    counts = {name for name, total in node.totals if total.function == "COUNT" and not met}
+
+    def bound(part: Expression) -> Expression | None:
+        if not isinstance(part, Column):
+            return None
+        column = Column(named[part.name], span=part.span)
+        return Call("COALESCE", (column, Literal(0))) if part.name in counts else column
+
+    return transformed(node.value, bound)
+
+
+def _with_value(
+    node: Valued,
+    left: BoundRelation,
+    joined: BoundRelation,
+    value: Expression,
+    fresh: FreshNames,
+) -> BoundRelation:
+    """Add the value as a column, beside all others."""
+    column = fresh(node.name)
+    kept = tuple((field.column, Column(field.column)) for field in joined.fields)
+    relation = Project(joined.relation, (*kept, (column, value)), span=node.span)
+    facts = facts_of(value, joined.facts)
+    shown = Field(column=column, name=node.name, table=VALUES, facts=facts)
+    same = joined.same if joined.public else left.same
+    return replace(joined, relation=relation, fields=(*joined.fields, shown), same=same)
