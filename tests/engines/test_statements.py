@@ -2,6 +2,8 @@
 
 # ruff: noqa: S608 (the statements are compared, not run)
 
+import cProfile
+
 import duckdb
 import pytest
 
@@ -221,3 +223,25 @@ def test_words_that_are_not_known_are_never_printed(node):
     """Even if a node was altered after it was made, which no question can do."""
     with pytest.raises(KeyError):
         relation(node, lambda scan: "SELECT 1")
+
+
+@pytest.mark.parametrize("rows", [None, 5])
+def test_printing_many_totals_takes_time_in_proportion(engine, rows):
+    """Twice as many sums take about twice as many calls: nothing is looked up among all."""
+
+    def calls(count):
+        totals = tuple(
+            Total(
+                name=f"t{number}",
+                row=Call("+", (cents(), Literal(number))),
+                low=0,
+                high=9,
+                rows=rows,
+            )
+            for number in range(count)
+        )
+        profile = cProfile.Profile()
+        profile.runcall(engine.prepare, by_ward(measures=totals))
+        return sum(each.callcount for each in profile.getstats())
+
+    assert calls(80) < 2.5 * calls(40)

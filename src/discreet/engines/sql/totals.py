@@ -35,18 +35,24 @@ class TotalStatements:
 
     bounding: ContributionBounding
     floats: Mapping[Expression, WholeFloat] = field(default_factory=dict)
+    _measured: Mapping[Expression, int] = field(init=False, repr=False)
+    """The places of what is measured in a row."""
+
+    def __post_init__(self) -> None:
+        """Number what is measured, once for all statements."""
+        object.__setattr__(self, "_measured", _measured(self._totals))
 
     @classmethod
     def in_floats(cls, bounding: ContributionBounding) -> TotalStatements:
         """Measure in floats what can be, and needs no clamp for a single row."""
         totals = bounding.request.totals
-        candidates = {row: whole_float(row, bounding.types) for row in _measured(totals)}
-        bounds = {row: [total for total in totals if total.row == row] for row in candidates}
+        types = bounding.types
+        candidates = {row: whole_float(row, types) for row in _measured(totals)}
+        clamped = {total.row for total in totals if _clamps(total, candidates.get(total.row))}
         floats = {
             row: whole
             for row, whole in candidates.items()
-            if whole is not None
-            and all(total.low <= whole.low and whole.high <= total.high for total in bounds[row])
+            if whole is not None and row not in clamped
         }
         return cls(bounding, floats)
 
@@ -63,10 +69,6 @@ class TotalStatements:
     @property
     def _totals(self) -> Sequence[Total]:
         return self.bounding.request.totals
-
-    @property
-    def _measured(self) -> list[Expression]:
-        return _measured(self._totals)
 
     def totals(self) -> str:
         """Print the keys, the number of units, and the totals of every group."""
@@ -94,7 +96,7 @@ class TotalStatements:
         return f"sum({_clamped(total, column) if whole is None else _inside(whole, column[1:])})"
 
     def _column(self, total: Total, letter: str = "x") -> str | None:
-        return None if total.row == Literal(1) else f"{letter}{self._measured.index(total.row)}"
+        return None if total.row == Literal(1) else f"{letter}{self._measured[total.row]}"
 
     def rows(self) -> str:
         """Print the rows with all that is measured in them."""
@@ -109,11 +111,10 @@ class TotalStatements:
 
     def cell_sums(self, rows: str) -> str:
         """Print the sums of each unit and group of some rows, before anything is bounded."""
-        measured = self._measured
         cell = listed(self.bounding.unit + self.bounding.keys)
-        capped = [total.row for total in self._totals if total.rows is not None]
+        capped = {total.row for total in self._totals if total.rows is not None}
         sums = ["count(*) AS n"]
-        for index, row in enumerate(measured):
+        for row, index in self._measured.items():
             whole = self.floats.get(row)
             value = f"x{index}" if whole is None else _inside(whole, str(index))
             added = f"sum({value})" if whole is None else f"TRY_CAST(sum({value}) AS BIGINT)"
@@ -149,7 +150,7 @@ class TotalStatements:
 
     def _scaled(self, total: Total) -> str:
         """Print floor(sum rows / count); the quotient goes first, so that nothing overflows."""
-        index, most = self._measured.index(total.row), total.rows or 0
+        index, most = self._measured[total.row], total.rows or 0
         kind = "BIGINT" if total.row in self.floats and most <= _FEW_ROWS else "HUGEINT"
         sums, count = f"s{index}", f"CAST(n{index} AS {kind})"
         rest = f"((({sums} % {count}) + {count}) % {count})"
@@ -158,9 +159,16 @@ class TotalStatements:
         return f"CASE WHEN n{index} > {most} THEN {scaled} ELSE {sums} END"
 
 
-def _measured(totals: Sequence[Total]) -> list[Expression]:
-    """Return each different expression once; ones need not be computed to be counted."""
-    return list(dict.fromkeys(total.row for total in totals if total.row != Literal(1)))
+def _measured(totals: Sequence[Total]) -> dict[Expression, int]:
+    """Number each different expression; ones need not be computed to be counted."""
+    one = Literal(1)
+    rows = dict.fromkeys(total.row for total in totals if total.row != one)
+    return {row: index for index, row in enumerate(rows)}
+
+
+def _clamps(total: Total, whole: WholeFloat | None) -> bool:
+    """Say whether the bounds of a total change some number of a range."""
+    return whole is not None and not (total.low <= whole.low and whole.high <= total.high)
 
 
 def _inside(whole: WholeFloat, index: str) -> str:
