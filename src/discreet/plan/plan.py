@@ -157,7 +157,7 @@ class Plan:
     price: Price
     delta: Fraction | None
     confidence: Fraction
-    predicted: tuple[Predicted, ...]
+    predicted: Sequence[Predicted]
     descriptions: tuple[tuple[str, str], ...]
     digest: str
     having_threshold: HavingThreshold | None = None

@@ -71,21 +71,34 @@ class TotalStatements:
         return self.bounding.request.totals
 
     def totals(self) -> str:
-        """Print the keys, the number of units, and the totals of every group."""
+        """Print the keys, the number of units, and the totals of every group.
+
+        Where floats are added up, :attr:`longest` tells how many in one sum, at most.
+        """
         if not self.bounding.unit:  # each row is a unit
             return self._answer([self.row_sum(total) for total in self._totals], self.rows())
-        cells = self.cells(self.rows())
-        return self.group_totals(self.bounding.keep_groups(cells, rank="row_number"))
+        kept = self.bounding.keep_groups(self.cells(self.rows()), rank="row_number")
+        longest = ["coalesce(max(n), 0) AS n"] if self.floats else []
+        return self._answer(self._cell_sums, kept, longest)
+
+    @property
+    def longest(self) -> str:
+        """The column with how many rows of a group, or of a cell, are added up at most."""
+        return "n" if self.bounding.unit else "units"
 
     def group_totals(self, kept: str) -> str:
         """Print the same totals from the cells that are kept."""
-        return self._answer([f"sum(t{index})" for index in range(len(self._totals))], kept)
+        return self._answer(self._cell_sums, kept)
 
-    def _answer(self, sums: Sequence[str], rows: str) -> str:
+    @property
+    def _cell_sums(self) -> list[str]:
+        return [f"sum(t{index})" for index in range(len(self._totals))]
+
+    def _answer(self, sums: Sequence[str], rows: str, longest: Sequence[str] = ()) -> str:
         names = [f"t{index}" for index in range(len(sums))]
         clamped = [f"{_added(sql)} AS {name}" for name, sql in zip(names, sums, strict=True)]
-        groups = self.bounding.by_group(["count(*) AS units", *clamped], rows)
-        return self.bounding.in_group_order(groups, ["units", *names])
+        groups = self.bounding.by_group(["count(*) AS units", *longest, *clamped], rows)
+        return self.bounding.in_group_order(groups, ["units", *["n" for _ in longest], *names])
 
     def row_sum(self, total: Total) -> str:
         """Print the sum of what the rows of a group add, each within the bounds."""
