@@ -10,6 +10,7 @@ import pytest
 from discreet.mechanisms import Gaussian, Laplace
 from discreet.noise import DiscreteGaussian, DiscreteLaplace, KeyedEntropy
 from discreet.plan.aggregates.estimator import four_digits_up
+from discreet.plan.forecast.error_forecast import ErrorForecast
 from discreet.plan.forecast.noise_quantiles import noise_half_width
 from tests.plan.clinic import planned
 
@@ -163,3 +164,22 @@ def test_more_confidence_is_a_wider_error():
 )
 def test_numbers_are_shown_rounded_up(number, text):
     assert four_digits_up(Fraction(number)) == text
+
+
+def test_errors_are_forecast_when_somebody_looks(monkeypatch):
+    looked, honest = [], ErrorForecast.of
+
+    def counted(forecast, output):
+        looked.append(output.name)
+        return honest(forecast, output)
+
+    monkeypatch.setattr(ErrorForecast, "of", counted)
+    first, second, other = (
+        planned("SELECT COUNT(*) AS n FROM visits", epsilon=each) for each in (1, 1, 2)
+    )
+    assert first.predicted == second.predicted
+    assert hash(first.predicted) == hash(second.predicted) == hash(other.predicted)
+    assert not looked
+    assert first.predicted != other.predicted
+    assert [each.output for each in first.predicted] == ["n"]
+    assert looked == ["n", "n"]

@@ -80,8 +80,10 @@ class PreparedRequest:
     totals: str
     distinct: Mapping[str, str]
     leaves: Mapping[str, str]
+    longest: str
+    """The column of the totals with how many rows are added up in one sum, at most."""
     exact: int | None = None
-    """How many rows of a group the totals can add up exactly; None for all."""
+    """How many rows one sum can add up exactly; None for all."""
 
     @property
     def request(self) -> EngineRequest:
@@ -139,7 +141,7 @@ class DuckDB(ClosingEngine):
         """Print the statements; they hold nothing but the question and public numbers."""
         connection, measures = self._connection, request.measures
         bounding = ContributionBounding(request, connection.scan, connection.open_scan, portable)
-        statements = (TotalStatements if request.unit else TotalStatements.in_floats)(bounding)
+        statements = TotalStatements.in_floats(bounding)
         return PreparedRequest(
             bounding,
             totals=statements.totals(),
@@ -150,6 +152,7 @@ class DuckDB(ClosingEngine):
                 **{m.name: leaves(bounding, m) for m in measures if isinstance(m, Leaves)},
                 **{m.name: cell_sums(bounding, m) for m in measures if isinstance(m, CellSums)},
             },
+            longest=statements.longest,
             exact=statements.exact_rows,
         )
 
@@ -221,7 +224,8 @@ class DuckDB(ClosingEngine):
             if table is not None:
                 return table
         table = connection.fetch(prepared.totals, tables)
-        if prepared.exact is None or integers(table, "units").max(initial=0) <= prepared.exact:
+        exact, longest = prepared.exact, prepared.longest
+        if exact is None or integers(table, longest).max(initial=0) <= exact:
             return table
         return connection.fetch(TotalStatements(bounding).totals(), tables)
 

@@ -5,7 +5,7 @@ Trust: kernel.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, TypeVar, final
@@ -59,7 +59,7 @@ class Draft:
     unpriced: UnpricedRelease | None = None
     calibrated: Calibrated | None = None
     request: EngineRequest | None = None
-    predicted: tuple[Predicted, ...] = ()
+    predicted: Sequence[Predicted] = ()
     found: tuple[FoundBounds, ...] = ()
     promise: PricePromise | None = None
     targets: tuple[BoundsTarget, ...] = ()

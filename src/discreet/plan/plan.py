@@ -160,7 +160,7 @@ class Plan(Explainable):
     price: Price
     delta: Fraction | None
     confidence: Fraction
-    predicted: tuple[Predicted, ...]
+    predicted: Sequence[Predicted]
     descriptions: tuple[tuple[str, str], ...]
     digest: str
     having_threshold: HavingThreshold | None = None

@@ -22,7 +22,7 @@ from discreet.plan.binding.names import bound_expression
 from discreet.plan.binding.scope import earlier_names
 from discreet.plan.bounds_search.search_steps import find_missing_bounds, price_bounds_search
 from discreet.plan.draft import Draft, required
-from discreet.plan.forecast.error_forecast import ErrorForecast
+from discreet.plan.forecast.error_forecast import ErrorForecast, ForecastErrors
 from discreet.plan.plan import Plan, plan_digest
 from discreet.plan.policy.owner_promises import promises_behind
 from discreet.plan.policy.policy import Limits, Policy
@@ -336,8 +336,7 @@ def predict_errors(draft: Draft) -> Draft:
         windows=required(draft.layout).windows,
         groups=required(draft.groups).available or 1,
     )
-    errors = (forecast.of(output) for output in required(draft.layout).outputs)
-    return replace(draft, predicted=tuple(error for error in errors if error is not None))
+    return replace(draft, predicted=ForecastErrors(forecast, required(draft.layout).outputs))
 
 
 STEPS: Final[tuple[Callable[[Draft], Draft], ...]] = (

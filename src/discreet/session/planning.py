@@ -43,6 +43,7 @@ from discreet.query.types import Type
 from discreet.requests.engine_request import EngineRequest, KeyColumn, KeyValue
 from discreet.requests.raw_totals import RawTotals
 from discreet.requests.table_schema import Schema, TableFacts
+from discreet.session.record import Rehearsal
 from discreet.units import PrivacyUnit
 
 if TYPE_CHECKING:  # a ledger is handed in; a plain question has one stage
@@ -204,7 +205,7 @@ def on_record(plan: Plan, earlier: Callable[[], Plan], ledger: Record) -> Plan:
     An answer stays the answer, whatever rules later versions have: it was paid for, and is told
     again for nothing.
     """
-    if not plan.had_earlier:
+    if not plan.had_earlier or isinstance(ledger, Rehearsal):  # which no earlier version has kept
         return plan
     try:
         if ledger.find(plan.digest) is not None:
@@ -317,7 +318,7 @@ class SessionPlanner:
         and ``own_delta`` says what it lends to a question that needs a delta and has none;
         ``earlier``, that the rules of an earlier version hold.
         """
-        plan = plan_question(
+        return plan_question(
             question,
             schema=self.schema,
             policy=self.policy,
@@ -330,13 +331,15 @@ class SessionPlanner:
             earlier=earlier,
             **price,
         )
+
+    def check(self, plan: Plan) -> None:
+        """Refuse what the engine cannot do."""
         stages = [plan.request]
         if plan.search is not None:
             final, _ = self.second_stage(plan, plan.search.widest)
             stages = [plan.search.request, final.request]
         for lowered in stages:
-            self.engine.check(lowered)  # refuses what it cannot do
-        return plan
+            self.engine.check(lowered)
 
     def second_stage(self, plan: Plan, found: tuple[FoundBounds, ...]) -> SecondStage:
         """Plan the answer once bounds are found."""

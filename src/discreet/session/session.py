@@ -412,6 +412,7 @@ class Session(Labeled):
             own_delta=self._own_delta,
         )
         plan = on_record(planned(earlier=earlier), partial(planned, earlier=True), self._ledger)
+        self._planning.check(plan)
         self._plans.keep(plan)
         return plan
 

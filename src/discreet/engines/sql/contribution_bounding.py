@@ -175,7 +175,11 @@ class ContributionBounding:
             *zip(self.keys, map(_one_zero, self.request.keys), strict=True),
             *((f"x{place}", value) for place, value in enumerate(measured)),
         ]
-        shown = [f"{self._printed(value)} AS {name}" for name, value in parts]
+        types = self.types
+        shown = [
+            f"{value.sql if isinstance(value, WholeFloat) else expression(value, types)} AS {name}"
+            for name, value in parts
+        ]
         shown += [
             f"{value.source} AS y{place}"
             for place, value in enumerate(measured)
@@ -188,9 +192,6 @@ class ContributionBounding:
         there = " AND ".join(f"{part} IS NOT NULL" for part in self.unit)
         where = f" WHERE {there}" if there else ""
         return f"SELECT * FROM ({rows}){self._semi_join()}{where}"
-
-    def _printed(self, value: Expression | WholeFloat) -> str:
-        return value.sql if isinstance(value, WholeFloat) else expression(value, self.types)
 
     def _relation(self) -> str:
         node = self.request.relation

@@ -35,18 +35,24 @@ class TotalStatements:
 
     bounding: ContributionBounding
     floats: Mapping[Expression, WholeFloat] = field(default_factory=dict)
+    _measured: Mapping[Expression, int] = field(init=False, repr=False)
+    """The places of what is measured in a row."""
+
+    def __post_init__(self) -> None:
+        """Number what is measured, once for all statements."""
+        object.__setattr__(self, "_measured", _measured(self._totals))
 
     @classmethod
     def in_floats(cls, bounding: ContributionBounding) -> TotalStatements:
         """Measure in floats what can be, and needs no clamp for a single row."""
         totals = bounding.request.totals
-        candidates = {row: whole_float(row, bounding.types) for row in _measured(totals)}
-        bounds = {row: [total for total in totals if total.row == row] for row in candidates}
+        types = bounding.types
+        candidates = {row: whole_float(row, types) for row in _measured(totals)}
+        clamped = {total.row for total in totals if _clamps(total, candidates.get(total.row))}
         floats = {
             row: whole
             for row, whole in candidates.items()
-            if whole is not None
-            and all(total.low <= whole.low and whole.high <= total.high for total in bounds[row])
+            if whole is not None and row not in clamped
         }
         return cls(bounding, floats)
 
@@ -64,26 +70,35 @@ class TotalStatements:
     def _totals(self) -> Sequence[Total]:
         return self.bounding.request.totals
 
-    @property
-    def _measured(self) -> list[Expression]:
-        return _measured(self._totals)
-
     def totals(self) -> str:
-        """Print the keys, the number of units, and the totals of every group."""
+        """Print the keys, the number of units, and the totals of every group.
+
+        Where floats are added up, :attr:`longest` tells how many in one sum, at most.
+        """
         if not self.bounding.unit:  # each row is a unit
             return self._answer([self.row_sum(total) for total in self._totals], self.rows())
-        cells = self.cells(self.rows())
-        return self.group_totals(self.bounding.keep_groups(cells, rank="row_number"))
+        kept = self.bounding.keep_groups(self.cells(self.rows()), rank="row_number")
+        longest = ["coalesce(max(n), 0) AS n"] if self.floats else []
+        return self._answer(self._cell_sums, kept, longest)
+
+    @property
+    def longest(self) -> str:
+        """The column with how many rows of a group, or of a cell, are added up at most."""
+        return "n" if self.bounding.unit else "units"
 
     def group_totals(self, kept: str) -> str:
         """Print the same totals from the cells that are kept."""
-        return self._answer([f"sum(t{index})" for index in range(len(self._totals))], kept)
+        return self._answer(self._cell_sums, kept)
 
-    def _answer(self, sums: Sequence[str], rows: str) -> str:
+    @property
+    def _cell_sums(self) -> list[str]:
+        return [f"sum(t{index})" for index in range(len(self._totals))]
+
+    def _answer(self, sums: Sequence[str], rows: str, longest: Sequence[str] = ()) -> str:
         names = [f"t{index}" for index in range(len(sums))]
         clamped = [f"{_added(sql)} AS {name}" for name, sql in zip(names, sums, strict=True)]
-        groups = self.bounding.by_group(["count(*) AS units", *clamped], rows)
-        return self.bounding.in_group_order(groups, ["units", *names])
+        groups = self.bounding.by_group(["count(*) AS units", *longest, *clamped], rows)
+        return self.bounding.in_group_order(groups, ["units", *["n" for _ in longest], *names])
 
     def row_sum(self, total: Total) -> str:
         """Print the sum of what the rows of a group add, each within the bounds."""
@@ -94,7 +109,7 @@ class TotalStatements:
         return f"sum({_clamped(total, column) if whole is None else _inside(whole, column[1:])})"
 
     def _column(self, total: Total, letter: str = "x") -> str | None:
-        return None if total.row == Literal(1) else f"{letter}{self._measured.index(total.row)}"
+        return None if total.row == Literal(1) else f"{letter}{self._measured[total.row]}"
 
     def rows(self) -> str:
         """Print the rows with all that is measured in them."""
@@ -109,11 +124,10 @@ class TotalStatements:
 
     def cell_sums(self, rows: str) -> str:
         """Print the sums of each unit and group of some rows, before anything is bounded."""
-        measured = self._measured
         cell = listed(self.bounding.unit + self.bounding.keys)
-        capped = [total.row for total in self._totals if total.rows is not None]
+        capped = {total.row for total in self._totals if total.rows is not None}
         sums = ["count(*) AS n"]
-        for index, row in enumerate(measured):
+        for row, index in self._measured.items():
             whole = self.floats.get(row)
             value = f"x{index}" if whole is None else _inside(whole, str(index))
             added = f"sum({value})" if whole is None else f"TRY_CAST(sum({value}) AS BIGINT)"
@@ -149,7 +163,7 @@ class TotalStatements:
 
     def _scaled(self, total: Total) -> str:
         """Print floor(sum rows / count); the quotient goes first, so that nothing overflows."""
-        index, most = self._measured.index(total.row), total.rows or 0
+        index, most = self._measured[total.row], total.rows or 0
         kind = "BIGINT" if total.row in self.floats and most <= _FEW_ROWS else "HUGEINT"
         sums, count = f"s{index}", f"CAST(n{index} AS {kind})"
         rest = f"((({sums} % {count}) + {count}) % {count})"
@@ -158,9 +172,16 @@ class TotalStatements:
         return f"CASE WHEN n{index} > {most} THEN {scaled} ELSE {sums} END"
 
 
-def _measured(totals: Sequence[Total]) -> list[Expression]:
-    """Return each different expression once; ones need not be computed to be counted."""
-    return list(dict.fromkeys(total.row for total in totals if total.row != Literal(1)))
+def _measured(totals: Sequence[Total]) -> dict[Expression, int]:
+    """Number each different expression; ones need not be computed to be counted."""
+    one = Literal(1)
+    rows = dict.fromkeys(total.row for total in totals if total.row != one)
+    return {row: index for index, row in enumerate(rows)}
+
+
+def _clamps(total: Total, whole: WholeFloat | None) -> bool:
+    """Say whether the bounds of a total change some number of a range."""
+    return whole is not None and not (total.low <= whole.low and whole.high <= total.high)
 
 
 def _inside(whole: WholeFloat, index: str) -> str:

@@ -88,7 +88,7 @@ def measure_all(  # noqa: PLR0913  what is known of a question
     """
     known = MeasureList()
     measurer = Measurer(
-        KnownFacts(facts), tuple(unit), contributions, known, choosing or SelectionRule()
+        KnownFacts.of(facts), tuple(unit), contributions, known, choosing or SelectionRule()
     )
     places = [*zip(aggregates, searched or [None] * len(aggregates), strict=True)]
     measured: dict[tuple[Aggregate, Expression | None], Estimator] = {}

@@ -23,7 +23,7 @@ from typing import final
 
 from discreet.accounting import Box
 from discreet.errors import NotPerUnit, UnknownName, UnsupportedSQL, WrongType
-from discreet.plan.binding.value_facts import Facts
+from discreet.plan.binding.value_facts import Facts, KnownFacts
 from discreet.query.expression_types import COMPARED, typed
 from discreet.query.expressions import Call, Column, Expression, Literal, Star, transformed
 from discreet.query.relations import VALUES, Relation, folded
@@ -84,6 +84,14 @@ class BoundRelation:
     key: tuple[str, ...] | None = None
     scope: Box = field(default_factory=Box.everything)
     fan_out: int = 1
+    facts: KnownFacts = field(init=False, repr=False, compare=False)
+    """What is known of each column, by its unique name."""
+
+    def __post_init__(self) -> None:
+        """Collect what is known of columns, which is looked up for every expression."""
+        object.__setattr__(
+            self, "facts", KnownFacts({each.column: each.facts for each in self.fields})
+        )
 
     @property
     def public(self) -> bool:
@@ -96,11 +104,6 @@ class BoundRelation:
         names = self.unit or ()
         more = self.same or (frozenset[str](),) * len(names)
         return tuple(others | {name} for name, others in zip(names, more, strict=True))
-
-    @property
-    def facts(self) -> Mapping[str, Facts]:
-        """What is known of each column, by its unique name."""
-        return {field.column: field.facts for field in self.fields}
 
     @property
     def visible(self) -> tuple[Field, ...]:

@@ -126,6 +126,11 @@ class KnownFacts(dict[str, Facts]):
         self.types = _types(known)
         self.found: dict[Expression, Facts] = {}
 
+    @classmethod
+    def of(cls, known: Mapping[str, Facts]) -> KnownFacts:
+        """Return the same facts, with what was found of expressions if that is known."""
+        return known if isinstance(known, KnownFacts) else cls(known)
+
 
 def _types(known: Mapping[str, Facts]) -> ColumnTypes:
     return ColumnTypes((name, facts.type) for name, facts in known.items())

@@ -14,15 +14,17 @@ small group has a larger one, which its interval knows (key ``shown-interval``).
 
 Where bounds are still to be found, errors are forecast for bounds that stand for them, and said in
 terms of their width.  What mixes several aggregates follows from the bounds, once they are found.
+
+Errors are forecast when somebody looks at them: an answer needs none.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import Final, final
+from typing import Final, final, overload
 
 from discreet.plan.aggregates.estimator import Linear, NoiseForecast, Predicted, four_digits_up
 from discreet.plan.pricing.group_sensitivity import Releases
@@ -159,6 +161,49 @@ class ErrorForecast:
                 return _times(self._linear(inner), 1 / divisor) if divisor else None
             case _:
                 return None
+
+
+@final
+class ForecastErrors(Sequence[Predicted]):
+    """The errors of outputs that have one, forecast at the first look.
+
+    Those of equal forecasts are equal, and so are others that say the same.
+    """
+
+    __slots__ = ("_errors", "_forecast", "_outputs")
+
+    def __init__(self, forecast: ErrorForecast, outputs: tuple[AnswerColumn, ...]) -> None:
+        """Take what is released, and what is computed from it."""
+        self._forecast, self._outputs = forecast, outputs
+        self._errors: tuple[Predicted, ...] | None = None
+
+    def _known(self) -> tuple[Predicted, ...]:
+        if self._errors is None:
+            errors = map(self._forecast.of, self._outputs)
+            self._errors = tuple(error for error in errors if error is not None)
+        return self._errors
+
+    @overload
+    def __getitem__(self, index: int) -> Predicted: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[Predicted, ...]: ...
+    def __getitem__(self, index: int | slice) -> Predicted | tuple[Predicted, ...]:
+        return self._known()[index]
+
+    def __len__(self) -> int:
+        return len(self._known())
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, ForecastErrors):
+            return NotImplemented
+        same = (self._forecast, self._outputs) == (other._forecast, other._outputs)
+        return same or self._known() == other._known()
+
+    def __hash__(self) -> int:
+        return hash(ForecastErrors)
+
+    def __repr__(self) -> str:
+        return repr(self._known())
 
 
 def _at_most(output: AnswerColumn, width: Fraction) -> Predicted:

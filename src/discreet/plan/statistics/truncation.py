@@ -12,12 +12,12 @@ the bounds of a formula follow from its text.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Final, Literal, final
 
-from discreet.plan.binding.value_facts import Facts, argument_of, facts_of
+from discreet.plan.binding.value_facts import KnownFacts, argument_of, facts_of
 from discreet.plan.draft import Draft, required
 from discreet.plan.statistics.contribution_bounds import OneRow, bounds_by_row, one_row_of
 from discreet.query.expression_text import said
@@ -130,6 +130,7 @@ def _per_group(known: BoundQuestion, who: str) -> Iterator[Truncation]:
 def _bounds(draft: Draft, known: BoundQuestion) -> Iterator[Truncation]:
     """Say to which bounds values are clamped, if some may lie beyond them."""
     facts = known.rows.facts
+    cells = KnownFacts({name: replace(each, low=None, high=None) for name, each in facts.items()})
     for outer, inner in known.aggregates:
         if inner.bounds_per_group is not None or not AGGREGATES[inner.function].clamps:
             continue
@@ -141,15 +142,14 @@ def _bounds(draft: Draft, known: BoundQuestion) -> Iterator[Truncation]:
         if facts_of(value, facts).bounds is None and inner.bounds_per_row is None:
             continue  # dates and texts, which are never moved
         pair = bounds_by_row(inner, value, facts_of(value, facts))
-        if not _holds(value, facts, pair):
+        if not _holds(value, cells, pair):
             low, high = map(_number, pair)
             words = f"{text} below {low} counts as {low}, and above {high} as {high}."
             yield Truncation(kind="bounds", limit=None, words=words)
 
 
-def _holds(value: Expression, facts: Mapping[str, Facts], pair: Pair) -> bool:
+def _holds(value: Expression, cells: KnownFacts, pair: Pair) -> bool:
     """Whether every value lies within bounds, whatever the cells of columns hold."""
-    cells = {name: replace(known, low=None, high=None) for name, known in facts.items()}
     sure = facts_of(value, cells).bounds
     return sure is not None and pair[0] <= sure[0] and sure[1] <= pair[1]
 

@@ -152,7 +152,7 @@ class _Grid:
 
     def __init__(self, facts: Mapping[str, Facts]) -> None:
         """Begin without axes."""
-        self._facts = KnownFacts(facts)
+        self._facts = KnownFacts.of(facts)
         self._axes: dict[Expression, _Axis] = {}
         self.shape: tuple[int, ...] = ()
 
