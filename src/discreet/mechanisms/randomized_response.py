@@ -181,7 +181,7 @@ def respond(
     answers += 1
     answers *= Bernoulli(p=others * response_chances(epsilon, values)[1]).flips(codes.size, entropy)
     answers += codes
-    answers -= values * (answers >= values)
+    np.subtract(answers, values, out=answers, where=answers >= values)
     return answers
 
 
