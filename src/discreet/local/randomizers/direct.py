@@ -76,7 +76,7 @@ class Direct(FrequencyOracle):
         truths = checked_codes(codes, self.values)
         reports = np.empty(truths.size, word_type(self.bits))
         for start in range(0, truths.size, _CHUNK):
-            part = truths[start : start + _CHUNK].astype(np.int64, copy=False)
+            part = truths[start : start + _CHUNK]
             reports[start : start + _CHUNK] = respond(part, self.epsilon, self.values, entropy)
         return reports
 
