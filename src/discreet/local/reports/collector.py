@@ -30,6 +30,7 @@ from discreet.local.analysis.means import MeanEstimate
 from discreet.local.numbers.number_randomizer import NumberRandomizer
 from discreet.local.numbers.number_range import NumberRange
 from discreet.local.randomizers.bit_rows import Bytes
+from discreet.local.randomizers.oracle import FrequencyOracle
 from discreet.local.reports.hostile import plausible
 from discreet.local.reports.wire import DIGEST_BYTES, FORMAT, Refusals
 from discreet.mechanisms.mechanism import Number
@@ -196,7 +197,7 @@ class Collector(Shown):
     def estimates(self) -> Estimates:
         """Return what the reports say about all who sent them."""
         form = self.form
-        if isinstance(form.domain, NumberRange):
+        if isinstance(form.domain, NumberRange) or not isinstance(form.randomizer, FrequencyOracle):
             raise WrongKind(
                 what="the form asks for a number, not for categories.",
                 why="its reports tell a mean, and no shares.",

@@ -64,7 +64,7 @@ class ReportPlan(Shown):
         rows = {
             "share": f"± {self.rare:.2g} for a value that nobody holds, "
             f"± {self.common:.2g} for one that all hold ({sure} each)",
-            "all values": f"± {self.all_values:.2g} for all {self.form.domain.values} at once "
+            "all values": f"± {self.all_values:.2g} for all {self.form.randomizer.values} at once "
             f"({sure})",
             "traffic": f"{self.report_bytes} bytes a report; all of them "
             f"{self.batch_bytes:,} bytes in a batch",
