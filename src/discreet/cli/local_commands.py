@@ -15,11 +15,12 @@ import typer
 
 from discreet import local
 from discreet.cli.exit_codes import errors_reported, tell, write_json, write_result
+from discreet.cli.local_domains import domain_of
 from discreet.cli.options import EXAMPLES, JsonOption
 from discreet.errors import OutOfRange, WrongKind
 
 if TYPE_CHECKING:  # which the door loads when a command first needs them
-    from discreet.local import Collector, Domain, Form, ShareTable
+    from discreet.local import Collector, Domain, Form, NumberRange, ShareTable
 
 app = typer.Typer(
     help="Collect without holding: answers that are private before they leave a device.",
@@ -49,6 +50,9 @@ def form(  # noqa: PLR0913  the options of a form
     bins: Annotated[
         str | None, typer.Option(help="LOW:HIGH:COUNT: bins of a number, in place of categories.")
     ] = None,
+    number: Annotated[
+        str | None, typer.Option(help="LOW:HIGH: a number, whose mean is asked for.")
+    ] = None,
     wire: Annotated[
         int | None, typer.Option(help="How many bytes a report may have, its header aside.")
     ] = None,
@@ -56,7 +60,8 @@ def form(  # noqa: PLR0913  the options of a form
 ) -> None:
     """Write the form that devices and analyst share; what it says and why goes to stderr."""
     with errors_reported(as_json=as_json):
-        domain = _domain(categories, categories_from, other, bins)
+        names = _named_categories(categories, categories_from)
+        domain = domain_of(names, other=other, bins=bins, number=number)
         limits = {} if wire is None else {"wire": wire}
         made = local.Form.of(domain, epsilon=epsilon, **limits)
         if as_json:
@@ -149,6 +154,15 @@ def collect(  # noqa: PLR0913  the options of a table
                 why="an estimate needs at least one report of this form.",
                 do="name files with reports that were made with this form.",
             )
+        if isinstance(collector.form.domain, local.NumberRange):
+            if (consistent, bars) != ("raw", "each"):
+                raise WrongKind(
+                    what="--consistent and --bars are about shares, and the form asks for a mean.",
+                    why="an option without effect would be believed.",
+                    do="leave them out.",
+                )
+            _write_mean(collector, confidence, target, hostile, as_json=as_json)
+            return
         table = collector.estimates().table(
             confidence=confidence,
             consistent=cast("Literal['raw', 'simplex', 'likelihood']", consistent),
@@ -158,6 +172,29 @@ def collect(  # noqa: PLR0913  the options of a table
         )
         content = _table_json(collector, table)
         write_result("shares", content, f"{table}\n{collector}", as_json=as_json)
+
+
+def _write_mean(
+    collector: Collector, confidence: str, target: str, hostile: int, *, as_json: bool
+) -> None:
+    mean = collector.mean(
+        confidence=confidence,
+        target=cast("Literal['population', 'reported']", target),
+        hostile=hostile,
+    )
+    content = {
+        "form": collector.form.digest,
+        "reports": collector.reports,
+        "refused": collector.refused.to_json(),
+        "confidence": str(mean.confidence),
+        "target": mean.target,
+        "hostile": mean.hostile,
+        "mean": mean.mean,
+        "low": mean.low,
+        "high": mean.high,
+        "text": str(mean),
+    }
+    write_result("mean", content, f"{mean}\n{collector}", as_json=as_json)
 
 
 def _table_json(collector: Collector, table: ShareTable) -> dict[str, object]:
@@ -176,38 +213,24 @@ def _table_json(collector: Collector, table: ShareTable) -> dict[str, object]:
     }
 
 
-def _domain(
-    categories: list[str] | None, file: Path | None, other: str | None, bins: str | None
-) -> Domain:
-    if (categories is not None) + (file is not None) + (bins is not None) != 1:
+def _named_categories(categories: list[str] | None, file: Path | None) -> list[str] | None:
+    if categories is not None and file is not None:
         raise WrongKind(
-            what="not exactly one of --categories, --categories-from and --bins is given.",
-            why="they all say which values there are.",
-            do="give one of them, such as --categories flu,cold,none.",
+            what="both --categories and --categories-from are given.",
+            why="they both say which values there are.",
+            do="give one of them.",
         )
-    if bins is not None:
-        return _bins(bins, other)
     if file is not None:
-        names = _text(_read(file)).splitlines()
-    else:
-        names = [name.strip() for part in categories or () for name in part.split(",")]
-    return local.Domain(names, other=other)
+        return _text(_read(file)).splitlines()
+    if categories is None:
+        return None
+    return [name.strip() for part in categories for name in part.split(",")]
 
 
-def _bins(bins: str, other: str | None) -> Domain:
-    parts = bins.split(":")
-    if len(parts) != 3 or not parts[2].isascii() or not parts[2].isdigit() or other is not None:
-        raise WrongKind(
-            what="--bins is not LOW:HIGH:COUNT, or comes with --other.",
-            why="bins cut an interval into parts of equal width, and nothing lies outside.",
-            do="write it like --bins 0:100:10, and clamp numbers to the interval.",
-        )
-    return local.Domain.bins(low=parts[0], high=parts[1], count=int(parts[2]))
-
-
-def _values(value: str, domain: Domain) -> Iterator[list[object]]:
+def _values(value: str, domain: Domain | NumberRange) -> Iterator[list[object]]:
     """Yield the values to report, many at a time."""
-    texts = frozenset(name for name in domain.categories if isinstance(name, str))
+    names = () if isinstance(domain, local.NumberRange) else domain.categories
+    texts = frozenset(name for name in names if isinstance(name, str))
     if value != "-":
         yield [_named(texts, value)]
         return

@@ -25,9 +25,15 @@ from numpy.typing import NDArray
 
 from discreet.errors import WrongKind
 from discreet.local.analysis.estimates import Estimates
+from discreet.local.analysis.intervals import Target
+from discreet.local.analysis.means import MeanEstimate
+from discreet.local.numbers.number_randomizer import NumberRandomizer
+from discreet.local.numbers.number_range import NumberRange
 from discreet.local.randomizers.bit_rows import Bytes
+from discreet.local.randomizers.oracle import FrequencyOracle
 from discreet.local.reports.hostile import plausible
 from discreet.local.reports.wire import DIGEST_BYTES, FORMAT, Refusals
+from discreet.mechanisms.mechanism import Number
 from discreet.notebook import Shown
 
 if TYPE_CHECKING:  # handed in; a form makes its own collectors
@@ -158,9 +164,45 @@ class Collector(Shown):
         made._tally[:] = numbers[_COUNTS:]
         return made
 
+    def mean(
+        self, *, confidence: Number = "0.95", target: Target = "population", hostile: int = 0
+    ) -> MeanEstimate:
+        """Return the mean of the numbers, with an interval.
+
+        >>> from discreet.local import Form, NumberRange
+        >>> form = Form.of(NumberRange(low=0, high=120), epsilon=1)
+        >>> collector = form.collector()
+        >>> collector.add_many(form.client().batch([20, 40, 60] * 1000))
+        >>> estimate = collector.mean(confidence="0.999999")
+        >>> estimate.low < 40 < estimate.high
+        True
+        """
+        numbers, randomizer = self.form.domain, self.form.randomizer
+        if not isinstance(numbers, NumberRange) or not isinstance(randomizer, NumberRandomizer):
+            raise WrongKind(
+                what="the form asks for categories, not for a number.",
+                why="categories have no mean.",
+                do="use estimates().table(), or a form about a NumberRange.",
+            )
+        return MeanEstimate.of(
+            randomizer,
+            self.tally,
+            low=numbers.low,
+            high=numbers.high,
+            confidence=confidence,
+            target=target,
+            hostile=hostile,
+        )
+
     def estimates(self) -> Estimates:
         """Return what the reports say about all who sent them."""
         form = self.form
+        if isinstance(form.domain, NumberRange) or not isinstance(form.randomizer, FrequencyOracle):
+            raise WrongKind(
+                what="the form asks for a number, not for categories.",
+                why="its reports tell a mean, and no shares.",
+                do="use mean(), or a form about Domain.bins.",
+            )
         return Estimates.of(
             form.randomizer, self.tally, people=self.reports, values=form.domain.categories
         )

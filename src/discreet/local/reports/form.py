@@ -2,23 +2,30 @@
 
 Trust: kernel.  The digest in each report stands for everything that decides its law.
 
-Definition.  A form is a public domain and a randomizer on its codes.  Its document is JSON: kind,
-format, domain, randomizer with epsilon as exact text, and why this randomizer was chosen.  Its
-digest is the first eight bytes of the SHA-256 of the document without the reason, in ASCII, with
-sorted names and no spaces.  A report of a form with another digest is refused and counted: it
-follows another law, or means other values.
+Definition.  A form is a public domain, or the public range of a number, and a randomizer on its
+codes.  Its document is JSON: kind, format, domain, randomizer with epsilon as exact text, and why
+this randomizer was chosen.  Its digest is the first eight bytes of the SHA-256 of the document
+without the reason, in ASCII, with sorted names and no spaces.  A report of a form with another
+digest is refused and counted: it follows another law, or means other values.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, final
+
+import numpy as np
+from numpy.typing import NDArray
 
 from discreet.errors import WrongKind
 from discreet.local.choice import WIRE, choose
 from discreet.local.domain import Domain
+from discreet.local.numbers.number_randomizer import NumberRandomizer
+from discreet.local.numbers.number_range import NumberRange
+from discreet.local.numbers.window import Window
 from discreet.local.randomizers.randomizer import Randomizer
 from discreet.local.randomizers.registry import randomizer_of
 from discreet.local.reports.client import Client
@@ -27,6 +34,7 @@ from discreet.local.reports.wire import DIGEST_BYTES, HEADER_BYTES, Layout
 from discreet.local.shuffled_reports import ShuffledReports
 from discreet.loss import PrivacyLoss
 from discreet.mechanisms.mechanism import Number
+from discreet.noise import SYSTEM, Entropy
 from discreet.notebook import Shown
 
 KIND: Final = "discreet local form"
@@ -44,22 +52,32 @@ class Form(Shown):
     1.0
     >>> Form.deserialize(form.serialize()) == form
     True
+    >>> ages = Form.of(NumberRange(low=0, high=120), epsilon=1)
+    >>> len(ages.client().report(42)) == ages.layout.report_bytes
+    True
     """
 
-    domain: Domain
+    domain: Domain | NumberRange
     randomizer: Randomizer
     why: str = field(default="it was given", compare=False)
     layout: Layout = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         """Refuse a randomizer of other codes, and name the form by its content."""
-        if not isinstance(self.domain, Domain) or not isinstance(self.randomizer, Randomizer):
+        known = isinstance(self.domain, Domain | NumberRange)
+        if not known or not isinstance(self.randomizer, Randomizer):
             raise _not_a_form()
-        if self.randomizer.values != self.domain.values:
+        if isinstance(self.domain, NumberRange):
+            fits = isinstance(self.randomizer, NumberRandomizer)
+        else:
+            fits = self.randomizer.values == self.domain.values
+        if not fits:
             raise WrongKind(
-                what="the randomizer has another number of values than the domain.",
+                what="the randomizer is not one of numbers, or has another number of values than "
+                "the domain.",
                 why="some values would have no code, or some codes no value.",
-                do="give a randomizer with values=domain.values.",
+                do="give a randomizer with values=domain.values, or one such as Window.minimax "
+                "for a range of numbers.",
             )
         text = _canonical(self._decisive())
         digest = hashlib.sha256(text.encode("ascii")).digest()[:DIGEST_BYTES]
@@ -67,9 +85,16 @@ class Form(Shown):
 
     @classmethod
     def of(
-        cls, domain: Domain, *, epsilon: Number, wire: int = WIRE, people: int | None = None
+        cls,
+        domain: Domain | NumberRange,
+        *,
+        epsilon: Number,
+        wire: int = WIRE,
+        people: int | None = None,
     ) -> Form:
         """Let ``choose`` pick the randomizer: least error at this loss, in ``wire`` bytes at most.
+
+        A number from a range is reported by window response with minimax levels, in one byte.
 
         >>> print(Form.of(Domain(["flu", "cold", "none"]), epsilon=1))
         Form 67a6718c43eff17e
@@ -81,6 +106,10 @@ class Form(Shown):
           loss        epsilon 1 for each report, whoever receives it
           report      12 bytes: 11 of header and 1 of payload; in a batch 2 bits
         """
+        if isinstance(domain, NumberRange):
+            window = Window.minimax(epsilon=epsilon)
+            worst = window.variance().nearest() * float(domain.stretch()) ** 2
+            return cls(domain, window, f"least worst variance of a mean: {worst:.4g} / people")
         if not isinstance(domain, Domain):
             raise _not_a_form()
         choice = choose(domain, epsilon=epsilon, wire=wire, people=people)
@@ -90,6 +119,13 @@ class Form(Shown):
     def digest(self) -> str:
         """What names the form: the digest of its reports, in hexadecimal."""
         return self.layout.digest.hex()
+
+    def codes(self, values: object, *, entropy: Entropy = SYSTEM) -> NDArray[np.int64]:
+        """Return the code of each value; a number is rounded to one of its points by a coin."""
+        if isinstance(self.domain, Domain):
+            return self.domain.codes(values)
+        assert isinstance(self.randomizer, NumberRandomizer)  # noqa: S101  as was checked
+        return self.domain.codes(values, self.randomizer.points(), entropy=entropy)
 
     def client(self) -> Client:
         """Return what makes reports."""
@@ -144,17 +180,14 @@ class Form(Shown):
             } if not rest and kind == KIND and type(version) is int:
                 if version != FORMAT:
                     raise _unreadable(f"its format is {version}, and this version reads {FORMAT}")
-                return cls(Domain.of_description(domain), randomizer_of(randomizer), why)
+                return cls(_domain_of(domain), randomizer_of(randomizer), why)
         raise _unreadable("its fields are not those of a form")
 
     def __str__(self) -> str:
         """Say what is asked, by which law, why that one, and how large a report is."""
         layout = self.layout
-        names = [str(name) for name in self.domain.categories[:_SHOWN]]
-        more = self.domain.values - len(names)
-        values = ", ".join(names) + (f" and {more} more" if more else "")
         rows = {
-            "values": f"{self.domain.values}: {values}",
+            "values": _listed(self.domain),
             "randomizer": str(self.randomizer),
             "because": self.why.replace("; ", f"\n{'':14}"),
             "loss": f"epsilon {self.randomizer.epsilon} for each report, whoever receives it",
@@ -174,13 +207,27 @@ class Form(Shown):
         }
 
 
+def _domain_of(description: object) -> Domain | NumberRange:
+    if isinstance(description, Mapping) and set(description) == {"low", "high"}:
+        return NumberRange.of_description(description)
+    return Domain.of_description(description)
+
+
+def _listed(domain: Domain | NumberRange) -> str:
+    if isinstance(domain, NumberRange):
+        return f"numbers from {domain.low} to {domain.high}"
+    names = [str(name) for name in domain.categories[:_SHOWN]]
+    more = domain.values - len(names)
+    return f"{domain.values}: " + ", ".join(names) + (f" and {more} more" if more else "")
+
+
 def _canonical(document: dict[str, Any]) -> str:
     return json.dumps(document, sort_keys=True, ensure_ascii=True, separators=(",", ":"))
 
 
 def _not_a_form() -> WrongKind:
     return WrongKind(
-        what="a form needs a Domain and a Randomizer.",
+        what="a form needs a Domain or a NumberRange, and a Randomizer.",
         why="the one says what may be answered, the other what is told of it.",
         do="use Form.of(Domain([...]), epsilon=1), or give both.",
     )

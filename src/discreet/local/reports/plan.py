@@ -20,8 +20,11 @@ from scipy import special
 
 from discreet.errors import WrongKind
 from discreet.exact import whole
+from discreet.local.numbers.number_randomizer import NumberRandomizer
+from discreet.local.numbers.number_range import NumberRange
 from discreet.local.randomizers.oracle import FrequencyOracle
 from discreet.local.reports.form import Form
+from discreet.local.reports.mean_plan import MeanPlan
 from discreet.mechanisms.mechanism import Number, at_confidence
 from discreet.notebook import Shown
 
@@ -61,7 +64,7 @@ class ReportPlan(Shown):
         rows = {
             "share": f"± {self.rare:.2g} for a value that nobody holds, "
             f"± {self.common:.2g} for one that all hold ({sure} each)",
-            "all values": f"± {self.all_values:.2g} for all {self.form.domain.values} at once "
+            "all values": f"± {self.all_values:.2g} for all {self.form.randomizer.values} at once "
             f"({sure})",
             "traffic": f"{self.report_bytes} bytes a report; all of them "
             f"{self.batch_bytes:,} bytes in a batch",
@@ -92,7 +95,7 @@ class ReportPlan(Shown):
 
 def plan(
     form: Form, *, people: int, confidence: Number = "0.95", delta: Number = DELTA
-) -> ReportPlan:
+) -> ReportPlan | MeanPlan:
     """Predict what ``people`` reports of a form will tell, weigh and cost.
 
     >>> from discreet.local import Domain
@@ -100,14 +103,22 @@ def plan(
     >>> round(planned.rare, 3), round(planned.shuffled_epsilon, 4)
     (0.072, 0.1824)
     """
-    if not isinstance(form, Form) or not isinstance(form.randomizer, FrequencyOracle):
-        raise WrongKind(
-            what="what is to be planned is not a form about categories.",
-            why="the error depends on the randomizer and the number of values.",
-            do="give a form, such as Form.of(Domain([...]), epsilon=1).",
-        )
+    if not isinstance(form, Form):
+        raise _not_planned()
     crowd, sure = whole(people, name="people", low=2), at_confidence(confidence)
     oracle, layout = form.randomizer, form.layout
+    if isinstance(form.domain, NumberRange) and isinstance(oracle, NumberRandomizer):
+        return MeanPlan.of(
+            form,
+            form.domain,
+            oracle,
+            people=crowd,
+            confidence=sure,
+            shuffled_epsilon=form.shuffled(people=min(crowd, MOST_SHUFFLED)).epsilon(delta=delta),
+            delta=Fraction(delta),
+        )
+    if not isinstance(oracle, FrequencyOracle) or isinstance(form.domain, NumberRange):
+        raise _not_planned()
     p, q = oracle.exact_chances()
     miss, gap = float(1 - sure), float(crowd * (p - q))
     each = miss / form.domain.values
@@ -126,6 +137,14 @@ def plan(
         shuffled_epsilon=shuffled.epsilon(delta=delta),
         delta=Fraction(delta),
         one_hostile=float(oracle.amplification() / crowd),
+    )
+
+
+def _not_planned() -> WrongKind:
+    return WrongKind(
+        what="what is to be planned is not a form about categories or a number.",
+        why="the error depends on the randomizer and the number of values.",
+        do="give a form, such as Form.of(Domain([...]), epsilon=1).",
     )
 
 
