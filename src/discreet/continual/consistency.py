@@ -96,7 +96,7 @@ class Consistency:
     branching: int
     exact_root: bool
 
-    def thresholds(self, counts: NDArray[np.int64]) -> NDArray[np.float64]:
+    def thresholds(self, counts: NDArray[Any]) -> NDArray[np.float64]:
         """Return the estimates of all counts up to a cell, from the noisy counts of all nodes."""
         steps = _steps(self)
         levels = [part.astype(float) for part in np.split(counts, steps.ends)]

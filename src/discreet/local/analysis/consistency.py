@@ -78,7 +78,7 @@ def project(shares: Floats, *, total: float = 1.0) -> Floats:
     falling = np.sort(shares)[::-1]
     surplus = (falling.cumsum() - total) / np.arange(1, len(shares) + 1)
     kept = int(np.flatnonzero(falling > surplus)[-1])
-    return np.maximum(shares - surplus[kept], 0)
+    return np.asarray(np.maximum(shares - surplus[kept], 0))
 
 
 def _most_likely(supports: Integers, people: int, coins: Coins) -> Floats:

@@ -8,6 +8,7 @@ a k-th of the chance, and the chance that any of k does is no larger than stated
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -15,7 +16,6 @@ from html import escape
 from typing import Final, Literal, NamedTuple, final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet.arrays import listed
 from discreet.charts import Axis, Chart
@@ -331,9 +331,7 @@ def _short(value: Hashable, longest: int = 24) -> str:
     return text if len(text) <= longest else text[: longest - 1] + "…"
 
 
-def _ticks(high: float) -> NDArray[np.float64]:
-    step = 10.0 ** np.floor(np.log10(high))
-    for part in (0.1, 0.2, 0.5, 1.0):
-        if high / (step * part) <= 6:
-            return np.arange(0, high + step * part / 1e6, step * part).round(12)
-    return np.array([0.0, high])
+def _ticks(high: float) -> list[float]:
+    power = 10.0 ** math.floor(math.log10(high))
+    step = next(part * power for part in (0.1, 0.2, 0.5, 1, 2) if high / (part * power) <= 6)
+    return [round(number * step, 12) for number in range(int(high / step + 1e-6) + 1)]

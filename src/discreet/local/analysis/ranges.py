@@ -43,6 +43,8 @@ from discreet.mechanisms.mechanism import Number
 from discreet.notebook import Shown
 
 _MOST_CELLS: Final = 4096
+_MOST_WAVELETS: Final = 1024
+_SMALL_EPSILON: Final = Fraction(17, 20)
 
 
 class RangeShare(NamedTuple):
@@ -82,9 +84,17 @@ class Ranges(Shown):
     branching: int
     epsilon: Fraction
 
-    def __init__(self, *, cells: int, epsilon: Number, branching: int = 4) -> None:
-        """Take how many cells there are, the loss of a report, and how many nodes form a group."""
+    def __init__(self, *, cells: int, epsilon: Number, branching: int | None = None) -> None:
+        """Take how many cells there are, the loss of a report, and how many nodes form a group.
+
+        By default groups have 4 nodes; below an epsilon of 0.85, where Hadamard response is nearly
+        as good as any, wavelets are used if there are 2, 4, ..., 1024 cells.
+        """
         count = whole(cells, name="cells", low=2, high=_MOST_CELLS)
+        if branching is None:
+            wavelets = count & (count - 1) == 0 and count <= _MOST_WAVELETS
+            small = local_epsilon(epsilon) < _SMALL_EPSILON
+            branching = 0 if wavelets and small else min(4, count)
         width = whole(branching, name="branching", low=0, high=count)
         if width == 1 or (width == 0 and count & (count - 1)):
             raise OutOfRange(

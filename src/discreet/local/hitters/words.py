@@ -38,7 +38,7 @@ def checked_words(words: object, *, width: int) -> Words:
     >>> checked_words(np.array([1, 2]), width=4).tolist() == [[1 << 60], [2 << 60]]
     True
     """
-    given = words if isinstance(words, np.ndarray) else np.empty(())
+    given: NDArray[Any] = words if isinstance(words, np.ndarray) else np.array(None)
     limbs, spare = limbs_of(width), -width % LIMB
     if given.ndim == 1 and given.dtype.kind in "iu" and limbs == 1:
         if given.size and (int(given.min()) < 0 or int(given.max()).bit_length() > width):

@@ -29,7 +29,6 @@ from discreet.exact import Interval, whole
 from discreet.local.numbers.number_randomizer import NumberRandomizer
 from discreet.local.randomizers.oracle import FrequencyOracle
 from discreet.local.randomizers.randomizer import (
-    MOST_VALUES,
     Bytes,
     Randomizer,
     Reports,
@@ -44,6 +43,7 @@ from discreet.noise import SYSTEM, Entropy, Uniform
 Part = FrequencyOracle | NumberRandomizer
 
 _MOST: Final = 256
+_MOST_CODES: Final = 1 << 62
 
 
 @final
@@ -77,9 +77,9 @@ class Record(Randomizer):
                 do="give a list such as [Direct(epsilon=1, values=2), Window.minimax(epsilon=1)].",
             )
         values = math.prod(part.values for part in kinds)
-        if values > MOST_VALUES:
+        if values > _MOST_CODES:
             raise OutOfRange(
-                what="the attributes have more than 2**48 combinations.",
+                what="the attributes have more than 2**62 combinations.",
                 why="a record is coded as one integer.",
                 do="ask for fewer attributes, or in two groups of people.",
             )

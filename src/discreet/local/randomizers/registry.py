@@ -19,11 +19,13 @@ from discreet.local.randomizers.hadamard import Hadamard
 from discreet.local.randomizers.hashing import Hashing
 from discreet.local.randomizers.randomizer import Randomizer
 from discreet.local.randomizers.record import Record
+from discreet.local.randomizers.signed_hadamard import SignedHadamard
 from discreet.local.randomizers.subset import Subset
 from discreet.local.randomizers.unary import Unary
 
 RANDOMIZERS: Final[Mapping[str, type[Randomizer]]] = {
-    kind.name: kind for kind in (Direct, Unary, Subset, Hadamard, Hashing, TwoPoint, Window, Mixed)
+    kind.name: kind
+    for kind in (Direct, Unary, Subset, Hadamard, SignedHadamard, Hashing, TwoPoint, Window, Mixed)
 }
 
 
