@@ -36,6 +36,7 @@ from discreet.noise import SYSTEM, Entropy, Uniform
 
 _DEVIATIONS: Final = 3
 _MOST_OPEN: Final = 1 << 10
+_FEW: Final = 1 << 8  # functions of each level of a tree
 
 Words = NDArray[np.int64]
 
@@ -59,7 +60,7 @@ def tree_hist(
     [5, 9]
     """
     lengths = tuple(range(1, bits + 1))
-    response = PrefixResponse(epsilon=epsilon, width=bits, lengths=lengths, pool=1 << 10)
+    response = PrefixResponse(epsilon=epsilon, width=bits, lengths=lengths, pool=_FEW)
     tally = response.tally(response.run_each(words, entropy=entropy))
     groups = tally.reshape(bits, response.pool, response.cells)
     coins, opened, found = Coins.of(response.chances()), [0], list[FoundWord]()
