@@ -32,7 +32,7 @@ import numpy as np
 from discreet.accounting import Leaf, account
 from discreet.attacks import exact_epsilon
 from discreet.local import FrequencyOracle, Randomizer, randomizer_of
-from discreet.local.randomizers import hash_family, uniform_sets
+from discreet.local.randomizers import hash_family
 from discreet.noise import Bernoulli
 from discreet.noise.bernoulli import CoinWords
 from tests.mechanisms import contract as mechanisms
@@ -87,8 +87,6 @@ def narrow():
     with (
         mock.patch.object(Bernoulli.__init__, "__kwdefaults__", tiny),
         mock.patch.object(hash_family, "_EXTRA_BITS", 0),
-        mock.patch.object(uniform_sets, "_PARTS", 2),
-        mock.patch.object(uniform_sets, "_FEW", 0),
     ):
         yield
 

@@ -6,6 +6,7 @@ from unittest import mock
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from discreet.exact import Interval
 from discreet.local.randomizers import uniform_sets
@@ -18,24 +19,47 @@ from tests.noise.laws import check_law, stream
 TINY = {"words": CoinWords(first_bits=2, word_bits=4, step_bits=2)}
 
 
+class Again(Exception):
+    """The first coins were outside the window, and would be flipped again."""
+
+
 @pytest.mark.theorem("uniform-sets")
-@pytest.mark.parametrize(("values", "size", "left"), [(4, 2, 20), (3, 2, 20), (4, 3, 4)])
-def test_every_set_and_guest_is_equally_likely(values, size, left):
-    pairs = Fraction(1, size) / len(list(_subsets(values, size)))
+@pytest.mark.parametrize(("values", "size", "few"), [(4, 2, 4), (3, 2, 0), (4, 3, 0)])
+def test_every_set_and_guest_is_equally_likely(values, size, few):
+    pairs = Fraction(1, size) / len(_subsets(values, size))
 
     def program(entropy):
-        rows, guests = uniform_sets.uniform_sets(1, values, size, entropy)
+        flips = iter([packed_coins])  # one attempt; what is rejected starts again
+
+        def attempt(*arguments):
+            for flip in flips:
+                return flip(*arguments)
+            raise Again
+
+        with mock.patch.object(uniform_sets, "packed_coins", attempt):
+            try:
+                rows, guests = uniform_sets.uniform_sets(1, values, size, entropy)
+            except Again:
+                return None
         return rows.tobytes(), int(guests[0])
 
     with (
-        mock.patch.object(uniform_sets, "_FEW", 0),
-        mock.patch.object(uniform_sets, "_PARTS", 2),
+        mock.patch.object(uniform_sets, "_FEW", few),
+        mock.patch.object(uniform_sets, "_TRIES", 1),
     ):
-        check_law(program, lambda _: Interval(pairs, pairs), unexplored=Fraction(1, left))
+        check_law(program, lambda _: Interval(pairs, pairs), unexplored=Fraction(1, 20))
 
 
 def _subsets(values, size):
     return [number for number in range(1 << values) if number.bit_count() == size]
+
+
+@pytest.mark.parametrize(("values", "size"), [(5, 2), (128, 34), (100, 99), (4096, 1101), (300, 6)])
+def test_first_coins_often_leave_a_few_to_add(values, size):
+    chance, window = uniform_sets.first_chance(values, size)
+    law = stats.binom(values, float(chance))
+    assert law.cdf(size - 1) - law.cdf(size - 1 - window) > 0.15
+    assert chance.denominator <= 256
 
 
 def test_large_sets_have_their_size_and_a_member_as_guest():

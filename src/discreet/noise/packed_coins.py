@@ -6,7 +6,8 @@ A coin shows heads when a uniform U is below its chance p.  A round reveals the 
 all coins at once, one bit of a random word each, and settles those whose bit differs from that of
 p: U is below p where the bit of p is 1.  After as many rounds as the first stage of ``Bernoulli``
 reads bits, the few coins that are still open have the first bits of p, and go on like single flips
-(key ``lazy-inversion``).  Where the remaining bits of p are 0, U is not below p: all are settled.
+(key ``lazy-inversion``).  A chance
+without further bits takes one operation a round, from its last bit to its first.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ def packed_coins(p: Fraction, count: int, columns: int, entropy: Entropy) -> NDA
     [[255, 15]]
     """
     size = (columns + 7) // 8
-    heads = np.zeros((checked_count(count), size), np.uint8)
+    heads = np.empty((checked_count(count), size), np.uint8)
     checked_entropy(entropy)
     coin = Bernoulli(p=p)
     step = max(1, _CHUNK // size)
@@ -45,27 +46,51 @@ def packed_coins(p: Fraction, count: int, columns: int, entropy: Entropy) -> NDA
 
 
 def _flip_block(coin: Bernoulli, heads: NDArray[np.uint8], columns: int, entropy: Entropy) -> None:
-    """Flip one block of rows, which are zero, in place."""
+    """Flip one block of rows in place."""
     bits = coin.words.first_bits
     first, beyond = coin.p.enclose(bits)
-    undecided = np.full(heads.shape, 0xFF, np.uint8)
-    last = columns - 8 * (heads.shape[1] - 1)
-    undecided[:, -1] = (1 << last) - 1
+    inside = np.full(heads.shape[1], 0xFF, np.uint8)
+    inside[-1] = (1 << columns - 8 * (heads.shape[1] - 1)) - 1
     if first >> bits:  # a chance of one
-        heads[:] = undecided
-        return
-    rounds = (
-        bits if beyond > first else bits - ((first & -first).bit_length() - 1 if first else bits)
-    )
-    for number in range(1, rounds + 1):
-        fresh = entropy.words(heads.size, min(columns, 8)).reshape(heads.shape)
-        if first >> (bits - number) & 1:
-            heads |= undecided & ~fresh
-            undecided &= fresh
-        else:
-            undecided &= ~fresh
-    if beyond > first:
+        heads[:] = inside
+    elif beyond == first:
+        _flip_dyadic(heads, first, bits, columns, entropy)
+        heads &= inside
+    else:
+        undecided = np.broadcast_to(inside, heads.shape).copy()
+        heads[:] = 0
+        for number in range(1, bits + 1):
+            fresh = entropy.words(heads.size, min(columns, 8)).reshape(heads.shape)
+            if first >> (bits - number) & 1:
+                fresh &= undecided  # what stays open; the rest of it is settled
+                undecided ^= fresh
+                heads |= undecided
+                undecided = fresh
+            else:
+                np.invert(fresh, out=fresh)
+                undecided &= fresh
         _settle(coin, heads.reshape(-1), undecided.reshape(-1), first, entropy)
+
+
+def _flip_dyadic(
+    heads: NDArray[np.uint8], first: int, bits: int, columns: int, entropy: Entropy
+) -> None:
+    """Flip coins of the chance first / 2**bits, from the last bit of U to its first.
+
+    U is below p if the bits from here on are: a bit of U is 0 where that of p is 1, or equal to it
+    and the later bits are below.  A fresh bit stands for the opposite of one of U.
+    """
+    if first == 0:
+        heads[:] = 0
+        return
+    last = (first & -first).bit_length() - 1
+    heads[:] = entropy.words(heads.size, min(columns, 8)).reshape(heads.shape)
+    for place in range(last + 1, bits):
+        fresh = entropy.words(heads.size, min(columns, 8)).reshape(heads.shape)
+        if first >> place & 1:
+            heads |= fresh
+        else:
+            heads &= fresh
 
 
 def _settle(
