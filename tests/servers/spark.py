@@ -33,6 +33,7 @@ from unittest import mock
 from tests.servers.java import java_home
 
 ROOT = Path(__file__).parents[2]
+TREE = os.pathsep.join([str(ROOT), str(ROOT / "src")])  # what workers import is this tree
 LOOPBACK, OTHER_LOOPBACK = "127.0.0.1", "127.0.0.2"  # a task is doubled on another host only
 PATIENCE = 120  # seconds until something that was started must run, on a busy machine
 SMALL_JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:-UsePerfData"  # starts in half the time
@@ -44,7 +45,7 @@ SETTINGS = {
     "spark.driver.host": LOOPBACK,
     "spark.driver.memory": "1g",
     "spark.executor.extraJavaOptions": SMALL_JAVA,
-    "spark.executorEnv.PYTHONPATH": str(ROOT),
+    "spark.executorEnv.PYTHONPATH": TREE,
     "spark.sql.shuffle.partitions": "2",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
@@ -125,7 +126,7 @@ def environment(folder: Path) -> dict[str, str]:
         "JAVA_HOME": str(java_home()),
         "PYSPARK_PYTHON": sys.executable,
         "PYSPARK_DRIVER_PYTHON": sys.executable,
-        "PYTHONPATH": str(ROOT),
+        "PYTHONPATH": TREE,
         "SPARK_CONF_DIR": str(empty),
         "SPARK_HOME": str(_spark_home()),
         "SPARK_LOCAL_DIRS": str(folder / "local"),

@@ -25,6 +25,7 @@ from discreet.cli.exit_codes import (
     write_json,
 )
 from discreet.cli.ledger_commands import app as ledger
+from discreet.cli.local_commands import app as local
 from discreet.cli.options import EXAMPLES, JsonOption
 from discreet.cli.policy_commands import check, init
 from discreet.demo.tour import PAGE, tour
@@ -62,6 +63,7 @@ app.command(epilog=EXAMPLES["plan"])(plan)
 app.command(epilog=EXAMPLES["ask"])(ask)
 app.command(epilog=EXAMPLES["audit"])(audit)
 app.add_typer(ledger, name="ledger")
+app.add_typer(local, name="local")
 
 
 def _version(wanted: bool) -> None:  # noqa: FBT001  called by typer

@@ -182,6 +182,7 @@ _LINES: Final = {
         'discreet plan "SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward" --error n=20',
         'discreet ask "SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward" --epsilon 0.1',
         "discreet ledger show",
+        "discreet local form --categories flu,cold,none --epsilon 1 > form.json",
         "discreet audit",
     ),
     "demo": ("discreet demo", "discreet demo --page tour.html"),
@@ -221,6 +222,30 @@ _LINES: Final = {
         "discreet ledger reopen KEY clinic.ledger --reason ... --by ana --json",
     ),
     "export": ("discreet ledger export backup.jsonl",),
+    "local": (
+        "discreet local form --categories flu,cold,none --epsilon 1 > form.json",
+        "discreet local plan form.json --people 100000",
+        "discreet local report form.json flu > reports/1",
+        "discreet local collect form.json reports/*",
+    ),
+    "local form": (
+        "discreet local form --categories flu,cold,none --epsilon 1 > form.json",
+        "discreet local form --categories-from towns.txt --other elsewhere --epsilon 0.5",
+        "discreet local form --bins 0:100:20 --epsilon 2 --wire 2",
+    ),
+    "local plan": (
+        "discreet local plan form.json --people 100000",
+        "discreet local plan form.json --people 5000 --confidence 0.99 --json",
+    ),
+    "local report": (
+        "discreet local report form.json flu > report",
+        "discreet local report form.json - < answers.txt > reports",
+    ),
+    "local collect": (
+        "discreet local collect form.json reports/* --json",
+        "discreet local collect form.json reports --hostile 100 --consistent simplex",
+        "discreet local collect form.json monday tuesday --save week",
+    ),
 }
 EXAMPLES: Final = {
     name: "\b\nExamples:\n" + "\n".join(f"  {line}" for line in lines)

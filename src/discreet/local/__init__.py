@@ -43,15 +43,24 @@ if TYPE_CHECKING:  # each is loaded when first used, because most programs need 
     from discreet.local.repeated.diary import Diary
     from discreet.local.repeated.memo import Memo, OpenMemo
     from discreet.local.repeated.published import Rappor, loloha_price
+    from discreet.local.reports.client import Client
+    from discreet.local.reports.collector import Collector
+    from discreet.local.reports.form import Form
+    from discreet.local.reports.plan import ReportPlan, plan
+    from discreet.local.reports.spark_collection import collect_frame
+    from discreet.local.reports.wire import Refusals
     from discreet.local.shuffled_reports import ShuffledReports, calibrate_shuffled, shuffled
 
 __all__ = [
     "CellQuantile",
     "ChangeTree",
+    "Client",
+    "Collector",
     "Diary",
     "Direct",
     "Domain",
     "Estimates",
+    "Form",
     "FoundWord",
     "FrequencyOracle",
     "Hadamard",
@@ -75,6 +84,8 @@ __all__ = [
     "Ranges",
     "Rappor",
     "Record",
+    "Refusals",
+    "ReportPlan",
     "ShareRow",
     "ShareTable",
     "ShuffledReports",
@@ -88,7 +99,9 @@ __all__ = [
     "bitstogram",
     "calibrate_shuffled",
     "choose",
+    "collect_frame",
     "loloha_price",
+    "plan",
     "randomizer_of",
     "shuffled",
     "succinct_histogram",
@@ -129,6 +142,12 @@ if not TYPE_CHECKING:  # to which every name would be one of this room
             "repeated.diary": ("Diary",),
             "repeated.memo": ("Memo", "OpenMemo"),
             "repeated.published": ("Rappor", "loloha_price"),
+            "reports.client": ("Client",),
+            "reports.collector": ("Collector",),
+            "reports.form": ("Form",),
+            "reports.plan": ("ReportPlan", "plan"),
+            "reports.spark_collection": ("collect_frame",),
+            "reports.wire": ("Refusals",),
             "shuffled_reports": ("ShuffledReports", "calibrate_shuffled", "shuffled"),
         },
     )

@@ -27,7 +27,8 @@ from discreet.local.randomizers.subset import Subset
 from discreet.local.randomizers.unary import Unary
 from discreet.mechanisms.mechanism import Number
 
-_WIRE: Final = 512  # bytes
+WIRE: Final = 512
+"""The most bytes of a report, unless another number is given."""
 _MOST_SUBSET: Final = 4096
 _MOST_VALUES: Final = 1 << 24
 _NEAR: Final = Fraction(101, 100)
@@ -52,7 +53,7 @@ def choose(
     domain: Domain | int,
     *,
     epsilon: Number,
-    wire: int = _WIRE,
+    wire: int = WIRE,
     people: int | None = None,
 ) -> OracleChoice:
     """Choose the oracle for a domain, or for a number of values.

@@ -17,6 +17,7 @@ from discreet.theorems.foundations import NOISE, NOTIONS
 from discreet.theorems.local_analysis import LOCAL_ANALYSIS
 from discreet.theorems.local_numbers import LOCAL_NUMBERS
 from discreet.theorems.local_randomizers import LOCAL_RANDOMIZERS
+from discreet.theorems.local_reports import LOCAL_REPORTS
 from discreet.theorems.mechanisms import MECHANISMS, PARTITION_SELECTION, UNITS_AND_MATRICES
 from discreet.theorems.questions_and_plans import QUESTIONS_AND_PLANS
 from discreet.theorems.release import RELEASE
@@ -33,6 +34,7 @@ _ALL: Final = (
     *LOCAL_ANALYSIS,
     *LOCAL_NUMBERS,
     *LOCAL_RANDOMIZERS,
+    *LOCAL_REPORTS,
     *MECHANISMS,
     *NOISE,
     *NOTIONS,

@@ -1,0 +1,4 @@
+"""Reports between devices and the analyst: forms, bytes, clients, collectors, hostile senders.
+
+Trust: kernel.
+"""

@@ -1,0 +1,194 @@
+"""Forms: what is asked, and how answers are made private; devices and analyst hold the same one.
+
+Trust: kernel.  The digest in each report stands for everything that decides its law.
+
+Definition.  A form is a public domain and a randomizer on its codes.  Its document is JSON: kind,
+format, domain, randomizer with epsilon as exact text, and why this randomizer was chosen.  Its
+digest is the first eight bytes of the SHA-256 of the document without the reason, in ASCII, with
+sorted names and no spaces.  A report of a form with another digest is refused and counted: it
+follows another law, or means other values.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass, field
+from typing import Any, Final, final
+
+from discreet.errors import WrongKind
+from discreet.local.choice import WIRE, choose
+from discreet.local.domain import Domain
+from discreet.local.randomizers.randomizer import Randomizer
+from discreet.local.randomizers.registry import randomizer_of
+from discreet.local.reports.client import Client
+from discreet.local.reports.collector import Collector
+from discreet.local.reports.wire import DIGEST_BYTES, HEADER_BYTES, Layout
+from discreet.local.shuffled_reports import ShuffledReports
+from discreet.loss import PrivacyLoss
+from discreet.mechanisms.mechanism import Number
+from discreet.notebook import Shown
+
+KIND: Final = "discreet local form"
+FORMAT: Final = 1
+_SHOWN: Final = 6
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Form(Shown):
+    """A question to many people, each of whose answers is private before it leaves the device.
+
+    >>> form = Form.of(Domain(["flu", "cold", "none"]), epsilon=1)
+    >>> form.loss().epsilon(delta=0)
+    1.0
+    >>> Form.deserialize(form.serialize()) == form
+    True
+    """
+
+    domain: Domain
+    randomizer: Randomizer
+    why: str = field(default="it was given", compare=False)
+    layout: Layout = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        """Refuse a randomizer of other codes, and name the form by its content."""
+        if not isinstance(self.domain, Domain) or not isinstance(self.randomizer, Randomizer):
+            raise _not_a_form()
+        if self.randomizer.values != self.domain.values:
+            raise WrongKind(
+                what="the randomizer has another number of values than the domain.",
+                why="some values would have no code, or some codes no value.",
+                do="give a randomizer with values=domain.values.",
+            )
+        text = _canonical(self._decisive())
+        digest = hashlib.sha256(text.encode("ascii")).digest()[:DIGEST_BYTES]
+        object.__setattr__(self, "layout", Layout(digest=digest, bits=self.randomizer.bits))
+
+    @classmethod
+    def of(
+        cls, domain: Domain, *, epsilon: Number, wire: int = WIRE, people: int | None = None
+    ) -> Form:
+        """Let ``choose`` pick the randomizer: least error at this loss, in ``wire`` bytes at most.
+
+        >>> print(Form.of(Domain(["flu", "cold", "none"]), epsilon=1))
+        Form 67a6718c43eff17e
+          values      3: flu, cold, none
+          randomizer  Direct(epsilon=1, values=3)
+          because     least variance of all that fit into 512 bytes: 1.259 / people at share 0,
+                      in 1 byte
+                      next: unary 3.683 in 1 byte, hadamard 4.683 in 1 byte
+          loss        epsilon 1 for each report, whoever receives it
+          report      12 bytes: 11 of header and 1 of payload; in a batch 2 bits
+        """
+        if not isinstance(domain, Domain):
+            raise _not_a_form()
+        choice = choose(domain, epsilon=epsilon, wire=wire, people=people)
+        return cls(domain, choice.oracle, "; ".join(choice.reasons))
+
+    @property
+    def digest(self) -> str:
+        """What names the form: the digest of its reports, in hexadecimal."""
+        return self.layout.digest.hex()
+
+    def client(self) -> Client:
+        """Return what makes reports."""
+        return Client(self)
+
+    def collector(self) -> Collector:
+        """Return an empty collector of reports."""
+        return Collector(self)
+
+    def loss(self) -> PrivacyLoss:
+        """Return what one report loses to whoever receives it."""
+        return self.randomizer.loss()
+
+    def shuffled(self, *, people: int) -> ShuffledReports:
+        """Return what all reports lose if they are seen only in random order, without senders.
+
+        >>> form = Form.of(Domain(["flu", "cold", "none"]), epsilon=1)
+        >>> round(form.shuffled(people=1000).epsilon(delta=1e-6), 3)
+        0.182
+        """
+        return ShuffledReports(self.randomizer, people=people)
+
+    def serialize(self) -> str:
+        """Return the document that devices and analyst share."""
+        return json.dumps(self.document(), indent=2) + "\n"
+
+    def document(self) -> dict[str, Any]:
+        """Return the content of the document."""
+        return {**self._decisive(), "why": self.why}
+
+    @classmethod
+    def deserialize(cls, text: str | bytes) -> Form:
+        """Read a document; whatever else it holds is refused.
+
+        >>> Form.deserialize("{}")
+        Traceback (most recent call last):
+        ...
+        discreet.errors.WrongKind: ...
+        """
+        try:
+            document = json.loads(text)
+        except (ValueError, TypeError, RecursionError):
+            raise _unreadable("it is not JSON") from None
+        match document:
+            case {
+                "kind": str() as kind,
+                "format": int() as version,
+                "domain": domain,
+                "randomizer": randomizer,
+                "why": str() as why,
+                **rest,
+            } if not rest and kind == KIND and type(version) is int:
+                if version != FORMAT:
+                    raise _unreadable(f"its format is {version}, and this version reads {FORMAT}")
+                return cls(Domain.of_description(domain), randomizer_of(randomizer), why)
+        raise _unreadable("its fields are not those of a form")
+
+    def __str__(self) -> str:
+        """Say what is asked, by which law, why that one, and how large a report is."""
+        layout = self.layout
+        names = [str(name) for name in self.domain.categories[:_SHOWN]]
+        more = self.domain.values - len(names)
+        values = ", ".join(names) + (f" and {more} more" if more else "")
+        rows = {
+            "values": f"{self.domain.values}: {values}",
+            "randomizer": str(self.randomizer),
+            "because": self.why.replace("; ", f"\n{'':14}"),
+            "loss": f"epsilon {self.randomizer.epsilon} for each report, whoever receives it",
+            "report": f"{layout.report_bytes} bytes: {HEADER_BYTES} of header and "
+            f"{layout.payload_bytes} of payload; in a batch {layout.bits} bits",
+        }
+        lines = [f"  {name:<12}{text}" for name, text in rows.items()]
+        return "\n".join([f"Form {self.digest}", *lines])
+
+    def _decisive(self) -> dict[str, Any]:
+        """Return all that decides what a report means."""
+        return {
+            "kind": KIND,
+            "format": FORMAT,
+            "domain": self.domain.describe(),
+            "randomizer": self.randomizer.describe(),
+        }
+
+
+def _canonical(document: dict[str, Any]) -> str:
+    return json.dumps(document, sort_keys=True, ensure_ascii=True, separators=(",", ":"))
+
+
+def _not_a_form() -> WrongKind:
+    return WrongKind(
+        what="a form needs a Domain and a Randomizer.",
+        why="the one says what may be answered, the other what is told of it.",
+        do="use Form.of(Domain([...]), epsilon=1), or give both.",
+    )
+
+
+def _unreadable(reason: str) -> WrongKind:
+    return WrongKind(
+        what=f"a form cannot be read: {reason}.",
+        why="device and analyst must mean the same by a report.",
+        do="give a document as `discreet local form` or Form.serialize() writes it.",
+    )
