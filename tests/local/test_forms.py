@@ -17,7 +17,9 @@ from discreet.local import (
     Hadamard,
     Hashing,
     Mixed,
+    NumberRange,
     Subset,
+    TwoPoint,
     Unary,
     plan,
     randomizer_of,
@@ -199,6 +201,44 @@ def test_a_report_says_nothing_but_its_form_and_payload(form):
     assert form.client().report_each([]) == b""
 
 
+AGES = Form(NumberRange(low=0, high=120), TwoPoint(epsilon=1))
+
+
+def test_numbers_have_forms_too():
+    assert Form.deserialize(AGES.serialize()) == AGES
+    assert "numbers from 0 to 120" in str(AGES)
+    mixed = Form.of(AGES.domain, epsilon=4)
+    assert mixed.randomizer.name == "mixed"
+    assert "least variance of a mean in the worst case: 0.155" in mixed.why
+    assert Form.deserialize(mixed.serialize()) == mixed
+    for parts in ((ILLNESS, TwoPoint(epsilon=1)), (AGES.domain, Direct(epsilon=1, values=2))):
+        with pytest.raises(WrongKind):
+            Form(*parts)
+
+
+@pytest.mark.parametrize("number", [-1, 121, "x", None, float("nan")])
+def test_numbers_outside_are_refused(number):
+    with pytest.raises(DiscreetError) as caught:
+        AGES.client().report(number, entropy=ReplayEntropy([]))
+    assert "121" not in str(caught.value)
+
+
+def test_means_come_from_reports_alone():
+    """At a false alarm rate below 1e-6: the interval is of level 1 - 1e-7."""
+    collector = AGES.collector()
+    collector.add_many(AGES.client().batch([30, 30, 90] * 2000))
+    mean = collector.mean(confidence="0.9999999", target="reported")
+    assert mean.low < 50 < mean.high < mean.low + 30
+    assert collector.mean(hostile=10).high > collector.mean().high
+    planned = plan(AGES, people=6000, delta="1e-3")
+    width = 60 * (planned.form.randomizer.variance().nearest() / 6000) ** 0.5
+    assert planned.half_widths == {"mean": pytest.approx(1.95996 * width, rel=1e-4)}
+    with pytest.raises(WrongKind, match="mean"):
+        collector.estimates()
+    with pytest.raises(WrongKind, match="estimates"):
+        FORMS[0].collector().mean()
+
+
 # --- plans ----------------------------------------------------------------------------------------
 
 
@@ -208,7 +248,10 @@ def test_the_predicted_half_width_holds_and_is_not_too_wide(form):
     people = 400
     planned = plan(form, people=people, confidence="0.9", delta="1e-3")
     p, q = (float(chance) for chance in form.randomizer.exact_chances())
-    for half_width, chance in ((planned.rare, q), (planned.common, p)):
+    for half_width, chance in (
+        (planned.half_widths["rare"], q),
+        (planned.half_widths["common"], p),
+    ):
         reach = half_width * people * (p - q)
         law = stats.binom(people, chance)
         mean = people * chance
@@ -216,19 +259,20 @@ def test_the_predicted_half_width_holds_and_is_not_too_wide(form):
         assert 0.9 <= inside < 0.96
         normal = 1.645 * (people * chance * (1 - chance)) ** 0.5
         assert abs(reach - normal) < 2
-    assert planned.all_values > max(planned.rare, planned.common)
+    assert planned.half_widths["all"] > max(
+        planned.half_widths["rare"], planned.half_widths["common"]
+    )
 
 
 def test_a_plan_says_everything_before_anybody_reports():
     planned = plan(Form.of(Domain(range(128)), epsilon=1), people=10_000)
-    assert planned.report_bytes == 27
+    assert planned.form.layout.report_bytes == 27
     assert planned.batch_bytes == 15 + 16 * 10_000
     assert round(planned.shuffled_epsilon, 4) == 0.053
-    assert planned.epsilon == Fraction(1)
     assert round(planned.one_hostile * 10_000, 3) == 3.174
     text = str(planned)
-    assert "± 0.038 for a value that nobody holds" in text
-    assert "epsilon 0.053 at delta 1e-06" in text
+    assert "share that is 0         ± 0.038 (95 %)" in text
+    assert "epsilon 0.05301 at delta 1e-06" in text
     assert json.loads(json.dumps(planned.to_json()))["form"] == planned.form.digest
 
 

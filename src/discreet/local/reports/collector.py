@@ -25,9 +25,16 @@ from numpy.typing import NDArray
 
 from discreet.errors import WrongKind
 from discreet.local.analysis.estimates import Estimates
+from discreet.local.analysis.intervals import Target
+from discreet.local.analysis.means import MeanEstimate
+from discreet.local.domain import Domain
+from discreet.local.numbers.number_randomizer import NumberRandomizer
+from discreet.local.numbers.number_range import NumberRange
 from discreet.local.randomizers.bit_rows import Bytes
+from discreet.local.randomizers.oracle import FrequencyOracle
 from discreet.local.reports.hostile import plausible
 from discreet.local.reports.wire import DIGEST_BYTES, FORMAT, Refusals
+from discreet.mechanisms.mechanism import Number
 from discreet.notebook import Shown
 
 if TYPE_CHECKING:  # handed in; a form makes its own collectors
@@ -159,10 +166,39 @@ class Collector(Shown):
         return made
 
     def estimates(self) -> Estimates:
-        """Return what the reports say about all who sent them."""
+        """Return what the reports say about the share of every value."""
         form = self.form
+        if not isinstance(form.domain, Domain) or not isinstance(form.randomizer, FrequencyOracle):
+            raise _other_question("shares", "mean")
         return Estimates.of(
             form.randomizer, self.tally, people=self.reports, values=form.domain.categories
+        )
+
+    def mean(
+        self, *, confidence: Number = "0.95", target: Target = "population", hostile: int = 0
+    ) -> MeanEstimate:
+        """Return what the reports say about the mean of a number.
+
+        >>> from discreet.local import Form, NumberRange, TwoPoint
+        >>> form = Form(NumberRange(low=0, high=120), TwoPoint(epsilon=1))
+        >>> ages = form.collector()
+        >>> ages.add_many(form.client().batch([20, 30, 70] * 3000))
+        >>> bool(25 < ages.mean().mean < 55)
+        True
+        """
+        form = self.form
+        if not isinstance(form.domain, NumberRange) or not isinstance(
+            form.randomizer, NumberRandomizer
+        ):
+            raise _other_question("a mean", "estimates")
+        return MeanEstimate.of(
+            form.randomizer,
+            self.tally,
+            low=form.domain.low,
+            high=form.domain.high,
+            confidence=confidence,
+            target=target,
+            hostile=hostile,
         )
 
     def __str__(self) -> str:
@@ -191,6 +227,14 @@ class Collector(Shown):
         self._tally += randomizer.tally(reports if kept == len(reports) else reports[likely])
         self._reports += kept
         self._refused += Refusals(invalid=len(rows) - len(reports), implausible=len(reports) - kept)
+
+
+def _other_question(wanted: str, method: str) -> WrongKind:
+    return WrongKind(
+        what=f"the reports of this form do not tell {wanted}.",
+        why="categories have shares, and numbers have a mean.",
+        do=f"call {method}() instead.",
+    )
 
 
 def _no_reports(form: Form) -> NDArray[np.unsignedinteger]:

@@ -2,8 +2,9 @@
 
 Trust: kernel.  The digest in each report stands for everything that decides its law.
 
-Definition.  A form is a public domain and a randomizer on its codes.  Its document is JSON: kind,
-format, domain, randomizer with epsilon as exact text, and why this randomizer was chosen.  Its
+Definition.  A form is a public domain, or the public range of a number, and a randomizer on its
+codes.  Its document is JSON: kind, format, domain, randomizer with epsilon as exact text, and why
+this randomizer was chosen.  Its
 digest is the first eight bytes of the SHA-256 of the document without the reason, in ASCII, with
 sorted names and no spaces.  A report of a form with another digest is refused and counted: it
 follows another law, or means other values.
@@ -13,12 +14,20 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any, Final, final
+from typing import Any, Final, cast, final
+
+import numpy as np
+from numpy.typing import NDArray
 
 from discreet.errors import WrongKind
 from discreet.local.choice import WIRE, choose
 from discreet.local.domain import Domain
+from discreet.local.numbers.mixed import Mixed
+from discreet.local.numbers.number_randomizer import NumberRandomizer
+from discreet.local.numbers.number_range import NumberRange
+from discreet.local.randomizers.oracle import FrequencyOracle
 from discreet.local.randomizers.randomizer import Randomizer
 from discreet.local.randomizers.registry import randomizer_of
 from discreet.local.reports.client import Client
@@ -27,6 +36,7 @@ from discreet.local.reports.wire import DIGEST_BYTES, HEADER_BYTES, Layout
 from discreet.local.shuffled_reports import ShuffledReports
 from discreet.loss import PrivacyLoss
 from discreet.mechanisms.mechanism import Number
+from discreet.noise import Entropy
 from discreet.notebook import Shown
 
 KIND: Final = "discreet local form"
@@ -46,16 +56,21 @@ class Form(Shown):
     True
     """
 
-    domain: Domain
+    domain: Domain | NumberRange
     randomizer: Randomizer
     why: str = field(default="it was given", compare=False)
     layout: Layout = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         """Refuse a randomizer of other codes, and name the form by its content."""
-        if not isinstance(self.domain, Domain) or not isinstance(self.randomizer, Randomizer):
-            raise _not_a_form()
-        if self.randomizer.values != self.domain.values:
+        match self.domain, self.randomizer:
+            case Domain(), FrequencyOracle():
+                fits = self.randomizer.values == self.domain.values
+            case NumberRange(), NumberRandomizer():
+                fits = True
+            case _:
+                raise _not_a_form()
+        if not fits:
             raise WrongKind(
                 what="the randomizer has another number of values than the domain.",
                 why="some values would have no code, or some codes no value.",
@@ -67,9 +82,16 @@ class Form(Shown):
 
     @classmethod
     def of(
-        cls, domain: Domain, *, epsilon: Number, wire: int = WIRE, people: int | None = None
+        cls,
+        domain: Domain | NumberRange,
+        *,
+        epsilon: Number,
+        wire: int = WIRE,
+        people: int | None = None,
     ) -> Form:
         """Let ``choose`` pick the randomizer: least error at this loss, in ``wire`` bytes at most.
+
+        For the mean of a number it is the mixture of least variance in the worst case.
 
         >>> print(Form.of(Domain(["flu", "cold", "none"]), epsilon=1))
         Form 67a6718c43eff17e
@@ -81,6 +103,10 @@ class Form(Shown):
           loss        epsilon 1 for each report, whoever receives it
           report      12 bytes: 11 of header and 1 of payload; in a batch 2 bits
         """
+        if isinstance(domain, NumberRange):
+            mixed = Mixed.searched(epsilon=epsilon)
+            spread = f"{mixed.variance().nearest():.4g} / people, where the range is -1 to 1"
+            return cls(domain, mixed, f"least variance of a mean in the worst case: {spread}")
         if not isinstance(domain, Domain):
             raise _not_a_form()
         choice = choose(domain, epsilon=epsilon, wire=wire, people=people)
@@ -90,6 +116,13 @@ class Form(Shown):
     def digest(self) -> str:
         """What names the form: the digest of its reports, in hexadecimal."""
         return self.layout.digest.hex()
+
+    def codes(self, values: Iterable[object], entropy: Entropy) -> NDArray[np.int64]:
+        """Return the codes of values; a number is rounded to one of two by a coin."""
+        if isinstance(self.domain, Domain):
+            return self.domain.codes(values)
+        numbers = cast("NumberRandomizer", self.randomizer)
+        return self.domain.codes(values, numbers.points(), entropy=entropy)
 
     def client(self) -> Client:
         """Return what makes reports."""
@@ -144,17 +177,14 @@ class Form(Shown):
             } if not rest and kind == KIND and type(version) is int:
                 if version != FORMAT:
                     raise _unreadable(f"its format is {version}, and this version reads {FORMAT}")
-                return cls(Domain.of_description(domain), randomizer_of(randomizer), why)
+                return cls(_domain_of(domain), randomizer_of(randomizer), why)
         raise _unreadable("its fields are not those of a form")
 
     def __str__(self) -> str:
         """Say what is asked, by which law, why that one, and how large a report is."""
         layout = self.layout
-        names = [str(name) for name in self.domain.categories[:_SHOWN]]
-        more = self.domain.values - len(names)
-        values = ", ".join(names) + (f" and {more} more" if more else "")
         rows = {
-            "values": f"{self.domain.values}: {values}",
+            "values": _values_of(self.domain),
             "randomizer": str(self.randomizer),
             "because": self.why.replace("; ", f"\n{'':14}"),
             "loss": f"epsilon {self.randomizer.epsilon} for each report, whoever receives it",
@@ -174,13 +204,28 @@ class Form(Shown):
         }
 
 
+def _values_of(domain: Domain | NumberRange) -> str:
+    if isinstance(domain, NumberRange):
+        return f"numbers from {domain.low} to {domain.high}"
+    names = [str(name) for name in domain.categories[:_SHOWN]]
+    more = domain.values - len(names)
+    return f"{domain.values}: {', '.join(names)}" + (f" and {more} more" if more else "")
+
+
+def _domain_of(description: object) -> Domain | NumberRange:
+    match description:
+        case {"low": str() as low, "high": str() as high, **rest} if not rest:
+            return NumberRange(low=low, high=high)
+    return Domain.of_description(description)
+
+
 def _canonical(document: dict[str, Any]) -> str:
     return json.dumps(document, sort_keys=True, ensure_ascii=True, separators=(",", ":"))
 
 
 def _not_a_form() -> WrongKind:
     return WrongKind(
-        what="a form needs a Domain and a Randomizer.",
+        what="a form needs a Domain and an oracle, or a NumberRange and a randomizer of numbers.",
         why="the one says what may be answered, the other what is told of it.",
         do="use Form.of(Domain([...]), epsilon=1), or give both.",
     )
