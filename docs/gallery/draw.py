@@ -14,6 +14,7 @@ from pathlib import Path
 from draw_attacks import auditing, reconstruction
 from draw_composition import COMPOSITION
 from draw_counters import counters
+from draw_hitters import HITTERS
 from draw_local import LOCAL
 
 from discreet.charts import Axis, Chart
@@ -291,6 +292,7 @@ PICTURES = {
     "reconstruction": reconstruction,
     "auditing": auditing,
     **COMPOSITION,
+    **HITTERS,
     **LOCAL,
 }
 

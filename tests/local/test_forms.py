@@ -208,7 +208,10 @@ def test_the_predicted_half_width_holds_and_is_not_too_wide(form):
     people = 400
     planned = plan(form, people=people, confidence="0.9", delta="1e-3")
     p, q = (float(chance) for chance in form.randomizer.exact_chances())
-    for half_width, chance in ((planned.rare, q), (planned.common, p)):
+    for half_width, chance in (
+        (planned.half_widths["rare"], q),
+        (planned.half_widths["common"], p),
+    ):
         reach = half_width * people * (p - q)
         law = stats.binom(people, chance)
         mean = people * chance
@@ -216,19 +219,20 @@ def test_the_predicted_half_width_holds_and_is_not_too_wide(form):
         assert 0.9 <= inside < 0.96
         normal = 1.645 * (people * chance * (1 - chance)) ** 0.5
         assert abs(reach - normal) < 2
-    assert planned.all_values > max(planned.rare, planned.common)
+    assert planned.half_widths["all"] > max(
+        planned.half_widths["rare"], planned.half_widths["common"]
+    )
 
 
 def test_a_plan_says_everything_before_anybody_reports():
     planned = plan(Form.of(Domain(range(128)), epsilon=1), people=10_000)
-    assert planned.report_bytes == 27
+    assert planned.form.layout.report_bytes == 27
     assert planned.batch_bytes == 15 + 16 * 10_000
     assert round(planned.shuffled_epsilon, 4) == 0.053
-    assert planned.epsilon == Fraction(1)
     assert round(planned.one_hostile * 10_000, 3) == 3.174
     text = str(planned)
-    assert "± 0.038 for a value that nobody holds" in text
-    assert "epsilon 0.053 at delta 1e-06" in text
+    assert "share that is 0         ± 0.038 (95 %)" in text
+    assert "epsilon 0.05301 at delta 1e-06" in text
     assert json.loads(json.dumps(planned.to_json()))["form"] == planned.form.digest
 
 

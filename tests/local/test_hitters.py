@@ -115,7 +115,7 @@ def test_the_public_rows_are_balanced():
 
 # Reports
 
-SMALL = PrefixResponse(epsilon=1, width=4, lengths=(2, 4), pool=3)
+SMALL = PrefixResponse(epsilon=1, width=4, first=2, step=2, pool=3)
 
 
 @pytest.mark.theorem("prefix-response")
@@ -131,7 +131,7 @@ def test_no_report_is_likelier_by_more_than_the_loss():
 
 def twin(less):
     """Return a response with less or more noise than it says."""
-    return PrefixResponse(epsilon=2 if less else "0.25", width=4, lengths=(2, 4), pool=3)
+    return PrefixResponse(epsilon=2 if less else "0.25", width=4, first=2, step=2, pool=3)
 
 
 @pytest.mark.parametrize(
@@ -192,15 +192,15 @@ def test_bytes_are_reports_or_refused_and_tallies_add_up():
     [
         {"epsilon": 0},
         {"width": 0},
-        {"lengths": ()},
-        {"lengths": (4, 2)},
-        {"lengths": (2,)},
+        {"first": 0},
+        {"first": 5},
+        {"step": 0},
         {"pool": 0},
     ],
 )
 def test_responses_that_cannot_be_are_refused(changes):
     with pytest.raises(DiscreetError):
-        PrefixResponse(**({"epsilon": 1, "width": 4, "lengths": (2, 4)} | changes))
+        PrefixResponse(**({"epsilon": 1, "width": 4, "first": 2} | changes))
 
 
 # The search

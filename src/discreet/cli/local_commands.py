@@ -5,22 +5,27 @@ Trust: kernel.  ``report`` runs on a person's device: the value is neither store
 
 from __future__ import annotations
 
-import itertools
 import sys
-from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Final, Literal, cast
+from typing import TYPE_CHECKING, Annotated, Literal, cast
 
 import typer
 
 from discreet import local
 from discreet.cli.exit_codes import errors_reported, tell, write_json, write_result
-from discreet.cli.local_domains import domain_of
+from discreet.cli.local_inputs import (
+    add_input,
+    domain_of,
+    read_file,
+    read_form,
+    values_of,
+    write_file,
+)
 from discreet.cli.options import EXAMPLES, JsonOption
 from discreet.errors import OutOfRange, WrongKind
 
 if TYPE_CHECKING:  # which the door loads when a command first needs them
-    from discreet.local import Collector, Domain, Form, NumberRange, ShareTable
+    from discreet.local import Collector, MeanEstimate, ShareTable
 
 app = typer.Typer(
     help="Collect without holding: answers that are private before they leave a device.",
@@ -31,7 +36,6 @@ app = typer.Typer(
 )
 
 FormArgument = Annotated[Path, typer.Argument(help="The form, a file of JSON.")]
-_LINES: Final = 4096
 
 
 @app.command(epilog=EXAMPLES["local form"])
@@ -60,8 +64,7 @@ def form(  # noqa: PLR0913  the options of a form
 ) -> None:
     """Write the form that devices and analyst share; what it says and why goes to stderr."""
     with errors_reported(as_json=as_json):
-        names = _named_categories(categories, categories_from)
-        domain = domain_of(names, other=other, bins=bins, number=number)
+        domain = domain_of(categories, categories_from, other, bins, number)
         limits = {} if wire is None else {"wire": wire}
         made = local.Form.of(domain, epsilon=epsilon, **limits)
         if as_json:
@@ -84,7 +87,7 @@ def plan(
 ) -> None:
     """Say how exact the answers will be, how much travels, and what it costs."""
     with errors_reported(as_json=as_json):
-        planned = local.plan(_form(form), people=people, confidence=confidence, delta=delta)
+        planned = local.plan(read_form(form), people=people, confidence=confidence, delta=delta)
         write_result("local plan", planned.to_json(), planned, as_json=as_json)
 
 
@@ -103,9 +106,9 @@ def report(
     Each report of a person costs the epsilon of the form again.
     """
     with errors_reported(as_json=as_json):
-        asked = _form(form)
+        asked = read_form(form)
         client = asked.client()
-        for values in _values(value, asked.domain):
+        for values in values_of(value, asked):
             reports = client.report_each(values)
             if as_json:
                 size = asked.layout.report_bytes
@@ -141,51 +144,55 @@ def collect(  # noqa: PLR0913  the options of a table
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Estimate the share of every value from reports, and count what was refused."""
+    """Estimate shares, or a mean, from reports, and count what was refused."""
     with errors_reported(as_json=as_json):
-        collector = _form(form).collector()
+        collector = read_form(form).collector()
         for file in files:
-            _add(collector, _read(file))
+            add_input(collector, read_file(file))
         if save is not None:
-            _write(save, collector.serialize())
+            write_file(save, collector.serialize())
         if collector.reports == 0:
             raise OutOfRange(
                 what=f"there is nothing to estimate from: {collector}.",
                 why="an estimate needs at least one report of this form.",
                 do="name files with reports that were made with this form.",
             )
-        if isinstance(collector.form.domain, local.NumberRange):
+        if not hasattr(collector.form.domain, "categories"):
             if (consistent, bars) != ("raw", "each"):
                 raise WrongKind(
                     what="--consistent and --bars are about shares, and the form asks for a mean.",
                     why="an option without effect would be believed.",
                     do="leave them out.",
                 )
-            _write_mean(collector, confidence, target, hostile, as_json=as_json)
+            mean = collector.mean(confidence=confidence, target=_target(target), hostile=hostile)
+            content = {**_collected_json(collector), **_mean_json(mean)}
+            write_result("mean", content, f"{mean}\n{collector}", as_json=as_json)
             return
         table = collector.estimates().table(
             confidence=confidence,
             consistent=cast("Literal['raw', 'simplex', 'likelihood']", consistent),
             hostile=hostile,
-            target=cast("Literal['population', 'reported']", target),
+            target=_target(target),
             bars=cast("Literal['each', 'all']", bars),
         )
-        content = _table_json(collector, table)
+        content = {**_collected_json(collector), **_table_json(table)}
         write_result("shares", content, f"{table}\n{collector}", as_json=as_json)
 
 
-def _write_mean(
-    collector: Collector, confidence: str, target: str, hostile: int, *, as_json: bool
-) -> None:
-    mean = collector.mean(
-        confidence=confidence,
-        target=cast("Literal['population', 'reported']", target),
-        hostile=hostile,
-    )
-    content = {
+def _target(name: str) -> Literal["population", "reported"]:
+    return cast("Literal['population', 'reported']", name)  # whoever reads it refuses others
+
+
+def _collected_json(collector: Collector) -> dict[str, object]:
+    return {
         "form": collector.form.digest,
         "reports": collector.reports,
         "refused": collector.refused.to_json(),
+    }
+
+
+def _mean_json(mean: MeanEstimate) -> dict[str, object]:
+    return {
         "confidence": str(mean.confidence),
         "target": mean.target,
         "hostile": mean.hostile,
@@ -194,15 +201,10 @@ def _write_mean(
         "high": mean.high,
         "text": str(mean),
     }
-    write_result("mean", content, f"{mean}\n{collector}", as_json=as_json)
 
 
-def _table_json(collector: Collector, table: ShareTable) -> dict[str, object]:
-    refused = collector.refused
+def _table_json(table: ShareTable) -> dict[str, object]:
     return {
-        "form": collector.form.digest,
-        "reports": collector.reports,
-        "refused": refused.to_json(),
         "confidence": str(table.confidence),
         "consistent": table.consistent,
         "target": table.target,
@@ -211,81 +213,3 @@ def _table_json(collector: Collector, table: ShareTable) -> dict[str, object]:
         "rows": [row._asdict() for row in table],
         "text": str(table),
     }
-
-
-def _named_categories(categories: list[str] | None, file: Path | None) -> list[str] | None:
-    if categories is not None and file is not None:
-        raise WrongKind(
-            what="both --categories and --categories-from are given.",
-            why="they both say which values there are.",
-            do="give one of them.",
-        )
-    if file is not None:
-        return _text(_read(file)).splitlines()
-    if categories is None:
-        return None
-    return [name.strip() for part in categories for name in part.split(",")]
-
-
-def _values(value: str, domain: Domain | NumberRange) -> Iterator[list[object]]:
-    """Yield the values to report, many at a time."""
-    names = () if isinstance(domain, local.NumberRange) else domain.categories
-    texts = frozenset(name for name in names if isinstance(name, str))
-    if value != "-":
-        yield [_named(texts, value)]
-        return
-    lines = (line.rstrip("\r\n") for line in sys.stdin)
-    while part := list(itertools.islice(lines, _LINES)):
-        yield [_named(texts, line) for line in part]
-
-
-def _named(texts: frozenset[str], text: str) -> object:
-    """Return the value that a text stands for: an integer, unless the form spells it as text."""
-    whole = text.removeprefix("-").isdecimal() and text.isascii()
-    return int(text) if whole and text not in texts else text
-
-
-def _form(path: Path) -> Form:
-    return local.Form.deserialize(_text(_read(path)))
-
-
-def _add(collector: Collector, data: bytes) -> None:
-    if data.startswith(local.Collector.magic):
-        collector.merge(local.Collector.deserialize(data, form=collector.form))
-    else:
-        collector.add_many(data)
-
-
-def _read(path: Path) -> bytes:
-    if str(path) == "-":
-        return sys.stdin.buffer.read()
-    try:
-        return path.read_bytes()
-    except OSError as error:
-        raise WrongKind(
-            what=f"{path} cannot be read: {error.strerror}.",
-            why="the command needs what is in it.",
-            do="check the name and the rights of the file.",
-        ) from None
-
-
-def _write(path: Path, data: bytes) -> None:
-    try:
-        path.write_bytes(data)
-    except OSError as error:
-        raise WrongKind(
-            what=f"{path} cannot be written: {error.strerror}.",
-            why="the collector would be lost.",
-            do="name another file with --save.",
-        ) from None
-
-
-def _text(data: bytes) -> str:
-    try:
-        return data.decode("utf-8")
-    except UnicodeDecodeError:
-        raise WrongKind(
-            what="a file is not UTF-8 text.",
-            why="forms and lists of values are text, and both sides must read them alike.",
-            do="write the file in UTF-8.",
-        ) from None

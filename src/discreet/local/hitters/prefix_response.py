@@ -19,13 +19,11 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import pairwise
 from typing import Any, ClassVar, Final, final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.errors import OutOfRange
 from discreet.exact import Interval, whole
 from discreet.local.hitters.hash_pool import HashPool
 from discreet.local.hitters.words import LIMB, checked_words, limbs_of, prefix_limbs
@@ -55,9 +53,9 @@ _CHUNK: Final = 1 << 15  # people whose rows stay in the cache
 class PrefixResponse(Randomizer):
     """Report a hashed prefix of a word of ``width`` bits.
 
-    >>> response = PrefixResponse(epsilon=1, width=48, lengths=(16, 32, 48))
-    >>> response.cells, response.pool, response.bits
-    (4, 262144, 22)
+    >>> response = PrefixResponse(epsilon=1, width=48, first=16, step=16)
+    >>> response.lengths, response.cells, response.pool, response.bits
+    ((16, 32, 48), 4, 262144, 22)
     >>> response.loss().epsilon(delta=0)
     1.0
     """
@@ -66,35 +64,34 @@ class PrefixResponse(Randomizer):
 
     epsilon: Fraction
     width: int
-    lengths: tuple[int, ...]
-    cells: int
+    first: int
+    step: int
     pool: int
+    cells: int
 
     def __init__(
-        self, *, epsilon: Number, width: int, lengths: tuple[int, ...], pool: int | None = None
+        self, *, epsilon: Number, width: int, first: int, step: int = 1, pool: int | None = None
     ) -> None:
-        """Take the loss of a report, the bits of a word, the prefixes, and the functions' number.
+        """Take the loss of a report, and the bits of a word, of its first prefix and between two.
 
-        By default, functions times cells is 2**20: as many counters for each length.
+        ``pool`` is the number of hash functions: by default, functions times cells is 2**20.
         """
         loss = local_epsilon(epsilon)
         bits = whole(width, name="width", low=1, high=_WIDEST)
-        sizes = tuple(whole(length, name="a length", low=1, high=bits) for length in lengths)
-        if not sizes or sizes[-1] != bits or any(b <= a for a, b in pairwise(sizes)):
-            raise OutOfRange(
-                what="the lengths do not rise up to the whole word.",
-                why="each group finds extensions of what the one before it found.",
-                do="give rising lengths whose last one is the width.",
-            )
         cells = 1 << _best_cell_bits(float(loss))
         functions = _COUNTERS // cells if pool is None else pool
+        most = 4 * _COUNTERS // cells
         object.__setattr__(self, "epsilon", loss)
         object.__setattr__(self, "width", bits)
-        object.__setattr__(self, "lengths", sizes)
+        object.__setattr__(self, "first", whole(first, name="first", low=1, high=bits))
+        object.__setattr__(self, "step", whole(step, name="step", low=1, high=_WIDEST))
+        object.__setattr__(self, "pool", whole(functions, name="pool", low=1, high=most))
         object.__setattr__(self, "cells", cells)
-        object.__setattr__(
-            self, "pool", whole(functions, name="pool", low=1, high=(1 << 22) // cells)
-        )
+
+    @property
+    def lengths(self) -> tuple[int, ...]:
+        """The lengths of prefixes; the last one is the whole word."""
+        return (*range(self.first, self.width, self.step), self.width)
 
     @property
     def values(self) -> int:  # type: ignore[override]  # here it follows from the width
@@ -180,7 +177,8 @@ class PrefixResponse(Randomizer):
             "name": self.name,
             "epsilon": str(self.epsilon),
             "width": self.width,
-            "lengths": ",".join(map(str, self.lengths)),
+            "first": self.first,
+            "step": self.step,
             "pool": self.pool,
         }
 

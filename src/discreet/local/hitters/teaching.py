@@ -36,6 +36,7 @@ from discreet.noise import SYSTEM, Entropy, Uniform
 
 _DEVIATIONS: Final = 3
 _MOST_OPEN: Final = 1 << 10
+_FEW: Final = 1 << 8  # functions of each level of a tree
 
 Words = NDArray[np.int64]
 
@@ -58,12 +59,11 @@ def tree_hist(
     >>> [found.word for found in tree_hist(words, bits=4, epsilon=4, entropy=fixed)]
     [5, 9]
     """
-    lengths = tuple(range(1, bits + 1))
-    response = PrefixResponse(epsilon=epsilon, width=bits, lengths=lengths, pool=1 << 10)
+    response = PrefixResponse(epsilon=epsilon, width=bits, first=1, pool=_FEW)
     tally = response.tally(response.run_each(words, entropy=entropy))
     groups = tally.reshape(bits, response.pool, response.cells)
     coins, opened, found = Coins.of(response.chances()), [0], list[FoundWord]()
-    for length, group in zip(lengths, groups, strict=True):
+    for length, group in enumerate(groups, start=1):
         people = int(group.sum())
         counts = response.hashes.supports(group, prefixes=opened, before=length - 1, length=length)
         shares = coins.shares(counts, people)
@@ -142,7 +142,7 @@ def _vote(
     candidates: Words, voters: Words, bits: int, epsilon: Number, entropy: Entropy
 ) -> list[FoundWord]:
     """Estimate candidates from reports of whole words, and keep those above the noise."""
-    response = PrefixResponse(epsilon=epsilon, width=bits, lengths=(bits,), pool=1 << 10)
+    response = PrefixResponse(epsilon=epsilon, width=bits, first=bits, pool=1 << 10)
     tally = response.tally(response.run_each(voters, entropy=entropy))
     group = tally.reshape(response.pool, response.cells)
     names = [int(word) for word in candidates]

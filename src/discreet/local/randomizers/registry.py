@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from discreet.errors import WrongKind
+from discreet.local.hitters.prefix_response import PrefixResponse
 from discreet.local.numbers.mixed import Mixed
 from discreet.local.numbers.two_point import TwoPoint
 from discreet.local.numbers.window import Window
@@ -25,7 +26,18 @@ from discreet.local.randomizers.unary import Unary
 
 RANDOMIZERS: Final[Mapping[str, type[Randomizer]]] = {
     kind.name: kind
-    for kind in (Direct, Unary, Subset, Hadamard, SignedHadamard, Hashing, TwoPoint, Window, Mixed)
+    for kind in (
+        Direct,
+        Unary,
+        Subset,
+        Hadamard,
+        SignedHadamard,
+        Hashing,
+        PrefixResponse,
+        TwoPoint,
+        Window,
+        Mixed,
+    )
 }
 
 

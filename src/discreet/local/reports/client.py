@@ -60,5 +60,5 @@ class Client:
 
     def _rows(self, values: Iterable[object], entropy: Entropy) -> Bytes:
         form = self.form
-        codes = form.codes(values, entropy=entropy)
+        codes = form.codes(values, entropy)
         return form.randomizer.pack(form.randomizer.run_each(codes, entropy=entropy))

@@ -27,6 +27,7 @@ from discreet.errors import WrongKind
 from discreet.local.analysis.estimates import Estimates
 from discreet.local.analysis.intervals import Target
 from discreet.local.analysis.means import MeanEstimate
+from discreet.local.domain import Domain
 from discreet.local.numbers.number_randomizer import NumberRandomizer
 from discreet.local.numbers.number_range import NumberRange
 from discreet.local.randomizers.bit_rows import Bytes
@@ -164,47 +165,40 @@ class Collector(Shown):
         made._tally[:] = numbers[_COUNTS:]
         return made
 
+    def estimates(self) -> Estimates:
+        """Return what the reports say about the share of every value."""
+        form = self.form
+        if not isinstance(form.domain, Domain) or not isinstance(form.randomizer, FrequencyOracle):
+            raise _other_question("shares", "mean")
+        return Estimates.of(
+            form.randomizer, self.tally, people=self.reports, values=form.domain.categories
+        )
+
     def mean(
         self, *, confidence: Number = "0.95", target: Target = "population", hostile: int = 0
     ) -> MeanEstimate:
-        """Return the mean of the numbers, with an interval.
+        """Return what the reports say about the mean of a number.
 
-        >>> from discreet.local import Form, NumberRange
-        >>> form = Form.of(NumberRange(low=0, high=120), epsilon=1)
-        >>> collector = form.collector()
-        >>> collector.add_many(form.client().batch([20, 40, 60] * 1000))
-        >>> estimate = collector.mean(confidence="0.999999")
-        >>> estimate.low < 40 < estimate.high
+        >>> from discreet.local import Form, NumberRange, TwoPoint
+        >>> form = Form(NumberRange(low=0, high=120), TwoPoint(epsilon=1))
+        >>> ages = form.collector()
+        >>> ages.add_many(form.client().batch([20, 30, 70] * 3000))
+        >>> bool(25 < ages.mean().mean < 55)
         True
         """
-        numbers, randomizer = self.form.domain, self.form.randomizer
-        if not isinstance(numbers, NumberRange) or not isinstance(randomizer, NumberRandomizer):
-            raise WrongKind(
-                what="the form asks for categories, not for a number.",
-                why="categories have no mean.",
-                do="use estimates().table(), or a form about a NumberRange.",
-            )
+        form = self.form
+        if not isinstance(form.domain, NumberRange) or not isinstance(
+            form.randomizer, NumberRandomizer
+        ):
+            raise _other_question("a mean", "estimates")
         return MeanEstimate.of(
-            randomizer,
+            form.randomizer,
             self.tally,
-            low=numbers.low,
-            high=numbers.high,
+            low=form.domain.low,
+            high=form.domain.high,
             confidence=confidence,
             target=target,
             hostile=hostile,
-        )
-
-    def estimates(self) -> Estimates:
-        """Return what the reports say about all who sent them."""
-        form = self.form
-        if isinstance(form.domain, NumberRange) or not isinstance(form.randomizer, FrequencyOracle):
-            raise WrongKind(
-                what="the form asks for a number, not for categories.",
-                why="its reports tell a mean, and no shares.",
-                do="use mean(), or a form about Domain.bins.",
-            )
-        return Estimates.of(
-            form.randomizer, self.tally, people=self.reports, values=form.domain.categories
         )
 
     def __str__(self) -> str:
@@ -233,6 +227,14 @@ class Collector(Shown):
         self._tally += randomizer.tally(reports if kept == len(reports) else reports[likely])
         self._reports += kept
         self._refused += Refusals(invalid=len(rows) - len(reports), implausible=len(reports) - kept)
+
+
+def _other_question(wanted: str, method: str) -> WrongKind:
+    return WrongKind(
+        what=f"the reports of this form do not tell {wanted}.",
+        why="categories have shares, and numbers have a mean.",
+        do=f"call {method}() instead.",
+    )
 
 
 def _no_reports(form: Form) -> NDArray[np.unsignedinteger]:

@@ -4,18 +4,19 @@ Trust: kernel.  The digest in each report stands for everything that decides its
 
 Definition.  A form is a public domain, or the public range of a number, and a randomizer on its
 codes.  Its document is JSON: kind, format, domain, randomizer with epsilon as exact text, and why
-this randomizer was chosen.  Its digest is the first eight bytes of the SHA-256 of the document
-without the reason, in ASCII, with sorted names and no spaces.  A report of a form with another
-digest is refused and counted: it follows another law, or means other values.
+this randomizer was chosen.  Its
+digest is the first eight bytes of the SHA-256 of the document without the reason, in ASCII, with
+sorted names and no spaces.  A report of a form with another digest is refused and counted: it
+follows another law, or means other values.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final, final
+from typing import Any, Final, cast, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +27,7 @@ from discreet.local.domain import Domain
 from discreet.local.numbers.number_randomizer import NumberRandomizer
 from discreet.local.numbers.number_range import NumberRange
 from discreet.local.numbers.window import Window
+from discreet.local.randomizers.oracle import FrequencyOracle
 from discreet.local.randomizers.randomizer import Randomizer
 from discreet.local.randomizers.registry import randomizer_of
 from discreet.local.reports.client import Client
@@ -34,7 +36,7 @@ from discreet.local.reports.wire import DIGEST_BYTES, HEADER_BYTES, Layout
 from discreet.local.shuffled_reports import ShuffledReports
 from discreet.loss import PrivacyLoss
 from discreet.mechanisms.mechanism import Number
-from discreet.noise import SYSTEM, Entropy
+from discreet.noise import Entropy
 from discreet.notebook import Shown
 
 KIND: Final = "discreet local form"
@@ -52,9 +54,6 @@ class Form(Shown):
     1.0
     >>> Form.deserialize(form.serialize()) == form
     True
-    >>> ages = Form.of(NumberRange(low=0, high=120), epsilon=1)
-    >>> len(ages.client().report(42)) == ages.layout.report_bytes
-    True
     """
 
     domain: Domain | NumberRange
@@ -64,20 +63,18 @@ class Form(Shown):
 
     def __post_init__(self) -> None:
         """Refuse a randomizer of other codes, and name the form by its content."""
-        known = isinstance(self.domain, Domain | NumberRange)
-        if not known or not isinstance(self.randomizer, Randomizer):
-            raise _not_a_form()
-        if isinstance(self.domain, NumberRange):
-            fits = isinstance(self.randomizer, NumberRandomizer)
-        else:
-            fits = self.randomizer.values == self.domain.values
+        match self.domain, self.randomizer:
+            case Domain(), FrequencyOracle():
+                fits = self.randomizer.values == self.domain.values
+            case NumberRange(), NumberRandomizer():
+                fits = True
+            case _:
+                raise _not_a_form()
         if not fits:
             raise WrongKind(
-                what="the randomizer is not one of numbers, or has another number of values than "
-                "the domain.",
+                what="the randomizer has another number of values than the domain.",
                 why="some values would have no code, or some codes no value.",
-                do="give a randomizer with values=domain.values, or one such as Window.minimax "
-                "for a range of numbers.",
+                do="give a randomizer with values=domain.values.",
             )
         text = _canonical(self._decisive())
         digest = hashlib.sha256(text.encode("ascii")).digest()[:DIGEST_BYTES]
@@ -94,7 +91,7 @@ class Form(Shown):
     ) -> Form:
         """Let ``choose`` pick the randomizer: least error at this loss, in ``wire`` bytes at most.
 
-        A number from a range is reported by window response with minimax levels, in one byte.
+        For the mean of a number it is window response with minimax levels, in one byte.
 
         >>> print(Form.of(Domain(["flu", "cold", "none"]), epsilon=1))
         Form 67a6718c43eff17e
@@ -108,8 +105,9 @@ class Form(Shown):
         """
         if isinstance(domain, NumberRange):
             window = Window.minimax(epsilon=epsilon)
-            worst = window.variance().nearest() * float(domain.stretch()) ** 2
-            return cls(domain, window, f"least worst variance of a mean: {worst:.4g} / people")
+            spread = window.variance().nearest() * float(domain.stretch()) ** 2
+            why = f"least variance of a mean in the worst case: {spread:.4g} / people"
+            return cls(domain, window, why)
         if not isinstance(domain, Domain):
             raise _not_a_form()
         choice = choose(domain, epsilon=epsilon, wire=wire, people=people)
@@ -120,12 +118,12 @@ class Form(Shown):
         """What names the form: the digest of its reports, in hexadecimal."""
         return self.layout.digest.hex()
 
-    def codes(self, values: object, *, entropy: Entropy = SYSTEM) -> NDArray[np.int64]:
-        """Return the code of each value; a number is rounded to one of its points by a coin."""
+    def codes(self, values: Iterable[object], entropy: Entropy) -> NDArray[np.int64]:
+        """Return the codes of values; a number is rounded to one of two by a coin."""
         if isinstance(self.domain, Domain):
             return self.domain.codes(values)
-        assert isinstance(self.randomizer, NumberRandomizer)  # noqa: S101  as was checked
-        return self.domain.codes(values, self.randomizer.points(), entropy=entropy)
+        numbers = cast("NumberRandomizer", self.randomizer)
+        return self.domain.codes(values, numbers.points(), entropy=entropy)
 
     def client(self) -> Client:
         """Return what makes reports."""
@@ -187,7 +185,7 @@ class Form(Shown):
         """Say what is asked, by which law, why that one, and how large a report is."""
         layout = self.layout
         rows = {
-            "values": _listed(self.domain),
+            "values": _values_of(self.domain),
             "randomizer": str(self.randomizer),
             "because": self.why.replace("; ", f"\n{'':14}"),
             "loss": f"epsilon {self.randomizer.epsilon} for each report, whoever receives it",
@@ -207,18 +205,18 @@ class Form(Shown):
         }
 
 
-def _domain_of(description: object) -> Domain | NumberRange:
-    if isinstance(description, Mapping) and set(description) == {"low", "high"}:
-        return NumberRange.of_description(description)
-    return Domain.of_description(description)
-
-
-def _listed(domain: Domain | NumberRange) -> str:
+def _values_of(domain: Domain | NumberRange) -> str:
     if isinstance(domain, NumberRange):
         return f"numbers from {domain.low} to {domain.high}"
     names = [str(name) for name in domain.categories[:_SHOWN]]
     more = domain.values - len(names)
-    return f"{domain.values}: " + ", ".join(names) + (f" and {more} more" if more else "")
+    return f"{domain.values}: {', '.join(names)}" + (f" and {more} more" if more else "")
+
+
+def _domain_of(description: object) -> Domain | NumberRange:
+    if isinstance(description, Mapping) and set(description) == {"low", "high"}:
+        return NumberRange.of_description(description)
+    return Domain.of_description(description)
 
 
 def _canonical(document: dict[str, Any]) -> str:
@@ -227,7 +225,7 @@ def _canonical(document: dict[str, Any]) -> str:
 
 def _not_a_form() -> WrongKind:
     return WrongKind(
-        what="a form needs a Domain or a NumberRange, and a Randomizer.",
+        what="a form needs a Domain and an oracle, or a NumberRange and a randomizer of numbers.",
         why="the one says what may be answered, the other what is told of it.",
         do="use Form.of(Domain([...]), epsilon=1), or give both.",
     )

@@ -21,7 +21,7 @@ from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import special
+from scipy import special  # type: ignore[import-untyped]
 
 from discreet.exact import float_down, float_up
 from discreet.local.randomizers.bit_rows import Bytes
@@ -45,7 +45,7 @@ def plausible(randomizer: Randomizer, rows: Bytes) -> NDArray[np.bool_]:
     p, q = randomizer.exact_chances()
     least, most = plausible_ones(randomizer.values, p, q)
     ones = np.bitwise_count(rows).sum(axis=1, dtype=np.int64)
-    return (least <= ones) & (ones <= most)
+    return np.asarray((least <= ones) & (ones <= most))
 
 
 @functools.lru_cache(maxsize=64)
