@@ -10,6 +10,7 @@ from scipy import stats
 
 from discreet.exact import Interval
 from discreet.local.randomizers import uniform_sets
+from discreet.local.randomizers.bit_rows import narrow_bits, widen_bits
 from discreet.local.randomizers.bitmap import bitmap_of_members, column_sums, members_of_bitmap
 from discreet.noise import Bernoulli
 from discreet.noise.bernoulli import CoinWords
@@ -123,3 +124,17 @@ def test_names_of_members_have_one_spelling():
     kinds = Counter(valid.tolist())
     assert kinds[True] > 0
     assert kinds[False] > 0
+
+
+@pytest.mark.parametrize("bits", [1, 3, 7, 8, 9, 12, 17, 24, 25, 40])
+def test_rows_without_gaps_are_the_bits_one_after_another(bits):
+    for count in (0, 1, 7, 8, 9, 100):
+        numbers = [int(stream(f"{bits} {at}").bits(bits)) for at in range(count)]
+        size = (bits + 7) // 8
+        rows = np.array([list(number.to_bytes(size, "little")) for number in numbers], np.uint8)
+        rows = rows.reshape(count, size)
+        joined = sum(number << at * bits for at, number in enumerate(numbers))
+        expected = joined.to_bytes((count * bits + 7) // 8, "little")
+        assert narrow_bits(rows, bits).tobytes() == expected
+        again = widen_bits(np.frombuffer(expected, np.uint8), bits, count)
+        assert np.array_equal(again, rows)

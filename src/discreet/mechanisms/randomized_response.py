@@ -166,7 +166,7 @@ def response_chances(epsilon: Fraction, values: int) -> tuple[Fraction, Fraction
 
 
 def respond(
-    codes: NDArray[np.int64], epsilon: Fraction, values: int, entropy: Entropy
+    codes: NDArray[np.integer[Any]], epsilon: Fraction, values: int, entropy: Entropy
 ) -> NDArray[np.int64]:
     """Answer for many people whose categories are 0, 1, ..., ``values`` - 1.
 
@@ -177,12 +177,14 @@ def respond(
     (3,)
     """
     others = values - 1
-    answers = Uniform(below=others).sample(codes.size, entropy)
-    answers += 1
-    answers *= Bernoulli(p=others * response_chances(epsilon, values)[1]).flips(codes.size, entropy)
-    answers += codes
-    answers -= values * (answers >= values)
-    return answers
+    kind = np.min_scalar_type(2 * values)  # narrow numbers are added up several at a time
+    answers = Uniform(below=others).sample(codes.size, entropy).astype(kind)
+    lies = Bernoulli(p=others * response_chances(epsilon, values)[1]).flips(codes.size, entropy)
+    answers += kind.type(1)
+    answers *= lies
+    answers += codes.astype(kind)
+    answers -= kind.type(values) * (answers >= values)
+    return answers.astype(np.int64)
 
 
 @functools.lru_cache(maxsize=64)

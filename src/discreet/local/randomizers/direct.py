@@ -34,6 +34,7 @@ from discreet.noise import SYSTEM, Entropy
 from discreet.noise.entropy import word_type
 
 _MOST: Final = 1 << 24
+_CHUNK: Final = 1 << 16  # people whose words stay in the cache
 
 
 @final
@@ -72,9 +73,12 @@ class Direct(FrequencyOracle):
 
     def run_each(self, codes: NDArray[np.integer[Any]], *, entropy: Entropy = SYSTEM) -> Reports:
         """Return one code for each person."""
-        truths = checked_codes(codes, self.values).astype(np.int64, copy=False)
-        answers = respond(truths, self.epsilon, self.values, entropy)
-        return answers.astype(word_type(self.bits))
+        truths = checked_codes(codes, self.values)
+        reports = np.empty(truths.size, word_type(self.bits))
+        for start in range(0, truths.size, _CHUNK):
+            part = truths[start : start + _CHUNK]
+            reports[start : start + _CHUNK] = respond(part, self.epsilon, self.values, entropy)
+        return reports
 
     def reference_pmf(self, value: int) -> dict[int, Interval]:
         """Return the chance of every code."""

@@ -135,7 +135,7 @@ class Hashing(FrequencyOracle):
         for start in range(0, truths.size, _BLOCK):
             part = truths[start : start + _BLOCK]
             seeds = Uniform(below=family.seeds).sample(part.size, entropy).view(np.uint64)
-            hashed = family.cells(seeds, part).view(np.int64)
+            hashed = family.cells(seeds, part)
             answers = respond(hashed, self.epsilon, self.cells, entropy).view(np.uint64)
             reports[start : start + _BLOCK] = seeds * np.uint64(self.cells) + answers
         return reports

@@ -48,7 +48,7 @@ from discreet.mechanisms.randomized_response import inward_decay
 from discreet.noise import SYSTEM, Bernoulli, Entropy
 
 _MOST: Final = 1 << 16
-_CHUNK: Final = 1 << 18  # bytes of rows that all steps find in the cache
+_CHUNK: Final = 1 << 20  # bytes of rows: the last few of them take many short steps
 
 
 @final
