@@ -63,10 +63,10 @@ def test_forms_of_every_domain(tmp_path):
         ["--epsilon=1", "--bins=0:1:x"],
         ["--epsilon=1", "--bins=1:0:5"],
         ["--epsilon=1", "--bins=0:1:5", "--other=x"],
-        ["--epsilon=1", "--range=0:1", "--other=x"],
-        ["--epsilon=1", "--range=0"],
-        ["--epsilon=1", "--range=1:0"],
-        ["--epsilon=1", "--range=a:b"],
+        ["--epsilon=1", "--number=0:1", "--other=x"],
+        ["--epsilon=1", "--number=0"],
+        ["--epsilon=1", "--number=1:0"],
+        ["--epsilon=1", "--number=a:b"],
         ["--epsilon=1", "--categories-from=nothing.txt"],
         ["--epsilon=1", "--categories=a,b", "--wire=0"],
     ],
@@ -133,7 +133,7 @@ def test_integers_are_read_as_the_form_spells_them(tmp_path):
 
 
 def test_the_mean_of_a_number(tmp_path):
-    begin = ("local", "form", "--range=0:120", "--epsilon=4")
+    begin = ("local", "form", "--number=0:120", "--epsilon=4")
     (tmp_path / "form.json").write_bytes(answered(tmp_path, *begin).stdout_bytes)
     assert form_in(tmp_path).domain == NumberRange(low=0, high=120)
     planned = answered(tmp_path, "local", "plan", "form.json", "--people=2000").stdout
@@ -145,7 +145,8 @@ def test_the_mean_of_a_number(tmp_path):
     assert told["low"] < 27.75 < told["high"] < told["low"] + 30
     assert "2000 reports, 0 refused" in answered(tmp_path, *collect).stdout
     assert run(tmp_path, "local", "report", "form.json", "121").exit_code == 2
-    assert run(tmp_path, *collect, "--hostile=2001").exit_code == 2
+    for wrong in ("--hostile=2001", "--bars=all", "--consistent=simplex"):
+        assert run(tmp_path, *collect, wrong).exit_code == 2
 
 
 @pytest.mark.parametrize("json_too", [[], ["--json"]])

@@ -17,9 +17,7 @@ from discreet.local import (
     Hadamard,
     Hashing,
     Mixed,
-    NumberRange,
     Subset,
-    TwoPoint,
     Unary,
     plan,
     randomizer_of,
@@ -199,44 +197,6 @@ def test_a_report_says_nothing_but_its_form_and_payload(form):
     assert many.count(header) >= 9
     assert len(form.client().batch(range(9))) == form.layout.batch_bytes(9)
     assert form.client().report_each([]) == b""
-
-
-AGES = Form(NumberRange(low=0, high=120), TwoPoint(epsilon=1))
-
-
-def test_numbers_have_forms_too():
-    assert Form.deserialize(AGES.serialize()) == AGES
-    assert "numbers from 0 to 120" in str(AGES)
-    mixed = Form.of(AGES.domain, epsilon=4)
-    assert mixed.randomizer.name == "mixed"
-    assert "least variance of a mean in the worst case: 0.155" in mixed.why
-    assert Form.deserialize(mixed.serialize()) == mixed
-    for parts in ((ILLNESS, TwoPoint(epsilon=1)), (AGES.domain, Direct(epsilon=1, values=2))):
-        with pytest.raises(WrongKind):
-            Form(*parts)
-
-
-@pytest.mark.parametrize("number", [-1, 121, "x", None, float("nan")])
-def test_numbers_outside_are_refused(number):
-    with pytest.raises(DiscreetError) as caught:
-        AGES.client().report(number, entropy=ReplayEntropy([]))
-    assert "121" not in str(caught.value)
-
-
-def test_means_come_from_reports_alone():
-    """At a false alarm rate below 1e-6: the interval is of level 1 - 1e-7."""
-    collector = AGES.collector()
-    collector.add_many(AGES.client().batch([30, 30, 90] * 2000))
-    mean = collector.mean(confidence="0.9999999", target="reported")
-    assert mean.low < 50 < mean.high < mean.low + 30
-    assert collector.mean(hostile=10).high > collector.mean().high
-    planned = plan(AGES, people=6000, delta="1e-3")
-    width = 60 * (planned.form.randomizer.variance().nearest() / 6000) ** 0.5
-    assert planned.half_widths == {"mean": pytest.approx(1.95996 * width, rel=1e-4)}
-    with pytest.raises(WrongKind, match="mean"):
-        collector.estimates()
-    with pytest.raises(WrongKind, match="estimates"):
-        FORMS[0].collector().mean()
 
 
 # --- plans ----------------------------------------------------------------------------------------

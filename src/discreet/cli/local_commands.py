@@ -22,7 +22,7 @@ from discreet.cli.local_inputs import (
     write_file,
 )
 from discreet.cli.options import EXAMPLES, JsonOption
-from discreet.errors import OutOfRange
+from discreet.errors import OutOfRange, WrongKind
 
 if TYPE_CHECKING:  # which the door loads when a command first needs them
     from discreet.local import Collector, MeanEstimate, ShareTable
@@ -55,8 +55,7 @@ def form(  # noqa: PLR0913  the options of a form
         str | None, typer.Option(help="LOW:HIGH:COUNT: bins of a number, in place of categories.")
     ] = None,
     number: Annotated[
-        str | None,
-        typer.Option("--range", help="LOW:HIGH: a number whose mean is wanted, in place of both."),
+        str | None, typer.Option(help="LOW:HIGH: a number, whose mean is asked for.")
     ] = None,
     wire: Annotated[
         int | None, typer.Option(help="How many bytes a report may have, its header aside.")
@@ -159,6 +158,12 @@ def collect(  # noqa: PLR0913  the options of a table
                 do="name files with reports that were made with this form.",
             )
         if not hasattr(collector.form.domain, "categories"):
+            if (consistent, bars) != ("raw", "each"):
+                raise WrongKind(
+                    what="--consistent and --bars are about shares, and the form asks for a mean.",
+                    why="an option without effect would be believed.",
+                    do="leave them out.",
+                )
             mean = collector.mean(confidence=confidence, target=_target(target), hostile=hostile)
             content = {**_collected_json(collector), **_mean_json(mean)}
             write_result("mean", content, f"{mean}\n{collector}", as_json=as_json)

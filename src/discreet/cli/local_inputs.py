@@ -31,13 +31,13 @@ def domain_of(
     given = [option for option in (categories, file, bins, number) if option is not None]
     if len(given) != 1 or (other is not None and (bins is not None or number is not None)):
         raise WrongKind(
-            what="not exactly one of --categories, --categories-from, --bins and --range is given, "
-            "or --other comes with numbers.",
+            what="not exactly one of --categories, --categories-from, --bins and --number is "
+            "given, or --other comes with numbers.",
             why="each of them says which values there are; no number lies outside its bounds.",
             do="give one of them, such as --categories flu,cold,none, and clamp numbers.",
         )
     if number is not None:
-        low, high = _parts(number, "--range", "LOW:HIGH")
+        low, high = _parts(number, "--number", "LOW:HIGH")
         return local.NumberRange(low=low, high=high)
     if bins is not None:
         low, high, count = _parts(bins, "--bins", "LOW:HIGH:COUNT")

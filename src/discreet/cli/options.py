@@ -232,6 +232,7 @@ _LINES: Final = {
         "discreet local form --categories flu,cold,none --epsilon 1 > form.json",
         "discreet local form --categories-from towns.txt --other elsewhere --epsilon 0.5",
         "discreet local form --bins 0:100:20 --epsilon 2 --wire 2",
+        "discreet local form --number 0:120 --epsilon 1",
     ),
     "local plan": (
         "discreet local plan form.json --people 100000",

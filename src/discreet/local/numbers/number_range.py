@@ -16,7 +16,7 @@ estimate can be wrong, else in integers; everybody's coin takes one word.
 from __future__ import annotations
 
 import bisect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
@@ -96,6 +96,24 @@ class NumberRange:
         {'low': '1/2', 'high': '2'}
         """
         return {"low": str(self.low), "high": str(self.high)}
+
+    @staticmethod
+    def of_description(description: Mapping[str, object]) -> NumberRange:
+        """Make the range that describes itself so.
+
+        >>> NumberRange.of_description({"low": "1/2", "high": "2"})
+        NumberRange(low=Fraction(1, 2), high=Fraction(2, 1))
+        """
+        match description:
+            case {"low": str() as low, "high": str() as high, **rest} if not rest:
+                made = NumberRange(low=low, high=high)
+                if made.describe() == description:
+                    return made
+        raise WrongKind(
+            what="a range of numbers cannot be read.",
+            why="device and analyst must mean the same numbers by the same codes.",
+            do="use a description as describe() writes it.",
+        )
 
     def _rough(self, numbers: object, marks: list[Fraction]) -> NDArray[np.float64] | None:
         """Return an array of floats that surely lie inside and are fine enough, or None."""

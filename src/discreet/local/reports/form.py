@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, cast, final
 
@@ -24,9 +24,9 @@ from numpy.typing import NDArray
 from discreet.errors import WrongKind
 from discreet.local.choice import WIRE, choose
 from discreet.local.domain import Domain
-from discreet.local.numbers.mixed import Mixed
 from discreet.local.numbers.number_randomizer import NumberRandomizer
 from discreet.local.numbers.number_range import NumberRange
+from discreet.local.numbers.window import Window
 from discreet.local.randomizers.oracle import FrequencyOracle
 from discreet.local.randomizers.randomizer import Randomizer
 from discreet.local.randomizers.registry import randomizer_of
@@ -91,7 +91,7 @@ class Form(Shown):
     ) -> Form:
         """Let ``choose`` pick the randomizer: least error at this loss, in ``wire`` bytes at most.
 
-        For the mean of a number it is the mixture of least variance in the worst case.
+        For the mean of a number it is window response with minimax levels, in one byte.
 
         >>> print(Form.of(Domain(["flu", "cold", "none"]), epsilon=1))
         Form 67a6718c43eff17e
@@ -104,9 +104,10 @@ class Form(Shown):
           report      12 bytes: 11 of header and 1 of payload; in a batch 2 bits
         """
         if isinstance(domain, NumberRange):
-            mixed = Mixed.searched(epsilon=epsilon)
-            spread = f"{mixed.variance().nearest():.4g} / people, where the range is -1 to 1"
-            return cls(domain, mixed, f"least variance of a mean in the worst case: {spread}")
+            window = Window.minimax(epsilon=epsilon)
+            spread = window.variance().nearest() * float(domain.stretch()) ** 2
+            why = f"least variance of a mean in the worst case: {spread:.4g} / people"
+            return cls(domain, window, why)
         if not isinstance(domain, Domain):
             raise _not_a_form()
         choice = choose(domain, epsilon=epsilon, wire=wire, people=people)
@@ -213,9 +214,8 @@ def _values_of(domain: Domain | NumberRange) -> str:
 
 
 def _domain_of(description: object) -> Domain | NumberRange:
-    match description:
-        case {"low": str() as low, "high": str() as high, **rest} if not rest:
-            return NumberRange(low=low, high=high)
+    if isinstance(description, Mapping) and set(description) == {"low", "high"}:
+        return NumberRange.of_description(description)
     return Domain.of_description(description)
 
 

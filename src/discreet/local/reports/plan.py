@@ -8,6 +8,9 @@ half-width is the distance that it stays within at the stated confidence, from e
 quantiles at f = 0 and at f = 1; in between the variance is between those two.
 For all k values at once each may miss with a k-th of the chance (union bound).  The mean of numbers
 is predicted by its variance in the worst case.
+An honest report adds 1/n to the estimated share of its sender's value, on average, and nothing to
+others.  A liar who supports another value adds (1 - q)/(p - q)/n to it; one who does not support
+the own value takes p/(p - q)/n from it.
 """
 
 from __future__ import annotations
@@ -56,7 +59,7 @@ class ReportPlan(Shown):
     """What all of them lose at delta, seen in random order alone."""
     delta: Fraction
     one_hostile: float
-    """How far one hostile report moves a share or the mean, at most."""
+    """How far a liar moves a share or the mean, at most, compared with an honest report."""
 
     def __str__(self) -> str:
         """Say it line by line."""
@@ -137,7 +140,7 @@ def _shares(form: Form, people: int, miss: float) -> tuple[dict[str, float], flo
         "common": _distance(people, float(p), miss) / gap,
         "all": max(_distance(people, float(chance), each) for chance in (p, q)) / gap,
     }
-    return half_widths, float(oracle.amplification() / people)
+    return half_widths, float(max(1 - q, p)) / gap
 
 
 def _mean(form: Form, people: int, miss: float) -> tuple[dict[str, float], float]:
