@@ -13,6 +13,7 @@ from discreet.query.expressions import Aggregate, Call, Case, Cast, Column, Lite
 from discreet.query.relation_columns import columns
 from discreet.query.relations import Aggregated, Distinct, Filter, Join, Project, Scan, UnionAll
 from discreet.query.types import Type
+from discreet.requests.cell_sums import CellSums
 from discreet.requests.engine_request import DistinctCount, EngineRequest, KeyColumn, Leaves, Total
 from discreet.requests.table_schema import Product
 from tests.engines.edges import EDGES
@@ -366,6 +367,11 @@ def measures(draw, types):
     leaf = Call("MOD", (Call("ABS", (draw(expressions(Type.INTEGER, types, 1)),)), Literal(5)))
     rows = draw(st.integers(1, 3))
     found.append(Leaves(name="leaves", row=leaf, leaves=draw(st.integers(1, 5)), rows=rows))
+    low, high = draw(st.sampled_from([(-9, 9), (0, 7), (-(2**30), 2**35), (-4, -2)]))
+    value = draw(expressions(Type.INTEGER, types, 1))
+    found.append(
+        CellSums(name="sums", row=leaf, cells=4, value=value, low=low, high=high, rows=rows)
+    )
     return tuple(found)
 
 
@@ -413,6 +419,15 @@ def plain_questions(draw, by_row=None):
                 name="leaves",
                 row=Column("g"),
                 leaves=draw(st.integers(1, 4)),
+                rows=draw(st.integers(1, 4)),
+            ),
+            CellSums(
+                name="sums",
+                row=Column("g"),
+                cells=3,
+                value=Column("i"),
+                low=draw(st.integers(-9, 2)),
+                high=draw(st.integers(2, 9)),
                 rows=draw(st.integers(1, 4)),
             ),
         ),

@@ -5,6 +5,7 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from discreet.engines.hash_order import HashOrder
+from discreet.requests.cell_sums import CellSums
 from discreet.requests.engine_request import DistinctCount, Leaves, Total
 from tests.engines.answers import by_group, reference, run
 from tests.engines.questions import (
@@ -16,7 +17,12 @@ from tests.engines.questions import (
 )
 
 FEW = settings(max_examples=12, suppress_health_check=list(HealthCheck))
-MOST = {Total: lambda m: m.most, DistinctCount: lambda m: m.most, Leaves: lambda m: m.rows}
+MOST = {
+    Total: lambda m: m.most,
+    DistinctCount: lambda m: m.most,
+    Leaves: lambda m: m.rows,
+    CellSums: lambda m: m.rows * max(abs(m.low), abs(m.high)),
+}
 
 
 def check_neighbors(lowered, one, other, *, groups):

@@ -428,6 +428,10 @@ ROW_QUESTIONS = [
         "SELECT COUNT(DISTINCT city) AS c, MAX(age) AS m, "
         "AVG(cost, contribution_bounds_per_group => (0, 5)) AS k FROM visits"
     ),
+    (
+        "SELECT SUM(CASE WHEN ward = 'A' THEN cost END) AS a, SUM(age) FILTER (WHERE ward = 'B') "
+        "AS b, AVG(cost) FILTER (WHERE age > 9) AS c, COUNTIF(ward = 'C') AS d FROM visits"
+    ),
 ]
 
 

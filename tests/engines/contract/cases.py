@@ -23,6 +23,7 @@ from discreet.query.relations import (
     UnionAll,
 )
 from discreet.query.types import Type
+from discreet.requests.cell_sums import CellSums
 from discreet.requests.engine_request import DistinctCount, EngineRequest, KeyColumn, Leaves, Total
 from discreet.requests.table_schema import ColumnFacts, Product, Schema, TableFacts
 from tests.engines.edges import EDGES
@@ -212,6 +213,7 @@ MEASURES = (
     Total(name="square", row=Call("*", (I, I)), low=0, high=2**63 - 1, rows=3),
     DistinctCount(name="values", expression=Column("f"), most=2),
     Leaves(name="leaves", row=G, leaves=3, rows=2),
+    CellSums(name="sums", row=G, cells=3, value=I, low=-(2**30), high=2**39, rows=2),
 )
 LATEST = Window("ROW_NUMBER", (), (U,), (Order(I, True, True), Order(Column("f"), False, True)))
 BY_BEDS = KeyColumn("beds", Column("beds"), Type.INTEGER)
