@@ -161,8 +161,9 @@ def bind_names(draft: Draft) -> Draft:
         draft.unit.columns,
         draft.policy.limits.max_fan_out,
     )
-    if not known.rows.public:
-        _check_unit(draft, known.rows.unit or ())
+    if known.rows.public:  # nobody is protected by options
+        return replace(draft, question=known.question, bound=known)
+    _check_unit(draft, known.rows.unit or ())
     column = draft.clause.privacy_unit_column
     if column is not None:
         named = bound_expression(column, known.rows.fields)
