@@ -6,7 +6,7 @@ import pyarrow as pa
 import pytest
 
 import discreet.session as sessions
-from discreet.errors import NotPerUnit, QuestionError
+from discreet.errors import NotPerUnit, QuestionError, UnknownName
 from discreet.query.relations import Distinct, Project, Scan
 from discreet.query.types import Type
 from discreet.session.planning import PublicTableReader
@@ -175,6 +175,20 @@ def test_draws_of_groups_of_floats_are_combined_by_these_floats():
             first = session.ask(sql, epsilon=100)
             both = session.remeasure(first, epsilon=90)
             assert both[key].to_pylist() == first[key].to_pylist() == [0.5, 1.0]
+
+
+def test_a_path_in_a_question_is_the_declared_one():
+    policy = POLICY.replace(
+        "[tables.people.columns]", '[tables.people]\npath = "db.hr.people"\n[tables.people.columns]'
+    )
+    with sessions.open(
+        {"people": people([0.5]), "shops": SHOPS}, policy=policy, test_mode=True
+    ) as session:
+        for path in ("people", "hr.People", "db.hr.people", "shops", "other.shops"):
+            assert session.plan(f"SELECT COUNT(*) AS n FROM {path}", epsilon=1)  # noqa: S608
+        for path in ("clinic.people", "db.people", "x.db.hr.people"):
+            with pytest.raises(UnknownName, match=r"db\.hr\.people"):
+                session.plan(f"SELECT COUNT(*) AS n FROM {path}", epsilon=1)  # noqa: S608
 
 
 SAME = [
