@@ -173,6 +173,14 @@ KEYS = {
             "The columns that name the unit, where they have other names here.",
         ),
         "link": ("table", NONE, "How rows find their unit in another table; see below."),
+        "path": (
+            "text",
+            NONE,
+            (
+                "The path of the table, such as `db.clinic.visits`. A path in a question has to be "
+                "the end of it; without one, whatever stands before the name is left unread."
+            ),
+        ),
         "key": ("list of texts", NONE, "Columns in which no two rows agree."),
         "frozen": ("true or false", "that of the policy", "Whether the table may never change."),
         "max_rows": ("whole number from 1", "that of `[limits]`", "The limit for this table."),

@@ -109,6 +109,10 @@ QUESTIONS = [
         "AVG(w.stay) FROM visits w WHERE w.patient = v.patient) AND age > (SELECT MIN(beds) "
         "FROM wards x WHERE x.ward = v.ward) GROUP BY ward"
     ),
+    (
+        "SELECT ward, COUNT(*) AS n, SUM(stay) AS s FROM visits v WHERE "
+        "(SELECT COUNT(*) FROM bills b WHERE b.visit = v.visit) < 2 GROUP BY ward"
+    ),
     "SELECT cost, COUNT(*) AS n, SUM(stay) AS s FROM visits GROUP BY cost",
     "SELECT cost, SUM(stay) AS s FROM visits WHERE cost IN (0, 0.5, 1) GROUP BY cost",
     (

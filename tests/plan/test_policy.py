@@ -44,7 +44,7 @@ WRONG = [
     ('[tables.v.columns.a]\ntype = "date"\nlow = 1\nhigh = 2', "without quotes"),
     ('[tables.v.columns.a]\ntype = "date"\nlow = "2020-01-01"\nhigh = 2021-01-01', "quotes"),
     ('[tables.v.columns.a]\ntype = "timestamp"\nlow = 2021-01-01\nhigh = 2020-01-01', "earlier"),
-    ('[tables.v.columns.a]\ntype = "float"\ncategories = [1]', "categories"),
+    ('[tables.v.columns.a]\ntype = "timestamp"\ncategories = [1]', "categories"),
     ('[tables.v.columns.a]\ntype = "integer"\ncategories = [1, "x"]', "not all"),
     ('[tables.v.columns.a]\ntype = "integer"\ncategories = [1, 1]', "twice"),
     ('[tables.v.columns.a]\ntype = "integer"\nconstant = 1', "true"),

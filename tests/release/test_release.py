@@ -29,7 +29,7 @@ from discreet.release.aggregates.quantiles import quantile_edges
 from discreet.release.frames import ReleasedColumn
 from discreet.release.release import Release
 from discreet.release.serialization import decode_release, encode_release
-from discreet.release.value_arrays import ARROW
+from discreet.requests.raw_totals import ARROW_TYPES
 from tests.plan.test_neighbors import QUESTIONS
 from tests.release.clinic import asked, plan_of
 
@@ -302,7 +302,7 @@ def columns(draw):
     kind, listed = draw(st.sampled_from(list(Type))), draw(st.booleans())
     each = st.none() | VALUES[kind]
     each = st.none() | st.lists(each, max_size=3) if listed else each
-    arrow = pa.list_(ARROW[kind]) if listed else ARROW[kind]
+    arrow = pa.list_(ARROW_TYPES[kind]) if listed else ARROW_TYPES[kind]
     arrays = [pa.array(draw(st.lists(each, min_size=3, max_size=3)), arrow) for _ in range(3)]
     ends = draw(st.booleans())
     return ReleasedColumn(

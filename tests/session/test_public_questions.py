@@ -6,7 +6,7 @@ import pyarrow as pa
 import pytest
 
 import discreet.session as sessions
-from discreet.errors import NotPerUnit, QuestionError
+from discreet.errors import NotPerUnit, QuestionError, UnknownName
 from discreet.query.relations import Distinct, Project, Scan
 from discreet.query.types import Type
 from discreet.session.planning import PublicTableReader
@@ -101,6 +101,14 @@ def test_the_reader_of_public_tables_refuses_others_whatever_is_planned(asked):
                 reader(relation)
 
 
+def test_options_have_no_effect_on_what_is_public(asked):
+    options = "epsilon = 1, min_privacy_units_per_group = 3, privacy_unit_column = shop"
+    clause = f"WITH DIFFERENTIAL_PRIVACY OPTIONS({options})"
+    sql = f"SELECT {clause} city, COUNT(*) AS n FROM shops GROUP BY city"  # noqa: S608
+    _, release = asked(sql, epsilon=None)
+    assert release.rows() == [{"city": "a", "n": 2}, {"city": "b", "n": 1}]
+
+
 @pytest.mark.parametrize(
     "sql",
     [
@@ -155,6 +163,32 @@ def test_other_floats_are_private_groups_with_one_zero_and_a_warning(asked):
     shown = [(row["amount"], row["n"]) for row in release]
     assert [each for each in shown if each[0] is not None] == [(0.0, 12), (0.3, 4), (0.1 + 0.2, 4)]
     assert all(math.copysign(1, value) == 1 for value, _ in shown if value is not None)
+
+
+def test_draws_of_groups_of_floats_are_combined_by_these_floats():
+    rows = people([0.5] * 30 + [1.0] * 20)
+    for key in ("dose", "amount"):
+        sql = f"SELECT {key}, COUNT(*) AS n FROM people GROUP BY {key} HAVING n > 9"  # noqa: S608
+        with sessions.open(
+            {"people": rows, "shops": SHOPS}, policy=POLICY, test_mode=True
+        ) as session:
+            first = session.ask(sql, epsilon=100)
+            both = session.remeasure(first, epsilon=90)
+            assert both[key].to_pylist() == first[key].to_pylist() == [0.5, 1.0]
+
+
+def test_a_path_in_a_question_is_the_declared_one():
+    policy = POLICY.replace(
+        "[tables.people.columns]", '[tables.people]\npath = "db.hr.people"\n[tables.people.columns]'
+    )
+    with sessions.open(
+        {"people": people([0.5]), "shops": SHOPS}, policy=policy, test_mode=True
+    ) as session:
+        for path in ("people", "hr.People", "db.hr.people", "shops", "other.shops"):
+            assert session.plan(f"SELECT COUNT(*) AS n FROM {path}", epsilon=1)  # noqa: S608
+        for path in ("clinic.people", "db.people", "x.db.hr.people"):
+            with pytest.raises(UnknownName, match=r"db\.hr\.people"):
+                session.plan(f"SELECT COUNT(*) AS n FROM {path}", epsilon=1)  # noqa: S608
 
 
 SAME = [

@@ -162,8 +162,9 @@ def bind_names(draft: Draft) -> Draft:
         draft.unit.columns,
         draft.policy.limits.max_fan_out,
     )
-    if not known.rows.public:
-        _check_unit(draft, known.rows.unit or ())
+    if known.rows.public:  # nobody is protected by options
+        return replace(draft, question=known.question, bound=known)
+    _check_unit(draft, known.rows.unit or ())
     column = draft.clause.privacy_unit_column
     if column is not None:
         named = bound_expression(column, known.rows.fields)
@@ -202,7 +203,7 @@ def _table_limits(draft: Draft) -> Limits:
     """Return the limits of the tables that a question names: the largest, where they differ."""
     limits = draft.policy.limits
     named = (node.name for node in descend(draft.question.relation) if isinstance(node, Table))
-    found = (draft.schema.table(name) for name in named)
+    found = (draft.schema.at_path(name) for name in named)
     tables = [table for table in found if table is not None and not table.public]
     rows = [table.max_rows or limits.max_rows for table in tables]
     groups = [table.max_groups or limits.max_groups for table in tables]

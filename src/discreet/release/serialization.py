@@ -159,9 +159,7 @@ def _read_column(document: Mapping[str, Any]) -> ReleasedColumn:
     arrow = pa.list_(ARROW_TYPES[kind]) if document["list"] else ARROW_TYPES[kind]
 
     def array(values: list[Any] | str | None) -> pa.Array | None:
-        if isinstance(values, str):
-            return arrow_numbers(np.frombuffer(bytes.fromhex(values), _BITS).astype("f8"), arrow)
-        return None if values is None else arrow_values(_mapped(values, _READ.get(kind)), arrow)
+        return None if values is None else _array(values, kind, arrow)
 
     return ReleasedColumn(
         name=document["name"],
@@ -171,6 +169,13 @@ def _read_column(document: Mapping[str, Any]) -> ReleasedColumn:
         high=array(document["high"]),
         unclipped=array(document.get("unclipped")),
     )
+
+
+def _array(values: list[Any] | str, kind: Type, arrow: pa.DataType) -> pa.Array:
+    """Read what ``_values`` wrote."""
+    if isinstance(values, str):
+        return arrow_numbers(np.frombuffer(bytes.fromhex(values), _BITS).astype("f8"), arrow)
+    return arrow_values(_mapped(values, _READ.get(kind)), arrow)
 
 
 def _noisy(plan: Plan, noisy: Noisy) -> dict[str, Any]:
@@ -222,7 +227,7 @@ def _read_noisy(plan: Plan, document: Mapping[str, Any]) -> Noisy:
     return Noisy(
         size=document["size"],
         keys=tuple(
-            arrow_values(_mapped(key, _READ.get(kind)), ARROW_TYPES[kind])
+            _array(key, kind, ARROW_TYPES[kind])
             for key, kind in zip(document["keys"], kinds, strict=True)
         ),
         totals=runs,

@@ -216,6 +216,22 @@ class TableFacts:
     max_rows: int | None = None
     max_groups: int | None = None
     csv: CsvFormat | None = None
+    path: str | None = None
+
+    def answers_to(self, name: str) -> bool:
+        """Whether a path in a question, which ends with the name of the table, is that declared.
+
+        A path is a part of it, from the end; any other one is another table of the same name.
+        Without a declared path there is no other one.
+
+        >>> visits = TableFacts(name="visits", columns=(), path="main.clinic.visits")
+        >>> visits.answers_to("Clinic.visits"), visits.answers_to("hr.visits")
+        (True, False)
+        """
+        if self.path is None:
+            return True
+        written, declared = folded(name).split("."), folded(self.path).split(".")
+        return declared[-len(written) :] == written
 
     def column(self, name: str) -> ColumnFacts | None:
         """Return a column by its name, in any case."""
@@ -242,6 +258,17 @@ class Schema:
     def table(self, name: str) -> TableFacts | None:
         """Return a table by its name, in any case."""
         return self._by_name().get(folded(name))
+
+    def at_path(self, path: str) -> TableFacts | None:
+        """Return the table that a path in a question names, in any case.
+
+        >>> Schema([TableFacts(name="visits", columns=())]).at_path("clinic.visits").name
+        'visits'
+        """
+        table = self.table(path) or self.table(path.rpartition(".")[2])
+        if table is None or not (folded(path) == folded(table.name) or table.answers_to(path)):
+            return None
+        return table
 
     def keys_of(self, table: TableFacts, column: str) -> frozenset[tuple[str, str]]:
         """Return the columns, by table and name, to which the values of a column lead.

@@ -34,7 +34,7 @@ from numpy.typing import NDArray
 from discreet.errors import MissingBounds, UnsupportedSQL
 from discreet.plan.aggregates.estimator import Choice, Estimator, NoiseForecast, Predicted
 from discreet.plan.aggregates.measurer import Measurer
-from discreet.plan.binding.public_keys import public_values
+from discreet.plan.binding.public_keys import key_literal, public_values
 from discreet.plan.binding.value_facts import Facts, value_where_counted
 from discreet.plan.pricing.group_sensitivity import LeafUse, ScoredChoice
 from discreet.plan.pricing.release_parts import ScoredPart
@@ -44,7 +44,7 @@ from discreet.plan.statistics.measure_list import ReleaseInput
 from discreet.query.expression_text import said
 from discreet.query.expressions import Aggregate, Call, Case, Expression, Literal, walk
 from discreet.query.source_text import pointed
-from discreet.query.types import Type, type_of
+from discreet.query.types import Type
 from discreet.requests.engine_request import Leaves
 from discreet.requests.table_schema import KeyValue
 
@@ -178,7 +178,7 @@ def _candidates(
         _check_number(aggregate, high - low + 1)
         known = tuple(range(low, high + 1))
     values = tuple(each for each in known or () if each is not None)
-    if not values or any(type_of(each) is not facts.type for each in values):
+    if not values or any(key_literal(each).type is not facts.type for each in values):
         raise _unlisted(aggregate, value, facts)
     _check_number(aggregate, len(values))
     return values
@@ -191,7 +191,8 @@ def _leaf(value: Expression, values: Sequence[KeyValue]) -> Expression:
         return Call("-", (value, Literal(first)))
     return Case(
         tuple(
-            (Call("=", (value, Literal(each))), Literal(place)) for place, each in enumerate(values)
+            (Call("=", (value, key_literal(each))), Literal(place))
+            for place, each in enumerate(values)
         )
     )
 

@@ -125,9 +125,9 @@ class Binder:
                 assert_never(relation)
 
     def _found(self, name: str, node: Table | Scan) -> TableFacts:
-        table = self.schema.table(name) or self.schema.table(name.rpartition(".")[2])
+        table = self.schema.at_path(name)
         if table is None:
-            known = ", ".join(table.name for table in self.schema.tables)
+            known = ", ".join(table.path or table.name for table in self.schema.tables)
             raise UnknownName(
                 what=pointed(f"there is no table {name} here.", node.span),
                 why="a question is about the tables that this session has opened.",

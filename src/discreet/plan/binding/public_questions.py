@@ -3,7 +3,8 @@
 Trust: kernel.  Nothing that comes from a private table may pass through here.
 
 Definition.  The question is turned into one whose groups are the rows of its exact answer, and that
-has no aggregates: each aggregate is a column of the relation, and a key.
+has no aggregates: each aggregate is a column of the relation, and a key.  Options of the
+differential privacy clause have no effect.
 Theorem (key ``public-listing``).  Its groups are listed by the reader of public tables, which
 refuses every other table, and nothing is measured in them; so an answer is the same whatever
 private tables hold.
@@ -79,7 +80,13 @@ def exact_question(question: Question) -> Question:
     columns = tuple((name, Column(name)) for name, _ in (*keys, *named))
     relation = Aggregated(question.relation, tuple(keys), tuple(named), span=question.span)
     return replace(
-        question, relation=relation, keys=columns, outputs=outputs, having=having, order=order
+        question,
+        relation=relation,
+        keys=columns,
+        outputs=outputs,
+        having=having,
+        order=order,
+        clause=None,
     )
 
 

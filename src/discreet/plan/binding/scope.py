@@ -51,6 +51,7 @@ from discreet.query.relations import (
     SemiJoin,
     Table,
     UnionAll,
+    Valued,
     descend,
     folded,
 )
@@ -321,7 +322,7 @@ def _is_guarded(node: Relation, guards: Guards) -> bool:  # noqa: PLR0911  one f
             return _is_guarded(left, guards)
         case UnionAll(parts=parts):
             return all(_is_guarded(part, guards) for part in parts)
-        case Table():
+        case Table() | Valued():  # of which nothing bound is made
             return False
         case _:
             assert_never(node)

@@ -111,6 +111,7 @@ def _limits(limits: Limits) -> Iterator[str]:
 def _table(table: TableFacts, own: tuple[str, ...], *, frozen: bool) -> Iterator[str]:
     place = f"tables.{_key(table.name)}"
     yield from ("", f"[{place}]")
+    yield from [f"path = {_text(path)}" for path in (table.path,) if path is not None]
     if table.public:
         yield "public = true"
     elif table.link is None and table.unit != own:

@@ -97,7 +97,7 @@ def flag(value: object, place: str) -> bool:
 
 
 _LIMITS: Final = ("max_rows", "max_groups")
-_TABLE: Final = ("public", "unit", "link", "key", "frozen", *_LIMITS, "csv", "columns")
+_TABLE: Final = ("path", "public", "unit", "link", "key", "frozen", *_LIMITS, "csv", "columns")
 _COLUMN: Final = ("type", "low", "high", "categories", "nullable", "constant")
 _LINK: Final = ("column", "parent", "key")
 _CSV: Final = tuple(field.name for field in fields(CsvFormat))
@@ -147,6 +147,7 @@ def _table(name: str, data: object, unit: tuple[str, ...], *, frozen: bool) -> T
         raise bad(place, "two columns differ in case only", "rename one of them")
     return TableFacts(
         name=name,
+        path=_path(data.get("path"), name, f"{place}.path"),
         columns=columns,
         public=public,
         unit=() if public or link is not None else own,
@@ -156,6 +157,15 @@ def _table(name: str, data: object, unit: tuple[str, ...], *, frozen: bool) -> T
         csv=_csv(table_of(data, "csv"), f"{place}.csv") if "csv" in data else None,
         **limits,
     )
+
+
+def _path(value: object, name: str, place: str) -> str | None:
+    """Return the path that questions may write before the name of a table."""
+    if value is None:
+        return None
+    if not isinstance(value, str) or folded(value.rpartition(".")[2]) != folded(name):
+        raise bad(place, "it does not end with the name of the table", f'write "schema.{name}"')
+    return value
 
 
 def _csv(data: Mapping[str, Any], place: str) -> CsvFormat:

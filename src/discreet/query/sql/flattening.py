@@ -47,10 +47,9 @@ def flattened(select: Select, cursor: Cursor) -> Select:
     """
     if has_groups(select) or select.distinct or select.inner_queries:
         return select
-    source, alias = select.source, None
-    if isinstance(source, Named):
-        source, alias = source.child, source.alias
-    known = cursor.selects.get(id(source))
+    source = select.source
+    alias = source.alias if isinstance(source, Named) else None
+    known = cursor.selects.get(id(source.child if isinstance(source, Named) else source))
     if known is None:
         return select
     below = flattened(known[1], cursor)

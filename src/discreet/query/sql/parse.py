@@ -128,7 +128,10 @@ def as_question(outermost: Select) -> Question:
             "this asks for single rows.",
             (
                 "a row is somebody's; an answer is about groups, with noise.",
-                "write an aggregate such as COUNT(*) or AVG(x), or GROUP BY.",
+                (
+                    "write an aggregate such as COUNT(*) or AVG(x), or GROUP BY; "
+                    "read public tables themselves."
+                ),
             ),
         )
     grouped = groups(outermost)
