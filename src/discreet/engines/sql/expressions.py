@@ -183,12 +183,12 @@ def whole_float(node: Expression, columns: Columns) -> WholeFloat | None:
     >>> whole_float(Cast(Call("FLOOR", (inside,)), Type.INTEGER), types)
     WholeFloat(sql='floor("x")', low=0, high=9, source='"x"')
     """
-    within = range_of(node, columns)
-    if within is None or max(map(abs, within)) > EXACT:
-        return None
     inner = clamp_of(node) if isinstance(node, Call) else None
     if isinstance(node, Call) and inner is not None and lies_inside(node, columns):
         return whole_float(inner[0], columns)
+    within = range_of(node, columns)
+    if within is None or max(map(abs, within)) > EXACT:
+        return None
     low, high = int(within[0]), int(within[1])
     match node:
         case Cast(argument=Call(function="FLOOR", arguments=(steps,)), to=Type.INTEGER) if (
