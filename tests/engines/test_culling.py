@@ -151,7 +151,7 @@ def crowds(draw):
     limit=st.integers(1, 15),
     at_once=st.sampled_from([5, 2**23]),
 )
-@settings(FEW, max_examples=150)
+@settings(FEW, max_examples=60)
 def test_a_crowd_is_culled_like_the_reference(rows, unit, groups, public, order, limit, at_once):  # noqa: PLR0917 (all drawn)
     lowered = EngineRequest(
         relation=Scan("events", tuple(EVENTS.items())),

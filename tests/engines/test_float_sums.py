@@ -50,7 +50,7 @@ def rows(rng):
 def test_both_engines_agree_in_every_order():
     rng = random.Random(15)  # noqa: S311
     with opened(TYPES) as engine:
-        for _ in range(150):
+        for _ in range(60):
             data = rows(rng)
             for node in (SUMS, NUMBERED):
                 actual, expected = both(node, {"t": data}, TYPES, engine)

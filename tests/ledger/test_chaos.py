@@ -151,7 +151,12 @@ def test_losses_of_power_find_a_store_that_does_not_sync(tmp_path, wrapper):
     sessions = ((1, None), *((1, number) for number in range(4, 9)), (1, None))
     found = power.power_loss(
         power.Plan(
-            folder=tmp_path, questions=2, sessions=sessions, wrapper=wrapper, kinds=["synced"]
+            folder=tmp_path,
+            questions=2,
+            sessions=sessions,
+            wrapper=wrapper,
+            kinds=["synced"],
+            every=3,
         )
     )
     assert found.wrong

@@ -2,6 +2,7 @@
 
 import math
 from fractions import Fraction
+from itertools import product
 
 import pyarrow as pa
 import pytest
@@ -198,8 +199,13 @@ def test_noise_that_fails_is_one_sentence_too(tmp_path, monkeypatch, step):
 POISON = [math.nan, math.inf, -math.inf, 1e308, -1e308, 5e-324, -0.0, None]
 
 
-@pytest.mark.parametrize("amounts", [POISON, [1e308], [math.nan], [None], [0.0], [-3.0, -5.0]])
-@pytest.mark.parametrize("patients", [0, 1, 400])
+@pytest.mark.parametrize(
+    ("amounts", "patients"),
+    [
+        (POISON, 0),
+        *product([POISON, [1e308], [math.nan], [None], [0.0], [-3.0, -5.0]], [1, 400]),
+    ],
+)
 def test_any_data_gives_an_answer_of_the_same_shape(tmp_path, amounts, patients):
     column = pa.array([amounts[at % len(amounts)] for at in range(2 * patients)], pa.float64())
     texts = "SELECT AVG(amount) AS m, SUM(amount) AS s, VAR_POP(amount) AS v, MAX(amount) AS t"

@@ -221,29 +221,39 @@ def then_die(function):
         os._exit(9)
     return act
 
-kind, name, after = {point!r}
-kind = {{"Ledger": Ledger, "DuckDB": DuckDB}}[kind]
-setattr(kind, name, then_die(getattr(kind, name)) if after else die)
-opened(Path({folder!r})).ask(BY_WARD, epsilon=1)
+for kind, name, after, folder in {points!r}:
+    child = os.fork()  # loads everything once
+    if child == 0:
+        kind = {{"Ledger": Ledger, "DuckDB": DuckDB}}[kind]
+        setattr(kind, name, then_die(getattr(kind, name)) if after else die)
+        opened(Path(folder)).ask(BY_WARD, epsilon=1)
+        os._exit(0)
+    print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
 """
+KILLS = {
+    "before the charge": (("Ledger", "charge", False), []),
+    "charged": (("Ledger", "charge", True), ["charge"]),
+    "started": (("Ledger", "start", True), ["charge", "start"]),
+    "read": (("DuckDB", "run", True), ["charge", "start"]),
+    "released": (("Ledger", "release", True), ["charge", "start", "release"]),
+}
 
 
-@pytest.mark.parametrize(
-    ("point", "recorded"),
-    [
-        (("Ledger", "charge", False), []),
-        (("Ledger", "charge", True), ["charge"]),
-        (("Ledger", "start", True), ["charge", "start"]),
-        (("DuckDB", "run", True), ["charge", "start"]),
-        (("Ledger", "release", True), ["charge", "start", "release"]),
-    ],
-    ids=["before the charge", "charged", "started", "read", "released"],
-)
-def test_a_process_that_is_killed_loses_nothing_but_its_time(tmp_path, point, recorded):
-    program = textwrap.dedent(KILLED.format(root=str(ROOT), point=point, folder=str(tmp_path)))
-    done = subprocess.run([sys.executable, "-c", program], check=False, capture_output=True)
-    assert done.returncode == 9, done.stderr.decode()
-    with opened(tmp_path) as session:
+@pytest.fixture(scope="module")
+def killed(tmp_path_factory):
+    """The folders of processes that were killed, each at its point."""
+    folders = {name: tmp_path_factory.mktemp("killed") for name in KILLS}
+    points = [(*KILLS[name][0], str(folder)) for name, folder in folders.items()]
+    program = textwrap.dedent(KILLED.format(root=str(ROOT), points=points))
+    done = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True)
+    assert done.stdout.split() == [b"9"] * len(points), done.stderr.decode()
+    return folders
+
+
+@pytest.mark.parametrize("name", KILLS)
+def test_a_process_that_is_killed_loses_nothing_but_its_time(killed, name):
+    recorded = KILLS[name][1]
+    with opened(killed[name]) as session:
         assert kinds(session)[1:] == recorded
         release = session.ask(BY_WARD, epsilon=1)
         assert release.replayed == ("release" in recorded)
