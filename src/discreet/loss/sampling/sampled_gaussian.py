@@ -22,6 +22,7 @@ from dataclasses import dataclass, field
 from typing import Final, final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet.loss.engine.rounding import TINIEST, UNIT, reduced
 from discreet.loss.pairs.distribution import Complexes, CumulantLine, Floats
@@ -167,7 +168,7 @@ class SampledGaussianCumulants:
         return self._decays[c].log_bound(height)
 
 
-def _characteristic(heights: Floats, values: Floats, weights: Floats) -> Complexes:
+def _characteristic(heights: Floats, values: Floats, weights: Floats) -> NDArray[np.complex128]:
     """Add up weights times e**(i h v), for evenly spaced heights.
 
     With h = g + f, g one of few coarse heights and f one of few fine ones, e**(i h v) is the
@@ -180,7 +181,7 @@ def _characteristic(heights: Floats, values: Floats, weights: Floats) -> Complex
     fine = np.outer(heights[:width] - heights[0], values)
     left = (np.cos(coarse) + 1j * np.sin(coarse)) * weights
     right = np.cos(fine) + 1j * np.sin(fine)
-    found: Complexes = (left @ right.T).ravel()[:count]
+    found: NDArray[np.complex128] = (left @ right.T).ravel()[:count]
     return found
 
 
