@@ -32,7 +32,7 @@ FORMS = [
         Subset(epsilon=1, values=VALUES, size=3),
         Subset(epsilon=4, values=VALUES, size=1),
         Hadamard(epsilon=1, values=VALUES),
-        Hashing(epsilon=1, values=VALUES, pool=64),
+        Hashing(epsilon=1, values=VALUES, pool=1024),
     )
 ]
 MANY = settings(max_examples=25)

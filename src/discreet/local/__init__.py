@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING
 from discreet.doors import late_names
 
 if TYPE_CHECKING:  # each is loaded when first used, because most programs need two of them
-    from discreet.local.analysis.estimates import Estimates, ShareRow, ShareTable
+    from discreet.local.analysis.estimates import Estimates
     from discreet.local.analysis.joint import JointTable
     from discreet.local.analysis.means import MeanEstimate
     from discreet.local.analysis.ranges import CellQuantile, RangeEstimates, Ranges, RangeShare
+    from discreet.local.analysis.share_table import ShareRow, ShareTable
     from discreet.local.choice import OracleChoice, choose
     from discreet.local.domain import Domain
     from discreet.local.hitters.prefix_response import PrefixResponse
@@ -112,10 +113,11 @@ if not TYPE_CHECKING:  # to which every name would be one of this room
     __getattr__, __dir__ = late_names(
         __name__,
         {
-            "analysis.estimates": ("Estimates", "ShareRow", "ShareTable"),
+            "analysis.estimates": ("Estimates",),
             "analysis.joint": ("JointTable",),
             "analysis.means": ("MeanEstimate",),
             "analysis.ranges": ("CellQuantile", "RangeEstimates", "RangeShare", "Ranges"),
+            "analysis.share_table": ("ShareRow", "ShareTable"),
             "choice": ("OracleChoice", "choose"),
             "domain": ("Domain",),
             "hitters.prefix_response": ("PrefixResponse",),

@@ -20,8 +20,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import UnknownName, WrongKind
-from discreet.local.analysis.estimates import Estimates, ShareTable, miss_chance
+from discreet.local.analysis.estimates import Estimates, miss_chance
 from discreet.local.analysis.intervals import Integers, Target
+from discreet.local.analysis.share_table import ShareTable
 from discreet.local.analysis.weighted_sums import normal_reach, sum_variance
 from discreet.local.randomizers.oracle import FrequencyOracle
 from discreet.local.randomizers.randomizer import checked_codes

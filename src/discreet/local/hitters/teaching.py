@@ -36,7 +36,7 @@ from discreet.noise import SYSTEM, Entropy, Uniform
 
 _DEVIATIONS: Final = 3
 _MOST_OPEN: Final = 1 << 10
-_FEW: Final = 1 << 8  # functions of each level of a tree
+_FEW: Final = 1 << 10  # functions of a pool
 
 Words = NDArray[np.int64]
 
@@ -142,7 +142,7 @@ def _vote(
     candidates: Words, voters: Words, bits: int, epsilon: Number, entropy: Entropy
 ) -> list[FoundWord]:
     """Estimate candidates from reports of whole words, and keep those above the noise."""
-    response = PrefixResponse(epsilon=epsilon, width=bits, first=bits, pool=1 << 10)
+    response = PrefixResponse(epsilon=epsilon, width=bits, first=bits, pool=_FEW)
     tally = response.tally(response.run_each(voters, entropy=entropy))
     group = tally.reshape(response.pool, response.cells)
     names = [int(word) for word in candidates]
