@@ -69,7 +69,7 @@ def asked(book, what, scope):
 
 @pytest.mark.parametrize("budget", BUDGETS, ids=lambda budget: budget.currency.name)
 @pytest.mark.parametrize("relation", RELATIONS)
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=5, deadline=None)
 @given(requests=REQUESTS, often=st.integers(1, 5), cap=st.sampled_from([4096, 4]))
 def test_a_book_that_was_read_decides_as_the_first_would_have(
     budget, relation, requests, often, cap

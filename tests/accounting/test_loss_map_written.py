@@ -14,7 +14,7 @@ from tests.conftest import steady
 
 
 @pytest.mark.parametrize("cap", [4096, 30, 5])
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", range(3))
 def test_a_map_that_was_written_goes_on_as_if_it_had_not_been(seed, cap):
     asked = some_charges(seed, 40)
     straight, paused = LossMap(2, cap=cap), LossMap(2, cap=cap)
@@ -44,7 +44,7 @@ print(hashlib.sha256(json.dumps(paid.written()).encode()).hexdigest(), paid.gap)
 
 def test_a_replay_does_not_depend_on_hash_seeds():
     seen = set()
-    for seed in ("0", "1", "2"):
+    for seed in ("0", "1"):
         done = subprocess.run(
             [sys.executable, "-c", PROGRAM],
             env={**os.environ, "PYTHONHASHSEED": seed},

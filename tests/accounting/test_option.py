@@ -112,7 +112,7 @@ def test_wider_laplace_noise_is_narrower_noise_plus_noise(a: Fraction, more: Fra
         assert transform(a) * (weight + (1 - weight) * transform(b)) == transform(b)
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=10, deadline=None)
 @given(one=BAGS, other=BAGS)
 def test_a_merged_option_lies_above_both(
     one: list[tuple[Pair, int]], other: list[tuple[Pair, int]]

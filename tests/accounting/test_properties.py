@@ -226,7 +226,7 @@ def test_a_sample_is_never_dearer_than_the_whole(tree: Node, rate: Fraction) -> 
 # The loss of a statement can be used further
 
 
-@SOME
+@settings(SOME, max_examples=8)
 @given(a=TREES, b=TREES, relation=RELATIONS)
 def test_composing_prices_is_never_below_the_price_of_the_composition(
     a: Node, b: Node, relation: str

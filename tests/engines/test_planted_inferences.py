@@ -244,13 +244,18 @@ def test_a_wrong_inference_costs_accuracy_alone_where_rows_are_culled(name, monk
     check_people(DuckDBPlace(), plan_with(name, monkeypatch))
 
 
-def test_a_wrong_inference_costs_accuracy_alone_on_postgres(postgres, monkeypatch):
-    for name in PLANTS:
+SOME = ("bounds", "rows of a unit", "groups of a unit", "conditions of sums")
+"""What engines of others bound themselves; all else is in the question, which is the same there."""
+
+
+@pytest.mark.parametrize("names", [SOME, pytest.param(PLANTS, marks=pytest.mark.slow)], ids=len)
+def test_a_wrong_inference_costs_accuracy_alone_on_postgres(names, postgres, monkeypatch):
+    for name in names:
         check_people(PostgresPlace(postgres), plan_with(name, monkeypatch), people=[3])
 
 
 def test_a_wrong_inference_costs_accuracy_alone_on_spark(monkeypatch):
-    for name in ("bounds", "rows of a unit", "groups of a unit", "conditions of sums"):
+    for name in SOME:
         check_people(SparkPlace(local_session()), plan_with(name, monkeypatch), people=[3])
 
 

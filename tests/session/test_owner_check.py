@@ -111,7 +111,7 @@ VISIT = st.tuples(SMALL, SMALL, st.sampled_from([None, "n", "s"]), st.sampled_fr
 
 
 @given(visits=st.lists(VISIT, max_size=12), bills=st.lists(SMALL, max_size=5))
-@settings(max_examples=25)
+@settings(max_examples=15)
 def test_shares_are_those_that_plain_loops_count(visits, bills):
     columns = list(zip(*visits, strict=True)) or [()] * 4
     kinds = (pa.int64(), pa.int64(), pa.string(), pa.string())

@@ -13,8 +13,6 @@ from tests.servers.spark import ConnectServer
 SOME = named(
     "everything",
     "poisoned",
-    "listed groups",
-    "poisoned rows are units",
     "a public table from elsewhere",
     "two private tables 1",
 )
