@@ -37,8 +37,8 @@ class Sizes:
     crowd: int = 10**7
     chunk: int = 1 << 20
     peers: int = 20_000
-    runs: int = 200  # of the errors
-    peer_runs: int = 10
+    runs: int = 300  # of the errors
+    peer_runs: int = 20
 
 
 QUICK = Sizes(people=50_000, crowd=10**6, chunk=1 << 18, peers=2_000, runs=40, peer_runs=2)
