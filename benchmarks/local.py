@@ -10,11 +10,11 @@ import sys
 from dataclasses import asdict
 from typing import Any
 
-from benchmarks.bars.local import bars, notes
+from benchmarks.bars.local import bars, means, notes
 from benchmarks.measure import Result, machine, read_options, run_all
 from benchmarks.peers.environment import Peers, PeersUnavailable
 from benchmarks.report import OURS, aligned, bar_list, table, write_json
-from benchmarks.rows.local import MULTI, PURE, QUICK, Errors, Field, Sizes
+from benchmarks.rows.local import MULTI, PURE, QUICK, Errors, Field, Sizes, mean_variances
 
 ENVIRONMENTS = {PURE: "local_pure", MULTI: "local_multi"}
 
@@ -38,7 +38,8 @@ def main() -> int:
         results = run_all(field.races(), options.rounds)
         errors = list(field.errors())
         memory = field.beyond_a_chunk()
-    verdict, targets = bars(results, errors, memory), notes(results, sizes.crowd)
+    verdict = [*bars(results, errors, memory), *means(mean_variances())]
+    targets = notes(results, sizes.crowd)
     print_report(described, results, errors, missing)
     print(f"\nBars\n{bar_list(verdict)}")
     print(f"\nTargets in absolute time, which depend on the machine\n{bar_list(targets)}")

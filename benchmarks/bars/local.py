@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from benchmarks.measure import Result
 from benchmarks.report import OURS, Bar
-from benchmarks.rows.local import MULTI, PURE, VALUES, Errors
+from benchmarks.rows.local import HYBRID, MULTI, PURE, VALUES, Errors
 
 LEAST = {"direct": 20, "unary": 10, "subset": 10}
 END_TO_END = 100
+MEANS = {1: 1.00, 2: 0.95, 4: 0.72}  # by epsilon
 CLOSE = 0.03
 MEMORY = 64 << 20
 SIGMAS = 4
@@ -37,6 +38,19 @@ def bars(results: Sequence[Result], errors: Sequence[Errors], memory: int) -> li
         binding=True,
     )
     return [*speed, *whole, kept, *_errors(errors)]
+
+
+def means(variances: Mapping[int, float]) -> list[Bar]:
+    """Return the bars of randomizers of numbers, against the published hybrid mechanism."""
+    return [
+        Bar(
+            text=f"a mean at epsilon {epsilon}: variance at most {most} of the hybrid mechanism",
+            measured=f"{variances[epsilon] / HYBRID[epsilon]:.3f}" if epsilon in variances else "-",
+            passed=variances[epsilon] <= most * HYBRID[epsilon] if epsilon in variances else None,
+            binding=True,
+        )
+        for epsilon, most in MEANS.items()
+    ]
 
 
 def _ahead(text: str, row: Result, least: float, others: Sequence[str]) -> Bar:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from benchmarks.measure import Contender, Race, timed
 from benchmarks.peers.environment import Peers
 from benchmarks.report import OURS
+from discreet import local
 from discreet.local import Direct, FrequencyOracle, Hadamard, Subset, Unary
 
 PURE, MULTI = "pure-ldp", "multi-freq-ldpy"
@@ -23,6 +24,8 @@ ORACLES: dict[str, Callable[[int], FrequencyOracle]] = {
     "subset": lambda values: Subset(epsilon=EPSILON, values=values),
     "hadamard": lambda values: Hadamard(epsilon=EPSILON, values=values),
 }
+HYBRID = {1: 4.289, 2: 1.042, 4: 0.2190}
+"""Worst variance of the hybrid mechanism (Wang et al. 2019), by epsilon."""
 IN_PEERS = {PURE: ("direct", "unary", "hadamard"), MULTI: ("direct", "unary", "subset")}
 
 
@@ -34,8 +37,8 @@ class Sizes:
     crowd: int = 10**7
     chunk: int = 1 << 20
     peers: int = 20_000
-    runs: int = 200  # of the errors
-    peer_runs: int = 10
+    runs: int = 300  # of the errors
+    peer_runs: int = 20
 
 
 QUICK = Sizes(people=50_000, crowd=10**6, chunk=1 << 18, peers=2_000, runs=40, peer_runs=2)
@@ -144,6 +147,14 @@ class Field:
         tracemalloc.stop()
         codes = sizes.chunk * zipf(1, MANY).itemsize
         return peak - codes
+
+
+def mean_variances() -> dict[int, float]:
+    """Return the worst variance of the room's randomizer of numbers in [-1, 1], by epsilon."""
+    mixed = getattr(local, "Mixed", None)  # not every build of the room has numbers
+    if mixed is None:
+        return {}
+    return {e: mixed.searched(epsilon=e).variance().nearest() for e in HYBRID}
 
 
 def zipf(people: int, values: int) -> NDArray[np.int64]:

@@ -80,6 +80,7 @@ def test_numbers_outside_the_interval_are_refused(value):
         {"low": 1, "high": 1, "count": 3},
         {"low": 0, "high": 1, "count": 1},
         {"low": 2, "high": 1, "count": 2},
+        {"low": 0, "high": "1e301", "count": 2},
     ],
 )
 def test_bins_that_are_none_are_refused(bins):

@@ -28,6 +28,7 @@ from discreet.exact import decimal, whole
 Category = str | int
 
 _MOST: Final = 1 << 24
+_FARTHEST: Final = 10**300
 
 
 @final
@@ -63,11 +64,11 @@ class Domain:
         """
         start, stop = decimal(low, name="low"), decimal(high, name="high")
         size = whole(count, name="count", low=2, high=_MOST)
-        if start >= stop:
+        if not -_FARTHEST <= start < stop <= _FARTHEST:
             raise OutOfRange(
-                what="low is not below high.",
-                why="an empty interval has no bins.",
-                do="give the smaller end as low.",
+                what="low is not below high, or one of them is beyond 1e300.",
+                why="an empty interval has no bins, and floats end a little farther out.",
+                do="give the smaller end as low, and both within 1e300.",
             )
         edges = tuple(start + (stop - start) * step / size for step in range(size + 1))
         names = tuple(f"{edges[at]} to {edges[at + 1]}" for at in range(size))

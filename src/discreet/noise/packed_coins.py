@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from discreet.noise.bernoulli import Bernoulli
 from discreet.noise.entropy import Entropy, checked_count, checked_entropy
 
-_CHUNK: Final = 1 << 17  # bytes that all rounds find in the cache
+_CHUNK: Final = 1 << 20  # bytes of one request: each has a cipher to set up
 
 
 def packed_coins(p: Fraction, count: int, columns: int, entropy: Entropy) -> NDArray[np.uint8]:
