@@ -11,6 +11,7 @@ from discreet.local import MeanEstimate, Mixed, Ranges, SignedHadamard, TwoPoint
 from discreet.local.analysis.intervals import Coins
 from discreet.local.analysis.means import mean_reach
 from discreet.local.analysis.ranges import RangeEstimates, _Level
+from discreet.local.analysis.weighted_sums import sum_variance
 
 MEAN_VARIANCES = {  # over all ranges, times n/V: cells, and b = 2, 4, 8, 16, Haar
     64: (7.26, 6.58, 6.79, 10.04, 5.21),
@@ -105,6 +106,24 @@ def test_ranges_and_quantiles_are_covered_as_often_as_stated(width):
     assert stats.binom.cdf(hits, runs, 0.95) > 1e-6
     assert stats.binom.cdf(quantiles, runs, 0.95) > 1e-6
     assert stats.binom.cdf(narrow, runs, 0.95) < 1e-6
+
+
+def test_who_is_asked_about_a_level_is_drawn_and_counts_as_error():
+    plan, runs, people = Ranges(cells=16, epsilon=6), 150, np.arange(16).repeat(60)
+    hits = {1.0: 0, 0.0: 0}
+    for _ in range(runs):
+        codes = plan.codes(people)
+        answers = plan.estimates(plan.record.tally(plan.record.run_each(codes)))
+        sums = answers.thresholds()
+        error = abs(sums[8] - sums[2] - 6 / 16)
+        hits[1.0] += error <= 1.96 * answers._deviation(3, 8, "reported")
+        blind = 0.0  # the mutant: noise alone
+        for level, high, low in zip(answers.levels, plan.weights(8), plan.weights(2), strict=True):
+            own = sum_variance(high - low, level.shares, level.coins, "reported")
+            blind += own / level.people
+        hits[0.0] += error <= 1.96 * blind**0.5
+    assert stats.binom.cdf(hits[1.0], runs, 0.95) > 1e-6
+    assert stats.binom.cdf(hits[0.0], runs, 0.95) < 1e-6
 
 
 @pytest.mark.parametrize(

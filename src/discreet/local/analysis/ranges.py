@@ -16,7 +16,8 @@ h (N S - |s|**2) / (N (N - 1) / 2) V / n: N = k + 1, w_t are the weights of node
 (those of the empty one are 0), S is the sum of their squares, and s their sum.
 Proof.  A range has weights w_t - w_u, and the sum of |w_t - w_u|**2 over all pairs is N S - |s|**2.
 
-Intervals are normal ones (see ``weighted_sums``).
+Intervals are normal ones (see ``weighted_sums``); those who report about one level are drawn from
+all, and this too is in them.
 """
 
 from __future__ import annotations
@@ -226,9 +227,11 @@ class RangeEstimates(Shown):
         lower: Sequence[Floats] = (
             self.plan.weights(first - 1) if first else [np.zeros(len(part)) for part in upper]
         )
-        variance = 0.0
+        variance, people = 0.0, sum(level.people for level in self.levels)
         for level, high, low in zip(self.levels, upper, lower, strict=True):
-            variance += sum_variance(high - low, level.shares, level.coins, target) / level.people
+            shares, coins, part = level.shares, level.coins, level.people / people
+            own = sum_variance(high - low, shares, coins, target, part=part)
+            variance += own / level.people
         return float(np.sqrt(variance))
 
     def __str__(self) -> str:
