@@ -37,7 +37,7 @@ HEADERS = {
     "who": ("[who]", "Who may ask."),
     "about": (
         "[about]",
-        "What explanations and labels print; no price depends on it, and all of it may be left out.",
+        "What explanations and labels print. No price depends on it, and all is optional.",
     ),
     "tables.NAME": ("[tables.NAME]", "One header for each table, such as `[tables.visits]`."),
     "tables.NAME.link": ("[tables.NAME.link]", "Instead of a unit: all three keys or none."),

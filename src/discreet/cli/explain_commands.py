@@ -9,10 +9,11 @@ import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Final
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
+from discreet import explain as odds
 from discreet.accounting import Budget
 from discreet.cli.exit_codes import errors_reported, write_result
 from discreet.cli.options import (
@@ -24,13 +25,10 @@ from discreet.cli.options import (
     name_value_pairs,
 )
 from discreet.errors import WrongKind
-from discreet.explain.disclosure import Disclosure
-from discreet.explain.explaining import explain_disclosure
-from discreet.explain.label.label import Label, label_of
-from discreet.explain.label.verification import verify_label
-from discreet.explain.ledger_sources import from_entry, from_ledger
-from discreet.explain.sources import disclosure_of
 from discreet.ledger.ledger import Ledger
+
+if TYPE_CHECKING:  # which the door loads when a command first needs it
+    from discreet.explain import Label
 
 _ENTRY: Final = re.compile(r"(?:[Rr]-?)?0*([1-9][0-9]{0,17})", re.ASCII)
 
@@ -68,19 +66,22 @@ def explain(  # noqa: PLR0913  one for each option
     """
     with errors_reported(as_json=as_json):
         inputs = command_inputs(policy=policy, ledger=ledger)
+        about = inputs.policy.about
         if budget is None:
-            disclosure = _from_ledger(inputs, release, account, given=ledger is not None)
+            entry = None if release is None else _entry(release)
+            with _verified(inputs, given=ledger is not None) as opened:
+                explained = odds.explain(
+                    opened, audience=audience, about=about, account=account, entry=entry
+                )
         elif release is None and ledger is None:
-            disclosure = disclosure_of(
-                _budget(budget), unit=inputs.policy.unit, about=inputs.policy.about
-            )
+            unit = inputs.policy.unit
+            explained = odds.explain(_budget(budget), audience=audience, unit=unit, about=about)
         else:
             raise WrongKind(
                 what="a budget is given together with a ledger or an answer.",
                 why="each is explained by itself.",
                 do="give one of them.",
             )
-        explained = explain_disclosure(disclosure, audience=audience)
         if html is not None:
             html.write_text(explained.to_page(), encoding="utf-8")
         write_result("explanation", explained.to_json(), explained, as_json=as_json)
@@ -94,9 +95,9 @@ VerifyOption = Annotated[
 ]
 _FORMATS: Final[dict[str, Callable[[Label], str]]] = {
     "text": lambda made: f"{made}\n",
-    "html": Label.to_html,
-    "json": Label.to_json,
-    "registry": Label.to_registry,
+    "html": lambda made: made.to_html(),
+    "json": lambda made: made.to_json(),
+    "registry": lambda made: made.to_registry(),
 }
 
 
@@ -118,9 +119,9 @@ def label(
         inputs = command_inputs(policy=policy, ledger=ledger)
         with _verified(inputs, given=ledger is not None) as opened:
             if verify is None:
-                text = _FORMATS[form](label_of(opened, about=inputs.policy.about))
+                text = _FORMATS[form](odds.label_of(opened, about=inputs.policy.about))
             else:
-                receipt = verify_label(verify, opened)
+                receipt = odds.verify_label(verify, opened)
                 text = f"every number follows from the ledger up to entry {receipt.seq}\n"
         sys.stdout.write(text)
 
@@ -136,16 +137,6 @@ def _verified(inputs: CommandInputs, *, given: bool) -> Ledger:
         opened.close()
         raise
     return opened
-
-
-def _from_ledger(
-    inputs: CommandInputs, release: str | None, account: str | None, *, given: bool
-) -> Disclosure:
-    about = inputs.policy.about
-    with _verified(inputs, given=given) as opened:
-        if release is None:
-            return from_ledger(opened, about, path=account)
-        return from_entry(opened, _entry(release), about)
 
 
 def _entry(text: str) -> int:

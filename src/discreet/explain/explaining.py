@@ -15,12 +15,14 @@ from discreet.plan.policy.about import About
 from discreet.units import PrivacyUnit
 
 
-def explain(
+def explain(  # noqa: PLR0913  what is explained, to whom, and what it does not say itself
     what: object,
     *,
     audience: str = "analyst",
     unit: PrivacyUnit | None = None,
     about: About | None = None,
+    account: str | None = None,
+    entry: int | None = None,
 ) -> Explanation:
     """Say what something gives away about one unit, in odds.
 
@@ -29,13 +31,18 @@ def explain(
         audience: "analyst", "subject" (a person in the data), "steward" or "auditor".
         unit: who is protected, where ``what`` does not say it.
         about: what the owner says of the data, where no session knows it.
+        account: of a ledger, the account that paid; all of it by default.
+        entry: of a ledger, the number of the entry that records an answer; all answers by default.
 
     >>> from discreet.accounting import Budget
     >>> text = str(explain(Budget(epsilon=1), audience="subject"))
     >>> "at most 74 of 100" in text
     True
     """
-    return explain_disclosure(disclosure_of(what, unit=unit, about=about), audience=audience)
+    return explain_disclosure(
+        disclosure_of(what, unit=unit, about=about, account=account, entry=entry),
+        audience=audience,
+    )
 
 
 def explain_disclosure(disclosure: Disclosure, *, audience: str) -> Explanation:

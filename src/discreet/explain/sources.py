@@ -9,20 +9,20 @@ from collections.abc import Iterator
 from fractions import Fraction
 from typing import Final
 
-from discreet.accounting import Budget, Node, account
-from discreet.accounting.worst_case.statement import Statement
+from discreet import accounting
+from discreet.accounting import Budget, Node, Statement
 from discreet.errors import WrongKind
 from discreet.explain.disclosure import CHANCE, Disclosure
-from discreet.explain.ledger_sources import from_ledger
+from discreet.explain.ledger_sources import from_entry, from_ledger
 from discreet.ledger.ledger_view import LedgerView
 from discreet.ledger.values import Receipt
 from discreet.loss import PrivacyLoss
 from discreet.plan.plan import Plan
 from discreet.plan.policy.about import About
+from discreet.release import Release
 from discreet.release.display import price_of
 from discreet.release.odds import losses_of_plans
-from discreet.release.release import Release
-from discreet.session.session import Session
+from discreet.session import Session
 from discreet.units import PrivacyUnit
 
 _SOMEBODY: Final = PrivacyUnit(name="person")
@@ -30,7 +30,12 @@ _SOMEBODY: Final = PrivacyUnit(name="person")
 
 
 def disclosure_of(
-    what: object, *, unit: PrivacyUnit | None = None, about: About | None = None
+    what: object,
+    *,
+    unit: PrivacyUnit | None = None,
+    about: About | None = None,
+    account: str | None = None,
+    entry: int | None = None,
 ) -> Disclosure:
     """Return what there is to say about a release, a plan, a ledger, a loss, a budget or a tree.
 
@@ -38,6 +43,8 @@ def disclosure_of(
         what: what is explained.
         unit: who is protected, where ``what`` does not say it: by a loss, a budget or a tree.
         about: what the owner says of the data, where there is no session that knows it.
+        account: of a ledger, the account that paid.
+        entry: of a ledger, the entry that records an answer.
     """
     words = about or About()
     match what:
@@ -46,9 +53,15 @@ def disclosure_of(
         case Plan():
             disclosure = _from_plans((what,), words, kind="plan")
         case Session():
-            disclosure = from_ledger(_ledger_of(what), about or what.policy.about)
+            return disclosure_of(
+                _ledger_of(what), about=about or what.policy.about, account=account, entry=entry
+            )
         case LedgerView():
-            disclosure = from_ledger(what, words)
+            disclosure = (
+                from_ledger(what, words, path=account)
+                if entry is None
+                else from_entry(what, entry, words)
+            )
         case Budget():
             disclosure = _from_budget(what, unit or _SOMEBODY, words)
         case Statement() | Node():
@@ -76,7 +89,7 @@ def _from_plans(
         price=" and ".join(map(price_of, plans)),
         chance=max(each.delta or Fraction(0) for each in plans) or CHANCE,
         left="" if plan.budget_preview is None else str(plan.budget_preview),
-        theorems=account(plan.tree, unit=plan.unit).theorems,
+        theorems=accounting.account(plan.tree, unit=plan.unit).theorems,
         trusted=tuple(dict.fromkeys(str(item) for each in plans for item in each.promises)),
         public=tuple(_public(plan)),
         cut=tuple(dict.fromkeys(str(item) for each in plans for item in each.truncations)),
@@ -126,7 +139,9 @@ def _from_budget(budget: Budget, unit: PrivacyUnit, about: About) -> Disclosure:
 
 
 def _from_tree(what: Node | Statement, unit: PrivacyUnit | None, about: About) -> Disclosure:
-    statement = what if isinstance(what, Statement) else account(what, unit=unit or _SOMEBODY)
+    statement = (
+        what if isinstance(what, Statement) else accounting.account(what, unit=unit or _SOMEBODY)
+    )
     return Disclosure(
         kind="tree",
         source="these releases",

@@ -28,6 +28,7 @@ from datetime import date
 from fractions import Fraction
 from typing import Final, final
 
+from discreet.query.expressions import Literal
 from discreet.query.relations import folded
 from discreet.query.types import Scalar, Type
 from discreet.requests.csv_format import CsvFormat
@@ -37,6 +38,15 @@ MOST_GROUPS: Final = 1 << 62
 
 KeyValue = bool | int | float | str | date | None
 """One value of a key (a datetime is a date to the type checker); None is NULL."""
+
+
+def key_literal(value: KeyValue) -> Literal:
+    """Return a key as it is compared with; a float is the number that it holds.
+
+    >>> key_literal(0.5)
+    Literal(value=Fraction(1, 2))
+    """
+    return Literal(Fraction(value) if isinstance(value, float) else value)
 
 
 @final

@@ -43,7 +43,6 @@ from discreet.query.types import Type
 from discreet.requests.engine_request import EngineRequest, KeyColumn, KeyValue
 from discreet.requests.raw_totals import RawTotals
 from discreet.requests.table_schema import Schema, TableFacts
-from discreet.session.record import Rehearsal
 from discreet.units import PrivacyUnit
 
 if TYPE_CHECKING:  # a ledger is handed in; a plain question has one stage
@@ -205,7 +204,7 @@ def on_record(plan: Plan, earlier: Callable[[], Plan], ledger: Record) -> Plan:
     An answer stays the answer, whatever rules later versions have: it was paid for, and is told
     again for nothing.
     """
-    if not plan.had_earlier or isinstance(ledger, Rehearsal):  # which no earlier version has kept
+    if not plan.had_earlier:
         return plan
     try:
         if ledger.find(plan.digest) is not None:

@@ -29,7 +29,7 @@ from discreet.ledger.ledger_view import LedgerView
 from discreet.ledger.values import Receipt
 from discreet.notebook import Shown
 from discreet.plan.policy.about import About
-from discreet.session.session import Session
+from discreet.session import Session
 
 FORMAT: Final = "privacy-label/1"
 COMPUTED: Final = ("unit", "strength", "odds", "promise", "releases", "how", "evidence")

@@ -34,7 +34,7 @@ from numpy.typing import NDArray
 from discreet.errors import MissingBounds, UnsupportedSQL
 from discreet.plan.aggregates.estimator import Choice, Estimator, NoiseForecast, Predicted
 from discreet.plan.aggregates.measurer import Measurer
-from discreet.plan.binding.public_keys import key_literal, public_values
+from discreet.plan.binding.public_keys import public_values
 from discreet.plan.binding.value_facts import Facts, value_where_counted
 from discreet.plan.pricing.group_sensitivity import LeafUse, ScoredChoice
 from discreet.plan.pricing.release_parts import ScoredPart
@@ -46,7 +46,7 @@ from discreet.query.expressions import Aggregate, Call, Case, Expression, Litera
 from discreet.query.source_text import pointed
 from discreet.query.types import Type
 from discreet.requests.engine_request import Leaves
-from discreet.requests.table_schema import KeyValue
+from discreet.requests.table_schema import KeyValue, key_literal
 
 _MODE: Final = "mode"
 _WEIGHT: Final = Fraction(1, 2)

@@ -27,7 +27,7 @@ from discreet.plan.binding.joins import conjuncts, equalities
 from discreet.plan.binding.key_images import is_whole
 from discreet.plan.binding.listed_using import KEPT, is_list, with_names_on
 from discreet.plan.binding.names import BoundRelation, bound_expression, checked, condition
-from discreet.plan.binding.public_keys import GroupKey, fine_keys, key_literal, public_values
+from discreet.plan.binding.public_keys import GroupKey, fine_keys, public_values
 from discreet.plan.binding.public_questions import exact_question, listed_rows, with_values
 from discreet.plan.binding.scope import enforce_scope
 from discreet.plan.binding.truth_sets import truth_sets, unmet_conditions
@@ -46,7 +46,7 @@ from discreet.query.relations import (
 from discreet.query.source_text import pointed
 from discreet.query.types import Type
 from discreet.requests.engine_request import KeyColumn, KeyValue
-from discreet.requests.table_schema import Schema
+from discreet.requests.table_schema import Schema, key_literal
 from discreet.requests.text_limits import with_short_texts
 
 _MOST_LISTED: Final = 10_000

@@ -94,15 +94,6 @@ def fine_keys(keys: Iterable[GroupKey]) -> Iterator[str]:
             )
 
 
-def key_literal(value: KeyValue) -> Literal:
-    """Return a key as it is compared with; a float is the number that it holds.
-
-    >>> key_literal(0.5)
-    Literal(value=Fraction(1, 2))
-    """
-    return Literal(Fraction(value) if isinstance(value, float) else value)
-
-
 def _keys(image: Image | None, kind: Type) -> tuple[KeyValue, ...] | None:
     """Return values as keys; broken numbers are keys of a float alone."""
     if image is None:

@@ -21,7 +21,6 @@ from typing import Final
 from discreet.errors import NotPerUnit, UnsupportedSQL
 from discreet.plan.binding.fan_out import PublicRows
 from discreet.plan.binding.names import BoundRelation
-from discreet.plan.binding.public_keys import key_literal
 from discreet.plan.binding.scalar_subqueries import private_value
 from discreet.query.expressions import (
     Aggregate,
@@ -37,7 +36,7 @@ from discreet.query.question import Question
 from discreet.query.relations import Aggregated, Distinct, Project, Relation
 from discreet.query.signatures import PLAIN
 from discreet.query.source_text import Span, pointed
-from discreet.requests.table_schema import KeyValue
+from discreet.requests.table_schema import KeyValue, key_literal
 
 MOST_ROWS: Final = 10_000
 """So many rows an answer about public tables may have: all of them are listed by its plan."""

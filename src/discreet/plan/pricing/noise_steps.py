@@ -11,10 +11,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from fractions import Fraction
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from discreet.errors import OutOfRange, UnsupportedSQL, WrongKind
-from discreet.plan.aggregates.measured import MeasuredAggregates
 from discreet.plan.draft import Draft, required
 from discreet.plan.forecast.error_targets import ErrorTargets
 from discreet.plan.pricing.calibration import (
@@ -55,6 +54,9 @@ from discreet.query.source_text import pointed
 from discreet.requests.cell_sums import CellSums
 from discreet.requests.engine_request import DistinctCount, Leaves, Measure, Total
 from discreet.units import Relation
+
+if TYPE_CHECKING:  # made by an earlier step
+    from discreet.plan.aggregates.measured import MeasuredAggregates
 
 _LAWS: Final = {"LAPLACE_THRESHOLD": LAPLACE, "GAUSSIAN_THRESHOLD": GAUSSIAN, "OPTIMAL": OPTIMAL}
 

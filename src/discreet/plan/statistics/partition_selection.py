@@ -39,7 +39,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, final
 
 from discreet.errors import UnsupportedSQL
-from discreet.plan.binding.public_keys import key_literal
 from discreet.plan.binding.value_facts import ONE
 from discreet.plan.binding.value_ranges import DATE_PARTS
 from discreet.plan.pricing.group_sensitivity import UNITS
@@ -48,7 +47,7 @@ from discreet.query.question import Clause
 from discreet.query.relations import Filter, Relation
 from discreet.query.source_text import pointed
 from discreet.requests.engine_request import KeyValue, Measure, PublicGroups, Total
-from discreet.requests.table_schema import MOST_GROUPS, Product
+from discreet.requests.table_schema import MOST_GROUPS, Product, key_literal
 
 if TYPE_CHECKING:  # made by earlier steps
     from discreet.plan.binding.bound_question import BoundQuestion
