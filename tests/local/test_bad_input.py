@@ -19,10 +19,21 @@ class Silent:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("epsilon", [0, -1, "zero", float("nan"), None, 101, [1]])
+@pytest.mark.parametrize("epsilon", [0, "1e-7", -1, "zero", float("nan"), None, 101, [1]])
 def test_epsilons_that_promise_nothing(kind, epsilon):
     with pytest.raises(DiscreetError):
         kind(epsilon=epsilon, values=4)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("epsilon", ["0.000001", 100])
+def test_the_smallest_and_largest_epsilon_work(kind, epsilon):
+    randomizer = kind(epsilon=epsilon, values=4)
+    reports = randomizer.run_each(np.array([0, 1, 2, 3]))
+    assert len(randomizer.supports(randomizer.tally(reports))) == 4
+    assert 0 < randomizer.variance().low < 10**14
+    price = randomizer.loss().epsilon(delta=0)
+    assert price == pytest.approx(float(randomizer.epsilon), rel=1e-9)
 
 
 @pytest.mark.parametrize("kind", KINDS)

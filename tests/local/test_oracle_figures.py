@@ -124,6 +124,15 @@ def test_how_far_one_hostile_report_moves_a_count():
         )
 
 
+def test_what_a_short_report_costs():
+    for epsilon, more in ((1, 1.27), (2, 2.38)):
+        short, long = Hadamard(epsilon=epsilon, values=128), Unary(epsilon=epsilon, values=128)
+        assert close(short.variance().nearest() / long.variance().nearest(), more)
+    pooled = Hashing(epsilon=1, values=40, pool=1000)  # all squares of shares together are .169
+    assert close(1e5 * 0.169 * float(pooled.floor()), 5.6)
+    assert close(1e5 * pooled.variance().nearest() / 1e5, 3.7)
+
+
 def test_bits_on_the_wire():
     assert Direct(epsilon=1, values=128).bits == 7
     assert Unary(epsilon=1, values=128).bits == 128

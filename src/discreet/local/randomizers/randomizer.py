@@ -34,6 +34,7 @@ from discreet.mechanisms.mechanism import Mechanism
 from discreet.noise import SYSTEM, Entropy
 
 MOST_VALUES: Final = 1 << 48
+_SMALLEST_EPSILON: Final = Fraction(1, 10**6)
 _LARGEST_EPSILON: Final = 100
 
 Reports = NDArray[np.unsignedinteger[Any]]
@@ -117,10 +118,10 @@ def local_epsilon(value: object) -> Fraction:
     Fraction(1, 2)
     """
     epsilon = decimal(value, name="epsilon")
-    if not 0 < epsilon <= _LARGEST_EPSILON:
+    if not _SMALLEST_EPSILON <= epsilon <= _LARGEST_EPSILON:
         raise OutOfRange(
-            what="epsilon is not above 0 and at most 100.",
-            why="a report of zero loss says nothing, and one beyond 100 hides nothing.",
+            what="epsilon is not between 0.000001 and 100.",
+            why="a report of less loss says nothing, and one of more hides nothing.",
             do="give an epsilon such as 1.",
         )
     return epsilon
