@@ -62,10 +62,10 @@ def test_the_known_figures_of_many_people(epsilon, people):
 
 
 def test_it_is_the_price_of_the_tree_and_of_the_loss():
-    crowd = shuffled(Direct(epsilon=1, values=3), people=300)
+    crowd = shuffled(Direct(epsilon=1, values=3), people=40)
     tree = account(crowd.tree(), relation="replace").epsilon(delta="1e-6")
     assert crowd.epsilon(delta="1e-6") == pytest.approx(tree, abs=1e-6)
-    binary = shuffled(TwoPoint(epsilon=1), people=300)
+    binary = shuffled(TwoPoint(epsilon=1), people=40)
     exact = binary.epsilon(delta="1e-6")
     assert binary.loss().epsilon(delta="1e-6") == pytest.approx(exact, abs=1e-6)
     assert exact < crowd.epsilon(delta="1e-6")
