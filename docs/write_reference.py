@@ -37,6 +37,7 @@ ROOMS = {
     "discreet.accounting": "Many releases together: trees, budgets, filters, odometers.",
     "discreet.mechanisms": "Mechanisms with exact laws, for use without a table.",
     "discreet.continual": "Counts that are released again and again.",
+    "discreet.local": "The local model: reports that are private before they leave a device.",
     "discreet.attacks": "Attacks and audits: what an answer gives away, measured.",
     "discreet.noise": "Exact discrete noise from a secure source.",
 }

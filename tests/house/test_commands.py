@@ -92,6 +92,7 @@ LATE_ROOMS = [
     "accounting",
     "engines",
     "ledger",
+    "local",
     "loss",
     "mechanisms",
     "noise",
