@@ -10,6 +10,7 @@ cell with chance 1/g, g = 2**t, and whether a third word shares it with the firs
 that.  Proof.  Words share a cell if all t rows have even parity on their difference, which half of
 all rows have; two different nonzero differences are linearly independent.
 So a pool of m functions has the floor of key ``pool-floor``.
+Assumes, for accuracy alone: rows, which are fixed and public, behave like uniform ones.
 
 Theorem (key ``linear-hash-decoding``).  If T[s, y] reports have function s and cell y, the number
 of reports that support a word v is 1/g times the sum over s and c of W[s, c] (-1)**(z(s, c) . v): W
