@@ -98,7 +98,7 @@ class PostgresServer:
         self.account = _account()
         self.password = secrets.token_hex(16)
         self.port = 0
-        place = None if on_disk else _memory()
+        place = None if on_disk else in_memory()
         self.folder = Path(tempfile.mkdtemp(prefix="discreet-postgres-", dir=place))
         if self.account is not None:
             os.chown(self.folder, self.account.pw_uid, self.account.pw_gid)
@@ -214,7 +214,7 @@ class PostgresServer:
         return {"cwd": self.folder, **rights}
 
 
-def _memory() -> Path | None:
+def in_memory() -> Path | None:
     """Return a folder in memory, if there is one with enough room."""
     usable = MEMORY.is_dir() and os.access(MEMORY, os.W_OK)
     return MEMORY if usable and shutil.disk_usage(MEMORY).free > ROOM else None

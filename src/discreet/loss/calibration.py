@@ -120,6 +120,8 @@ def _bracket(point_at: Callable[[int], Point], octave: int) -> tuple[Point, Poin
 
 _LEAST_EXCESS: Final = 2.0**-60
 _MOST_REPEATS: Final = 10**9
+_TRIED_FIRST: Final = 1024
+"""Many repeats of a sampled release are composed faster than a few, so that those come last."""
 
 
 def least_scale(
@@ -212,7 +214,7 @@ def most_repeats(loss: PrivacyLoss, *, epsilon: object, delta: object = 0) -> in
     def fits(count: int) -> bool:
         return _excess(loss.power(count), target, chance) <= 0
 
-    low, high = 0, 1
+    low, high = 0, _TRIED_FIRST
     while fits(high):
         if high >= _MOST_REPEATS:
             return _MOST_REPEATS

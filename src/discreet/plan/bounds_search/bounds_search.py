@@ -23,6 +23,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from typing import TYPE_CHECKING, Final, final
 
 from discreet.accounting import Node
@@ -44,7 +45,7 @@ _NEAR: Final = 4
 
 
 @final
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)  # without slots, so that the edges are made once
 class SearchBins:
     """The ends of bins: those of bin i > ``zero`` lie in ``ends[i - zero - 1]``, up to its sign.
 
@@ -77,10 +78,7 @@ class SearchBins:
         >>> WHOLE.place(Column("age")).function
         'RANGE_BUCKET'
         """
-        inner = [-high for _, high in reversed(self.ends[:-1])]
-        middle = [Fraction(0)] if self.whole else [-self.ends[0][0]]
-        edges = (*inner, *middle, *(low for low, _ in self.ends))
-        return Call("RANGE_BUCKET", (value, *(self._literal(edge) for edge in edges)))
+        return Call("RANGE_BUCKET", (value, *self._edges))
 
     def span(self, first: int, last: int) -> Pair:
         """Return bounds on the numbers in some bins.
@@ -106,8 +104,13 @@ class SearchBins:
         low, high = self.ends[away - 1]
         return (low, high) if place > self.zero else (-high, -low)
 
-    def _literal(self, edge: Fraction) -> Literal:
-        return Literal(int(edge)) if self.whole else Literal(edge)
+    @cached_property
+    def _edges(self) -> tuple[Literal, ...]:
+        """Where one bin ends and the next begins, from the lowest."""
+        inner = [-high for _, high in reversed(self.ends[:-1])]
+        middle = [Fraction(0)] if self.whole else [-self.ends[0][0]]
+        edges = (*inner, *middle, *(low for low, _ in self.ends))
+        return tuple(Literal(int(edge) if self.whole else edge) for edge in edges)
 
 
 WHOLE: Final = SearchBins(
