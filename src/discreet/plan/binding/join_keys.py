@@ -19,12 +19,18 @@ unit's rows give (key ``unit-local``), so that a broken promise costs rows, and 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from discreet.plan.binding.names import BoundRelation, Field, FreshNames, bound_expression
+from discreet.plan.binding.names import (
+    BoundRelation,
+    Field,
+    FreshNames,
+    answers_to,
+    bound_expression,
+)
 from discreet.plan.binding.value_facts import facts_of
-from discreet.query.expressions import Call, Column, Expression
+from discreet.query.expressions import Call, Column, Expression, walk
 from discreet.query.relations import Join, Project, folded
 
 
@@ -184,3 +190,13 @@ def _holding(
 
 def _bound(name: str, node: Join, side: BoundRelation) -> Expression:
     return bound_expression(Column(name, span=node.span), side.fields)
+
+
+def is_inside(part: Expression, inside: Sequence[Field]) -> bool:
+    """Whether all columns of a condition are those of the subquery.
+
+    >>> is_inside(Column("beds"), ())
+    False
+    """
+    columns = (node for node in walk(part) if isinstance(node, Column))
+    return all(any(answers_to(field, column) for field in inside) for column in columns)

@@ -22,6 +22,7 @@ from dataclasses import replace
 
 from discreet.errors import NotPerUnit
 from discreet.plan.binding.fan_out import FanOut
+from discreet.plan.binding.join_keys import is_inside
 from discreet.plan.binding.join_order import Leaves, join_all, side_by_side
 from discreet.plan.binding.joins import conjuncts, join_on
 from discreet.plan.binding.names import (
@@ -32,7 +33,6 @@ from discreet.plan.binding.names import (
     condition,
     not_per_unit,
 )
-from discreet.plan.binding.semi_joins import is_inside
 from discreet.plan.binding.value_facts import facts_of
 from discreet.query.expressions import Call, Column, Expression, Literal, transformed, walk
 from discreet.query.relations import VALUES, Aggregated, Filter, Join, Project, Valued

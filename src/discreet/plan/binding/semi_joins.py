@@ -25,21 +25,20 @@ from dataclasses import replace
 from typing import Final
 
 from discreet.plan.binding.fan_out import FanOut
-from discreet.plan.binding.join_keys import join_advice
+from discreet.plan.binding.join_keys import is_inside, join_advice
 from discreet.plan.binding.join_order import Leaves, join_all, side_by_side
 from discreet.plan.binding.joins import conjuncts, within_units
 from discreet.plan.binding.names import (
     BoundRelation,
     Field,
     FreshNames,
-    answers_to,
     bound_expression,
     checked,
     condition,
     not_per_unit,
 )
 from discreet.query.expression_types import COMPARED
-from discreet.query.expressions import Call, Column, Expression, transformed, walk
+from discreet.query.expressions import Call, Column, Expression, transformed
 from discreet.query.relations import Filter, Join, Relation, SemiJoin
 
 _FORM: Final = "compare them with WHERE {} inside the subquery, and more after AND."
@@ -115,16 +114,6 @@ def _of_one_unit(
             do=join_advice(left, right, _FORM),
         )
     return same
-
-
-def is_inside(part: Expression, inside: Sequence[Field]) -> bool:
-    """Whether all columns of a condition are those of the subquery.
-
-    >>> is_inside(Column("beds"), ())
-    False
-    """
-    columns = (node for node in walk(part) if isinstance(node, Column))
-    return all(any(answers_to(field, column) for field in inside) for column in columns)
 
 
 def _scoped(part: Expression, inside: Sequence[Field], outside: Sequence[Field]) -> Expression:
