@@ -68,8 +68,9 @@ def joined_sums(draft: Draft, otherwise: Draft) -> Draft:
     if not _possible(draft) or limits.rows is None:
         return otherwise
     terms = dict(_terms(draft))
-    if len(terms) < 2 or all(term.value == ONE for term in terms.values()):
-        return otherwise
+    conditions = {term.condition for term in terms.values()}
+    if len(conditions) < 2 or all(term.value == ONE for term in terms.values()):
+        return otherwise  # in one cell all totals move together, however they are measured
     facts = required(draft.bound).rows.facts
     cells = cells_of([term.condition for term in terms.values()], facts)
     if cells is None or len(set().union(*cells.conditions)) < len(terms):
