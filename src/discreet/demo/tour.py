@@ -43,6 +43,12 @@ unit = "patient"                    # all visits of a patient are protected toge
 [budget]
 epsilon = "1"                       # what all answers together may cost anybody
 
+[about]
+title = "Visits to a made-up hospital"
+period = "2026"
+curator = "nobody: the data is made up"
+released_to = "whoever takes the tour"
+
 [limits]
 max_groups = 3                      # a patient counts in at most 3 wards
 max_rows = 4                        # and with at most 4 visits in each
@@ -141,6 +147,7 @@ def _stops(clinic: Session, data: pa.Table) -> Iterator[Stop]:
     yield from _refusal(clinic)
     yield _again(clinic)
     yield _record(clinic)
+    yield _label(clinic)
 
 
 def _summary(clinic: Session, stops: Sequence[Stop]) -> Summary:
@@ -250,6 +257,17 @@ def _record(clinic: Session) -> Stop:
         code="clinic.ledger.verify()",
         result=report,
         pictures=_bar(clinic),
+    )
+
+
+def _label(clinic: Session) -> Stop:
+    label = clinic.label()
+    return Stop(
+        title="The privacy label",
+        words="What all of this means, on one page that can be checked against the ledger.",
+        code="clinic.label()",
+        result=str(label),
+        pictures=label.pictures,
     )
 
 
