@@ -28,6 +28,7 @@ from discreet.query.relations import (
     SemiJoin,
     Table,
     UnionAll,
+    Valued,
     folded,
 )
 from discreet.requests.cell_sums import CellSums
@@ -97,7 +98,7 @@ def _below(node: Relation, names: frozenset[str]) -> RequiredColumns:  # noqa: C
             for part in parts:
                 own = columns(part)
                 yield from _below(part, frozenset(own[place][0] for place in places))
-        case Table():
+        case Table() | Valued():
             message = "a relation is computed only when it is bound"
             raise TypeError(message)
         case _:

@@ -35,6 +35,7 @@ from discreet.query.relations import (
     SemiJoin,
     Table,
     UnionAll,
+    Valued,
     descend,
 )
 from discreet.query.types import Type
@@ -82,7 +83,7 @@ def relation(node: Relation, scan: PrintScan) -> str:  # noqa: C901, PLR0911 (on
             return _bounded(node, relation(node.child, scan))
         case Named(child=child):
             return relation(child, scan)
-        case Table():
+        case Table() | Valued():
             message = "a relation is printed only when it is bound"
             raise TypeError(message)
         case _:
