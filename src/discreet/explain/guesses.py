@@ -40,6 +40,7 @@ from discreet.loss.elementary import exp, log
 from discreet.loss.parameters import checked_count, checked_delta
 from discreet.loss.privacy_loss import checked_loss, missed_on_grid
 
+_LEAST_ALARM: Final = 1e-300
 _LONGEST_CHAIN: Final = 16
 _STRETCHES: Final = (0.0, 0.7, 1.0, 1.2, 1.4, 1.6, 1.8, 2.1, 2.5, 3.2)
 _SHARES: Final = tuple(Fraction(1, 2**k) for k in (1, 3, 6))
@@ -156,7 +157,8 @@ class ChainGuesses:
     def right(self) -> float:
         """Return how often the best even guess is right, at most."""
         apart = min(1.0, math.nextafter(self.steps * self.one.apart(), math.inf))
-        return min([(1.0 + apart) / 2.0, *(both.right() for both in self._whole())])
+        right = min(1.0, math.nextafter((1.0 + apart) / 2.0, 2.0)) if apart else 0.5
+        return min([right, *(both.right() for both in self._whole())])
 
     def caught(self, false_alarms: object) -> float:
         """Return which share the best alarm catches, at most, at a rate of false alarms."""
@@ -191,7 +193,8 @@ def _missed(loss: PrivacyLoss, alarm: Fraction) -> float:
     if not isinstance(loss, ZeroConcentrated):
         return loss.tradeoff(false_alarm=alarm)
     mu = math.sqrt(2 * float(loss.rho))
-    best = max(mu * NormalDist().inv_cdf(1 - float(alarm)) - mu * mu / 2, mu * mu / 2)
+    level = min(max(float(alarm), _LEAST_ALARM), 0.5)  # where to look, not what is bounded
+    best = max(-mu * NormalDist().inv_cdf(level) - mu * mu / 2, mu * mu / 2)
 
     def curve(epsilon: float) -> float:
         return loss.delta(epsilon=Fraction(epsilon))

@@ -6,12 +6,14 @@ There are two things to say of a ledger.  Its *promise* holds for everything tha
 be asked, in view of all answers.  What was *released so far* bounds the answers as if their
 questions had been fixed in advance, at the record that paid most; it is the sum that the ledger
 keeps, or the composition of the recorded mechanisms, whichever is less.
+Where a ledger was restored from a backup and charges may be missing, neither bounds anything: which
+route of the currency paid for them is unknown, and so are their mechanisms.  Then the promise is
+all there is to say.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Any, Final
 
@@ -26,19 +28,24 @@ from discreet.accounting import (
     account,
     decode,
 )
-from discreet.accounting.budgets.amounts import NEVER, amount_value
+from discreet.accounting.budgets.amounts import NEVER, amount_value, format_up
 from discreet.accounting.budgets.loss_prices import point_price
+from discreet.accounting.budgets.request import RequestPricer
+from discreet.accounting.budgets.spending import Left
+from discreet.accounting.scopes.box import Box
+from discreet.accounting.scopes.contribution import Contribution
 from discreet.errors import DiscreetError, OutOfRange
 from discreet.explain.disclosure import Disclosure
 from discreet.ledger.ledger_view import LedgerView
 from discreet.ledger.values import Receipt
 from discreet.loss import Approximate, PrivacyLoss, Pure, ZeroConcentrated
 from discreet.plan.policy.about import About
-from discreet.units import PrivacyUnit
+from discreet.units import PrivacyUnit, Relation
 
 _MOST_LEAVES: Final = 16
 _LARGEST: Final = 64
 _NOTHING: Final = Pure(epsilon=0)
+_WHOLE: Final = Box.everything().written()
 
 
 def from_ledger(
@@ -63,12 +70,11 @@ def from_ledger(
         if entry["kind"] == "charge" and f"{entry['account']}/".startswith(below)
     ]
     trees = _trees(charges)
-    losses = [*_spent(left.budget, left.spent), *_recorded(trees, ledger.unit)]
     return Disclosure(
         kind="ledger",
-        source="all answers so far",
+        source="all answers so far" if path is None else f"all answers so far of {path}",
         unit=ledger.unit,
-        losses=tuple(losses) if charges else (_NOTHING,),
+        losses=tuple(_losses(left, trees, charges)),
         price=_spent_text(left.budget, left.spent),
         promise=left.budget.guarantee,
         left=str(left),
@@ -104,6 +110,20 @@ def _trees(charges: Iterable[Mapping[str, Any]]) -> dict[Node, int]:
     return trees
 
 
+def _losses(
+    left: Left, trees: Mapping[Node, int], charges: Sequence[Mapping[str, Any]]
+) -> Iterator[PrivacyLoss]:
+    """Yield bounds on what was released so far."""
+    if left.every_route:  # charges may be missing
+        yield left.budget.guarantee
+    elif not charges:
+        yield _NOTHING
+    else:
+        yield from _spent(left.budget, left.spent)
+        scoped = any(entry["scope"] != _WHOLE for entry in charges)
+        yield from _recorded(trees, left.unit, scoped=scoped)
+
+
 def _spent(budget: Budget, spent: tuple[int, ...]) -> Iterator[PrivacyLoss]:
     """Yield losses that what was spent, at the record that paid most, stands for."""
     named = {
@@ -122,19 +142,31 @@ def _spent(budget: Budget, spent: tuple[int, ...]) -> Iterator[PrivacyLoss]:
         yield budget.currency.loss(spent)
 
 
-def _recorded(trees: Mapping[Node, int], unit: PrivacyUnit) -> Iterator[PrivacyLoss]:
+def _recorded(
+    trees: Mapping[Node, int], unit: PrivacyUnit, *, scoped: bool
+) -> Iterator[PrivacyLoss]:
     """Yield the composition of what mechanisms say of themselves, where there are few of them.
 
     Every leaf counts, whatever part of the data it is about.  That bounds the loss if each leaf is
     priced for the unit, and not for one of its rows, and if nothing around it raises its price.
+    A leaf about a part of the data may lose a record without getting another where one is replaced.
+
+    Args:
+        trees: what was charged, and how often.
+        unit: who is protected.
+        scoped: whether a charge is about a part of the data.
     """
-    relation = unit.relation
-    if not all(_is_plain(node, unit) for tree in trees for node in tree.walk()):
+    nodes = [node for tree in trees for node in tree.walk()]
+    if not all(_is_plain(node, unit) for node in nodes):
         return
+    parts = scoped or any(isinstance(node, Parallel) for node in nodes)
     leaves = [
         (leaf, times) for node, count in trees.items() for leaf, times in leaves_of(node, count)
     ]
-    points = [(point_price(leaf.price(1, int(relation.replaces))), times) for leaf, times in leaves]
+    points = [
+        (point_price(_leaf_price(leaf, unit.relation, parts=parts)), times)
+        for leaf, times in leaves
+    ]
     known = [(point, times) for point, times in points if point is not None]
     total = sum((times * epsilon for (epsilon, _), times in known), Fraction(0))
     if not known or len(known) < len(points) or len(known) > _MOST_LEAVES or total > _LARGEST:
@@ -145,9 +177,18 @@ def _recorded(trees: Mapping[Node, int], unit: PrivacyUnit) -> Iterator[PrivacyL
     yield composed
 
 
+def _leaf_price(leaf: Leaf, relation: Relation, *, parts: bool) -> PrivacyLoss:
+    """Return what one step of a relation costs in a leaf: all that the step may be to it."""
+    if not relation.replaces:
+        return leaf.price(1, 0, wanted=relation)
+    if parts or relation.adds:
+        return leaf.price_up_to(1, 1, wanted=relation)
+    return leaf.price(1, 1, wanted=relation)
+
+
 def _is_plain(node: Node, unit: PrivacyUnit) -> bool:
     if isinstance(node, Leaf):
-        return not unit.columns or node.unit == unit
+        return {*(node.unit.columns if node.unit else ())} == {*unit.columns}
     return isinstance(node, Sequential | Repeat | Parallel | Post)
 
 
@@ -172,9 +213,9 @@ def _point(epsilon: Fraction, delta: Fraction) -> PrivacyLoss:
 
 def _spent_text(budget: Budget, spent: tuple[int, ...]) -> str:
     parts = (
-        f"{name} {float(amount_value(amount)):.4g}"
+        f"{name} {format_up(amount)}"
         for name, amount in zip(budget.components, spent, strict=True)
-        if 0 < amount < NEVER and math.isfinite(float(amount_value(amount)))
+        if 0 < amount < NEVER
     )
     return ", ".join(parts) or "nothing"
 
@@ -193,13 +234,19 @@ def from_entry(ledger: LedgerView, number: int, about: About) -> Disclosure:
     charge = next(
         entry for entry in entries if entry["kind"] == "charge" and entry["key"] == answer["key"]
     )
-    tree = decode(charge["tree"])
-    statement = account(tree, unit=ledger.unit)
+    tree, scoped = decode(charge["tree"]), charge["scope"] != _WHOLE
+    limits = entries[0]["contribution"]
+    contribution = None if limits is None else Contribution.read(limits)
+    statement = account(tree, unit=ledger.unit, contribution=contribution)
+    loss = statement.loss
+    if scoped and ledger.unit.relation.replaces:  # by a record that the question is not about
+        pricer = RequestPricer(unit=ledger.unit, contribution=contribution)
+        loss = loss.join(pricer.one_sided(tree))
     return Disclosure(
         kind="release",
         source="this answer",
         unit=ledger.unit,
-        losses=(statement.loss, *_recorded({tree: 1}, ledger.unit)),
+        losses=(loss, *_recorded({tree: 1}, ledger.unit, scoped=scoped)),
         price=_charged_text(ledger, charge),
         theorems=statement.theorems,
         trees=(tree,),

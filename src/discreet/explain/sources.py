@@ -23,7 +23,7 @@ from discreet.release import Release
 from discreet.release.display import price_of
 from discreet.release.odds import losses_of_plans
 from discreet.session import Session
-from discreet.units import PrivacyUnit
+from discreet.units import PrivacyUnit, row
 
 _SOMEBODY: Final = PrivacyUnit(name="person")
 """Who is protected where nothing says it: one person, with everything that is theirs."""
@@ -140,7 +140,7 @@ def _from_budget(budget: Budget, unit: PrivacyUnit, about: About) -> Disclosure:
 
 def _from_tree(what: Node | Statement, unit: PrivacyUnit | None, about: About) -> Disclosure:
     statement = (
-        what if isinstance(what, Statement) else accounting.account(what, unit=unit or _SOMEBODY)
+        what if isinstance(what, Statement) else accounting.account(what, unit=unit or row())
     )
     return Disclosure(
         kind="tree",

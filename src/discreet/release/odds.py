@@ -150,8 +150,8 @@ def losses_of_plans(plans: tuple[Plan, ...]) -> tuple[PrivacyLoss, ...]:
 
 def _losses(plans: tuple[Plan, ...]) -> Iterator[PrivacyLoss]:
     leaves = [(plan, leaf, count) for plan in plans for leaf, count in _leaves(plan.tree, 1)]
-    if len(leaves) == 1 and leaves[0][2] == 1 and plans[0].selection is None:
-        yield plans[0].loss
+    if len(leaves) == 1 and leaves[0][2] == 1 and leaves[0][0].selection is None:
+        yield leaves[0][0].loss
     points = [
         point_price(leaf.price(1, int(plan.unit.relation.replaces))) for plan, leaf, _ in leaves
     ]
