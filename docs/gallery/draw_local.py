@@ -16,7 +16,7 @@ from discreet.local import (
     Subset,
     TwoPoint,
     Unary,
-    Window,
+    WindowResponse,
     calibrate_shuffled,
 )
 from discreet.mechanisms import Laplace
@@ -57,7 +57,7 @@ def number_variances() -> Chart:
         "Laplace noise": lambda e: 8 / float(e) ** 2,
         "piecewise": lambda e: _piecewise(float(e)),
         "mixed": lambda e: Mixed.searched(epsilon=e).variance().nearest(),
-        "minimax": lambda e: Window.minimax(epsilon=e, outcomes=64).variance().nearest(),
+        "minimax": lambda e: WindowResponse.minimax(epsilon=e, outcomes=64).variance().nearest(),
     }
     for color, (name, worst) in enumerate(curves.items()):
         points = [(float(e), worst(e) / base[e]) for e in epsilons]

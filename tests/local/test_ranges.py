@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from discreet.errors import DiscreetError
-from discreet.local import MeanEstimate, Mixed, Ranges, SignedHadamard, TwoPoint, Window
+from discreet.local import MeanEstimate, Mixed, Ranges, SignedHadamard, TwoPoint, WindowResponse
 from discreet.local.analysis.intervals import Coins
 from discreet.local.analysis.means import mean_reach
 from discreet.local.analysis.ranges import RangeEstimates, _Level
@@ -207,7 +207,7 @@ def test_means_of_few_people_are_covered(people):
     "randomizer",
     [
         TwoPoint(epsilon=1),
-        Window.minimax(epsilon=2, outcomes=9),
+        WindowResponse.minimax(epsilon=2, outcomes=9),
         Mixed.searched(epsilon=2, outcomes=9),
     ],
     ids=lambda randomizer: randomizer.name,
