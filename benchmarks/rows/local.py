@@ -5,6 +5,7 @@ from __future__ import annotations
 import tracemalloc
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,8 +13,10 @@ from numpy.typing import NDArray
 from benchmarks.measure import Contender, Race, timed
 from benchmarks.peers.environment import Peers
 from benchmarks.report import OURS
-from discreet import local
-from discreet.local import Direct, FrequencyOracle, Hadamard, Subset, Unary
+from discreet.local import Direct, Form, FrequencyOracle, Hadamard, NumberRange, Subset, Unary
+
+if TYPE_CHECKING:
+    from discreet.local import NumberRandomizer
 
 PURE, MULTI = "pure-ldp", "multi-freq-ldpy"
 VALUES, MANY = 128, 1 << 16
@@ -150,11 +153,10 @@ class Field:
 
 
 def mean_variances() -> dict[int, float]:
-    """Return the worst variance of the room's randomizer of numbers in [-1, 1], by epsilon."""
-    mixed = getattr(local, "Mixed", None)  # not every build of the room has numbers
-    if mixed is None:
-        return {}
-    return {e: mixed.searched(epsilon=e).variance().nearest() for e in HYBRID}
+    """Return the worst variance of a number in [-1, 1], by epsilon, as forms report it."""
+    numbers = NumberRange(low=-1, high=1)
+    chosen = {e: cast("NumberRandomizer", Form.of(numbers, epsilon=e).randomizer) for e in HYBRID}
+    return {e: randomizer.variance().nearest() for e, randomizer in chosen.items()}
 
 
 def zipf(people: int, values: int) -> NDArray[np.int64]:

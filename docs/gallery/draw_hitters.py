@@ -28,7 +28,7 @@ def hitters_found() -> Chart:
     chart = Chart(
         title=f"The {TOP} most frequent words of {len(people):,} people",
         x=Axis(label="ε of the one report", low=0.5, high=4, ticks=EPSILONS, log=True),
-        y=Axis(label="found among the first eight", low=0, high=TOP, ticks=range(0, TOP + 1, 2)),
+        y=Axis(label="found among the first eight", low=-0.4, high=TOP, ticks=range(0, TOP + 1, 2)),
     )
     chart.line(_prefixes(people, frequent), color=0, label="prefixes")
     others = (("TreeHist", tree_hist), ("Bitstogram", bitstogram), ("succinct", succinct_histogram))

@@ -14,6 +14,8 @@ from discreet.local import Direct, Estimates, Hashing, JointTable, Unary
 from discreet.local.analysis.consistency import METHODS, consistent_shares, project
 from discreet.local.analysis.intervals import Coins
 from discreet.local.analysis.pool_bias import PoolBias
+from discreet.local.analysis.posterior import expected
+from tests.noise.laws import stream
 
 CHANCES = (Interval("3/4", "3/4"), Interval("1/4", "1/4"))
 
@@ -142,18 +144,86 @@ def test_no_shares_are_likelier(counts, chance):
     assert likelihood(found) >= likelihood(other / other.sum()) - 1e-6
 
 
+def on_a_grid(centre, spread, tilt, points=20_001):
+    """The slow way to one expected share: the posterior on a fine grid, tilted."""
+    share = np.linspace(0, 1, points)
+    height = -(((share - centre) / spread) ** 2) / 2 - tilt * share
+    weight = np.exp(height - height.max())
+    weight[[0, -1]] /= 2
+    return float((share * weight).sum() / weight.sum())
+
+
+@pytest.mark.theorem("simplex-posterior")
+@pytest.mark.parametrize(
+    ("raw", "spreads"),
+    [
+        ([0.6, 0.3, 0.1], [0.05, 0.04, 0.03]),
+        ([1.3, -0.2, -0.4], [0.2, 0.1, 0.1]),
+        ([0.9, 0.8, 0.7, 0.6], [0.3, 0.1, 2.0, 0.02]),
+        ([-0.5, -0.6], [0.01, 0.02]),
+    ],
+)
+def test_expected_shares_are_the_means_of_one_tilt(raw, spreads):
+    found = expected(np.array(raw), deviations=np.array(spreads))
+    assert found.sum() == pytest.approx(1)
+    low, high = -1e6, 1e6
+    for _ in range(60):
+        tilt = (low + high) / 2
+        slow = [on_a_grid(*law, tilt) for law in zip(raw, spreads, strict=True)]
+        low, high = (tilt, high) if sum(slow) > 1 else (low, tilt)
+    assert found == pytest.approx(slow, abs=2e-5)
+    wrong = expected(np.array(raw), deviations=2 * np.array(spreads))  # the mutant: twice as wide
+    assert wrong != pytest.approx(slow, abs=2e-4)
+
+
+@pytest.mark.theorem("simplex-posterior")
+@given(
+    st.lists(st.tuples(st.floats(-2, 3), st.floats(1e-6, 10)), min_size=1, max_size=8),
+    st.randoms(use_true_random=False),
+)
+def test_expected_shares_are_on_the_simplex_and_follow_their_values(laws, chance):
+    raw, spreads = map(np.array, zip(*laws, strict=True))
+    found = expected(raw, deviations=spreads)
+    assert found.min() >= 0
+    assert found.sum() == pytest.approx(1)
+    order = np.array(chance.sample(range(len(raw)), len(raw)))
+    moved = expected(raw[order], deviations=spreads[order])
+    assert moved == pytest.approx(found[order], abs=1e-9)
+
+
+def test_expected_shares_err_least_if_all_shares_were_alike_before():
+    coins, people, runs = Coins.of(Direct(epsilon=1, values=2).chances()), 20, 2000
+    generator = np.random.default_rng(6)
+    truth = generator.uniform(size=runs)
+    counts = generator.binomial(people, coins.q + truth * (coins.p - coins.q))
+    errors = {}
+    for method in METHODS:
+        table = [
+            consistent_shares(np.array([c, people - c]), people=people, coins=coins, method=method)
+            for c in range(people + 1)
+        ]
+        errors[method] = float(np.mean((np.array(table)[counts, 0] - truth) ** 2))
+    assert min(errors, key=errors.get) == "posterior"
+    assert errors["posterior"] < 0.9 * min(errors["simplex"], errors["likelihood"])
+
+
+def test_a_table_without_a_tree_says_who_has_one():
+    with pytest.raises(DiscreetError, match="Ranges"):
+        few().table(consistent="tree")
+
+
 @pytest.mark.parametrize("method", METHODS[1:])
 def test_a_clipped_table_is_biased(method):
-    coins = few().coins
+    coins, runs = few().coins, 100
     rates = coins.q + np.array([1.0, 0, 0, 0]) * (coins.p - coins.q)
-    counts = np.random.default_rng(5).binomial(100, rates, (300, 4))
+    counts = np.random.default_rng(5).binomial(100, rates, (runs, 4))
     means = {
         name: np.mean(
             [consistent_shares(c, people=100, coins=coins, method=name) for c in counts], axis=0
         )
         for name in ("raw", method)
     }
-    error = math.sqrt(float(coins.variance(0.0)) / 100 / 300)
+    error = math.sqrt(float(coins.variance(0.0)) / 100 / runs)
     assert abs(means["raw"][1]) < 5.5 * error
     assert means[method][1] > 5.5 * error / 3
     assert means[method][0] < 1 - 5.5 * error / 3
@@ -193,14 +263,14 @@ def test_marginals_are_covered_as_often_as_stated(oracle):
     attributes = {"sex": ("f", "m"), "ward": ("A", "B", "C")}
     truth = np.array([[0.3, 0.1, 0.1], [0.2, 0.2, 0.1]])
     people, runs, hits, narrow = 1000, 150, 0, 0
-    generator = np.random.default_rng(2)
+    generator, words = np.random.default_rng(2), stream(f"marginals, {oracle.name}")
     for _ in range(runs):
         values = generator.choice(6, people, p=truth.ravel())
-        tally = oracle.tally(oracle.run_each(values))
+        tally = oracle.tally(oracle.run_each(values, entropy=words))
         joint = JointTable.of(oracle, tally, people=people, attributes=attributes)
         row = next(iter(joint.marginal("sex")))
         hits += row.low <= 0.5 <= row.high
-        middle, reach = (row.low + row.high) / 2, 0.5 * (row.high - row.low) / 2
+        middle, reach = (row.low + row.high) / 2, 0.4 * (row.high - row.low) / 2
         narrow += middle - reach <= 0.5 <= middle + reach
     assert stats.binom.cdf(hits, runs, 0.95) > 1e-6
     assert stats.binom.cdf(narrow, runs, 0.95) < 1e-6

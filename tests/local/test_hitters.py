@@ -46,7 +46,8 @@ def test_frequent_words_are_found_with_intervals_that_hold():
 def test_nothing_is_certain_at_a_small_epsilon():
     generator = np.random.default_rng(1)
     plan = Prefixes(bits=24, epsilon="0.25", top=8, step=12, pool=1 << 12)
-    tally = plan.response.tally(plan.response.run_each(generator.integers(0, 1 << 24, 5000)))
+    words = generator.integers(0, 1 << 24, 5000)
+    tally = plan.response.tally(plan.response.run_each(words, entropy=fixed("uniform words")))
     answer = plan.hitters(tally)
     assert answer.certain == ()
     assert answer.about().startswith("Nothing is certain at this epsilon.")

@@ -10,7 +10,7 @@ from scipy import stats
 from discreet.attacks.proportions import at_least, at_most
 from discreet.errors import DiscreetError
 from discreet.exact import Interval
-from discreet.local import Direct, Hadamard, Subset, Unary
+from discreet.local import Direct, Hadamard, Hashing, Subset, Unary
 from discreet.local.analysis import intervals
 from discreet.local.analysis.intervals import TARGETS, Coins, share_bounds
 
@@ -136,8 +136,8 @@ def test_what_a_report_adds_is_not_what_it_takes_away():
 
 
 INFLATION = {  # (1 - q)/(p - q), to three digits
-    1: (2.164, 2.54, 3.164, 3.174, 6.24, 74.9),
-    "0.5": (4.08, 4.52, 5.08, 5.08, 14.9, 197),
+    1: (2.164, 2.54, 3.164, 3.174, 3.33, 6.24, 74.9),
+    "0.5": (4.08, 4.52, 5.08, 5.08, 5.62, 14.9, 197),
 }
 
 
@@ -148,6 +148,7 @@ def test_what_one_hostile_report_adds(epsilon):
         Unary(epsilon=epsilon, values=128, coding="symmetric"),
         Unary(epsilon=epsilon, values=128, coding="optimized"),
         Subset(epsilon=epsilon, values=128),
+        Hashing(epsilon=epsilon, values=128),
         Direct(epsilon=epsilon, values=10),
         Direct(epsilon=epsilon, values=128),
     )

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from discreet.errors import DiscreetError, OutOfRange, WrongKind
-from discreet.local import Direct, Domain, Form, NumberRange, TwoPoint, Window, plan
+from discreet.local import Direct, Domain, Form, NumberRange, TwoPoint, WindowResponse, plan
 from tests.noise.laws import stream
 
 AGES = NumberRange(low=0, high=120)
@@ -57,7 +57,7 @@ def test_what_does_not_fit_is_refused():
     with pytest.raises(WrongKind):
         Form.of(Domain(["a", "b"]), epsilon=1).collector().mean()
     with pytest.raises(WrongKind):
-        Form((0, 120), Window.minimax(epsilon=1, outcomes=8))
+        Form((0, 120), WindowResponse.minimax(epsilon=1, outcomes=8))
     for number in (-1, 121, "x", None):
         with pytest.raises(OutOfRange):
             FORM.client().report(number)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from discreet.errors import DiscreetError, OutOfRange
-from discreet.local import NumberRange, Window
+from discreet.local import NumberRange, WindowResponse
 from discreet.local.numbers import number_range
 from discreet.noise import exact_law
 from discreet.noise.bernoulli import CoinSizes
@@ -68,13 +68,13 @@ def test_a_float_at_a_mark_is_on_its_right_side():
 
 def test_floats_too_coarse_for_the_points_are_taken_exactly():
     far = NumberRange(low=10**12, high=10**12 + 1)
-    points = Window.minimax(epsilon=1).points()
+    points = WindowResponse.minimax(epsilon=1).points()
     codes = far.codes(np.full(400, 1e12 + 0.5), points, entropy=stream("far"))
     assert set(codes.tolist()) <= {len(points) // 2 - 1, len(points) // 2, len(points) // 2 + 1}
 
 
 def test_many_floats_keep_their_average():
-    points, people = Window.minimax(epsilon=1).points(), 20_000
+    points, people = WindowResponse.minimax(epsilon=1).points(), 20_000
     numbers = np.linspace(0.001, 11.999, people)
     codes = RANGE.codes(numbers, points, entropy=stream("many"))
     marks = np.array([float(RANGE.back(point)) for point in points])

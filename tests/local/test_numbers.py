@@ -7,7 +7,16 @@ import numpy as np
 import pytest
 
 from discreet.errors import DiscreetError, OutOfRange, WrongKind
-from discreet.local import Direct, LaplaceReport, Mixed, Record, TwoPoint, Unary, UnitVector, Window
+from discreet.local import (
+    Direct,
+    LaplaceReport,
+    Mixed,
+    Record,
+    TwoPoint,
+    Unary,
+    UnitVector,
+    WindowResponse,
+)
 from discreet.local.numbers.window_levels import LevelSearch
 from tests.local import contract
 from tests.local.contract import Broken, Mutant, RandomizerCase
@@ -31,7 +40,7 @@ def case(name, make, mutants=(2, "0.5"), **more):
 
 
 def window(epsilon):
-    return Window(epsilon=epsilon, values=4, width=2, upper=(1, 5))
+    return WindowResponse(epsilon=epsilon, values=4, width=2, upper=(1, 5))
 
 
 CASES = [
@@ -39,7 +48,7 @@ CASES = [
     case("window", window, unexplored=Fraction(1, 10)),
     case(
         "wide window",
-        lambda epsilon: Window.linear(epsilon=epsilon, values=3, width=4),
+        lambda epsilon: WindowResponse.linear(epsilon=epsilon, values=3, width=4),
         mutants=(4, "0.1"),
         unexplored=Fraction(1, 10),
     ),
@@ -130,15 +139,17 @@ def hybrid(epsilon):
 def test_worst_variances(epsilon, two, even, mixed, best):
     assert TwoPoint(epsilon=epsilon).variance().nearest() == pytest.approx(two, abs=5e-4)
     width = {"0.5": 121, "1": 113, "2": 95, "4": 63}[epsilon]  # 257 reports, as in the table
-    linear = Window.linear(epsilon=epsilon, values=258 - width, width=width)
+    linear = WindowResponse.linear(epsilon=epsilon, values=258 - width, width=width)
     assert linear.variance().nearest() == pytest.approx(even, rel=3e-4)
     assert Mixed.searched(epsilon=epsilon).variance().nearest() == pytest.approx(mixed, abs=6e-4)
-    assert Window.minimax(epsilon=epsilon).variance().nearest() == pytest.approx(best, abs=6e-4)
+    assert WindowResponse.minimax(epsilon=epsilon).variance().nearest() == pytest.approx(
+        best, abs=6e-4
+    )
 
 
 @pytest.mark.parametrize(("epsilon", "bar"), [(1, 0.99), (2, 0.95), (4, 0.72)])
 def test_the_default_beats_the_published_hybrid(epsilon, bar):
-    best = Window.minimax(epsilon=epsilon)
+    best = WindowResponse.minimax(epsilon=epsilon)
     assert best.bits == 7
     assert best.variance().high <= bar * Fraction(hybrid(epsilon))
     assert best.variance().high < Mixed.searched(epsilon=epsilon).variance().low
@@ -147,7 +158,7 @@ def test_the_default_beats_the_published_hybrid(epsilon, bar):
 @pytest.mark.theorem("minimax-levels")
 @pytest.mark.parametrize(("epsilon", "outcomes"), [("0.5", 8), ("1", 16), ("3", 20)])
 def test_no_levels_of_the_same_window_are_much_better(epsilon, outcomes):
-    best = Window.minimax(epsilon=epsilon, outcomes=outcomes)
+    best = WindowResponse.minimax(epsilon=epsilon, outcomes=outcomes)
     at_points = max(best.variance(point).nearest() for point in best.points())
     search = LevelSearch.of(float(Fraction(epsilon)), outcomes, best.width)
     bounds = []
@@ -161,7 +172,7 @@ def test_no_levels_of_the_same_window_are_much_better(epsilon, outcomes):
 
 
 def test_the_worst_number_is_the_worst_of_many():
-    for randomizer in (Window.minimax(epsilon=4, outcomes=8), TwoPoint(epsilon=1)):
+    for randomizer in (WindowResponse.minimax(epsilon=4, outcomes=8), TwoPoint(epsilon=1)):
         numbers = [Fraction(step, 200) for step in range(-200, 201)]
         worst = max(randomizer.variance(number).low for number in numbers)
         assert worst <= randomizer.variance().low <= worst * Fraction(1001, 1000)
@@ -177,7 +188,7 @@ def test_error_is_the_distance_that_is_kept_with_the_stated_chance():
 
 
 def test_the_mean_of_many_people_is_found():
-    randomizer, people = Window.minimax(epsilon=1), 20_000
+    randomizer, people = WindowResponse.minimax(epsilon=1), 20_000
     codes = np.arange(people) % randomizer.values
     tally = randomizer.tally(randomizer.run_each(codes, entropy=stream("means")))
     points = np.array([float(point) for point in randomizer.points()])
@@ -191,14 +202,14 @@ def test_the_mean_of_many_people_is_found():
 def test_bad_input_is_refused():
     for levels in ((1,), (5, 1, 0), "1 2 x", "1  2", (1, -2)):
         with pytest.raises(DiscreetError):
-            Window(epsilon=1, values=4, width=1, upper=levels)
+            WindowResponse(epsilon=1, values=4, width=1, upper=levels)
     with pytest.raises(OutOfRange):
-        Window(epsilon=1, values=4, width=1, upper=(0, 0))  # points that do not rise
+        WindowResponse(epsilon=1, values=4, width=1, upper=(0, 0))  # points that do not rise
     with pytest.raises(OutOfRange):
         TwoPoint(epsilon=1, values=3)
     for epsilon in (0, -1, "x", 101, None):
         with pytest.raises(DiscreetError):
-            Window.minimax(epsilon=epsilon)
+            WindowResponse.minimax(epsilon=epsilon)
     with pytest.raises(OutOfRange):
         window(1).variance(2)
     for tally in (np.zeros(5, np.int64), np.zeros(3, np.int64)):
@@ -214,7 +225,9 @@ def test_bad_input_is_refused():
 
 
 def test_a_record_samples_people_and_splits_no_epsilon():
-    record = Record(parts=[Unary(epsilon=1, values=9), Window.minimax(epsilon=1, outcomes=16)])
+    record = Record(
+        parts=[Unary(epsilon=1, values=9), WindowResponse.minimax(epsilon=1, outcomes=16)]
+    )
     columns = [np.arange(6000) % 9, np.arange(6000) % record.parts[1].values]
     codes = record.codes(columns)
     assert all(np.array_equal(a, b) for a, b in zip(record.split(codes), columns, strict=True))

@@ -6,12 +6,14 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from discreet.errors import DiscreetError
-from discreet.local import MeanEstimate, Mixed, Ranges, SignedHadamard, TwoPoint, Window
+from discreet.errors import DiscreetError, WrongKind
+from discreet.local import MeanEstimate, Mixed, Ranges, SignedHadamard, TwoPoint, WindowResponse
+from discreet.local.analysis.consistency import project
 from discreet.local.analysis.intervals import Coins
 from discreet.local.analysis.means import mean_reach
 from discreet.local.analysis.ranges import RangeEstimates, _Level
 from discreet.local.analysis.weighted_sums import sum_variance
+from tests.noise.laws import stream
 
 MEAN_VARIANCES = {  # over all ranges, times n/V: cells, and b = 2, 4, 8, 16, Haar
     64: (7.26, 6.58, 6.79, 10.04, 5.21),
@@ -90,12 +92,12 @@ def test_weights_are_those_of_the_decoding(width):
 def test_ranges_and_quantiles_are_covered_as_often_as_stated(width):
     plan, people, runs = Ranges(cells=16, epsilon=1, branching=width), 2000, 60
     truth = np.random.default_rng(7).dirichlet(np.ones(16))
-    generator = np.random.default_rng(8)
+    generator, words = np.random.default_rng(8), stream(f"ranges, {width}")
     hits, narrow, quantiles = 0, 0, 0
     share, middle = truth[2:7].sum(), int(np.searchsorted(truth.cumsum(), 0.5))
     for _ in range(runs):
         values = plan.codes(generator.choice(16, people, p=truth))
-        answers = plan.estimates(plan.record.tally(plan.record.run_each(values)))
+        answers = plan.estimates(plan.record.tally(plan.record.run_each(values, entropy=words)))
         found = answers.range(2, 6)
         hits += found.low <= share <= found.high
         sums = answers.thresholds()
@@ -108,12 +110,33 @@ def test_ranges_and_quantiles_are_covered_as_often_as_stated(width):
     assert stats.binom.cdf(narrow, runs, 0.95) < 1e-6
 
 
+@pytest.mark.parametrize("width", [0, 4])
+def test_a_table_of_cells_is_made_of_ranges_of_one_cell(width):
+    plan, people = Ranges(cells=16, epsilon=1, branching=width), np.arange(16).repeat(50)
+    words = stream(f"cells, {width}")
+    tally = plan.record.tally(plan.record.run_each(plan.codes(people), entropy=words))
+    answers = plan.estimates(tally)
+    table = answers.table(confidence="0.9", target="reported")
+    for cell, row in enumerate(table):
+        alone = answers.range(cell, cell, confidence="0.9", target="reported")
+        assert row[1:] == pytest.approx(tuple(alone))
+    assert not table.biased
+    assert table.shares.min() < 0  # unbiased, and not clipped
+    assert table.shares.sum() == pytest.approx(1)
+    clipped = answers.table(consistent="simplex")
+    assert clipped.biased
+    assert clipped.shares == pytest.approx(project(table.shares))
+    for other in ("raw", "likelihood", "posterior", "clip"):
+        with pytest.raises(WrongKind):
+            answers.table(consistent=other)
+
+
 def test_who_is_asked_about_a_level_is_drawn_and_counts_as_error():
     plan, runs, people = Ranges(cells=16, epsilon=6), 150, np.arange(16).repeat(60)
-    hits = {1.0: 0, 0.0: 0}
+    hits, words = {1.0: 0, 0.0: 0}, stream("who is asked")
     for _ in range(runs):
         codes = plan.codes(people)
-        answers = plan.estimates(plan.record.tally(plan.record.run_each(codes)))
+        answers = plan.estimates(plan.record.tally(plan.record.run_each(codes, entropy=words)))
         sums = answers.thresholds()
         error = abs(sums[8] - sums[2] - 6 / 16)
         hits[1.0] += error <= 1.96 * answers._deviation(3, 8, "reported")
@@ -207,7 +230,7 @@ def test_means_of_few_people_are_covered(people):
     "randomizer",
     [
         TwoPoint(epsilon=1),
-        Window.minimax(epsilon=2, outcomes=9),
+        WindowResponse.minimax(epsilon=2, outcomes=9),
         Mixed.searched(epsilon=2, outcomes=9),
     ],
     ids=lambda randomizer: randomizer.name,

@@ -11,7 +11,7 @@ from discreet.local import (
     Hadamard,
     LaplaceReport,
     TwoPoint,
-    Window,
+    WindowResponse,
     calibrate_shuffled,
     shuffled,
 )
@@ -74,12 +74,12 @@ def test_it_is_the_price_of_the_tree_and_of_the_loss():
 def test_which_randomizers_are_binary():
     assert is_binary(RandomizedResponse(epsilon=1))
     assert is_binary(Direct(epsilon=1, values=2))
-    assert is_binary(Window.minimax(epsilon=1, outcomes=2))
+    assert is_binary(WindowResponse.minimax(epsilon=1, outcomes=2))
     for other in (
         RandomizedResponse(epsilon=1, categories=(0, 1, 2)),
         Direct(epsilon=1, values=3),
         Hadamard(epsilon=1, values=2),
-        Window.linear(epsilon=1, values=2, width=2),
+        WindowResponse.linear(epsilon=1, values=2, width=2),
     ):
         assert not is_binary(other)
 

@@ -8,22 +8,23 @@ import pytest
 from discreet.attacks import Batches, estimate_epsilon
 from discreet.local import Direct, Memo, Record
 from discreet.mechanisms.randomized_response import respond
-from discreet.noise import SYSTEM
+from tests.noise.laws import stream
 
 ANSWERS = 4000
 
 
 def reports_of_memo(draw_again):
     """Return a device that reports one value on five days; its twin loses the memo every night."""
+    words = stream(f"memo, {draw_again}")
 
     def draw(code, count):
         truths = np.full(count, code, np.int64)
-        cells = respond(truths, Fraction(1), 2, SYSTEM)
+        cells = respond(truths, Fraction(1), 2, words)
         days = []
         for _ in range(5):
             if draw_again:
-                cells = respond(truths, Fraction(1), 2, SYSTEM)
-            days.append(respond(cells, Fraction(3), 2, SYSTEM))
+                cells = respond(truths, Fraction(1), 2, words)
+            days.append(respond(cells, Fraction(3), 2, words))
         return np.stack(days, axis=1)
 
     return Batches(draw)
@@ -39,11 +40,12 @@ def test_a_memo_that_is_lost_every_night_is_caught():
 
 def grouped(follows):
     """Return a randomizer in one of two groups; that of its twin follows the value."""
+    words = stream(f"group, {follows}")
 
     def draw(code, count):
         truths = np.full(count, code, np.int64)
-        group = SYSTEM.words(count, 1).astype(np.int64)
-        reports = respond(truths, Fraction(1), 4, SYSTEM)
+        group = words.words(count, 1).astype(np.int64)
+        reports = respond(truths, Fraction(1), 4, words)
         return np.stack([truths % 2 if follows else group, reports], axis=1)
 
     return Batches(draw)
@@ -56,14 +58,14 @@ def test_a_group_that_follows_the_value_is_caught():
 
 @pytest.mark.theorem("sampled-attribute")
 def test_an_epsilon_that_is_spent_on_every_attribute_and_charged_once_is_caught():
-    record = Record(parts=[Direct(epsilon=1, values=2)] * 3)
+    record, words = Record(parts=[Direct(epsilon=1, values=2)] * 3), stream("attributes")
 
     def right(code, count):
-        return record.run_each(np.full(count, code, np.int64))
+        return record.run_each(np.full(count, code, np.int64), entropy=words)
 
     def twin(code, count):
         columns = [np.full(count, code >> bit & 1, np.int64) for bit in range(3)]
-        return np.stack([respond(c, Fraction(1), 2, SYSTEM) for c in columns], axis=1)
+        return np.stack([respond(c, Fraction(1), 2, words) for c in columns], axis=1)
 
     claim = record.loss()
     assert not estimate_epsilon(Batches(right), (0, 7), ANSWERS, claim=claim).violates

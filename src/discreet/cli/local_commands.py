@@ -26,6 +26,7 @@ from discreet.errors import OutOfRange, WrongKind
 
 if TYPE_CHECKING:  # which the door loads when a command first needs them
     from discreet.local import Collector, MeanEstimate, ShareTable
+    from discreet.local.analysis.consistency import Consistent
 
 app = typer.Typer(
     help="Collect without holding: answers that are private before they leave a device.",
@@ -130,7 +131,7 @@ def collect(  # noqa: PLR0913  the options of a table
     *,
     confidence: Annotated[str, typer.Option(help="0.95, say.")] = "0.95",
     consistent: Annotated[
-        str, typer.Option(help="raw, or post-processed: simplex or likelihood.")
+        str, typer.Option(help="raw, or post-processed: simplex, likelihood or posterior.")
     ] = "raw",
     hostile: Annotated[int, typer.Option(help="How many reports may be an attacker's.")] = 0,
     target: Annotated[
@@ -170,7 +171,7 @@ def collect(  # noqa: PLR0913  the options of a table
             return
         table = collector.estimates().table(
             confidence=confidence,
-            consistent=cast("Literal['raw', 'simplex', 'likelihood']", consistent),
+            consistent=cast("Consistent", consistent),
             hostile=hostile,
             target=_target(target),
             bars=cast("Literal['each', 'all']", bars),

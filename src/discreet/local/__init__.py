@@ -29,7 +29,7 @@ if TYPE_CHECKING:  # each is loaded when first used, because most programs need 
     from discreet.local.numbers.number_range import NumberRange
     from discreet.local.numbers.two_point import TwoPoint
     from discreet.local.numbers.unit_vector import UnitVector
-    from discreet.local.numbers.window import Window
+    from discreet.local.numbers.window import WindowResponse
     from discreet.local.randomizers.direct import Direct
     from discreet.local.randomizers.hadamard import Hadamard
     from discreet.local.randomizers.hashing import Hashing
@@ -96,7 +96,7 @@ __all__ = [
     "Unary",
     "UnitVector",
     "Watch",
-    "Window",
+    "WindowResponse",
     "bitstogram",
     "calibrate_shuffled",
     "choose",
@@ -129,7 +129,7 @@ if not TYPE_CHECKING:  # to which every name would be one of this room
             "numbers.number_range": ("NumberRange",),
             "numbers.two_point": ("TwoPoint",),
             "numbers.unit_vector": ("UnitVector",),
-            "numbers.window": ("Window",),
+            "numbers.window": ("WindowResponse",),
             "randomizers.direct": ("Direct",),
             "randomizers.hadamard": ("Hadamard",),
             "randomizers.hashing": ("Hashing",),

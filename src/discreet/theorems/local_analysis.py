@@ -40,6 +40,14 @@ LOCAL_ANALYSIS: Final = (
         "discreet.local.analysis.consistency",
     ),
     Theorem(
+        key="simplex-posterior",
+        statement="Of all laws under which shares have means that add up to 1, the nearest in "
+        "relative entropy to a product of laws is its tilt by exp(-t F), F being the sum of all "
+        "shares; a normal law within [0, 1] keeps its form, and its centre moves by -t s^2.",
+        source="Csiszar 1975, I-Divergence Geometry of Probability Distributions and Minimization "
+        "Problems; proof in discreet.local.analysis.posterior",
+    ),
+    Theorem(
         key="pool-bias",
         statement="If no value has a share above F, m hash functions to g cells move the estimate "
         "of a value by more than sqrt(2 F L / ((g - 1) m)) + 2 L / (3 m), L = ln(2/a), with a "

@@ -1,4 +1,4 @@
-"""Named post-processing of estimated shares: left raw, projected on the simplex, or most likely.
+"""Named post-processing of estimated shares: raw, projected on the simplex, likely, expected.
 
 Trust: public.  It sees estimates only; a bug here costs accuracy, not privacy.
 
@@ -20,24 +20,27 @@ Trust: public.  It sees estimates only; a bug here costs accuracy, not privacy.
     Direct response supports one value with each report, and its counts are multinomial: the slope
     is C_v / r_v, and r_v = max(q, C_v / t), where expectation maximization would end as well.
     The supports of other oracles are not independent, so theirs is a composite likelihood.
+``posterior``
+    What to expect of each share (see ``posterior``): above 0 for all values, and adding up to 1.
+``tree``
+    Least squares over the levels of a tree, which ``Ranges`` has: see its ``table``.
 
-Both change some estimates only: a clipped table is biased.  Intervals stay those of raw estimates.
+All but ``raw`` and ``tree`` are biased.  Intervals stay those of raw estimates.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Final, Literal
 
 import numpy as np
 
 from discreet.errors import WrongKind
 from discreet.local.analysis.intervals import Coins, Floats, Integers
+from discreet.local.analysis.posterior import expected, root
 
-Consistent = Literal["raw", "simplex", "likelihood"]
+Consistent = Literal["raw", "simplex", "likelihood", "posterior", "tree"]
 
-METHODS: Final = ("raw", "simplex", "likelihood")
-_HALVINGS: Final = 200
+METHODS: Final = ("raw", "simplex", "likelihood", "posterior")
 
 
 def consistent_shares(
@@ -53,6 +56,7 @@ def consistent_shares(
     [1.0, 0.2, -0.067]
     [0.9, 0.1, 0.0]
     [0.873, 0.127, 0.0]
+    [0.867, 0.127, 0.006]
     """
     raw = coins.shares(supports, people)
     match method:
@@ -62,6 +66,15 @@ def consistent_shares(
             return project(raw)
         case "likelihood":
             return _most_likely(supports, people, coins)
+        case "posterior":
+            return expected(raw, deviations=np.sqrt(coins.variance(raw) / people))
+        case "tree":
+            raise WrongKind(
+                what="these reports have no tree.",
+                why="least squares need reports about groups of values as well.",
+                do="let devices report by Ranges, whose estimates have table(consistent='tree'); "
+                f"or give one of: {', '.join(METHODS)}.",
+            )
     raise WrongKind(
         what="there is no such way to make shares consistent.",
         why="each is a named step with an error of its own.",
@@ -90,9 +103,9 @@ def _most_likely(supports: Integers, people: int, coins: Coins) -> Floats:
         if exclusive:
             return np.maximum(counts / slope, q)
         middle = people + slope
-        root = np.sqrt(middle**2 - 4 * slope * counts)
-        found = 2 * counts / (middle + root) if middle > 0 else (middle - root) / (2 * slope)
-        return np.maximum(found, q)
+        spread = np.sqrt(middle**2 - 4 * slope * counts)
+        rate = 2 * counts / (middle + spread) if middle > 0 else (middle - spread) / (2 * slope)
+        return np.maximum(rate, q)
 
     def surplus(slope: float) -> float:
         return float(((rates(slope) - q) / (p - q)).sum()) - 1
@@ -103,17 +116,5 @@ def _most_likely(supports: Integers, people: int, coins: Coins) -> Floats:
     if not exclusive:
         while surplus(low) < 0:
             low *= 2
-    shares = (rates(_root(surplus, low, high)) - q) / (p - q)
+    shares = (rates(root(surplus, low, high)) - q) / (p - q)
     return np.asarray(shares / shares.sum())
-
-
-def _root(falling: Callable[[float], float], low: float, high: float) -> float:
-    for _ in range(_HALVINGS):
-        middle = (low + high) / 2
-        if not low < middle < high:
-            break
-        if falling(middle) > 0:
-            low = middle
-        else:
-            high = middle
-    return (low + high) / 2

@@ -120,7 +120,7 @@ class Estimates(Shown):
         Args:
             confidence: the chance that an interval holds the truth, or, with bars="all", that all
                 of them do.
-            consistent: raw, simplex or likelihood; intervals are those of raw estimates.
+            consistent: raw, simplex, likelihood or posterior; intervals are those of raw estimates.
             hostile: how many reports may have been made by an attacker.
             target: the share in the population that people were drawn from, or among those who
                 reported.

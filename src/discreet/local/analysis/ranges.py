@@ -32,9 +32,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.continual.consistency import Consistency, monotone, sizes_of
-from discreet.errors import OutOfRange
+from discreet.errors import OutOfRange, WrongKind
 from discreet.exact import probability, rational, whole
+from discreet.local.analysis.consistency import Consistent, project
+from discreet.local.analysis.estimates import miss_chance
 from discreet.local.analysis.intervals import Coins, Floats, Integers, Target
+from discreet.local.analysis.share_table import ShareTable
 from discreet.local.analysis.weighted_sums import normal_reach, sum_variance
 from discreet.local.randomizers.randomizer import checked_codes, local_epsilon
 from discreet.local.randomizers.record import Record
@@ -200,6 +203,42 @@ class RangeEstimates(Shown):
         share = float(sums[stop] - (sums[start - 1] if start else 0))
         reach = normal_reach(confidence) * self._deviation(start, stop, target)
         return RangeShare(share, max(share - reach, 0.0), min(share + reach, 1.0))
+
+    def table(
+        self,
+        *,
+        confidence: object = "0.95",
+        consistent: Consistent = "tree",
+        target: Target = "population",
+    ) -> ShareTable:
+        """Return the shares of all cells, each with its interval.
+
+        Args:
+            confidence: the chance that an interval holds the truth.
+            consistent: tree, which is unbiased; or simplex, the projection of these shares.
+            target: as in ``range``.
+        """
+        if consistent not in {"tree", "simplex"}:
+            raise WrongKind(
+                what="cells of a tree are made consistent by 'tree' or 'simplex' alone.",
+                why="the cells' own level is reported by a part of the people.",
+                do="give consistent='tree'; or let devices report cells by an oracle of its own.",
+            )
+        shares = np.diff(self.thresholds(), prepend=0.0)
+        spans = np.array([self._deviation(cell, cell, target) for cell in range(self.plan.cells)])
+        reach = normal_reach(confidence) * spans
+        return ShareTable(
+            values=tuple(range(self.plan.cells)),
+            shares=shares if consistent == "tree" else project(shares),
+            low=np.clip(shares - reach, 0, 1),
+            high=np.clip(shares + reach, 0, 1),
+            people=sum(level.people for level in self.levels),
+            confidence=1 - miss_chance(confidence),
+            consistent=consistent,
+            hostile=0,
+            target=target,
+            bars="each",
+        )
 
     def quantile(
         self, level: object, *, confidence: object = "0.95", target: Target = "population"

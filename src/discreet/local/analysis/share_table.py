@@ -27,6 +27,7 @@ _MOST_BARS: Final = 40
 _BIASED: Final = {
     "simplex": "Shares are projected on those that are at least 0 and add up to 1",
     "likelihood": "Shares are the most likely ones that are at least 0 and add up to 1",
+    "posterior": "Shares are the expected ones if all were alike before, and add up to 1",
 }
 
 
@@ -72,7 +73,7 @@ class ShareTable(Shown):
     @property
     def biased(self) -> bool:
         """Whether shares were moved to be at least 0 and to add up to 1."""
-        return self.consistent != "raw"
+        return self.consistent in _BIASED
 
     def about(self) -> str:
         """Say in words what the numbers are.

@@ -5,8 +5,8 @@ Trust: kernel.
 Definition.  A device reports its whole number plus two-sided geometric noise.  Any two numbers of
 the range are neighbors, so the distance is the width of the range, not the share of one person in a
 sum: an age from 18 to 100 with noise of scale 3 has an epsilon of 82/3 (key ``laplace-mechanism``).
-It is no ``Randomizer``: reports have no end, so no wire takes them, and ``Window.minimax`` has half
-the variance at an epsilon of 1 and a quarter at 4.
+It is no ``Randomizer``: reports have no end, so no wire takes them, and
+``WindowResponse.minimax`` has half the variance at an epsilon of 1 and a quarter at 4.
 """
 
 from __future__ import annotations

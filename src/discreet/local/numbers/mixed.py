@@ -2,14 +2,14 @@
 
 Trust: kernel.
 
-Definition.  With chance ``share`` a number is reported by ``Window.linear``, otherwise by
+Definition.  With chance ``share`` a number is reported by ``WindowResponse.linear``, otherwise by
 ``TwoPoint``, after rounding its point to an end by a coin.  Which of the two is part of the report.
 Theorem (key ``mixed-response``).  It is epsilon-DP, because each part is and the choice does not
 depend on the number; its mean squares are the weighted averages of theirs, so the worst variance
 over x is that of x = 0 or x = 1, up to the coins of rounding.
 Windows have their worst variance at 1 and two points at 0, so a mixture beats both (the hybrid of
-Wang et al. 2019 with window and share chosen for each other).  ``Window.minimax`` beats it at every
-epsilon; it is kept to compare with.
+Wang et al. 2019 with window and share chosen for each other).
+``WindowResponse.minimax`` beats it at every epsilon; it is kept to compare with.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from discreet.exact import probability, whole
 from discreet.local.numbers.number_randomizer import NumberRandomizer
 from discreet.local.numbers.two_point import TwoPoint
-from discreet.local.numbers.window import Window
+from discreet.local.numbers.window import WindowResponse
 from discreet.local.randomizers.randomizer import Reports, checked_codes, local_epsilon
 from discreet.mechanisms.mechanism import Number
 from discreet.mechanisms.randomized_response import respond
@@ -54,7 +54,7 @@ class Mixed(NumberRandomizer):
 
     def __init__(self, *, epsilon: Number, values: int, width: int, share: object) -> None:
         """Take the loss, the window, and how often it is used."""
-        window = Window.linear(epsilon=epsilon, values=values, width=width)
+        window = WindowResponse.linear(epsilon=epsilon, values=values, width=width)
         object.__setattr__(self, "epsilon", window.epsilon)
         object.__setattr__(self, "values", window.values)
         object.__setattr__(self, "width", window.width)
@@ -72,9 +72,9 @@ class Mixed(NumberRandomizer):
         return cls(epsilon=exact, values=reports - width + 1, width=width, share=exact_share)
 
     @property
-    def window(self) -> Window:
+    def window(self) -> WindowResponse:
         """Return the first part."""
-        return Window.linear(epsilon=self.epsilon, values=self.values, width=self.width)
+        return WindowResponse.linear(epsilon=self.epsilon, values=self.values, width=self.width)
 
     @property
     def ends(self) -> TwoPoint:

@@ -42,8 +42,8 @@ _UNIT: Final = 2.0**-53
 class NumberRange:
     """All numbers from low to high.
 
-    >>> from discreet.local.numbers.window import Window
-    >>> ages, randomizer = NumberRange(low=0, high=120), Window.minimax(epsilon=1)
+    >>> from discreet.local.numbers.window import WindowResponse
+    >>> ages, randomizer = NumberRange(low=0, high=120), WindowResponse.minimax(epsilon=1)
     >>> codes = ages.codes([30, 71.5, 120], randomizer.points())
     >>> codes.shape, int(codes[2]) == randomizer.values - 1
     ((3,), True)

@@ -2,7 +2,7 @@
 
 Trust: public.  Its law is continuous and drawn in floats, so no promise is made by it; it is no
 ``Randomizer``, and no wire takes it.  In earnest, sample one coordinate and report it by
-``Window.minimax``.
+``WindowResponse.minimax``.
 
 Definition (Bhowmick, Duchi, Freudiger, Kapoor and Rogers 2018).  Let U be uniform on the sphere of
 dimension d, and q the chance that <U, x> >= g.  With chance p = e^eps q / (1 - q + e^eps q) draw V

@@ -48,13 +48,13 @@ USUAL_OUTCOMES: Final = 128
 
 @final
 @dataclass(frozen=True, slots=True, init=False)
-class Window(NumberRandomizer):
+class WindowResponse(NumberRandomizer):
     """Report one of N levels, most often one in the window of the number.
 
-    >>> best = Window.minimax(epsilon=1)
+    >>> best = WindowResponse.minimax(epsilon=1)
     >>> round(best.variance().nearest(), 3), best.bits  # the published hybrid: 4.289
     (3.992, 7)
-    >>> Window.linear(epsilon=1, values=129, width=127).points()[:2]
+    >>> WindowResponse.linear(epsilon=1, values=129, width=127).points()[:2]
     (Fraction(-1, 1), Fraction(-63, 64))
     """
 
@@ -86,14 +86,14 @@ class Window(NumberRandomizer):
             raise OutOfRange(
                 what="the levels are not half as many as reports, or do not rise over a window.",
                 why="points must rise with their codes, or a number has no place between them.",
-                do="use Window.minimax or Window.linear.",
+                do="use WindowResponse.minimax or WindowResponse.linear.",
             )
 
     @classmethod
-    def linear(cls, *, epsilon: Number, values: int, width: int) -> Window:
+    def linear(cls, *, epsilon: Number, values: int, width: int) -> WindowResponse:
         """Return evenly spaced levels: the piecewise mechanism on integers.
 
-        >>> Window.linear(epsilon=4, values=5, width=3).upper
+        >>> WindowResponse.linear(epsilon=4, values=5, width=3).upper
         (2, 4, 6)
         """
         count = value_count(values) + whole(width, name="width", low=1) - 1
@@ -101,7 +101,7 @@ class Window(NumberRandomizer):
         return cls(epsilon=epsilon, values=values, width=width, upper=upper)
 
     @classmethod
-    def minimax(cls, *, epsilon: Number, outcomes: int = USUAL_OUTCOMES) -> Window:
+    def minimax(cls, *, epsilon: Number, outcomes: int = USUAL_OUTCOMES) -> WindowResponse:
         """Return the window and levels with the smallest worst variance, by a search."""
         count = whole(outcomes, name="outcomes", low=2, high=_MOST)
         exact = local_epsilon(epsilon)

@@ -74,7 +74,7 @@ class Record(Randomizer):
             raise WrongKind(
                 what=f"the parts are not 1 to {_MOST} randomizers of values or numbers.",
                 why="each attribute is reported by one.",
-                do="give a list such as [Direct(epsilon=1, values=2), Window.minimax(epsilon=1)].",
+                do="give a list such as [Direct(epsilon=1, values=2), TwoPoint(epsilon=1)].",
             )
         values = math.prod(part.values for part in kinds)
         if values > _MOST_CODES:

@@ -14,7 +14,7 @@ from discreet.errors import WrongKind
 from discreet.local.hitters.prefix_response import PrefixResponse
 from discreet.local.numbers.mixed import Mixed
 from discreet.local.numbers.two_point import TwoPoint
-from discreet.local.numbers.window import Window
+from discreet.local.numbers.window import WindowResponse
 from discreet.local.randomizers.direct import Direct
 from discreet.local.randomizers.hadamard import Hadamard
 from discreet.local.randomizers.hashing import Hashing
@@ -35,7 +35,7 @@ RANDOMIZERS: Final[Mapping[str, type[Randomizer]]] = {
         Hashing,
         PrefixResponse,
         TwoPoint,
-        Window,
+        WindowResponse,
         Mixed,
     )
 }

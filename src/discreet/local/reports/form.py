@@ -26,7 +26,7 @@ from discreet.local.choice import WIRE, choose
 from discreet.local.domain import Domain
 from discreet.local.numbers.number_randomizer import NumberRandomizer
 from discreet.local.numbers.number_range import NumberRange
-from discreet.local.numbers.window import Window
+from discreet.local.numbers.window import WindowResponse
 from discreet.local.randomizers.oracle import FrequencyOracle
 from discreet.local.randomizers.randomizer import Randomizer
 from discreet.local.randomizers.registry import randomizer_of
@@ -104,7 +104,7 @@ class Form(Shown):
           report      12 bytes: 11 of header and 1 of payload; in a batch 2 bits
         """
         if isinstance(domain, NumberRange):
-            window = Window.minimax(epsilon=epsilon)
+            window = WindowResponse.minimax(epsilon=epsilon)
             spread = window.variance().nearest() * float(domain.stretch()) ** 2
             why = f"least variance of a mean in the worst case: {spread:.4g} / people"
             return cls(domain, window, why)
