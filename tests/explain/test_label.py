@@ -13,7 +13,7 @@ from discreet.errors import DiscreetError, Tampered
 from discreet.explain import label_of, verify_label
 from discreet.explain.label.registry import TO_WRITE
 from discreet.ledger import Ledger
-from discreet.plan.policy.about import About
+from discreet.plan.policy.about import About, read_about
 
 ABOUT = About(
     title="Visits <b>&",
@@ -79,6 +79,8 @@ TAMPERED = (
     ("evidence.head", "0" * 64),
     ("evidence.entries", 2),
     ("promise", None),
+    ("not_hidden", []),
+    ("evidence.software", "discreet, certified"),
 )
 
 
@@ -100,6 +102,32 @@ def test_every_number_that_is_changed_is_noticed(ledger, place, value):
 def test_what_is_no_label_is_refused(ledger, text):
     with pytest.raises(DiscreetError, match="not a privacy label"):
         verify_label(text, ledger)
+
+
+def test_names_that_stand_twice_and_blocks_that_nobody_computes_are_refused(ledger):
+    text = label_of(ledger, about=ABOUT).to_json()
+    content = json.loads(text)
+    twice = text.replace(
+        '"strength": {', '"strength": {"spent": "epsilon 0.01"},\n  "strength": {', 1
+    )
+    more = json.dumps({**content, "odds_for_you": 0.5})
+    endless = json.dumps(content).replace('"releases": 2', '"releases": Infinity')
+    for label in (twice, more, endless, "[" * 100_000):
+        with pytest.raises(DiscreetError, match="not a privacy label"):
+            verify_label(label, ledger)
+
+
+def test_a_page_never_takes_the_place_of_a_file(path):
+    before = path.read_bytes()
+    arguments = ["explain", "--ledger", str(path), "--html", str(path)]
+    assert CliRunner().invoke(app, arguments).exit_code == 2
+    assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize("title", ["a\nSpent  epsilon 0.001", "\x1b[2J", "a\0b", " ", "x" * 3000])
+def test_titles_that_could_forge_a_line_are_refused(title):
+    with pytest.raises(DiscreetError, match="printable"):
+        read_about({"title": title})
 
 
 class Balanced(HTMLParser):

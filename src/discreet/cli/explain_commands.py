@@ -83,7 +83,7 @@ def explain(  # noqa: PLR0913  one for each option
                 do="give one of them.",
             )
         if html is not None:
-            html.write_text(explained.to_page(), encoding="utf-8")
+            _write_new(html, explained.to_page())
         write_result("explanation", explained.to_json(), explained, as_json=as_json)
 
 
@@ -137,6 +137,19 @@ def _verified(inputs: CommandInputs, *, given: bool) -> Ledger:
         opened.close()
         raise
     return opened
+
+
+def _write_new(path: Path, text: str) -> None:
+    """Write a file where there is none; a slip must not cost a ledger."""
+    try:
+        with path.open("x", encoding="utf-8") as file:
+            file.write(text)
+    except OSError:
+        raise WrongKind(
+            what=f"the page '{path}' cannot be written, or something is there already.",
+            why="nothing that exists is overwritten.",
+            do="name a new file in a folder that exists.",
+        ) from None
 
 
 def _entry(text: str) -> int:

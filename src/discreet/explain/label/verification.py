@@ -6,16 +6,20 @@ Trust: public.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from discreet.errors import DiscreetError, Tampered, WrongKind
 from discreet.explain.label.label import COMPUTED, FORMAT, computed_blocks
 from discreet.explain.ledger_sources import from_ledger
+from discreet.explain.not_hidden import not_hidden
 from discreet.ledger.ledger_view import LedgerView
 from discreet.ledger.values import Receipt
-from discreet.plan.policy.about import About
+from discreet.plan.policy.about import ABOUT_KEYS, About, read_about
+
+_SOFTWARE: Final = re.compile(r"discreet [0-9]+(\.[0-9a-z]+)*", re.ASCII)
 
 
 def verify_label(label: str | Path, ledger: LedgerView) -> Receipt:
@@ -35,11 +39,13 @@ def verify_label(label: str | Path, ledger: LedgerView) -> Receipt:
             seq=int(evidence["entries"]),
             head=str(evidence["head"]),
         )
-    except (KeyError, TypeError, ValueError):
+    except (KeyError, TypeError, ValueError, OverflowError):
         raise _not_a_label() from None
-    disclosure = from_ledger(ledger, About(), receipt=receipt)
+    disclosure = from_ledger(ledger, _said(content["said"]), receipt=receipt)
     again = json.loads(json.dumps(computed_blocks(ledger, disclosure, receipt)))
-    again["evidence"]["software"] = evidence.get("software")  # may have been another version
+    again["not_hidden"] = list(not_hidden(disclosure))
+    if _SOFTWARE.fullmatch(str(evidence.get("software"))):  # may have been another version
+        again["evidence"]["software"] = evidence["software"]
     wrong = sorted(_differences(content, again))
     if wrong:
         raise Tampered(
@@ -50,8 +56,15 @@ def verify_label(label: str | Path, ledger: LedgerView) -> Receipt:
     return receipt
 
 
+def _said(data: Mapping[str, Any]) -> About:
+    try:
+        return read_about({name: data[name] for name in data if name in ABOUT_KEYS})
+    except DiscreetError:
+        raise _not_a_label() from None
+
+
 def _differences(content: Mapping[str, Any], again: Mapping[str, Any]) -> Iterator[str]:
-    for name in COMPUTED:
+    for name in (*COMPUTED, "not_hidden"):
         if content.get(name) != again[name]:
             yield name
 
@@ -59,14 +72,29 @@ def _differences(content: Mapping[str, Any], again: Mapping[str, Any]) -> Iterat
 def _read(label: str | Path) -> Mapping[str, Any]:
     try:
         text = label.read_text(encoding="utf-8") if isinstance(label, Path) else label
-        content = json.loads(text)
-    except (OSError, ValueError):
+        content = json.loads(text, object_pairs_hook=_distinct, parse_constant=_refuse)
+    except (OSError, ValueError, RecursionError):
         raise _not_a_label() from None
     if not isinstance(content, dict) or content.get("format") != FORMAT:
         raise _not_a_label()
-    if not isinstance(content.get("evidence"), dict):
+    if content.keys() != {"format", "said", *COMPUTED, "not_hidden"}:
+        raise _not_a_label()
+    if not isinstance(content["evidence"], dict) or not isinstance(content["said"], dict):
         raise _not_a_label()
     return content
+
+
+def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Refuse a name that stands twice: readers disagree about which one counts."""
+    content = dict(pairs)
+    if len(content) < len(pairs):
+        raise ValueError
+    return content
+
+
+def _refuse(_constant: str) -> float:
+    """Refuse numbers that are none."""
+    raise ValueError
 
 
 def _not_a_label() -> DiscreetError:

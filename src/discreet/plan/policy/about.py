@@ -59,6 +59,11 @@ ABOUT_KEYS: Final = tuple(item.name for item in fields(About))
 """All keys of the table ``[about]``."""
 
 
+def _is_plain(text: object) -> bool:
+    """Whether a text can stand in a line of a label without breaking it."""
+    return isinstance(text, str) and 0 < len(text.strip()) <= _LONGEST and text.isprintable()
+
+
 def read_about(data: Mapping[str, Any]) -> About:
     """Read the table ``[about]``, whose keys are known.
 
@@ -70,6 +75,10 @@ def read_about(data: Mapping[str, Any]) -> About:
         place = f"about.{name}"
         said[name] = texts(value, place) if name in _LISTS else value
         listed = said[name] if name in _LISTS else (value,)
-        if not all(isinstance(text, str) and 0 < len(text.strip()) <= _LONGEST for text in listed):
-            raise bad(place, "it is not a text, or too long", f'write {name} = "..." in words')
+        if not all(map(_is_plain, listed)):
+            raise bad(
+                place,
+                f"it is not a text of 1 to {_LONGEST} printable characters",
+                f'write {name} = "..." in words, on one line',
+            )
     return About(**said)
