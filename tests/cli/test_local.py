@@ -190,6 +190,7 @@ def test_reports_come_from_stdin_too(survey):
         ["collect", "form.json", "binary"],
         ["collect", "form.json", "reports", "--confidence=2"],
         ["collect", "form.json", "reports", "--consistent=pretty"],
+        ["collect", "form.json", "reports", "--consistent=tree"],
         ["collect", "form.json", "reports", "--target=all"],
         ["collect", "form.json", "reports", "--bars=none"],
         ["collect", "form.json", "reports", "--hostile=11"],

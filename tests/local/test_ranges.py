@@ -1,4 +1,4 @@
-"""Ranges, quantiles and means: exact decoding, the table of variances, and coverage."""
+"""Ranges and quantiles: exact decoding, the table of variances, and coverage."""
 
 from fractions import Fraction
 
@@ -7,10 +7,14 @@ import pytest
 from scipy import stats
 
 from discreet.errors import DiscreetError, WrongKind
-from discreet.local import MeanEstimate, Mixed, Ranges, SignedHadamard, TwoPoint, WindowResponse
+from discreet.local import (
+    Hadamard,
+    Ranges,
+    SignedHadamard,
+    Unary,
+)
 from discreet.local.analysis.consistency import project
 from discreet.local.analysis.intervals import Coins
-from discreet.local.analysis.means import mean_reach
 from discreet.local.analysis.ranges import RangeEstimates, _Level
 from discreet.local.analysis.weighted_sums import sum_variance
 from tests.noise.laws import stream
@@ -33,7 +37,19 @@ def test_the_mean_variance_of_all_ranges(cells):
 
 
 def test_the_default_tree_at_a_thousand_cells():
-    assert Ranges(cells=1024, epsilon=1).mean_variance() == pytest.approx(18.51, abs=0.005)
+    tree = Ranges(cells=1024, epsilon=1).mean_variance()
+    wavelets = Ranges(cells=1024, epsilon=1, branching=0).mean_variance()
+    assert tree == pytest.approx(18.51, abs=0.005)
+    unary = Unary(epsilon=1, values=1024).variance().nearest()
+    assert tree * unary == pytest.approx(68.2, abs=0.05)
+    signs = Hadamard(epsilon=1, values=1024).variance().nearest()
+    assert wavelets * signs == pytest.approx(71.6, abs=0.05)
+    assert flat_mean_variance(1024) * unary == pytest.approx(1260, abs=1)
+
+
+@pytest.mark.parametrize(("epsilon", "width"), [("0.84", 0), ("0.85", 4), (1, 4)])
+def test_wavelets_are_used_below_an_epsilon_of_085(epsilon, width):
+    assert Ranges(cells=64, epsilon=epsilon).branching == width
 
 
 def flat_mean_variance(cells):
@@ -202,80 +218,3 @@ def test_a_signed_report_estimates_the_difference_of_two_sides(nodes):
     )
     assert Fraction("2.71828182845") < worst < Fraction("2.7182818284590452354")
     assert oracle.loss().epsilon(delta=0) == 1
-
-
-# Means
-
-
-@pytest.mark.theorem("empirical-bernstein")
-@pytest.mark.parametrize("people", [20, 100])
-def test_means_of_few_people_are_covered(people):
-    coin = TwoPoint(epsilon=1)
-    lies = coin.law(1)[0]
-    for ups in (0, people // 3, people):  # how many have the number 1; the others have -1
-        own = stats.binom.pmf(np.arange(ups + 1), ups, float(1 - lies))
-        rest = stats.binom.pmf(np.arange(people - ups + 1), people - ups, float(lies))
-        law, missed = np.convolve(own, rest), 0.0
-        for count, chance in enumerate(law):
-            tally = np.array([people - count, count])
-            reach = mean_reach(coin, tally, miss=0.1, target="reported")
-            truth = 2 * ups / people - 1
-            missed += chance * (abs(float(coin.mean(tally)) - truth) > reach)
-        assert missed <= 0.1
-
-
-@pytest.mark.theorem("normal-interval")
-@pytest.mark.theorem("deviation-bound")
-@pytest.mark.parametrize(
-    "randomizer",
-    [
-        TwoPoint(epsilon=1),
-        WindowResponse.minimax(epsilon=2, outcomes=9),
-        Mixed.searched(epsilon=2, outcomes=9),
-    ],
-    ids=lambda randomizer: randomizer.name,
-)
-@pytest.mark.parametrize("target", ["reported", "population"])
-def test_means_of_many_people_are_covered_as_often_as_stated(randomizer, target):
-    people, runs, generator = 1_000_000, 150, np.random.default_rng(4)
-    codes = [0, randomizer.values // 2, randomizer.values - 1]
-    points = np.array([float(randomizer.points()[code]) for code in codes])
-    laws = [np.array([float(p) for p in randomizer.law(code)]) for code in codes]
-    shares = np.array([0.2, 0.5, 0.3])
-    hits = narrow = 0
-    for _ in range(runs):
-        held = (shares * people).astype(int)
-        if target == "population":
-            held = generator.multinomial(people, shares)
-        tally = sum(generator.multinomial(n, law) for n, law in zip(held, laws, strict=True))
-        error = abs(float(randomizer.mean(tally)) - float((shares * points).sum()))
-        reach = mean_reach(randomizer, tally, miss=0.05, target=target)
-        hits += error <= reach
-        narrow += error <= 0.5 * reach
-    assert stats.binom.cdf(hits, runs, 0.95) > 1e-6
-    assert stats.binom.cdf(narrow, runs, 0.95) < 1e-6
-
-
-def test_hostile_reports_cannot_leave_the_interval_of_a_mean():
-    coin, people, hostile = TwoPoint(epsilon=1), 200_000, 2000
-    ups = people // 2
-    truth = 0.0
-    for sent in (0, hostile):
-        honest = np.array([ups - hostile // 2, ups - hostile // 2])
-        tally = honest + np.array([hostile - sent, sent])
-        found = MeanEstimate.of(coin, tally, hostile=hostile)
-        assert found.low <= truth <= found.high
-        blind = MeanEstimate.of(coin, tally)
-        assert not blind.low <= truth <= blind.high
-
-
-def test_a_mean_says_what_it_is_about():
-    tally = np.array([400, 600])
-    text = str(MeanEstimate.of(TwoPoint(epsilon=1), tally, low=0, high=10, target="reported"))
-    assert "of those who reported" in text
-    with pytest.raises(DiscreetError):
-        MeanEstimate.of(TwoPoint(epsilon=1), tally, low=1, high=1)
-    with pytest.raises(DiscreetError):
-        MeanEstimate.of(TwoPoint(epsilon=1), tally, hostile=1001)
-    with pytest.raises(DiscreetError):
-        MeanEstimate.of(TwoPoint(epsilon=1), np.array([0, 1]))
