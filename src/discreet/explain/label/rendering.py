@@ -50,6 +50,9 @@ def label_lines(content: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         yield f"Household of {odds['group']['size']}", _guess(odds["group"])
     if odds["question"] == "membership":
         yield "A property", _guess(odds["attribute"])
+    for accuracy in content.get("accuracy", ()):
+        yield "Accuracy", accuracy
+    yield "Comparables", "no comparable with the same unit"
     yield "Mechanisms", ", ".join(content["how"]["mechanisms"]) or "none yet"
     yield "Noise", f"{content['how']['noise']}; randomness {content['how']['randomness']}"
     for fact in content["not_hidden"]:
@@ -72,8 +75,8 @@ def _odds(odds: Mapping[str, Any]) -> str:
     within = _up(odds["with_of_100"])
     caught = odds["caught_at_false_alarms"]["0.01"]
     return (
-        f"{100 - within} of 100 answers without, {within} of 100 with; an alarm with 1 in 100 "
-        f"false alarms catches {of_hundred(caught)}"
+        f"at least {100 - within} of 100 answers without, at most {within} of 100 with; an alarm "
+        f"with 1 in 100 false alarms catches {of_hundred(caught)}"
     )
 
 
