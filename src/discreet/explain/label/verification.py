@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from discreet.errors import DiscreetError, Tampered, WrongKind
-from discreet.explain.label.label import COMPUTED, FORMAT, computed_blocks
-from discreet.explain.ledger_sources import from_ledger
+from discreet.explain.figures import Figures
+from discreet.explain.label.label import COMPUTED, FORMAT, computed_blocks, labeled_disclosure
 from discreet.ledger.ledger_view import LedgerView
 from discreet.ledger.values import Receipt
 from discreet.plan.policy.about import About
@@ -35,10 +35,12 @@ def verify_label(label: str | Path, ledger: LedgerView) -> Receipt:
             seq=int(evidence["entries"]),
             head=str(evidence["head"]),
         )
+        entry = None if evidence.get("release") is None else int(evidence["release"])
     except (KeyError, TypeError, ValueError):
         raise _not_a_label() from None
-    disclosure = from_ledger(ledger, About(), receipt=receipt)
-    again = json.loads(json.dumps(computed_blocks(ledger, disclosure, receipt)))
+    disclosure = labeled_disclosure(ledger, About(), receipt, entry)
+    blocks = computed_blocks(ledger, disclosure, Figures.of(disclosure), receipt, entry)
+    again = json.loads(json.dumps(blocks))
     again["evidence"]["software"] = evidence.get("software")  # may have been another version
     wrong = sorted(_differences(content, again))
     if wrong:

@@ -2,9 +2,9 @@
 
 Trust: public.
 
-The best catch rate is concave in the false alarms, so that straight lines between known points would
-run below it.  The line that is drawn goes around it: between two points it follows the lines
-through their neighbors, or, where rounding keeps these from meeting, a step.
+The best catch rate is concave in the false alarms, so that straight lines between known points
+would run below it.  The line that is drawn goes around: between two points it follows the lines
+through their neighbors, and at the first two a step.
 """
 
 from __future__ import annotations
@@ -63,11 +63,12 @@ def _corner(
     right: tuple[float, float],
     after: tuple[float, float],
 ) -> tuple[float, float]:
-    """Return where the lines through both pairs meet; a step where rounding moves that away."""
+    """Return where the lines through both pairs meet; the curve is below both between them."""
     rise = (left[1] - before[1]) / (left[0] - before[0])
     fall = (after[1] - right[1]) / (after[0] - right[0])
     if abs(rise - fall) < _STRAIGHT:
         return left
-    x = (right[1] - left[1] + rise * left[0] - fall * right[0]) / (rise - fall)
-    y = left[1] + rise * (x - left[0])
-    return (x, min(y, 1.0)) if left[0] <= x <= right[0] else (left[0], right[1])
+    meeting = (right[1] - left[1] + rise * left[0] - fall * right[0]) / (rise - fall)
+    x = min(max(meeting, left[0]), right[0])
+    lines = (left[1] + rise * (x - left[0]), right[1] - fall * (right[0] - x))
+    return x, min(1.0, max(left[1], *(lines if x == meeting else (min(lines),))))

@@ -32,14 +32,14 @@ def price_tree(statement: Statement) -> str:
     height = _TOP + _LINE * len(shown) + 8
     width = max(40 + _LETTER * max(map(len, shown)), 320)
     drawn = "".join(
-        f'<text class="m{"" if place else " b"}" x="20" y="{_TOP + _LINE * place}" '
-        f'xml:space="preserve">{escape(line)}</text>'
+        f'<text style="font:{"" if place else "bold "}13px monospace;white-space:pre" x="20" '
+        f'y="{_TOP + _LINE * place}" xml:space="preserve">{escape(line)}</text>'
         for place, line in enumerate(shown)
     )
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" '
         f'height="{height}" role="img" style="max-width:100%;height:auto">'
         f"<title>{escape('; '.join(' '.join(line.split()) for line in shown))}</title>"
-        f"<style>{STYLE}.m{{font:13px monospace;white-space:pre}}</style>"
+        f"<style>{STYLE}</style>"
         f'<rect class="page" width="{width}" height="{height}" rx="8"/>{drawn}</svg>'
     )
