@@ -92,6 +92,6 @@ class Labeled(Explainable):
         """Return the privacy label: one page, filled from the ledger and the policy.
 
         Args:
-            more: ``about`` and ``receipt``, as for ``discreet.explain.label_of``.
+            more: ``about``, ``receipt`` and ``entry``, as for ``discreet.explain.label_of``.
         """
         return importlib.import_module("discreet.explain").label_of(self, **more)

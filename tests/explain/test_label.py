@@ -10,7 +10,7 @@ import discreet as dp
 from discreet.accounting import Leaf
 from discreet.cli.app import app
 from discreet.errors import DiscreetError, Tampered
-from discreet.explain import label_of, verify_label
+from discreet.explain import Label, label_of, verify_label
 from discreet.explain.label.registry import TO_WRITE
 from discreet.ledger import Ledger
 from discreet.plan.policy.about import About, read_about
@@ -213,3 +213,34 @@ def test_a_ledger_that_fails_verification_is_not_explained(path, tmp_path):
     broken.write_text(text.replace('"scale":"4"', '"scale":"9"', 1))
     result = CliRunner().invoke(app, ["explain", "--ledger", str(broken)])
     assert result.exit_code != 0
+
+
+def test_one_answer_has_a_label_that_verifies(path, ledger):
+    label = label_of(ledger, about=ABOUT, entry=4)
+    assert "the answer R-0004" in str(label)
+    one = label.content["odds"]["odds"]["best_guess"]
+    assert one < label_of(ledger).content["odds"]["odds"]["best_guess"]
+    assert verify_label(label.to_json(), ledger) == ledger.receipt
+    for name, value in (("release", 7), ("release", None), ("release", "x")):
+        content = json.loads(label.to_json())
+        content["evidence"][name] = value
+        with pytest.raises(DiscreetError):
+            verify_label(json.dumps(content), ledger)
+    with pytest.raises(DiscreetError, match="records no answer"):
+        label_of(ledger, entry=2)
+    printed = CliRunner().invoke(app, ["label", "R-0004", "--ledger", str(path)])
+    assert "R-0004" in printed.output
+
+
+def test_a_label_without_a_unit_is_not_shown(ledger):
+    content = dict(label_of(ledger).content)
+    for unit in (None, {}, {"name": ""}):
+        for show in (str, Label.to_html, Label._repr_html_):
+            with pytest.raises(DiscreetError, match="who is protected"):
+                show(Label({**content, "unit": unit}))
+    with pytest.raises(DiscreetError, match="has no label"):
+        label_of(dp.Budget(epsilon=1))
+
+
+def test_comparables_need_the_same_unit(ledger):
+    assert "no comparable with the same unit" in str(label_of(ledger))

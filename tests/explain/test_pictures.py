@@ -1,21 +1,35 @@
 """Pictures of explanations: what they draw is what is computed, and they stand alone."""
 
 import re
+from fractions import Fraction
+from itertools import pairwise
 from xml.etree import ElementTree as ET
 
+import pyarrow as pa
 import pytest
 
 import discreet as dp
+from discreet.accounting import Leaf, Sequential, account
 from discreet.explain import Guesses
 from discreet.explain.figures import Figures
-from discreet.explain.pictures.catch_curve import catch_curve
+from discreet.explain.pictures.account_bars import account_bars
+from discreet.explain.pictures.answer_bars import answer_bars
+from discreet.explain.pictures.catch_curve import catch_curve, points_above
 from discreet.explain.pictures.icon_arrays import icon_arrays
 from discreet.explain.pictures.price_of_error import price_of_error
+from discreet.explain.pictures.price_tree import price_tree
 from discreet.explain.pictures.quantile_dots import DOTS, quantile_dots
 from discreet.explain.pictures.spending import spending
 from discreet.explain.sources import disclosure_of
 from discreet.ledger import Ledger
 
+ALL = ("icons", "catch", "dots", "price", "empty", "spent", "accounts", "answer", "tree")
+POLICY = """
+format = 1
+unit = "row"
+[tables.t.columns]
+ward = { type = "text", categories = ["A", "B<", "C"] }
+"""
 SVG = "{http://www.w3.org/2000/svg}"
 
 
@@ -31,7 +45,22 @@ def pictures(tmp_path_factory):
         for key in "abc":
             ledger.charge(dp.loss.Pure(epsilon="0.25"), key=key)
         spent = spending(ledger)
+        root = next(iter(ledger.accounts))
+        ledger.open_account(f"{root}/ana", budget=dp.Budget(epsilon=1), by="owner")
+        ledger.open_account(f"{root}/ben", budget=dp.Budget(rho=1), by="owner")
+        ledger.open_account(f"{root}/nobody", by="owner")
+        ledger.charge(dp.loss.Pure(epsilon="0.5"), key="d", account=f"{root}/ana")
+        accounts = account_bars(ledger)
+    table = pa.table({"ward": ["A", "B<", "C"]})
+    with dp.open({"t": table}, policy=POLICY, test_mode=True) as session:
+        answer = session.ask("SELECT ward, COUNT(*) AS n FROM t GROUP BY ward", epsilon=1)
+    tree = account(
+        Sequential(Leaf(dp.loss.Pure(epsilon="0.5"), name="a<b") * 3), relation="replace"
+    )
     return {
+        "accounts": accounts,
+        "answer": answer_bars(answer),
+        "tree": price_tree(tree),
         "icons": icon_arrays(disclosure, Figures.of(disclosure).one),
         "catch": catch_curve(Guesses(dp.loss.Pure(epsilon=1))),
         "dots": quantile_dots(dp.noise.DiscreteLaplace(scale=20)),
@@ -41,7 +70,7 @@ def pictures(tmp_path_factory):
     }
 
 
-@pytest.mark.parametrize("name", ["icons", "catch", "dots", "price", "empty", "spent"])
+@pytest.mark.parametrize("name", ALL)
 def test_every_picture_is_xml_with_a_title_and_loads_nothing(pictures, name):
     root = ET.fromstring(pictures[name])  # noqa: S314  our own text
     assert root.tag == f"{SVG}svg"
@@ -68,3 +97,51 @@ def test_what_was_spent_is_drawn_as_steps(pictures):
 
     assert len(spent_line(pictures["empty"])) == 1
     assert len(spent_line(pictures["spent"])) == 4  # nothing, and three charges
+
+
+@pytest.mark.parametrize(
+    "loss",
+    [
+        dp.loss.Pure(epsilon=0),
+        dp.loss.Pure(epsilon=1),
+        dp.loss.Pure(epsilon=8),
+        dp.loss.Approximate(epsilon="0.5", delta="0.1"),
+        dp.loss.GaussianDP(mu=1),
+    ],
+)
+def test_the_curve_of_catch_rates_is_nowhere_below_the_bound(loss):
+    guesses = Guesses(loss)
+    knots = [(k / 20, guesses.caught(Fraction(k, 20))) for k in range(1, 20)]
+    drawn = list(points_above(knots))
+    assert drawn[0][0] == 0
+    assert drawn[-1] == (1, 1)
+    for k in range(1, 60):
+        alarm = Fraction(k, 60)
+        heights = [
+            max(left[1], right[1])
+            if left[0] == right[0]
+            else left[1] + (right[1] - left[1]) * (float(alarm) - left[0]) / (right[0] - left[0])
+            for left, right in pairwise(drawn)
+            if left[0] <= alarm <= right[0]
+        ]
+        assert max(heights) >= guesses.caught(alarm) - 1e-6
+        assert max(heights) <= 1
+
+
+def test_accounts_show_what_they_spent_and_their_limits(pictures):
+    drawn = pictures["accounts"]
+    assert "data/ana" in drawn
+    assert "not shown: 1" in drawn  # kept in rho
+    assert drawn.count('class="l s0"') == 2  # those with an epsilon
+    assert "nobody" not in drawn
+
+
+def test_answers_have_a_bar_and_an_interval_for_each_group(pictures):
+    assert pictures["answer"].count("<rect") == 3 + 1
+    assert pictures["answer"].count('class="l s1"') == 3
+    assert "B&lt;" in pictures["answer"]
+
+
+def test_trees_show_the_price_of_every_node(pictures):
+    for words in ("3 times", "3.0000", "1.0000", "a&lt;b"):
+        assert words in pictures["tree"]

@@ -102,13 +102,14 @@ _FORMATS: Final[dict[str, Callable[[Label], str]]] = {
 
 
 def label(
+    release: ReleaseArgument = None,
     *,
     form: FormatOption = "text",
     verify: VerifyOption = None,
     ledger: ExplainedLedgerOption = None,
     policy: PolicyOption = None,
 ) -> None:
-    """Print the privacy label of a ledger, or check one that was printed before."""
+    """Print the privacy label of a ledger or of one answer, or check one that was printed."""
     with errors_reported(as_json=form == "json"):
         if form not in _FORMATS:
             raise WrongKind(
@@ -119,7 +120,9 @@ def label(
         inputs = command_inputs(policy=policy, ledger=ledger)
         with _verified(inputs, given=ledger is not None) as opened:
             if verify is None:
-                text = _FORMATS[form](odds.label_of(opened, about=inputs.policy.about))
+                entry = None if release is None else _entry(release)
+                about = inputs.policy.about
+                text = _FORMATS[form](odds.label_of(opened, about=about, entry=entry))
             else:
                 receipt = odds.verify_label(verify, opened)
                 text = f"every number follows from the ledger up to entry {receipt.seq}\n"

@@ -134,7 +134,7 @@ def _analyst(disclosure: Disclosure, figures: Figures) -> Iterator[Section]:
             words.guess(disclosure, figures.one),
             words.worlds(disclosure, figures.one, who=disclosure.entity),
             words.alarms(disclosure, figures.one),
-            words.belief(figures, priors=_PRIORS),
+            words.belief(disclosure, figures, priors=_PRIORS),
             *_warning(figures),
         ),
     )
@@ -167,7 +167,7 @@ def _steward(disclosure: Disclosure, figures: Figures) -> Iterator[Section]:
         lines=(
             words.guess(disclosure, figures.one),
             words.alarms(disclosure, figures.one),
-            words.belief(figures, priors=_PRIORS),
+            words.belief(disclosure, figures, priors=_PRIORS),
             *_so_far(disclosure),
             *_warning(figures),
         ),

@@ -5,13 +5,22 @@ Trust: public.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import replace
+
 from discreet.explain.audiences import sections_for, title_of
 from discreet.explain.disclosure import Disclosure
 from discreet.explain.explanation import Explanation
 from discreet.explain.figures import Figures
+from discreet.explain.guesses import Guesses
+from discreet.explain.pictures.account_bars import account_bars
+from discreet.explain.pictures.catch_curve import catch_curve
 from discreet.explain.pictures.icon_arrays import icon_arrays
+from discreet.explain.pictures.spending import spending
 from discreet.explain.sources import disclosure_of
+from discreet.ledger.ledger_view import LedgerView
 from discreet.plan.policy.about import About
+from discreet.session import Session
 from discreet.units import PrivacyUnit
 
 
@@ -39,10 +48,15 @@ def explain(  # noqa: PLR0913  what is explained, to whom, and what it does not 
     >>> "at most 74 of 100" in text
     True
     """
-    return explain_disclosure(
+    explained = explain_disclosure(
         disclosure_of(what, unit=unit, about=about, account=account, entry=entry),
         audience=audience,
     )
+    ledger = what.ledger if isinstance(what, Session) else what
+    if audience == "steward" and entry is None and isinstance(ledger, LedgerView):
+        more = (spending(ledger), account_bars(ledger))
+        return replace(explained, pictures=(*explained.pictures, *more))
+    return explained
 
 
 def explain_disclosure(disclosure: Disclosure, *, audience: str) -> Explanation:
@@ -73,5 +87,12 @@ def explain_disclosure(disclosure: Disclosure, *, audience: str) -> Explanation:
             "theorems": list(disclosure.theorems),
             "receipt": disclosure.receipt or None,
         },
-        pictures=(icon_arrays(disclosure, figures.one),),
+        pictures=tuple(_pictures(disclosure, figures, audience)),
     )
+
+
+def _pictures(disclosure: Disclosure, figures: Figures, audience: str) -> Iterator[str]:
+    """Yield both worlds and, for those who answer for the data, what alarms catch."""
+    yield icon_arrays(disclosure, figures.one)
+    if audience in {"steward", "auditor"}:
+        yield catch_curve(Guesses(*disclosure.losses))

@@ -6,6 +6,7 @@ Trust: public.  Words are templates; every number in them comes from the certifi
 from __future__ import annotations
 
 import textwrap
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from html import escape
 from typing import Any, Final, final
@@ -55,12 +56,23 @@ class Explanation(Shown):
 
     def __str__(self) -> str:
         """Show it as lines of text."""
-        lines = [self.title, "=" * len(self.title)]
+        lines = [self.title, "=" * len(self.title), "", *self._blocks()]
         for section in self.sections:
             lines += ["", section.heading]
             for line in section.lines:
                 lines += textwrap.wrap(line, _WIDTH, initial_indent="  ", subsequent_indent="  ")
         return "\n".join(lines)
+
+    def _blocks(self) -> Iterator[str]:
+        """Draw both worlds as blocks, one for 2 of 100 answers; the full ones suggest it."""
+        odds, question = self.figures.one, self.content["figures"]["question"]
+        worlds = ("without", "with") if question == "membership" else ("first", "second")
+        for world, bound, count in (
+            (worlds[0], "at least", odds.without),
+            (worlds[1], "at most", odds.within),
+        ):
+            full = count // 2 if bound == "at least" else (count + 1) // 2
+            yield f"  {world:<9}{'█' * full}{'·' * (50 - full)} {bound} {count} of 100"
 
     def to_html(self) -> str:
         """Return it as HTML, with pictures; it has no scripts and loads nothing."""

@@ -100,15 +100,24 @@ def alarms(disclosure: Disclosure, odds: GuessOdds) -> str:
     return f"The best alarm catches, with {parts[0]} {target}; with {parts[1]}."
 
 
-def belief(figures: Figures, *, priors: tuple[Fraction, ...]) -> str:
-    """Tell what a belief rises to."""
+def belief(disclosure: Disclosure, figures: Figures, *, priors: tuple[Fraction, ...]) -> str:
+    """Tell what a belief rises to, in what the loss is about: presence, or one of two versions.
+
+    A belief about a property of somebody who is known to be in the data may rise further, where
+    one step of the relation adds or removes them.
+    """
     told = [
         f"from {float(100 * prior):g} in 100 to {of_hundred(after)}"
         for prior, after in figures.posteriors
         if prior in priors
     ]
     fails = "" if not figures.chance else f", except with a chance of {one_in(figures.chance)}"
-    return f"A belief that something about one of them is true rises {' and '.join(told)}{fails}."
+    matter = (
+        "one version of the data of one of them is true"
+        if disclosure.relation.replaces
+        else "one of them is in the data"
+    )
+    return f"A belief that {matter} rises {' and '.join(told)}{fails}."
 
 
 def delta_in_words(figures: Figures) -> str:

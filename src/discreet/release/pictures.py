@@ -29,7 +29,7 @@ def bars(release: Release, name: str | None) -> tuple[Any, ...]:
         from matplotlib import pyplot as plt  # noqa: PLC0415  an optional library
     except ImportError:
         missing_extra("matplotlib", "plots")
-    keys, measures, others = _parts(release)
+    keys, measures, others = keys_and_measures(release)
     drawn = measures if name is None else [each for each in measures if each.name == name][:1]
     if not drawn:
         raise UnknownName(
@@ -44,7 +44,7 @@ def bars(release: Release, name: str | None) -> tuple[Any, ...]:
     axes = tuple(grid[:, 0])
     lines = [_draw(each, column) for each, column in zip(axes, drawn, strict=True)]
     figure.align_ylabels(axes)
-    labels, step = _labels(keys, len(release)), 1 + len(release) // _TICKS
+    labels, step = group_labels(keys, len(release)), 1 + len(release) // _TICKS
     turned = len(labels) > 6 or sum(map(len, labels)) > _LONGEST
     turn: dict[str, Any] = {"rotation": 45, "ha": "right"} if turned else {}
     axes[-1].set_xticks(range(0, len(labels), step), labels[::step], **turn, **_AS_IT_IS)
@@ -56,7 +56,7 @@ def bars(release: Release, name: str | None) -> tuple[Any, ...]:
     return axes
 
 
-def _parts(release: Release) -> tuple[list[ReleasedColumn], ...]:
+def keys_and_measures(release: Release) -> tuple[list[ReleasedColumn], ...]:
     """Return the columns that name groups, those that can be drawn, and the others.
 
     After ``map``, numbers that are no keys of the question are drawn, and other values name groups.
@@ -95,7 +95,7 @@ def _below(release: Release, *, lines: bool, left_out: Sequence[ReleasedColumn])
         yield f"Not drawn, because they are no numbers: {names}."
 
 
-def _labels(keys: Sequence[ReleasedColumn], rows: int) -> list[str]:
+def group_labels(keys: Sequence[ReleasedColumn], rows: int) -> list[str]:
     """Return the keys of every row, or its number where several rows have no key."""
     if keys:
         values = zip(*(key.values.to_pylist() for key in keys), strict=True)

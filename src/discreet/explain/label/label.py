@@ -15,13 +15,13 @@ from fractions import Fraction
 from typing import Any, Final, final
 
 from discreet import __version__
-from discreet.errors import WrongKind
+from discreet.errors import OutOfRange, WrongKind
 from discreet.explain.disclosure import Disclosure
 from discreet.explain.figures import HOUSEHOLD, Figures
 from discreet.explain.guesses import Guesses
 from discreet.explain.label.registry import registry_entry
 from discreet.explain.label.rendering import label_html, label_page, label_text
-from discreet.explain.ledger_sources import entries_until, from_ledger, leaves_of
+from discreet.explain.ledger_sources import entries_until, from_entry, from_ledger, leaves_of
 from discreet.explain.not_hidden import not_hidden
 from discreet.explain.pictures.catch_curve import catch_curve
 from discreet.explain.pictures.icon_arrays import icon_arrays
@@ -65,13 +65,20 @@ class Label(Shown):
         return label_html(self.content, self.pictures)
 
 
-def label_of(what: object, *, about: About | None = None, receipt: Receipt | None = None) -> Label:
-    """Return the label of a session or a ledger.
+def label_of(
+    what: object,
+    *,
+    about: About | None = None,
+    receipt: Receipt | None = None,
+    entry: int | None = None,
+) -> Label:
+    """Return the label of a session or a ledger, or of one answer that it records.
 
     Args:
         what: a session, or a ledger that is open.
         about: what the owner says, where no session knows it.
         receipt: where the ledger stood; its end unless given.
+        entry: the number of the entry that records an answer; all answers by default.
     """
     if isinstance(what, Session):
         about = about or what.policy.about
@@ -84,25 +91,39 @@ def label_of(what: object, *, about: About | None = None, receipt: Receipt | Non
         )
     said = about or About()
     at = receipt or what.receipt
-    disclosure = from_ledger(what, said, receipt=at)
-    blocks = computed_blocks(what, disclosure, at)
+    disclosure = labeled_disclosure(what, said, at, entry)
+    figures = Figures.of(disclosure)
     return Label(
         {
             "format": FORMAT,
             "said": dict(said.written()),
-            **blocks,
+            **computed_blocks(what, disclosure, figures, at, entry),
             "not_hidden": list(not_hidden(disclosure)),
         },
-        (
-            icon_arrays(disclosure, Figures.of(disclosure).one),
-            catch_curve(Guesses(*disclosure.losses)),
-        ),
+        (icon_arrays(disclosure, figures.one), catch_curve(Guesses(*disclosure.losses))),
     )
 
 
-def computed_blocks(ledger: LedgerView, disclosure: Disclosure, at: Receipt) -> dict[str, Any]:
+def labeled_disclosure(
+    ledger: LedgerView, about: About, at: Receipt, entry: int | None
+) -> Disclosure:
+    """Return what a label is about: all answers up to a receipt, or one of them."""
+    if entry is None:
+        return from_ledger(ledger, about, receipt=at)
+    if entry > at.seq:
+        raise OutOfRange(
+            what="the answer was recorded after the end of the label.",
+            why="a label says nothing about entries after its head.",
+            do="give a later receipt, or the number of an earlier entry.",
+        )
+    ledger.left_as_of(at)  # refuses the receipt of another past
+    return from_entry(ledger, entry, about)
+
+
+def computed_blocks(
+    ledger: LedgerView, disclosure: Disclosure, figures: Figures, at: Receipt, entry: int | None
+) -> dict[str, Any]:
     """Return the blocks that follow from the ledger alone."""
-    figures = Figures.of(disclosure)
     numbers = figures.as_json(disclosure.relation)
     promise = numbers.pop("promise", None)
     return {
@@ -132,6 +153,7 @@ def computed_blocks(ledger: LedgerView, disclosure: Disclosure, at: Receipt) -> 
             "entries": at.seq,
             "head": at.head,
             "published": _last_time(ledger, at.seq),
+            **({} if entry is None else {"release": entry}),
         },
     }
 

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from html import escape
 from typing import Any, Final
 
+from discreet.errors import WrongKind
 from discreet.explain.words import of_hundred
 
 _WIDTH: Final = 88
@@ -32,7 +33,13 @@ def label_text(content: Mapping[str, Any]) -> str:
 
 def label_lines(content: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """Yield what a label says, one name and one value at a time."""
-    said, unit, odds = content["said"], content["unit"], content["odds"]
+    said, unit, odds = content["said"], content.get("unit"), content["odds"]
+    if not unit or not unit.get("name"):
+        raise WrongKind(
+            what="the label does not say who is protected.",
+            why="odds without a unit are about nobody: a day of a person is not a person.",
+            do="make it anew from a ledger, which always has a unit: `discreet label`.",
+        )
     yield "Holds the data", said.get("curator", _UNSAID)
     yield "Sees exact data", ", ".join(said.get("raw_access", ())) or _UNSAID
     yield "Sees answers", said.get("released_to", _UNSAID)
@@ -40,16 +47,19 @@ def label_lines(content: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     columns = ", ".join(unit["columns"]) or "each row"
     period = said.get("period", "all of the data")
     yield "Protects", f"one {unit['name']} ({columns}), {period}, under {unit['relation']}"
-    yield "Releases", f"{content['releases']} answers"
+    one = content["evidence"].get("release")
+    yield "Releases", f"{content['releases']} answers" if one is None else f"the answer R-{one:04d}"
     yield "Spent", content["strength"]["spent"]
-    yield "Left", content["strength"]["left"]
-    yield "So far", _odds(odds["odds"])
+    if content["strength"]["left"]:
+        yield "Left", content["strength"]["left"]
+    yield "So far" if one is None else "This answer", _odds(odds["odds"])
     if content["promise"] is not None:
         yield "In the end", _odds(content["promise"])
     if "group" in odds:
         yield f"Household of {odds['group']['size']}", _guess(odds["group"])
     if odds["question"] == "membership":
         yield "A property", _guess(odds["attribute"])
+    yield "Comparables", "no comparable with the same unit"
     yield "Mechanisms", ", ".join(content["how"]["mechanisms"]) or "none yet"
     yield "Noise", f"{content['how']['noise']}; randomness {content['how']['randomness']}"
     for fact in content["not_hidden"]:
@@ -72,8 +82,8 @@ def _odds(odds: Mapping[str, Any]) -> str:
     within = _up(odds["with_of_100"])
     caught = odds["caught_at_false_alarms"]["0.01"]
     return (
-        f"{100 - within} of 100 answers without, {within} of 100 with; an alarm with 1 in 100 "
-        f"false alarms catches {of_hundred(caught)}"
+        f"at least {100 - within} of 100 answers without, at most {within} of 100 with; an alarm "
+        f"with 1 in 100 false alarms catches {of_hundred(caught)}"
     )
 
 

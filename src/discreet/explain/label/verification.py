@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from discreet.errors import DiscreetError, Tampered, WrongKind
-from discreet.explain.label.label import COMPUTED, FORMAT, computed_blocks
-from discreet.explain.ledger_sources import from_ledger
+from discreet.explain.figures import Figures
+from discreet.explain.label.label import COMPUTED, FORMAT, computed_blocks, labeled_disclosure
 from discreet.explain.not_hidden import not_hidden
 from discreet.ledger.ledger_view import LedgerView
 from discreet.ledger.values import Receipt
@@ -39,10 +39,12 @@ def verify_label(label: str | Path, ledger: LedgerView) -> Receipt:
             seq=int(evidence["entries"]),
             head=str(evidence["head"]),
         )
+        entry = None if evidence.get("release") is None else int(evidence["release"])
     except (KeyError, TypeError, ValueError, OverflowError):
         raise _not_a_label() from None
-    disclosure = from_ledger(ledger, _said(content["said"]), receipt=receipt)
-    again = json.loads(json.dumps(computed_blocks(ledger, disclosure, receipt)))
+    disclosure = labeled_disclosure(ledger, _said(content["said"]), receipt, entry)
+    blocks = computed_blocks(ledger, disclosure, Figures.of(disclosure), receipt, entry)
+    again = json.loads(json.dumps(blocks))
     again["not_hidden"] = list(not_hidden(disclosure))
     if _SOFTWARE.fullmatch(str(evidence.get("software"))):  # may have been another version
         again["evidence"]["software"] = evidence["software"]

@@ -63,7 +63,7 @@ def _array(left: int, head: str, count_words: str, count: int) -> str:
     for place in range(100):
         line, column = divmod(place, 10)
         x, y = left + 8 + column * _STEP, _TOP + 8 + line * _STEP
-        style = 'class="f0"' if place < count else 'fill="none" class="g" stroke-width="1.5"'
+        style = 'class="f0"' if place < count else 'fill="none" class="a"'
         icons.append(f'<circle {style} cx="{x}" cy="{y}" r="7"/>')
     return (
         f'<text x="{left}" y="56">{escape(head)}</text>'

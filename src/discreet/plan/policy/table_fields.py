@@ -97,7 +97,7 @@ def flag(value: object, place: str) -> bool:
 
 
 _LIMITS: Final = ("max_rows", "max_groups")
-_TABLE: Final = ("path", "public", "unit", "link", "key", "frozen", *_LIMITS, "csv", "columns")
+_TABLE: Final = ("public", "unit", "link", "path", "key", "frozen", *_LIMITS, "csv", "columns")
 _COLUMN: Final = ("type", "low", "high", "categories", "nullable", "constant")
 _LINK: Final = ("column", "parent", "key")
 _CSV: Final = tuple(field.name for field in fields(CsvFormat))

@@ -1,0 +1,71 @@
+"""The budget by account: what each purpose or analyst has spent, and the limit of each.
+
+Trust: public.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from discreet.accounting.budgets.amounts import NEVER, amount_value
+from discreet.charts import Axis, Chart
+from discreet.ledger.ledger_view import LedgerView
+
+_MOST: Final = 20
+_LONGEST: Final = 24
+
+
+def account_bars(ledger: LedgerView, *, component: str | None = None) -> str:
+    """Draw what every account with limits has spent of them, in one component of the budget.
+
+    What a bar shows is spent by the person who paid most.  A charge to an account is one to all
+    accounts above it, so that bars are not added up.  Accounts that are kept in other currencies
+    without this component, and those after the first 20, are left out, and the title says so.
+
+    Args:
+        ledger: an open ledger.
+        component: such as "epsilon" or "rho"; the first of the first account by default.
+    """
+    limited = [(path, ledger.left(account=path)) for path in _limited(ledger)]
+    name = component or limited[0][1].budget.components[0]
+    rows: list[tuple[str, float, float]] = []
+    for path, left in limited:
+        if name in left.budget.components:
+            place = left.budget.components.index(name)
+            spent, limit = left.spent[place], left.budget.limit[place]
+            rows.append((path, float(amount_value(min(spent, NEVER))), float(amount_value(limit))))
+    shown = rows[:_MOST]
+    most = max([limit for _, _, limit in shown] + [1e-12])
+    hidden = len(limited) - len(shown)
+    more = f" (not shown: {hidden})" if hidden else ""
+    chart = Chart(
+        title=f"{name} spent, by account{more}",
+        x=Axis(
+            label=name,
+            low=0.0,
+            high=most * 1.05,
+            ticks=[most * k / 4 for k in range(5)],
+            names=[f"{most * k / 4:.3g}" for k in range(5)],
+        ),
+        y=Axis(
+            label="",
+            low=0.0,
+            high=len(shown) + 0.5,
+            ticks=[len(shown) - row for row in range(len(shown))],
+            names=[_short(path) for path, _, _ in shown],
+        ),
+        left=200,
+        height=160 + 32 * len(shown),
+    )
+    for row, (_, spent, limit) in enumerate(shown):
+        chart.bar(len(shown) - row, 0.0, min(spent, most * 1.05), color=0)
+        chart.dots([(limit, len(shown) - row)], color=1, label="" if row else "limit")
+    return chart.svg()
+
+
+def _limited(ledger: LedgerView) -> list[str]:
+    return sorted(path for path, kept in ledger.accounts.items() if kept.limited)
+
+
+def _short(path: str) -> str:
+    return path if len(path) <= _LONGEST else "…" + path[1 - _LONGEST :]
