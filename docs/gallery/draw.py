@@ -18,6 +18,7 @@ from draw_hitters import HITTERS
 from draw_local import LOCAL
 
 from discreet.charts import Axis, Chart
+from discreet.explain import Guesses
 from discreet.loss import Approximate, GaussianDP, Pure, gaussian_sigma, laplace_scale
 from discreet.loss.group_privacy import group_delta
 from discreet.mechanisms import Exponential, Laplace, PermuteAndFlip, points
@@ -274,6 +275,23 @@ def sparse_vector() -> Chart:
     return chart
 
 
+def catch_rates() -> Chart:
+    """What the best alarm catches, by its false alarms, for three losses."""
+    ticks = (0, 0.25, 0.5, 0.75, 1)
+    chart = Chart(
+        title="The best alarm: how many it catches, by its false alarms",
+        x=Axis(label="false alarms", low=0, high=1, ticks=ticks),
+        y=Axis(label="caught, at most", low=0, high=1, ticks=ticks),
+    )
+    alarms = [Fraction(k, 1000) for k in (1, 5, 10, 20, 50, 100, 200, 300, 400, 500, 600, 800, 950)]
+    for color, epsilon in enumerate(("0.1", "1", "4")):
+        guesses = Guesses(Pure(epsilon=epsilon))
+        caught = [(float(alarm), guesses.caught(alarm)) for alarm in alarms]
+        chart.line([(0, 0), *caught, (1, 1)], color=color, label=f"ε = {epsilon}")
+    chart.line([(0, 0), (1, 1)], color=3, label="perfect privacy", dashed=True)
+    return chart
+
+
 PICTURES = {
     "two-worlds": two_worlds,
     "beliefs": beliefs,
@@ -291,6 +309,7 @@ PICTURES = {
     "counters": counters,
     "reconstruction": reconstruction,
     "auditing": auditing,
+    "catch-rates": catch_rates,
     **COMPOSITION,
     **HITTERS,
     **LOCAL,
