@@ -32,7 +32,8 @@ def best_attacker(law, alarm):
     chances = np.array([law(int(place)) for place in support])
     chances /= chances.sum()
     generator = np.random.default_rng(7)
-    without, within = generator.choice(support, size=(2, DRAWS), p=chances) + [[0], [1]]
+    without, noise = generator.choice(support, size=(2, DRAWS), p=chances)
+    within = noise + 1
     right = ((without <= 0).mean() + (within > 0).mean()) / 2
     above = 1 - np.cumsum(chances)
     threshold = int(np.argmax(above <= float(alarm)))
