@@ -190,3 +190,13 @@ def test_groups_around_a_leaf_count(tmp_path):
         ledger.charge(Group(Leaf(dp.mechanisms.Laplace(scale=2)), distance=4), key="a")
         truth = Guesses(dp.mechanisms.Laplace(scale=2).loss(distance=4)).right()
         assert ledger.explain().figures.one.right >= truth - 1e-9
+
+
+@pytest.mark.parametrize(
+    ("relation", "matter"), [("add_remove", "is in the data"), ("replace", "one version")]
+)
+def test_beliefs_are_told_about_what_one_step_of_the_relation_changes(relation, matter):
+    """A property of somebody in the data takes two steps under add/remove, and e**(2 epsilon)."""
+    explained = explain(dp.loss.Pure(epsilon=1), unit=dp.row(relation=relation))
+    (line,) = (line for section in explained.sections for line in section.lines if "belief" in line)
+    assert matter in line

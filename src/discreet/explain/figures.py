@@ -6,13 +6,15 @@ Trust: public.  Each is a bound on the safe side; none is below what an attacker
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Final, final
 
 from discreet.errors import DiscreetError
 from discreet.explain.disclosure import Disclosure
-from discreet.explain.guesses import ChainGuesses, Guesses
+from discreet.explain.guesses import ChainGuesses, Guesses, after_ratio
+from discreet.loss import PrivacyLoss, Profile, ZeroConcentrated
 from discreet.units import Relation
 
 ALARMS: Final = (Fraction(1, 100), Fraction(1, 20))
@@ -90,20 +92,18 @@ class Figures:
     @classmethod
     def of(cls, disclosure: Disclosure) -> Figures:
         """Compute them for what is disclosed."""
-        guesses = Guesses(*disclosure.losses)
+        guesses = Guesses(*_telling(disclosure.losses))
         pure = math.isfinite(guesses.ratio())
         chance = Fraction(0) if pure else disclosure.chance
-        one = GuessOdds.of(guesses)
+        one, ratio = GuessOdds.of(guesses), guesses.ratio(chance)
         return cls(
             one=one,
             least_right=(1.0 + guesses.apart_at_least()) / 2.0,
             attribute=one if disclosure.relation.replaces else GuessOdds.of(guesses.chain(2)),
             household=_group(guesses, disclosure.relation),
-            posteriors=tuple(
-                (prior, guesses.posterior(prior, except_with=chance)) for prior in PRIORS
-            ),
+            posteriors=tuple((prior, after_ratio(prior, ratio)) for prior in PRIORS),
             chance=chance,
-            ratio=guesses.ratio(chance),
+            ratio=ratio,
             promise=None
             if disclosure.promise is None
             else GuessOdds.of(Guesses(disclosure.promise)),
@@ -130,6 +130,18 @@ class Figures:
         if self.promise is not None:
             shown["promise"] = self.promise.as_json()
         return shown
+
+
+def _telling(losses: tuple[PrivacyLoss, ...]) -> Iterator[PrivacyLoss]:
+    """Leave out a rho beside the profile that it was taken from: its curve is below that of rho.
+
+    Whatever is left out, the others are bounds.
+    """
+    known = [loss.concentrated() for loss in losses if isinstance(loss, Profile)]
+    rhos = [rho for rho in known if rho is not None]
+    for loss in losses:
+        if not (isinstance(loss, ZeroConcentrated) and rhos and min(rhos) <= loss.rho):
+            yield loss
 
 
 def _group(guesses: Guesses, relation: Relation) -> GuessOdds | None:

@@ -27,6 +27,7 @@ at most (1 + k d) / 2.
 
 from __future__ import annotations
 
+import functools
 import math
 from dataclasses import dataclass
 from fractions import Fraction
@@ -117,9 +118,7 @@ class Guesses:
             prior: how likely it seemed before.
             except_with: the chance with which it may rise further.
         """
-        before = checked_chance(prior, name="prior")
-        ratio = self.ratio(except_with)
-        return 1.0 if math.isinf(ratio) else after_ratio(before, Fraction(ratio))
+        return after_ratio(checked_chance(prior, name="prior"), self.ratio(except_with))
 
     def group(self, size: int) -> Guesses:
         """Return what can be guessed about this many units that are all in the data, or all not.
@@ -196,19 +195,22 @@ def _missed(loss: PrivacyLoss, alarm: Fraction) -> float:
     level = min(max(float(alarm), _LEAST_ALARM), 0.5)  # where to look, not what is bounded
     best = max(-mu * NormalDist().inv_cdf(level) - mu * mu / 2, mu * mu / 2)
 
+    @functools.cache  # both directions look at the same points
     def curve(epsilon: float) -> float:
         return loss.delta(epsilon=Fraction(epsilon))
 
     return missed_on_grid(curve, curve, [alarm], [best * stretch for stretch in _STRETCHES])[0]
 
 
-def after_ratio(prior: Fraction, ratio: Fraction) -> float:
+def after_ratio(prior: Fraction, ratio: float) -> float:
     """Return what a prior becomes when the truth is favored by e**ratio, rounded up.
 
-    >>> round(after_ratio(Fraction(1, 100), Fraction(1)), 6)
-    0.026724
+    >>> round(after_ratio(Fraction(1, 100), 1.0), 6), after_ratio(Fraction(1, 2), math.inf)
+    (0.026724, 1.0)
     """
-    other = exp(-ratio).low * (1 - prior)
+    if math.isinf(ratio):
+        return 1.0
+    other = exp(-Fraction(ratio)).low * (1 - prior)
     return min(1.0, float_up(prior / (prior + other)))
 
 

@@ -32,10 +32,11 @@ def account_bars(ledger: LedgerView, *, component: str | None = None) -> str:
     for path, left in limited:
         if name in left.budget.components:
             place = left.budget.components.index(name)
-            spent, limit = left.spent[place], left.budget.limit[place]
-            rows.append((path, float(amount_value(min(spent, NEVER))), float(amount_value(limit))))
+            sums = (min(left.spent[place], NEVER), left.budget.limit[place])
+            paid, most = map(float, map(amount_value, sums))
+            rows.append((path, paid, most))
     shown = rows[:_MOST]
-    most = max([limit for _, _, limit in shown] + [1e-12])
+    highest = max([limit for _, _, limit in shown] + [1e-12])
     hidden = len(limited) - len(shown)
     more = f" (not shown: {hidden})" if hidden else ""
     chart = Chart(
@@ -43,9 +44,9 @@ def account_bars(ledger: LedgerView, *, component: str | None = None) -> str:
         x=Axis(
             label=name,
             low=0.0,
-            high=most * 1.05,
-            ticks=[most * k / 4 for k in range(5)],
-            names=[f"{most * k / 4:.3g}" for k in range(5)],
+            high=highest * 1.05,
+            ticks=[highest * k / 4 for k in range(5)],
+            names=[f"{highest * k / 4:.3g}" for k in range(5)],
         ),
         y=Axis(
             label="",
@@ -58,7 +59,7 @@ def account_bars(ledger: LedgerView, *, component: str | None = None) -> str:
         height=160 + 32 * len(shown),
     )
     for row, (_, spent, limit) in enumerate(shown):
-        chart.bar(len(shown) - row, 0.0, min(spent, most * 1.05), color=0)
+        chart.bar(len(shown) - row, 0.0, min(spent, highest * 1.05), color=0)
         chart.dots([(limit, len(shown) - row)], color=1, label="" if row else "limit")
     return chart.svg()
 
