@@ -19,8 +19,8 @@ ROOT = Path(__file__).resolve().parent.parent
 SOURCE = ROOT / "src"
 PAGE = ROOT / "docs/development/house.md"
 LIMITS = {
-    "files": 602,
-    "lines": 108_500,
+    "files": 608,
+    "lines": 109_500,
     "files in the largest folder": 20,
     "longest chain of imports": 20,
     "hidden imports": 21,
