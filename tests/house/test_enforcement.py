@@ -23,6 +23,7 @@ FACTS = (
     "how far joins",
     "how many rows of a unit a window",
     "one budget",
+    "that a table which is read as public",
 )
 SECTION = PAGE[PAGE.index("## True by construction") : PAGE.index("## How claims are kept true")]
 ROWS = [

@@ -14,6 +14,7 @@ import pytest
 import discreet as dp
 import discreet.session as sessions
 from discreet.errors import BadPolicy, OverBudget, WrongKind
+from discreet.plan.planning_rules import PlanningRules
 from discreet.plan.policy.policy import read_policy
 from discreet.plan.statistics import limit_choice
 from discreet.query.sql.parse import read
@@ -211,7 +212,8 @@ def test_both_spreads_have_to_fit_before_either_is_bought(tmp_path):
 def test_answers_of_an_earlier_version_are_told_again_and_remeasured(tmp_path, text):
     with opened(tmp_path, "ratings", movielens(50)) as session:
         before = session._answer(
-            session._planned(read(text), {"epsilon": 1}, earlier=True), confirm=False
+            session._planned(read(text), {"epsilon": 1}, rules=PlanningRules.CLAMPED_SUMS),
+            confirm=False,
         )
     with opened(tmp_path, "ratings", movielens(50)) as session:
         left = session.remaining
@@ -220,13 +222,14 @@ def test_answers_of_an_earlier_version_are_told_again_and_remeasured(tmp_path, t
         assert again.to_arrow() == before.to_arrow()
         assert session.remaining == left
         assert session.plan(text, epsilon=1).budget_preview.entry is not None
-        assert session.ask(text, epsilon=2).plan.earlier is False  # at another price it is new
+        assert not session.ask(text, epsilon=2).plan.earlier  # at another price it is new
     table, columns = movielens(50)
     pyarrow.csv.write_csv(table, tmp_path / "ratings.csv")
     policy = POLICY.format(table="ratings", rows=4, groups=2, columns=columns)
     with sessions.open(str(tmp_path / "ratings.csv"), policy=policy, ledger=tmp_path / "f") as session:  # fmt: skip  # noqa: E501
         first = session._answer(
-            session._planned(read(text), {"epsilon": 1}, earlier=True), confirm=False
+            session._planned(read(text), {"epsilon": 1}, rules=PlanningRules.CLAMPED_SUMS),
+            confirm=False,
         )
         both = session.remeasure(first, epsilon=1)
         assert len(both.plans) == 2

@@ -8,6 +8,8 @@ import pytest
 import discreet as dp
 import discreet.session as sessions
 from discreet.errors import OverBudget, WrongKind
+from discreet.plan.planning_rules import PlanningRules
+from discreet.query.sql import parse as sql
 from discreet.session.planning import SessionPlanner
 from tests.session.clinic import BY_WARD, COUNT, POLICY, in_test_mode, opened, visits
 
@@ -206,7 +208,7 @@ def test_quantiles_of_an_earlier_version_are_found_on_record(question, tmp_path,
     real = SessionPlanner.plan
 
     def as_before(planner, *arguments, **options):
-        return real(planner, *arguments, **{**options, "earlier": True})
+        return real(planner, *arguments, **{**options, "earlier": PlanningRules.CLAMPED_SUMS})
 
     with opened(tmp_path, policy=RICH) as session:
         with monkeypatch.context() as patched:
@@ -228,7 +230,51 @@ def test_quantiles_of_an_earlier_version_are_found_on_record(question, tmp_path,
                 found=(),
                 concentrated=False,
                 own_delta=Fraction,
-                earlier=True,
+                earlier=PlanningRules.CLAMPED_SUMS,
             ).digest
         )
         assert session.ask(question, epsilon="0.25").replayed
+
+
+SUMS = (
+    "SELECT SUM(cost) FILTER (WHERE ward = 'A') AS a, SUM(cost) FILTER (WHERE ward = 'B') AS b "
+    "FROM visits"
+)
+
+
+@pytest.mark.parametrize("rules", [PlanningRules.SUMS_APART, PlanningRules.CLAMPED_SUMS])
+def test_sums_of_every_earlier_version_are_found_on_record(rules, tmp_path):
+    price = {"epsilon": "0.5"}
+    with opened(tmp_path, policy=RICH) as session:
+        question = sql.read(SUMS)
+        before = session._answer(session._planned(question, price, rules=rules), confirm=False)
+        entries, left = session.ledger.receipt, session.remaining
+        again = session.ask(SUMS, **price)
+        assert again.replayed
+        assert again.plan.earlier is rules
+        assert again.to_arrow().equals(before.to_arrow())
+        assert session.plan(SUMS, **price).budget_preview.entry is not None
+        assert session.ledger.receipt == entries
+        assert session.remaining == left
+        both = session.remeasure(again, **price)
+        assert [plan.earlier for plan in both.plans] == [rules, rules]
+        assert session.remeasure(again, **price).replayed
+
+
+def test_of_two_earlier_answers_the_later_version_is_told(tmp_path):
+    with opened(tmp_path, policy=RICH) as session:
+        for rules in (PlanningRules.CLAMPED_SUMS, PlanningRules.SUMS_APART):
+            plan = session._planned(sql.read(SUMS), {"epsilon": "0.5"}, rules=rules)
+            session._answer(plan, confirm=False)
+        assert session.ask(SUMS, epsilon="0.5").plan.earlier is PlanningRules.SUMS_APART
+
+
+def test_an_answer_of_today_is_remeasured_by_the_rules_of_today(tmp_path):
+    """Whatever an earlier version has answered at the price of the other draw."""
+    with opened(tmp_path, policy=RICH) as session:
+        first = session.ask(SUMS, epsilon="0.5")
+        rules = PlanningRules.SUMS_APART
+        plan = session._planned(sql.read(SUMS), {"epsilon": "0.25"}, rules=rules)
+        session._answer(plan, confirm=False)
+        both = session.remeasure(first, epsilon="0.25")
+        assert [plan.earlier for plan in both.plans] == [PlanningRules.TODAY] * 2

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, TypeVar, final
 
+from discreet.plan.planning_rules import PlanningRules
 from discreet.query.question import Clause, Question
 
 if TYPE_CHECKING:  # a draft holds what the steps make, and makes nothing itself
@@ -65,12 +66,17 @@ class Draft:
     targets: tuple[BoundsTarget, ...] = ()
     searched: tuple[Expression | None, ...] = ()
     search: BoundsSearch | None = None
-    earlier: bool = False  # whether the rules of an earlier version hold, for what is on record
+    earlier: PlanningRules = PlanningRules.TODAY  # others for what is on record
 
     @property
     def clause(self) -> Clause:
         """The clause of the question, empty if there is none."""
         return self.question.clause or Clause()
+
+    @property
+    def clamps_sums(self) -> bool:
+        """Whether the rules of the first versions hold."""
+        return self.earlier == PlanningRules.CLAMPED_SUMS
 
 
 def required(value: Required | None) -> Required:

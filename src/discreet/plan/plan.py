@@ -13,8 +13,9 @@ may leave out, and ``found_limits`` which limits were bought for it; ``warnings`
 that no declared value meets, so that an answer may be paid for in vain.  ``budget_preview`` says
 what the ledger of the session that made the plan had left for it then; plan again to look again.
 ``had_earlier`` says that an earlier version planned the same question otherwise, so that its answer
-may be on record under another digest; a plan with ``earlier`` is that other one.  A plan that is
-``exact`` reads public tables alone, and its groups are the rows of its answer.
+may be on record under another digest; a plan with ``earlier`` is such another one, and says by
+which rules it was made (:mod:`discreet.plan.planning_rules`).  A plan that is ``exact`` reads
+public tables alone, and its groups are the rows of its answer.
 
 Definition.  The digest of a plan is the same for every way to write the same request.  It is the
 SHA-256 of a JSON text: the canonical question, whom it protects, the bound relation with the types
@@ -44,6 +45,7 @@ from discreet.doors import Explainable
 from discreet.errors import WrongKind
 from discreet.loss import PrivacyLoss
 from discreet.plan.aggregates.estimator import Predicted
+from discreet.plan.planning_rules import PlanningRules
 from discreet.plan.policy.owner_promises import OwnerPromise
 from discreet.plan.pricing.calibration import Price, loss_of
 from discreet.plan.pricing.group_sensitivity import LeafChoice, Noise, Releases, trees_of
@@ -169,7 +171,7 @@ class Plan(Explainable):
     promises: tuple[OwnerPromise, ...] = ()
     warnings: tuple[str, ...] = ()
     truncations: tuple[Truncation, ...] = ()
-    earlier: bool = False
+    earlier: PlanningRules = PlanningRules.TODAY
     had_earlier: bool = False
     exact: bool = False
     found_limits: FoundLimits | None = field(default=None, compare=False)

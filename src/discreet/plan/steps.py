@@ -24,6 +24,7 @@ from discreet.plan.bounds_search.search_steps import find_missing_bounds, price_
 from discreet.plan.draft import Draft, required
 from discreet.plan.forecast.error_forecast import ErrorForecast, ForecastErrors
 from discreet.plan.plan import Plan, plan_digest
+from discreet.plan.planning_rules import PlanningRules
 from discreet.plan.policy.owner_promises import promises_behind
 from discreet.plan.policy.policy import Limits, Policy
 from discreet.plan.pricing.noise_steps import scale_noise, unpriced_release
@@ -84,7 +85,7 @@ def plan(  # noqa: PLR0913  what is asked, what is known, and what it may cost
     concentrated: bool = False,
     own_delta: Callable[[], Fraction] = Fraction,
     ceiling: bool = True,
-    earlier: bool = False,
+    earlier: PlanningRules = PlanningRules.TODAY,
 ) -> Plan:
     """Plan how to answer a question, and what that costs; nothing is read and nothing spent.
 
@@ -105,8 +106,8 @@ def plan(  # noqa: PLR0913  what is asked, what is known, and what it may cost
         concentrated: whether the budget that pays counts rho, mu or divergences, not epsilon.
         own_delta: says what choosing groups privately may spend, where nobody names a delta.
         ceiling: whether the limits of the policy on the price hold; they do, except in tests.
-        earlier: whether the question is planned by the rules of an earlier version, under which an
-            answer may be on record.
+        earlier: by the rules of which version the question is planned; an answer may be on record
+            under others than today's.
     """
     if type(question) is not Question:  # a subclass could change between plan and engine
         raise WrongKind(
@@ -193,9 +194,9 @@ def bound_contributions(draft: Draft) -> Draft:
         limits=_table_limits(draft),
         available=required(draft.groups).available,
         single=not known.rows.unit,
-        one_row=OneRow.UNKNOWN if draft.earlier else one_row_of(known.rows, known.keys),
+        one_row=OneRow.UNKNOWN if draft.clamps_sums else one_row_of(known.rows, known.keys),
     )
-    limits = replace(limits, all_rows=_all_rows_count(draft), clamps_sums=draft.earlier)
+    limits = replace(limits, all_rows=_all_rows_count(draft), clamps_sums=draft.clamps_sums)
     return replace(draft, contributions=limits)
 
 
@@ -248,7 +249,7 @@ def measure_aggregates(draft: Draft) -> Draft:
         ),
         searched=draft.searched,
     )
-    if draft.earlier:
+    if draft.clamps_sums:
         totals = one_by_one(totals)
     return replace(draft, measured=totals)
 
@@ -261,7 +262,7 @@ def join_counts(draft: Draft) -> Draft:
     measured = required(draft.measured)
     plain = [isinstance(each, Total) and each.rows is None for each in measured.measures]
     several = sum(plain) + measured.counts_units > 1 and measured.workload is None
-    draft = nested_counts(draft) if several and not draft.earlier else draft
+    draft = nested_counts(draft) if several and not draft.clamps_sums else draft
     return joined_sums(apart, draft)
 
 

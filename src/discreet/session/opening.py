@@ -10,11 +10,13 @@ from collections.abc import Mapping, Sequence
 
 from discreet.accounting import Budget
 from discreet.engines.dispatch import engine_for
-from discreet.engines.engine import Engine, Performance, SparkPerformance
+from discreet.engines.engine import Performance, SparkPerformance
+from discreet.engines.sources.identity import Identity
 from discreet.errors import NotAllowed, WrongKind
 from discreet.ledger.ledger import Ledger
 from discreet.ledger.values import named_accounts
 from discreet.plan.policy.policy import Policy
+from discreet.query.relations import folded
 from discreet.requests.table_schema import Schema
 from discreet.session.opening_arguments import (
     budget_of,
@@ -25,6 +27,7 @@ from discreet.session.opening_arguments import (
     unit_of,
 )
 from discreet.session.planning import check_keys
+from discreet.session.public_tables import check_sources_apart, check_stays_private
 from discreet.session.record import NoLedger, Record, Rehearsal
 from discreet.session.schemas import schema_of
 from discreet.session.session import Session
@@ -49,8 +52,8 @@ def open(  # noqa: A001, PLR0913  discreet.open: everything that belongs to a se
 
     The ledger is made once, where nothing lies, with the unit and the budget of the policy, and
     reopened with what is left; where the policy has its id it is only opened.  It records the
-    schema of every table opened with it.  It belongs to the people in these tables: use one ledger
-    for them, whatever files they come in.
+    schema of every private table opened with it, which cannot be public under it later.  It belongs
+    to the people in these tables: use one ledger for them, whatever files they come in.
 
     Args:
         source: a path or a pattern of CSV or Parquet files, a DuckDB database, an Arrow, pandas or
@@ -85,11 +88,13 @@ def open(  # noqa: A001, PLR0913  discreet.open: everything that belongs to a se
     try:
         schema = schema_of(rules, whose, engine.tables(), engine.stored())
         engine.learn_schema(schema)
+        identities = engine.identities([folded(table.name) for table in schema.tables])
+        check_sources_apart(schema, identities, named)
         check_keys(engine, schema)
-        record = (
-            Rehearsal() if test_mode else _record(ledger, account, whose, limits, schema, rules)
-        )
-        states = _states(record, engine, schema, keeps=record is ledger)
+        record: Record = Rehearsal()
+        if not test_mode:
+            record = _record(ledger, account, whose, limits, schema, rules, identities)
+        states = _states(record, identities, schema, keeps=record is ledger)
     except BaseException:
         engine.close()
         raise
@@ -105,10 +110,12 @@ def open(  # noqa: A001, PLR0913  discreet.open: everything that belongs to a se
     )
 
 
-def _states(record: Record, engine: Engine, schema: Schema, *, keeps: bool) -> Mapping[str, str]:
+def _states(
+    record: Record, identities: Mapping[str, Identity], schema: Schema, *, keeps: bool
+) -> Mapping[str, str]:
     """Record what was opened; if that fails, close a ledger that was opened for it."""
     try:
-        return record_source_states(record, engine, schema)
+        return record_source_states(record, identities, schema)
     except BaseException:
         if isinstance(record, Ledger) and not keeps:
             record.close()
@@ -131,6 +138,7 @@ def _record(  # noqa: PLR0913, PLR0917  what a ledger is opened with
     budget: Budget | None,
     schema: Schema,
     policy: Policy,
+    identities: Mapping[str, Identity],
 ) -> Ledger | NoLedger:
     if ledger is None:
         return NoLedger()
@@ -143,6 +151,7 @@ def _record(  # noqa: PLR0913, PLR0917  what a ledger is opened with
         opened = Ledger.open(ledger, unit=unit, budget=budget, account=root, id=named)
     try:
         _check_account(opened, account)
+        check_stays_private(opened, schema, identities)
         record_schema(opened, schema, unit)
     except BaseException:
         if opened is not ledger:

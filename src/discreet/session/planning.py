@@ -30,9 +30,10 @@ from discreet.accounting import Left
 from discreet.accounting.budgets.amounts import format_down
 from discreet.engines.engine import Engine
 from discreet.engines.hash_order import HashOrder
-from discreet.errors import BadPolicy, DiscreetError, LedgerError, NotPerUnit, WrongKind
+from discreet.errors import BadPolicy, LedgerError, NotPerUnit, WrongKind
 from discreet.plan.binding.bound_question import BoundQuestion, bind_question
 from discreet.plan.plan import BudgetPreview, Plan
+from discreet.plan.planning_rules import PlanningRules
 from discreet.plan.policy.policy import Policy
 from discreet.plan.steps import plan as plan_question
 from discreet.query.expressions import Column
@@ -52,7 +53,6 @@ if TYPE_CHECKING:  # a ledger is handed in; a plain question has one stage
     from discreet.release.noisy_totals import Noisy
     from discreet.release.release import Release
     from discreet.session.inquiry import PriceOptions
-    from discreet.session.record import Record
 
 Rows: TypeAlias = Sequence[tuple[KeyValue, ...]]
 
@@ -198,23 +198,6 @@ def check_combinable(
         check_gains(before.parts, plan)
 
 
-def on_record(plan: Plan, earlier: Callable[[], Plan], ledger: Record) -> Plan:
-    """Return a plan, or that of an earlier version for the same question if it was answered.
-
-    An answer stays the answer, whatever rules later versions have: it was paid for, and is told
-    again for nothing.
-    """
-    if not plan.had_earlier:
-        return plan
-    try:
-        if ledger.find(plan.digest) is not None:
-            return plan
-        before = earlier()
-        return plan if ledger.find(before.digest) is None else before
-    except DiscreetError:  # that version refused the question, or the ledger cannot be read now
-        return plan
-
-
 def check_gains(parts: Sequence[Noisy] | None, plan: Plan) -> None:
     """Refuse another draw that would be charged for and change nothing.
 
@@ -309,13 +292,13 @@ class SessionPlanner:
         found: tuple[FoundBounds, ...],
         concentrated: bool,
         own_delta: Callable[[], Fraction],
-        earlier: bool = False,
+        earlier: PlanningRules = PlanningRules.TODAY,
     ) -> Plan:
         """Plan a question, with bounds that were found for it before.
 
         ``concentrated`` says that the budget that pays is counted in something other than epsilon,
         and ``own_delta`` says what it lends to a question that needs a delta and has none;
-        ``earlier``, that the rules of an earlier version hold.
+        ``earlier``, by the rules of which version the question is planned.
         """
         return plan_question(
             question,

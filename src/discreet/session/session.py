@@ -27,6 +27,7 @@ from discreet.engines.engine import Engine
 from discreet.errors import LedgerError, UnknownName, WrongKind
 from discreet.ledger.ledger import Ledger
 from discreet.plan.plan import Plan
+from discreet.plan.planning_rules import PlanningRules
 from discreet.plan.policy.policy import Policy
 from discreet.query.question import Question
 from discreet.release.release import Release
@@ -34,6 +35,7 @@ from discreet.requests.table_schema import Schema, TableFacts
 from discreet.session import files
 from discreet.session.answer_pipeline import AnswerPipeline, is_manifest, two_stages
 from discreet.session.display import as_html, as_line
+from discreet.session.earlier_answers import on_record
 from discreet.session.files.manifest import (
     WrittenRelease,
     answered_into_files_error,
@@ -54,7 +56,6 @@ from discreet.session.planning import (
     check_combinable,
     check_gains,
     combination,
-    on_record,
 )
 from discreet.session.purchases import Purchases, nothing_else
 from discreet.session.record import Record, Rehearsal
@@ -255,7 +256,7 @@ class Session(Labeled):
                 else self._first(answered, price, confirm=confirm)
             )
             past = before.plan
-            plan = self._planned(past.question, price, past.found, earlier=past.earlier)
+            plan = self._planned(past.question, price, past.found, rules=past.earlier)
             pipeline = self._open_pipeline()
             draw = 1 + sum(earlier.digest == plan.digest for earlier in before.plans)
             recorded = self._ledger.find(pipeline.question(plan, draw)) is not None
@@ -399,9 +400,12 @@ class Session(Labeled):
         price: PriceOptions,
         found: tuple[FoundBounds, ...] = (),
         *,
-        earlier: bool = False,
+        rules: PlanningRules | None = None,
     ) -> Plan:
-        """Plan a question, with bounds that were found for it before."""
+        """Plan a question, with bounds that were found for it before.
+
+        Without ``rules``, by those of the version that has answered it; or else by today's.
+        """
         self._open_pipeline()
         planned = partial(
             self._planning.plan,
@@ -411,9 +415,9 @@ class Session(Labeled):
             concentrated=bool(price.get("error")) and self._concentrated(),
             own_delta=self._own_delta,
         )
-        plan = planned(earlier=earlier)
-        if not self.test_mode:  # where no earlier version has kept anything
-            plan = on_record(plan, partial(planned, earlier=True), self._ledger)
+        plan = planned(earlier=rules or PlanningRules.TODAY)
+        if rules is None and not self.test_mode:  # where no earlier version has kept anything
+            plan = on_record(plan, lambda before: planned(earlier=before), self._ledger)
         self._planning.check(plan)
         self._plans.keep(plan)
         return plan

@@ -21,7 +21,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Self, final
 
-from discreet.engines.engine import Engine
 from discreet.engines.sources.identity import Identity
 from discreet.errors import BadPolicy, OtherLedger, SourceChanged
 from discreet.ledger.ledger import Ledger
@@ -111,13 +110,14 @@ def _check_unit(schema: Schema, table: TableFacts, before: _Finding, now: _Findi
 _BITS: Final = 128
 
 
-def record_source_states(record: Record, engine: Engine, schema: Schema) -> Mapping[str, str]:
+def record_source_states(
+    record: Record, identities: Mapping[str, Identity], schema: Schema
+) -> Mapping[str, str]:
     """Record what was opened, and return the names of the states of all tables.
 
     Refuses, before anything is recorded, a frozen table whose content is not the one on record.
     """
     tables = {folded(table.name): table for table in schema.tables}
-    identities = engine.identities(tables)
     contents = {
         table: _content(facts.name, identities[table])
         for table, facts in tables.items()

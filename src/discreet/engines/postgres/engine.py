@@ -235,7 +235,9 @@ class Postgres(ClosingEngine):
 
 def _identity(known: TableDescription) -> Identity:
     columns = tuple(known.columns.items())
-    return Identity(kind="postgresql", columns=columns, state=digest_of((columns, known.state)))
+    state = digest_of((columns, known.state))
+    places = frozenset({("postgresql", state)})
+    return Identity(kind="postgresql", columns=columns, state=state, places=places)
 
 
 def _key(table: TableFacts) -> tuple[tuple[str, Type], ...]:

@@ -24,6 +24,7 @@ from discreet.engines.sources.frames import MemoryStamp
 from discreet.engines.sources.identity import FileStamp
 from discreet.engines.sources.source import TableSource, check_names, unreadable
 from discreet.engines.sql.fragments import SQL_TYPES, name, text
+from discreet.query.relations import folded
 from discreet.query.types import Type
 
 _BATCH: Final = "rows to be staged"
@@ -145,7 +146,8 @@ class DatabaseTable(TableSource):
         if not Path(self._path).is_file():
             raise unreadable("there is no such file.", do="give the path of a database file.")
         check_path(self._path, database=True)
-        self.stamp = FileStamp(self._files, kind="duckdb")
+        part = (folded(database.schema), folded(database.table))
+        self.stamp = FileStamp(self._files, kind="duckdb", part=part)
 
     def _files(self) -> tuple[str, ...]:
         path = str(Path(self._database.path).resolve())

@@ -22,7 +22,14 @@ import pyarrow.types as kinds
 from duckdb import DuckDBPyConnection
 from numpy.typing import NDArray
 
-from discreet.engines.sources.source import Stamp, TableSource, check_names, type_name, unreadable
+from discreet.engines.sources.source import (
+    Places,
+    Stamp,
+    TableSource,
+    check_names,
+    type_name,
+    unreadable,
+)
 from discreet.engines.sql.fragments import name
 
 if TYPE_CHECKING:  # loaded by whoever makes a dataset, because it takes pandas along
@@ -36,13 +43,14 @@ _TEXTS: Final = (kinds.is_string, kinds.is_large_string, kinds.is_string_view)
 class MemoryStamp:
     """The stamp of a table in memory, which holds for as long as the table is there."""
 
-    __slots__ = ("_table", "kind", "state")
+    __slots__ = ("_table", "kind", "places", "state")
 
     def __init__(self, table: pa.Table, *, kind: str = "frame") -> None:
         """Take a table that nobody else holds."""
         self._table = table
         self.kind = kind
         self.state = None
+        self.places: Places = frozenset()
 
     def is_unchanged(self) -> bool:
         """Return true: nobody can change it."""

@@ -29,7 +29,7 @@ from pathlib import Path
 from stat import S_ISREG
 from typing import Final, Self, TypeVar, final
 
-from discreet.engines.sources.source import Stamp, unreadable
+from discreet.engines.sources.source import Places, Stamp, unreadable
 from discreet.errors import EngineFailed, SourceChanged, UnreadableSource
 from discreet.query.relations import Relation, Scan, descend, folded
 
@@ -53,12 +53,15 @@ class Identity:
         columns: the names of its columns, and their types where it has any.
         state: a digest of its state; None for a copy in memory, which nobody can change.
         content: returns a digest of every value in it; None if these cannot be read here.
+        places: what it is read from: two tables with a place in common have rows in common.  None
+            are known of a copy in memory.
     """
 
     kind: str
     columns: Columns
     state: str | None
     content: Callable[[], str] | None = field(default=None, repr=False, compare=False)
+    places: Places = field(default=frozenset(), repr=False, compare=False)
 
 
 @final
@@ -105,11 +108,17 @@ class FileState:
 class FileStamp:
     """Some files, as they were when they were opened."""
 
-    __slots__ = ("_find", "_states", "kind", "paths")
+    __slots__ = ("_find", "_part", "_states", "kind", "paths")
 
-    def __init__(self, find: Callable[[], tuple[str, ...]], *, kind: str) -> None:
-        """Take a function that lists the files, also those that may be missing."""
+    def __init__(
+        self, find: Callable[[], tuple[str, ...]], *, kind: str, part: tuple[str, ...] = ()
+    ) -> None:
+        """Take a function that lists the files, also those that may be missing.
+
+        ``part`` names what is read of each file, where that is not all of it.
+        """
         self.kind = kind
+        self._part = part
         self._find = find
         self.paths, self._states = _quiet_files(find)
 
@@ -117,6 +126,12 @@ class FileStamp:
     def state(self) -> str:
         """A digest of what the system says of the files; no byte of them is in it."""
         return digest_of([None if state is None else astuple(state)[:-1] for state in self._states])
+
+    @property
+    def places(self) -> Places:
+        """The files by device and inode, whatever they are called, and what is read of them."""
+        there = (state for state in self._states if state is not None)
+        return frozenset((state.device, state.inode, *self._part) for state in there)
 
     def is_unchanged(self) -> bool:
         """Look for the files again, and at each of them."""
@@ -183,7 +198,13 @@ def identified(opened: Mapping[str, tuple[Stamp, Columns]]) -> dict[str, Identit
     if others:
         raise changed(others)
     return {
-        table: Identity(kind=stamp.kind, columns=columns, state=stamp.state, content=stamp.content)
+        table: Identity(
+            kind=stamp.kind,
+            columns=columns,
+            state=stamp.state,
+            content=stamp.content,
+            places=stamp.places,
+        )
         for table, (stamp, columns) in opened.items()
     }
 

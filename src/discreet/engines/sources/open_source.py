@@ -24,7 +24,14 @@ from discreet.engines.sources.database import Database, DatabaseTable
 from discreet.engines.sources.files import CSV_ENDINGS, CsvFiles, DeclaredCsv, ParquetFiles
 from discreet.engines.sources.frames import Frame, from_arrow, from_pandas, is_readable
 from discreet.engines.sources.identity import FileStamp, digest_of, found_files, joined_digest
-from discreet.engines.sources.source import Stamp, TableSource, check_names, type_name, unreadable
+from discreet.engines.sources.source import (
+    Places,
+    Stamp,
+    TableSource,
+    check_names,
+    type_name,
+    unreadable,
+)
 from discreet.requests.csv_format import CsvFormat
 
 if TYPE_CHECKING:  # loaded by whoever makes a dataset, because it takes pandas along
@@ -92,6 +99,10 @@ class _ElsewhereStamp:
     @property
     def state(self) -> str:
         return digest_of(self._infos)
+
+    @property
+    def places(self) -> Places:
+        return frozenset((self._system.type_name, path) for path in self._files)
 
     def _look(self) -> tuple[tuple[object, ...], ...]:
         infos = self._system.get_file_info(list(self._files))

@@ -19,6 +19,10 @@ if TYPE_CHECKING:  # takes its time, and few sources need it
     import pyarrow as pa
 
 
+Places = frozenset[tuple[object, ...]]
+"""Files by device and inode, or what else tells apart where rows are read."""
+
+
 class Stamp(Protocol):
     """What was seen of a source when it was opened."""
 
@@ -30,6 +34,11 @@ class Stamp(Protocol):
     @property
     def state(self) -> str | None:
         """A digest of the state at opening; None for what nobody else can change."""
+        ...
+
+    @property
+    def places(self) -> Places:
+        """What the source is read from; none for a copy in memory."""
         ...
 
     def is_unchanged(self) -> bool:

@@ -25,7 +25,7 @@ from urllib.parse import unquote, urlsplit
 from discreet.engines.engine import Columns
 from discreet.engines.execution import run_sanitized
 from discreet.engines.sources.identity import FileStamp, digest_of
-from discreet.engines.sources.source import check_names, unreadable
+from discreet.engines.sources.source import Places, check_names, unreadable
 from discreet.engines.sql.casts import UUID_TEXT, base_type, stored_form
 from discreet.query.relations import folded
 from discreet.requests.table_schema import StoredColumn, TableFacts
@@ -60,6 +60,11 @@ class SparkStamp:
     def _state(self) -> str:
         plan = (self._frame.semanticHash(), self._frame.schema.json())
         return digest_of((plan, self._statuses, self._local.state))
+
+    @property
+    def places(self) -> Places:
+        """The question that the data frame is, of the files as they were."""
+        return frozenset() if self.state is None else frozenset({(self.kind, self.state)})
 
     def _look(self) -> FileStatuses:
         """Return what is known of files elsewhere."""

@@ -204,7 +204,7 @@ def _part(  # noqa: PLR0911 (cases)
             pairs = zip(measured.estimators, measured.uses, strict=True)
             needs = next(estimator for estimator, uses in pairs if use in uses)
             part = replace(needs.leaf_part(use, measure, limits), confidence=_sure(draft))
-            if draft.earlier and isinstance(part, QuantileLevel):
+            if draft.clamps_sums and isinstance(part, QuantileLevel):
                 part = replace(part, for_value=EARLIER_SHARE)
             return part
 
