@@ -275,3 +275,30 @@ def test_a_report_that_names_everything_is_refused():
     assert (collector.reports, collector.refused) == (2, Refusals(implausible=2))
     assert plausible(form.randomizer, rows).tolist() == [False, True, True, False]
     assert plausible(FORMS[0].randomizer, rows[:, :1]).all()
+
+
+def forged(form, reports, tally):
+    """Return a serialized collector with any counts, and a check that fits."""
+    counts = np.array([reports, 0, 0, 0, 0, *tally], "<i8")
+    body = Collector.magic + form.layout.digest + counts.tobytes()
+    return body + hashlib.sha256(body).digest()[:8]
+
+
+@pytest.mark.parametrize("form", FORMS, ids=lambda form: str(form.randomizer))
+def test_tallies_that_no_reports_give_are_refused(form):
+    collector = form.collector()
+    collector.add_many(form.client().batch([3] * 100))
+    tally, raised = collector.tally, form.randomizer.raised
+    back = Collector.deserialize(forged(form, collector.reports, tally), form=form)
+    assert back.reports == collector.reports
+    assert raised is None or raised * collector.reports == tally.sum()
+    wrong = [(tally, 2**62), (np.full(len(tally), 2**48 + 1), 2**48 + 1)]
+    if raised is not None:
+        more, fewer = tally.copy(), tally.copy()
+        more[np.argmin(tally)] += 1
+        fewer[np.argmax(tally)] -= 1
+        wrong += [(more, collector.reports), (fewer, collector.reports)]
+        wrong += [(0 * tally, 100), (0 * tally + 100, 100)]
+    for counts, reports in wrong:
+        with pytest.raises(WrongKind, match="no reports can have"):
+            Collector.deserialize(forged(form, reports, counts), form=form)

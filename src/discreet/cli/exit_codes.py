@@ -139,9 +139,15 @@ class Ending:
     code: int = DONE
 
 
+_CHARGED: Final = "what was charged stays charged, and a retry costs nothing more"
+
+
 @contextmanager
-def errors_reported(*, as_json: bool = False) -> Iterator[Ending]:
-    """Turn errors into words on stderr, and into the exit status that belongs to them."""
+def errors_reported(*, as_json: bool = False, again: str = _CHARGED) -> Iterator[Ending]:
+    """Turn errors into words on stderr, and into the exit status that belongs to them.
+
+    ``again`` says what a second try costs.
+    """
     ending = Ending()
     try:
         try:
@@ -155,13 +161,13 @@ def errors_reported(*, as_json: bool = False) -> Iterator[Ending]:
     except BrokenPipeError:
         ending.code = ending.code or FAILED  # whoever has left hears no word
     except Exception as error:  # noqa: BLE001 (its text may quote the data)
-        tell(stopped_text(error))
+        tell(stopped_text(error, again=again))
         ending.code = ending.code or FAILED
     if ending.code != DONE:
         raise typer.Exit(ending.code) from None
 
 
-def stopped_text(error: Exception) -> str:
+def stopped_text(error: Exception, *, again: str = _CHARGED) -> str:
     """Report an error that is not ours, without its text."""
     what = f"stopped by an unexpected {type(error).__name__}."
     why = "its text is not shown, since it may hold values of the data."
@@ -170,10 +176,7 @@ def stopped_text(error: Exception) -> str:
         what = "the output could not be written."
         why = _UNWRITTEN[error.errno]
         do = "send the output elsewhere, or make room, and try again"
-    return (
-        f"discreet: {what}\n  Why: {why}\n"
-        f"  Do:  {do}; what was charged stays charged, and a retry costs nothing more.\n"
-    )
+    return f"discreet: {what}\n  Why: {why}\n  Do:  {do}; {again}.\n"
 
 
 def _say(error: DiscreetError, *, as_json: bool) -> None:

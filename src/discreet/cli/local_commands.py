@@ -7,21 +7,15 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal, cast
+from typing import TYPE_CHECKING, Annotated, Final, Literal, cast
 
 import typer
 
 from discreet import local
 from discreet.cli.exit_codes import errors_reported, tell, write_json, write_result
-from discreet.cli.local_inputs import (
-    add_input,
-    domain_of,
-    read_file,
-    read_form,
-    values_of,
-    write_file,
-)
+from discreet.cli.local_inputs import add_input, domain_of, read_file, read_form, values_of
 from discreet.cli.options import EXAMPLES, JsonOption
+from discreet.cli.saved_files import refuse_overwriting, refuse_repeats, save_file
 from discreet.errors import OutOfRange, WrongKind
 
 if TYPE_CHECKING:  # which the door loads when a command first needs them
@@ -34,6 +28,14 @@ app = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
+)
+
+_AGAIN: Final = (
+    "reports that did arrive stay told: whoever reports again loses the epsilon of the form again"
+)
+_MIXED: Final = (
+    "Saved collectors and reports are counted together; a report that a collector holds already "
+    "counts twice.\n"
 )
 
 FormArgument = Annotated[Path, typer.Argument(help="The form, a file of JSON.")]
@@ -105,12 +107,12 @@ def report(
 
     Other users of the machine can see the arguments of a command: - keeps the value from them.
     Each report of a person costs the epsilon of the form again.
+    No report is written before every value was read and found in the domain.
     """
-    with errors_reported(as_json=as_json):
+    with errors_reported(as_json=as_json, again=_AGAIN):
         asked = read_form(form)
         client = asked.client()
-        for values in values_of(value, asked):
-            reports = client.report_each(values)
+        for reports in [client.report_each(values) for values in values_of(value, asked)]:
             if as_json:
                 size = asked.layout.report_bytes
                 for start in range(0, len(reports), size):
@@ -118,7 +120,6 @@ def report(
                     write_json("report", {"form": asked.digest, "report": text})
             else:
                 sys.stdout.buffer.write(reports)
-                sys.stdout.buffer.flush()
 
 
 @app.command(epilog=EXAMPLES["local collect"])
@@ -147,17 +148,21 @@ def collect(  # noqa: PLR0913  the options of a table
 ) -> None:
     """Estimate shares, or a mean, from reports, and count what was refused."""
     with errors_reported(as_json=as_json):
-        collector = read_form(form).collector()
-        for file in files:
-            add_input(collector, read_file(file))
+        refuse_repeats(files)
         if save is not None:
-            write_file(save, collector.serialize())
+            refuse_overwriting(save, [form, *files])
+        collector = read_form(form).collector()
+        kinds = {add_input(collector, read_file(file)) for file in files}
+        if len(kinds) > 1:
+            tell(_MIXED)
         if collector.reports == 0:
             raise OutOfRange(
                 what=f"there is nothing to estimate from: {collector}.",
                 why="an estimate needs at least one report of this form.",
                 do="name files with reports that were made with this form.",
             )
+        if save is not None:
+            save_file(save, collector.serialize())
         if not hasattr(collector.form.domain, "categories"):
             if (consistent, bars) != ("raw", "each"):
                 raise WrongKind(

@@ -9,7 +9,7 @@ import itertools
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Literal
 
 from discreet import local
 from discreet.errors import WrongKind
@@ -18,6 +18,7 @@ if TYPE_CHECKING:  # which the door loads when a command first needs them
     from discreet.local import Collector, Domain, Form, NumberRange
 
 _LINES: Final = 4096
+_DIGITS: Final = 4000  # Python reads 4300
 
 
 def domain_of(
@@ -70,13 +71,19 @@ def values_of(value: str, form: Form) -> Iterator[list[object]]:
         yield [_named(texts, value)]
         return
     lines = (line.rstrip("\r\n") for line in sys.stdin)
-    while part := list(itertools.islice(lines, _LINES)):
-        yield [_named(texts, line) for line in part]
+    try:
+        while part := list(itertools.islice(lines, _LINES)):
+            yield [_named(texts, line) for line in part]
+    except UnicodeDecodeError:
+        raise _not_text() from None
 
 
 def _named(texts: frozenset[str], text: str) -> object:
-    """Return the value that a text stands for: an integer, unless the form spells it as text."""
-    whole = text.removeprefix("-").isdecimal() and text.isascii()
+    """Return the value that a text stands for: an integer, unless the form spells it as text.
+
+    What has more digits than Python reads is no integer of any form.
+    """
+    whole = text.removeprefix("-").isdecimal() and text.isascii() and len(text) <= _DIGITS
     return int(text) if whole and text not in texts else text
 
 
@@ -85,12 +92,19 @@ def read_form(path: Path) -> Form:
     return local.Form.deserialize(_text(read_file(path)))
 
 
-def add_input(collector: Collector, data: bytes) -> None:
-    """Count a stream of reports, or merge a saved collector."""
+def add_input(collector: Collector, data: bytes) -> Literal["collector", "reports"]:
+    """Count a stream of reports, or merge a saved collector; return which of them it was."""
+    if not data:
+        raise WrongKind(
+            what="an input is empty.",
+            why="whatever was to be in it is lost, and nothing would say so.",
+            do="write it anew, or leave it out.",
+        )
     if data.startswith(local.Collector.magic):
         collector.merge(local.Collector.deserialize(data, form=collector.form))
-    else:
-        collector.add_many(data)
+        return "collector"
+    collector.add_many(data)
+    return "reports"
 
 
 def read_file(path: Path) -> bytes:
@@ -107,24 +121,16 @@ def read_file(path: Path) -> bytes:
         ) from None
 
 
-def write_file(path: Path, data: bytes) -> None:
-    """Write a file."""
-    try:
-        path.write_bytes(data)
-    except OSError as error:
-        raise WrongKind(
-            what=f"{path} cannot be written: {error.strerror}.",
-            why="the collector would be lost.",
-            do="name another file with --save.",
-        ) from None
-
-
 def _text(data: bytes) -> str:
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError:
-        raise WrongKind(
-            what="a file is not UTF-8 text.",
-            why="forms and lists of values are text, and both sides must read them alike.",
-            do="write the file in UTF-8.",
-        ) from None
+        raise _not_text() from None
+
+
+def _not_text() -> WrongKind:
+    return WrongKind(
+        what="an input is not UTF-8 text.",
+        why="forms and values are text, and both sides must read them alike.",
+        do="write it in UTF-8; nothing was reported.",
+    )

@@ -157,6 +157,11 @@ class PrefixResponse(Randomizer):
                 law[way * self.cells + cell] = Interval(chance, chance)
         return law
 
+    @property
+    def raised(self) -> int:
+        """Return 1: a report is one of the things that are counted."""
+        return 1
+
     def tally(self, reports: Reports) -> NDArray[np.int64]:
         """Count the reports of each length, function and cell."""
         return np.bincount(reports, minlength=self._kinds).astype(np.int64, copy=False)

@@ -150,6 +150,11 @@ class NumberRandomizer(Randomizer, ABC):
         """Return how many bits name a report."""
         return (self.outcomes - 1).bit_length()
 
+    @property
+    def raised(self) -> int:
+        """Return 1: a report is one of the things that are counted."""
+        return 1
+
     def tally(self, reports: Reports) -> NDArray[np.int64]:
         """Count each report."""
         return np.bincount(reports, minlength=self.outcomes).astype(np.int64, copy=False)

@@ -86,6 +86,11 @@ class Direct(FrequencyOracle):
         kept, lied = self.chances()
         return {code: kept if code == truth else lied for code in range(self.values)}
 
+    @property
+    def raised(self) -> int:
+        """Return 1: a report is one of the things that are counted."""
+        return 1
+
     def tally(self, reports: Reports) -> NDArray[np.int64]:
         """Count the reports of each code."""
         return np.bincount(reports, minlength=self.values).astype(np.int64, copy=False)

@@ -116,6 +116,11 @@ class Hadamard(FrequencyOracle):
             law[2 * row + sign], law[2 * row + 1 - sign] = kept, lied
         return law
 
+    @property
+    def raised(self) -> int:
+        """Return 1: a report is one of the things that are counted."""
+        return 1
+
     def tally(self, reports: Reports) -> NDArray[np.int64]:
         """Count the reports of each row and sign."""
         return np.bincount(reports, minlength=2 * self.rows).astype(np.int64, copy=False)

@@ -156,6 +156,11 @@ class Hashing(FrequencyOracle):
             for cell in range(self.cells)
         }
 
+    @property
+    def raised(self) -> int | None:
+        """Return 1 with a pool, where reports are counted; otherwise the values of a cell are."""
+        return 1 if self.pool else None
+
     def tally(self, reports: Reports) -> NDArray[np.int64]:
         """Count the reports of each function and cell of a pool; otherwise those of each value."""
         if self.pool:

@@ -76,6 +76,11 @@ class Randomizer(Mechanism[int, Hashable], ABC):
         """Read rows of bytes: the reports of the valid rows, and which rows are valid."""
 
     @property
+    def raised(self) -> int | None:
+        """Return how many counters every report raises by 1; None if that differs."""
+        return None
+
+    @property
     def report_bytes(self) -> int:
         """Return how many bytes one report has by itself."""
         return (self.bits + 7) // 8

@@ -97,6 +97,11 @@ class SignedHadamard(FrequencyOracle):
         law = self._nodes.reference_pmf(code >> 1)
         return {report ^ (code & 1): chance for report, chance in law.items()}
 
+    @property
+    def raised(self) -> int:
+        """Return 1: a report is one of the things that are counted."""
+        return 1
+
     def tally(self, reports: Reports) -> NDArray[np.int64]:
         """Count the reports of each row and sign."""
         return self._nodes.tally(reports)

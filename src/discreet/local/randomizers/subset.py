@@ -136,6 +136,11 @@ class Subset(FrequencyOracle):
             law[np.packbits(row, bitorder="little").tobytes()] = Interval(chance, chance)
         return law
 
+    @property
+    def raised(self) -> int:
+        """Return the size of a set: each member is counted."""
+        return self.size
+
     def tally(self, reports: Reports) -> NDArray[np.int64]:
         """Count the sets that have each value."""
         return column_sums(reports.view(np.uint8), self.values)

@@ -12,16 +12,21 @@ all the same.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, final
+from typing import Any, Final, final
 
-from discreet.errors import OtherLedger, OverBudget, WrongKind
+from discreet.errors import OtherLedger, OverBudget, TooLarge, WrongKind
 from discreet.exact import float_up, positive
-from discreet.local.repeated.device_file import DeviceFile
+from discreet.local.repeated.device_file import DeviceFile, HeldFile
 from discreet.mechanisms.mechanism import Number, factor
 from discreet.notebook import Shown
+
+_LONGEST: Final = 1000  # letters of a name
+_DIGITS: Final = 4000  # of a price: Python reads 4300
+_PRICE: Final = re.compile(r"[0-9]+(/[0-9]+)?", re.ASCII)
 
 
 @final
@@ -45,13 +50,13 @@ class Diary(Shown):
         """Open a diary, or begin one; the ceiling of a diary that exists must be this one."""
         object.__setattr__(self, "file", DeviceFile(Path(path), kind="diary"))
         object.__setattr__(self, "ceiling", factor(ceiling, name="ceiling"))
-        with self.file.held():
-            self._entries()
+        with self.file.held() as held:
+            self._entries(held)
 
     def entries(self) -> dict[str, Fraction]:
         """Return what was spent under each name."""
-        with self.file.held():
-            return self._entries()
+        with self.file.held() as held:
+            return self._entries(held)
 
     def spent(self) -> Fraction:
         """Return the total."""
@@ -67,14 +72,14 @@ class Diary(Shown):
         Call it before the report leaves the device.
         """
         price = positive(_exact(epsilon), name="epsilon")
-        if not isinstance(name, str) or not name:
+        if not isinstance(name, str) or not 0 < len(name) <= _LONGEST:
             raise WrongKind(
-                what="a charge has no name.",
+                what=f"a charge has no name, or one of more than {_LONGEST} letters.",
                 why="its owner wants to read what was told, and to whom.",
                 do="give name, a text such as 'weather 2026'.",
             )
-        with self.file.held():
-            entries = self._entries()
+        with self.file.held() as held:
+            entries = self._entries(held)
             total = sum(entries.values(), Fraction(0)) + price
             if total > self.ceiling:
                 raise OverBudget(
@@ -84,15 +89,15 @@ class Diary(Shown):
                     do="do not report; nothing was drawn or written.",
                 )
             entries[name] = entries.get(name, Fraction(0)) + price
-            self._write(entries)
+            self._write(held, entries)
 
-    def _entries(self) -> dict[str, Fraction]:
-        state = self.file.read()
+    def _entries(self, held: HeldFile) -> dict[str, Fraction]:
+        state = held.read()
         if state is None:
             return {}
         try:
-            ceiling = Fraction(state["ceiling"])
-            entries = {str(name): Fraction(price) for name, price in state["entries"].items()}
+            ceiling = read_price(state["ceiling"])
+            entries = {name: read_price(price) for name, price in state["entries"].items()}
         except (KeyError, TypeError, ValueError, AttributeError, ZeroDivisionError):
             raise self.file.damaged() from None
         if any(price <= 0 for price in entries.values()):
@@ -105,12 +110,33 @@ class Diary(Shown):
             )
         return entries
 
-    def _write(self, entries: dict[str, Fraction]) -> None:
+    def _write(self, held: HeldFile, entries: dict[str, Fraction]) -> None:
         state: dict[str, Any] = {
-            "ceiling": str(self.ceiling),
-            "entries": {name: str(price) for name, price in entries.items()},
+            "ceiling": _written(self.ceiling),
+            "entries": {name: _written(price) for name, price in entries.items()},
         }
-        self.file.write(state)
+        held.write(state)
+
+
+def read_price(text: object) -> Fraction:
+    """Read an exact price from a file, or raise ValueError; 1e999999999 would take forever.
+
+    >>> read_price("3/2")
+    Fraction(3, 2)
+    """
+    if not isinstance(text, str) or _PRICE.fullmatch(text) is None:
+        raise ValueError
+    return Fraction(text)
+
+
+def _written(price: Fraction) -> str:
+    if max(price.numerator, price.denominator) >= 10**_DIGITS:
+        raise TooLarge(
+            what=f"a price, or what it adds up to, has more than {_DIGITS} digits.",
+            why="the diary is exact, and could not be read again.",
+            do="round epsilon up to a short decimal; nothing was written or reported.",
+        )
+    return str(price)
 
 
 def _exact(epsilon: Number) -> Fraction:

@@ -11,8 +11,10 @@ keeps one answer in all, that of the first value, and goes on reporting it whate
 wrong belief that values stay costs accuracy, never privacy.
 
 The memo is a file.  Price and kept answer are on disk before the first report leaves.  A memo that
-is lost begins anew, with a second draw, and the diary adds its whole price to what was spent.
-Assumes: nobody puts a memo or a diary back to an earlier state.
+is lost begins anew, with a second draw, and the diary adds its whole price to what was spent.  The
+memo knows how much of its price a diary was charged; what it told without one is charged with the
+next report that has one.
+Assumes: nobody puts a memo or a diary back to an earlier state; one diary for one memo.
 """
 
 from __future__ import annotations
@@ -27,11 +29,11 @@ from typing import Any, Final, final
 
 import numpy as np
 
-from discreet.errors import OtherLedger
+from discreet.errors import OtherLedger, WrongKind
 from discreet.exact import Interval, whole
 from discreet.local.randomizers.randomizer import local_epsilon, value_count
-from discreet.local.repeated.device_file import DeviceFile
-from discreet.local.repeated.diary import Diary
+from discreet.local.repeated.device_file import DeviceFile, HeldFile
+from discreet.local.repeated.diary import Diary, read_price
 from discreet.local.repeated.memo_price import price_of_constant, rounded_up
 from discreet.loss import Pure
 from discreet.mechanisms.mechanism import Number
@@ -121,7 +123,14 @@ class Memo(Shown):
 
     def open(self, path: str | Path, *, diary: Diary | None = None, name: str = "memo") -> OpenMemo:
         """Open the memo of a device, or begin one; ``name`` is what the diary calls it."""
-        return OpenMemo(self, DeviceFile(Path(path), kind="memo"), diary, name)
+        file = DeviceFile(Path(path), kind="memo")
+        if diary is not None and diary.file.path == file.path:
+            raise WrongKind(
+                what="memo and diary have the same path.",
+                why="each is a file of its own, and one would replace the other.",
+                do="give the memo another path.",
+            )
+        return OpenMemo(self, file, diary, name)
 
     def describe(self) -> dict[str, Any]:
         """Return the parameters, ready for JSON."""
@@ -153,8 +162,8 @@ class OpenMemo:
 
     def reports(self) -> int:
         """Return how many reports have left, or were about to."""
-        with self.file.held():
-            return self._state()[0]
+        with self.file.held() as held:
+            return self._state(held)[0]
 
     def report(self, code: int, *, entropy: Entropy = SYSTEM) -> int:
         """Return one report, after its price and the kept answer are on disk.
@@ -165,20 +174,23 @@ class OpenMemo:
         memo = self.memo
         value = whole(code, name="the code of a value", low=0, high=memo.values - 1)
         key = _ONLY if memo.constant else str(value)
-        with self.file.held():
-            count, cells = self._state()
-            price = memo.price(reports=count + 1) - memo.price(reports=count)
-            if self.diary is not None and price > 0:
-                self.diary.charge(epsilon=price, name=self.name)
+        with self.file.held() as held:
+            count, cells, charged = self._state(held)
+            due = memo.price(reports=count + 1) - charged
+            if self.diary is not None and due > 0:
+                self.diary.charge(epsilon=due, name=self.name)
+                charged += due
             fresh_cell = _response(value, memo.permanent, memo.values, entropy)
             cell = cells.setdefault(key, fresh_cell)  # drawn in any case: time tells nothing
-            self.file.write({"memo": memo.describe(), "reports": count + 1, "cells": cells})
+            told = {"reports": count + 1, "charged": str(charged), "cells": cells}
+            held.write({"memo": memo.describe(), **told})
         return _response(cell, memo.fresh, memo.values, entropy)
 
-    def _state(self) -> tuple[int, dict[str, int]]:
-        state = self.file.read()
+    def _state(self, held: HeldFile) -> tuple[int, dict[str, int], Fraction]:
+        """Return the number of reports, the kept answers, and what a diary was charged."""
+        state = held.read()
         if state is None:
-            return 0, {}
+            return 0, {}, Fraction(0)
         if state.get("memo") != self.memo.describe():
             raise OtherLedger(
                 what="the memo on this device was made with other parameters.",
@@ -198,7 +210,13 @@ class OpenMemo:
         )
         if not sound:
             raise self.file.damaged()
-        return count, cells
+        try:  # a file of a version that did not say it counts as never charged
+            charged = read_price(state.get("charged", "0"))
+        except (ValueError, ZeroDivisionError):
+            raise self.file.damaged() from None
+        if charged > self.memo.price(reports=count):
+            raise self.file.damaged()
+        return count, cells, charged
 
 
 def _response(code: int, epsilon: Fraction, values: int, entropy: Entropy) -> int:

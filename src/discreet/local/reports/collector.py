@@ -42,6 +42,7 @@ if TYPE_CHECKING:  # handed in; a form makes its own collectors
 
 _CHECK_BYTES: Final = 8
 _PENDING: Final = 1 << 16  # bytes
+_MOST: Final = 1 << 48  # reports; so that thousands of collectors add up in 64 bits
 _COUNTS: Final = 1 + len(fields(Refusals))
 
 
@@ -154,10 +155,11 @@ class Collector(Shown):
                 do="read it with the form that it was made by.",
             )
         numbers = np.frombuffer(body, "<i8").astype(np.int64)
-        if numbers.min() < 0 or numbers[_COUNTS:].max() > numbers[0]:
+        if not _possible(numbers[:_COUNTS], numbers[_COUNTS:], form.randomizer.raised):
             raise WrongKind(
                 what="the serialized collector has counts that no reports can have.",
-                why="a report adds at most 1 to a counter, and takes nothing away.",
+                why="a report adds at most 1 to a counter, takes nothing away, and adds to as many "
+                "counters as every other one, or to any number of them, by its randomizer.",
                 do="give the bytes that Collector.serialize returned.",
             )
         made._reports = int(numbers[0])
@@ -227,6 +229,15 @@ class Collector(Shown):
         self._tally += randomizer.tally(reports if kept == len(reports) else reports[likely])
         self._reports += kept
         self._refused += Refusals(invalid=len(rows) - len(reports), implausible=len(reports) - kept)
+
+
+def _possible(counts: NDArray[np.int64], tally: NDArray[np.int64], raised: int | None) -> bool:
+    """Return whether so many reports can have this tally, as far as sums tell."""
+    reports = int(counts[0])
+    if min(counts.min(), tally.min()) < 0 or counts.max() > _MOST or tally.max() > reports:
+        return False
+    total = (int((tally >> 32).sum()) << 32) + int((tally & 0xFFFFFFFF).sum())  # none overflows
+    return raised is None or total == raised * reports
 
 
 def _other_question(wanted: str, method: str) -> WrongKind:

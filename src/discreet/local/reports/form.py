@@ -187,7 +187,7 @@ class Form(Shown):
         rows = {
             "values": _values_of(self.domain),
             "randomizer": str(self.randomizer),
-            "because": self.why.replace("; ", f"\n{'':14}"),
+            "because": _printable(self.why).replace("; ", f"\n{'':14}"),
             "loss": f"epsilon {self.randomizer.epsilon} for each report, whoever receives it",
             "report": f"{layout.report_bytes} bytes: {HEADER_BYTES} of header and "
             f"{layout.payload_bytes} of payload; in a batch {layout.bits} bits",
@@ -208,9 +208,18 @@ class Form(Shown):
 def _values_of(domain: Domain | NumberRange) -> str:
     if isinstance(domain, NumberRange):
         return f"numbers from {domain.low} to {domain.high}"
-    names = [str(name) for name in domain.categories[:_SHOWN]]
+    names = [_printable(str(name)) for name in domain.categories[:_SHOWN]]
     more = domain.values - len(names)
     return f"{domain.values}: {', '.join(names)}" + (f" and {more} more" if more else "")
+
+
+def _printable(text: str) -> str:
+    r"""Return a text that does nothing to a terminal but stand in its line.
+
+    >>> _printable("a\x1b[2J")
+    'a\\x1b[2J'
+    """
+    return "".join(letter if letter.isprintable() else repr(letter)[1:-1] for letter in text)
 
 
 def _domain_of(description: object) -> Domain | NumberRange:

@@ -1,0 +1,80 @@
+"""Saving a collector: never over what was read, and as a whole or not at all.
+
+Trust: kernel.  Inputs may be the only copy of what people have reported.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from contextlib import suppress
+from pathlib import Path
+
+from discreet.errors import WrongKind
+
+
+def refuse_repeats(files: Iterable[Path]) -> None:
+    """Refuse a file that is named twice, in whatever way."""
+    seen = set()
+    for file in files:
+        identity = _identity(file)
+        if identity in seen:
+            raise WrongKind(
+                what=f"{file} is among the inputs twice.",
+                why="its reports would be counted twice.",
+                do="name every file once.",
+            )
+        seen.add(identity)
+
+
+def refuse_overwriting(target: Path, inputs: Iterable[Path]) -> None:
+    """Refuse to save over the form or an input."""
+    if _identity(target) in set(map(_identity, inputs)):
+        raise WrongKind(
+            what=f"--save would replace {target}, which is an input.",
+            why="what it holds would be lost, or counted again by the same command.",
+            do="save to another file, outside the folder that the inputs are taken from.",
+        )
+
+
+def save_file(path: Path, data: bytes) -> None:
+    """Write a file so that the old content or the whole new one is there, whatever happens."""
+    try:
+        if path.exists() and not path.is_file():  # a pipe or a device
+            path.write_bytes(data)
+        else:
+            _replace(Path(os.path.realpath(path)), data)
+    except OSError as error:
+        raise WrongKind(
+            what=f"{path} cannot be written: {error.strerror}.",
+            why="the collector would be lost; what was there before is as it was.",
+            do="make room, or name another file with --save.",
+        ) from None
+
+
+def _replace(path: Path, data: bytes) -> None:
+    beside = path.with_name(f".{path.name}.{os.getpid()}.discreet-new")
+    number = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
+    try:
+        with os.fdopen(number, "wb") as file:
+            with suppress(FileNotFoundError):  # whoever may read the old one
+                os.fchmod(number, path.stat().st_mode & 0o777)
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        beside.replace(path)
+    except BaseException:
+        with suppress(OSError):
+            beside.unlink()
+        raise
+
+
+def _identity(path: Path) -> object:
+    """Return what is the same for all names of one file; - is stdin."""
+    if str(path) == "-":
+        return "-"
+    try:
+        status = path.stat()
+    except OSError:  # there is none yet
+        return os.path.realpath(path)
+    return status.st_dev, status.st_ino
