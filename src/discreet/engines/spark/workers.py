@@ -111,6 +111,7 @@ def spark_schema(schema: pa.Schema) -> Any:
     kinds = {
         pa.int32(): types.IntegerType(),
         pa.int64(): types.LongType(),
+        pa.float64(): types.DoubleType(),
         pa.string(): types.StringType(),
         pa.bool_(): types.BooleanType(),
         pa.date32(): types.DateType(),
