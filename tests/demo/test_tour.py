@@ -60,7 +60,7 @@ def test_disjoint_questions_cost_nothing_extra(ran):
 def test_the_page_is_well_formed_and_needs_nothing_else(ran):
     text = (ran[1] / "out" / "demo.html").read_text(encoding="utf-8")
     tree = ET.fromstring(text.removeprefix("<!DOCTYPE html>"))  # noqa: S314  our own
-    assert len(list(tree.iter("section"))) == 8
+    assert len(list(tree.iter("section"))) == 9
     assert len(list(tree.iter("{http://www.w3.org/2000/svg}svg"))) >= 5
     for address in ("http://", "https://", "src=", "<script", "@import", "url("):
         assert address not in text.replace('xmlns="http://www.w3.org/2000/svg"', "")

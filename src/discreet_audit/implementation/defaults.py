@@ -48,9 +48,9 @@ _CASES: Final[tuple[tuple[str, str, dict[str, Any], str], ...]] = (
         _LIMITS,
     ),
     (
-        "groups by a float",
+        "private groups of floats without delta",
         "SELECT x, COUNT(*) AS n FROM t GROUP BY x",
-        {"epsilon": 1, "delta": "1e-9"},
+        {"epsilon": 1, "delta": 0},
         _LIMITS,
     ),
     ("no price", "SELECT COUNT(*) AS n FROM t", {}, _LIMITS),
