@@ -42,7 +42,7 @@ BAD = [
     "SELECT SUM(patient) FROM visits",
     "SELECT COUNT(*) FROM visits WHERE wrad = 'A'",
     "SELECT COUNT(*) FROM visits WHERE ward > 5",
-    "SELECT amount, COUNT(*) FROM visits GROUP BY amount",
+    "SELECT amount, COUNT(*) FROM visits GROUP BY amount, wrad",
     "SELECT COUNT(*) FROM (SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward)",
     "DROP TABLE visits",
     "SELECT COUNT(*) FROM visits WHERE",
