@@ -73,11 +73,6 @@ def test_distinct_values_are_bounded_too():
         DistinctCount(name="x", expression=Column("x"), most=0)
 
 
-def test_floats_tell_no_groups_apart():
-    with pytest.raises(WrongKind):
-        KeyColumn("cost", Column("cost"), Type.FLOAT)
-
-
 @pytest.mark.parametrize(
     ("kind", "value", "fits"),
     [

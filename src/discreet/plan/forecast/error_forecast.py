@@ -173,9 +173,15 @@ class ForecastErrors(Sequence[Predicted]):
     __slots__ = ("_errors", "_forecast", "_outputs")
 
     def __init__(self, forecast: ErrorForecast, outputs: tuple[AnswerColumn, ...]) -> None:
-        """Take what is released, and what is computed from it."""
+        """Take what is released, and what is computed from it; refuse errors beyond all floats.
+
+        Only formulas can have such errors, so those alone are forecast at once.
+        """
         self._forecast, self._outputs = forecast, outputs
         self._errors: tuple[Predicted, ...] | None = None
+        for output in outputs:
+            if not isinstance(output.expression, Column | Aggregate | Grouped):
+                forecast.of(output)
 
     def _known(self) -> tuple[Predicted, ...]:
         if self._errors is None:
