@@ -294,12 +294,10 @@ def test_the_plants_lower_the_price(name, monkeypatch):
 TWINS = [
     "bounds",
     "bounds by a condition",
-    "rows of a unit",
     "rows in cells",
     "groups of a unit",
     "constant keys",
     "key of a table",
-    "key with a group",
 ]
 
 

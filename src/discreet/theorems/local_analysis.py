@@ -12,7 +12,7 @@ from discreet.theorems.theorem import Theorem
 LOCAL_ANALYSIS: Final = (
     Theorem(
         key="two-coin-interval",
-        statement="M coins of chance p and n - M coins of chance q < p show C heads.  The M at "
+        statement="M coins of chance p and n - M coins of chance q < p show C heads. The M at "
         "which neither C or more heads nor C or fewer have a chance of at most a are an interval, "
         "which misses the true M with a chance of at most 2a.",
         source="inverting monotone tests; proof in discreet.local.analysis.intervals",

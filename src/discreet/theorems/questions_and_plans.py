@@ -129,7 +129,7 @@ QUESTIONS_AND_PLANS: Final = (
         statement="A unit whose rows in a group, each in one cell, have weights that add up to at "
         "most k moves sums of several values over cells by at most k times the largest sum over "
         "values of D |b| in L1, and k^2 times that of D^2 |b|^2 in squared L2, D the bound on a "
-        "row and b a column; two units differ by the largest difference of two corners.  Disjoint "
+        "row and b a column; two units differ by the largest difference of two corners. Disjoint "
         "sums cost the largest of their bounds.",
         source="proof in discreet.plan.pricing.joint_norms and discreet.requests.cell_sums",
     ),
