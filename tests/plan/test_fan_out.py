@@ -6,6 +6,7 @@ from collections import Counter
 import pytest
 
 from discreet.errors import BadPolicy, NotAllowed
+from discreet.plan.binding import fan_out
 from discreet.plan.binding.binder import Binder
 from discreet.plan.binding.fan_out import MOST_FAN_OUT, FanOut, within
 from discreet.plan.policy.policy import read_policy
@@ -146,6 +147,16 @@ def test_it_holds_even_if_public_tables_change_after_they_were_counted(text):
             check_rows(text, seen, data)
         except NotAllowed:
             continue
+
+
+def test_a_twin_that_keeps_all_rows_is_caught(monkeypatch):
+    """It believes the number of matches that was counted, and does not enforce it."""
+    monkeypatch.setattr(fan_out, "first_rows", lambda side, by, most, fresh: side)
+    text = "SELECT v.p FROM visits v JOIN areas a ON v.x = a.x"
+    seen = {"visits": [{"p": 1, "visit": 1, "x": 1}], "notes": [], "wards": []}
+    seen["areas"] = [{"x": 1, "y": 1}]
+    with pytest.raises(AssertionError):
+        check_rows(text, seen, {**seen, "areas": [{"x": 1, "y": at} for at in range(4)]})
 
 
 def test_a_declared_key_is_met_once_even_if_it_is_none():

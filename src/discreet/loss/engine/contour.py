@@ -18,6 +18,7 @@ bounds |e**(K(c + is) - K(c))| for s >= t.  Rounding
 from __future__ import annotations
 
 import functools
+import itertools
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -40,7 +41,7 @@ from discreet.loss.engine.rounding import (
 from discreet.loss.pairs.distribution import Complexes, Floats, Transform
 
 _TRIED: Final = 4  # orders, the cheapest first
-_MOST_POINTS: Final = 4096
+_POINTS: Final = (1 << 12, 1 << 15)  # of a sum at most: few at any of those orders, else many
 _ALIASED: Final = math.log(1e-10)  # what aliases may be of delta
 _LEFT_OUT: Final = math.log(1e-11)  # what a cut may leave out of delta
 _APART: Final = 1e-9  # relatively: orders that are no later than c
@@ -166,7 +167,7 @@ class Contour:
     def __init__(self, transforms: Sequence[Transform]) -> None:
         """Evaluate the real orders."""
         self._real = RealOrders(transforms, 80)
-        self.sums: dict[tuple[int, float], _Sum | None] = {}
+        self.sums: dict[tuple[int, int, float], _Sum | None] = {}
 
     def ceiling(self, delta: float, rho: float = 0.0) -> float:
         """Bound epsilon through the real orders alone, beside a curve of that rho."""
@@ -241,30 +242,30 @@ class Contour:
             excess = real.value - real.orders * eps - math.log(delta)
             usable = (excess < 20) & np.isfinite(period) & np.isfinite(width)
             cost = np.where(usable, period / width * np.exp(np.clip(excess - 6, 0.0, 50.0)), np.inf)
-        for index in np.argsort(cost)[:_TRIED].tolist():  # an order may decay too slowly
-            if not math.isfinite(cost[index]):
-                return None
+        tried = [index for index in np.argsort(cost)[:_TRIED].tolist() if cost[index] < math.inf]
+        for most, index in itertools.product(_POINTS, tried):  # an order may decay too slowly
             spacing = short_spacing(float(period[index]))
-            key = (index, spacing)
+            key = (most, index, spacing)
             if key not in self.sums:
                 if len(self.sums) > 16:
                     self.sums.clear()
-                self.sums[key] = self._evaluate(index, spacing, delta, eps, float(width[index]))
+                wide = float(width[index])
+                self.sums[key] = self._evaluate(index, spacing, delta, eps, wide, most)
             if self.sums[key] is not None:
                 return self.sums[key]
         return None
 
     def _evaluate(
-        self, index: int, spacing: float, delta: float, eps: float, width: float
+        self, index: int, spacing: float, delta: float, eps: float, width: float, most: int
     ) -> _Sum | None:
         c, base = float(self._real.orders[index]), float(self._real.value[index])
         limit = _LEFT_OUT + math.log(delta) - (base - c * eps)
-        count = max(12, int(min(6 / (width * spacing), _MOST_POINTS - 2)) + 2)
+        count = max(12, int(min(6 / (width * spacing), most - 2)) + 2)
         while True:
             left_out = self._decay(c, spacing * count) - math.log(math.pi * spacing * (count - 1))
-            if left_out < limit or count >= _MOST_POINTS:
+            if left_out < limit or count >= most:
                 break
-            count = min(_MOST_POINTS, int(count * 1.25) + 1)
+            count = min(most, int(count * 1.25) + 1)
         if left_out > limit + 9:  # more than about 1e-7 of delta: not worth evaluating
             return None
         heights = spacing * np.arange(count)
