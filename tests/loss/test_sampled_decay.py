@@ -79,15 +79,29 @@ def test_narrow_noise_at_a_small_rate_has_a_tight_interval():
 
 
 @pytest.mark.theorem("contour-aliasing")
-def test_still_narrower_noise_has_a_tight_interval_at_one_of_several_orders():
-    """The cheapest order decays too slowly, and a neighbor does not."""
-    bracket = GaussianDP(mu=3).sampled(rate="0.0005").power(5000).interval(delta="1e-5")
+@pytest.mark.parametrize("mu", [3, 4])
+def test_still_narrower_noise_has_a_tight_interval(mu):
+    """At 3 the cheapest order decays too slowly, and a neighbor does not; at 4 none does soon."""
+    bracket = GaussianDP(mu=mu).sampled(rate="0.0005").power(5000).interval(delta="1e-5")
     assert bracket.width < 1e-6
     single = pld.from_gaussian_mechanism(
-        1 / 3, sampling_prob=0.0005, value_discretization_interval=4e-3
+        1 / mu, sampling_prob=0.0005, value_discretization_interval=4e-3
     )
     pessimistic = single.self_compose(5000).get_epsilon_for_delta(1e-5)
     assert bracket.low <= pessimistic <= bracket.high + 0.02
+
+
+@pytest.mark.theorem("smoothed-contour")
+def test_runs_that_mostly_sample_nobody_have_a_narrow_interval():
+    """Nearly all mass lies together, as an atom does, and no contour decays."""
+    pair = SampledPair(Composition(((GaussianPair(F(9)), 1),)), F(1, 2000), Direction.REMOVE)
+    bracket = Composition(((pair, 50),)).epsilon(F(1, 10**5))
+    assert 0 < bracket.width < 1e-4 * bracket.high
+    single = pld.from_gaussian_mechanism(
+        1 / 3, sampling_prob=0.0005, value_discretization_interval=1e-3
+    )
+    pessimistic = single.self_compose(50).get_epsilon_for_delta(1e-5)
+    assert bracket.low <= pessimistic <= bracket.high + 0.001
 
 
 @pytest.mark.theorem("contour-aliasing")

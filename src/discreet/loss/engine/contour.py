@@ -42,6 +42,7 @@ from discreet.loss.pairs.distribution import Complexes, Floats, Transform
 
 _TRIED: Final = 4  # orders, the cheapest first
 _POINTS: Final = (1 << 12, 1 << 15)  # of a sum at most: few at any of those orders, else many
+_HIGHEST: Final = 1000.0  # where points are many: transforms take longer at great heights
 _ALIASED: Final = math.log(1e-10)  # what aliases may be of delta
 _LEFT_OUT: Final = math.log(1e-11)  # what a cut may leave out of delta
 _APART: Final = 1e-9  # relatively: orders that are no later than c
@@ -243,24 +244,26 @@ class Contour:
             usable = (excess < 20) & np.isfinite(period) & np.isfinite(width)
             cost = np.where(usable, period / width * np.exp(np.clip(excess - 6, 0.0, 50.0)), np.inf)
         tried = [index for index in np.argsort(cost)[:_TRIED].tolist() if cost[index] < math.inf]
-        for most, index in itertools.product(_POINTS, tried):  # an order may decay too slowly
+        for points, index in itertools.product(_POINTS, tried):  # an order may decay too slowly
             spacing = short_spacing(float(period[index]))
+            most = min(points, max(_POINTS[0], int(_HIGHEST / spacing)))
             key = (most, index, spacing)
             if key not in self.sums:
                 if len(self.sums) > 16:
                     self.sums.clear()
-                wide = float(width[index])
-                self.sums[key] = self._evaluate(index, spacing, delta, eps, wide, most)
+                first = max(12, int(min(6 / (float(width[index]) * spacing), most - 2)) + 2)
+                self.sums[key] = self._evaluate(index, spacing, delta, eps, (first, most))
             if self.sums[key] is not None:
                 return self.sums[key]
         return None
 
     def _evaluate(
-        self, index: int, spacing: float, delta: float, eps: float, width: float, most: int
+        self, index: int, spacing: float, delta: float, eps: float, counts: tuple[int, int]
     ) -> _Sum | None:
+        """Add up as few points as will do, from the first count to the last one."""
         c, base = float(self._real.orders[index]), float(self._real.value[index])
         limit = _LEFT_OUT + math.log(delta) - (base - c * eps)
-        count = max(12, int(min(6 / (width * spacing), most - 2)) + 2)
+        count, most = counts
         while True:
             left_out = self._decay(c, spacing * count) - math.log(math.pi * spacing * (count - 1))
             if left_out < limit or count >= most:

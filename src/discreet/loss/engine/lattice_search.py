@@ -30,6 +30,7 @@ _BINS: Final = 512
 _KEPT: Final = 24  # tilts
 _WIDE: Final = 1e-5  # of an epsilon, relatively
 _LOOSE: Final = 1e-4  # of a delta
+_SAMPLED: Final = 64, 1500.0  # terms that a sampled Gaussian counts for, and its greatest height
 
 
 class OnLattice(Protocol):
@@ -257,15 +258,20 @@ class LatticeSearch:
 
 
 def _smoothed(pairs: Sequence[tuple[OnLattice, int]], square: float) -> SmoothedContour | None:
-    terms = 0
+    terms, highest = 0, math.inf
     for pair, _ in pairs:
         atoms = pair.atoms() if hasattr(pair, "atoms") else None
-        if atoms is None and not isinstance(pair, LaplacePair):
-            return None  # its transform takes long at great heights, or there is none
-        terms += 1 if atoms is None else len(atoms.mass)
+        if atoms is not None:
+            terms += len(atoms.mass)
+        elif isinstance(pair, LaplacePair):
+            terms += 1
+        elif getattr(pair, "rare_losses", False):  # a sample, mostly of nobody: nearly an atom
+            terms, highest = terms + _SAMPLED[0], _SAMPLED[1]
+        else:
+            return None  # there is no transform
     gaussian = ((GaussianPair(Fraction(square)), 1),) if square else ()
-    parts = transforms((*pairs, *gaussian))  # type: ignore[arg-type]  # pairs, as they have atoms
-    return None if parts is None else SmoothedContour(parts, terms)
+    parts = transforms((*pairs, *gaussian))  # type: ignore[arg-type]  # pairs, none is a curve
+    return None if parts is None else SmoothedContour(parts, terms, highest)
 
 
 @final

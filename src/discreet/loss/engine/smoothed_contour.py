@@ -1,4 +1,4 @@
-"""Profiles of losses with atoms anywhere: a contour that is cut off where a little noise ends it.
+"""Profiles of losses with atoms, or nearly so: a contour that a little noise cuts off.
 
 Trust: kernel.
 
@@ -14,7 +14,8 @@ moved by that of the Gaussian.
 
 Both are trapezoidal sums along one line of complex orders, as in key ``contour-aliasing``: D_m with
 the factor 1/(z (z+1)), f_m without it.  Sums of f_m exceed it, as all its aliases are positive.
-The Gaussian factor e**(-m**2 t**2 / 2) ends the sums although atoms do not decay.
+The Gaussian factor e**(-m**2 t**2 / 2) ends the sums although atoms do not decay, nor does what is
+nearly one, such as a sample that is mostly of nobody.
 """
 
 from __future__ import annotations
@@ -65,13 +66,20 @@ class _Sum(TrapezoidalSum):
 
 @final
 class SmoothedContour:
-    """The smoothed contour of one composition; ``size`` is how many terms a transform adds up."""
+    """The smoothed contour of one composition.
 
-    __slots__ = ("_real", "_size", "_sums")
+    ``size`` is how many terms a transform adds up, and ``highest`` a height above which it would
+    need too many.
+    """
 
-    def __init__(self, transforms: Sequence[Transform], size: int) -> None:
+    __slots__ = ("_highest", "_real", "_size", "_sums")
+
+    def __init__(
+        self, transforms: Sequence[Transform], size: int, highest: float = math.inf
+    ) -> None:
         """Evaluate the real orders."""
         self._real, self._size = RealOrders(transforms, 120), max(size, 1)
+        self._highest = highest
         self._sums: list[_Sum] = []
 
     def delta(self, eps: float) -> Bracket | None:
@@ -109,7 +117,7 @@ class SmoothedContour:
         if not math.isfinite(cost[index]):
             return None
         spacing = short_spacing(float(period[index]))
-        count = min(_MOST_POINTS, _WORK // self._size)
+        count = int(min(_MOST_POINTS, _WORK // self._size, self._highest / spacing))
         width = _FADED / (spacing * max(count, 1))
         if count < 2 or not width <= _WIDEST:
             return None
