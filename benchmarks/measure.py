@@ -6,10 +6,12 @@ race alike, and ratios can be trusted where single figures cannot.
 
 from __future__ import annotations
 
+import functools
 import os
 import platform
 import subprocess
 import sys
+import tempfile
 import time
 from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Iterable, Mapping
@@ -115,15 +117,42 @@ def _commit() -> str | None:
         return None
 
 
-def import_seconds(module: str) -> Contender:
-    """Make a contender that starts Python and imports a module."""
-    program = f"import time, {module}; print(time.process_time())"
+@functools.cache
+def _compiled() -> tempfile.TemporaryDirectory[str]:
+    return tempfile.TemporaryDirectory(prefix="compiled")  # removed when the process ends
+
+
+def installed_environment() -> dict[str, str]:
+    """Return the variables of a process that finds compiled modules, as installed ones are.
+
+    They are kept in a folder of this run, filled by the turn for practice, whatever the shell says
+    about writing them.
+    """
+    around = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
+    return around | {"PYTHONPYCACHEPREFIX": _compiled().name}
+
+
+def started(program: str) -> Contender:
+    """Make a contender that starts Python and runs a program, which prints its own seconds."""
 
     def contender() -> float:
         command = [sys.executable, "-c", program]
-        return float(subprocess.run(command, capture_output=True, check=True, text=True).stdout)
+        done = subprocess.run(
+            command,
+            cwd=ROOT,
+            env=installed_environment(),
+            capture_output=True,
+            check=True,
+            text=True,
+        )
+        return float(done.stdout)
 
     return contender
+
+
+def import_seconds(module: str) -> Contender:
+    """Make a contender that starts Python and imports a module."""
+    return started(f"import time, {module}; print(time.process_time())")
 
 
 def read_options(name: str, description: str | None, *, rounds: int, quick: int) -> Namespace:

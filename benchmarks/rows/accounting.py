@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import itertools
 import json
-import subprocess
-import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
 
 import numpy as np
 
-from benchmarks.measure import ROOT, Contender, Race, timed
+from benchmarks.measure import Contender, Race, started, timed
 from benchmarks.peers.environment import Peers
 from benchmarks.report import OURS
 from benchmarks.truth import Truth, sampled_cumulant
@@ -363,7 +361,7 @@ def small() -> Iterator[Race]:
         contenders = {OURS: timed(ours, units=1), **beside}
         yield Race(kind="few", name=name, contenders=contenders, unit="ms")
     for name, program in ((CORPUS, _STORED_TREES), (COLD, _FIRST_PRICE)):
-        contenders = {OURS: _started(program), **beside}
+        contenders = {OURS: started(program), **beside}
         yield Race(kind="few", name=name, contenders=contenders, unit="ms")
 
 
@@ -381,14 +379,3 @@ def readme(change: int) -> Statement:
     sample = Sampled(Leaf(Gaussian(sigma=scale / 2)), rate=RATE)
     tree = Sequential(Leaf(Laplace(scale=scale)), Parallel("ward", wards), sample)
     return account(tree, relation="add_remove")
-
-
-def _started(program: str) -> Contender:
-    """Make a contender that starts Python and runs a program, which prints its own seconds."""
-
-    def contender() -> float:
-        command = [sys.executable, "-c", program]
-        done = subprocess.run(command, cwd=ROOT, capture_output=True, check=True, text=True)
-        return float(done.stdout)
-
-    return contender

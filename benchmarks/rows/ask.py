@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 import tempfile
@@ -16,7 +15,7 @@ from pathlib import Path
 import duckdb
 
 import discreet as dp
-from benchmarks.measure import Contender, Race, timed
+from benchmarks.measure import Contender, Race, installed_environment, timed
 from benchmarks.report import OURS
 from benchmarks.rows.ask_paced import Paced
 from benchmarks.rows.ask_tables import (
@@ -139,8 +138,6 @@ class Field:
 
     def _started(self, program: str, *, wall: bool) -> Contender:
         path = self.tables.small()
-        compiled = {"PYTHONPYCACHEPREFIX": str(self.tables.folder / "compiled")}
-        around = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
 
         def contender() -> float:
             with tempfile.TemporaryDirectory(dir=self.tables.folder) as folder:
@@ -148,7 +145,11 @@ class Field:
                 command = [sys.executable, "-c", program, *arguments]
                 begun = time.perf_counter()
                 done = subprocess.run(
-                    command, capture_output=True, check=True, text=True, env=around | compiled
+                    command,
+                    capture_output=True,
+                    check=True,
+                    text=True,
+                    env=installed_environment(),
                 )
                 return time.perf_counter() - begun if wall else float(done.stdout)
 
