@@ -24,10 +24,11 @@ HAVING INTERVAL IS JOIN LAST LEFT LIKE MATERIALIZED NOT NULL NULLS ON OR ORDER O
 RIGHT SELECT SEMI
 SMALLINT THEN TIMESTAMP TRUE TRY TRY_CAST UNION VARCHAR WHEN WHERE WITH abs c ceil coalesce concat
 count date_trunc day dayofweek dayofyear dense_rank e ends_with false first_value floor g
-greatest h hash hour i isfinite lag lambda large lead leaf least len length list_transform lower max
+greatest h hash hour i inside isfinite lag lambda large lead leaf least len length list_transform
+lower max
 min minute month n nullif own place position quarter rank regexp_extract replace round row_number
-second sign sqrt start starts_with strlen substr substring sum translate trim true units upper
-upto year getvariable
+s second sign sqrt start starts_with strlen substr substring sum translate trim true units upper
+upto v year getvariable
 """
 WORDS = frozenset(_WORDS.split())
 """All words that statements are made of, beside names and texts in quotes."""
@@ -134,8 +135,12 @@ def fuzzed(engine, seeds, *, every):
     return found
 
 
+SUMS_IN_CELLS = (700275, 710326, 750091)
+"""Seeds of questions whose sums are measured in cells, which are rare."""
+
+
 def test_objects(engine):
-    found = fuzzed(engine, range(600), every=6)
+    found = fuzzed(engine, (*range(600), *SUMS_IN_CELLS), every=6)
     assert found["planned"] >= 40
     assert found["not made"] >= 150
 
