@@ -21,6 +21,7 @@ are interleaved (Vadhan and Zhang 2023; the pairs' answers can be drawn up front
 
 from __future__ import annotations
 
+import functools
 import math
 from dataclasses import dataclass
 from fractions import Fraction
@@ -230,12 +231,8 @@ class RenyiPart:
 
     def finite_parts(self, eps: Floats) -> tuple[Floats, Floats]:
         """Bound what the curve allows at many real eps, by the best order of each."""
-        orders = np.array([float_down(order - 1) for order in self.curve.orders])
-        moments = [
-            float_up((order - 1) * value)
-            for order, value in zip(self.curve.orders, self.curve.values, strict=True)
-        ]
-        high = moment_deltas(float_up(self.curve.rho), orders, np.array(moments), np.abs(eps))
+        orders, moments = _known_moments(self.curve)
+        high = moment_deltas(float_up(self.curve.rho), orders, moments, np.abs(eps))
         left = np.minimum(eps, 0.0)
         mirrored = (-np.expm1(left) + np.exp(left) * high) * (1 + NODE_MARGIN)
         return np.zeros(len(eps)), np.minimum(np.where(eps >= 0, high, mirrored), 1.0)
@@ -243,6 +240,15 @@ class RenyiPart:
     def below(self, step: Fraction) -> PrivacyLossDistribution | None:  # noqa: ARG002  (a curve bounds from above only)
         """Nothing is known."""
         return None
+
+
+@functools.lru_cache(maxsize=64)
+def _known_moments(curve: RenyiCurve) -> tuple[Floats, Floats]:
+    """Return the orders t at which a curve is known, rounded down, and upper bounds on K(t)."""
+    orders = [float_down(order - 1) for order in curve.orders]
+    known = zip(curve.orders, curve.values, strict=True)
+    moments = [float_up((order - 1) * value) for order, value in known]
+    return np.array(orders), np.array(moments)
 
 
 def _envelope(lines: list[tuple[float, float]]) -> list[tuple[float, float]]:

@@ -24,7 +24,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from itertools import pairwise
 from typing import Final, final
 
 import numpy as np
@@ -232,6 +231,7 @@ _HALVINGS: Final = 6
 _NEWTON: Final = 4
 _LAST: Final = 1e7
 _FIRST: Final = 1e-9
+_TOGETHER: Final = 1 << 18  # values that are worked out at a time
 
 
 def moment_deltas(rho: float, orders: Floats, moments: Floats, eps: Floats) -> Floats:
@@ -249,27 +249,35 @@ def moment_deltas(rho: float, orders: Floats, moments: Floats, eps: Floats) -> F
         heights = np.minimum.accumulate(heights[::-1])[::-1]
     else:
         places, heights = np.array([0.0, _LAST]), np.zeros(2)
-    best = np.zeros(len(eps))
-    for (left, right), (low, high) in zip(
-        pairwise(places.tolist()), pairwise(heights.tolist()), strict=True
-    ):
-        slope = (high - low) / (right - left)
-        below = np.full(len(eps), math.log(max(left, min(_FIRST, right / 2))))
-        above = np.full(len(eps), math.log(right))
-        for _ in range(_HALVINGS):
-            x = (below + above) / 2
-            t = np.exp(x)
-            falls = 2 * rho * t + rho + slope - eps + x - np.log1p(t) < 0
-            below, above = np.where(falls, x, below), np.where(falls, above, x)
-        x = (below + above) / 2
-        for _ in range(_NEWTON):
-            t = np.exp(x)
-            miss = 2 * rho * t + rho + slope - eps + x - np.log1p(t)
-            x = np.clip(x - miss / (2 * rho * t + 1 / (1 + t)), below, above)
-        t = np.clip(np.exp(x), left, right)
-        line = low + (high - low) * np.minimum((t - left) / (right - left), 1.0)
-        moment = rho * t * (t + 1) + line
-        factor = t * np.log(t) - (1 + t) * np.log1p(t)
-        size = 1 + moment + t * eps + t * np.abs(np.log(t)) + t
-        best = np.minimum(best, moment - t * eps + factor + 2 * LOG_MARGIN * size)
+    pieces = max(1, _TOGETHER // len(places))
+    parts = [
+        _log_deltas(rho, places[:, None], heights[:, None], eps[start : start + pieces])
+        for start in range(0, len(eps), pieces)
+    ]
+    best = np.concatenate(parts) if parts else np.zeros(0)
     return np.minimum(np.exp(best) * (1 + LOG_MARGIN) + TINIEST, 1.0)
+
+
+def _log_deltas(rho: float, places: Floats, heights: Floats, eps: Floats) -> Floats:
+    """Bound the logarithm of the same through the best order of each piece, and at most by zero."""
+    (left, right), (low, high) = (places[:-1], places[1:]), (heights[:-1], heights[1:])
+    slope = (high - low) / (right - left)
+    below = np.log(np.maximum(left, np.minimum(_FIRST, right / 2)))
+    above = np.log(right)
+    for _ in range(_HALVINGS):
+        x = (below + above) / 2
+        t = np.exp(x)
+        falls = 2 * rho * t + rho + slope - eps + x - np.log1p(t) < 0
+        below, above = np.where(falls, x, below), np.where(falls, above, x)
+    x = (below + above) / 2
+    for _ in range(_NEWTON):
+        t = np.exp(x)
+        miss = 2 * rho * t + rho + slope - eps + x - np.log1p(t)
+        x = np.clip(x - miss / (2 * rho * t + 1 / (1 + t)), below, above)
+    t = np.clip(np.exp(x), left, right)
+    line = low + (high - low) * np.minimum((t - left) / (right - left), 1.0)
+    moment = rho * t * (t + 1) + line
+    factor = t * np.log(t) - (1 + t) * np.log1p(t)
+    size = 1 + moment + t * eps + t * np.abs(np.log(t)) + t
+    bounds = moment - t * eps + factor + 2 * LOG_MARGIN * size
+    return np.asarray(np.minimum(bounds.min(axis=0), 0.0))
