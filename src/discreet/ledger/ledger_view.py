@@ -5,7 +5,7 @@ Trust: kernel.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from discreet.accounting.scopes.box import Box, checked_box
@@ -62,6 +62,21 @@ class LedgerView(Labeled):
             answer=checked_answer(row),
             receipt=Receipt(self.id, row.seq, row.head),
             replayed=True,
+        )
+
+    def answers_of(self, keys: Collection[str]) -> tuple[StoredAnswer, ...]:
+        """Return the answers that are stored under some keys, in the order of their entries."""
+        rows = self._link.current().read(lambda store: store.rows_of(keys)) if keys else ()
+        return tuple(
+            StoredAnswer(
+                key=row.key or "",
+                question=row.question or "",
+                answer=checked_answer(row),
+                receipt=Receipt(self.id, row.seq, row.head),
+                replayed=True,
+            )
+            for row in rows
+            if row.kind == "release"
         )
 
     @property

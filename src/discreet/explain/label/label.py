@@ -15,6 +15,7 @@ from fractions import Fraction
 from typing import Any, Final, final
 
 from discreet import __version__
+from discreet.charts import Picture
 from discreet.errors import OutOfRange, WrongKind
 from discreet.explain.disclosure import Disclosure
 from discreet.explain.figures import HOUSEHOLD, Figures
@@ -43,7 +44,7 @@ class Label(Shown):
     """A label as plain values; ``to_json`` and the other forms show all of it."""
 
     content: dict[str, Any]
-    pictures: tuple[str, ...] = ()
+    pictures: tuple[Picture, ...] = ()
 
     def to_json(self) -> str:
         """Return the label as JSON, always with the same order of fields."""

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from html import escape
 from typing import Any, Final
 
+from discreet.charts import Picture
 from discreet.errors import WrongKind
 from discreet.explain.words import of_hundred
 
@@ -101,26 +102,26 @@ th { width: 9rem; vertical-align: top; } td { overflow-wrap: anywhere; }
 svg { max-width: 100%; height: auto; }
 .pictures { display: flex; flex-wrap: wrap; gap: 0.5rem; margin-top: 0.8rem; }
 .pictures > * { flex: 1 1 18rem; }
-@media (prefers-color-scheme: dark) { body { background: #1b1d20; color: #ededed; } }
+@media screen and (prefers-color-scheme: dark) { body { background: #1b1d20; color: #ededed; } }
 @media print { body { background: #fff; color: #000; margin: 0; font-size: 11px; } }
 """
 
 
-def label_html(content: Mapping[str, Any], pictures: Sequence[str]) -> str:
+def label_html(content: Mapping[str, Any], pictures: Sequence[Picture]) -> str:
     """Return a label as a table with pictures below it."""
     rows = "".join(
         f"<tr><th scope=row>{escape(name)}</th><td>{escape(value)}</td></tr>"
         for name, value in label_lines(content)
     )
     title = escape(str(content["said"].get("title", "untitled")))
-    drawn = "".join(f"<div>{picture}</div>" for picture in pictures)
+    drawn = "".join(f"<div>{picture.svg()}</div>" for picture in pictures)
     return (
         f"<table><caption>Privacy label: {title}</caption>{rows}</table>"
         f'<div class="pictures">{drawn}</div>'
     )
 
 
-def label_page(content: Mapping[str, Any], pictures: Sequence[str]) -> str:
+def label_page(content: Mapping[str, Any], pictures: Sequence[Picture]) -> str:
     """Return a label as a page that prints on one sheet."""
     return (
         '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"/>'

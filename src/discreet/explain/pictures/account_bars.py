@@ -8,14 +8,14 @@ from __future__ import annotations
 from typing import Final
 
 from discreet.accounting.budgets.amounts import NEVER, amount_value
-from discreet.charts import Axis, Chart
+from discreet.charts import Axis, Chart, Picture
 from discreet.ledger.ledger_view import LedgerView
 
 _MOST: Final = 20
 _LONGEST: Final = 24
 
 
-def account_bars(ledger: LedgerView, *, component: str | None = None) -> str:
+def account_bars(ledger: LedgerView, *, component: str | None = None) -> Picture:
     """Draw what every account with limits has spent of them, in one component of the budget.
 
     What a bar shows is spent by the person who paid most.  A charge to an account is one to all
@@ -57,11 +57,14 @@ def account_bars(ledger: LedgerView, *, component: str | None = None) -> str:
         ),
         left=200,
         height=160 + 32 * len(shown),
+        description="; ".join(
+            f"{path}: {spent:.4g} spent of {limit:.4g}" for path, spent, limit in shown
+        ),
     )
     for row, (_, spent, limit) in enumerate(shown):
         chart.bar(len(shown) - row, 0.0, min(spent, highest * 1.05), color=0)
         chart.dots([(limit, len(shown) - row)], color=1, label="" if row else "limit")
-    return chart.svg()
+    return chart.picture()
 
 
 def _limited(ledger: LedgerView) -> list[str]:

@@ -5,9 +5,10 @@ Trust: public.  It is drawn from what was released, and nothing else.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
-from discreet.charts import Axis, Chart
+from discreet.charts import Axis, Chart, Picture
 from discreet.errors import UnknownName
 from discreet.release import Release
 from discreet.release.frames import ReleasedColumn
@@ -17,7 +18,7 @@ _MOST: Final = 24
 _LONGEST: Final = 10
 
 
-def answer_bars(release: Release, column: str | None = None) -> str:
+def answer_bars(release: Release, column: str | None = None) -> Picture:
     """Draw a column of numbers as bars, each with the interval that its noise allows.
 
     Args:
@@ -25,14 +26,7 @@ def answer_bars(release: Release, column: str | None = None) -> str:
         column: the numbers to draw; the first that can be drawn unless named.
     """
     keys, measures, _ = keys_and_measures(release)
-    drawn = next(
-        (
-            measure
-            for measure in measures
-            if column in {None, measure.name} and not measure.listed and len(measure.values)
-        ),
-        None,
-    )
+    drawn = _drawn(measures, column)
     if drawn is None:
         raise UnknownName(
             what="there is no such column of numbers to draw.",
@@ -64,13 +58,28 @@ def answer_bars(release: Release, column: str | None = None) -> str:
             ticks=[low + (high - low) * k / 4 for k in range(5)],
             names=[f"{low + (high - low) * k / 4:.4g}" for k in range(5)],
         ),
+        description="; ".join(
+            f"{labels[place]}: {bar[1]:.4g}, from {bar[0]:.4g} to {bar[2]:.4g}".lstrip(": ")
+            for place, bar in bars
+            if bar is not None
+        ),
     )
     for place, bar in bars:
         if bar is not None:
             bottom, value, top = bar
             chart.bars([(place, value)], width=0.6, color=0)
             chart.whisker(place, bottom, top, color=1)
-    return chart.svg()
+    return chart.picture()
+
+
+def can_be_drawn(release: Release) -> bool:
+    """Whether some column of an answer has numbers to draw."""
+    return _drawn(keys_and_measures(release)[1], None) is not None
+
+
+def _drawn(measures: Sequence[ReleasedColumn], column: str | None) -> ReleasedColumn | None:
+    named = (each for each in measures if column in {None, each.name})
+    return next((each for each in named if not each.listed and len(each.values)), None)
 
 
 def _bars(column: ReleasedColumn) -> list[tuple[float, float, float] | None]:

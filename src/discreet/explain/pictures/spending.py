@@ -11,13 +11,13 @@ from fractions import Fraction
 from typing import Any, Final
 
 from discreet.accounting.budgets.amounts import amount_value
-from discreet.charts import Axis, Chart
+from discreet.charts import Axis, Chart, Picture
 from discreet.ledger.ledger_view import LedgerView
 
 _LABELS: Final = 5
 
 
-def spending(ledger: LedgerView, *, component: str | None = None) -> str:
+def spending(ledger: LedgerView, *, component: str | None = None) -> Picture:
     """Draw the sum of all charges over time, as steps; a dashed line goes on at the same pace.
 
     The sum is over all questions, also those about different people, so it is at least what any
@@ -50,6 +50,10 @@ def spending(ledger: LedgerView, *, component: str | None = None) -> str:
             ticks=[limit * k / 4 for k in range(5)],
             names=[f"{limit * k / 4:.3g}" for k in range(5)],
         ),
+        description=(
+            f"{len(steps) - 1} charges in {end - start:.3g} hours add up to {name} "
+            f"{steps[-1][1]:.4g}; the limit is {limit:.4g}"
+        ),
     )
     chart.line([(0.0, limit), (later - start, limit)], color=1, label="limit", dashed=True)
     chart.line(_stairs(steps, end - start), color=0, label="spent")
@@ -60,7 +64,7 @@ def spending(ledger: LedgerView, *, component: str | None = None) -> str:
         chart.line(
             [(end - start, total), (later - start, ahead)], color=2, label="same pace", dashed=True
         )
-    return chart.svg()
+    return chart.picture()
 
 
 def _steps(ledger: LedgerView, place: int) -> list[tuple[float, float]]:

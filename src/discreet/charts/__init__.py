@@ -1,0 +1,43 @@
+"""Charts: small pictures as values, shown as SVG, as text of blocks, or handed to other painters.
+
+Trust: public.
+"""
+
+from __future__ import annotations
+
+from discreet.charts.chart import (
+    BOTTOM,
+    HEIGHT,
+    LEFT,
+    RIGHT,
+    SUPERSCRIPTS,
+    TOP,
+    WIDTH,
+    Axis,
+    Chart,
+    Points,
+)
+from discreet.charts.picture import DARK, LIGHT, STYLE, Picture
+from discreet.charts.shapes import Area, Marker, Shape, Strokes, Words
+
+__all__ = [
+    "BOTTOM",
+    "DARK",
+    "HEIGHT",
+    "LEFT",
+    "LIGHT",
+    "RIGHT",
+    "STYLE",
+    "SUPERSCRIPTS",
+    "TOP",
+    "WIDTH",
+    "Area",
+    "Axis",
+    "Chart",
+    "Marker",
+    "Picture",
+    "Points",
+    "Shape",
+    "Strokes",
+    "Words",
+]
