@@ -34,12 +34,13 @@ from discreet.accounting.budgets.request import RequestPricer
 from discreet.accounting.budgets.spending import Left
 from discreet.accounting.scopes.box import Box
 from discreet.accounting.scopes.contribution import Contribution
-from discreet.errors import DiscreetError, OutOfRange
+from discreet.errors import DiscreetError, OutOfRange, WrongKind
 from discreet.explain.disclosure import Disclosure
 from discreet.ledger.ledger_view import LedgerView
 from discreet.ledger.values import Receipt
 from discreet.loss import Approximate, PrivacyLoss, Pure, ZeroConcentrated
 from discreet.plan.policy.about import About
+from discreet.release import Release
 from discreet.units import PrivacyUnit, Relation
 
 _MOST_LEAVES: Final = 16
@@ -253,6 +254,19 @@ def from_entry(ledger: LedgerView, number: int, about: About) -> Disclosure:
         about=about,
         receipt=f"{ledger.id}:{number}",
     )
+
+
+def recorded_entry(release: Release, ledger: LedgerView) -> int:
+    """Return the entry of a ledger that records an answer; the answer of another is refused."""
+    receipt = release.receipt
+    if receipt is None or not release.private:
+        raise WrongKind(
+            what="the answer is not on record.",
+            why="what is answered in test mode, or not yet recorded, is in no ledger.",
+            do="ask the question in a session with a ledger.",
+        )
+    ledger.left_as_of(receipt)  # refuses the receipt of another ledger, or of another past
+    return receipt.seq
 
 
 def _charged_text(ledger: LedgerView, charge: Mapping[str, Any]) -> str:

@@ -31,6 +31,7 @@ class RecordedError:
     groups: int
     half_width: float
     widest: float
+    """Both are infinite where intervals have no end."""
     over_quarter: int
     """In how many groups the error is more than a quarter of the number."""
     confidence: Fraction | None
@@ -64,8 +65,8 @@ def _errors(document: Mapping[str, Any]) -> Iterator[RecordedError]:
     for column in columns:
         if column.low is None or column.high is None or column.listed or not column.type.is_number:
             continue
-        rows = zip(*(each.to_pylist() for each in (column.low, column.values, column.high)))
-        known = [row for row in rows if None not in row]
+        ends = (column.low.to_pylist(), column.values.to_pylist(), column.high.to_pylist())
+        known = [row for row in zip(*ends, strict=True) if None not in row]
         errors = [float(max(high - value, value - low)) for low, value, high in known]
         if errors:
             yield RecordedError(

@@ -6,9 +6,9 @@ Definition.  Canonical JSON: keys are sorted, without spaces, in ASCII.  INTEGER
 its hexadecimal text, DATE and TIMESTAMP their ISO text, TEXT and BOOLEAN are themselves, NULL is
 null.  A column of FLOATs without NULL is one text: the hexadecimal digits of their 64 bits in a
 row, the sign first.  ``plans`` are the digests of the plans; ``sources`` are the states of the
-tables that were read, if these are known; ``confidence`` is that of the intervals.  Beside the columns, the noisy totals and chosen leaves
-of all groups are kept under the names of the plan, so that a later answer to the same question can
-be combined with them.
+tables that were read, if these are known; ``confidence`` is that of the intervals.  Beside the
+columns, the noisy totals and chosen leaves of all groups are kept under the names of the plan, so
+that a later answer to the same question can be combined with them.
 """
 
 from __future__ import annotations

@@ -8,25 +8,32 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from html import escape
+from itertools import groupby
+from operator import itemgetter
 from typing import Any, Final
 
 from discreet.charts import Picture
 from discreet.errors import WrongKind
+from discreet.explain.label.accuracy import accuracy_lines
+from discreet.explain.label.comparables import comparable_lines
 from discreet.explain.words import of_hundred
 
 _WIDTH: Final = 88
 _NAME: Final = 18
 _UNSAID: Final = "not said"
+_NO_ACCURACY: Final[Mapping[str, Any]] = {"statistics": [], "answers_before": 0}
 
 
 def label_text(content: Mapping[str, Any]) -> str:
     """Return a label as lines, a name and a value each."""
     lines = [f"Privacy label: {content['said'].get('title', 'untitled')}", ""]
+    before = ""
     for name, value in label_lines(content):
+        shown, before = "" if name == before else name, name
         lines += textwrap.wrap(
             value,
             _WIDTH,
-            initial_indent=f"{name:<{_NAME}}",
+            initial_indent=f"{shown:<{_NAME}}",
             subsequent_indent=" " * _NAME,
         )
     return "\n".join(lines)
@@ -49,18 +56,22 @@ def label_lines(content: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     period = said.get("period", "all of the data")
     yield "Protects", f"one {unit['name']} ({columns}), {period}, under {unit['relation']}"
     one = content["evidence"].get("release")
-    yield "Releases", f"{content['releases']} answers" if one is None else f"the answer R-{one:04d}"
+    many = _answers(content["releases"])
+    yield "Releases", many if one is None else f"the answer R-{one:04d}"
     yield "Spent", content["strength"]["spent"]
     if content["strength"]["left"]:
         yield "Left", content["strength"]["left"]
-    yield "So far" if one is None else "This answer", _odds(odds["odds"])
+    if one is None:
+        yield "So far", f"{_odds(odds['odds'])}, if all questions were chosen before any answer"
+    else:
+        yield "This answer", _odds(odds["odds"])
     if content["promise"] is not None:
         yield "In the end", _odds(content["promise"])
     if "group" in odds:
         yield f"Household of {odds['group']['size']}", _guess(odds["group"])
     if odds["question"] == "membership":
         yield "A property", _guess(odds["attribute"])
-    yield "Comparables", "no comparable with the same unit"
+    yield from _later_lines(content)
     yield "Mechanisms", ", ".join(content["how"]["mechanisms"]) or "none yet"
     yield "Noise", f"{content['how']['noise']}; randomness {content['how']['randomness']}"
     for fact in content["not_hidden"]:
@@ -73,6 +84,25 @@ def label_lines(content: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         f"{evidence['software']}; ledger {evidence['ledger']}, entry {evidence['entries']}",
     )
     yield "Head", evidence["head"]
+
+
+def _later_lines(content: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield blocks that labels of the first version lack."""
+    total = content.get("total")
+    if total is not None:
+        yield (
+            "All so far",
+            f"{_answers(total['releases'])}, {total['spent']}; {_odds(total['odds'])}",
+        )
+        yield "Left", total["left"]
+    for line in accuracy_lines(content.get("accuracy", _NO_ACCURACY)):
+        yield "Accuracy", line
+    for line in comparable_lines(content.get("comparables", [])):
+        yield "Comparables", line
+
+
+def _answers(count: int) -> str:
+    return "1 answer" if count == 1 else f"{count} answers"
 
 
 def _guess(odds: Mapping[str, Any]) -> str:
@@ -110,8 +140,9 @@ svg { max-width: 100%; height: auto; }
 def label_html(content: Mapping[str, Any], pictures: Sequence[Picture]) -> str:
     """Return a label as a table with pictures below it."""
     rows = "".join(
-        f"<tr><th scope=row>{escape(name)}</th><td>{escape(value)}</td></tr>"
-        for name, value in label_lines(content)
+        f"<tr><th scope=row>{escape(name)}</th><td>"
+        f"{'<br/>'.join(escape(value) for _, value in values)}</td></tr>"
+        for name, values in groupby(label_lines(content), key=itemgetter(0))
     )
     title = escape(str(content["said"].get("title", "untitled")))
     drawn = "".join(f"<div>{picture.svg()}</div>" for picture in pictures)

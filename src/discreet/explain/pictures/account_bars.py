@@ -9,6 +9,7 @@ from typing import Final
 
 from discreet.accounting.budgets.amounts import NEVER, amount_value
 from discreet.charts import Axis, Chart, Picture
+from discreet.explain.words import rounded_up
 from discreet.ledger.ledger_view import LedgerView
 
 _MOST: Final = 20
@@ -58,7 +59,7 @@ def account_bars(ledger: LedgerView, *, component: str | None = None) -> Picture
         left=200,
         height=160 + 32 * len(shown),
         description="; ".join(
-            f"{path}: {spent:.4g} spent of {limit:.4g}" for path, spent, limit in shown
+            f"{path}: {rounded_up(spent, 4)} spent of {limit:.4g}" for path, spent, limit in shown
         ),
     )
     for row, (_, spent, limit) in enumerate(shown):

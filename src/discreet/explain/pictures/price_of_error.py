@@ -11,6 +11,7 @@ from typing import Final
 
 from discreet.charts import Axis, Chart, Picture
 from discreet.exact import whole
+from discreet.explain.words import rounded_up
 from discreet.mechanisms import Laplace
 
 _EPSILONS: Final = tuple(Fraction(10**k) * step for k in (-3, -2, -1, 0) for step in (1, 2, 5))
@@ -45,7 +46,7 @@ def price_of_error(*, people: int, distance: int = 1) -> Picture:
         x=Axis(label="epsilon", low=1e-3, high=5, ticks=(1e-3, 1e-2, 1e-1, 1), log=True),
         y=Axis(label="± with 95 %", low=low, high=high, ticks=ticks, log=True),
         description=(
-            "; ".join(f"epsilon {x:g}: ± {y:.4g}" for x, y in points)
+            "; ".join(f"epsilon {x:g}: ± {rounded_up(y, 4)}" for x, y in points)
             + f"; the sample itself errs by ± {floor:.4g}, whatever is paid"
         ),
     )

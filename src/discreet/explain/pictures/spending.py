@@ -12,9 +12,11 @@ from typing import Any, Final
 
 from discreet.accounting.budgets.amounts import amount_value
 from discreet.charts import Axis, Chart, Picture
+from discreet.explain.words import rounded_up
 from discreet.ledger.ledger_view import LedgerView
 
 _LABELS: Final = 5
+_LONG: Final = 72.0
 
 
 def spending(ledger: LedgerView, *, component: str | None = None) -> Picture:
@@ -34,14 +36,15 @@ def spending(ledger: LedgerView, *, component: str | None = None) -> Picture:
     steps = _steps(ledger, place)
     start, end = _hours(ledger)
     later = end + max((end - start) / 2, 1.0)
+    word, hours = ("days", 24.0) if later - start > _LONG else ("hours", 1.0)
     chart = Chart(
         title=f"{name} spent, over time",
         x=Axis(
-            label="hours since the ledger was opened",
+            label=f"{word} since the ledger was opened",
             low=0.0,
             high=later - start,
             ticks=[(later - start) * k / _LABELS for k in range(_LABELS + 1)],
-            names=[f"{(later - start) * k / _LABELS:.3g}" for k in range(_LABELS + 1)],
+            names=[f"{(later - start) / hours * k / _LABELS:.3g}" for k in range(_LABELS + 1)],
         ),
         y=Axis(
             label=name,
@@ -51,8 +54,8 @@ def spending(ledger: LedgerView, *, component: str | None = None) -> Picture:
             names=[f"{limit * k / 4:.3g}" for k in range(5)],
         ),
         description=(
-            f"{len(steps) - 1} charges in {end - start:.3g} hours add up to {name} "
-            f"{steps[-1][1]:.4g}; the limit is {limit:.4g}"
+            f"{len(steps) - 1} charges in {(end - start) / hours:.3g} {word} add up to {name} "
+            f"{rounded_up(steps[-1][1], 4)}; the limit is {limit:.4g}"
         ),
     )
     chart.line([(0.0, limit), (later - start, limit)], color=1, label="limit", dashed=True)
