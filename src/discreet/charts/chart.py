@@ -25,8 +25,12 @@ from discreet.charts.shapes import (
 )
 
 WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 640, 380, 80, 620, 70, 320
+NARROW: Final = 480
+"""The width of pictures whose letters must be read on a telephone."""
+_MARGIN: Final = WIDTH - RIGHT
 SUPERSCRIPTS: Final = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 _LETTER: Final = 7.3
+_BOLD_LETTER: Final = 8.2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,6 +74,7 @@ class Chart:
     x: Axis
     y: Axis
     left: int = LEFT
+    width: int = WIDTH
     height: int = HEIGHT
     description: str = ""
     _marks: list[Shape] = field(default_factory=list)
@@ -77,7 +82,7 @@ class Chart:
 
     def __post_init__(self) -> None:
         """Put the axes where they belong."""
-        self.x = replace(self.x, ends=(self.left, RIGHT))
+        self.x = replace(self.x, ends=(self.left, self._right))
         self.y = replace(self.y, ends=(self._bottom, TOP))  # upright
 
     def line(self, points: Points, *, color: int, label: str = "", dashed: bool = False) -> None:
@@ -129,11 +134,13 @@ class Chart:
 
     def picture(self) -> Picture:
         """Return what is drawn so far."""
-        title = Words(at=(LEFT, 28), text=self.title, anchor="start", bold=True)
+        fits = LEFT + _BOLD_LETTER * len(self.title) < self.width
+        start = LEFT if fits else _MARGIN
+        title = Words(at=(start, 28), text=self.title, anchor="start", bold=True)
         return Picture(
             title=self.title,
             description=self.description,
-            width=WIDTH,
+            width=self.width,
             height=self.height,
             shapes=(title, *self._axes(), *self._marks),
         )
@@ -141,6 +148,10 @@ class Chart:
     def svg(self) -> str:
         """Return the whole picture as SVG."""
         return self.picture().svg()
+
+    @property
+    def _right(self) -> int:
+        return self.width - _MARGIN
 
     @property
     def _bottom(self) -> int:
@@ -151,11 +162,11 @@ class Chart:
             yield Strokes(lines=(((at, TOP), (at, self._bottom)),), color=GRID, bold=False)
             yield Words(at=(at, self._bottom + 20), text=name)
         for at, name in ((self.y.place(tick), name) for tick, name in self.y.named()):
-            yield Strokes(lines=(((self.left, at), (RIGHT, at)),), color=GRID, bold=False)
+            yield Strokes(lines=(((self.left, at), (self._right, at)),), color=GRID, bold=False)
             yield Words(at=(self.left - 8, at + 4), text=name, anchor="end")
         corner = ((self.left, TOP), (self.left, self._bottom))
-        yield Strokes(lines=(corner, (corner[1], (RIGHT, self._bottom))), color=INK)
-        yield Words(at=((self.left + RIGHT) / 2, self._bottom + 46), text=self.x.label)
+        yield Strokes(lines=(corner, (corner[1], (self._right, self._bottom))), color=INK)
+        yield Words(at=((self.left + self._right) / 2, self._bottom + 46), text=self.x.label)
         middle = (TOP + self._bottom) / 2
         yield Words(at=(16, middle), text=self.y.label, upright=True)
 

@@ -129,20 +129,26 @@ table { border-collapse: collapse; width: 100%; border: 3px solid currentColor; 
 caption { font-size: 1.5rem; font-weight: bold; text-align: left; padding: 0.3rem 0; }
 th, td { border-top: 1px solid currentColor; padding: 0.25rem 0.6rem; text-align: left; }
 th { width: 9rem; vertical-align: top; } td { overflow-wrap: anywhere; }
+ul { margin: 0; padding-left: 1.1rem; }
 svg { max-width: 100%; height: auto; }
 .pictures { display: flex; flex-wrap: wrap; gap: 0.5rem; margin-top: 0.8rem; }
 .pictures > * { flex: 1 1 18rem; }
+@media (max-width: 30rem) {
+  tr, th, td { display: block; } th { width: auto; border-bottom: 0; } td { border-top: 0; }
+}
 @media screen and (prefers-color-scheme: dark) { body { background: #1b1d20; color: #ededed; } }
-@media print { body { background: #fff; color: #000; margin: 0; font-size: 11px; } }
+@media print {
+  body { margin: 0; padding: 0; font-size: 10px; line-height: 1.3; max-width: none; }
+  th, td { padding: 0.1rem 0.5rem; } th { width: 8rem; } .pictures { flex-wrap: nowrap; }
+}
 """
 
 
 def label_html(content: Mapping[str, Any], pictures: Sequence[Picture]) -> str:
     """Return a label as a table with pictures below it."""
     rows = "".join(
-        f"<tr><th scope=row>{escape(name)}</th><td>"
-        f"{'<br/>'.join(escape(value) for _, value in values)}</td></tr>"
-        for name, values in groupby(label_lines(content), key=itemgetter(0))
+        f"<tr><th scope=row>{escape(name)}</th><td>{_cell([value for _, value in lines])}</td></tr>"
+        for name, lines in groupby(label_lines(content), key=itemgetter(0))
     )
     title = escape(str(content["said"].get("title", "untitled")))
     drawn = "".join(f"<div>{picture.svg()}</div>" for picture in pictures)
@@ -150,6 +156,12 @@ def label_html(content: Mapping[str, Any], pictures: Sequence[Picture]) -> str:
         f"<table><caption>Privacy label: {title}</caption>{rows}</table>"
         f'<div class="pictures">{drawn}</div>'
     )
+
+
+def _cell(values: Sequence[str]) -> str:
+    if len(values) == 1:
+        return escape(values[0])
+    return f"<ul>{''.join(f'<li>{escape(value)}</li>' for value in values)}</ul>"
 
 
 def label_page(content: Mapping[str, Any], pictures: Sequence[Picture]) -> str:

@@ -8,12 +8,12 @@ from __future__ import annotations
 from typing import Final
 
 from discreet.accounting.budgets.amounts import NEVER, amount_value
-from discreet.charts import Axis, Chart, Picture
+from discreet.charts import NARROW, Axis, Chart, Picture
 from discreet.explain.words import rounded_up
 from discreet.ledger.ledger_view import LedgerView
 
 _MOST: Final = 20
-_LONGEST: Final = 24
+_LONGEST: Final = 22
 
 
 def account_bars(ledger: LedgerView, *, component: str | None = None) -> Picture:
@@ -41,6 +41,7 @@ def account_bars(ledger: LedgerView, *, component: str | None = None) -> Picture
     hidden = len(limited) - len(shown)
     more = f" (not shown: {hidden})" if hidden else ""
     chart = Chart(
+        width=NARROW,
         title=f"{name} spent, by account{more}",
         x=Axis(
             label=name,
@@ -56,7 +57,7 @@ def account_bars(ledger: LedgerView, *, component: str | None = None) -> Picture
             ticks=[len(shown) - row for row in range(len(shown))],
             names=[_short(path) for path, _, _ in shown],
         ),
-        left=200,
+        left=170,
         height=160 + 32 * len(shown),
         description="; ".join(
             f"{path}: {rounded_up(spent, 4)} spent of {limit:.4g}" for path, spent, limit in shown

@@ -5,10 +5,11 @@ Trust: public.  It is drawn from what was released, and nothing else.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Final
 
-from discreet.charts import Axis, Chart, Picture
+from discreet.charts import NARROW, Axis, Chart, Picture
 from discreet.errors import UnknownName
 from discreet.release import Release
 from discreet.release.frames import ReleasedColumn
@@ -40,10 +41,11 @@ def answer_bars(release: Release, column: str | None = None) -> Picture:
     labels = group_labels(keys, len(release)) or [""]
     percent = f"{float(100 * release.confidence):.6g} %"
     hidden = max(0, len(drawn.values) - _MOST)
-    more = f"; {hidden} more groups are not drawn" if hidden else ""
+    more = f"; {hidden} groups more" if hidden else ""
     shown = range(min(len(drawn.values), _MOST))
     chart = Chart(
-        title=f"{drawn.name}, with {percent} intervals for the noise{more}",
+        width=NARROW,
+        title=f"{_short(drawn.name)}, {percent} intervals for the noise{more}",
         x=Axis(
             label=", ".join(key.name for key in keys),
             low=-0.6,
@@ -55,8 +57,7 @@ def answer_bars(release: Release, column: str | None = None) -> Picture:
             label=drawn.name,
             low=low,
             high=high + (high - low) * 0.05,
-            ticks=[low + (high - low) * k / 4 for k in range(5)],
-            names=[f"{low + (high - low) * k / 4:.4g}" for k in range(5)],
+            ticks=_round_numbers(low, high),
         ),
         description="; ".join(
             f"{labels[place]}: {bar[1]:.4g}, from {bar[0]:.4g} to {bar[2]:.4g}".lstrip(": ")
@@ -70,6 +71,14 @@ def answer_bars(release: Release, column: str | None = None) -> Picture:
             chart.bars([(place, value)], width=0.6, color=0)
             chart.whisker(place, bottom, top, color=1)
     return chart.picture()
+
+
+def _round_numbers(low: float, high: float) -> list[float]:
+    """Return multiples of 1, 2 or 5 times a power of ten, four to ten of them."""
+    rough = (high - low) / 5
+    power = 10.0 ** math.floor(math.log10(rough))
+    step = next(power * factor for factor in (1, 2, 5, 10) if power * factor >= rough)
+    return [step * k for k in range(math.ceil(low / step), math.floor(high / step) + 1)]
 
 
 def can_be_drawn(release: Release) -> bool:

@@ -14,7 +14,7 @@ from fractions import Fraction
 from itertools import pairwise
 from typing import Final
 
-from discreet.charts import Axis, Chart, Picture, Points
+from discreet.charts import NARROW, Axis, Chart, Picture, Points
 from discreet.explain.guesses import Guesses
 from discreet.explain.words import of_hundred
 
@@ -35,6 +35,7 @@ def catch_curve(guesses: Guesses, *, title: str = "How many an alarm catches") -
     """
     known = [(float(alarm), guesses.caught(alarm)) for alarm in _ALARMS]
     chart = Chart(
+        width=NARROW,
         title=title,
         x=Axis(label="false alarms", low=0, high=1, ticks=_TICKS),
         y=Axis(label="caught, at most", low=0, high=1, ticks=_TICKS),

@@ -14,12 +14,12 @@ from discreet.charts import Marker, Picture, Shape, Words
 from discreet.explain.disclosure import Disclosure
 from discreet.explain.figures import GuessOdds
 
-_STEP: Final = 22
+_STEP: Final = 20
 _TOP: Final = 92
-_SIDES: Final = (20, 300)
-_WIDTH: Final = 540
-_HEIGHT: Final = 340
-_LONGEST: Final = 18
+_SIDES: Final = (20, 240)
+_WIDTH: Final = 450
+_HEIGHT: Final = 310
+_LONGEST: Final = 14
 
 
 def icon_arrays(disclosure: Disclosure, odds: GuessOdds) -> Picture:
@@ -39,7 +39,7 @@ def icon_arrays(disclosure: Disclosure, odds: GuessOdds) -> Picture:
         heads = ("first version true", "second version true")
         matter = "suggest the second version"
     else:
-        heads = (f"{short} not in the data", f"{short} in the data")
+        heads = ("not in the data", "in the data")
         matter = f"suggest that the {short} is in the data"
     counts = (odds.without, odds.within)
     bounds = ("at least", "at most")
@@ -69,4 +69,4 @@ def _array(left: int, head: str, count_words: str, count: int) -> Iterator[Shape
     for place in range(100):
         line, column = divmod(place, 10)
         at = (left + 8 + column * _STEP, _TOP + 8 + line * _STEP)
-        yield Marker(at=at, color=0, radius=7, ring=place >= count)
+        yield Marker(at=at, color=0, radius=6.5, ring=place >= count)

@@ -9,14 +9,14 @@ import math
 from fractions import Fraction
 from typing import Final
 
-from discreet.charts import Axis, Chart, Picture
+from discreet.charts import NARROW, Axis, Chart, Picture
 from discreet.exact import whole
 from discreet.explain.words import rounded_up
 from discreet.mechanisms import Laplace
 
 _EPSILONS: Final = tuple(Fraction(10**k) * step for k in (-3, -2, -1, 0) for step in (1, 2, 5))
 _NORMAL: Final = 1.96
-_FLOOR: Final = "sampling: more budget cannot help below this"
+_FLOOR: Final = "sampling: no budget helps below it"
 
 
 def price_of_error(*, people: int, distance: int = 1) -> Picture:
@@ -42,6 +42,7 @@ def price_of_error(*, people: int, distance: int = 1) -> Picture:
     high = 10.0 ** math.ceil(math.log10(max(floor, points[0][1])))
     ticks = [10.0**k for k in range(round(math.log10(low)), round(math.log10(high)) + 1)]
     chart = Chart(
+        width=NARROW,
         title=f"Error of a count of {size:,} people, and its price",
         x=Axis(label="epsilon", low=1e-3, high=5, ticks=(1e-3, 1e-2, 1e-1, 1), log=True),
         y=Axis(label="± with 95 %", low=low, high=high, ticks=ticks, log=True),
@@ -51,10 +52,5 @@ def price_of_error(*, people: int, distance: int = 1) -> Picture:
         ),
     )
     chart.line([(x, max(y, low)) for x, y in points], color=0, label="noise")
-    chart.line(
-        [(1e-3, floor), (5, floor)],
-        color=1,
-        label="sampling: more budget cannot help below this",
-        dashed=True,
-    )
+    chart.line([(1e-3, floor), (5, floor)], color=1, label=_FLOOR, dashed=True)
     return chart.picture()

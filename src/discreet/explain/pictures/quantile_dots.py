@@ -8,7 +8,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Final, Protocol
 
-from discreet.charts import Axis, Chart, Picture
+from discreet.charts import NARROW, Axis, Chart, Picture
 
 DOTS: Final = 25
 _TICKS: Final = 5
@@ -39,6 +39,7 @@ def quantile_dots(noise: QuantileFunction, *, label: str = "how far off the answ
     low, high = min(x for x, _ in points) - width, max(x for x, _ in points) + width
     most = max(heights.values())
     chart = Chart(
+        width=NARROW,
         title="Where an answer would fall",
         x=Axis(
             label=label,

@@ -11,7 +11,7 @@ from fractions import Fraction
 from typing import Any, Final
 
 from discreet.accounting.budgets.amounts import amount_value
-from discreet.charts import Axis, Chart, Picture
+from discreet.charts import NARROW, Axis, Chart, Picture
 from discreet.explain.words import rounded_up
 from discreet.ledger.ledger_view import LedgerView
 
@@ -38,6 +38,7 @@ def spending(ledger: LedgerView, *, component: str | None = None) -> Picture:
     later = end + max((end - start) / 2, 1.0)
     word, hours = ("days", 24.0) if later - start > _LONG else ("hours", 1.0)
     chart = Chart(
+        width=NARROW,
         title=f"{name} spent, over time",
         x=Axis(
             label=f"{word} since the ledger was opened",
