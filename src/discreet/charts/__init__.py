@@ -16,10 +16,9 @@ from discreet.charts.chart import (
     WIDTH,
     Axis,
     Chart,
-    Points,
 )
 from discreet.charts.picture import DARK, LIGHT, STYLE, Picture
-from discreet.charts.shapes import Area, Marker, Shape, Strokes, Words
+from discreet.charts.shapes import Area, Marker, Points, Shape, Strokes, Words
 
 __all__ = [
     "BOTTOM",

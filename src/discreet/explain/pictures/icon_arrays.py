@@ -40,7 +40,7 @@ def icon_arrays(disclosure: Disclosure, odds: GuessOdds) -> Picture:
         matter = "suggest the second version"
     else:
         heads = ("not in the data", "in the data")
-        matter = f"suggest that the {short} is in the data"
+        matter = f"suggest the {short} is in the data"
     counts = (odds.without, odds.within)
     bounds = ("at least", "at most")
     words = "; ".join(

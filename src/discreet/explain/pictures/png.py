@@ -29,10 +29,7 @@ def png(picture: Picture) -> bytes:
     b'PNG'
     """
     try:
-        from matplotlib.backends.backend_agg import (  # noqa: PLC0415  an optional library
-            FigureCanvasAgg,
-        )
-        from matplotlib.figure import Figure  # noqa: PLC0415
+        from matplotlib.figure import Figure  # noqa: PLC0415  an optional library
     except ImportError:
         missing_extra("matplotlib", "plots")
     size = (picture.width / _INCH, picture.height / _INCH)
@@ -52,7 +49,7 @@ def png(picture: Picture) -> bytes:
                 _write(axes, shape, order)
     written = io.BytesIO()
     said = {"Title": picture.title, "Description": picture.description, "Software": None}
-    FigureCanvasAgg(figure).print_png(written, metadata=said)
+    figure.savefig(written, format="png", dpi="figure", metadata=said)
     return written.getvalue()
 
 
@@ -101,7 +98,7 @@ def _write(axes: Any, shape: Words, order: int) -> None:
         ha={"start": "left", "middle": "center", "end": "right"}[shape.anchor],
         va="center" if shape.upright else "baseline",
         rotation=90 if shape.upright else 0,
-        fontsize=(15 if shape.bold and not shape.mono else 13) * _POINT,
+        fontsize=(13.5 if shape.bold and not shape.mono else 12) * _POINT,  # letters are wide
         fontweight="bold" if shape.bold else "normal",
         family="monospace" if shape.mono else "sans-serif",
         color=INK_COLOR,
