@@ -2,6 +2,8 @@
 
 import json
 import re
+import sqlite3
+from contextlib import closing
 from dataclasses import replace
 from html.parser import HTMLParser
 
@@ -12,7 +14,7 @@ from typer.testing import CliRunner
 import discreet as dp
 from discreet.accounting import Leaf
 from discreet.cli.app import app
-from discreet.errors import DiscreetError, Tampered
+from discreet.errors import DiscreetError, LedgerError, Tampered
 from discreet.explain import Label, label_of, verify_label
 from discreet.explain.label.accuracy import LISTED
 from discreet.explain.label.registry import TO_WRITE, registry_entry
@@ -259,6 +261,44 @@ def test_a_ledger_that_fails_verification_is_not_explained(path, tmp_path):
     broken.write_text(text.replace('"scale":"4"', '"scale":"9"', 1))
     result = CliRunner().invoke(app, ["explain", "--ledger", str(broken)])
     assert result.exit_code != 0
+
+
+def changed_ledger(place, statement):
+    """Write a ledger of two answers, and change it behind its back."""
+    with Ledger.open(place, unit=dp.row(), budget=dp.Budget(epsilon=2)) as ledger:
+        for key in ("a", "b"):
+            ledger.charge(dp.mechanisms.Laplace(scale=4), key=key)
+            ledger.start(key)
+            ledger.release(key, b"12")
+    with closing(sqlite3.connect(place)) as file:
+        for (name,) in file.execute("SELECT name FROM sqlite_master WHERE type = 'trigger'"):
+            file.execute(f"DROP TRIGGER {name}")
+        file.execute(statement)
+        file.commit()
+    return Ledger.open(place)
+
+
+@pytest.mark.parametrize(
+    "more", [{}, {"audience": "steward"}, {"audience": "auditor"}, {"entry": 4}], ids=str
+)
+def test_entries_that_were_changed_are_not_explained(tmp_path, more):
+    """Whatever is read again is checked again, in Python too, where nobody calls verify."""
+    statement = """UPDATE entry SET line = replace(line, '"scale":"4"', '"scale":"9"')"""
+    with (
+        changed_ledger(tmp_path / "a.ledger", statement) as ledger,
+        pytest.raises(LedgerError, match="torn, or does not follow"),
+    ):
+        ledger.explain(**more)
+
+
+@pytest.mark.parametrize("entry", [None, 4])
+def test_an_answer_that_was_changed_has_no_accuracy(tmp_path, entry):
+    statement = "UPDATE entry SET answer = x'3133' WHERE seq = 4"
+    with (
+        changed_ledger(tmp_path / "a.ledger", statement) as ledger,
+        pytest.raises(LedgerError, match="torn, or does not follow"),
+    ):
+        ledger.label(entry=entry)
 
 
 def test_one_answer_has_a_label_that_verifies(path, ledger):

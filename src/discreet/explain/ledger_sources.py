@@ -1,6 +1,6 @@
 """What a ledger has released so far, and what it promises.
 
-Trust: public.  It is read from entries alone.
+Trust: public.  It is read from entries alone, and only if each follows from the one before.
 
 There are two things to say of a ledger.  Its *promise* holds for everything that is asked, and will
 be asked, in view of all answers.  What was *released so far* bounds the answers as if their
@@ -67,7 +67,7 @@ def from_ledger(
     below = "" if path is None else f"{path}/"
     charges = [
         entry
-        for entry in entries_until(ledger, end.seq)
+        for entry in ledger.proved_entries(end)
         if entry["kind"] == "charge" and f"{entry['account']}/".startswith(below)
     ]
     trees = _trees(charges)
@@ -85,14 +85,6 @@ def from_ledger(
         receipt=str(end),
         releases=len(charges),
     )
-
-
-def entries_until(ledger: LedgerView, last: int) -> Iterator[dict[str, Any]]:
-    """Yield the entries of a ledger up to a number."""
-    for entry in ledger.entries():
-        if int(str(entry["seq"])) > last:
-            return
-        yield entry
 
 
 def _trees(charges: Iterable[Mapping[str, Any]]) -> dict[Node, int]:
@@ -223,7 +215,7 @@ def _spent_text(budget: Budget, spent: tuple[int, ...]) -> str:
 
 def from_entry(ledger: LedgerView, number: int, about: About) -> Disclosure:
     """Return what one recorded answer discloses; it is named by the entry that records it."""
-    entries = list(ledger.entries())
+    entries: list[dict[str, Any]] = ledger.proved_entries()
     kinds = {entry["seq"]: entry for entry in entries}
     answer = kinds.get(number)
     if answer is None or answer["kind"] != "release":

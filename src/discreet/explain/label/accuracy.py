@@ -9,9 +9,9 @@ import math
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from discreet.explain.ledger_sources import entries_until
 from discreet.explain.words import rounded_up
 from discreet.ledger.ledger_view import LedgerView
+from discreet.ledger.values import Receipt
 from discreet.release.recorded_errors import RecordedError, recorded_errors
 
 LISTED: Final = 6
@@ -20,17 +20,17 @@ _COLUMNS: Final = 6
 _LONGEST: Final = 40
 
 
-def accuracy_block(ledger: LedgerView, last: int, entry: int | None) -> dict[str, Any]:
-    """Return what is known of the errors of answers up to an entry, or of one answer.
+def accuracy_block(ledger: LedgerView, at: Receipt, entry: int | None) -> dict[str, Any]:
+    """Return what is known of the errors of answers up to a receipt, or of one answer.
 
     Args:
         ledger: the ledger.
-        last: the number of the last entry that counts.
+        at: where the ledger stood.
         entry: the entry that records the answer; the latest answers unless given.
     """
     released = {
         str(each["key"]): int(str(each["seq"]))
-        for each in entries_until(ledger, last)
+        for each in ledger.proved_entries(at)
         if each["kind"] == "release" and entry in {None, each["seq"]}
     }
     latest = sorted(released, key=released.__getitem__)[-LISTED:]

@@ -26,7 +26,6 @@ from discreet.explain.label.registry import registry_draft, registry_entry
 from discreet.explain.label.registry_check import registry_faults
 from discreet.explain.label.rendering import label_html, label_page, label_text
 from discreet.explain.ledger_sources import (
-    entries_until,
     from_entry,
     from_ledger,
     leaves_of,
@@ -197,7 +196,7 @@ def later_blocks(
     """Return the blocks that labels of the first version lack."""
     return {
         "total": None if entry is None else _total(ledger, disclosure.about, at),
-        "accuracy": accuracy_block(ledger, at.seq, entry),
+        "accuracy": accuracy_block(ledger, at, entry),
         "comparables": comparables_block(disclosure),
     }
 
@@ -228,5 +227,5 @@ def _mechanisms(disclosure: Disclosure) -> set[str]:
 
 
 def _last_time(ledger: LedgerView, last: int) -> str | None:
-    times = [str(entry["at"]) for entry in entries_until(ledger, last)]
-    return times[-1] if times else None
+    entry = next(ledger.entries(after=last - 1), None)
+    return None if entry is None else str(entry["at"])

@@ -33,8 +33,9 @@ def spending(ledger: LedgerView, *, component: str | None = None) -> Picture:
     name = component or budget.components[0]
     place = budget.components.index(name)
     limit = float(amount_value(budget.limit[place]))
-    steps = _steps(ledger, place)
-    start, end = _hours(ledger)
+    entries = ledger.proved_entries()
+    steps = _steps(entries, place)
+    start, end = _time(entries[0]) / 3600, _time(entries[-1]) / 3600
     later = end + max((end - start) / 2, 1.0)
     word, hours = ("days", 24.0) if later - start > _LONG else ("hours", 1.0)
     chart = Chart(
@@ -71,10 +72,10 @@ def spending(ledger: LedgerView, *, component: str | None = None) -> Picture:
     return chart.picture()
 
 
-def _steps(ledger: LedgerView, place: int) -> list[tuple[float, float]]:
-    first = _time(next(iter(ledger.entries())))
+def _steps(entries: Sequence[Mapping[str, Any]], place: int) -> list[tuple[float, float]]:
+    first = _time(entries[0])
     total, steps = Fraction(0), [(0.0, 0.0)]
-    for entry in ledger.entries():
+    for entry in entries:
         if entry["kind"] == "charge":
             total += amount_value(highest_amount(entry, place))
             steps.append(((_time(entry) - first) / 3600, float(total)))
@@ -92,11 +93,6 @@ def _stairs(steps: Sequence[tuple[float, float]], end: float) -> list[tuple[floa
     for hours, total in steps[1:]:
         points += [(hours, points[-1][1]), (hours, total)]
     return [*points, (max(end, points[-1][0]), points[-1][1])]
-
-
-def _hours(ledger: LedgerView) -> tuple[float, float]:
-    times = [_time(entry) / 3600 for entry in ledger.entries()]
-    return times[0], times[-1]
 
 
 def _time(entry: Mapping[str, Any]) -> float:
