@@ -55,21 +55,19 @@ def explain(  # noqa: PLR0913  what is explained, to whom, and what it does not 
     >>> "at most 74 of 100" in text
     True
     """
-    explained = explain_disclosure(
-        disclosure_of(what, unit=unit, about=about, account=account, entry=entry),
-        audience=audience,
-    )
-    more = tuple(_own_pictures(what, audience)) if entry is None else ()
+    disclosure = disclosure_of(what, unit=unit, about=about, account=account, entry=entry)
+    explained = explain_disclosure(disclosure, audience=audience)
+    more = tuple(_own_pictures(what, audience, disclosure)) if entry is None else ()
     return replace(explained, pictures=(*explained.pictures, *more))
 
 
-def _own_pictures(what: object, audience: str) -> Iterator[Picture]:
+def _own_pictures(what: object, audience: str, disclosure: Disclosure) -> Iterator[Picture]:
     """Yield what can be drawn of some things alone: answers, prices of parts, a ledger's past."""
     match what:
         case Session():
-            yield from _own_pictures(what.ledger, audience)
+            yield from _own_pictures(what.ledger, audience, disclosure)
         case LedgerView() if audience == "steward":
-            yield from (spending(what), account_bars(what))
+            yield from (spending(what, entries=disclosure.entries), account_bars(what))
         case Release() if audience == "analyst" and can_be_drawn(what):
             yield answer_bars(what)
         case Plan() | Release() if audience == "auditor":

@@ -65,9 +65,10 @@ def from_ledger(
     )
     end = receipt or ledger.receipt
     below = "" if path is None else f"{path}/"
-    charges = [
+    entries = ledger.proved_entries(end)
+    charges: list[dict[str, Any]] = [
         entry
-        for entry in ledger.proved_entries(end)
+        for entry in entries
         if entry["kind"] == "charge" and f"{entry['account']}/".startswith(below)
     ]
     trees = _trees(charges)
@@ -82,6 +83,7 @@ def from_ledger(
         theorems=(f"filter-{left.budget.currency.name}",),
         trees=tuple(trees),
         about=about,
+        entries=tuple(entries),
         receipt=str(end),
         releases=len(charges),
     )
@@ -244,6 +246,7 @@ def from_entry(ledger: LedgerView, number: int, about: About) -> Disclosure:
         theorems=statement.theorems,
         trees=(tree,),
         about=about,
+        entries=tuple(entries),
         receipt=f"{ledger.id}:{number}",
     )
 

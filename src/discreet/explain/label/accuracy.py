@@ -6,7 +6,7 @@ Trust: public.  Errors are read off the intervals that were released; no data is
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
 from discreet.explain.words import rounded_up
@@ -20,18 +20,21 @@ _COLUMNS: Final = 6
 _LONGEST: Final = 40
 
 
-def accuracy_block(ledger: LedgerView, at: Receipt, entry: int | None) -> dict[str, Any]:
+def accuracy_block(
+    ledger: LedgerView, entries: Iterable[Mapping[str, Any]], at: Receipt, entry: int | None
+) -> dict[str, Any]:
     """Return what is known of the errors of answers up to a receipt, or of one answer.
 
     Args:
         ledger: the ledger.
+        entries: its entries.
         at: where the ledger stood.
         entry: the entry that records the answer; the latest answers unless given.
     """
     released = {
         str(each["key"]): int(str(each["seq"]))
-        for each in ledger.proved_entries(at)
-        if each["kind"] == "release" and entry in {None, each["seq"]}
+        for each in entries
+        if each["kind"] == "release" and each["seq"] <= at.seq and entry in {None, each["seq"]}
     }
     latest = sorted(released, key=released.__getitem__)[-LISTED:]
     return {

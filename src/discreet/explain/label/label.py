@@ -196,7 +196,7 @@ def later_blocks(
     """Return the blocks that labels of the first version lack."""
     return {
         "total": None if entry is None else _total(ledger, disclosure.about, at),
-        "accuracy": accuracy_block(ledger, at, entry),
+        "accuracy": accuracy_block(ledger, disclosure.entries, at, entry),
         "comparables": comparables_block(disclosure),
     }
 

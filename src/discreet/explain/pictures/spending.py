@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from fractions import Fraction
 from typing import Any, Final
 
 from discreet.accounting.budgets.amounts import amount_value
@@ -17,9 +16,15 @@ from discreet.ledger.ledger_view import LedgerView
 
 _LABELS: Final = 5
 _LONG: Final = 72.0
+_MOST_STEPS: Final = 1000
 
 
-def spending(ledger: LedgerView, *, component: str | None = None) -> Picture:
+def spending(
+    ledger: LedgerView,
+    *,
+    component: str | None = None,
+    entries: Sequence[Mapping[str, Any]] = (),
+) -> Picture:
     """Draw the sum of all charges over time, as steps; a dashed line goes on at the same pace.
 
     The sum is over all questions, also those about different people, so it is at least what any
@@ -28,13 +33,15 @@ def spending(ledger: LedgerView, *, component: str | None = None) -> Picture:
     Args:
         ledger: an open ledger.
         component: what to draw, such as "epsilon" or "rho"; the first of the budget by default.
+        entries: its entries, where they have been read already.
     """
     budget = ledger.left().budget
     name = component or budget.components[0]
     place = budget.components.index(name)
     limit = float(amount_value(budget.limit[place]))
-    entries = ledger.proved_entries()
+    entries = entries or ledger.proved_entries()
     steps = _steps(entries, place)
+    charges = sum(entry["kind"] == "charge" for entry in entries)
     start, end = _time(entries[0]) / 3600, _time(entries[-1]) / 3600
     later = end + max((end - start) / 2, 1.0)
     word, hours = ("days", 24.0) if later - start > _LONG else ("hours", 1.0)
@@ -56,7 +63,7 @@ def spending(ledger: LedgerView, *, component: str | None = None) -> Picture:
             names=[f"{limit * k / 4:.3g}" for k in range(5)],
         ),
         description=(
-            f"{len(steps) - 1} charges in {(end - start) / hours:.3g} {word} add up to {name} "
+            f"{charges} charges in {(end - start) / hours:.3g} {word} add up to {name} "
             f"{rounded_up(steps[-1][1], 4)}; the limit is {limit:.4g}"
         ),
     )
@@ -74,11 +81,13 @@ def spending(ledger: LedgerView, *, component: str | None = None) -> Picture:
 
 def _steps(entries: Sequence[Mapping[str, Any]], place: int) -> list[tuple[float, float]]:
     first = _time(entries[0])
-    total, steps = Fraction(0), [(0.0, 0.0)]
-    for entry in entries:
-        if entry["kind"] == "charge":
-            total += amount_value(highest_amount(entry, place))
-            steps.append(((_time(entry) - first) / 3600, float(total)))
+    charges = [entry for entry in entries if entry["kind"] == "charge"]
+    stride = 1 + len(charges) // _MOST_STEPS  # more are not told apart on a page
+    total, steps = 0, [(0.0, 0.0)]
+    for number, entry in enumerate(charges, 1):
+        total += highest_amount(entry, place)
+        if number % stride == 0 or number == len(charges):
+            steps.append(((_time(entry) - first) / 3600, float(amount_value(total))))
     return steps
 
 
