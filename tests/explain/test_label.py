@@ -17,11 +17,11 @@ from discreet.cli.app import app
 from discreet.errors import DiscreetError, LedgerError, Tampered
 from discreet.explain import Label, label_of, verify_label
 from discreet.explain.label.accuracy import LISTED
+from discreet.explain.label.recorded_errors import recorded_errors
 from discreet.explain.label.registry import TO_WRITE, registry_entry
 from discreet.explain.label.registry_check import FIELDS, registry_faults
 from discreet.ledger import Ledger
 from discreet.plan.policy.about import ABOUT_KEYS, About, read_about
-from discreet.release.recorded_errors import recorded_errors
 
 ABOUT = About(
     title="Visits <b>&",

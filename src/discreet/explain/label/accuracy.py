@@ -9,10 +9,10 @@ import math
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
+from discreet.explain.label.recorded_errors import RecordedError, recorded_errors
 from discreet.explain.words import rounded_up
 from discreet.ledger.ledger_view import LedgerView
 from discreet.ledger.values import Receipt
-from discreet.release.recorded_errors import RecordedError, recorded_errors
 
 LISTED: Final = 6
 """The latest answers of a ledger that a label lists; it is one page."""
