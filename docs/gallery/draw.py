@@ -19,6 +19,7 @@ from draw_local import LOCAL
 
 from discreet.charts import Axis, Chart
 from discreet.explain import Guesses
+from discreet.explain.pictures.catch_curve import points_above
 from discreet.loss import Approximate, GaussianDP, Pure, gaussian_sigma, laplace_scale
 from discreet.loss.group_privacy import group_delta
 from discreet.mechanisms import Exponential, Laplace, PermuteAndFlip, points
@@ -287,8 +288,23 @@ def catch_rates() -> Chart:
     for color, epsilon in enumerate(("0.1", "1", "4")):
         guesses = Guesses(Pure(epsilon=epsilon))
         caught = [(float(alarm), guesses.caught(alarm)) for alarm in alarms]
-        chart.line([(0, 0), *caught, (1, 1)], color=color, label=f"ε = {epsilon}")
+        chart.line(list(points_above(caught)), color=color, label=f"ε = {epsilon}")
     chart.line([(0, 0), (1, 1)], color=3, label="perfect privacy", dashed=True)
+    return chart
+
+
+def not_hidden() -> Chart:
+    """A belief about a smoker before a study, after it, and after it with the smoker inside."""
+    epsilons = [Fraction(k, 100) for k in (1, 2, 5, 10, 20, 50, 100, 200)]
+    chart = Chart(
+        title="What a study says about a smoker who is not in it, and who is",
+        x=Axis(label="epsilon", low=0.01, high=2, ticks=(0.01, 0.1, 1), log=True),
+        y=Axis(label="belief", low=0, high=0.6, ticks=(0, 0.15, 0.3, 0.45, 0.6)),
+    )
+    inside = [(float(e), Guesses(Pure(epsilon=e)).posterior("0.15")) for e in epsilons]
+    chart.line([(0.01, 0.05), (2, 0.05)], color=2, label="before")
+    chart.line([(0.01, 0.15), (2, 0.15)], color=1, label="after, not in it", dashed=True)
+    chart.line(inside, color=0, label="after, in it, at most")
     return chart
 
 
@@ -310,6 +326,7 @@ PICTURES = {
     "reconstruction": reconstruction,
     "auditing": auditing,
     "catch-rates": catch_rates,
+    "not-hidden": not_hidden,
     **COMPOSITION,
     **HITTERS,
     **LOCAL,

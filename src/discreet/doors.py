@@ -15,7 +15,7 @@ import warnings
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-__all__ = ["Explainable", "Labeled", "late_names"]
+__all__ = ["Explainable", "Labeled", "explain_room", "late_names"]
 
 _NOTHING: Mapping[str, str] = {}
 
@@ -62,6 +62,11 @@ def late_names(
     return load, names
 
 
+def explain_room() -> Any:
+    """Return the room that explains, which lies above all that it explains."""
+    return importlib.import_module("discreet.explain")
+
+
 class Explainable:
     """What can say in odds what it gives away; the words are those of :mod:`discreet.explain`.
 
@@ -79,8 +84,7 @@ class Explainable:
             audience: "analyst", "subject" (a person in the data), "steward" or "auditor".
             more: ``unit`` and ``about``, as for ``discreet.explain.explain``.
         """
-        room = importlib.import_module("discreet.explain")
-        return room.explain(self, audience=audience, **more)
+        return explain_room().explain(self, audience=audience, **more)
 
 
 class Labeled(Explainable):
@@ -94,4 +98,4 @@ class Labeled(Explainable):
         Args:
             more: ``about``, ``receipt`` and ``entry``, as for ``discreet.explain.label_of``.
         """
-        return importlib.import_module("discreet.explain").label_of(self, **more)
+        return explain_room().label_of(self, **more)

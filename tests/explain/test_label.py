@@ -1,19 +1,27 @@
 """Privacy labels: filled from the ledger, verified against it, refused when tampered with."""
 
 import json
+import re
+import sqlite3
+from contextlib import closing
+from dataclasses import replace
 from html.parser import HTMLParser
 
+import pyarrow as pa
 import pytest
 from typer.testing import CliRunner
 
 import discreet as dp
 from discreet.accounting import Leaf
 from discreet.cli.app import app
-from discreet.errors import DiscreetError, Tampered
+from discreet.errors import DiscreetError, LedgerError, Tampered
 from discreet.explain import Label, label_of, verify_label
-from discreet.explain.label.registry import TO_WRITE
+from discreet.explain.label.accuracy import LISTED
+from discreet.explain.label.recorded_errors import recorded_errors
+from discreet.explain.label.registry import TO_WRITE, registry_entry
+from discreet.explain.label.registry_check import FIELDS, registry_faults
 from discreet.ledger import Ledger
-from discreet.plan.policy.about import About, read_about
+from discreet.plan.policy.about import ABOUT_KEYS, About, read_about
 
 ABOUT = About(
     title="Visits <b>&",
@@ -155,21 +163,61 @@ def test_pages_are_whole_escape_what_people_say_and_load_nothing(ledger):
     assert "https://" not in page
 
 
-def test_the_draft_for_the_registry_marks_what_only_people_can_write(ledger):
-    draft = label_of(ledger, about=ABOUT).to_registry()
-    for name in (
-        "url_slug",
-        "data_curators",
-        "variant_name",
-        "privacy_unit",
-        "model_name",
-        "composition",
-        "justification",
-        "registry_authors",
-    ):
-        assert f"{name}:" in draft
-    assert f'justification: "{TO_WRITE}"' in draft
-    assert '- "the clinic"' in draft
+def test_the_draft_for_the_registry_has_every_field_of_a_tier_3_entry(ledger):
+    label = label_of(ledger, about=ABOUT)
+    entry = registry_entry(label.content)
+    for block, fields in FIELDS.items():
+        assert fields.keys() <= entry["deployment"][block].keys()
+    assert entry["deployment"]["privacy_loss"]["privacy_parameters"] == {"epsilon": 0.375}
+    assert f'justification: "{TO_WRITE}"' in label.to_registry()
+    assert '- "the clinic"' in label.to_registry()
+    for line in label.to_registry().splitlines():
+        _, given, value = line.partition(": ")
+        assert not given or json.loads(value) is not None  # what YAML reads as well
+
+
+def test_the_checker_of_drafts_names_what_people_have_to_write_and_where(ledger):
+    faults = label_of(ledger, about=ABOUT).registry_faults()
+    assert all("[about]" in fault for fault in faults)
+    asked = {re.search(r"as (\w+) in", fault)[1] for fault in faults}
+    assert asked <= set(ABOUT_KEYS)
+    told = dict.fromkeys(asked - {"authors", "data_source"}, "some words")
+    said = replace(ABOUT, **told, authors=("Ana",), data_source="Static")
+    assert not label_of(ledger, about=said).registry_faults()
+
+
+@pytest.mark.parametrize(
+    ("place", "value", "fault"),
+    [
+        ("status", "Done", "status: none of the allowed"),
+        ("deployment.basic.data_product_type", "Numbers", "data_product_type: none of"),
+        ("deployment.basic.publication_date", "yesterday", "publication_date: none of"),
+        ("deployment.basic.data_curators", [], "data_curators: missing"),
+        ("deployment.dp_variant.variant_name", "Strong DP", "variant_name: none of"),
+        ("deployment.privacy_loss.privacy_unit", None, "privacy_unit: missing"),
+        ("deployment.privacy_loss.privacy_parameters", {"eps": 1}, "privacy_parameters: numbers"),
+        ("deployment.privacy_loss.privacy_parameters", None, "privacy_parameters: missing"),
+        ("deployment.accounting", {}, "accounting.composition: missing"),
+    ],
+)
+def test_the_checker_of_drafts_notices_what_is_missing_or_not_allowed(ledger, place, value, fault):
+    entry = registry_entry(label_of(ledger, about=ABOUT).content)
+    inner = entry
+    *above, name = place.split(".")
+    for part in above:
+        inner = inner[part]
+    inner[name] = value
+    assert any(fault in found for found in registry_faults(entry))
+
+
+def test_drafts_round_up(ledger):
+    content = label_of(ledger, about=ABOUT).content
+    told = registry_entry(content)["deployment"]["privacy_loss"]["privacy_parameters_details"]
+    points = re.findall(r"\(([0-9.e-]+), ([0-9.e-]+)\)", told)
+    assert len(points) == len(content["strength"]["curve"])
+    for (epsilon, delta), (exact, bound) in zip(points, content["strength"]["curve"], strict=True):
+        assert float(epsilon) == exact
+        assert float(delta) >= bound
 
 
 def test_commands_print_labels_and_explanations_and_verify(path, tmp_path):
@@ -215,6 +263,44 @@ def test_a_ledger_that_fails_verification_is_not_explained(path, tmp_path):
     assert result.exit_code != 0
 
 
+def changed_ledger(place, statement):
+    """Write a ledger of two answers, and change it behind its back."""
+    with Ledger.open(place, unit=dp.row(), budget=dp.Budget(epsilon=2)) as ledger:
+        for key in ("a", "b"):
+            ledger.charge(dp.mechanisms.Laplace(scale=4), key=key)
+            ledger.start(key)
+            ledger.release(key, b"12")
+    with closing(sqlite3.connect(place)) as file:
+        for (name,) in file.execute("SELECT name FROM sqlite_master WHERE type = 'trigger'"):
+            file.execute(f"DROP TRIGGER {name}")
+        file.execute(statement)
+        file.commit()
+    return Ledger.open(place)
+
+
+@pytest.mark.parametrize(
+    "more", [{}, {"audience": "steward"}, {"audience": "auditor"}, {"entry": 4}], ids=str
+)
+def test_entries_that_were_changed_are_not_explained(tmp_path, more):
+    """Whatever is read again is checked again, in Python too, where nobody calls verify."""
+    statement = """UPDATE entry SET line = replace(line, '"scale":"4"', '"scale":"9"')"""
+    with (
+        changed_ledger(tmp_path / "a.ledger", statement) as ledger,
+        pytest.raises(LedgerError, match="torn, or does not follow"),
+    ):
+        ledger.explain(**more)
+
+
+@pytest.mark.parametrize("entry", [None, 4])
+def test_an_answer_that_was_changed_has_no_accuracy(tmp_path, entry):
+    statement = "UPDATE entry SET answer = x'3133' WHERE seq = 4"
+    with (
+        changed_ledger(tmp_path / "a.ledger", statement) as ledger,
+        pytest.raises(LedgerError, match="torn, or does not follow"),
+    ):
+        ledger.label(entry=entry)
+
+
 def test_one_answer_has_a_label_that_verifies(path, ledger):
     label = label_of(ledger, about=ABOUT, entry=4)
     assert "the answer R-0004" in str(label)
@@ -242,5 +328,121 @@ def test_a_label_without_a_unit_is_not_shown(ledger):
         label_of(dp.Budget(epsilon=1))
 
 
-def test_comparables_need_the_same_unit(ledger):
-    assert "no comparable with the same unit" in str(label_of(ledger))
+@pytest.mark.parametrize(
+    ("unit", "entity", "count"),
+    [
+        (dp.person("patient"), None, 3),
+        (dp.person("patient"), "patient", 3),
+        (dp.person("home"), "household", 0),
+        (dp.row(), None, 1),
+        (dp.units.custom("day", columns=["patient", "day"]), None, 0),
+    ],
+)
+def test_comparables_need_the_same_unit(tmp_path, unit, entity, count):
+    with Ledger.open(tmp_path / "a.ledger", unit=unit, budget=dp.Budget(epsilon=1)) as ledger:
+        label = label_of(ledger, about=About(entity=entity))
+        assert len(label.content["comparables"]) == count
+        assert ("no comparable with the same unit" in str(label)) == (count == 0)
+        verify_label(label.to_json(), ledger)
+
+
+# --- answers of a session -----------------------------------------------------------------------
+
+POLICY = """
+format = 1
+unit = "patient"
+[limits]
+max_groups = 1
+max_rows = 2
+[about]
+title = "Visits"
+[tables.t.columns]
+patient = { type = "integer", low = 0, high = 1000 }
+ward = { type = "text", categories = ["A", "B"] }
+"""
+QUESTION = "SELECT ward, COUNT(*) AS n FROM t GROUP BY ward"
+
+
+@pytest.fixture
+def session(tmp_path):
+    table = pa.table({"patient": range(200), "ward": ["A"] * 190 + ["B"] * 10})
+    place = tmp_path / "answers.ledger"
+    budget = dp.Budget(epsilon=2)
+    with dp.open({"t": table}, policy=POLICY, ledger=place, budget=budget) as opened:
+        yield opened
+
+
+def test_accuracy_is_that_of_the_intervals_that_were_released(session):
+    answer = session.ask(QUESTION, epsilon="0.5")
+    label = session.label()
+    (found,) = label.content["accuracy"]["statistics"]
+    rows = answer.rows()
+    errors = [max(row["n_high"] - row["n"], row["n"] - row["n_low"]) for row in rows]
+    assert found["half_width"] in errors
+    assert found["widest"] == max(errors)
+    assert found["confidence"] == 0.95
+    assert found["groups_with_error_over_25_percent"] == sum(
+        error > abs(row["n"]) / 4 for error, row in zip(errors, rows, strict=True)
+    )
+    predicted = answer.plan.predicted[0].half_width
+    assert found["widest"] <= float(predicted) + 1
+    assert "(95 %)" in str(label)
+    verify_label(label.to_json(), session.ledger)
+
+
+def test_a_confidence_that_was_asked_for_is_told(session):
+    session.ask(QUESTION, epsilon="0.5", confidence="0.8")
+    assert session.label().content["accuracy"]["statistics"][0]["confidence"] == 0.8
+
+
+def test_a_page_lists_the_latest_answers_alone(session):
+    for number in range(1, LISTED + 3):
+        session.ask(QUESTION, epsilon=f"0.0{number}")
+    block = session.label().content["accuracy"]
+    assert len(block["statistics"]) == LISTED
+    assert block["answers_before"] == 2
+    assert "2 earlier answers are not listed" in str(session.label())
+
+
+def test_a_release_has_a_label_of_its_own(session, ledger):
+    first = session.ask(QUESTION, epsilon="0.5")
+    session.ask(QUESTION, epsilon="0.25")
+    label = first.label(session)
+    assert label.content["evidence"]["release"] == first.receipt.seq
+    assert label.content["said"]["title"] == "Visits"
+    assert label.content["total"]["releases"] == 2
+    assert (
+        label.content["total"]["odds"]["best_guess"] > label.content["odds"]["odds"]["best_guess"]
+    )
+    assert [item["answer"] for item in label.content["accuracy"]["statistics"]] == [
+        first.receipt.seq
+    ]
+    verify_label(label.to_json(), session.ledger)
+    assert first.label(session.ledger).content["odds"] == label.content["odds"]
+    for other, words in ((ledger, "not one of this ledger"), (None, "no ledger"), (3, "no label")):
+        with pytest.raises(DiscreetError, match=words):
+            first.label(other)
+
+
+def test_an_answer_of_test_mode_has_no_label(session):
+    table = pa.table({"patient": [1], "ward": ["A"]})
+    with dp.open({"t": table}, policy=POLICY, test_mode=True) as rehearsal:
+        answer = rehearsal.ask(QUESTION, epsilon="0.5")
+    with pytest.raises(DiscreetError, match="not on record"):
+        answer.label(session)
+
+
+@pytest.mark.parametrize("name", ["total", "accuracy", "comparables"])
+def test_later_blocks_are_verified_where_they_are(session, name):
+    answer = session.ask(QUESTION, epsilon="0.5")
+    content = json.loads(answer.label(session).to_json())
+    with pytest.raises(Tampered, match=name):
+        verify_label(json.dumps({**content, name: {"statistics": []}}), session.ledger)
+    del content[name]
+    verify_label(json.dumps(content), session.ledger)  # a label of the first version
+
+
+def test_answers_that_no_session_wrote_have_no_errors_on_record(ledger):
+    assert label_of(ledger).content["accuracy"] == {"statistics": [], "answers_before": 0}
+    for stored in (b"", b"12", b"[]", b"{}", b'{"noisy": null}', b'{"answer": {"noisy": 1}}'):
+        assert recorded_errors(stored) == ()

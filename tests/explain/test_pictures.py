@@ -1,6 +1,7 @@
 """Pictures of explanations: what they draw is what is computed, and they stand alone."""
 
 import re
+import struct
 from fractions import Fraction
 from itertools import pairwise
 from xml.etree import ElementTree as ET
@@ -10,7 +11,9 @@ import pytest
 
 import discreet as dp
 from discreet.accounting import Leaf, Sequential, account
-from discreet.explain import Guesses
+from discreet.charts import Marker
+from discreet.charts.shapes import dashes
+from discreet.explain import Guesses, png
 from discreet.explain.figures import Figures
 from discreet.explain.pictures.account_bars import account_bars
 from discreet.explain.pictures.answer_bars import answer_bars
@@ -57,7 +60,7 @@ def pictures(tmp_path_factory):
     tree = account(
         Sequential(Leaf(dp.loss.Pure(epsilon="0.5"), name="a<b") * 3), relation="replace"
     )
-    return {
+    drawn = {
         "accounts": accounts,
         "answer": answer_bars(answer),
         "tree": price_tree(tree),
@@ -68,6 +71,7 @@ def pictures(tmp_path_factory):
         "empty": empty,
         "spent": spent,
     }
+    return {name: picture.svg() for name, picture in drawn.items()} | {"drawn": drawn}
 
 
 @pytest.mark.parametrize("name", ALL)
@@ -75,8 +79,9 @@ def test_every_picture_is_xml_with_a_title_and_loads_nothing(pictures, name):
     root = ET.fromstring(pictures[name])  # noqa: S314  our own text
     assert root.tag == f"{SVG}svg"
     assert root.find(f"{SVG}title").text
+    assert re.search("[0-9]", root.find(f"{SVG}desc").text)  # the numbers, for those who listen
     assert root.get("role") == "img"
-    assert "prefers-color-scheme:dark" in pictures[name]
+    assert "@media screen and (prefers-color-scheme:dark)" in pictures[name]
     assert not re.search(r"(href|src|url\()", pictures[name])
     assert not re.search(r"nan|inf[,\s\"]", pictures[name])
 
@@ -145,3 +150,42 @@ def test_answers_have_a_bar_and_an_interval_for_each_group(pictures):
 def test_trees_show_the_price_of_every_node(pictures):
     for words in ("3 times", "3.0000", "1.0000", "a&lt;b"):
         assert words in pictures["tree"]
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_every_picture_has_a_version_of_blocks(pictures, name):
+    picture = pictures["drawn"][name]
+    lines = str(picture).splitlines()
+    assert len(lines) > 2
+    assert max(map(len, lines)) <= 100
+    assert str(picture) == picture._repr_mimebundle_()["text/plain"]
+
+
+def test_blocks_of_icons_are_as_many_as_is_said(pictures):
+    text = str(pictures["drawn"]["icons"])
+    assert (text.count("●"), text.count("○")) == (26 + 74, 74 + 26)
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_every_picture_is_painted_as_png_of_the_same_shape(pictures, name):
+    picture = pictures["drawn"][name]
+    data = png(picture)
+    assert data.startswith(b"\x89PNG\r\n")
+    size = struct.unpack(">II", data[16:24])
+    assert size == (2 * picture.width, 2 * picture.height)
+    assert picture.description.encode("latin-1", "ignore")[:20] in data or b"iTXt" in data
+
+
+def test_series_differ_without_color():
+    styles = [(dashes(color, dashed=dashed)) for color in range(4) for dashed in (False, True)]
+    assert len(set(styles)) == 8
+    outlines = [Marker(at=(0, 0), color=color).svg() for color in range(4)]
+    assert len({re.sub('class="f."', "", outline) for outline in outlines}) == 4
+
+
+def test_intervals_are_seen_on_bars(pictures):
+    """Below every interval lies a wider line in the color of the page."""
+    halos = re.findall(r'<path class="l h" d="([^"]+)"', pictures["answer"])
+    lines = re.findall(r'<path class="l s1" d="([^"]+)"', pictures["answer"])
+    assert halos == lines
+    assert len(lines) == 3

@@ -107,7 +107,7 @@ svg { max-width: 100%; height: auto; }
 .figures b { display: block; font-size: 1.7rem; line-height: 1.3; }
 .promise { font-size: 1.15rem; }
 @media (max-width: 44rem) { pre { font-size: 11px; white-space: pre-wrap; } }
-@media (prefers-color-scheme: dark) { body { background: #1b1d20; color: #ededed; } }
+@media screen and (prefers-color-scheme: dark) { body { background: #1b1d20; color: #ededed; } }
 """
 
 

@@ -267,7 +267,7 @@ def _label(clinic: Session) -> Stop:
         words="What all of this means, on one page that can be checked against the ledger.",
         code="clinic.label()",
         result=str(label),
-        pictures=label.pictures,
+        pictures=tuple(picture.svg() for picture in label.pictures),
     )
 
 

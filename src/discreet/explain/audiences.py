@@ -79,6 +79,7 @@ def _subject(disclosure: Disclosure, figures: Figures) -> Iterator[Section]:
             words.worlds(disclosure, figures.one, who="you"),
             words.right(figures.one, "So a guess about you") + " A coin is right 50 times.",
             _subject_alarm(disclosure, figures),
+            *_whatever_comes(disclosure, figures),
             *_warning(figures),
         ),
     )
@@ -98,6 +99,13 @@ def _subject(disclosure: Disclosure, figures: Figures) -> Iterator[Section]:
             _who_sees(disclosure),
         ),
     )
+
+
+def _whatever_comes(disclosure: Disclosure, figures: Figures) -> Iterator[str]:
+    """Tell a person that odds so far rest on how questions were chosen, and what does not."""
+    if disclosure.kind == "ledger" and figures.promise is not None:
+        yield "That counts all questions as if they were picked before the first answer was seen."
+        yield words.right(figures.promise, "Whatever is asked, now or later, a guess about you")
 
 
 def _subject_alarm(disclosure: Disclosure, figures: Figures) -> str:
@@ -135,6 +143,7 @@ def _analyst(disclosure: Disclosure, figures: Figures) -> Iterator[Section]:
             words.worlds(disclosure, figures.one, who=disclosure.entity),
             words.alarms(disclosure, figures.one),
             words.belief(disclosure, figures, priors=_PRIORS),
+            *_so_far(disclosure),
             *_warning(figures),
         ),
     )
@@ -190,8 +199,9 @@ def _steward(disclosure: Disclosure, figures: Figures) -> Iterator[Section]:
 def _so_far(disclosure: Disclosure) -> Iterator[str]:
     if disclosure.kind == "ledger":
         yield (
-            "These odds are about the answers so far, as if their questions had been fixed in "
-            "advance; the promise of the budget needs no such proviso."
+            "These odds count the answers so far as if all questions had been chosen before the "
+            "first answer was seen. Where later questions followed from earlier answers, rely on "
+            "the promise of the budget, which holds either way."
         )
 
 

@@ -7,9 +7,10 @@ Every loss of a disclosure is a bound for the same answers; the best of them cou
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Final, final
+from typing import Any, Final, final
 
 from discreet.accounting import Node
 from discreet.loss import PrivacyLoss
@@ -51,6 +52,8 @@ class Disclosure:
     accuracy: tuple[str, ...] = ()
     trees: tuple[Node, ...] = ()
     about: About = field(default_factory=About)
+    entries: tuple[Mapping[str, Any], ...] = field(default=(), repr=False)
+    """The entries of a ledger that it was read from."""
     receipt: str = ""
     releases: int = 1
 

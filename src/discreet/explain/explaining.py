@@ -8,18 +8,25 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
+from discreet import accounting
+from discreet.accounting import Statement
+from discreet.charts import Picture
 from discreet.explain.audiences import sections_for, title_of
 from discreet.explain.disclosure import Disclosure
 from discreet.explain.explanation import Explanation
 from discreet.explain.figures import Figures
 from discreet.explain.guesses import Guesses
 from discreet.explain.pictures.account_bars import account_bars
+from discreet.explain.pictures.answer_bars import answer_bars, can_be_drawn
 from discreet.explain.pictures.catch_curve import catch_curve
 from discreet.explain.pictures.icon_arrays import icon_arrays
+from discreet.explain.pictures.price_tree import price_tree
 from discreet.explain.pictures.spending import spending
 from discreet.explain.sources import disclosure_of
 from discreet.ledger.ledger_view import LedgerView
+from discreet.plan.plan import Plan
 from discreet.plan.policy.about import About
+from discreet.release import Release
 from discreet.session import Session
 from discreet.units import PrivacyUnit
 
@@ -48,15 +55,26 @@ def explain(  # noqa: PLR0913  what is explained, to whom, and what it does not 
     >>> "at most 74 of 100" in text
     True
     """
-    explained = explain_disclosure(
-        disclosure_of(what, unit=unit, about=about, account=account, entry=entry),
-        audience=audience,
-    )
-    ledger = what.ledger if isinstance(what, Session) else what
-    if audience == "steward" and entry is None and isinstance(ledger, LedgerView):
-        more = (spending(ledger), account_bars(ledger))
-        return replace(explained, pictures=(*explained.pictures, *more))
-    return explained
+    disclosure = disclosure_of(what, unit=unit, about=about, account=account, entry=entry)
+    explained = explain_disclosure(disclosure, audience=audience)
+    more = tuple(_own_pictures(what, audience, disclosure)) if entry is None else ()
+    return replace(explained, pictures=(*explained.pictures, *more))
+
+
+def _own_pictures(what: object, audience: str, disclosure: Disclosure) -> Iterator[Picture]:
+    """Yield what can be drawn of some things alone: answers, prices of parts, a ledger's past."""
+    match what:
+        case Session():
+            yield from _own_pictures(what.ledger, audience, disclosure)
+        case LedgerView() if audience == "steward":
+            yield from (spending(what, entries=disclosure.entries), account_bars(what))
+        case Release() if audience == "analyst" and can_be_drawn(what):
+            yield answer_bars(what)
+        case Plan() | Release() if audience == "auditor":
+            plan = what.plan if isinstance(what, Release) else what
+            yield price_tree(accounting.account(plan.tree, unit=plan.unit))
+        case Statement() if audience == "auditor":
+            yield price_tree(what)
 
 
 def explain_disclosure(disclosure: Disclosure, *, audience: str) -> Explanation:
@@ -91,7 +109,7 @@ def explain_disclosure(disclosure: Disclosure, *, audience: str) -> Explanation:
     )
 
 
-def _pictures(disclosure: Disclosure, figures: Figures, audience: str) -> Iterator[str]:
+def _pictures(disclosure: Disclosure, figures: Figures, audience: str) -> Iterator[Picture]:
     """Yield both worlds and, for those who answer for the data, what alarms catch."""
     yield icon_arrays(disclosure, figures.one)
     if audience in {"steward", "auditor"}:

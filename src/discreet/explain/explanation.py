@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from html import escape
 from typing import Any, Final, final
 
+from discreet.charts import Picture
 from discreet.explain.figures import Figures
 from discreet.notebook import Shown
 
@@ -19,7 +20,8 @@ _WIDTH: Final = 88
 _STYLE: Final = """
 body { font: 16px/1.5 sans-serif; max-width: 44rem; margin: 2rem auto; padding: 0 1rem; }
 svg { max-width: 100%; height: auto; }
-@media (prefers-color-scheme: dark) { body { background: #1b1d20; color: #ededed; } }
+@media screen and (prefers-color-scheme: dark) { body { background: #1b1d20; color: #ededed; } }
+@media print { body { margin: 0; font-size: 12px; } svg, p { break-inside: avoid; } }
 """
 
 
@@ -52,7 +54,7 @@ class Explanation(Shown):
     sections: tuple[Section, ...]
     figures: Figures = field(repr=False)
     content: dict[str, Any] = field(repr=False)
-    pictures: tuple[str, ...] = field(default=(), repr=False)
+    pictures: tuple[Picture, ...] = field(default=(), repr=False)
 
     def __str__(self) -> str:
         """Show it as lines of text."""
@@ -76,11 +78,15 @@ class Explanation(Shown):
 
     def to_html(self) -> str:
         """Return it as HTML, with pictures; it has no scripts and loads nothing."""
-        parts = [f"<h2>{escape(self.title)}</h2>", *self.pictures]
+        parts = [f"<h2>{escape(self.title)}</h2>", *(each.svg() for each in self.pictures)]
         for section in self.sections:
             lines = "".join(f"<p>{escape(line)}</p>" for line in section.lines)
             parts.append(f"<h3>{escape(section.heading)}</h3>{lines}")
         return f'<div class="discreet-explanation">{"".join(parts)}</div>'
+
+    def to_blocks(self) -> str:
+        """Return all pictures as text, for a terminal."""
+        return "\n\n".join(map(str, self.pictures))
 
     def to_page(self) -> str:
         """Return it as a whole page of HTML."""

@@ -1,6 +1,6 @@
 """What a ledger has released so far, and what it promises.
 
-Trust: public.  It is read from entries alone.
+Trust: public.  It is read from entries alone, and only if each follows from the one before.
 
 There are two things to say of a ledger.  Its *promise* holds for everything that is asked, and will
 be asked, in view of all answers.  What was *released so far* bounds the answers as if their
@@ -34,12 +34,13 @@ from discreet.accounting.budgets.request import RequestPricer
 from discreet.accounting.budgets.spending import Left
 from discreet.accounting.scopes.box import Box
 from discreet.accounting.scopes.contribution import Contribution
-from discreet.errors import DiscreetError, OutOfRange
+from discreet.errors import DiscreetError, OutOfRange, WrongKind
 from discreet.explain.disclosure import Disclosure
 from discreet.ledger.ledger_view import LedgerView
 from discreet.ledger.values import Receipt
 from discreet.loss import Approximate, PrivacyLoss, Pure, ZeroConcentrated
 from discreet.plan.policy.about import About
+from discreet.release import Release
 from discreet.units import PrivacyUnit, Relation
 
 _MOST_LEAVES: Final = 16
@@ -64,9 +65,10 @@ def from_ledger(
     )
     end = receipt or ledger.receipt
     below = "" if path is None else f"{path}/"
-    charges = [
+    entries = ledger.proved_entries(end)
+    charges: list[dict[str, Any]] = [
         entry
-        for entry in entries_until(ledger, end.seq)
+        for entry in entries
         if entry["kind"] == "charge" and f"{entry['account']}/".startswith(below)
     ]
     trees = _trees(charges)
@@ -81,17 +83,10 @@ def from_ledger(
         theorems=(f"filter-{left.budget.currency.name}",),
         trees=tuple(trees),
         about=about,
+        entries=tuple(entries),
         receipt=str(end),
         releases=len(charges),
     )
-
-
-def entries_until(ledger: LedgerView, last: int) -> Iterator[dict[str, Any]]:
-    """Yield the entries of a ledger up to a number."""
-    for entry in ledger.entries():
-        if int(str(entry["seq"])) > last:
-            return
-        yield entry
 
 
 def _trees(charges: Iterable[Mapping[str, Any]]) -> dict[Node, int]:
@@ -222,7 +217,7 @@ def _spent_text(budget: Budget, spent: tuple[int, ...]) -> str:
 
 def from_entry(ledger: LedgerView, number: int, about: About) -> Disclosure:
     """Return what one recorded answer discloses; it is named by the entry that records it."""
-    entries = list(ledger.entries())
+    entries: list[dict[str, Any]] = ledger.proved_entries()
     kinds = {entry["seq"]: entry for entry in entries}
     answer = kinds.get(number)
     if answer is None or answer["kind"] != "release":
@@ -251,8 +246,22 @@ def from_entry(ledger: LedgerView, number: int, about: About) -> Disclosure:
         theorems=statement.theorems,
         trees=(tree,),
         about=about,
+        entries=tuple(entries),
         receipt=f"{ledger.id}:{number}",
     )
+
+
+def recorded_entry(release: Release, ledger: LedgerView) -> int:
+    """Return the entry of a ledger that records an answer; the answer of another is refused."""
+    receipt = release.receipt
+    if receipt is None or not release.private:
+        raise WrongKind(
+            what="the answer is not on record.",
+            why="what is answered in test mode, or not yet recorded, is in no ledger.",
+            do="ask the question in a session with a ledger.",
+        )
+    ledger.left_as_of(receipt)  # refuses the receipt of another ledger, or of another past
+    return receipt.seq
 
 
 def _charged_text(ledger: LedgerView, charge: Mapping[str, Any]) -> str:

@@ -9,6 +9,7 @@ Upper bounds are rounded up and lower bounds down, so that no sentence promises 
 from __future__ import annotations
 
 import math
+from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
 
 from discreet.explain.disclosure import Disclosure
@@ -25,6 +26,16 @@ def of_hundred(share: float) -> str:
     if percent >= 100:
         return "up to 100 in 100"
     return "fewer than 1 in 100" if share < 0.01 else f"at most {percent} in 100"
+
+
+def rounded_up(number: float, digits: int = 3) -> str:
+    """Show an upper bound with a few digits, rounded up.
+
+    >>> rounded_up(0.1451), rounded_up(42.5478, 4), rounded_up(0.0), rounded_up(12345.0)
+    ('0.146', '42.55', '0', '12400')
+    """
+    rounded = Context(prec=digits, rounding=ROUND_CEILING).create_decimal(Decimal(number))
+    return f"{float(rounded):.{max(digits, 6)}g}"
 
 
 def one_in(chance: Fraction) -> str:

@@ -5,12 +5,13 @@ Trust: kernel.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from discreet.accounting.scopes.box import Box, checked_box
 from discreet.doors import Labeled
 from discreet.errors import Tampered
+from discreet.ledger.canonical_lines import NO_HEAD, damaged_entry_error
 from discreet.ledger.ledger_requests import (
     LeftRequest,
     OpenRequest,
@@ -64,6 +65,21 @@ class LedgerView(Labeled):
             replayed=True,
         )
 
+    def answers_of(self, keys: Collection[str]) -> tuple[StoredAnswer, ...]:
+        """Return the answers that are stored under some keys, in the order of their entries."""
+        rows = self._link.current().read(lambda store: store.rows_of(keys)) if keys else ()
+        return tuple(
+            StoredAnswer(
+                key=row.key or "",
+                question=row.question or "",
+                answer=checked_answer(row),
+                receipt=Receipt(self.id, row.seq, row.head),
+                replayed=True,
+            )
+            for row in rows
+            if row.kind == "release"
+        )
+
     @property
     def closed(self) -> tuple[str, ...]:
         """The keys of questions that a failed attempt has closed, the oldest first."""
@@ -98,11 +114,7 @@ class LedgerView(Labeled):
             if row.seq >= receipt.seq:
                 break
         if (self.id, state.seq, state.head) != (receipt.ledger, receipt.seq, receipt.head):
-            raise Tampered(
-                what="the receipt is not one of this ledger.",
-                why="it names another ledger, or an entry whose content was another.",
-                do="look for the ledger with the id of the receipt; `discreet ledger verify`.",
-            )
+            raise _foreign_receipt()
         path = self._path(account)
         checked_account(state.accounts, path)
         return state.filter_of(state.limited_accounts(path)[-1]).left()
@@ -141,6 +153,26 @@ class LedgerView(Labeled):
         for row in self._link.current().rows(after, answers=False):
             yield row.fields()
 
+    def proved_entries(self, until: Receipt | None = None) -> list[dict[str, object]]:
+        """Return the contents of the entries up to a receipt, which must all lead to its head.
+
+        Args:
+            until: where the ledger stood; its end unless given.
+        """
+        end = until or self.receipt
+        proved: list[dict[str, object]] = []
+        seq, head = 0, NO_HEAD
+        for row in self._link.current().rows(0, answers=False):
+            if row.seq > end.seq:
+                break
+            if not row.follows(seq, head):
+                raise damaged_entry_error(row.seq)
+            proved.append(row.fields())
+            seq, head = row.seq, row.head
+        if (self.id, seq, head) != (end.ledger, end.seq, end.head):
+            raise _foreign_receipt()
+        return proved
+
     def check_terms(
         self,
         *,
@@ -168,3 +200,11 @@ class LedgerView(Labeled):
 
     def _path(self, account: str | None) -> str:
         return self._link.current().opening.account if account is None else checked_path(account)
+
+
+def _foreign_receipt() -> Tampered:
+    return Tampered(
+        what="the receipt is not one of this ledger.",
+        why="it names another ledger, or an entry whose content was another.",
+        do="look for the ledger with the id of the receipt; `discreet ledger verify`.",
+    )

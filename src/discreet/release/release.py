@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Self, final
 
 import pyarrow as pa
 
-from discreet.doors import Explainable
+from discreet.doors import Explainable, explain_room
 from discreet.errors import UnknownName, WrongKind
 from discreet.release.columns import columns_of
 from discreet.release.display import html_of, rich_table, text_of
@@ -180,6 +180,15 @@ class Release(Explainable):
         """Read what ``written`` returned; the plans are those of the answer."""
         columns, parts, sources = decode_release(data, plans)
         return cls(plans=plans, columns=columns, parts=parts, sources=sources)
+
+    def label(self, ledger: object = None, **more: Any) -> Any:
+        """Return the privacy label of this answer alone, filled from what a ledger records of it.
+
+        Args:
+            ledger: the session that answered, or its ledger; that of others is refused.
+            more: ``about`` and ``receipt``, as for ``discreet.explain.label_of``.
+        """
+        return explain_room().label_of(self, ledger=ledger, **more)
 
     def __len__(self) -> int:
         """Return the number of rows."""

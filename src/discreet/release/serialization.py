@@ -6,9 +6,9 @@ Definition.  Canonical JSON: keys are sorted, without spaces, in ASCII.  INTEGER
 its hexadecimal text, DATE and TIMESTAMP their ISO text, TEXT and BOOLEAN are themselves, NULL is
 null.  A column of FLOATs without NULL is one text: the hexadecimal digits of their 64 bits in a
 row, the sign first.  ``plans`` are the digests of the plans; ``sources`` are the states of the
-tables that were read, if these are known.  Beside the columns, the noisy totals and chosen leaves
-of all groups are kept under the names of the plan, so that a later answer to the same question can
-be combined with them.
+tables that were read, if these are known; ``confidence`` is that of the intervals.  Beside the
+columns, the noisy totals and chosen leaves of all groups are kept under the names of the plan, so
+that a later answer to the same question can be combined with them.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from discreet.requests.raw_totals import ARROW_TYPES, arrow_numbers, arrow_value
 if TYPE_CHECKING:  # for annotations alone
     from discreet.plan.plan import Plan
 
-__all__ = ["decode_release", "encode_release"]
+__all__ = ["decode_release", "encode_release", "read_columns"]
 
 _FORMAT: Final = 1
 _BITS: Final = np.dtype(">f8")
@@ -65,6 +65,7 @@ def encode_release(
     """Write an answer."""
     document: dict[str, Any] = {
         "columns": [_column(column) for column in columns],
+        "confidence": str(plans[-1].confidence),
         "format": _FORMAT,
         "noisy": _noisy(plans[0], parts[0]) if len(plans) == len(parts) == 1 else None,
         "plans": [plan.digest for plan in plans],
@@ -105,6 +106,14 @@ def decode_release(
     except (ValueError, KeyError, TypeError, AttributeError, pa.ArrowException):
         raise _undecodable() from None
     return columns, parts, sources
+
+
+def read_columns(document: Mapping[str, Any]) -> tuple[ReleasedColumn, ...]:
+    """Read the columns of a stored answer, for what can be said of it without its plan."""
+    try:
+        return tuple(_read_column(column) for column in document["columns"])
+    except (ValueError, KeyError, TypeError, AttributeError, pa.ArrowException):
+        raise _undecodable() from None
 
 
 def _undecodable() -> WrongKind:

@@ -15,13 +15,22 @@ from fractions import Fraction
 from typing import Any, Final, final
 
 from discreet import __version__
+from discreet.charts import Picture
 from discreet.errors import OutOfRange, WrongKind
 from discreet.explain.disclosure import Disclosure
 from discreet.explain.figures import HOUSEHOLD, Figures
 from discreet.explain.guesses import Guesses
-from discreet.explain.label.registry import registry_entry
+from discreet.explain.label.accuracy import accuracy_block
+from discreet.explain.label.comparables import comparables_block
+from discreet.explain.label.registry import registry_draft, registry_entry
+from discreet.explain.label.registry_check import registry_faults
 from discreet.explain.label.rendering import label_html, label_page, label_text
-from discreet.explain.ledger_sources import entries_until, from_entry, from_ledger, leaves_of
+from discreet.explain.ledger_sources import (
+    from_entry,
+    from_ledger,
+    leaves_of,
+    recorded_entry,
+)
 from discreet.explain.not_hidden import not_hidden
 from discreet.explain.pictures.catch_curve import catch_curve
 from discreet.explain.pictures.icon_arrays import icon_arrays
@@ -29,11 +38,14 @@ from discreet.ledger.ledger_view import LedgerView
 from discreet.ledger.values import Receipt
 from discreet.notebook import Shown
 from discreet.plan.policy.about import About
+from discreet.release import Release
 from discreet.session import Session
 
 FORMAT: Final = "privacy-label/1"
 COMPUTED: Final = ("unit", "strength", "odds", "promise", "releases", "how", "evidence")
 """The blocks that follow from the ledger alone."""
+LATER: Final = ("total", "accuracy", "comparables")
+"""Blocks that labels of the first version lack."""
 _EPSILONS: Final = tuple(map(Fraction, ("0", "0.1", "0.25", "0.5", "1", "2", "4", "8")))
 
 
@@ -43,7 +55,7 @@ class Label(Shown):
     """A label as plain values; ``to_json`` and the other forms show all of it."""
 
     content: dict[str, Any]
-    pictures: tuple[str, ...] = ()
+    pictures: tuple[Picture, ...] = ()
 
     def to_json(self) -> str:
         """Return the label as JSON, always with the same order of fields."""
@@ -55,7 +67,11 @@ class Label(Shown):
 
     def to_registry(self) -> str:
         """Return a draft of an entry for the public registry of deployments, as YAML."""
-        return registry_entry(self.content)
+        return registry_draft(self.content)
+
+    def registry_faults(self) -> tuple[str, ...]:
+        """Return which fields of that entry are not written yet, and where to write them."""
+        return tuple(registry_faults(registry_entry(self.content)))
 
     def __str__(self) -> str:
         """Show it as lines of text."""
@@ -71,36 +87,52 @@ def label_of(
     about: About | None = None,
     receipt: Receipt | None = None,
     entry: int | None = None,
+    ledger: object = None,
 ) -> Label:
     """Return the label of a session or a ledger, or of one answer that it records.
 
     Args:
-        what: a session, or a ledger that is open.
+        what: a session, a ledger that is open, or a release.
         about: what the owner says, where no session knows it.
         receipt: where the ledger stood; its end unless given.
         entry: the number of the entry that records an answer; all answers by default.
+        ledger: of a release, the session or the ledger that recorded it.
     """
+    if isinstance(what, Release):
+        return label_of(
+            ledger, about=about, receipt=receipt, entry=recorded_entry(what, opened_ledger(ledger))
+        )
     if isinstance(what, Session):
         about = about or what.policy.about
         what = what.ledger
-    if not isinstance(what, LedgerView):
-        raise WrongKind(
-            what=f"a {type(what).__name__} has no label.",
-            why="a label is filled from a ledger, which knows who is protected and what was paid.",
-            do="give a session with a ledger, or an open ledger.",
-        )
+    opened = opened_ledger(what)
     said = about or About()
-    at = receipt or what.receipt
-    disclosure = labeled_disclosure(what, said, at, entry)
+    at = receipt or opened.receipt
+    disclosure = labeled_disclosure(opened, said, at, entry)
     figures = Figures.of(disclosure)
     return Label(
         {
             "format": FORMAT,
             "said": dict(said.written()),
-            **computed_blocks(what, disclosure, figures, at, entry),
+            **computed_blocks(opened, disclosure, figures, at, entry),
             "not_hidden": list(not_hidden(disclosure)),
+            **later_blocks(opened, disclosure, at, entry),
         },
         (icon_arrays(disclosure, figures.one), catch_curve(Guesses(*disclosure.losses))),
+    )
+
+
+def opened_ledger(what: object) -> LedgerView:
+    """Return the ledger of a session, or a ledger itself; all else has no label."""
+    ledger = what.ledger if isinstance(what, Session) else what
+    if isinstance(ledger, LedgerView):
+        return ledger
+    raise WrongKind(
+        what="no ledger is given."
+        if ledger is None
+        else f"a {type(ledger).__name__} has no label.",
+        why="a label is filled from a ledger, which knows who is protected and what was paid.",
+        do="give a session with a ledger, or an open ledger; of an answer: answer.label(session).",
     )
 
 
@@ -158,6 +190,28 @@ def computed_blocks(
     }
 
 
+def later_blocks(
+    ledger: LedgerView, disclosure: Disclosure, at: Receipt, entry: int | None
+) -> dict[str, Any]:
+    """Return the blocks that labels of the first version lack."""
+    return {
+        "total": None if entry is None else _total(ledger, disclosure.about, at),
+        "accuracy": accuracy_block(ledger, disclosure.entries, at, entry),
+        "comparables": comparables_block(disclosure),
+    }
+
+
+def _total(ledger: LedgerView, about: About, at: Receipt) -> dict[str, Any]:
+    """Return what all answers add up to, beside a label of one of them."""
+    everything = from_ledger(ledger, about, receipt=at)
+    return {
+        "releases": everything.releases,
+        "spent": everything.price,
+        "left": everything.left,
+        "odds": Figures.of(everything).one.as_json(),
+    }
+
+
 def _curve(disclosure: Disclosure) -> list[list[float]]:
     guesses = Guesses(*disclosure.losses)
     return [
@@ -173,5 +227,5 @@ def _mechanisms(disclosure: Disclosure) -> set[str]:
 
 
 def _last_time(ledger: LedgerView, last: int) -> str | None:
-    times = [str(entry["at"]) for entry in entries_until(ledger, last)]
-    return times[-1] if times else None
+    entry = next(ledger.entries(after=last - 1), None)
+    return None if entry is None else str(entry["at"])

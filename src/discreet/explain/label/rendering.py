@@ -8,24 +8,32 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from html import escape
+from itertools import groupby
+from operator import itemgetter
 from typing import Any, Final
 
+from discreet.charts import Picture
 from discreet.errors import WrongKind
+from discreet.explain.label.accuracy import accuracy_lines
+from discreet.explain.label.comparables import comparable_lines
 from discreet.explain.words import of_hundred
 
 _WIDTH: Final = 88
 _NAME: Final = 18
 _UNSAID: Final = "not said"
+_NO_ACCURACY: Final[Mapping[str, Any]] = {"statistics": [], "answers_before": 0}
 
 
 def label_text(content: Mapping[str, Any]) -> str:
     """Return a label as lines, a name and a value each."""
     lines = [f"Privacy label: {content['said'].get('title', 'untitled')}", ""]
+    before = ""
     for name, value in label_lines(content):
+        shown, before = "" if name == before else name, name
         lines += textwrap.wrap(
             value,
             _WIDTH,
-            initial_indent=f"{name:<{_NAME}}",
+            initial_indent=f"{shown:<{_NAME}}",
             subsequent_indent=" " * _NAME,
         )
     return "\n".join(lines)
@@ -48,18 +56,22 @@ def label_lines(content: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     period = said.get("period", "all of the data")
     yield "Protects", f"one {unit['name']} ({columns}), {period}, under {unit['relation']}"
     one = content["evidence"].get("release")
-    yield "Releases", f"{content['releases']} answers" if one is None else f"the answer R-{one:04d}"
+    many = _answers(content["releases"])
+    yield "Releases", many if one is None else f"the answer R-{one:04d}"
     yield "Spent", content["strength"]["spent"]
     if content["strength"]["left"]:
         yield "Left", content["strength"]["left"]
-    yield "So far" if one is None else "This answer", _odds(odds["odds"])
+    if one is None:
+        yield "So far", f"{_odds(odds['odds'])}, if all questions were chosen before any answer"
+    else:
+        yield "This answer", _odds(odds["odds"])
     if content["promise"] is not None:
         yield "In the end", _odds(content["promise"])
     if "group" in odds:
         yield f"Household of {odds['group']['size']}", _guess(odds["group"])
     if odds["question"] == "membership":
         yield "A property", _guess(odds["attribute"])
-    yield "Comparables", "no comparable with the same unit"
+    yield from _later_lines(content)
     yield "Mechanisms", ", ".join(content["how"]["mechanisms"]) or "none yet"
     yield "Noise", f"{content['how']['noise']}; randomness {content['how']['randomness']}"
     for fact in content["not_hidden"]:
@@ -72,6 +84,25 @@ def label_lines(content: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         f"{evidence['software']}; ledger {evidence['ledger']}, entry {evidence['entries']}",
     )
     yield "Head", evidence["head"]
+
+
+def _later_lines(content: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield blocks that labels of the first version lack."""
+    total = content.get("total")
+    if total is not None:
+        yield (
+            "All so far",
+            f"{_answers(total['releases'])}, {total['spent']}; {_odds(total['odds'])}",
+        )
+        yield "Left", total["left"]
+    for line in accuracy_lines(content.get("accuracy", _NO_ACCURACY)):
+        yield "Accuracy", line
+    for line in comparable_lines(content.get("comparables", [])):
+        yield "Comparables", line
+
+
+def _answers(count: int) -> str:
+    return "1 answer" if count == 1 else f"{count} answers"
 
 
 def _guess(odds: Mapping[str, Any]) -> str:
@@ -98,29 +129,42 @@ table { border-collapse: collapse; width: 100%; border: 3px solid currentColor; 
 caption { font-size: 1.5rem; font-weight: bold; text-align: left; padding: 0.3rem 0; }
 th, td { border-top: 1px solid currentColor; padding: 0.25rem 0.6rem; text-align: left; }
 th { width: 9rem; vertical-align: top; } td { overflow-wrap: anywhere; }
+ul { margin: 0; padding-left: 1.1rem; }
 svg { max-width: 100%; height: auto; }
 .pictures { display: flex; flex-wrap: wrap; gap: 0.5rem; margin-top: 0.8rem; }
 .pictures > * { flex: 1 1 18rem; }
-@media (prefers-color-scheme: dark) { body { background: #1b1d20; color: #ededed; } }
-@media print { body { background: #fff; color: #000; margin: 0; font-size: 11px; } }
+@media (max-width: 30rem) {
+  tr, th, td { display: block; } th { width: auto; border-bottom: 0; } td { border-top: 0; }
+}
+@media screen and (prefers-color-scheme: dark) { body { background: #1b1d20; color: #ededed; } }
+@media print {
+  body { margin: 0; padding: 0; font-size: 10px; line-height: 1.3; max-width: none; }
+  th, td { padding: 0.1rem 0.5rem; } th { width: 8rem; } .pictures { flex-wrap: nowrap; }
+}
 """
 
 
-def label_html(content: Mapping[str, Any], pictures: Sequence[str]) -> str:
+def label_html(content: Mapping[str, Any], pictures: Sequence[Picture]) -> str:
     """Return a label as a table with pictures below it."""
     rows = "".join(
-        f"<tr><th scope=row>{escape(name)}</th><td>{escape(value)}</td></tr>"
-        for name, value in label_lines(content)
+        f"<tr><th scope=row>{escape(name)}</th><td>{_cell([value for _, value in lines])}</td></tr>"
+        for name, lines in groupby(label_lines(content), key=itemgetter(0))
     )
     title = escape(str(content["said"].get("title", "untitled")))
-    drawn = "".join(f"<div>{picture}</div>" for picture in pictures)
+    drawn = "".join(f"<div>{picture.svg()}</div>" for picture in pictures)
     return (
         f"<table><caption>Privacy label: {title}</caption>{rows}</table>"
         f'<div class="pictures">{drawn}</div>'
     )
 
 
-def label_page(content: Mapping[str, Any], pictures: Sequence[str]) -> str:
+def _cell(values: Sequence[str]) -> str:
+    if len(values) == 1:
+        return escape(values[0])
+    return f"<ul>{''.join(f'<li>{escape(value)}</li>' for value in values)}</ul>"
+
+
+def label_page(content: Mapping[str, Any], pictures: Sequence[Picture]) -> str:
     """Return a label as a page that prints on one sheet."""
     return (
         '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"/>'

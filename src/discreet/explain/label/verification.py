@@ -11,9 +11,17 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
+from discreet import __version__
 from discreet.errors import DiscreetError, Tampered, WrongKind
 from discreet.explain.figures import Figures
-from discreet.explain.label.label import COMPUTED, FORMAT, computed_blocks, labeled_disclosure
+from discreet.explain.label.label import (
+    COMPUTED,
+    FORMAT,
+    LATER,
+    computed_blocks,
+    labeled_disclosure,
+    later_blocks,
+)
 from discreet.explain.not_hidden import not_hidden
 from discreet.ledger.ledger_view import LedgerView
 from discreet.ledger.values import Receipt
@@ -48,6 +56,10 @@ def verify_label(label: str | Path, ledger: LedgerView) -> Receipt:
     again["not_hidden"] = list(not_hidden(disclosure))
     if _SOFTWARE.fullmatch(str(evidence.get("software"))):  # may have been another version
         again["evidence"]["software"] = evidence["software"]
+    later = later_blocks(ledger, disclosure, receipt, entry)
+    if content["evidence"].get("software") != f"discreet {__version__}":
+        later["comparables"] = content.get("comparables")  # those that were known then
+    again |= json.loads(json.dumps({name: later[name] for name in LATER if name in content}))
     wrong = sorted(_differences(content, again))
     if wrong:
         raise Tampered(
@@ -66,8 +78,8 @@ def _said(data: Mapping[str, Any]) -> About:
 
 
 def _differences(content: Mapping[str, Any], again: Mapping[str, Any]) -> Iterator[str]:
-    for name in (*COMPUTED, "not_hidden"):
-        if content.get(name) != again[name]:
+    for name, value in again.items():
+        if content.get(name) != value:
             yield name
 
 
@@ -79,7 +91,7 @@ def _read(label: str | Path) -> Mapping[str, Any]:
         raise _not_a_label() from None
     if not isinstance(content, dict) or content.get("format") != FORMAT:
         raise _not_a_label()
-    if content.keys() != {"format", "said", *COMPUTED, "not_hidden"}:
+    if content.keys() - LATER != {"format", "said", *COMPUTED, "not_hidden"}:
         raise _not_a_label()
     if not isinstance(content["evidence"], dict) or not isinstance(content["said"], dict):
         raise _not_a_label()

@@ -8,14 +8,15 @@ from __future__ import annotations
 from typing import Final
 
 from discreet.accounting.budgets.amounts import NEVER, amount_value
-from discreet.charts import Axis, Chart
+from discreet.charts import NARROW, Axis, Chart, Picture
+from discreet.explain.words import rounded_up
 from discreet.ledger.ledger_view import LedgerView
 
 _MOST: Final = 20
-_LONGEST: Final = 24
+_LONGEST: Final = 22
 
 
-def account_bars(ledger: LedgerView, *, component: str | None = None) -> str:
+def account_bars(ledger: LedgerView, *, component: str | None = None) -> Picture:
     """Draw what every account with limits has spent of them, in one component of the budget.
 
     What a bar shows is spent by the person who paid most.  A charge to an account is one to all
@@ -40,6 +41,7 @@ def account_bars(ledger: LedgerView, *, component: str | None = None) -> str:
     hidden = len(limited) - len(shown)
     more = f" (not shown: {hidden})" if hidden else ""
     chart = Chart(
+        width=NARROW,
         title=f"{name} spent, by account{more}",
         x=Axis(
             label=name,
@@ -55,13 +57,16 @@ def account_bars(ledger: LedgerView, *, component: str | None = None) -> str:
             ticks=[len(shown) - row for row in range(len(shown))],
             names=[_short(path) for path, _, _ in shown],
         ),
-        left=200,
+        left=170,
         height=160 + 32 * len(shown),
+        description="; ".join(
+            f"{path}: {rounded_up(spent, 4)} spent of {limit:.4g}" for path, spent, limit in shown
+        ),
     )
     for row, (_, spent, limit) in enumerate(shown):
         chart.bar(len(shown) - row, 0.0, min(spent, highest * 1.05), color=0)
         chart.dots([(limit, len(shown) - row)], color=1, label="" if row else "limit")
-    return chart.svg()
+    return chart.picture()
 
 
 def _limited(ledger: LedgerView) -> list[str]:

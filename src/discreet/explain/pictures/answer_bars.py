@@ -5,9 +5,11 @@ Trust: public.  It is drawn from what was released, and nothing else.
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from typing import Final
 
-from discreet.charts import Axis, Chart
+from discreet.charts import NARROW, Axis, Chart, Picture
 from discreet.errors import UnknownName
 from discreet.release import Release
 from discreet.release.frames import ReleasedColumn
@@ -17,7 +19,7 @@ _MOST: Final = 24
 _LONGEST: Final = 10
 
 
-def answer_bars(release: Release, column: str | None = None) -> str:
+def answer_bars(release: Release, column: str | None = None) -> Picture:
     """Draw a column of numbers as bars, each with the interval that its noise allows.
 
     Args:
@@ -25,14 +27,7 @@ def answer_bars(release: Release, column: str | None = None) -> str:
         column: the numbers to draw; the first that can be drawn unless named.
     """
     keys, measures, _ = keys_and_measures(release)
-    drawn = next(
-        (
-            measure
-            for measure in measures
-            if column in {None, measure.name} and not measure.listed and len(measure.values)
-        ),
-        None,
-    )
+    drawn = _drawn(measures, column)
     if drawn is None:
         raise UnknownName(
             what="there is no such column of numbers to draw.",
@@ -46,10 +41,11 @@ def answer_bars(release: Release, column: str | None = None) -> str:
     labels = group_labels(keys, len(release)) or [""]
     percent = f"{float(100 * release.confidence):.6g} %"
     hidden = max(0, len(drawn.values) - _MOST)
-    more = f"; {hidden} more groups are not drawn" if hidden else ""
+    more = f"; {hidden} groups more" if hidden else ""
     shown = range(min(len(drawn.values), _MOST))
     chart = Chart(
-        title=f"{drawn.name}, with {percent} intervals for the noise{more}",
+        width=NARROW,
+        title=f"{_short(drawn.name)}, {percent} intervals for the noise{more}",
         x=Axis(
             label=", ".join(key.name for key in keys),
             low=-0.6,
@@ -61,8 +57,12 @@ def answer_bars(release: Release, column: str | None = None) -> str:
             label=drawn.name,
             low=low,
             high=high + (high - low) * 0.05,
-            ticks=[low + (high - low) * k / 4 for k in range(5)],
-            names=[f"{low + (high - low) * k / 4:.4g}" for k in range(5)],
+            ticks=_round_numbers(low, high),
+        ),
+        description="; ".join(
+            f"{labels[place]}: {bar[1]:.4g}, from {bar[0]:.4g} to {bar[2]:.4g}".lstrip(": ")
+            for place, bar in bars
+            if bar is not None
         ),
     )
     for place, bar in bars:
@@ -70,7 +70,25 @@ def answer_bars(release: Release, column: str | None = None) -> str:
             bottom, value, top = bar
             chart.bars([(place, value)], width=0.6, color=0)
             chart.whisker(place, bottom, top, color=1)
-    return chart.svg()
+    return chart.picture()
+
+
+def _round_numbers(low: float, high: float) -> list[float]:
+    """Return multiples of 1, 2 or 5 times a power of ten, four to ten of them."""
+    rough = (high - low) / 5
+    power = 10.0 ** math.floor(math.log10(rough))
+    step = next(power * factor for factor in (1, 2, 5, 10) if power * factor >= rough)
+    return [step * k for k in range(math.ceil(low / step), math.floor(high / step) + 1)]
+
+
+def can_be_drawn(release: Release) -> bool:
+    """Whether some column of an answer has numbers to draw."""
+    return _drawn(keys_and_measures(release)[1], None) is not None
+
+
+def _drawn(measures: Sequence[ReleasedColumn], column: str | None) -> ReleasedColumn | None:
+    named = (each for each in measures if column in {None, each.name})
+    return next((each for each in named if not each.listed and len(each.values)), None)
 
 
 def _bars(column: ReleasedColumn) -> list[tuple[float, float, float] | None]:

@@ -14,32 +14,40 @@ from fractions import Fraction
 from itertools import pairwise
 from typing import Final
 
-from discreet.charts import Axis, Chart, Points
+from discreet.charts import NARROW, Axis, Chart, Picture, Points
 from discreet.explain.guesses import Guesses
+from discreet.explain.words import of_hundred
 
 _ALARMS: Final = tuple(
     Fraction(k, 1000) for k in (1, 5, 10, 20, 50, 100, 200, 350, 500, 700, 900, 990)
 )
 _STRAIGHT: Final = 1e-6
 _TICKS: Final = (0, 0.25, 0.5, 0.75, 1)
+_TOLD: Final = (0.01, 0.05, 0.1, 0.5)
 
 
-def catch_curve(guesses: Guesses, *, title: str = "How many an alarm catches") -> str:
+def catch_curve(guesses: Guesses, *, title: str = "How many an alarm catches") -> Picture:
     """Draw how many units an alarm catches, at most, for each rate of false alarms.
 
     >>> from discreet.loss import Pure
-    >>> catch_curve(Guesses(Pure(epsilon=1))).count("<polyline")
+    >>> catch_curve(Guesses(Pure(epsilon=1))).svg().count("<polyline")
     2
     """
     known = [(float(alarm), guesses.caught(alarm)) for alarm in _ALARMS]
     chart = Chart(
+        width=NARROW,
         title=title,
         x=Axis(label="false alarms", low=0, high=1, ticks=_TICKS),
         y=Axis(label="caught, at most", low=0, high=1, ticks=_TICKS),
+        description="; ".join(
+            f"with {100 * alarm:g} in 100 false alarms {of_hundred(caught)} are caught"
+            for alarm, caught in known
+            if alarm in _TOLD
+        ),
     )
     chart.line(list(points_above(known)), color=0, label="these answers")
     chart.line([(0, 0), (1, 1)], color=1, label="perfect privacy", dashed=True)
-    return chart.svg()
+    return chart.picture()
 
 
 def points_above(known: Points) -> Iterator[tuple[float, float]]:

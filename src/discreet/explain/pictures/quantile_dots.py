@@ -8,7 +8,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Final, Protocol
 
-from discreet.charts import Axis, Chart
+from discreet.charts import NARROW, Axis, Chart, Picture
 
 DOTS: Final = 25
 _TICKS: Final = 5
@@ -21,11 +21,11 @@ class QuantileFunction(Protocol):
         """Return the least value that is reached with a chance of at least p."""
 
 
-def quantile_dots(noise: QuantileFunction, *, label: str = "how far off the answer is") -> str:
+def quantile_dots(noise: QuantileFunction, *, label: str = "how far off the answer is") -> Picture:
     """Draw where noise falls: each dot stands for 4 in 100 possible answers.
 
     >>> from discreet.noise import DiscreteLaplace
-    >>> quantile_dots(DiscreteLaplace(scale=2)).count("<circle")
+    >>> quantile_dots(DiscreteLaplace(scale=2)).svg().count("<circle")
     26
     """
     places = [int(noise.quantile(Fraction(2 * k + 1, 2 * DOTS))) for k in range(DOTS)]
@@ -39,6 +39,7 @@ def quantile_dots(noise: QuantileFunction, *, label: str = "how far off the answ
     low, high = min(x for x, _ in points) - width, max(x for x, _ in points) + width
     most = max(heights.values())
     chart = Chart(
+        width=NARROW,
         title="Where an answer would fall",
         x=Axis(
             label=label,
@@ -48,6 +49,7 @@ def quantile_dots(noise: QuantileFunction, *, label: str = "how far off the answ
             names=[f"{low + (high - low) * k / _TICKS:.3g}" for k in range(_TICKS + 1)],
         ),
         y=Axis(label="", low=0, high=most + 1, ticks=()),
+        description="25 equally likely answers are off by " + ", ".join(map(str, places)),
     )
     chart.dots(points, color=0, label="each dot: 4 in 100 possible answers")
-    return chart.svg()
+    return chart.picture()

@@ -7,17 +7,24 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from fractions import Fraction
 from typing import Any, Final
 
 from discreet.accounting.budgets.amounts import amount_value
-from discreet.charts import Axis, Chart
+from discreet.charts import NARROW, Axis, Chart, Picture
+from discreet.explain.words import rounded_up
 from discreet.ledger.ledger_view import LedgerView
 
 _LABELS: Final = 5
+_LONG: Final = 72.0
+_MOST_STEPS: Final = 1000
 
 
-def spending(ledger: LedgerView, *, component: str | None = None) -> str:
+def spending(
+    ledger: LedgerView,
+    *,
+    component: str | None = None,
+    entries: Sequence[Mapping[str, Any]] = (),
+) -> Picture:
     """Draw the sum of all charges over time, as steps; a dashed line goes on at the same pace.
 
     The sum is over all questions, also those about different people, so it is at least what any
@@ -26,22 +33,27 @@ def spending(ledger: LedgerView, *, component: str | None = None) -> str:
     Args:
         ledger: an open ledger.
         component: what to draw, such as "epsilon" or "rho"; the first of the budget by default.
+        entries: its entries, where they have been read already.
     """
     budget = ledger.left().budget
     name = component or budget.components[0]
     place = budget.components.index(name)
     limit = float(amount_value(budget.limit[place]))
-    steps = _steps(ledger, place)
-    start, end = _hours(ledger)
+    entries = entries or ledger.proved_entries()
+    steps = _steps(entries, place)
+    charges = sum(entry["kind"] == "charge" for entry in entries)
+    start, end = _time(entries[0]) / 3600, _time(entries[-1]) / 3600
     later = end + max((end - start) / 2, 1.0)
+    word, hours = ("days", 24.0) if later - start > _LONG else ("hours", 1.0)
     chart = Chart(
+        width=NARROW,
         title=f"{name} spent, over time",
         x=Axis(
-            label="hours since the ledger was opened",
+            label=f"{word} since the ledger was opened",
             low=0.0,
             high=later - start,
             ticks=[(later - start) * k / _LABELS for k in range(_LABELS + 1)],
-            names=[f"{(later - start) * k / _LABELS:.3g}" for k in range(_LABELS + 1)],
+            names=[f"{(later - start) / hours * k / _LABELS:.3g}" for k in range(_LABELS + 1)],
         ),
         y=Axis(
             label=name,
@@ -49,6 +61,10 @@ def spending(ledger: LedgerView, *, component: str | None = None) -> str:
             high=max(limit, steps[-1][1]) * 1.1,
             ticks=[limit * k / 4 for k in range(5)],
             names=[f"{limit * k / 4:.3g}" for k in range(5)],
+        ),
+        description=(
+            f"{charges} charges in {(end - start) / hours:.3g} {word} add up to {name} "
+            f"{rounded_up(steps[-1][1], 4)}; the limit is {limit:.4g}"
         ),
     )
     chart.line([(0.0, limit), (later - start, limit)], color=1, label="limit", dashed=True)
@@ -60,16 +76,18 @@ def spending(ledger: LedgerView, *, component: str | None = None) -> str:
         chart.line(
             [(end - start, total), (later - start, ahead)], color=2, label="same pace", dashed=True
         )
-    return chart.svg()
+    return chart.picture()
 
 
-def _steps(ledger: LedgerView, place: int) -> list[tuple[float, float]]:
-    first = _time(next(iter(ledger.entries())))
-    total, steps = Fraction(0), [(0.0, 0.0)]
-    for entry in ledger.entries():
-        if entry["kind"] == "charge":
-            total += amount_value(highest_amount(entry, place))
-            steps.append(((_time(entry) - first) / 3600, float(total)))
+def _steps(entries: Sequence[Mapping[str, Any]], place: int) -> list[tuple[float, float]]:
+    first = _time(entries[0])
+    charges = [entry for entry in entries if entry["kind"] == "charge"]
+    stride = 1 + len(charges) // _MOST_STEPS  # more are not told apart on a page
+    total, steps = 0, [(0.0, 0.0)]
+    for number, entry in enumerate(charges, 1):
+        total += highest_amount(entry, place)
+        if number % stride == 0 or number == len(charges):
+            steps.append(((_time(entry) - first) / 3600, float(amount_value(total))))
     return steps
 
 
@@ -84,11 +102,6 @@ def _stairs(steps: Sequence[tuple[float, float]], end: float) -> list[tuple[floa
     for hours, total in steps[1:]:
         points += [(hours, points[-1][1]), (hours, total)]
     return [*points, (max(end, points[-1][0]), points[-1][1])]
-
-
-def _hours(ledger: LedgerView) -> tuple[float, float]:
-    times = [_time(entry) / 3600 for entry in ledger.entries()]
-    return times[0], times[-1]
 
 
 def _time(entry: Mapping[str, Any]) -> float:

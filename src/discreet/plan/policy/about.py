@@ -11,7 +11,8 @@ from typing import Any, Final, final
 
 from discreet.plan.policy.table_fields import bad, texts
 
-_LISTS: Final = frozenset({"raw_access", "unprotected", "authors"})
+_LISTS: Final = frozenset({"raw_access", "unprotected", "authors", "sources"})
+_DATA_SOURCES: Final = ("Static", "Dynamic")
 _LONGEST: Final = 2000
 
 
@@ -32,13 +33,20 @@ class About:
     curator: str | None = None
     contact: str | None = None
     purpose: str | None = None
+    description: str | None = None
+    """What is published, in a sentence or two."""
     region: str | None = None
     sector: str | None = None
     published: str | None = None
+    """When the first answer was published, as 2026-01-31."""
+    data_source: str | None = None
+    """Static, or Dynamic if new rows come in over time."""
     raw_access: tuple[str, ...] = ()
     """Who can see the data as it is."""
     released_to: str | None = None
     """Who gets the answers: the public, or some people."""
+    actors: str | None = None
+    """Who takes part, whom they trust, and why."""
     unprotected: tuple[str, ...] = ()
     """What is published elsewhere without noise."""
     tuning: str | None = None
@@ -46,6 +54,8 @@ class About:
     justification: str | None = None
     limits: str | None = None
     authors: tuple[str, ...] = ()
+    sources: tuple[str, ...] = ()
+    """Where more is published about it."""
 
     def written(self) -> Iterator[tuple[str, str | tuple[str, ...]]]:
         """Yield the name and the value of everything that is said."""
@@ -81,4 +91,10 @@ def read_about(data: Mapping[str, Any]) -> About:
                 f"it is not a text of 1 to {_LONGEST} printable characters",
                 f'write {name} = "..." in words, on one line',
             )
+    if said.get("data_source", "Static") not in _DATA_SOURCES:
+        raise bad(
+            "about.data_source",
+            "it is neither Static nor Dynamic",
+            'write data_source = "Dynamic" if new rows come in over time, "Static" otherwise',
+        )
     return About(**said)
