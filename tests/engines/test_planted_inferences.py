@@ -39,6 +39,8 @@ TOTALS = (
     "SELECT ward, COUNT(*) AS n, SUM(cost) AS s, AVG(age) AS a, COUNT(DISTINCT city) AS c "
     "FROM visits GROUP BY ward"
 )
+DIFFERENT = "SELECT ward, SUM(DISTINCT stay) AS s FROM visits GROUP BY ward"
+SHOWN = "SELECT SUM(DISTINCT visit, contribution_bounds_per_row => (0, 50)) AS s FROM visits"
 SUM = "SELECT SUM(stay) AS s FROM visits"
 FORMULA = "SELECT SUM(age * 2 + stay) AS s FROM visits"
 MEDIAN = "SELECT ward, MEDIAN(age) AS m, SUM(stay) AS s FROM visits GROUP BY ward"
@@ -165,6 +167,15 @@ PLANTS = {
     "key of a table in ranks": (MEDIAN, lambda m: keyed("patient")),
     "key of a table in cells": (STEPS, lambda m: keyed("patient", "sex")),
     "key with a group": (TOTALS, lambda m: keyed("patient", "ward")),
+    "bounds of different values": (
+        DIFFERENT,
+        lambda m: contextlib.nullcontext(changed(stay=ONE)),
+    ),
+    "rows of different values": (SHOWN, lambda m: planted(m, steps, LIMITS, limits(rows=1))),
+    "listed values": (
+        SHOWN,
+        lambda m: contextlib.nullcontext(changed(visit={"categories": (7,)})),
+    ),
     "constant values": (TOTALS, lambda m: contextlib.nullcontext(changed(city={"constant": True}))),
 }
 COARSE = {"never NULL", "bounds of floats", "conditions", "conditions of sums"}
@@ -244,7 +255,13 @@ def test_a_wrong_inference_costs_accuracy_alone_where_rows_are_culled(name, monk
     check_people(DuckDBPlace(), plan_with(name, monkeypatch))
 
 
-SOME = ("bounds", "rows of a unit", "groups of a unit", "conditions of sums")
+SOME = (
+    "bounds",
+    "rows of a unit",
+    "groups of a unit",
+    "conditions of sums",
+    "listed values",
+)
 """What engines of others bound themselves; all else is in the question, which is the same there."""
 
 
@@ -298,6 +315,8 @@ TWINS = [
     "groups of a unit",
     "constant keys",
     "key of a table",
+    "rows of different values",
+    "listed values",
 ]
 
 
