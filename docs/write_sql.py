@@ -18,6 +18,14 @@ the tests check (`python docs/write_sql.py`).
 Names are not case-sensitive and may be quoted with backticks; text goes between single quotes. No
 value makes a question fail: an operation without a result (a division by zero, a text that is not a
 number, a sum beyond 64 bits, a function that would make a text longer than 8,192 bytes) gives NULL.
+
+Questions about public tables alone are answered exactly and cost nothing; their rows can be had by
+naming their columns. A `SELECT` with a clause of its own in an outermost `WITH` is a question of
+its own, bought first: the other one may be about the groups that it releases, as in
+`WITH k AS (SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS(epsilon = 0.5) city FROM visits GROUP BY city)
+SELECT city, AVG(cost) FROM visits JOIN k USING (city) GROUP BY city`, or with
+`city IN (SELECT city FROM k)`. Both are charged, each as an entry of its own, or neither is.
+Released numbers are in the first answer alone.
 """
 
 BETWEEN = """

@@ -273,6 +273,7 @@ def test_plans_and_answers_as_json(clinic):
         "intervals",
         "truncations",
         "limits",
+        "released_by",
         "share_cut",
         "replayed",
         "private",

@@ -14,6 +14,7 @@ from discreet.query.relation_columns import columns
 from discreet.query.relations import Aggregated, Distinct, Filter, Join, Project, Scan, UnionAll
 from discreet.query.types import Type
 from discreet.requests.cell_sums import CellSums
+from discreet.requests.distinct_sum import DistinctSum
 from discreet.requests.engine_request import DistinctCount, EngineRequest, KeyColumn, Leaves, Total
 from discreet.requests.table_schema import Product
 from tests.engines.edges import EDGES
@@ -372,6 +373,7 @@ def measures(draw, types):
     found.append(
         CellSums(name="sums", row=leaf, cells=4, value=value, low=low, high=high, rows=rows)
     )
+    found.append(DistinctSum(name="added", row=value, low=low, high=high, most=rows))
     return tuple(found)
 
 
@@ -415,6 +417,9 @@ def plain_questions(draw, by_row=None):
         measures=(
             *totals,
             DistinctCount(name="values", expression=Column(values), most=draw(st.integers(1, 3))),
+            DistinctSum(
+                name="added", row=Column("i"), low=-4, high=5, most=draw(st.integers(1, 3))
+            ),
             Leaves(
                 name="leaves",
                 row=Column("g"),

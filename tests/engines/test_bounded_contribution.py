@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from discreet.engines.hash_order import HashOrder
 from discreet.requests.cell_sums import CellSums
+from discreet.requests.distinct_sum import DistinctSum
 from discreet.requests.engine_request import DistinctCount, Leaves, Total
 from tests.engines.answers import by_group, reference, run
 from tests.engines.questions import (
@@ -20,6 +21,7 @@ FEW = settings(max_examples=12, suppress_health_check=list(HealthCheck))
 MOST = {
     Total: lambda m: m.most,
     DistinctCount: lambda m: m.most,
+    DistinctSum: lambda m: max(map(abs, m.ends)),
     Leaves: lambda m: m.rows,
     CellSums: lambda m: m.rows * max(abs(m.low), abs(m.high)),
 }
@@ -117,7 +119,7 @@ def clean(groups):
         group: {
             name: max(-(2**62), min(2**62, value))
             for name, value in values.items()
-            if name[0] != "values" and value
+            if name[0] not in {"values", "added"} and value
         }
         for group, values in groups.items()
     }

@@ -40,6 +40,8 @@ TOTALS = (
     "SELECT ward, COUNT(*) AS n, SUM(cost) AS s, AVG(age) AS a, COUNT(DISTINCT city) AS c "
     "FROM visits GROUP BY ward"
 )
+DIFFERENT = "SELECT ward, SUM(DISTINCT stay) AS s FROM visits GROUP BY ward"
+SHOWN = "SELECT SUM(DISTINCT visit, contribution_bounds_per_row => (0, 50)) AS s FROM visits"
 SUM = "SELECT SUM(stay) AS s FROM visits"
 COSTS = "SELECT ward, SUM(cost) AS s FROM visits GROUP BY ward"
 PAID = "SELECT ward, COUNTIF(paid) AS p FROM visits GROUP BY ward"
@@ -189,6 +191,15 @@ PLANTS = {
         TOTALS,
         lambda m: contextlib.nullcontext(changed(city=SAME)),
     ),
+    "bounds of different values": (
+        DIFFERENT,
+        lambda m: contextlib.nullcontext(changed(stay=ONE)),
+    ),
+    "rows of different values": (SHOWN, lambda m: planted(m, steps, LIMITS, limits(rows=1))),
+    "listed values": (
+        SHOWN,
+        lambda m: contextlib.nullcontext(changed(visit={"categories": (7,)})),
+    ),
 }
 COARSE = {"never NULL", "bounds of floats", "conditions", "conditions of sums"}
 COARSE |= {"bounds of a sum among cells", "rows in all sums of cells"}
@@ -268,7 +279,13 @@ def test_a_wrong_inference_costs_accuracy_alone_where_rows_are_culled(name, monk
     check_people(DuckDBPlace(), plan_with(name, monkeypatch))
 
 
-SOME = ("bounds", "rows of a unit", "groups of a unit", "conditions of sums")
+SOME = (
+    "bounds",
+    "rows of a unit",
+    "groups of a unit",
+    "conditions of sums",
+    "listed values",
+)
 """What engines of others bound themselves; all else is in the question, which is the same there."""
 
 
@@ -319,7 +336,7 @@ UNSEEN = {"never NULL", "constant values in all totals"}
 """Nothing is cheaper, or others have the same values: not to enforce it does not show."""
 ALIKE = {"rows in all totals", "key with a group in all totals"}
 ALIKE |= {"bounds of a sum among cells", "rows in all sums of cells"}
-ALIKE |= {"key of a table in all sums of cells"}
+ALIKE |= {"key of a table in all sums of cells", "bounds of different values"}
 """Measured in cells in one plan and apart in the other, or in other steps; other plants show it."""
 APART = {"conditions", "conditions of sums"}
 """Read one by one, further below."""

@@ -95,6 +95,33 @@ def test_conditional_sums_have_had_three_plans():
     assert len({plan.digest for plan in plans.values()}) == 2  # a row was never clamped as a whole
 
 
+WARDS = (
+    "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS(max_rows_contributed = 9) "
+    "COUNT(DISTINCT ward) AS n FROM visits"
+)
+TOGETHER = (
+    "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS(max_rows_contributed = 9) sex, "
+    "COUNT(DISTINCT ward) AS n, SUM(stay) AS s, AVG(cost) AS m FROM visits GROUP BY sex"
+)
+UNLISTED = (  # as the last version has planned them that counted as many values as rows
+    (WARDS, "epsilon", "08875c7036b786eb187833522ad5df17aad035210eec944454a825bf905715a1"),
+    (WARDS, "rho", "a7419df56fff146946e7d0cc3ccd28f1d2a84a3a36287d0e6f347c32b3606c12"),
+    (TOGETHER, "epsilon", "4a344b641ace244b0b800f6ebd9ae26788e96965ed9691f44df4279a718e601c"),
+    (TOGETHER, "rho", "8f0c2218a98001f63fa772d9131b358efc4f1cb5b929dae06574c96fed992367"),
+)
+
+
+@pytest.mark.parametrize(("question", "price", "digest"), UNLISTED)
+def test_values_that_are_listed_were_counted_as_often_as_rows(question, price, digest):
+    options = {price: PRICES[price]}
+    now = planned(question, **options)
+    assert now.had_earlier
+    assert earlier_rules(now.noises, counts_values=True)[0] is PlanningRules.VALUES_UNLISTED
+    before = planned(question, earlier=PlanningRules.VALUES_UNLISTED, **options)
+    assert before.digest == digest != now.digest
+    assert not before.had_earlier
+
+
 def test_what_was_stored_before_there_were_several_rules_is_by_the_first():
     text = "SELECT SUM(stay) AS s FROM visits"
     first = planned(text, epsilon="0.5", earlier=PlanningRules.CLAMPED_SUMS)

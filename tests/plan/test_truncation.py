@@ -8,6 +8,7 @@ import pytest
 
 from discreet.cli.ask_commands import plan_json
 from discreet.plan.planning_rules import PlanningRules
+from discreet.plan.statistics.truncation import limits_bind
 from discreet.requests.table_schema import Schema
 from discreet.units import row
 from tests.plan.clinic import POLICY, SCHEMA, planned
@@ -20,6 +21,7 @@ MEANS = " Whoever has more rows enters sums and means with 3 rows of their own m
 WARDS = "Each patient counts in at most 2 groups of ward; their others are left out."
 COSTS = "cost below 0 counts as 0, and above 100 as 100."
 CITIES = "At most 3 values of city of each patient count."
+UNNAMED = "Rows whose patient is missing (NULL) are left out of these numbers."
 ONE = BY_WARD.replace("3 rows", "1 row").replace("ward count", "ward counts")
 BORN = "SELECT COUNT(*) AS n FROM (SELECT patient, born FROM visits GROUP BY patient, born) AS t"
 OF_WARDS = (
@@ -35,7 +37,49 @@ def keyed(*key, table="visits"):
 
 
 def words(text, **more):
-    return [str(cut) for cut in planned(text, **more).truncations]
+    """Return what limits may cut off."""
+    cuts = planned(text, **more).truncations
+    return [str(cut) for cut in cuts if cut.kind != "unnamed"]
+
+
+def unnamed(text, **more):
+    return [str(cut) for cut in planned(text, **more).truncations if cut.kind == "unnamed"]
+
+
+def named(**facts):
+    """Return the schema with other facts of the patient."""
+    return Schema(
+        [
+            replace(
+                each,
+                columns=tuple(
+                    replace(column, **facts) if column.name == "patient" else column
+                    for column in each.columns
+                ),
+            )
+            for each in SCHEMA.tables
+        ]
+    )
+
+
+def test_rows_without_a_unit_are_mentioned_where_there_may_be_some():
+    count = "SELECT COUNT(*) AS n FROM visits"
+    assert unnamed(count) == [UNNAMED]
+    assert unnamed(count + " WHERE patient IS NOT NULL") == []
+    assert unnamed(count, schema=named(nullable=False)) == []
+    bills = "SELECT COUNT(*) AS n FROM bills"
+    assert unnamed(bills, schema=named(nullable=False)) == [UNNAMED]  # a link may lead nowhere
+    assert "leaves out rows whose patient is missing (NULL)" in str(planned(count))
+    assert {"kind": "unnamed", "limit": None, "words": UNNAMED} in plan_json(planned(count))[
+        "truncations"
+    ]
+
+
+def test_no_limit_is_blamed_for_rows_without_a_unit():
+    people = planned("SELECT COUNT(DISTINCT patient) AS n FROM visits").truncations
+    assert [cut.kind for cut in people] == ["unnamed"]
+    assert not limits_bind(people)
+    assert limits_bind(planned("SELECT COUNT(*) AS n FROM visits").truncations)
 
 
 @pytest.mark.parametrize(
@@ -120,7 +164,7 @@ def test_a_table_with_one_row_for_each_unit_needs_no_limit_and_little_noise():
         policy=policy, schema=keyed("patient"), epsilon=1,
     )  # fmt: skip
     assert plan.predicted[0].half_width == 3
-    assert plan.truncations == ()
+    assert not limits_bind(plan.truncations)
     honest = replace(POLICY, limits=replace(POLICY.limits, max_rows=10, max_groups=4))
     before = planned("SELECT COUNT(*) AS n FROM visits", policy=honest, epsilon=1)
     after = planned("SELECT COUNT(*) AS n FROM visits", policy=honest, epsilon=1,
@@ -138,7 +182,7 @@ def test_joins_and_unions_know_of_no_key():
         "SELECT COUNT(*) AS n FROM bills",
     ):
         plan = planned(text, schema=keyed("patient"))
-        assert [cut.kind for cut in plan.truncations] == ["rows"]
+        assert [cut.kind for cut in plan.truncations] == ["rows", "unnamed"]
 
 
 def test_sums_have_one_meaning_and_one_price():
@@ -169,6 +213,7 @@ def test_an_earlier_rule_is_kept_for_what_is_on_record():
 def test_it_is_part_of_the_json_and_of_the_html():
     plan = planned("SELECT AVG(cost) AS m FROM visits")
     found = json.loads(json.dumps(plan_json(plan)))["truncations"]
-    assert [each["kind"] for each in found] == ["rows", "bounds"]
+    assert [each["kind"] for each in found] == ["rows", "bounds", "unnamed"]
     assert found[0]["limit"] == 3
     assert COSTS in plan._repr_html_()
+    assert "leaves out rows whose patient is missing (NULL)" in plan._repr_html_()

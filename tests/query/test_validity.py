@@ -292,7 +292,6 @@ def test_a_fraction_is_not_shared_with_whoever_gave_it():
         {"outputs": (("n", Aggregate("SUM", COUNT)),)},
         {"outputs": (("n", Aggregate("SUM", Call("ABS", (Window("RANK", ()),)))),)},
         {"outputs": [("n", COUNT)]},
-        {"outputs": (("n", Aggregate("SUM", A, distinct=True)),)},
         {"outputs": (("n", Aggregate("MIN", A, distinct=True)),)},
         {"having": A},
         {"having": "true"},

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Final
+from typing import Final, cast
 
 from discreet.engines.hash_order import GROUPS, LEAVES, VALUES, HashOrder, Value
 from discreet.query.types import Type
 from discreet.requests.cell_sums import CellSums
+from discreet.requests.distinct_sum import DistinctSum
 from discreet.requests.engine_request import DistinctCount, EngineRequest, Leaves, Total
 from discreet.requests.raw_totals import LARGEST_TOTAL
 from tests.reference.expressions import Row, compiled
@@ -70,11 +71,18 @@ def one_unit_total(total: Total, values: Sequence[int]) -> int:
 
 
 def totals_of(
-    measure: Total | DistinctCount, cells: Cells, columns: Mapping[str, Type], order: HashOrder
+    measure: Total | DistinctCount | DistinctSum,
+    cells: Cells,
+    columns: Mapping[str, Type],
+    order: HashOrder,
 ) -> dict[Group, int]:
     """Return the answer of each group that is not zero."""
     if isinstance(measure, DistinctCount):
-        return _distinct(measure, cells, columns, order)
+        rule = compiled(measure.expression, columns)
+        shown = _distinct(rule, measure.most, cells, order)
+        return {group: len(values) for group, values in shown.items()}
+    if isinstance(measure, DistinctSum):
+        return _distinct_sum(measure, cells, columns, order)
     rule = compiled(measure.row, columns)
     found: Counter[Group] = Counter()
     for (_, group), rows in cells.items():
@@ -83,17 +91,30 @@ def totals_of(
     return {group: min(max(value, -LARGEST_TOTAL), LARGEST_TOTAL) for group, value in found.items()}
 
 
-def _distinct(
-    measure: DistinctCount, cells: Cells, columns: Mapping[str, Type], order: HashOrder
+def _distinct_sum(
+    measure: DistinctSum, cells: Cells, columns: Mapping[str, Type], order: HashOrder
 ) -> dict[Group, int]:
-    rule = compiled(measure.expression, columns)
+    value_of = compiled(measure.row, columns)
+
+    def clamped(row: Row) -> int | None:
+        value = value_of(row)
+        return min(max(value, measure.low), measure.high) if isinstance(value, int) else None
+
+    shown = _distinct(clamped, measure.most, cells, order)
+    sums = {group: sum(cast("set[int]", values)) for group, values in shown.items()}
+    return {group: min(max(each, -LARGEST_TOTAL), LARGEST_TOTAL) for group, each in sums.items()}
+
+
+def _distinct(
+    rule: Callable[[Row], Value], most: int, cells: Cells, order: HashOrder
+) -> dict[Group, set[Value]]:
     shown: dict[Group, set[Value]] = {}
     for (who, group), rows in cells.items():
         values = {value for value in map(rule, rows) if value is not None}
         place = _placed(who + group, order)
-        first = sorted(values, key=place)[: measure.most]
+        first = sorted(values, key=place)[:most]
         shown.setdefault(group, set()).update(first)
-    return {group: len(values) for group, values in shown.items()}
+    return shown
 
 
 def _placed(cell: Group, order: HashOrder) -> Callable[[Value], tuple[object, ...]]:

@@ -71,6 +71,20 @@ EXACT = {
     "SELECT city FROM shops GROUP BY city HAVING SUM(rent) > (SELECT AVG(rent) FROM shops)": [
         {"city": "a"}
     ],
+    "SELECT city AS c, rent FROM shops ORDER BY rent DESC, c": [
+        {"c": "a", "rent": 20.0},
+        {"c": "a", "rent": 10.5},
+        {"c": "b", "rent": None},
+    ],
+    "SELECT city FROM shops ORDER BY shop DESC LIMIT 2": [{"city": "b"}, {"city": "a"}],
+    "SELECT s.city, 2 AS two FROM shops AS s JOIN shops AS t ON s.city = t.city": [
+        {"city": "a", "two": 2},
+        {"city": "a", "two": 2},
+        {"city": "a", "two": 2},
+        {"city": "a", "two": 2},
+        {"city": "b", "two": 2},
+    ],
+    "SELECT shop FROM shops WHERE rent = (SELECT MAX(rent) FROM shops)": [{"shop": 2}],
     "SELECT DISTINCT rent FROM shops ORDER BY rent DESC LIMIT 2": [{"rent": 20.0}, {"rent": 10.5}],
 }
 
@@ -86,6 +100,23 @@ def test_public_tables_answer_exactly_whoever_else_is_there(sql, asked):
     assert plan.digest == other.digest
     assert not plan.request.measures
     assert "public tables alone" in str(plan)
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT id FROM people",
+        "SELECT city FROM shops WHERE shop IN (SELECT id FROM people)",
+        "SELECT city FROM shops, people WHERE shop = id",
+        "SELECT shop FROM shops WHERE rent > (SELECT MAX(dose) FROM people)",
+        "SELECT shop FROM (SELECT id AS shop FROM people) AS p",
+        "WITH p AS (SELECT id FROM people) SELECT id FROM p UNION ALL SELECT shop FROM shops",
+        "SELECT * FROM shops",
+    ],
+)
+def test_rows_of_people_are_nobodys_to_see(sql, asked):
+    with pytest.raises(QuestionError):
+        asked(sql)
 
 
 def test_the_reader_of_public_tables_refuses_others_whatever_is_planned(asked):

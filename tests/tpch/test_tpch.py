@@ -46,12 +46,12 @@ def truth(sql):
         return [dict(zip(names, row, strict=True)) for row in found.fetchall()]
 
 
-def test_seventeen_of_them_are_answered():
+def test_eighteen_of_them_are_answered():
     assert sorted(QUERIES) == list(range(1, 23))
-    assert sorted(QUERIES.keys() - set(ANSWERED)) == [2, 15, 17, 20, 22]
+    assert sorted(QUERIES.keys() - set(ANSWERED)) == [15, 17, 20, 22]
 
 
-@pytest.mark.parametrize("number", ANSWERED)
+@pytest.mark.parametrize("number", [number for number in ANSWERED if number != 2])
 def test_answers_are_those_of_the_engine(number, session):
     sql = QUERIES[number]["sql"]
     plan = session.plan(sql, epsilon=1, delta="1e-6")
@@ -80,19 +80,24 @@ def test_answers_are_those_of_the_engine(number, session):
 _OURS = {"sum(l_quantity)": "sum_l_quantity"}
 
 
-@pytest.mark.parametrize("number", [11, 16])
+@pytest.mark.parametrize("number", [2, 11, 16])
 def test_public_tables_are_answered_exactly_and_for_nothing(number, session):
-    plan = session.plan(QUERIES[number]["sql"], epsilon=1, delta="1e-6")
+    sql = QUERIES[number]["sql"]
+    plan = session.plan(sql, epsilon=1, delta="1e-6")
     assert plan.exact
     assert plan.price.epsilon == 0
-    found, expected = session.ask(plan).rows(), truth(QUERIES[number]["sql"])
+    if number == 2:  # at this scale nothing is of that size and type
+        assert session.ask(plan).rows() == truth(sql) == []
+        sql = sql.replace("p_size = 15", "p_size > 1").replace("%BRASS", "%")
+        plan = session.plan(sql, epsilon=1, delta="1e-6")
+    found, expected = session.ask(plan).rows(), truth(sql)
+    assert expected
     assert len(found) == len(expected)
     for row, other in zip(found, expected, strict=True):
         assert row == pytest.approx(other)
 
 
 REASONS = {
-    "public rows": ("this asks for single rows", "GROUP BY"),
     "single rows": ("this asks for single rows", "GROUP BY"),
     "a private value": ("a value of the rows of different people", "ask for the value first"),
 }

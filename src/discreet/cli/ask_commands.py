@@ -64,6 +64,7 @@ def plan_json(plan: Plan) -> dict[str, object]:
         "bounds": None if plan.search is None else _price_json(plan.search.price),
         "truncations": _truncations(plan),
         "limits": _found_limits(plan),
+        "released_by": list(plan.released_by),
         "standing": _standing(plan.budget_preview),
         "text": str(plan),
     }
@@ -85,6 +86,7 @@ def release_json(release: Release, left: Left | None) -> dict[str, object]:
         "intervals": "noise alone",
         "truncations": _truncations(release.plan),
         "limits": _found_limits(release.plan),
+        "released_by": list(release.plan.released_by),
         "share_cut": _share(release),
         "replayed": release.replayed,
         "private": release.private,

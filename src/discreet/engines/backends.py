@@ -89,7 +89,10 @@ SECTIONS: Final[Mapping[str, Mapping[str, Mapping[str, FeatureSupport]]]] = {
         "linked tables": _EVERYWHERE,
     },
     "What is measured": dict.fromkeys(
-        ("COUNT", "SUM", "AVG", "VARIANCE", "COUNT(DISTINCT unit)", "COUNT(DISTINCT)", "quantiles"),
+        (
+            *("COUNT", "SUM", "AVG", "VARIANCE"),
+            *("COUNT(DISTINCT unit)", "COUNT(DISTINCT)", "SUM(DISTINCT)", "quantiles"),
+        ),
         _EVERYWHERE,
     ),
     "Of which rows and groups": dict.fromkeys(

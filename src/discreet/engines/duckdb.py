@@ -31,11 +31,13 @@ from discreet.engines.hash_order import HashOrder
 from discreet.engines.sources.identity import Identity, run_if_unchanged, scanned_tables
 from discreet.engines.sql.cell_sums import cell_sums
 from discreet.engines.sql.contribution_bounding import PUBLIC, ContributionBounding, public_tables
-from discreet.engines.sql.totals import TotalStatements, distinct, leaves
+from discreet.engines.sql.distinct_values import distinct
+from discreet.engines.sql.totals import TotalStatements, leaves
 from discreet.engines.threshold_bounding import ThresholdBounding, source_of
 from discreet.errors import UnsupportedSQL
 from discreet.query.scalar_functions import LONGEST_TEXT
 from discreet.requests.cell_sums import CellSums
+from discreet.requests.distinct_sum import DistinctSum
 from discreet.requests.engine_request import DistinctCount, EngineRequest, Leaves
 from discreet.requests.raw_totals import RawTotals, integers, sparse_leaves
 from discreet.requests.table_schema import Schema, StoredColumn
@@ -146,7 +148,9 @@ class DuckDB(ClosingEngine):
             bounding,
             totals=statements.totals(),
             distinct={
-                m.name: distinct(bounding, m) for m in measures if isinstance(m, DistinctCount)
+                m.name: distinct(bounding, m)
+                for m in measures
+                if isinstance(m, DistinctCount | DistinctSum)
             },
             leaves={
                 **{m.name: leaves(bounding, m) for m in measures if isinstance(m, Leaves)},

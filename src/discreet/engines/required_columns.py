@@ -32,6 +32,7 @@ from discreet.query.relations import (
     folded,
 )
 from discreet.requests.cell_sums import CellSums
+from discreet.requests.distinct_sum import DistinctSum
 from discreet.requests.engine_request import DistinctCount, EngineRequest, Leaves, Total
 
 RequiredColumns = Iterator[tuple[str, frozenset[str]]]
@@ -42,7 +43,7 @@ def required_columns(request: EngineRequest) -> dict[str, frozenset[str]]:
     used = [*request.unit, *(key.expression for key in request.keys)]
     for measure in request.measures:
         match measure:
-            case Total(row=row) | Leaves(row=row):
+            case Total(row=row) | Leaves(row=row) | DistinctSum(row=row):
                 used.append(row)
             case CellSums(row=row, value=value):
                 used += [row, value]

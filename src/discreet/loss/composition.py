@@ -14,7 +14,7 @@ Theorem keys: ``dominating-pair``, ``gaussian-profile``, ``renyi-to-approximate`
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Final, final
@@ -97,10 +97,16 @@ class Composition:
 
     def log_moment(self, t: float) -> float:
         """Bound ln E_P[e**(tL)] from above; the Rényi divergence of order 1 + t is this over t."""
-        total = math.fsum(n * _log_moment(pair, t) for pair, n in self.pairs)
+        return self.log_moments((t,))[0]
+
+    def log_moments(self, orders: Sequence[float]) -> tuple[float, ...]:
+        """Bound the same at several orders, and look every pair up once."""
+        bounds = [_log_moments(pair, n, orders) for pair, n in self.pairs]
+        totals = [math.fsum(parts) for parts in zip(*bounds, strict=True)] or [0.0] * len(orders)
         if self.renyi is not None:
-            total += self.renyi.log_moment(t)
-        return total + abs(total) * SUM_MARGIN
+            known = zip(totals, orders, strict=True)
+            totals = [total + self.renyi.log_moment(t) for total, t in known]
+        return tuple(total + abs(total) * SUM_MARGIN for total in totals)
 
     def without_leak(self) -> tuple[Composition, Fraction]:
         """Return what is lost if no smoothed Gaussian leaks, and the chance that one does.
@@ -162,10 +168,16 @@ def _chance(delta: float | Fraction) -> Fraction:
     return Fraction(delta)
 
 
-def _log_moment(pair: Pair, t: float) -> float:
-    """Bound one release's moment by its pair or by its curve."""
-    bound = pair.log_moment(t)
-    return min(bound, pair.curve().log_moment(t)) if knows_curve(pair) else bound
+def _log_moments(pair: Pair, count: int, orders: Sequence[float]) -> list[float]:
+    """Bound the moments of one release, so many times, by its pair or by its curve."""
+    if not knows_curve(pair):
+        return [count * pair.log_moment(t) for t in orders]
+    curve, finite = pair.curve(), not pair.infinity().high  # else the pair bounds no moment
+    bounds = [curve.log_moment(t) for t in orders]
+    if finite:
+        known = zip(bounds, orders, strict=True)
+        bounds = [min(pair.log_moment(t), bound) for bound, t in known]
+    return [count * bound for bound in bounds]
 
 
 @final

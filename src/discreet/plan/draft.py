@@ -78,6 +78,11 @@ class Draft:
         """Whether the rules of the first versions hold."""
         return self.earlier == PlanningRules.CLAMPED_SUMS
 
+    @property
+    def sums_apart(self) -> bool:
+        """Whether the rules of versions hold that bought every sum by itself."""
+        return self.earlier in {PlanningRules.CLAMPED_SUMS, PlanningRules.SUMS_APART}
+
 
 def required(value: Required | None) -> Required:
     """Return what an earlier step has found.

@@ -9,8 +9,9 @@ engine compute ``request``, shows the groups that ``selection`` chooses by the c
 (all of them where it is None, or those that meet ``having_threshold``), adds ``noises``, makes
 ``choices``, and computes the columns of ``layout`` from ``estimates``.  The price is right if
 ``promises`` are true, which only the owner of the data can know.  ``truncations`` say what limits
-may leave out, and ``found_limits`` which limits were bought for it; ``warnings`` name conditions
-that no declared value meets, so that an answer may be paid for in vain.  ``budget_preview`` says
+may leave out, ``found_limits`` which limits were bought for it, and ``released_by`` which questions
+have released its groups, and at what price; ``warnings`` name conditions that no declared value
+meets, so that an answer may be paid for in vain.  ``budget_preview`` says
 what the ledger of the session that made the plan had left for it then; plan again to look again.
 ``had_earlier`` says that an earlier version planned the same question otherwise, so that its answer
 may be on record under another digest; a plan with ``earlier`` is such another one, and says by
@@ -54,6 +55,7 @@ from discreet.query.canonical import canonical, form, relation_form
 from discreet.query.expressions import Expression
 from discreet.query.question import Question
 from discreet.requests.cell_sums import CellSums
+from discreet.requests.distinct_sum import DistinctSum
 from discreet.requests.engine_request import (
     DistinctCount,
     EngineRequest,
@@ -175,6 +177,7 @@ class Plan(Explainable):
     had_earlier: bool = False
     exact: bool = False
     found_limits: FoundLimits | None = field(default=None, compare=False)
+    released_by: tuple[str, ...] = field(default=(), compare=False)
     budget_preview: BudgetPreview | None = field(default=None, compare=False)
 
     if not TYPE_CHECKING:  # a checker goes on to refuse names that there are not
@@ -223,7 +226,13 @@ def _plan_text() -> ModuleType:
 
 _FORMAT: Final = 1
 _ONE_TABLE: Final = [frozenset({""})]
-_TAGS: Final = {Total: "Total", DistinctCount: "Distinct", Leaves: "Leaves", CellSums: "CellSums"}
+_TAGS: Final = {
+    Total: "Total",
+    DistinctCount: "Distinct",
+    DistinctSum: "DistinctSum",
+    Leaves: "Leaves",
+    CellSums: "CellSums",
+}
 """What digests call the measures, whatever their classes are called."""
 
 

@@ -120,6 +120,7 @@ def branches_of(plan: Plan) -> Branch:
             *_bounds(plan),
             *_releases(plan),
             *_found_limits(plan),
+            *_released_by(plan),
             *_truncations(plan),
             Branch(f"costs {shown_price(plan.price)}", tuple(_both(plan))),
             *_standing(plan),
@@ -143,11 +144,20 @@ def _found_limits(plan: Plan) -> Iterator[Branch]:
         yield Branch(title, tuple(map(Branch, found.words)))
 
 
+def _released_by(plan: Plan) -> Iterator[Branch]:
+    """Say which questions have released the groups, and what they cost."""
+    for words in plan.released_by:
+        yield Branch(f"is about groups that were released apart, by {words}")
+
+
 def _truncations(plan: Plan) -> Iterator[Branch]:
     """Say what limits may leave out, which no interval covers."""
-    if plan.truncations:
-        lines = tuple(Branch(str(cut)) for cut in plan.truncations)
+    lines = tuple(Branch(str(cut)) for cut in plan.truncations if cut.kind != "unnamed")
+    if lines:
         yield Branch("has limits that may cut something off", lines)
+    if len(lines) < len(plan.truncations):
+        who = " or ".join(plan.unit.columns)
+        yield Branch(f"leaves out rows whose {who} is missing (NULL)")
 
 
 def _standing(plan: Plan) -> Iterator[Branch]:

@@ -26,6 +26,8 @@ class PlanningRules(IntEnum):
             beside it, knew nothing of units of one row, and bought every quantile and every count
             of which one is a part of another by itself, and every sum.
         SUMS_APART: those of the versions after them, which bought every sum by itself.
+        VALUES_UNLISTED: those of the versions after these.  All earlier ones let a unit show as
+            many different values as it may have rows, where fewer are listed.
 
     Numbers stay as they are: a plan that was stored before there were several has True for
     ``CLAMPED_SUMS``.
@@ -39,17 +41,22 @@ class PlanningRules(IntEnum):
     TODAY = 0
     CLAMPED_SUMS = 1
     SUMS_APART = 2
+    VALUES_UNLISTED = 3
 
 
-def earlier_rules(noises: Iterable[Noise]) -> tuple[PlanningRules, ...]:
+def earlier_rules(
+    noises: Iterable[Noise], *, counts_values: bool = False
+) -> tuple[PlanningRules, ...]:
     """Return which earlier rules may plan a question otherwise, the latest first.
 
-    ``noises`` are those of its plan by today's rules, for which earlier rules make a difference.
+    ``noises`` are those of its plan by today's rules, for which earlier rules make a difference;
+    ``counts_values`` says that it counts different values.
 
     >>> earlier_rules(())
     (<PlanningRules.CLAMPED_SUMS: 1>,)
     """
+    latest = (PlanningRules.VALUES_UNLISTED,) if counts_values else ()
     strategies = (noise.distances.strategy for noise in noises)
     if any(each is not None and each.values for each in strategies):
-        return (PlanningRules.SUMS_APART, PlanningRules.CLAMPED_SUMS)
-    return (PlanningRules.CLAMPED_SUMS,)
+        return (*latest, PlanningRules.SUMS_APART, PlanningRules.CLAMPED_SUMS)
+    return (*latest, PlanningRules.CLAMPED_SUMS)

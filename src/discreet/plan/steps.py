@@ -196,7 +196,12 @@ def bound_contributions(draft: Draft) -> Draft:
         single=not known.rows.unit,
         one_row=OneRow.UNKNOWN if draft.clamps_sums else one_row_of(known.rows, known.keys),
     )
-    limits = replace(limits, all_rows=_all_rows_count(draft), clamps_sums=draft.clamps_sums)
+    limits = replace(
+        limits,
+        all_rows=_all_rows_count(draft),
+        clamps_sums=draft.clamps_sums,
+        lists_values=not draft.earlier,
+    )
     return replace(draft, contributions=limits)
 
 

@@ -17,6 +17,7 @@ from discreet.query.expressions import Aggregate, Column, Expression, Order, wal
 from discreet.query.node_checks import (
     LARGEST_TREE,
     TALLEST_TREE,
+    check_flag,
     check_place,
     check_size,
     check_span,
@@ -123,6 +124,9 @@ class Question:
     they are computed from what is released, and cost nothing of their own.  Outputs and order may
     hold windows over such values of all groups.  ``having`` may hold the values of subqueries
     (:class:`InnerQuery`), which ``values`` compute.  ``clause`` is None if the text is plain SQL.
+    ``rows`` says that its groups are single rows, which public tables alone may answer;
+    ``released`` are questions with a clause that WITH has named, whose groups it is about
+    (:mod:`discreet.query.released_groups`).
 
     >>> from discreet.query.relations import Table
     >>> Question(relation=Table("visits"), outputs=(("n", Aggregate("COUNT")),)).keys
@@ -137,11 +141,14 @@ class Question:
     order: tuple[Order, ...] = ()
     limit: int | None = None
     clause: Clause | None = None
+    rows: bool = False
+    released: tuple[tuple[str, Question], ...] = ()
     span: Span | None = field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         """Refuse what is bound already, misplaced, or too large."""
         check_span(self.span)
+        check_flag(self.rows, "whether a question asks for rows", self.span)
         check_tuple(self.values, "the subqueries of an answer", self.span)
         for relation in (self.relation, *self.values):
             check_relation(relation, self.span)
@@ -162,6 +169,9 @@ class Question:
         if self.having is not None:
             check_group(self.having, len(self.keys), self.span, values=len(self.values))
             check_size(self.having)
+        check_tuple(self.released, "the questions of WITH", self.span)
+        if not all(type(inner) is Question for _, inner in self.released):
+            raise wrong("WITH names something else than questions.", self.span)
         if self.limit is not None and (type(self.limit) is not int or self.limit < 0):
             raise wrong("the limit of an answer is not a whole number from 0 on.", self.span)
         if self.clause is not None and type(self.clause) is not Clause:

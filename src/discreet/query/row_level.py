@@ -79,7 +79,7 @@ def check_group(
             continue
         seen.add((id(node), allowed))
         if type(node) is Aggregate:
-            if node.distinct and node.function != "COUNT":
+            if node.distinct and node.function not in {"COUNT", "SUM"}:
                 raise wrong(f"{node.function} of a group takes all values.", span)
             for part in node.children():
                 check_row(part, span=span)

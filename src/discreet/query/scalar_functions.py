@@ -165,6 +165,8 @@ def _extract(part: str, value: date) -> int:
 
 
 def _date_trunc(value: date, part: str) -> date:
+    if part == "ISOWEEK":
+        value, part = value - timedelta(days=value.weekday()), "DAY"
     month = {"DAY": value.month, "MONTH": value.month, "YEAR": 1}.get(
         part, (value.month - 1) // 3 * 3 + 1
     )

@@ -32,7 +32,7 @@ TIME_PARTS: Final = ("HOUR", "MINUTE", "SECOND")
 
 PARTS: Final[dict[str, tuple[str, ...]]] = {
     "EXTRACT": (*("YEAR", "MONTH", "DAY", "QUARTER", "DAYOFWEEK", "DAYOFYEAR"), *TIME_PARTS),
-    "DATE_TRUNC": ("DAY", "MONTH", "QUARTER", "YEAR"),
+    "DATE_TRUNC": ("DAY", "ISOWEEK", "MONTH", "QUARTER", "YEAR"),
     "DATE_DIFF": ("DAY",),
 }
 """The parts of a date that a function knows, as the text of its literal argument."""
@@ -162,7 +162,7 @@ _CALENDAR: Final = (
         "DATE_TRUNC",
         (_TIME, _TEXT),
         "first",
-        "the first day, or moment, of the part in which it lies",
+        "the first day, or moment, of the part in which it lies; an ISOWEEK begins on Monday",
         written=(1,),
     ),
     Function(

@@ -202,7 +202,10 @@ FUNCTIONS: Final[dict[str, Reason]] = {
     ),
     **dict.fromkeys(
         ("WEEK", "WEEKOFYEAR", "ISOWEEK"),
-        ("a week begins on Sunday for some engines, on Monday for others.", "use DAY or MONTH."),
+        (
+            "a week begins on Sunday for some engines, on Monday for others.",
+            "write DATE_TRUNC(day, ISOWEEK), the Monday of the week.",
+        ),
     ),
     **dict.fromkeys(
         ("BOOL_AND", "BOOL_OR", "LOGICAL_AND", "LOGICAL_OR"),
@@ -231,10 +234,6 @@ FUNCTIONS: Final[dict[str, Reason]] = {
     **dict.fromkeys(
         ("NTILE", "PERCENT_RANK", "CUME_DIST", "LAST_VALUE", "NTH_VALUE"),
         (_PRIVATE_ROWS, "use ROW_NUMBER, RANK, FIRST_VALUE, LAG or LEAD."),
-    ),
-    **dict.fromkeys(
-        ("CORR", "COVAR_POP", "COVAR_SAMP"),
-        ("it has no bounds that could be declared.", "use AVG(x * y), AVG(x) and AVG(y)."),
     ),
     **dict.fromkeys(
         ("DATEDIFF", "AGE"),
@@ -283,4 +282,23 @@ def unknown(span: Span, what: str, do: str) -> UnknownName:
         what=pointed(what, span),
         why="only functions that mean the same on every engine can be used.",
         do=do,
+    )
+
+
+def rows_refused(span: Span | None) -> UnsupportedSQL:
+    """Return the refusal of single rows.
+
+    >>> rows_refused(None).code
+    'E502'
+    """
+    return unsupported(
+        span,
+        "this asks for single rows.",
+        (
+            "a row is somebody's; an answer is about groups, with noise.",
+            (
+                "write an aggregate such as COUNT(*) or AVG(x), or GROUP BY; rows of public "
+                "tables alone can be had by naming their columns."
+            ),
+        ),
     )

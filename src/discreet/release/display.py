@@ -19,6 +19,7 @@ from html import escape
 from typing import TYPE_CHECKING, Any, Final, final
 
 from discreet.accounting.budgets.amounts import amount_up, format_up
+from discreet.plan.statistics.truncation import limits_bind
 from discreet.query.types import Type
 from discreet.release.frames import ReleasedColumn, missing_extra
 
@@ -147,12 +148,13 @@ def notes(release: Release) -> Iterator[str]:
         yield (
             f"± and [ ] are {percent} intervals for the noise alone, each; limits may have cut "
             "more off:"
-            if cuts
+            if limits_bind(cuts)
             else f"± and [ ] hold the number without noise with {percent} confidence, each."
         )
     yield from map(str, cuts)
     if release.share is not None:
         yield str(release.share)
+    yield from (f"The groups were released apart, by {each}." for each in release.plan.released_by)
     if release.plan.selection is not None:
         yield hidden_groups(release)
     if release.plan.having_threshold is not None:

@@ -70,6 +70,7 @@ from discreet.release.half_width import (
 from discreet.release.interval_arithmetic import Ends, added, multiplied
 from discreet.release.noise_tails import Additive
 from discreet.release.value_arrays import Floats, Rationals, weighted
+from discreet.requests.distinct_sum import DistinctSum
 from discreet.requests.engine_request import DistinctCount, EngineRequest, Total
 from discreet.requests.raw_totals import Integers, taken
 
@@ -292,5 +293,7 @@ class Intervals:
                 return low, high
             case DistinctCount(most=most):
                 return 0, most
+            case DistinctSum(ends=ends):
+                return ends
             case _:
                 return self.noisy.totals[name].row_bounds

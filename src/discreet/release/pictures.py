@@ -11,6 +11,7 @@ from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, Final
 
 from discreet.errors import UnknownName
+from discreet.plan.statistics.truncation import limits_bind
 from discreet.query.expressions import Column, walk
 from discreet.release.display import plain
 from discreet.release.frames import ReleasedColumn, missing_extra
@@ -87,7 +88,7 @@ def _below(release: Release, *, lines: bool, left_out: Sequence[ReleasedColumn])
     if not release.private:
         yield "Not private: test mode."
     if lines:
-        cut = "; limits may have cut more off" if release.plan.truncations else ""
+        cut = "; limits may have cut more off" if limits_bind(release.plan.truncations) else ""
         percent = f"{float(100 * release.confidence):.6g} %"
         yield f"Lines are {percent} intervals for the noise alone{cut}."
     if left_out:

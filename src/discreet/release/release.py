@@ -15,6 +15,7 @@ import pyarrow as pa
 
 from discreet.doors import Explainable, explain_room
 from discreet.errors import UnknownName, WrongKind
+from discreet.plan.statistics.truncation import limits_bind
 from discreet.release.columns import columns_of
 from discreet.release.display import html_of, rich_table, text_of
 from discreet.release.frames import ReleasedColumn, columns_in, pandas_frame, polars_frame, table_of
@@ -215,7 +216,7 @@ class Release(Explainable):
 
     def __repr__(self) -> str:
         """Show the size and the names alone, and whether limits may have cut something off."""
-        cut = "; limits may have cut it" if self.plan.truncations else ""
+        cut = "; limits may have cut it" if limits_bind(self.plan.truncations) else ""
         return f"Release({len(self)} rows of {', '.join(self.names)}{cut})"
 
     def __str__(self) -> str:

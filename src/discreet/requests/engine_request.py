@@ -14,7 +14,8 @@ units.
 Theorem (key ``bounded-contribution``).  Add or remove one unit.  Then at most ``groups`` groups
 change, and in each of them the count of units moves by at most 1, a total by at most
 max(|low|, |high|), a count of distinct values by at most ``most``, and the leaves of a histogram by
-at most ``rows`` in L1; sums of cells as ``joint-sums`` says.  If each row is a unit, one group
+at most ``rows`` in L1; sums of cells as ``joint-sums`` says, sums of different values as
+``distinct-sum``.  If each row is a unit, one group
 changes, by at most as much with one row.
 Proof.  What a unit keeps, and adds to a group, is a function of its own rows; so the answers before
 the last clamp are sums over units, and differ by what the one unit adds: something in at most
@@ -40,6 +41,7 @@ from discreet.query.relation_columns import check_bound, check_names
 from discreet.query.relations import Relation
 from discreet.query.types import LARGEST, SMALLEST, Type
 from discreet.requests.cell_sums import CellSums
+from discreet.requests.distinct_sum import DistinctSum
 from discreet.requests.table_schema import KeyValue, Product
 
 __all__ = [
@@ -183,7 +185,7 @@ class Leaves:
         int64_range(whole(self.rows, name="rows", low=1), name="rows")
 
 
-Measure = Total | DistinctCount | Leaves | CellSums
+Measure = Total | DistinctCount | DistinctSum | Leaves | CellSums
 
 PublicGroups = tuple[tuple[KeyValue, ...], ...] | Product
 """A list of groups, or all combinations of some values."""

@@ -35,6 +35,7 @@ from discreet.query.relations import (
 )
 from discreet.query.types import Type
 from discreet.requests.cell_sums import CellSums
+from discreet.requests.distinct_sum import DistinctSum
 from discreet.requests.engine_request import DistinctCount, EngineRequest, Leaves, Total
 
 LONGEST_HELD: Final = 2**14
@@ -129,6 +130,8 @@ def _expressions(request: EngineRequest) -> Iterator[Expression]:
     for measure in request.measures:
         match measure:
             case Total(row=value) | Leaves(row=value) | DistinctCount(expression=value):
+                yield value
+            case DistinctSum(row=value):
                 yield value
             case CellSums(row=row, value=value):
                 yield from (row, value)

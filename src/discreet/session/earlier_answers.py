@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from discreet.errors import DiscreetError
 from discreet.plan.plan import Plan
 from discreet.plan.planning_rules import PlanningRules, earlier_rules
+from discreet.requests.engine_request import DistinctCount
 
 if TYPE_CHECKING:  # a record is handed in
     from discreet.session.record import Record
@@ -24,7 +25,8 @@ def on_record(plan: Plan, planned: Callable[[PlanningRules], Plan], ledger: Reco
     """
     if not plan.had_earlier or _is_answered(plan, ledger):
         return plan
-    for rules in earlier_rules(plan.noises):
+    counts = any(isinstance(each, DistinctCount) for each in plan.request.measures)
+    for rules in earlier_rules(plan.noises, counts_values=counts):
         try:
             before = planned(rules)
         except DiscreetError:  # that version refused the question

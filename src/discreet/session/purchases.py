@@ -89,9 +89,9 @@ class Purchases:
         epsilon = rough_epsilon(bound.question, price)
         self._check_maximum(limits.epsilon, "finding limits")
         spreads = plan_spreads(bound, limits, self.planned)
-        if self._unanswered(*spreads.values()):
+        if self.unanswered(*spreads.values()):
             draft = self.planned(stand_in(bound).applied(question), price)
-            self._check(*spreads.values(), later=(draft, *beside(draft)), confirm=confirm)
+            self.check(*spreads.values(), later=(draft, *beside(draft)), confirm=confirm)
         releases = {name: self.answer(plan, confirm=True) for name, plan in spreads.items()}
         found = choose_limits(bound, limits, epsilon, releases)
         return replace(self.planned(found.limits.applied(question), price), found_limits=found)
@@ -103,7 +103,7 @@ class Purchases:
     def with_share(self, plan: Plan, wanted: SharePrice, *, confirm: bool) -> Release:
         """Answer a plan, and buy the share of rows that its limits leave out."""
         share = self._share(plan, wanted)
-        self._check(plan, share, confirm=confirm)
+        self.check(plan, share, confirm=confirm)
         answer, found = (self.answer(each, confirm=True) for each in (plan, share))
         return replace(answer, share=cut_share(found, wanted, plan.confidence))
 
@@ -111,7 +111,8 @@ class Purchases:
         self._check_maximum(wanted.epsilon, "the share that is cut")
         return plan_share(plan, wanted, self.bind, self.planned, kinds)
 
-    def _unanswered(self, *plans: Plan) -> tuple[Plan, ...]:
+    def unanswered(self, *plans: Plan) -> tuple[Plan, ...]:
+        """Return the plans that are not answered on record."""
         record = self.pipeline.record
         return tuple(plan for plan in plans if record.find(plan.digest) is None)
 
@@ -119,13 +120,13 @@ class Purchases:
         if self.limits is not None:
             check_maximum(epsilon, self.limits, what=what)
 
-    def _check(self, *plans: Plan, later: tuple[Plan, ...] = (), confirm: bool | None) -> None:
+    def check(self, *plans: Plan, later: tuple[Plan, ...] = (), confirm: bool | None) -> None:
         """Refuse what one call buys if a part of it would be refused after others are paid for.
 
         ``later`` are stand-ins for what follows once these plans are answered; a call that only
         plans (``confirm`` is None) does not buy it, but leaves room for it.
         """
-        new = self._unanswered(*plans)
+        new = self.unanswered(*plans)
         prices = [plan.price for plan in (new if confirm is None else (*new, *later))]
         if self.limits is not None:
             check_prices(prices, self.limits)

@@ -379,9 +379,34 @@ class Session(Labeled):
         if isinstance(question, Plan):
             return self._plans.checked(question, tuple(price.values()))
         limits, asked = price.pop("limits", None), question_of(question)
+        if asked.released:
+            return self._about_released(asked, limits, price, confirm, beside)
         if limits is None:
             return self._planned(asked, price)
         plan = self._purchases().limited(asked, limits, price, confirm=confirm, beside=beside)
+        self._plans.keep(plan)
+        return plan
+
+    def _about_released(
+        self,
+        asked: Question,
+        limits: object,
+        price: AskOptions,
+        confirm: bool | None,  # noqa: FBT001 (as it was given)
+        beside: Callable[[Plan], tuple[Plan, ...]],
+    ) -> Plan:
+        """Answer the questions of WITH, and plan the one that is about their groups."""
+        from discreet.session.released_groups import with_answers  # noqa: PLC0415  rare
+
+        if limits is not None:
+            raise WrongKind(
+                what="limits are given for a question about groups that are still to be released.",
+                why="all that one call buys is checked before the first charge.",
+                do="write max_groups_contributed and max_rows_contributed into OPTIONS; or ask the "
+                "inner question first, and write down what it answers.",
+            )
+        about, words = with_answers(self._purchases(), asked, price, confirm=confirm, beside=beside)
+        plan = replace(self._planned(about, price), released_by=words)
         self._plans.keep(plan)
         return plan
 

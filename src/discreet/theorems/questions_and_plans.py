@@ -226,6 +226,18 @@ QUESTIONS_AND_PLANS: Final = (
         source="proof in discreet.plan.aggregates.variances",
     ),
     Theorem(
+        key="released-groups",
+        statement="A question about the groups that another one has released is that question with "
+        "the released values written down; both together lose what their two charges say.",
+        source="adaptive composition; proof in discreet.query.released_groups",
+    ),
+    Theorem(
+        key="distinct-sum",
+        statement="If one unit is added, a sum of different values moves by at most the least or "
+        "the largest sum of as many different whole numbers between the bounds as a unit may show.",
+        source="proof in discreet.requests.distinct_sum",
+    ),
+    Theorem(
         key="bounded-contribution",
         statement="If every unit keeps at most g groups, chosen from its own rows, and adds to "
         "each a number within [low, high] or nothing, adding or removing one unit changes at most "

@@ -24,6 +24,7 @@ from discreet.query.relations import (
 )
 from discreet.query.types import Type
 from discreet.requests.cell_sums import CellSums
+from discreet.requests.distinct_sum import DistinctSum
 from discreet.requests.engine_request import DistinctCount, EngineRequest, KeyColumn, Leaves, Total
 from discreet.requests.table_schema import ColumnFacts, Product, Schema, TableFacts
 from tests.engines.edges import EDGES
@@ -212,6 +213,7 @@ MEASURES = (
     Total(name="mean", row=I, low=-(2**62), high=2**62, rows=2),
     Total(name="square", row=Call("*", (I, I)), low=0, high=2**63 - 1, rows=3),
     DistinctCount(name="values", expression=Column("f"), most=2),
+    DistinctSum(name="added", row=I, low=-(2**40), high=2**41, most=2),
     Leaves(name="leaves", row=G, leaves=3, rows=2),
     CellSums(name="sums", row=G, cells=3, value=I, low=-(2**30), high=2**39, rows=2),
 )
@@ -300,7 +302,8 @@ CASES = (
     ),
     ask("units", "COUNT(DISTINCT unit)", measures=()),
     ask("values", "COUNT(DISTINCT)", measures=(MEASURES[4],), groups=3),
-    ask("quantiles", "quantiles", measures=(MEASURES[5],), groups=3),
+    ask("sums of values", "SUM(DISTINCT)", measures=(MEASURES[5],), groups=3),
+    ask("quantiles", "quantiles", measures=(MEASURES[6],), groups=3),
     ask("everything", "COUNT", "SUM", "AVG", "COUNT(DISTINCT)", "quantiles", measures=MEASURES),
     ask("poisoned", "COUNT", "SUM", "AVG", rows=POISONED, measures=MEASURES, groups=3),
     ask("totals that need three limbs", "SUM", rows=EXTREME, measures=(HUGE,), groups=2),

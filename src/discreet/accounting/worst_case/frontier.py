@@ -129,7 +129,7 @@ class Frontier:
             rho = curve.rho
         bag = PairCounts(tuple(sorted(counts.items())), square, rho)
         self._known.setdefault(bag, composition)
-        return Scenario(bag, tuple(map(composition.log_moment, MOMENT_ORDERS)), (), attained)
+        return Scenario(bag, composition.log_moments(MOMENT_ORDERS), (), attained)
 
     def composition(self, option: Scenario) -> Composition:
         """Turn an option back into a composition."""

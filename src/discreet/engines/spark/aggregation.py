@@ -39,7 +39,9 @@ from discreet.engines.sql.contribution_bounding import (
     listed,
     public_tables,
 )
+from discreet.engines.sql.distinct_values import added_values
 from discreet.requests.cell_sums import CellSums
+from discreet.requests.distinct_sum import DistinctSum
 from discreet.requests.engine_request import DistinctCount, EngineRequest, Leaves
 from discreet.requests.raw_totals import (
     ARROW_TYPES,
@@ -55,7 +57,7 @@ if TYPE_CHECKING:  # an optional library
 _BROKEN: Final = "the rows of a unit were not brought together"
 _PARTS: Final = "parts added"
 
-M = TypeVar("M", DistinctCount, Leaves, CellSums)
+M = TypeVar("M", DistinctCount, DistinctSum, Leaves, CellSums)
 
 
 def summed(rows: DataFrame, request: EngineRequest) -> DataFrame:
@@ -134,6 +136,7 @@ def raw_answer(rows: pa.Table, bounding: ContributionBounding) -> RawTotals:
     named = first if request.listed is None else tables[PUBLIC]
     columns = {total.name: f"t{index}" for index, total in enumerate(request.totals)}
     columns |= {measure.name: f"d{kind}" for kind, measure in _of_class(request, DistinctCount)}
+    columns |= {measure.name: f"v{kind}" for kind, measure in _of_class(request, DistinctSum)}
     return RawTotals(
         keys=tuple(
             named.column(index).cast(ARROW_TYPES[key.type]).combine_chunks()
@@ -154,14 +157,21 @@ def _groups(bounding: ContributionBounding) -> str:
         values[f"t{index}"] = f"least(greatest({whole}, -{LARGEST_TOTAL}), {LARGEST_TOTAL})"
     distinct = [kind for kind, _ in _of_class(request, DistinctCount)]
     values |= {f"d{kind}": _of_kind(kind) for kind in distinct}
+    added = [kind for kind, _ in _of_class(request, DistinctSum)]
+    values |= {f"v{kind}": added_values(_values_of(kind)) for kind in added}
     shown = [f"CAST({sql} AS BIGINT) AS {name}" for name, sql in values.items()]
-    kinds = listed([str(kind) for kind in (GROUP, *distinct)])
+    kinds = listed([str(kind) for kind in (GROUP, *distinct, *added)])
     rows = f"SELECT * FROM {_ROWS} WHERE kind IN ({kinds})"
     return bounding.in_group_order(bounding.by_group(shown, rows), list(values))
 
 
 def _of_kind(kind: int) -> str:
     return f"coalesce(sum(CASE WHEN kind = {kind} THEN units END), 0)"
+
+
+def _values_of(kind: int) -> str:
+    """Print the sum of the values of a kind, of which every one has one row."""
+    return f"sum(CASE WHEN kind = {kind} THEN leaf END)"
 
 
 def _of_class(request: EngineRequest, which: type[M]) -> list[tuple[int, M]]:

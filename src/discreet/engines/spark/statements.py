@@ -4,8 +4,8 @@ Trust: kernel.
 
 All statements give rows of one form (:func:`names`), told apart by their ``kind``: a part that was
 seen (its number stands in ``leaf``), the totals of a group, or for a measure the rows of a leaf or
-one different value, as a text that no other value has.  Only what one unit adds is clamped here:
-parts are added up first.
+one different value: in ``leaf`` where values are added up, else as a text that no other value has.
+Only what one unit adds is clamped here: parts are added up first.
 
 Limbs are whole numbers of 127 bits in three of 64, which can be added up without a carry.
 Definition.  The limbs of a number t are t_0, t_1 and t_2 with t = t_0 + 2^42 t_1 + 2^84 t_2, where
@@ -29,10 +29,12 @@ from typing import Final
 
 from discreet.engines.sql.cell_sums import split_sums, summed_cells
 from discreet.engines.sql.contribution_bounding import ContributionBounding, listed, value_text
-from discreet.engines.sql.totals import TotalStatements, counted_leaves, shown_values
+from discreet.engines.sql.distinct_values import shown_values
+from discreet.engines.sql.totals import TotalStatements, counted_leaves
 from discreet.query.expression_types import typed
 from discreet.query.relation_columns import columns
 from discreet.requests.cell_sums import CellSums
+from discreet.requests.distinct_sum import DistinctSum
 from discreet.requests.engine_request import DistinctCount, EngineRequest, Leaves, Total
 
 BITS: Final = 42
@@ -128,6 +130,10 @@ def others(bounding: ContributionBounding) -> list[str]:
                 shown = value_text(("x0", typed(expression, types)))
                 rows = f"SELECT * FROM ({shown_values(bounding, measure)}) WHERE x0 IS NOT NULL"
                 printed = _rows(bounding, rows, kind, value=shown, units="1::BIGINT")
+                statements.append(f"SELECT DISTINCT * FROM ({printed})")
+            case DistinctSum():
+                rows = f"SELECT * FROM ({shown_values(bounding, measure)}) WHERE x0 IS NOT NULL"
+                printed = _rows(bounding, rows, kind, leaf="x0", units="1::BIGINT")
                 statements.append(f"SELECT DISTINCT * FROM ({printed})")
             case Leaves():
                 rows = f"SELECT * FROM ({counted_leaves(bounding, measure)})"

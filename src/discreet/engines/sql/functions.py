@@ -206,7 +206,10 @@ def _like(value: Printed, pattern: Printed) -> Printed:
 
 
 _DAYS: Final = ("YEAR", "QUARTER", "MONTH", "DAY", "DAYOFWEEK", "DAYOFYEAR")
-_PARTS: Final = {part: part.lower() for part in (*_DAYS, "HOUR", "MINUTE", "SECOND")}
+_PARTS: Final = {
+    **{part: part.lower() for part in (*_DAYS, "HOUR", "MINUTE", "SECOND")},
+    "ISOWEEK": "week",
+}
 """The words for each part of a date; no other word is printed."""
 
 

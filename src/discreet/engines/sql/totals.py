@@ -1,4 +1,4 @@
-"""The statements of totals, of distinct values and of leaves: one scan each, over the same groups.
+"""The statements of totals and of leaves: one scan each, over the same groups.
 
 Trust: kernel.  A group is kept by the order of its hash alone, and so alike in all statements.
 
@@ -13,16 +13,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, final
 
-from discreet.engines.hash_order import LEAVES, VALUES
-from discreet.engines.sql.contribution_bounding import ContributionBounding, below, listed, place
+from discreet.engines.hash_order import LEAVES
+from discreet.engines.sql.contribution_bounding import ContributionBounding, below, listed
 from discreet.engines.sql.expressions import EXACT, WholeFloat, whole_float
-from discreet.query.expression_types import typed
 from discreet.query.expressions import Expression, Literal
-from discreet.query.relation_columns import columns
-from discreet.requests.engine_request import DistinctCount, Leaves, Total
+from discreet.requests.engine_request import Leaves, Total
 from discreet.requests.raw_totals import LARGEST_TOTAL
 
-__all__ = ["TotalStatements", "counted_leaves", "distinct", "leaves", "shown_values"]
+__all__ = ["TotalStatements", "counted_leaves", "leaves"]
 
 _FEW_ROWS: Final = 2**10
 _WIDTHS: Final = ((16, "SMALLINT"), (32, "INTEGER"), (64, "BIGINT"))
@@ -218,31 +216,6 @@ def _added(sums: str) -> str:
     return (
         f"CAST(least(greatest(coalesce({sums}, 0), -{LARGEST_TOTAL}), {LARGEST_TOTAL}) AS BIGINT)"
     )
-
-
-def distinct(bounding: ContributionBounding, measure: DistinctCount) -> str:
-    """Print the keys and the number of different values, t0, of every group."""
-    rows = shown_values(bounding, measure)
-    return bounding.in_group_order(bounding.by_group(["count(DISTINCT x0) AS t0"], rows), ["t0"])
-
-
-def shown_values(bounding: ContributionBounding, measure: DistinctCount) -> str:
-    """Print the values x0 that count, with the keys of their groups; each may come again."""
-    rows = bounding.rows([measure.expression])
-    if not bounding.unit:
-        return rows
-    cells = f"SELECT DISTINCT {listed(bounding.unit + bounding.keys)}, x0 FROM ({rows})"
-    return _shown(bounding, measure, bounding.keep_groups(cells, rank="dense_rank"))
-
-
-def _shown(bounding: ContributionBounding, measure: DistinctCount, cells: str) -> str:
-    """Print at most ``most`` values of each unit; NULL stays, to show that the group is there."""
-    kind = typed(measure.expression, dict(columns(bounding.request.relation)))
-    hashed = place(VALUES, [*bounding.cell_columns, ("x0", kind)], portable=bounding.portable)
-    within = f"PARTITION BY {listed(bounding.unit + bounding.keys)}"
-    ranked = f"row_number() OVER ({within} ORDER BY x0 IS NULL, h, x0) AS place"
-    placed = f"SELECT *, {ranked} FROM (SELECT *, {hashed} AS h FROM ({cells}))"
-    return f"SELECT * FROM ({placed}) WHERE x0 IS NULL OR place <= {measure.most}"
 
 
 def leaves(bounding: ContributionBounding, measure: Leaves) -> str:

@@ -4,7 +4,8 @@ Trust: kernel.
 
 Definition.  COUNT is the rows of a unit, at most ``rows`` of them in a group; the number of units,
 if it is all rows, and one of a unit.  COUNT(DISTINCT x) is the number of units, if x names them;
-else at most so many values of a unit.  Its error is that of its noise, exactly.
+else at most so many values of a unit, and no more than are listed.  Its error is that of its noise,
+exactly.
 """
 
 from __future__ import annotations
@@ -14,16 +15,14 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import final
 
-from discreet.errors import MissingBounds
 from discreet.plan.aggregates.estimator import Estimator, Linear
 from discreet.plan.aggregates.measurer import Measurer
-from discreet.plan.binding.value_facts import argument_of, facts_of, value_where_counted
+from discreet.plan.binding.value_facts import argument_of, value_where_counted
 from discreet.plan.pricing.group_sensitivity import UNITS
 from discreet.plan.statistics.contribution_bounds import whole_bounds
 from discreet.plan.statistics.measure_list import ReleaseInput
 from discreet.query.expression_text import said
-from discreet.query.expressions import Aggregate, Column, Expression
-from discreet.query.source_text import pointed
+from discreet.query.expressions import Aggregate, Column
 from discreet.query.types import Type
 from discreet.requests.engine_request import DistinctCount
 
@@ -78,25 +77,8 @@ def measure_count(measurer: Measurer, aggregate: Aggregate) -> Estimator:
             measurer.known.add_units()
             return Units()
         return Count(measurer.count(replace(aggregate, argument=None, distinct=False), (0, 1)))
-    most_values = _most_values(measurer, aggregate, value)
-    counted = value_where_counted(aggregate, value)
-    measure = DistinctCount(name="", expression=counted, most=most_values)
-    return Count(measurer.known.add("distinct", measure, f"different values of {said(value)}"))
-
-
-def _most_values(measurer: Measurer, aggregate: Aggregate, value: Expression) -> int:
-    """Return how many values of a unit count; all its rows may have the same one."""
-    if measurer.limits.single or facts_of(value, measurer.facts).constant:
-        return 1
     bounds = whole_bounds(aggregate)
-    most = measurer.limits.rows if bounds is None else bounds[1]
-    if most is not None:
-        return most
-    raise MissingBounds(
-        what=pointed(
-            f"there is no limit on the values of {said(value)} for one person.", aggregate.span
-        ),
-        why="a person with many more values than others would need that much more noise.",
-        do="write COUNT(DISTINCT x, contribution_bounds_per_group => (0, 5)), or add to the "
-        "policy:\n    [limits]\n    max_rows = 5",
-    )
+    values = measurer.most_values(aggregate, value, None if bounds is None else bounds[1])
+    counted = value_where_counted(aggregate, value)
+    measure = DistinctCount(name="", expression=counted, most=values)
+    return Count(measurer.known.add("distinct", measure, f"different values of {said(value)}"))

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import final
 
+from discreet.errors import MissingBounds
 from discreet.plan.binding.value_facts import (
     Facts,
     argument_of,
@@ -28,6 +29,7 @@ from discreet.plan.statistics.measure_list import MeasureList
 from discreet.plan.statistics.partition_selection import UNIT_COUNTS, SelectionRule
 from discreet.query.expression_text import said
 from discreet.query.expressions import Aggregate, Case, Cast, Expression
+from discreet.query.source_text import pointed
 from discreet.query.types import Type
 from discreet.requests.engine_request import Measure, Total
 
@@ -91,6 +93,33 @@ class Measurer:
         less = f" less {shown(steps.center)}" if steps.center else ""
         about = f"sum of {said(argument_of(aggregate))}{less}"
         return self.add("sum", Total(name="", row=row, low=low, high=high, rows=cap), about)
+
+    def most_values(self, aggregate: Aggregate, value: Expression, most: int | None = None) -> int:
+        """Return how many different values of a unit count; all its rows may have the same one.
+
+        No more of them are possible than are listed, which an engine enforces as a number.
+        """
+        facts = facts_of(value, self.facts)
+        if self.limits.single or facts.constant:
+            return 1
+        most = self.limits.rows if most is None else most
+        listed = facts.categories if self.limits.lists_values else None
+        if listed:
+            different = len([each for each in listed if each is not None])
+            return max(1, different if most is None else min(most, different))
+        if most is not None:
+            return most
+        function = aggregate.function
+        do = f"add max_rows_contributed = 5 to OPTIONS for {function}(DISTINCT x), or add to the "
+        if function == "COUNT":
+            do = "write COUNT(DISTINCT x, contribution_bounds_per_group => (0, 5)), or add to the "
+        raise MissingBounds(
+            what=pointed(
+                f"there is no limit on the values of {said(value)} for one person.", aggregate.span
+            ),
+            why="a person with many more values than others would need that much more noise.",
+            do=f"{do}policy:\n    [limits]\n    max_rows = 5",
+        )
 
     def add(self, kind: str, measure: Measure, about: str) -> str:
         """Add a measure that depends on bounds, unless it is there, and return its name."""

@@ -13,6 +13,10 @@ A count is measured anyway if it is asked for, or if groups are chosen by it: th
 rows, where no number of units is asked for.  A public number of all rows costs nothing, and is
 measured for any sum of them.
 
+SUM(DISTINCT x) adds every value once, however many rows or units have it.  A unit shows as many
+different values as it may have rows, and no more than are listed
+(:mod:`discreet.requests.distinct_sum`); values are told apart after they are turned into steps.
+
 The error is that of the noise, exactly.  In terms of bounds to be found: a sum of h X + c Y, X and
 Y the noises of a centered sum and of a count, has h + |c| = b; it is spread no wider than the wider
 one of b X and b Y (Proschan 1965, for equal laws up to scale).
@@ -25,6 +29,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import final
 
+from discreet.errors import UnsupportedSQL
 from discreet.plan.aggregates.estimator import (
     REFERENCE_WIDTH,
     Estimator,
@@ -35,13 +40,17 @@ from discreet.plan.aggregates.estimator import (
     four_digits_up,
 )
 from discreet.plan.aggregates.measurer import Measurer, ends_in_steps
+from discreet.plan.binding.value_facts import value_where_counted
 from discreet.plan.pricing.group_sensitivity import UNITS
-from discreet.plan.statistics.contribution_bounds import Pair, bounds_by_group
+from discreet.plan.statistics.contribution_bounds import Pair, bounds_by_group, bounds_by_row
 from discreet.plan.statistics.fixed_point import fixed, fixed_open
 from discreet.plan.statistics.measure_list import ReleaseInput
 from discreet.plan.statistics.partition_selection import UNIT_COUNTS
+from discreet.query.expression_text import said
 from discreet.query.expressions import Aggregate, Cast
+from discreet.query.source_text import pointed
 from discreet.query.types import Type
+from discreet.requests.distinct_sum import DistinctSum
 from discreet.requests.engine_request import Total
 
 
@@ -98,6 +107,8 @@ def measure_sum(measurer: Measurer, aggregate: Aggregate) -> Sum:
     """Add up values: clamped by unit and group, centered, or as they are."""
     value, facts = measurer.value(aggregate)
     pair = bounds_by_group(aggregate)
+    if aggregate.distinct:
+        return _distinct_sum(measurer, aggregate)
     if pair is not None:  # clamp what each unit adds up to in a group
         steps = fixed_open(value, facts.type, pair, whole=True)
         name = measurer.total(aggregate, steps, ends_in_steps(pair, steps))
@@ -116,6 +127,24 @@ def measure_sum(measurer: Measurer, aggregate: Aggregate) -> Sum:
     steps = fixed(value, kind, bounds, rows=most)
     ends = most * min(steps.low, 0), most * max(steps.high, 0)
     return Sum(measure=measurer.total(aggregate, steps, ends, cap=cap), step=steps.step)
+
+
+def _distinct_sum(measurer: Measurer, aggregate: Aggregate) -> Sum:
+    """Add up different values, so many of each unit."""
+    if aggregate.bounds_per_group is not None:
+        raise UnsupportedSQL(
+            what=pointed("SUM(DISTINCT x) has no contribution_bounds_per_group.", aggregate.span),
+            why="a value that several people share is added once, and so is nobody's own part.",
+            do="give contribution_bounds_per_row, and max_rows_contributed in OPTIONS.",
+        )
+    value, facts = measurer.value(aggregate)
+    bounds = bounds_by_row(aggregate, value, facts)
+    most = measurer.most_values(aggregate, value)
+    steps = fixed(value, facts.type, bounds, rows=most)
+    row = value_where_counted(aggregate, steps.row)
+    measure = DistinctSum(name="", row=row, low=steps.low, high=steps.high, most=most)
+    about = f"sum of different values of {said(value)}"
+    return Sum(measure=measurer.add("distinct sum", measure, about), step=steps.step)
 
 
 def _known_count(measurer: Measurer, aggregate: Aggregate, bounds: Pair, most: int) -> str | None:

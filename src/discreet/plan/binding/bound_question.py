@@ -28,7 +28,12 @@ from discreet.plan.binding.key_images import is_whole
 from discreet.plan.binding.listed_using import KEPT, is_list, with_names_on
 from discreet.plan.binding.names import BoundRelation, bound_expression, checked, condition
 from discreet.plan.binding.public_keys import GroupKey, fine_keys, public_values
-from discreet.plan.binding.public_questions import exact_question, listed_rows, with_values
+from discreet.plan.binding.public_questions import (
+    exact_question,
+    listed_rows,
+    refuse_people,
+    with_values,
+)
 from discreet.plan.binding.scope import enforce_scope
 from discreet.plan.binding.truth_sets import truth_sets, unmet_conditions
 from discreet.plan.binding.value_facts import facts_of
@@ -158,6 +163,14 @@ def bind_question(
     max_fan_out: int = MOST_FAN_OUT,
 ) -> BoundQuestion:
     """Bind a question to a schema, or refuse it; ``names`` are those of the unit."""
+    if question.released:
+        raise UnsupportedSQL(
+            what=pointed("the questions of WITH are not answered yet.", question.span),
+            why="what they release is not known.",
+            do="ask this in a session, which answers them first.",
+        )
+    if question.rows:
+        refuse_people(question, schema)
     question = with_names_on(question)
     if question.values:
         binder = Binder(schema, names, fan_out=FanOut(max_fan_out, public_rows))

@@ -33,10 +33,10 @@ from discreet.query.expressions import (
     transformed,
 )
 from discreet.query.question import Question
-from discreet.query.relations import Aggregated, Distinct, Project, Relation
+from discreet.query.relations import Aggregated, Distinct, Project, Relation, Table, descend
 from discreet.query.signatures import PLAIN
-from discreet.query.source_text import Span, pointed
-from discreet.requests.table_schema import KeyValue, key_literal
+from discreet.query.source_text import Span, pointed, rows_refused
+from discreet.requests.table_schema import KeyValue, Schema, key_literal
 
 MOST_ROWS: Final = 10_000
 """So many rows an answer about public tables may have: all of them are listed by its plan."""
@@ -87,6 +87,15 @@ def exact_question(question: Question) -> Question:
         order=order,
         clause=None,
     )
+
+
+def refuse_people(question: Question, schema: Schema) -> None:
+    """Refuse single rows of a table of people."""
+    for relation in (question.relation, *question.values):
+        named = (node.name for node in descend(relation) if isinstance(node, Table))
+        for table in map(schema.at_path, named):
+            if table is not None and not table.public:
+                raise rows_refused(question.span)
 
 
 _MEAN: Final = ("SUM", "COUNT")

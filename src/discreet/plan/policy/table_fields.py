@@ -164,7 +164,8 @@ def _path(value: object, name: str, place: str) -> str | None:
     if value is None:
         return None
     if not isinstance(value, str) or folded(value.rpartition(".")[2]) != folded(name):
-        raise bad(place, "it does not end with the name of the table", f'write "schema.{name}"')
+        do = f'write "schema.{name}", as questions call it; files are named by data in [session]'
+        raise bad(place, "it does not end with the name of the table", do)
     return value
 
 

@@ -52,6 +52,7 @@ from discreet.plan.workload.sum_strategies import SumWorkload
 from discreet.query.expressions import Column, walk
 from discreet.query.source_text import pointed
 from discreet.requests.cell_sums import CellSums
+from discreet.requests.distinct_sum import DistinctSum
 from discreet.requests.engine_request import DistinctCount, Leaves, Measure, Total
 from discreet.units import Relation
 
@@ -160,7 +161,7 @@ def chooser_of(draft: Draft) -> SelectionCount | None:
     return SelectionRule.of(required(draft.groups), draft.clause).among(counts)
 
 
-def _part(  # noqa: PLR0911 (cases)
+def _part(  # noqa: C901, PLR0911 (cases)
     draft: Draft, use: ReleaseInput, measure: Measure | None
 ) -> Part:
     """Return what is released for an input; who needs a leaf says how it is chosen."""
@@ -186,6 +187,8 @@ def _part(  # noqa: PLR0911 (cases)
             return _totals(name, (low, high), limits)
         case DistinctCount(name=name, most=most):
             return _totals(name, (0, most), limits)
+        case DistinctSum(name=name, ends=ends):
+            return _totals(name, ends, limits)
         case Leaves(name=name, leaves=leaves, rows=rows) if use[1] == LEVELS:
             return QuantileLevels(
                 measure=name,

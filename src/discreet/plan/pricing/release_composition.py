@@ -46,6 +46,7 @@ from discreet.plan.pricing.group_sensitivity import (
 from discreet.plan.pricing.quantile_tree import QuantileTree
 from discreet.query.relations import Scan
 from discreet.requests.cell_sums import CellSums
+from discreet.requests.distinct_sum import DistinctSum
 from discreet.requests.engine_request import DistinctCount, EngineRequest, Leaves, Measure, Total
 from discreet.units import PrivacyUnit, Relation
 
@@ -194,7 +195,7 @@ class _Enforced:
             (far.always and not (self.all_rows and name == UNITS))
             or (far.strategy is not None and not isinstance(measure, Leaves))
             or (sums is not None and self.listed != sums.cells.cells)
-            or (sums is not None and isinstance(measure, Leaves | DistinctCount))
+            or (sums is not None and isinstance(measure, Leaves | DistinctCount | DistinctSum))
             or isinstance(measure, CellSums)
         ):
             return False
@@ -205,6 +206,8 @@ class _Enforced:
                 added = far.low <= low and high <= far.high
             case DistinctCount(most=most):
                 added = far.low <= 0 and most <= far.high
+            case DistinctSum(ends=(low, high)):
+                added = far.low <= low and high <= far.high
             case Leaves(leaves=leaves, rows=rows) if far.strategy is not None:
                 inside = leaves == far.strategy.cells and rows <= far.high
                 return inside and self.within(far.groups, far.available)

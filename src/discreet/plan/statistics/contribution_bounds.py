@@ -64,7 +64,8 @@ class ContributionBounds:
     ``available`` is how many groups there are, where that is public; ``single`` says that each row
     is a unit, ``all_rows`` that nothing hides one: their number is public, and does not move.
     ``one_row`` says that a unit has one row in a group, as far as is known; ``clamps_sums`` that a
-    sum is clamped as a whole, which an earlier version did where no count was measured beside it.
+    sum is clamped as a whole, which an earlier version did where no count was measured beside it;
+    ``lists_values`` that a unit shows no more different values than are listed.
 
     >>> ContributionBounds(groups=1, rows=1, available=None, single=True).rows
     1
@@ -77,6 +78,7 @@ class ContributionBounds:
     all_rows: bool = False
     one_row: bool = False
     clamps_sums: bool = False
+    lists_values: bool = True
 
     @property
     def cap(self) -> int | None:

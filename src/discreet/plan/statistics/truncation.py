@@ -7,12 +7,14 @@ rows.  Confidence intervals are for noise alone and do not cover that, because h
 on rows that do not count.  So a plan says which limits may bind: rows and groups of a unit, values
 of a unit, and bounds on values.  It says nothing where none can: where each row is a unit, where a
 unit is known to have one row in a group, where there are no more groups than may count, and where
-the bounds of a formula follow from its text.
+the bounds of a formula follow from its text.  Rows without a unit are nobody's, and never count; a
+plan says so where there may be some: where a column of the unit may be NULL, or a link lead
+nowhere.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Final, Literal, final
@@ -22,13 +24,16 @@ from discreet.plan.draft import Draft, required
 from discreet.plan.statistics.contribution_bounds import OneRow, bounds_by_row, one_row_of
 from discreet.query.expression_text import said
 from discreet.query.expressions import Column, Expression
+from discreet.query.relations import Table, descend
 from discreet.query.signatures import AGGREGATES
+from discreet.requests.engine_request import DistinctCount
 
 if TYPE_CHECKING:  # made by earlier steps
     from discreet.plan.binding.bound_question import BoundQuestion
     from discreet.plan.pricing.group_sensitivity import Releases
     from discreet.plan.statistics.contribution_bounds import ContributionBounds, Pair
 
+_NOTHING: Final = Fraction(1, 10**100)
 _ADDED: Final = frozenset({"SUM", "AVG", "VAR_POP", "VAR_SAMP", "STDDEV_POP", "STDDEV_SAMP"})
 
 
@@ -41,7 +46,7 @@ class Truncation:
     Each patient counts in 2 wards at most.
     """
 
-    kind: Literal["rows", "groups", "values", "bounds"]
+    kind: Literal["rows", "groups", "values", "bounds", "unnamed"]
     limit: int | None
     words: str
 
@@ -60,7 +65,30 @@ def truncations(draft: Draft) -> tuple[Truncation, ...]:
         found += _values(known, limits, who)
         found += _per_group(known, who)
     found += _bounds(draft, known)
+    found += _unnamed(draft, known)
     return tuple(dict.fromkeys(found))
+
+
+def limits_bind(cuts: Iterable[Truncation]) -> bool:
+    """Whether a limit may cut something off; rows without a unit are left out by none.
+
+    >>> limits_bind([Truncation(kind="unnamed", limit=None, words="Rows are left out.")])
+    False
+    """
+    return any(cut.kind != "unnamed" for cut in cuts)
+
+
+def _unnamed(draft: Draft, known: BoundQuestion) -> Iterator[Truncation]:
+    """Say that rows without a unit do not count, if there may be some."""
+    names = known.rows.unit or ()
+    missing = any(known.rows.facts[name].nullable for name in names)
+    tables = (node.name for node in descend(draft.question.relation) if isinstance(node, Table))
+    found = (draft.schema.at_path(name) for name in tables)
+    linked = any(table is not None and table.link is not None for table in found)
+    if names and (missing or linked):
+        who = " or ".join(draft.unit.columns)
+        words = f"Rows whose {who} is missing (NULL) are left out of these numbers."
+        yield Truncation(kind="unnamed", limit=None, words=words)
 
 
 def _names(known: BoundQuestion) -> str:
@@ -72,7 +100,7 @@ def _rows(known: BoundQuestion, limits: ContributionBounds, who: str) -> Iterato
     counted = [
         outer.function
         for outer, inner in known.aggregates
-        if inner.bounds_per_group is None and not (inner.function == "COUNT" and inner.distinct)
+        if inner.bounds_per_group is None and not inner.distinct
     ]
     if limits.one_row or limits.rows is None or not counted:
         return
@@ -105,8 +133,12 @@ def _values(known: BoundQuestion, limits: ContributionBounds, who: str) -> Itera
         names_unit = isinstance(value, Column) and known.rows.unit == (value.name,)
         if not inner.distinct or names_unit or inner.bounds_per_group is not None:
             continue
-        if limits.one_row or limits.rows is None or facts_of(value, known.rows.facts).constant:
+        facts = facts_of(value, known.rows.facts)
+        listed = facts.categories if limits.lists_values else None
+        if limits.one_row or limits.rows is None or facts.constant:
             continue
+        if listed and len(listed) <= limits.rows:
+            continue  # nobody has more
         values = "1 value" if limits.rows == 1 else f"{limits.rows} values"
         where = " in a group" if known.keys else ""
         words = f"At most {values} of {said(argument_of(outer))} of each {who} count{where}."
@@ -155,6 +187,8 @@ def _holds(value: Expression, cells: KnownFacts, pair: Pair) -> bool:
 
 
 def _number(value: Fraction) -> str:
+    if abs(value) < _NOTHING:  # where rounding has moved a bound of zero
+        return "0"
     return f"{value}" if value.denominator == 1 and abs(value) < 10**9 else f"{float(value):.6g}"
 
 
@@ -174,4 +208,8 @@ def rules_differ(draft: Draft, releases: Releases) -> bool:
     chooses = bool(releases.choices) and draft.search is None
     strategies = (noise.distances.strategy for noise in releases.noises)
     nests = any(each is not None and (each.nested or each.values) for each in strategies)
-    return not draft.earlier and (measured or chooses or nests)
+    counted = (
+        each for each in required(draft.measured).measures if isinstance(each, DistinctCount)
+    )
+    lists = any(each.most < (limits.rows or 0) for each in counted)
+    return not draft.earlier and (measured or chooses or nests or lists)

@@ -29,7 +29,7 @@ from __future__ import annotations
 import functools
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Final, Protocol, final
@@ -223,6 +223,7 @@ class _Tree:
         """List the blocks, small ones first."""
         self.blocks: list[tuple[int, ...]] = [(cell,) for cell in range(cells)]
         self._levels: list[list[int]] = [list(range(cells))]
+        self._widths = [1]
         self._arity = arity
         width = arity
         while width < cells:
@@ -230,6 +231,7 @@ class _Tree:
             first = len(self.blocks)
             self.blocks += [tuple(range(at, min(at + width, cells))) for at in starts]
             self._levels.append(list(range(first, len(self.blocks))))
+            self._widths.append(width)
             width *= arity
 
     def parts(self, cells: Sequence[int]) -> Weights:
@@ -238,26 +240,30 @@ class _Tree:
         held[np.asarray(cells, np.int64) + 1] = 1
         upto = np.cumsum(held).tolist()
         top = len(self._levels) - 1
-        found = (self._divided(top, index, upto)[0] for index in range(len(self._levels[top])))
-        return tuple(term for terms in found for term in terms)
+        return tuple(self._divided(top, range(len(self._levels[top])), upto)[0])
 
-    def _divided(self, level: int, index: int, upto: Sequence[int]) -> tuple[_Terms, _Terms]:
-        """Return what is held of a block, and what is not, given how many cells before each are."""
-        width = self._arity**level
-        start, end = index * width, min((index + 1) * width, len(upto) - 1)
-        held = upto[end] - upto[start]
-        if held == 0 or held == end - start:
-            whole = [(self._whole(level, index, end - start), 1)]
-            return (whole, []) if held else ([], whole)
+    def _divided(
+        self, level: int, indices: Iterable[int], upto: Sequence[int]
+    ) -> tuple[_Terms, _Terms]:
+        """Return what is held of blocks, and what is not, given how many cells before each are."""
         here: _Terms = []
         there: _Terms = []
-        for child in range(index * self._arity, (index + 1) * self._arity):
-            if child * (width // self._arity) < end:
-                inside, outside = self._divided(level - 1, child, upto)
-                here += inside
-                there += outside
-        block = self._levels[level][index]  # itself, less what is not wanted, may be fewer terms
-        return _fewer(block, here, there), _fewer(block, there, here)
+        width, blocks, last = self._widths[level], self._levels[level], len(upto) - 1
+        for index in indices:
+            start = index * width
+            end = start + width
+            held = upto[min(end, last)] - upto[start]
+            if held == 0 or held == min(end, last) - start:
+                whole = blocks[index] if end <= last else self._whole(level, index, last - start)
+                (here if held else there).append((whole, 1))
+                continue
+            first = index * self._arity
+            below = range(first, min(first + self._arity, len(self._levels[level - 1])))
+            inside, outside = self._divided(level - 1, below, upto)
+            block = blocks[index]  # itself, less what is not wanted, may be fewer terms
+            here += _fewer(block, inside, outside)
+            there += _fewer(block, outside, inside)
+        return here, there
 
     def _whole(self, level: int, index: int, size: int) -> int:
         """Return the smallest block with the same cells: the last one of a level may be short."""

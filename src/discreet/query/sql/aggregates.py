@@ -23,6 +23,7 @@ from discreet.query.expressions import (
 )
 from discreet.query.source_text import CLAUSES, Span, unknown, unreadable, unsupported
 from discreet.query.sql.conditions import both, order_by
+from discreet.query.sql.covariances import COVARIANCES, covariance
 from discreet.query.sql.cursor import Cursor, signed
 from discreet.query.sql.tokens import Token, TokenKind
 
@@ -221,11 +222,13 @@ _SYNONYMS: Final = {
     "VAR": "VAR_SAMP",
     "VARIANCE": "VAR_SAMP",
 }
-AGGREGATES: Final = frozenset({*signatures.AGGREGATES, *_SYNONYMS})
+AGGREGATES: Final = frozenset({*signatures.AGGREGATES, *_SYNONYMS, *COVARIANCES})
 """The names of aggregates in a text."""
 
 _TAKES_GROUP: Final = ("COUNT", "SUM", "AVG")
 _TAKES_ROW: Final = tuple(name for name, each in signatures.AGGREGATES.items() if each.clamps)
+_TELLS_APART: Final = frozenset({"COUNT", "SUM"})
+_EXTREMES: Final = frozenset({"MIN", "MAX"})
 _CONDITIONAL: Final = frozenset({"COUNTIF", "COUNT_IF"})
 _PLACES: Final = frozenset({"OFFSET", "SAFE_OFFSET", "ORDINAL", "SAFE_ORDINAL"})
 _WITH_PARAMETER: Final = frozenset({"PERCENTILE_CONT", "QUANTILE_CONT", "APPROX_QUANTILES"})
@@ -250,8 +253,24 @@ def aggregate(cursor: Cursor, name: Token, read: Reader) -> Expression:
         )
     if cursor.sees("WITHIN") or (cursor.sees("[") and name.word != "APPROX_QUANTILES"):
         raise unsupported(cursor.token.span, "this is not answered here.", CLAUSES["WITHIN"])
+    if name.word in COVARIANCES:
+        _refuse_more(parts)
+        return covariance(name.word, parts.values, parts.where, cursor.since(start))
     made = _made(parts, cursor.since(start))
     return _picked(cursor, made, start) if cursor.accept("[") else made
+
+
+def _refuse_more(parts: Arguments) -> None:
+    """Refuse what a formula of several aggregates cannot have."""
+    if parts.star or parts.distinct or parts.named:
+        raise unsupported(
+            parts.name.span,
+            f"{parts.word} takes two columns, and neither DISTINCT nor bounds.",
+            (
+                "it is computed from several means, each with bounds of its own.",
+                "declare bounds in the policy, or write it out with AVG(x * y), AVG(x) and AVG(y).",
+            ),
+        )
 
 
 def _made(parts: Arguments, span: Span) -> Aggregate:
@@ -265,14 +284,17 @@ def _made(parts: Arguments, span: Span) -> Aggregate:
         do = "write COUNT(DISTINCT CONCAT(a, '/', b))." if distinct else f"write {word}(column)."
         raise unknown(span, f"{word} does not take {len(values)} values.", do)
     function = _SYNONYMS.get(word, word)
-    if distinct and function != "COUNT":
+    if distinct and function in _EXTREMES:
+        distinct = False  # values that come again move no extreme
+    if distinct and function not in _TELLS_APART:
+        do = "leave DISTINCT out; or count or add up the values with COUNT(DISTINCT x) and "
+        do += "SUM(DISTINCT x)."
+        if function == "AVG":
+            do = "write SUM(DISTINCT x) / COUNT(DISTINCT x); or leave DISTINCT out."
         raise unsupported(
             span,
             f"{word} takes all values, not the distinct ones.",
-            (
-                "a value that several people share would belong to none.",
-                "leave DISTINCT out; or count the values with COUNT(DISTINCT x), or GROUP BY them.",
-            ),
+            ("a value that several people share would belong to none.", do),
         )
     made = Aggregate(
         function,

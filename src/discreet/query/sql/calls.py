@@ -210,7 +210,10 @@ def _part(cursor: Cursor, function: str) -> Literal:
             token.span,
             f"{function} does not know this part of a date.",
             (
-                "only parts that every engine counts alike are known.",
+                (
+                    "only parts that every engine counts alike are known: a WEEK begins on Sunday "
+                    "for some, an ISOWEEK on Monday for all."
+                ),
                 f"use one of: {', '.join(PARTS[function])}.",
             ),
         )
@@ -246,12 +249,24 @@ def _year(cursor: Cursor, name: Token, read: Reader) -> Expression:
 
 def _date_trunc(cursor: Cursor, name: Token, read: Reader) -> Expression:  # noqa: ARG001
     if _text_first(cursor):
-        part = _part(cursor, "DATE_TRUNC")
+        week = _week(cursor, "WEEK")  # which begins on Monday wherever the part comes first
+        part = week or _part(cursor, "DATE_TRUNC")
         cursor.expect(",")
         return Call("DATE_TRUNC", (read(cursor), part))
     inner = read(cursor)
     cursor.expect(",")
-    return Call("DATE_TRUNC", (inner, _part(cursor, "DATE_TRUNC")))
+    part = _week(cursor, "WEEK", "(", "MONDAY", ")") or _part(cursor, "DATE_TRUNC")
+    return Call("DATE_TRUNC", (inner, part))
+
+
+def _week(cursor: Cursor, *words: str) -> Literal | None:
+    """Read a part that is a week from Monday, if it comes next."""
+    tokens = [cursor.ahead(place) for place in range(len(words))]
+    if [token.text.upper() for token in tokens] != [*words]:
+        return None
+    span = tokens[0].span
+    cursor.at += len(words)
+    return Literal("ISOWEEK", span=span)
 
 
 def _date_diff(cursor: Cursor, name: Token, read: Reader) -> Expression:  # noqa: ARG001

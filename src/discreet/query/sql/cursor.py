@@ -36,7 +36,16 @@ class Cursor:
     (True, 'ward')
     """
 
-    __slots__ = ("at", "depth", "inner_query", "inner_value", "selects", "tokens", "work")
+    __slots__ = (
+        "at",
+        "depth",
+        "inner_query",
+        "inner_value",
+        "released",
+        "selects",
+        "tokens",
+        "work",
+    )
 
     def __init__(self, text: object) -> None:
         """Stand before the first token."""
@@ -46,6 +55,7 @@ class Cursor:
         self.work = 0
         self.inner_query: Callable[[Expression | None, int], Expression] | None = None
         self.inner_value: Callable[[int], Expression] | None = None
+        self.released: dict[str, Select] = {}
         self.selects: dict[int, tuple[Relation, Select]] = {}
         """Reads a subquery and its parenthesis, given what IN compares and the token where the
         condition began; None where there can be no subquery."""
@@ -143,7 +153,10 @@ class Cursor:
     def end(self) -> None:
         """Refuse everything but the end of the text."""
         if self.token.kind is not TokenKind.END:
-            raise self.stray("the text goes on where it should end.", "leave the rest out.")
+            around = [self.tokens[max(self.at - 1, 0)].kind, self.ahead(1).kind]
+            comma = self.token.word == "," and around == [TokenKind.NUMBER, TokenKind.NUMBER]
+            do = "write 3.5 with a point, if a number is meant." if comma else "leave the rest out."
+            raise self.stray("the text goes on where it should end.", do)
 
     def weigh(self, nodes: int) -> None:
         """Count the work of checking a tree; what is read again and again is checked again."""

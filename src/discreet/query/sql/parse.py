@@ -12,7 +12,7 @@ from typing import TypeVar
 
 from discreet.query.expressions import Aggregate, Expression, InnerQuery, Order, walk
 from discreet.query.question import Question
-from discreet.query.relations import Relation
+from discreet.query.relations import Relation, Table, descend
 from discreet.query.source_text import unsupported
 from discreet.query.sql.conditions import order_by
 from discreet.query.sql.cursor import Cursor
@@ -20,6 +20,7 @@ from discreet.query.sql.flattening import flattened
 from discreet.query.sql.group_by import groups, has_groups
 from discreet.query.sql.operators import expression
 from discreet.query.sql.row_choice import filtered
+from discreet.query.sql.row_questions import row_question
 from discreet.query.sql.select_syntax import Item, Select
 from discreet.query.sql.selects import alias, select, subquery, with_tables
 from discreet.query.sql.subqueries import one_value
@@ -59,7 +60,26 @@ def read(text: object) -> Question:
     if cursor.ahead(1).kind is TokenKind.END:
         cursor.accept(";")
     cursor.end()
-    return as_question(flattened(outermost, cursor))
+    question = as_question(flattened(outermost, cursor))
+    return replace(question, released=_released(question, cursor)) if cursor.released else question
+
+
+def _released(question: Question, cursor: Cursor) -> tuple[tuple[str, Question], ...]:
+    """Return the questions of WITH that another one uses."""
+    used = {node.name for node in descend(question.relation) if isinstance(node, Table)}
+    found = []
+    for name, select_ in cursor.released.items():
+        inner = as_question(flattened(select_, cursor))
+        below = {node.name for node in descend(inner.relation) if isinstance(node, Table)}
+        if below & cursor.released.keys():
+            raise unsupported(
+                inner.span,
+                "a released table stands in another question of WITH.",
+                ("one question is answered before another.", "ask them one by one."),
+            )
+        if name in used:
+            found.append((name, inner))
+    return tuple(found)
 
 
 def read_expression(text: object) -> Expression:
@@ -123,17 +143,7 @@ def as_question(outermost: Select) -> Question:
     if outermost.distinct:
         outermost = _keys_alone(outermost)
     if not has_groups(outermost):
-        raise unsupported(
-            outermost.span,
-            "this asks for single rows.",
-            (
-                "a row is somebody's; an answer is about groups, with noise.",
-                (
-                    "write an aggregate such as COUNT(*) or AVG(x), or GROUP BY; "
-                    "read public tables themselves."
-                ),
-            ),
-        )
+        return row_question(outermost)
     grouped = groups(outermost)
     for _, value in grouped.outputs:
         _refuse_list(value, top=True)

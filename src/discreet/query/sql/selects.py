@@ -11,7 +11,7 @@ from typing import Final
 from discreet.query.expressions import Expression, InnerQuery, Literal, Star
 from discreet.query.node_checks import MOST_ENTRIES
 from discreet.query.question import check_relation_size
-from discreet.query.relations import Relation, UnionAll, folded
+from discreet.query.relations import Relation, Table, UnionAll, folded
 from discreet.query.source_text import Span, unreadable, unsupported
 from discreet.query.sql.conditions import order_by
 from discreet.query.sql.cursor import Cursor
@@ -56,7 +56,11 @@ def with_tables(cursor: Cursor, known: Tables) -> Tables:
         names = column_names(cursor)
         cursor.expect("AS", "write WITH name AS (SELECT ...).")
         cursor.expect("(", "write WITH name AS (SELECT ...).")
-        tables[folded(name)] = renamed(subquery(cursor, tables), names)
+        if cursor.sees("SELECT", "WITH") and not (cursor.depth or names):  # a question of its own
+            cursor.released[name] = select(cursor, tables)
+            tables[folded(name)] = Table(name, span=span)
+        else:
+            tables[folded(name)] = renamed(subquery(cursor, tables), names)
         cursor.expect(")")
         here.add(folded(name))
         if not cursor.accept(","):

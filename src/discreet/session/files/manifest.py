@@ -22,6 +22,7 @@ import pyarrow as pa
 from discreet.engines.parquet_files import ReleasedFile, digest_of, read_table
 from discreet.errors import WrongKind
 from discreet.ledger.canonical_lines import canonical
+from discreet.plan.statistics.truncation import limits_bind
 from discreet.release.odds import Odds, odds_of_plans
 
 if TYPE_CHECKING:  # all are handed in
@@ -177,6 +178,6 @@ class WrittenRelease:
 
     def __repr__(self) -> str:
         """Show the size, the names and the folder, and whether limits may have cut it."""
-        cut = "; limits may have cut it" if self.plan.truncations else ""
+        cut = "; limits may have cut it" if limits_bind(self.plan.truncations) else ""
         names = ", ".join(self.columns)
         return f"WrittenRelease({len(self)} rows of {names} in {self.folder}{cut})"
