@@ -26,6 +26,8 @@ class Measured:
         n: how many outputs of each neighbor were judged; 0 if the laws themselves were.
         level: the chance that the bound is too high; 0 if it follows from exact laws.
         pair: which neighbors, where several were tried.
+        drawn: how many outputs of each side were drawn in all, also to search and to learn, by an
+            audit that stops by itself; otherwise 0.
 
     >>> found = Measured(parameter="epsilon", lower=1.54, estimate=1.61, claimed=1.0,
     ...                  event="the value is at most 3", hits=(5000, 1000), n=10000, level=1e-6)
@@ -43,6 +45,7 @@ class Measured:
     level: float
     delta: float = 0.0
     pair: str = ""
+    drawn: int = 0
 
     @property
     def violates(self) -> bool:
