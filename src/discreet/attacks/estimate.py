@@ -26,7 +26,7 @@ from discreet.attacks.events import Event, Sides, choose
 from discreet.attacks.measured import Measured
 from discreet.attacks.neighbors import Pair, pairs_of, worst_pair
 from discreet.attacks.proportions import at_least, at_most
-from discreet.attacks.subjects import Answers, Raised, Subject, subject_of
+from discreet.attacks.subjects import TIMEOUT, Answers, Raised, Subject, subject_of
 from discreet.errors import OutOfRange, WrongKind
 from discreet.exact import decimal, float_up, whole
 
@@ -104,7 +104,9 @@ def _refuse_failures(answers: list[Answers]) -> None:
         raise WrongKind(
             what=f"every answer is an error: {', '.join(sorted(kinds))}.",
             why="a mechanism that answers nothing keeps any promise.",
-            do="call it once by hand, with the data sets that are given here.",
+            do="give it more time."
+            if kinds == {TIMEOUT}
+            else "call it once by hand, with the data sets that are given here.",
         )
 
 
@@ -143,6 +145,7 @@ def judged_bound(  # noqa: PLR0913  everything that a result says
         n=n,
         level=float_up(level),
         pair=pair,
+        curve=tuple((point.delta, point.lower, point.claimed) for point in claim.curve(p, q)),
     )
 
 

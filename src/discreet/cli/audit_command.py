@@ -21,9 +21,7 @@ import typer
 from rich.console import Console
 from rich.progress import Progress
 
-from discreet.attacks.claims import ApproximateClaim
-from discreet.attacks.estimate import estimate_epsilon
-from discreet.attacks.subjects import Command
+from discreet.cli.audit_program import Program
 from discreet.cli.exit_codes import (
     DONE,
     VIOLATION,
@@ -31,7 +29,6 @@ from discreet.cli.exit_codes import (
     errors_reported,
     tell,
     write_json,
-    write_result,
 )
 from discreet.cli.options import JsonOption
 from discreet.errors import WrongKind
@@ -54,10 +51,28 @@ def audit(  # noqa: PLR0913  the options of two audits
     data: Annotated[
         list[str] | None, typer.Option(help="A file of the program; given twice, for neighbors.")
     ] = None,
-    epsilon: Annotated[str | None, typer.Option(help="What the program claims to lose.")] = None,
-    delta: Annotated[str, typer.Option(help="The delta that goes with it.")] = "0",
-    runs: Annotated[int, typer.Option(help="How many answers about each file are judged.")] = 1000,
+    policy: Annotated[
+        Path | None,
+        typer.Option(help="A policy, beyond whose limits neighbors are made up for the program."),
+    ] = None,
+    epsilon: Annotated[
+        list[str] | None,
+        typer.Option(help="What the program claims to lose; again for every delta of a curve."),
+    ] = None,
+    delta: Annotated[
+        list[str] | None, typer.Option(help="The delta that goes with it; 0 unless given.")
+    ] = None,
+    rho: Annotated[str | None, typer.Option(help="A claim of zero-concentrated privacy.")] = None,
+    mu: Annotated[str | None, typer.Option(help="A claim of Gaussian privacy.")] = None,
+    curve: Annotated[
+        bool, typer.Option("--curve", help="Show what is lost at many deltas, not at one.")
+    ] = False,
+    runs: Annotated[
+        int,
+        typer.Option(help="How many answers about each side are drawn at most; fewer if refuted."),
+    ] = 2000,
     lines: Annotated[int, typer.Option(help="How many answers a run prints, a line each.")] = 1,
+    timeout: Annotated[float, typer.Option(help="How many seconds a run may take.")] = 60.0,
     jobs: Annotated[
         int | None, typer.Option(help="How many processes attack; one for each core unless given.")
     ] = None,
@@ -72,14 +87,26 @@ def audit(  # noqa: PLR0913  the options of two audits
         if command is None:
             _suite(ending, long=long, jobs=jobs, out=out, as_json=as_json)
         else:
-            program = Command(command, lines=lines)
-            claim = ApproximateClaim(delta=delta, epsilon=epsilon)
-            measured = estimate_epsilon(program, _pair(data), runs, claim=claim)
-            ending.code = VIOLATION if measured.violates else DONE
-            write_result("measured", measured.to_json(), measured, as_json=as_json)
+            program = Program(
+                command=command,
+                data=data,
+                policy=policy,
+                epsilon=epsilon or (),
+                delta=delta or (),
+                rho=rho,
+                mu=mu,
+                runs=runs,
+                lines=lines,
+                timeout=timeout,
+                curve=curve,
+            )
+            program.audit(ending, as_json=as_json)
 
 
-_OF_PROGRAMS: Final = ("data", "epsilon", "delta", "runs", "lines")
+_OF_PROGRAMS: Final = (
+    *("data", "policy", "epsilon", "delta", "rho", "mu", "curve"),
+    *("runs", "lines", "timeout"),
+)
 _OF_THE_SUITE: Final = ("long", "jobs", "out")
 
 
@@ -95,23 +122,6 @@ def _check_options(context: typer.Context, *, of_program: bool) -> None:
                 if of_program
                 else "name the program with --command, or leave it out.",
             )
-
-
-def _pair(data: list[str] | None) -> tuple[str, str]:
-    if data is None or len(data) != 2:
-        raise WrongKind(
-            what="--data does not name two files.",
-            why="what a program loses is measured between two neighboring tables.",
-            do="give --data twice: a table with a person, and the same table without.",
-        )
-    missing = [path for path in data if not Path(path).exists()]
-    if missing:
-        raise WrongKind(
-            what=f"there is no file {missing[0]}.",
-            why="the program is run on both files.",
-            do="check the path.",
-        )
-    return data[0], data[1]
 
 
 def _suite(
