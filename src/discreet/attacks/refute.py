@@ -87,9 +87,21 @@ def refute(  # noqa: PLR0913  what is measured, how surely, and when it ends
     while found is None or not (found.violates or size < 1 or time.monotonic() >= ends):
         bound = audit.stage(size, chance / (stage * (stage + 1)))
         found = bound if found is None or _excess(bound) > _excess(found) else found
-        left = (total - audit.drawn) // (3 if audit.searches else 1)
-        size, stage = min(_GROWTH * size, left), stage + 1
+        size = _next(size, (total - audit.drawn) // (3 if audit.searches else 1))
+        stage += 1
     return replace(found, level=float_up(chance), drawn=audit.drawn)
+
+
+def _next(size: int, left: int) -> int:
+    """Return how many answers the next stage judges: all that is left, if no other would follow.
+
+    >>> _next(250, 10_000), _next(250, 1200), _next(250, 100)
+    (500, 1200, 0)
+    """
+    wanted = _GROWTH * size
+    if left >= (1 + _GROWTH) * wanted:
+        return wanted
+    return left if left >= size else 0
 
 
 def _excess(found: Measured) -> float:

@@ -9,6 +9,11 @@ the smallest sum of |A z - a|: box and absolute values make it robust, a few ans
 Fact.  If errors are independent and normal with standard deviation s, least squares guesses about
 a share of Phi(sqrt(m - n - 1) / (4 s)) of the bits: see :func:`expected`.
 
+Secrets need not be bits: between any two public ends they are bits that were stretched.
+
+*Confidence* is the chance that a guess is right, were errors normal with the deviation that the
+answers show, and bits fair coins before any answer.  It is an estimate, and proves nothing.
+
 The linear program is solved by splitting (the alternating direction method of multipliers): its
 matrix is dense, and one factorization of n by n serves all steps, where general solvers take
 minutes.  A dual solution bounds how far the sum is from the smallest one, and the steps end there.
@@ -17,20 +22,26 @@ minutes.  A dual solution bounds how far the sum is from the smallest one, and t
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import erfc, sqrt
+from math import erfc, pi, sqrt
 from typing import final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.attacks.read_numbers import numbers
 from discreet.attacks.reconstruction.curators import Answers, Curator, Sets
+from discreet.errors import OutOfRange
 from discreet.exact import whole
 from discreet.noise import SYSTEM, Entropy
 
 __all__ = ["Fit", "attack", "expected", "least_squares", "linear_program", "random_halves"]
 
-_STEPS = 2000
+_STEPS = 5000
 _CHECKED = 20
+_GAP = 1e-3
+_PRIOR = 4  # one over the variance of a fair coin
+_LEAST = 1e-6
+_ROBUST = 1.4826 * sqrt(pi / 2)  # from a median to a deviation, and how much an L1 fit spreads
 
 
 @final
@@ -38,16 +49,30 @@ _CHECKED = 20
 class Fit:
     """What fits the answers, before rounding.
 
-    ``gap`` is how far the sum of errors is from the smallest possible, as a share, at most.
+    Attributes:
+        near: a number for everybody.
+        gap: how far the sum of errors is from the smallest possible, as a share, at most.
+        deviation: how far the true number may be from ``near``, as a standard deviation.
+        ends: the public ends of the numbers.
     """
 
     near: NDArray[np.float64]
     gap: float = 0.0
+    deviation: NDArray[np.float64]
+    ends: tuple[float, float] = (0.0, 1.0)
 
     @property
     def guess(self) -> NDArray[np.uint8]:
-        """The bits."""
-        return (self.near > 0.5).astype(np.uint8)
+        """The bits, or in which half of the range numbers are."""
+        return (self.near > sum(self.ends) / 2).astype(np.uint8)
+
+    @property
+    def confidence(self) -> NDArray[np.float64]:
+        """The chance that each guess is right, as an estimate: from one half to 1."""
+        away = np.abs(self.near - sum(self.ends) / 2)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            steps = np.nan_to_num(away / self.deviation, nan=0.0, posinf=np.inf)
+        return np.array([0.5 * erfc(-step / sqrt(2)) for step in steps])
 
 
 def random_halves(people: int, *, questions: int, entropy: Entropy = SYSTEM) -> Sets:
@@ -68,44 +93,88 @@ def expected(people: int, *, questions: int, deviation: float) -> float:
     return 0.5 * erfc(-sqrt(spare) / (4 * deviation) / sqrt(2))
 
 
-def least_squares(sets: Sets, answers: Answers) -> Fit:
+def least_squares(
+    sets: object, answers: object, *, secrets: tuple[float, float] = (0.0, 1.0)
+) -> Fit:
     """Return what has the smallest sum of squared errors."""
-    near, *_ = np.linalg.lstsq(sets.astype(np.float64), answers, rcond=None)
-    return Fit(near=np.asarray(near, np.float64))
+    matrix, target = _stretched(sets, answers, secrets)
+    near, *_ = np.linalg.lstsq(matrix, target, rcond=None)
+    errors = matrix @ near - target
+    free = max(len(target) - np.linalg.matrix_rank(matrix), 1)
+    noise = sqrt(float(errors @ errors) / free)
+    return _fit(np.asarray(near, np.float64), matrix, secrets, noise=noise, gap=0.0)
 
 
-def linear_program(sets: Sets, answers: Answers, *, gap: float = 0.01) -> Fit:
-    """Return what lies between 0 and 1 and has the smallest sum of absolute errors.
+def linear_program(
+    sets: object,
+    answers: object,
+    *,
+    secrets: tuple[float, float] = (0.0, 1.0),
+    gap: float = _GAP,
+) -> Fit:
+    """Return what lies between the ends of secrets and has the smallest sum of absolute errors.
 
-    The sum is within a share ``gap`` of the smallest, or what 2,000 steps reach.
+    The sum is within a share ``gap`` of the smallest, or what 5,000 steps reach.
     """
     from scipy.linalg import cho_factor, cho_solve  # type: ignore[import-untyped]  # noqa: PLC0415  slow
 
-    matrix = sets.astype(np.float64)
+    matrix, target = _stretched(sets, answers, secrets)
     questions, people = matrix.shape
     weight = questions / 4
     factor = cho_factor(matrix.T @ matrix + weight * np.eye(people))
-    start = cho_solve(factor, matrix.T @ answers + weight / 2)
-    scale = float(np.mean(np.abs(matrix @ start - answers))) or 1.0  # how far noise reaches
+    start = cho_solve(factor, matrix.T @ target + weight / 2)
+    scale = float(np.mean(np.abs(matrix @ start - target))) or 1.0  # how far noise reaches
     error, error_dual = np.zeros(questions), np.zeros(questions)
     inside, inside_dual = np.clip(start, 0, 1), np.zeros(people)
-    best = Fit(near=inside, gap=np.inf)
+    best, closest = inside, np.inf
     for step in range(1, _STEPS + 1):
-        target = matrix.T @ (answers + error - error_dual) + weight * (inside - inside_dual)
-        near = cho_solve(factor, target)
-        moved = matrix @ near - answers + error_dual
+        aim = matrix.T @ (target + error - error_dual) + weight * (inside - inside_dual)
+        near = cho_solve(factor, aim)
+        moved = matrix @ near - target + error_dual
         error = np.sign(moved) * np.maximum(np.abs(moved) - scale, 0)
         error_dual = moved - error
         shifted = near + inside_dual
         inside = np.clip(shifted, 0, 1)
         inside_dual = shifted - inside
         if step % _CHECKED == 0:
-            left = _gap(matrix, answers, inside, error_dual / scale)
-            if left < best.gap:
-                best = Fit(near=inside, gap=left)
-            if best.gap <= gap:
+            left = _gap(matrix, target, inside, error_dual / scale)
+            if left < closest:
+                best, closest = inside, left
+            if closest <= gap:
                 break
-    return best
+    noise = _ROBUST * float(np.median(np.abs(matrix @ best - target)))
+    return _fit(best, matrix, secrets, noise=noise, gap=float(closest))
+
+
+def _stretched(
+    sets: object, answers: object, secrets: tuple[float, float]
+) -> tuple[Answers, Answers]:
+    """Return questions and answers about secrets between 0 and 1."""
+    matrix = numbers(sets, name="sets", shape=(None, None))
+    read = numbers(answers, name="answers", shape=(len(matrix),))
+    low, high = secrets
+    if not -np.inf < low < high < np.inf:
+        raise OutOfRange(
+            what="the ends of secrets are not two finite numbers in their order.",
+            why="secrets are looked for between them.",
+            do="give the smallest and the largest secret that there can be.",
+        )
+    return matrix, (read - low * matrix.sum(axis=1)) / (high - low)
+
+
+def _fit(
+    near: Answers, matrix: Answers, secrets: tuple[float, float], *, noise: float, gap: float
+) -> Fit:
+    """Say how far numbers may be from the truth, with a fair coin for a prior."""
+    low, high = secrets
+    precision = matrix.T @ matrix + _PRIOR * max(noise, _LEAST) ** 2 * np.eye(matrix.shape[1])
+    spread = np.linalg.inv(precision).diagonal()
+    return Fit(
+        near=low + (high - low) * near,
+        gap=gap,
+        deviation=(high - low) * max(noise, _LEAST) * np.sqrt(np.maximum(spread, 0.0)),
+        ends=(float(low), float(high)),
+    )
 
 
 def _gap(matrix: Answers, answers: Answers, inside: Answers, dual: Answers) -> float:
@@ -126,7 +195,8 @@ def attack(
 ) -> NDArray[np.uint8]:
     """Ask about random halves, and guess everybody's bit.
 
-    >>> from discreet.attacks.reconstruction.curators import holding
+    >>> from discreet.attacks.read_numbers import numbers
+    from discreet.attacks.reconstruction.curators import holding
     >>> attack(holding([1, 0, 1, 1, 0]), people=5, questions=20).tolist()
     [1, 0, 1, 1, 0]
     """

@@ -4,8 +4,9 @@ Trust: public.  A better search makes a bound higher, never wrong (key ``held-ou
 
 Each *pull* of a generator draws a few answers about one of its pairs, and its reward is the bound
 that they promise.  A generator is chosen by upper confidence bounds (Auer, Cesa-Bianchi and Fischer
-2002): what its best pair promised, plus a bonus that shrinks as it is pulled.  Every other pull of
-a generator tries a new pair of it, as long as there is one; the others look again at its best.
+2002): what its best pair promised, plus a bonus that shrinks as it is pulled.  A pull tries a new
+pair of the generator, as long as there is one; once a pair has promised anything, every other pull
+looks again at the best.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from discreet.attacks.neighbors import Pair
 from discreet.attacks.search.generators import Generator
 
 _FEWEST: Final = 40
-_SHARE: Final = 4
+_SHARE: Final = 2
 _TINY: Final = 1e-9
 
 Promised = Callable[[Pair, int], float]
@@ -43,7 +44,7 @@ class Bandit:
 
     def search(self, promised: Promised, answers: int) -> int:
         """Spend about so many answers about each side, and return how many it took."""
-        size = max(_FEWEST, answers // (_SHARE * len(self._arms)))
+        size = max(_FEWEST, answers // (_SHARE * self.pairs))
         spent = 0
         while spent < answers:
             self._chosen().pull(promised, size)
@@ -83,7 +84,7 @@ class _Arm:
         """Try a new pair, or look again at the best one."""
         pairs = self._generator.pairs
         place = len(self._rewards)
-        if place == len(pairs) or (self.pulls % 2 and place):
+        if place == len(pairs) or (self.pulls % 2 and self.reward > 0):
             place = self._place()
             again = promised(pairs[place], size)
             self._rewards[place] = (self._rewards[place] + again) / 2
