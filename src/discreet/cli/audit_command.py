@@ -29,6 +29,7 @@ from discreet.cli.exit_codes import (
     errors_reported,
     tell,
     write_json,
+    write_result,
 )
 from discreet.cli.options import JsonOption
 from discreet.errors import WrongKind
@@ -79,13 +80,25 @@ def audit(  # noqa: PLR0913  the options of two audits
     out: Annotated[
         Path | None, typer.Option(help="A folder for audit.json, audit.html and audit.md.")
     ] = None,
+    key: Annotated[
+        Path | None, typer.Option(help="A private Ed25519 key, as PEM, that signs audit.json.")
+    ] = None,
+    verify: Annotated[
+        Path | None, typer.Option(help="Check the receipt of an audit.json instead of an audit.")
+    ] = None,
+    signed_by: Annotated[
+        str | None, typer.Option(help="The public key that must have signed it, in hex.")
+    ] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Attack our own releases, or measure what a program loses."""
     with errors_reported(as_json=as_json) as ending:
         _check_options(context, of_program=command is not None)
-        if command is None:
-            _suite(ending, long=long, jobs=jobs, out=out, as_json=as_json)
+        if verify is not None:
+            receipt = _verified(verify, signed_by)
+            write_result("receipt", {"receipt": receipt}, receipt, as_json=as_json)
+        elif command is None:
+            _suite(ending, long=long, jobs=jobs, out=out, key=key, as_json=as_json)
         else:
             program = Program(
                 command=command,
@@ -107,13 +120,13 @@ _OF_PROGRAMS: Final = (
     *("data", "policy", "epsilon", "delta", "rho", "mu", "curve"),
     *("runs", "lines", "timeout"),
 )
-_OF_THE_SUITE: Final = ("long", "jobs", "out")
+_OF_THE_SUITE: Final = ("long", "jobs", "out", "key", "verify", "signed-by")
 
 
 def _check_options(context: typer.Context, *, of_program: bool) -> None:
     """Refuse options of the other audit: they would change nothing."""
     for name in _OF_THE_SUITE if of_program else _OF_PROGRAMS:
-        source = context.get_parameter_source(name)
+        source = context.get_parameter_source(name.replace("-", "_"))
         if source is not None and source.name == "COMMANDLINE":
             raise WrongKind(
                 what=f"--{name} {'does not go' if of_program else 'goes'} with --command.",
@@ -124,21 +137,48 @@ def _check_options(context: typer.Context, *, of_program: bool) -> None:
             )
 
 
-def _suite(
-    ending: Ending, *, long: bool, jobs: int | None, out: Path | None, as_json: bool
+def _verified(path: Path, signed_by: str | None) -> str:
+    """Return the receipt of a report that nobody has changed."""
+    try:
+        form = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        form = None
+    receipt: str = _audit_package().check_receipt(form, signed_by=signed_by)
+    return receipt
+
+
+def _suite(  # noqa: PLR0913  the options of one audit
+    ending: Ending,
+    *,
+    long: bool,
+    jobs: int | None,
+    out: Path | None,
+    key: Path | None,
+    as_json: bool,
 ) -> None:
     """Run the suite, and write what came of it."""
     package = _audit_package()
+    if key is not None:
+        package.check_key(key)
     workers = (os.cpu_count() or 1) if jobs is None else jobs
     with _shown() as progress:
         report: Report = package.run_suite(long=long, jobs=workers, told=progress)
     ending.code = VIOLATION if report.violations else DONE
+    made = package.provenance(report)
+    form: dict[str, Any] = package.form(report, made, key)
     if out is not None:
-        _write(report, out, package)
+        out.mkdir(parents=True, exist_ok=True)
+        text = json.dumps(form, ensure_ascii=False, allow_nan=False, indent=1)
+        page, document = (
+            write(report, made, form["receipt"]) for write in (package.page, package.document)
+        )
+        (out / "audit.json").write_text(f"{text}\n", encoding="utf-8")
+        (out / "audit.html").write_text(page, encoding="utf-8")
+        (out / "audit.md").write_text(document, encoding="utf-8")
     if as_json:
-        write_json("audit", report.to_json())
+        write_json("audit", form)
     else:
-        _say(report, out, package)
+        _say(report, form["receipt"], out, package)
 
 
 def _audit_package() -> ModuleType:
@@ -177,21 +217,13 @@ def _tenths(name: str, done: int, of: int) -> None:
         tell(f"audit: {done} of {of} done, next is {name}\n")
 
 
-def _say(report: Report, out: Path | None, package: ModuleType) -> None:
+def _say(report: Report, receipt: str, out: Path | None, package: ModuleType) -> None:
     console = Console(file=sys.stdout)
     for table in package.tables(report):
         console.print(table)
     for name in report.violations:
         console.print(f"VIOLATED: {name}", style="bold red", markup=False)
-    console.print(f"{report.summary}.", markup=False)
+    console.print(package.headline(report), markup=False)
     if out is not None:
         console.print(f"wrote {out / 'audit.html'}, audit.json and audit.md", markup=False)
-
-
-def _write(report: Report, folder: Path, package: ModuleType) -> None:
-    folder.mkdir(parents=True, exist_ok=True)
-    form: dict[str, Any] = {"format": 1, "kind": "audit", **report.to_json()}
-    text = json.dumps(form, ensure_ascii=False, allow_nan=False, indent=1)
-    (folder / "audit.json").write_text(f"{text}\n", encoding="utf-8")
-    (folder / "audit.html").write_text(package.page(report), encoding="utf-8")
-    (folder / "audit.md").write_text(package.document(report), encoding="utf-8")
+        console.print(f"receipt {receipt}", markup=False)
