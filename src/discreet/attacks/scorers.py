@@ -101,36 +101,27 @@ class Bins:
         return np.where(np.isnan(values), 0, codes)
 
     def words(self, cells: Integers) -> str:
-        """Say what is in some cells; neighbors among ranges are told as one."""
+        """Say what is in some cells; neighbors among them are told as one."""
         kind, told = self.feature.kind, []
-        if kind == "shape":
+        if kind in {"shape", "place of the largest"}:
             return f"one of {cells.size} that are likelier on the first"
-        for cell in map(int, cells):
-            if cell == 0:
-                told.append("missing")
-            elif self.exact and cell == self.size - 1:
-                told.append("one that was not seen before")
-            elif not self.exact:
-                continue
-            elif kind == "place of the largest":
-                return f"one of {cells.size} of them"
-            else:
-                told.append(value_words(kind, float(self.cuts[cell - 1])))
-        if not self.exact:
-            told += [range_words(kind, span) for span in self._ranges(cells)]
-        return listed(told)
+        inside = [int(cell) for cell in cells if 0 < cell < self.size - self.exact]
+        for run in np.split(inside, np.flatnonzero(np.diff(inside) != 1) + 1) if inside else ():
+            told += self._run_words(int(run[0]), int(run[-1]))
+        if self.exact and cells[-1] == self.size - 1:
+            told.append("one that was not seen before")
+        return listed([*told, *["missing"] * int(cells[0] == 0)])
 
-    def _ranges(self, cells: Integers) -> list[Range]:
-        """Return the ranges of cells, joined where they touch."""
-        inside = [int(cell) for cell in cells if cell > 0]
-        ranges: list[Range] = []
-        for cell in inside:
-            low = None if cell == 1 else float(self.cuts[cell - 2])
-            high = None if cell == self.size - 1 else float(self.cuts[cell - 1])
-            if ranges and ranges[-1].high == low and low is not None:
-                low = ranges.pop().low
-            ranges.append(Range(low, high))
-        return ranges
+    def _run_words(self, first: int, last: int) -> list[str]:
+        """Say what is in cells that lie side by side."""
+        kind = self.feature.kind
+        if not self.exact:
+            low = None if first == 1 else float(self.cuts[first - 2])
+            high = None if last == self.size - 1 else float(self.cuts[last - 1])
+            return [range_words(kind, Range(low, high))]
+        values = [value_words(kind, float(cut)) for cut in self.cuts[first - 1 : last]]
+        joined = len(values) > 2 and self.feature.ordered
+        return [f"{values[0]} to {values[-1]}"] if joined else values
 
 
 @final
@@ -158,8 +149,16 @@ class CellScorer:
         likely = np.flatnonzero(self.odds >= threshold)
         if len(self.bins) == 1:
             return f"{self.bins[0].feature} is {self.bins[0].words(likely)}"
-        names = listed([str(part.feature) for part in self.bins], "and")
-        return f"{names} are together in {likely.size} of {self.odds.size} cells"
+        sizes = [part.size for part in self.bins]
+        order = likely[np.argsort(-self.odds[likely], kind="stable")]
+        return listed([self._cell_words(np.unravel_index(cell, sizes)) for cell in order])
+
+    def _cell_words(self, places: Sequence[Any]) -> str:
+        """Say what is in one cell of several features."""
+        return " and ".join(
+            f"{part.feature} is {part.words(np.array([place]))}"
+            for part, place in zip(self.bins, places, strict=True)
+        )
 
 
 def _joint(bins: Sequence[Bins], columns: Columns) -> Integers:

@@ -11,8 +11,9 @@ a share of Phi(sqrt(m - n - 1) / (4 s)) of the bits: see :func:`expected`.
 
 Secrets need not be bits: between any two public ends they are bits that were stretched.
 
-*Confidence* is the chance that a guess is right, were errors normal with the deviation that the
-answers show, and bits fair coins before any answer.  It is an estimate, and proves nothing.
+*Confidence* is the chance that a guess is right, by the rule of Bayes: bits are fair coins before
+any answer, and fits normal around them, with the deviation that the errors of all answers show.  It
+is an estimate, and proves nothing.
 
 The linear program is solved by splitting (the alternating direction method of multipliers): its
 matrix is dense, and one factorization of n by n serves all steps, where general solvers take
@@ -21,8 +22,8 @@ minutes.  A dual solution bounds how far the sum is from the smallest one, and t
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from math import erfc, pi, sqrt
+from dataclasses import dataclass, replace
+from math import erfc, sqrt
 from typing import final
 
 import numpy as np
@@ -38,10 +39,11 @@ __all__ = ["Fit", "attack", "expected", "least_squares", "linear_program", "rand
 
 _STEPS = 5000
 _CHECKED = 20
-_GAP = 1e-3
-_PRIOR = 4  # one over the variance of a fair coin
+_GAP, _COARSE, _MANY = 0.001, 0.01, 500
 _LEAST = 1e-6
-_ROBUST = 1.4826 * sqrt(pi / 2)  # from a median to a deviation, and how much an L1 fit spreads
+_ROBUST = 1.4826  # from a median to a deviation
+_OUTLYING = 4
+_FAR = 700.0
 
 
 @final
@@ -52,12 +54,14 @@ class Fit:
     Attributes:
         near: a number for everybody.
         gap: how far the sum of errors is from the smallest possible, as a share, at most.
-        deviation: how far the true number may be from ``near``, as a standard deviation.
+        free: the same by least squares, without ends, and without answers that err far too much.
+        deviation: how far the true number may be from ``free``, as a standard deviation.
         ends: the public ends of the numbers.
     """
 
     near: NDArray[np.float64]
     gap: float = 0.0
+    free: NDArray[np.float64]
     deviation: NDArray[np.float64]
     ends: tuple[float, float] = (0.0, 1.0)
 
@@ -68,11 +72,12 @@ class Fit:
 
     @property
     def confidence(self) -> NDArray[np.float64]:
-        """The chance that each guess is right, as an estimate: from one half to 1."""
-        away = np.abs(self.near - sum(self.ends) / 2)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            steps = np.nan_to_num(away / self.deviation, nan=0.0, posinf=np.inf)
-        return np.array([0.5 * erfc(-step / sqrt(2)) for step in steps])
+        """The chance that each guess is right, as an estimate."""
+        low, high = self.ends
+        above = (2 * self.free - low - high) / (high - low)
+        odds = above / (2 * (self.deviation / (high - low)) ** 2)
+        chances = 1 / (1 + np.exp(-np.clip(np.where(self.guess, odds, -odds), -_FAR, _FAR)))
+        return np.asarray(chances, np.float64)
 
 
 def random_halves(people: int, *, questions: int, entropy: Entropy = SYSTEM) -> Sets:
@@ -99,10 +104,7 @@ def least_squares(
     """Return what has the smallest sum of squared errors."""
     matrix, target = _stretched(sets, answers, secrets)
     near, *_ = np.linalg.lstsq(matrix, target, rcond=None)
-    errors = matrix @ near - target
-    free = max(len(target) - np.linalg.matrix_rank(matrix), 1)
-    noise = sqrt(float(errors @ errors) / free)
-    return _fit(np.asarray(near, np.float64), matrix, secrets, noise=noise, gap=0.0)
+    return _fit(np.asarray(near, np.float64), matrix, target, secrets)
 
 
 def linear_program(
@@ -110,16 +112,19 @@ def linear_program(
     answers: object,
     *,
     secrets: tuple[float, float] = (0.0, 1.0),
-    gap: float = _GAP,
+    gap: float | None = None,
 ) -> Fit:
     """Return what lies between the ends of secrets and has the smallest sum of absolute errors.
 
-    The sum is within a share ``gap`` of the smallest, or what 5,000 steps reach.
+    The sum is within a share ``gap`` of the smallest, or what 5,000 steps reach: a thousandth
+    unless given, which finds everybody whom the smallest would; a hundredth among many people,
+    where steps are slow.
     """
     from scipy.linalg import cho_factor, cho_solve  # type: ignore[import-untyped]  # noqa: PLC0415  slow
 
     matrix, target = _stretched(sets, answers, secrets)
     questions, people = matrix.shape
+    enough = gap if gap is not None else _GAP if people <= _MANY else _COARSE
     weight = questions / 4
     factor = cho_factor(matrix.T @ matrix + weight * np.eye(people))
     start = cho_solve(factor, matrix.T @ target + weight / 2)
@@ -140,10 +145,13 @@ def linear_program(
             left = _gap(matrix, target, inside, error_dual / scale)
             if left < closest:
                 best, closest = inside, left
-            if closest <= gap:
+            if closest <= enough:
                 break
-    noise = _ROBUST * float(np.median(np.abs(matrix @ best - target)))
-    return _fit(best, matrix, secrets, noise=noise, gap=float(closest))
+    errors = np.abs(matrix @ best - target)  # as many as there are people may be none
+    noise = _ROBUST * float(np.median(np.sort(errors)[min(people, questions - 1) :]))
+    kept = errors <= _OUTLYING * noise + _LEAST
+    good = kept if kept.sum() > people else np.ones(questions, np.bool_)
+    return replace(_fit(best, matrix[good], target[good], secrets), gap=float(closest))
 
 
 def _stretched(
@@ -162,17 +170,18 @@ def _stretched(
     return matrix, (read - low * matrix.sum(axis=1)) / (high - low)
 
 
-def _fit(
-    near: Answers, matrix: Answers, secrets: tuple[float, float], *, noise: float, gap: float
-) -> Fit:
-    """Say how far numbers may be from the truth, with a fair coin for a prior."""
-    low, high = secrets
-    precision = matrix.T @ matrix + _PRIOR * max(noise, _LEAST) ** 2 * np.eye(matrix.shape[1])
-    spread = np.linalg.inv(precision).diagonal()
+def _fit(near: Answers, matrix: Answers, target: Answers, secrets: tuple[float, float]) -> Fit:
+    """Say how far numbers may be from the truth; without end where questions do not tell."""
+    (low, high), people = secrets, matrix.shape[1]
+    spread = np.linalg.inv(matrix.T @ matrix + _LEAST * np.eye(people))
+    free = spread @ (matrix.T @ target + _LEAST / 2)
+    errors = matrix @ free - target
+    noise = sqrt(float(errors @ errors) / max(len(target) - people, 1))
+    deviation = max(noise, _LEAST) * np.sqrt(spread.diagonal())
     return Fit(
         near=low + (high - low) * near,
-        gap=gap,
-        deviation=(high - low) * max(noise, _LEAST) * np.sqrt(np.maximum(spread, 0.0)),
+        free=low + (high - low) * free,
+        deviation=(high - low) * deviation,
         ends=(float(low), float(high)),
     )
 
