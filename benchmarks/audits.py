@@ -184,8 +184,8 @@ def main() -> int:
 
 def print_table(rows: list[tuple[Subject, str, Measured]]) -> None:
     """Print what was claimed and measured, as Markdown."""
-    print("| library | mechanism | claimed | measured | answers | verdict | event |")
-    print("|---|---|---|---|---|---|---|")
+    print("| library | mechanism | claimed | measured | answers | verdict |")
+    print("|---|---|---|---|---|---|")
     for subject, number, found in rows:
         verdict = f"broken ({subject.known})" if found.violates else "not refuted"
         claimed = f"{found.parameter} {found.claimed:.4g}"
@@ -196,7 +196,6 @@ def print_table(rows: list[tuple[Subject, str, Measured]]) -> None:
             f"≥ {found.lower:.3f}",
             f"{found.drawn:,}",
             verdict,
-            found.event,
         )
         print(f"| {' | '.join(cells)} |")
 

@@ -70,7 +70,7 @@ def place_words(place: str) -> str:
     item = _ITEM.fullmatch(name)
     if item:
         return f"the {_nth(int(item[1]))} number"
-    return name or "the answer"
+    return name.removeprefix(".") or "the answer"
 
 
 def value_words(kind: str, value: float) -> str:

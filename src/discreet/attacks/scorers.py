@@ -150,8 +150,9 @@ class CellScorer:
         if len(self.bins) == 1:
             return f"{self.bins[0].feature} is {self.bins[0].words(likely)}"
         sizes = [part.size for part in self.bins]
-        order = likely[np.argsort(-self.odds[likely], kind="stable")]
-        return listed([self._cell_words(np.unravel_index(cell, sizes)) for cell in order])
+        first = self._cell_words(np.unravel_index(int(np.argmax(self.odds)), sizes))
+        more = f", or one of {likely.size - 1} other such pairs" if likely.size > 1 else ""
+        return f"{first}{more}"
 
     def _cell_words(self, places: Sequence[Any]) -> str:
         """Say what is in one cell of several features."""

@@ -8,7 +8,6 @@ script, no font and no other file.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Sequence
 from html import escape
 from math import erfc, sqrt
@@ -26,7 +25,7 @@ from discreet_audit.suite.rows import Line
 
 _STEP: Final = 17
 _FRAME: Final = 130
-_WIDEST: Final = 3.0
+_WIDEST: Final = (1.5, 3.0)
 _THINNEST: Final = 0.01
 _LONGEST: Final = 44
 _SHARES: Final = (0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
@@ -39,14 +38,16 @@ def claimed_and_measured(lines: Sequence[Line], *, broken: bool = False) -> Char
     """
     shown = [line for line in lines if line.measured.claimed and line.broken == broken]
     names = [_short(line.name) for line in shown]
+    widest = _WIDEST[broken]
+    ticks = [step * widest / 6 for step in range(7)]
     chart = Chart(
         title="What is certified, as a multiple of what is claimed",
         x=Axis(
             label="certified lower bound of what is lost / what is claimed",
             low=0,
-            high=_WIDEST,
-            ticks=(0, 0.5, 1, 1.5, 2, 2.5, 3),
-            names=("0", "0.5", "1", "1.5", "2", "2.5", "≥ 3"),
+            high=widest,
+            ticks=ticks,
+            names=[f"{tick:g}" for tick in ticks[:-1]] + [f"≥ {widest:g}"],
         ),
         y=Axis(label="", low=len(shown) - 0.5, high=-0.5, ticks=range(len(shown)), names=names),
         left=330,
@@ -57,7 +58,7 @@ def claimed_and_measured(lines: Sequence[Line], *, broken: bool = False) -> Char
     for place, line in enumerate(shown):
         label, color = _drawn(line)
         chart.line(
-            [(0, place), (_multiple(line), place)],
+            [(0, place), (_multiple(line, widest), place)],
             color=color,
             label="" if label in explained else label,
         )
@@ -74,10 +75,10 @@ def _drawn(line: Line) -> tuple[str, int]:
     return ("no evidence", 3) if verdict(line) == NO_EVIDENCE else ("kept", 0)
 
 
-def _multiple(line: Line) -> float:
+def _multiple(line: Line, widest: float) -> float:
     """Return the bound over the claim, and at least enough to be seen."""
     multiple = line.measured.lower / (line.measured.claimed or 1.0)
-    return min(max(multiple, _THINNEST), _WIDEST) if math.isfinite(multiple) else _WIDEST
+    return min(max(multiple, _THINNEST), widest)
 
 
 def _short(name: str) -> str:
@@ -120,6 +121,7 @@ table { border-collapse: collapse; font-size: 14px; }
 td, th { padding: 0.2rem 0.6rem; text-align: left; border-bottom: 1px solid rgba(128,128,128,.4); }
 td { vertical-align: top; }
 td:nth-child(2) { min-width: 12rem; }
+td:last-child { min-width: 14rem; }
 figure { margin: 1.5rem 0; }
 figcaption { margin-bottom: 0.5rem; }
 figure svg { max-width: 56rem; min-width: 38rem; width: 100%; height: auto; }

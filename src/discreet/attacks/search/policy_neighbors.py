@@ -14,7 +14,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, final
-from uuid import UUID
 
 import pyarrow as pa
 
@@ -273,7 +272,7 @@ class _Rows:
 
     def _named(self, table: TableFacts, name: str, person: int) -> Any:
         if "uuid" in (self._house.policy.unit_forms or ()):
-            return str(UUID(int=person))
+            return f"00000000-0000-4000-8000-{person:012x}"
         return fresh(table.column(name) or ColumnFacts(name=name, type=Type.INTEGER), person)
 
     def _parent(self, table: TableFacts, person: int) -> Any:
