@@ -193,8 +193,7 @@ def page(report: Report, made: Provenance, receipt: str) -> str:
         f"\n<p>{escape(made.words(float_up(report.level)))} Made again by "
         f"<code>{escape(made.reproduce)}</code>; noise has no seed, so figures differ a little. "
         f"Receipt of <code>audit.json</code>: <code>{escape(receipt)}</code></p>\n"
-        f"{_figure(_PROMISES, claimed_and_measured(report.lines))}"
-        f"{_figure(_TWINS, claimed_and_measured(report.lines, broken=True))}"
+        f"{_bars(report.lines, broken=False)}{_bars(report.lines, broken=True)}"
         f"{_figure(_CURVE, reconstruction_curve(report.points))}"
         f"<h2>Claimed and measured</h2>{_table(('part', *HEADS, 'event'), lines)}"
         "<h2>Attacks on the implementation</h2>"
@@ -213,6 +212,13 @@ def _class(line: Line) -> str:
     if not line.passed:
         return _WRONG
     return "unseen" if verdict(line) == NO_EVIDENCE else ""
+
+
+def _bars(lines: Sequence[Line], *, broken: bool) -> str:
+    """Return the picture of promises, or of twins, if there are any."""
+    if not any(line.measured.claimed and line.broken == broken for line in lines):
+        return ""
+    return _figure(_TWINS if broken else _PROMISES, claimed_and_measured(lines, broken=broken))
 
 
 def _figure(caption: str, chart: Chart) -> str:
