@@ -66,17 +66,18 @@ def _install(python: Path, requirements: Path) -> None:
 
 
 class Peers:
-    """A process that runs a script of this folder in the environment of the same name."""
+    """A process that runs a script of this folder, in the environment of its name or another."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, environment: str | None = None) -> None:
         """Start the process and wait for its first line, which says what is installed."""
-        self._name = name
-        python = make_environment(name)
+        self._name = environment or name
+        python = make_environment(self._name)
         command = [str(python), "-I", str(Path(__file__).parent / f"{name}.py")]
         self._process = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
         )
-        self.versions: dict[str, str] = self._answer()["versions"]
+        self.first = self._answer()
+        self.versions: dict[str, str] = self.first["versions"]
 
     def contender(self, **request: object) -> Contender:
         """Make a contender of a request that is answered with CPU seconds per unit of work."""

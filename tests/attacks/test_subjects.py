@@ -20,7 +20,7 @@ from discreet.attacks import (
     without_units,
 )
 from discreet.attacks.subjects import subject_of
-from discreet.errors import WrongKind
+from discreet.errors import InputError, WrongKind
 from discreet.loss import PrivacyLoss
 from discreet.mechanisms import Gaussian, Laplace, RandomizedResponse
 from discreet.units import person, row
@@ -111,7 +111,9 @@ def test_exit_codes_and_timeouts_are_answers(tmp_path):
     assert Command("false").draw(tmp_path, 2) == [Raised("exit code 1")] * 2
     told = Command(["sh", "-c", "echo 7; exit 3"]).draw(tmp_path, 1)
     assert told == [Raised("exit code 3", told="7")]
-    assert Command("sleep 5", timeout=0.05).draw(tmp_path, 1) == [Raised("timeout")]
+    slow = Command("sleep 5", timeout=0.05)
+    assert slow.draw(tmp_path, 2) == [Raised("timeout")] * 2
+    assert slow.timeouts == 2
     measured = estimate_epsilon(
         Command("test -e {data}"), (os.fspath(tmp_path), "no such file"), 40, claim=0, level=0.01
     )
@@ -127,6 +129,18 @@ def test_a_program_that_is_not_there_is_refused(command):
 def test_a_program_that_prints_too_little_is_refused(tmp_path):
     with pytest.raises(WrongKind):
         Command("echo one", lines=2).draw(tmp_path, 2)
+
+
+def test_lines_that_come_too_late_are_no_answers(tmp_path):
+    with pytest.raises(WrongKind) as caught:
+        Command("sleep 5", lines=3, timeout=0.05).draw(tmp_path, 3)
+    assert "0.05 seconds" in caught.value.what
+    with pytest.raises(WrongKind) as caught:
+        estimate_epsilon(Command("sleep 5", timeout=0.02), (tmp_path, tmp_path), 2, claim=1)
+    assert caught.value.do == "give it more time."
+    for timeout in (0, -1, float("nan")):
+        with pytest.raises(InputError):
+            Command("echo", timeout=timeout)
 
 
 # --- questions ----------------------------------------------------------------------------------

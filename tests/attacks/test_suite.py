@@ -17,7 +17,14 @@ from discreet.noise import KeyedEntropy
 from discreet.query.signatures import AGGREGATES
 from discreet_audit.findings import Finding
 from discreet_audit.implementation import ATTACKS
-from discreet_audit.report import claimed_and_measured, document, page, reconstruction_curve, tables
+from discreet_audit.report import (
+    Provenance,
+    claimed_and_measured,
+    document,
+    page,
+    reconstruction_curve,
+    tables,
+)
 from discreet_audit.report.document import HEADS, WEAKNESSES
 from discreet_audit.report.numbers import audited_share
 from discreet_audit.suite import LEVEL, Line, Report, all_rows, run_rows, running
@@ -263,6 +270,16 @@ def report(**changes):
     return Report(**(parts | changes))
 
 
+MADE = Provenance(
+    version="1.0",
+    commit="c0ffee",
+    date="2026-01-02T03:04:05+00:00",
+    platform="Linux x86_64",
+    python="3.13.1",
+    reproduce="discreet audit --quick --out audit",
+)
+
+
 def test_a_report_without_a_violation():
     assert report().violations == ()
     assert report().to_json()["passed"] is True
@@ -283,7 +300,7 @@ def test_whatever_is_wrong_is_a_violation(changes):
     assert len(found.violations) == 1
     assert "wrong" in found.violations[0]
     assert found.to_json()["passed"] is False
-    assert "wrong" in page(found)
+    assert "wrong" in page(found, MADE, "")
 
 
 def test_the_json_is_json():
@@ -294,19 +311,23 @@ def test_the_json_is_json():
 
 
 def test_the_page_escapes_everything_and_opens_nothing():
-    text = page(report())
+    text = page(report(), MADE, "")
     assert "<b>|4|" not in text
     assert "&lt;b&gt;" in text
-    assert text.count("<svg") == 2
+    assert text.count("<svg") == 3
     outside = text.replace('xmlns="http://www.w3.org/2000/svg"', "")
     assert not re.search(r"https?:|<script|<img|<link|<iframe|@import|url\(|src=|href=", outside)
 
 
 def test_pictures_show_every_row():
-    picture = claimed_and_measured(report().lines).svg()
-    assert picture.count("<circle") == 3 + 2  # two of them in the legend
-    assert "nan" not in picture
-    assert "inf" not in picture
+    lines = report().lines
+    for broken, rows, kinds in ((False, 2, 1), (True, 1, 1)):
+        picture = claimed_and_measured(lines, broken=broken).svg()
+        assert picture.count("<polyline") == rows + 1  # and the line of what is claimed
+        assert picture.count('<path class="l s') == kinds + 1  # in the legend
+        assert "<circle" not in picture  # an estimate above 1 would look like a violation
+        assert "nan" not in picture
+        assert "inf" not in picture
     assert reconstruction_curve(report().points).svg().count("<circle") > 40
 
 
@@ -316,7 +337,7 @@ def test_the_tables_of_a_terminal():
 
 
 def test_the_document_has_all_rows_and_all_gaps():
-    text = document(report())
+    text = document(report(), MADE, "")
     for words in ("| Laplace |", "| its law |", "exact law", "≥ ∞", "the rest", *WEAKNESSES):
         assert words in text
 

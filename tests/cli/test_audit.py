@@ -64,6 +64,73 @@ def test_a_program_without_a_claim_is_measured(program, tmp_path):
     assert done.stdout.startswith("epsilon >= ")
 
 
+def test_a_whole_curve_is_claimed_and_shown(program, tmp_path):
+    curve = ["--epsilon=9", "--delta=0", "--epsilon=1", "--delta=0.1", "--curve"]
+    done = run(tmp_path, *program(4), *curve)
+    assert done.exit_code == VIOLATION, done.stderr
+    assert "epsilon(delta=0.1) >= " in done.stdout
+    assert [line.split()[0] for line in done.stdout.splitlines()[-2:]] == ["0", "0.1"]
+    done = run(tmp_path, *program(4), "--epsilon=9", "--json")
+    assert [point["delta"] for point in json.loads(done.stdout)["curve"]][:3] == [0.0, 1e-9, 1e-6]
+
+
+@pytest.mark.parametrize(("claim", "violated"), [("--rho=0.1", True), ("--mu=9", False)])
+def test_other_claims_are_understood(claim, violated, program, tmp_path):
+    done = run(tmp_path, *program(4), claim)
+    assert done.exit_code == (VIOLATION if violated else DONE), done.stderr
+    assert done.stdout.startswith(claim[2:].partition("=")[0])
+
+
+POLICY = """
+format = 1
+unit = "patient"
+[limits]
+max_rows = 1
+[tables.visits.columns]
+patient = { type = "INTEGER" }
+"""
+
+
+def test_neighbors_are_made_up_from_a_policy(program, tmp_path):
+    (tmp_path / "clinic.toml").write_text(POLICY, encoding="utf-8")
+    command = [word for word in program(1) if not word.startswith("--data")]
+    command = [word.replace("--runs=3000", "--runs=12000") for word in command]
+    done = run(tmp_path, *command, "--policy=clinic.toml", "--epsilon=1")
+    assert done.exit_code == VIOLATION, done.stderr
+    assert "more rows than max_rows" in done.stdout
+    assert "answers about each side were drawn" in done.stdout
+
+
+def test_runs_that_take_too_long_are_told(tmp_path):
+    for name in ("with", "without"):
+        (tmp_path / name).write_text(name, encoding="utf-8")
+    (tmp_path / "slow.sh").write_text('grep -q out "$1" || sleep 5; echo 1', encoding="utf-8")
+    done = run(
+        *(tmp_path, "audit", "--command=sh slow.sh {data}", "--data=with", "--data=without"),
+        *("--runs=9", "--timeout=0.3", "--epsilon=1", "--json"),
+    )
+    assert done.exit_code == DONE, done.stderr
+    assert json.loads(done.stdout)["timeouts"] > 0
+    assert "took longer than 0.3 seconds" in done.stderr
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        ["--epsilon=1", "--rho=1"],
+        ["--mu=1", "--delta=0.1"],
+        ["--epsilon=1", "--epsilon=2", "--delta=0"],
+        ["--policy=clinic.toml"],
+        ["--timeout=0"],
+    ],
+)
+def test_claims_that_contradict_each_other_are_refused(wrong, program, tmp_path):
+    (tmp_path / "clinic.toml").write_text(POLICY, encoding="utf-8")
+    done = run(tmp_path, *program(1), *wrong)
+    assert done.exit_code == USAGE
+    assert "Do:" in done.stderr
+
+
 @pytest.mark.parametrize(
     "wrong",
     [
@@ -117,6 +184,9 @@ def test_the_suite_is_quick_or_long(option, long, short, tmp_path):
         ["--data=with.csv"],
         ["--epsilon=1"],
         ["--runs=5"],
+        ["--timeout=5"],
+        ["--policy=clinic.toml"],
+        ["--command=echo 1", "--verify=audit.json"],
         ["--command=echo 1", "--out=here"],
         ["--command=echo 1", "--long"],
         ["--command=echo 1", "--jobs=2"],
@@ -172,6 +242,27 @@ def test_the_suite_writes_a_page_and_a_document(short, tmp_path):
     assert printed["kind"] == "audit"
     assert (folder / "audit.html").read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
     assert (folder / "audit.md").read_text(encoding="utf-8").startswith("# ")
+
+
+def test_a_report_that_was_filed_is_checked(short, tmp_path):
+    short(report())
+    done = run(tmp_path, "audit", "--out=made")
+    assert done.exit_code == DONE, done.stderr
+    file = tmp_path / "made" / "audit.json"
+    checked = run(tmp_path, "audit", "--verify=made/audit.json")
+    assert checked.exit_code == DONE, checked.stderr
+    assert checked.stdout.strip() == json.loads(file.read_text(encoding="utf-8"))["receipt"]
+    assert checked.stdout.strip() in "".join(done.stdout.split("\n"))
+    assert run(tmp_path, "audit", "--verify=made/audit.json", "--signed-by=00").exit_code == USAGE
+    file.write_text(file.read_text(encoding="utf-8").replace("kept", "KEPT"), encoding="utf-8")
+    assert run(tmp_path, "audit", "--verify=made/audit.json").exit_code == USAGE
+    assert run(tmp_path, "audit", "--verify=nowhere.json").exit_code == USAGE
+
+
+def test_a_key_that_is_none_is_refused_before_the_audit(short, tmp_path):
+    asked = short(report())
+    assert run(tmp_path, "audit", "--key=nowhere.pem").exit_code == USAGE
+    assert asked == []
 
 
 def test_a_violation_of_the_suite_ends_with_six(short, tmp_path):

@@ -22,6 +22,8 @@ if TYPE_CHECKING:  # loaded when first used: SciPy and DuckDB take their time
     from discreet.attacks.measured import Measured
     from discreet.attacks.neighbors import removals, shifts, without_units
     from discreet.attacks.questions import Asked, Question
+    from discreet.attacks.refute import refute
+    from discreet.attacks.search import Generator, neighbors_for
     from discreet.attacks.subjects import Batches, Calls, Command, Raised, Runs
 
 __all__ = [
@@ -30,6 +32,7 @@ __all__ = [
     "Calls",
     "Command",
     "Enumerated",
+    "Generator",
     "Measured",
     "Question",
     "Raised",
@@ -38,6 +41,8 @@ __all__ = [
     "estimate_epsilon",
     "exact_epsilon",
     "guessed",
+    "neighbors_for",
+    "refute",
     "removals",
     "shifts",
     "without_units",
@@ -53,6 +58,8 @@ if not TYPE_CHECKING:  # to which every name would be one of this room
             "measured": ("Measured",),
             "neighbors": ("removals", "shifts", "without_units"),
             "questions": ("Asked", "Question"),
+            "refute": ("refute",),
+            "search": ("Generator", "neighbors_for"),
             "subjects": ("Batches", "Calls", "Command", "Raised", "Runs"),
         },
         rooms=("claims",),

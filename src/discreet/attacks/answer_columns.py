@@ -57,6 +57,16 @@ class Columns:
     shape: NDArray[np.int64]
     label: NDArray[np.int64]
 
+    def part(self, start: int, stop: int) -> Columns:
+        """Return the answers from one place on to another."""
+        chosen = slice(start, stop)
+        numbers = {
+            name: Numbers(values[chosen], present[chosen])
+            for name, (values, present) in self.numbers.items()
+        }
+        shape, label = self.shape[chosen], self.label[chosen]
+        return Columns(len(shape), numbers, shape, label)
+
 
 def columns_of(answers: Answers) -> Columns:
     """Take answers apart."""

@@ -95,6 +95,27 @@ class Claim(ABC):
         """Return the parameter itself, were p and q the chances."""
         return float(self.guess(p, q))
 
+    def curve(self, p: Fraction, q: Fraction) -> tuple[Level, ...]:
+        """Return the least possible epsilon at several deltas, and what is claimed there."""
+        return tuple(epsilon_level(p, q, delta) for delta in DELTAS)
+
+
+DELTAS: Final = tuple(
+    Fraction(text)
+    for text in ("0", "1e-9", "1e-6", "1e-5", "1e-4", "1e-3", "0.01", "0.03", "0.1", "0.2", "0.4")
+)
+"""At which deltas a curve is looked at."""
+
+
+def epsilon_level(p: Fraction, q: Fraction, delta: Fraction, claimed: float | None = None) -> Level:
+    """Return the larger of both logarithms of ``event-bounds`` at a delta, rounded down.
+
+    >>> epsilon_level(Fraction(1, 2), Fraction(1, 10), Fraction(1, 10)).lower
+    1.3862943611198906
+    """
+    bound = max(log_ratio(p - delta, q), log_ratio(1 - q - delta, 1 - p))
+    return Level(bound, claimed, float(delta))
+
 
 def log_ratio(top: Fraction, bottom: Fraction) -> float:
     """Return the logarithm of a ratio, rounded down, and at least 0.

@@ -21,6 +21,7 @@ deltas and orders, and choosing among them costs nothing.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar, Final, final
@@ -28,16 +29,17 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, final
 import numpy as np
 
 from discreet.attacks.claim import (
+    DELTAS,
     Claim,
     Floats,
     Level,
-    log_ratio,
+    epsilon_level,
     log_ratios,
     normal_gap,
     renyi_coins,
 )
 from discreet.doors import late_names
-from discreet.errors import WrongKind
+from discreet.errors import OutOfRange, WrongKind
 from discreet.exact import float_down, float_up
 from discreet.loss import Approximate as ApproximateLoss
 from discreet.loss import GaussianDP, PrivacyLoss, ZeroConcentrated
@@ -60,10 +62,6 @@ if not TYPE_CHECKING:  # to which every name would be one of this file
 
 ORDERS: Final = tuple(Fraction(round(64 * (1 + 2.0**k)), 64) for k in range(-6, 9))
 _LITTLE: Final = 0.01
-_DELTAS: Final = tuple(
-    Fraction(text)
-    for text in ("0", "1e-9", "1e-6", "1e-5", "1e-4", "1e-3", "0.01", "0.03", "0.1", "0.2", "0.4")
-)
 
 
 @final
@@ -85,12 +83,18 @@ class ApproximateClaim(Claim):
 
     def lower(self, p: Fraction, q: Fraction) -> Level:
         """Return the larger of the two logarithms."""
-        bound = max(log_ratio(p - self.delta, q), log_ratio(1 - q - self.delta, 1 - p))
-        return Level(bound, _up(self.epsilon), float(self.delta))
+        return epsilon_level(p, q, self.delta, _up(self.epsilon))
 
     def guess(self, p: Floats, q: Floats) -> Floats:
         """Return the larger of the two logarithms."""
         return log_ratios(p, q, float(self.delta))
+
+    def curve(self, p: Fraction, q: Fraction) -> tuple[Level, ...]:
+        """Add the delta of the promise, and what it says at larger ones."""
+        return tuple(
+            epsilon_level(p, q, delta, _up(self.epsilon) if delta >= self.delta else None)
+            for delta in sorted({*DELTAS, self.delta})
+        )
 
 
 @final
@@ -115,6 +119,10 @@ class PureClaim(Claim):
     def guess(self, p: Floats, q: Floats) -> Floats:
         """Return the larger of the two logarithms."""
         return log_ratios(p, q, 0.0)
+
+    def curve(self, p: Fraction, q: Fraction) -> tuple[Level, ...]:
+        """Return the least possible epsilon at several deltas; what is claimed holds at all."""
+        return ApproximateClaim(delta=0, epsilon=self.epsilon).curve(p, q)
 
 
 @final
@@ -184,31 +192,45 @@ class GaussianMu(Claim):
 @final
 @dataclass(frozen=True, slots=True, init=False)
 class Curve(Claim):
-    """Any loss at all: epsilon at several deltas, of which the most telling is shown.
+    """Any loss at all, or a list of promises: epsilon at several deltas.
+
+    The most telling delta is shown.
 
     >>> from discreet.loss import GaussianDP
     >>> found = Curve(GaussianDP(mu=1)).lower(Fraction(1, 2), Fraction(1, 100))
     >>> found.lower > found.claimed
     True
+    >>> Curve({"0": 2, "1e-6": 1}).points
+    ((Fraction(0, 1), 2.0), (Fraction(1, 1000000), 1.0))
     """
 
-    loss: PrivacyLoss
     points: tuple[tuple[Fraction, float], ...]
 
-    def __init__(self, loss: PrivacyLoss) -> None:
-        """Take the loss, and look up what it promises."""
-        object.__setattr__(self, "loss", loss)
-        known = [(delta, loss.epsilon(delta=delta)) for delta in _DELTAS]
+    def __init__(self, loss: PrivacyLoss | Mapping[object, object]) -> None:
+        """Take a loss, and look up what it promises; or epsilons, by their deltas."""
+        if isinstance(loss, Mapping):
+            given = {checked_delta(delta): epsilon for delta, epsilon in loss.items()}
+            known = [(at, float_up(checked_epsilon(given[at]))) for at in sorted(given)]
+        else:
+            known = [(delta, loss.epsilon(delta=delta)) for delta in DELTAS]
         finite = tuple(point for point in known if math.isfinite(point[1]))
+        if not finite:
+            raise OutOfRange(
+                what="the promise says nothing at any delta.",
+                why="what is measured is compared with what was claimed.",
+                do="give a finite epsilon for at least one delta below 1.",
+            )
         object.__setattr__(self, "points", finite)
 
     def lower(self, p: Fraction, q: Fraction) -> Level:
         """Return the epsilon that is the largest multiple of its claim."""
-        levels = [
-            Level(ApproximateClaim(delta=delta).lower(p, q).lower, claimed, float(delta))
-            for delta, claimed in self.points
-        ]
-        return max(levels, key=lambda level: level.lower / max(level.claimed or 0.0, _LITTLE))
+        return max(
+            self.curve(p, q), key=lambda level: level.lower / max(level.claimed or 0.0, _LITTLE)
+        )
+
+    def curve(self, p: Fraction, q: Fraction) -> tuple[Level, ...]:
+        """Return the least possible epsilon at the deltas of the promise."""
+        return tuple(epsilon_level(p, q, delta, claimed) for delta, claimed in self.points)
 
     def guess(self, p: Floats, q: Floats) -> Floats:
         """Return the largest multiple of a claim."""

@@ -26,11 +26,11 @@ from discreet.attacks.events import Event, Sides, choose
 from discreet.attacks.measured import Measured
 from discreet.attacks.neighbors import Pair, pairs_of, worst_pair
 from discreet.attacks.proportions import at_least, at_most
-from discreet.attacks.subjects import Answers, Raised, Subject, subject_of
+from discreet.attacks.subjects import TIMEOUT, Answers, Raised, Subject, subject_of
 from discreet.errors import OutOfRange, WrongKind
 from discreet.exact import decimal, float_up, whole
 
-__all__ = ["estimate_epsilon", "event_for"]
+__all__ = ["counted", "estimate_epsilon", "event_for", "judged_bound", "level_of"]
 
 
 _MOST_LEARNED: Final = 200_000
@@ -67,7 +67,7 @@ def estimate_epsilon(  # noqa: PLR0913  what is measured, and how surely
     """
     subject, promise = subject_of(mechanism), claim_of(claim)
     judged = whole(n, name="n", low=1, high=_MOST)
-    chance = _level(level)
+    chance = level_of(level)
     most = min(judged, _MOST_LEARNED) if learned is None else learned
     sample = whole(most, name="learned", low=2, high=_MOST)
     pairs = pairs_of(neighbors)
@@ -80,7 +80,7 @@ def estimate_epsilon(  # noqa: PLR0913  what is measured, and how surely
     event = event_for(subject, pair, sample, promise, level=float(chance))
     counts = tuple(_hits(subject, data, judged, event) for data in pair)
     shown = f"pair {worst + 1} of {len(pairs)}" if len(pairs) > 1 else ""
-    return _judged(promise, event, (counts[0], counts[1]), judged, level=chance, pair=shown)
+    return judged_bound(promise, event, (counts[0], counts[1]), judged, level=chance, pair=shown)
 
 
 def event_for(subject: Subject, pair: Pair, sample: int, claim: Claim, *, level: float) -> Event:
@@ -88,8 +88,8 @@ def event_for(subject: Subject, pair: Pair, sample: int, claim: Claim, *, level:
     half = max(sample // 2, 1)
     answers = [subject.draw(data, half) for data in pair]
     _refuse_failures(answers)
-    learn = Sides(*(_counted(drawn, half) for drawn in answers))
-    select = Sides(*(_counted(subject.draw(data, half), half) for data in pair))
+    learn = Sides(*(counted(drawn, half) for drawn in answers))
+    select = Sides(*(counted(subject.draw(data, half), half) for data in pair))
     return choose(learn, select, claim, level)
 
 
@@ -104,11 +104,14 @@ def _refuse_failures(answers: list[Answers]) -> None:
         raise WrongKind(
             what=f"every answer is an error: {', '.join(sorted(kinds))}.",
             why="a mechanism that answers nothing keeps any promise.",
-            do="call it once by hand, with the data sets that are given here.",
+            do="give it more time."
+            if kinds == {TIMEOUT}
+            else "call it once by hand, with the data sets that are given here.",
         )
 
 
-def _counted(answers: Answers, n: int) -> Columns:
+def counted(answers: Answers, n: int) -> Columns:
+    """Take answers apart, and refuse another number of them than was asked for."""
     columns = columns_of(answers)
     if columns.n != n:
         raise WrongKind(
@@ -121,12 +124,13 @@ def _counted(answers: Answers, n: int) -> Columns:
 
 def _hits(subject: Subject, data: Any, n: int, event: Event) -> int:
     sizes = [_CHUNK] * (n // _CHUNK) + [n % _CHUNK] * (n % _CHUNK > 0)
-    return sum(event.hits(_counted(subject.draw(data, size), size)) for size in sizes)
+    return sum(event.hits(counted(subject.draw(data, size), size)) for size in sizes)
 
 
-def _judged(  # noqa: PLR0913  everything that a result says
+def judged_bound(  # noqa: PLR0913  everything that a result says
     claim: Claim, event: Event, hits: tuple[int, int], n: int, *, level: Fraction, pair: str
 ) -> Measured:
+    """Bound a parameter by the hits of an event that was chosen before."""
     p, q = at_least(hits[0], n, level=level / 2), at_most(hits[1], n, level=level / 2)
     bound = claim.lower(p, q)
     rough = claim.point(np.array(hits[0] / n), np.array(hits[1] / n), bound.delta)
@@ -141,10 +145,12 @@ def _judged(  # noqa: PLR0913  everything that a result says
         n=n,
         level=float_up(level),
         pair=pair,
+        curve=tuple((point.delta, point.lower, point.claimed) for point in claim.curve(p, q)),
     )
 
 
-def _level(value: object) -> Fraction:
+def level_of(value: object) -> Fraction:
+    """Read the chance that a bound is too high."""
     level = decimal(value, name="level")
     if not 0 < level < 1:
         raise OutOfRange(

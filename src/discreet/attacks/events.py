@@ -79,7 +79,7 @@ def choose(learn: Sides, select: Sides, claim: Claim, level: float) -> Event:
     >>> from discreet.attacks.claims import PureClaim
     >>> zeros, ones = (columns_of(np.arange(100) % 4 + at) for at in (0, 1))
     >>> str(choose(Sides(zeros, ones), Sides(zeros, ones), PureClaim(), 0.05))
-    'the value of the number is at most 3'
+    'the answer is at most 3'
     """
     scored = [
         _Scored(scorer, *(np.sort(scorer.score(side)) for side in select))

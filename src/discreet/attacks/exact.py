@@ -165,7 +165,7 @@ def _worst(rows: list[_Row], claim: Claim) -> tuple[Level, str]:
     floats = np.array([float(value) for value in p]), np.array([float(value) for value in q])
     best = int(np.argmax(claim.guess(np.minimum(floats[0], 1.0), np.minimum(floats[1], 1.0))))
     level = claim.lower(min(p[best], Fraction(1)), min(q[best], Fraction(1)))
-    more = f" or one of {best} others" if best else ""
+    more = f" or one of {best} others" if best > 1 else " or one other" if best else ""
     return level, f"the answer is {rows[0].outcome!r}{more}"
 
 

@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.attacks.answer_columns import Columns
+from discreet.attacks.event_words import feature_words
 
 Floats = NDArray[np.float64]
 
@@ -41,9 +42,7 @@ class Feature(NamedTuple):
 
     def __str__(self) -> str:
         """Name it in words."""
-        place = self.place.removesuffix("#")
-        number = f"number {place}" if place else "the number"
-        return f"the {self.kind}" if self.kind in _WHOLE else f"the {self.kind} of {number}"
+        return feature_words(self.kind, self.place)
 
     @property
     def ordered(self) -> bool:

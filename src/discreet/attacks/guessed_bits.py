@@ -64,7 +64,7 @@ __all__ = ["guessed"]
 
 Guesses = Bits | Sequence[int | None]
 
-_ABSTAIN: Final = -1
+ABSTAIN: Final = -1
 _FIXED: Final = 1 << 128
 _MOST_PEAKS: Final = 1 << 16
 _ROUNDS: Final = 4
@@ -100,7 +100,7 @@ def guessed(  # noqa: PLR0913  what was guessed, what was promised, and how sure
     epsilon(delta=1e-06) >= 3.0545 (100 against 0 of 100: bits guessed)
     """
     truth, said = _read(bits, guess)
-    made, right = int((said != _ABSTAIN).sum()), int((truth == said).sum())
+    made, right = int((said != ABSTAIN).sum()), int((truth == said).sum())
     chance = checked_delta(delta)
     coins, failures = _coins(len(truth), made, most, chance), len(truth) * chance
     least = _least(right, coins, failures, level)
@@ -127,20 +127,20 @@ def guessed(  # noqa: PLR0913  what was guessed, what was promised, and how sure
 def _read(bits: Bits, guess: Guesses) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     values = guess if np.iterable(guess) else ()
     truth = np.asarray(bits)
-    said = np.asarray([_ABSTAIN if value is None else value for value in values])
+    said = np.asarray([ABSTAIN if value is None else value for value in values])
     if truth.shape != said.shape or truth.ndim != 1 or not truth.size:
         raise WrongKind(
             what="there is not one guess for every bit.",
             why="right guesses are counted among all.",
             do="give as many guesses as bits, at least one; None where a bit is not guessed.",
         )
-    if not (np.isin(truth, (0, 1)).all() and np.isin(said, (_ABSTAIN, 0, 1)).all()):
+    if not (np.isin(truth, (0, 1)).all() and np.isin(said, (ABSTAIN, 0, 1)).all()):
         raise WrongKind(
             what="a bit is neither 0 nor 1, or a guess is neither 0, 1, -1 nor None.",
             why="a fair coin has two sides; -1 and None stand for no guess.",
             do="write the bits as 0 and 1.",
         )
-    if (said == _ABSTAIN).all():
+    if (said == ABSTAIN).all():
         raise WrongKind(
             what="no bit is guessed.",
             why="epsilon is bounded by how many guesses are right.",

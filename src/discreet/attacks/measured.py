@@ -26,6 +26,10 @@ class Measured:
         n: how many outputs of each neighbor were judged; 0 if the laws themselves were.
         level: the chance that the bound is too high; 0 if it follows from exact laws.
         pair: which neighbors, where several were tried.
+        drawn: how many outputs of each side were drawn in all, also to search and to learn, by an
+            audit that stops by itself; otherwise 0.
+        curve: what the same event says of epsilon at several deltas: a delta, the bound, and what
+            was claimed there, or None.
 
     >>> found = Measured(parameter="epsilon", lower=1.54, estimate=1.61, claimed=1.0,
     ...                  event="the value is at most 3", hits=(5000, 1000), n=10000, level=1e-6)
@@ -43,6 +47,8 @@ class Measured:
     level: float
     delta: float = 0.0
     pair: str = ""
+    drawn: int = 0
+    curve: tuple[tuple[float, float, float | None], ...] = ()
 
     @property
     def violates(self) -> bool:
@@ -51,7 +57,11 @@ class Measured:
 
     def to_json(self) -> dict[str, Any]:
         """Return all of it in types that JSON knows; an infinite number is text."""
+        names = ("delta", "lower", "claimed")
         fields = {**asdict(self), "hits": list(self.hits), "violates": self.violates}
+        fields["curve"] = [
+            dict(zip(names, map(_finite, point), strict=True)) for point in self.curve
+        ]
         return {name: _finite(value) for name, value in fields.items()}
 
     def __str__(self) -> str:

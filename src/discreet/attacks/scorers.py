@@ -20,13 +20,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.attacks.answer_columns import Columns
+from discreet.attacks.event_words import Range, listed, range_words, value_words
 from discreet.attacks.features import Feature, feature_values
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
 _PRIOR: Final = 3.0
-_MOST_NAMED: Final = 3
 
 
 class Scorer(Protocol):
@@ -57,7 +57,7 @@ class OrderedScorer:
     def tell(self, threshold: float) -> str:
         """Name the side of the threshold."""
         side = "at least" if self.sign > 0 else "at most"
-        return f"{self.feature} is {side} {self.sign * threshold:.6g}"
+        return f"{self.feature} is {side} {value_words(self.feature.kind, self.sign * threshold)}"
 
 
 @final
@@ -100,15 +100,28 @@ class Bins:
             codes = 1 + np.searchsorted(self.cuts, values, side="right")
         return np.where(np.isnan(values), 0, codes)
 
-    def name(self, cell: int) -> str:
-        """Say what is in a cell."""
-        if cell == 0:
-            return "missing"
-        if self.exact:
-            return "new" if cell == self.size - 1 else f"{self.cuts[cell - 1]:.6g}"
-        low = "" if cell == 1 else f"{self.cuts[cell - 2]:.6g} <="
-        high = "" if cell == self.size - 1 else f"< {self.cuts[cell - 1]:.6g}"
-        return f"{low} . {high}".strip()
+    def words(self, cells: Integers) -> str:
+        """Say what is in some cells; neighbors among them are told as one."""
+        kind, told = self.feature.kind, []
+        if kind in {"shape", "place of the largest"}:
+            return f"one of {cells.size} that are likelier on the first"
+        inside = [int(cell) for cell in cells if 0 < cell < self.size - self.exact]
+        for run in np.split(inside, np.flatnonzero(np.diff(inside) != 1) + 1) if inside else ():
+            told += self._run_words(int(run[0]), int(run[-1]))
+        if self.exact and cells[-1] == self.size - 1:
+            told.append("one that was not seen before")
+        return listed([*told, *["missing"] * int(cells[0] == 0)])
+
+    def _run_words(self, first: int, last: int) -> list[str]:
+        """Say what is in cells that lie side by side."""
+        kind = self.feature.kind
+        if not self.exact:
+            low = None if first == 1 else float(self.cuts[first - 2])
+            high = None if last == self.size - 1 else float(self.cuts[last - 1])
+            return [range_words(kind, Range(low, high))]
+        values = [value_words(kind, float(cut)) for cut in self.cuts[first - 1 : last]]
+        joined = len(values) > 2 and self.feature.ordered
+        return [f"{values[0]} to {values[-1]}"] if joined else values
 
 
 @final
@@ -132,12 +145,21 @@ class CellScorer:
         return scores
 
     def tell(self, threshold: float) -> str:
-        """List the cells, if they are few."""
+        """Say which values are in it."""
         likely = np.flatnonzero(self.odds >= threshold)
-        names = " and ".join(str(part.feature) for part in self.bins)
-        if len(self.bins) > 1 or likely.size > _MOST_NAMED:
-            return f"{names}: in {likely.size} of {self.odds.size} cells"
-        return f"{names}: {' or '.join(self.bins[0].name(int(cell)) for cell in likely)}"
+        if len(self.bins) == 1:
+            return f"{self.bins[0].feature} is {self.bins[0].words(likely)}"
+        sizes = [part.size for part in self.bins]
+        first = self._cell_words(np.unravel_index(int(np.argmax(self.odds)), sizes))
+        more = f", or one of {likely.size - 1} other such pairs" if likely.size > 1 else ""
+        return f"{first}{more}"
+
+    def _cell_words(self, places: Sequence[Any]) -> str:
+        """Say what is in one cell of several features."""
+        return " and ".join(
+            f"{part.feature} is {part.words(np.array([place]))}"
+            for part, place in zip(self.bins, places, strict=True)
+        )
 
 
 def _joint(bins: Sequence[Bins], columns: Columns) -> Integers:
@@ -169,7 +191,8 @@ class WholeScorer:
 
     def tell(self, threshold: float) -> str:
         """Count the answers."""
-        return f"the whole answer: one of {int((self.odds >= threshold).sum())} that were learned"
+        count = int((self.odds >= threshold).sum())
+        return f"the whole answer is one of {count} that came up more often on the first"
 
 
 def log_odds(one: NDArray[Any], other: NDArray[Any]) -> Floats:
@@ -214,7 +237,8 @@ class AdditiveScorer:
 
     def tell(self, threshold: float) -> str:
         """Name the sum."""
-        return f"a weighted sum of odds of {len(self.cells)} features is at least {threshold:.4g}"
+        names = _heaviest([str(cell.bins[0].feature) for cell in self.cells], self.weights)
+        return f"the odds of {names} together score at least {threshold:.4g}"
 
 
 @final
@@ -254,7 +278,14 @@ class LinearScorer:
 
     def tell(self, threshold: float) -> str:
         """Name the sum."""
-        return f"a weighted sum of {len(self.features)} values is at least {threshold:.4g}"
+        names = _heaviest([str(feature) for feature in self.features], self.weights)
+        return f"a weighted sum of {names} is at least {threshold:.4g}"
+
+
+def _heaviest(names: Sequence[str], weights: Floats) -> str:
+    """List names, those that weigh most first."""
+    order = np.argsort(-np.abs(weights), kind="stable")
+    return listed([names[place] for place in order], "and")
 
 
 def _finite(values: Floats) -> Floats:

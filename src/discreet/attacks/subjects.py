@@ -24,14 +24,14 @@ import shutil
 import subprocess
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final, Protocol, final, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.errors import WrongKind
-from discreet.exact import whole
+from discreet.errors import OutOfRange, WrongKind
+from discreet.exact import decimal, whole
 from discreet.mechanisms.additive import AdditiveNoise
 from discreet.mechanisms.mechanism import Mechanism
 from discreet.mechanisms.randomized_response import RandomizedResponse
@@ -153,6 +153,8 @@ def subject_of(mechanism: object) -> Subject:
 
 
 _PLACE: Final = "{data}"
+TIMEOUT: Final = "timeout"
+"""What stands for the answer of a run that took too long."""
 
 
 @final
@@ -164,8 +166,9 @@ class Command:
     shell is involved.  The answer is what the program prints; an exit code other than 0 is a
     failure, which is an answer too.
 
-    With ``lines`` above 1 one run prints that many answers, a line each; they must be independent,
-    as if each had been printed by a run of its own.
+    A run that takes too long is an answer as well, since whoever waits sees it; ``timeouts`` counts
+    them.  With ``lines`` above 1 one run prints that many answers, a line each; they must be
+    independent, as if each had been printed by a run of its own, so no such run may time out.
 
     >>> Command("echo {data} 12").draw("some.csv", 2)
     ['some.csv 12', 'some.csv 12']
@@ -177,6 +180,7 @@ class Command:
     variable: str
     lines: int
     timeout: float
+    _late: list[str] = field(compare=False, repr=False)
 
     def __init__(
         self,
@@ -197,7 +201,13 @@ class Command:
         object.__setattr__(self, "words", words)
         object.__setattr__(self, "variable", variable)
         object.__setattr__(self, "lines", whole(lines, name="lines", low=1))
-        object.__setattr__(self, "timeout", timeout)
+        object.__setattr__(self, "timeout", _seconds(timeout))
+        object.__setattr__(self, "_late", [])
+
+    @property
+    def timeouts(self) -> int:
+        """How many runs have taken too long so far."""
+        return len(self._late)
 
     def draw(self, data: Any, n: int) -> Answers:
         """Run the command until it has printed n answers, as many at a time as there are cores."""
@@ -220,11 +230,22 @@ class Command:
                 check=False,
             )
         except subprocess.TimeoutExpired:
-            return self._counted([Raised("timeout")])
+            return self._too_late(path)
         text = done.stdout.decode("utf-8", "replace")
         if self.lines == 1:
             return [_answer(done.returncode, text.rstrip("\n"))]
         return self._counted([_answer(done.returncode, line) for line in text.splitlines()])
+
+    def _too_late(self, path: str) -> list[Any]:
+        self._late.append(path)
+        if self.lines == 1:
+            return [Raised(TIMEOUT)]
+        raise WrongKind(
+            what=f"a run took longer than {self.timeout:g} seconds.",
+            why=f"it should have printed {self.lines} answers, and lines of one run that all fail "
+            "together are not independent.",
+            do="give it more time, or have it print fewer lines.",
+        )
 
     def _counted(self, answers: list[Any]) -> list[Any]:
         if len(answers) != self.lines:
@@ -234,6 +255,17 @@ class Command:
                 do="print one line for each answer, or leave lines out.",
             )
         return answers
+
+
+def _seconds(timeout: object) -> float:
+    seconds = float(decimal(timeout, name="timeout"))
+    if seconds <= 0:
+        raise OutOfRange(
+            what="timeout is not above zero.",
+            why="it is how many seconds a run may take.",
+            do="give a number of seconds, such as 60.",
+        )
+    return seconds
 
 
 def _answer(code: int, text: str) -> str | Raised:

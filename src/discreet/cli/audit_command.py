@@ -21,9 +21,7 @@ import typer
 from rich.console import Console
 from rich.progress import Progress
 
-from discreet.attacks.claims import ApproximateClaim
-from discreet.attacks.estimate import estimate_epsilon
-from discreet.attacks.subjects import Command
+from discreet.cli.audit_program import Program
 from discreet.cli.exit_codes import (
     DONE,
     VIOLATION,
@@ -54,39 +52,81 @@ def audit(  # noqa: PLR0913  the options of two audits
     data: Annotated[
         list[str] | None, typer.Option(help="A file of the program; given twice, for neighbors.")
     ] = None,
-    epsilon: Annotated[str | None, typer.Option(help="What the program claims to lose.")] = None,
-    delta: Annotated[str, typer.Option(help="The delta that goes with it.")] = "0",
-    runs: Annotated[int, typer.Option(help="How many answers about each file are judged.")] = 1000,
+    policy: Annotated[
+        Path | None,
+        typer.Option(help="A policy, beyond whose limits neighbors are made up for the program."),
+    ] = None,
+    epsilon: Annotated[
+        list[str] | None,
+        typer.Option(help="What the program claims to lose; again for every delta of a curve."),
+    ] = None,
+    delta: Annotated[
+        list[str] | None, typer.Option(help="The delta that goes with it; 0 unless given.")
+    ] = None,
+    rho: Annotated[str | None, typer.Option(help="A claim of zero-concentrated privacy.")] = None,
+    mu: Annotated[str | None, typer.Option(help="A claim of Gaussian privacy.")] = None,
+    curve: Annotated[
+        bool, typer.Option("--curve", help="Show what is lost at many deltas, not at one.")
+    ] = False,
+    runs: Annotated[
+        int,
+        typer.Option(help="How many answers about each side are drawn at most; fewer if refuted."),
+    ] = 2000,
     lines: Annotated[int, typer.Option(help="How many answers a run prints, a line each.")] = 1,
+    timeout: Annotated[float, typer.Option(help="How many seconds a run may take.")] = 60.0,
     jobs: Annotated[
         int | None, typer.Option(help="How many processes attack; one for each core unless given.")
     ] = None,
     out: Annotated[
         Path | None, typer.Option(help="A folder for audit.json, audit.html and audit.md.")
     ] = None,
+    key: Annotated[
+        Path | None, typer.Option(help="A private Ed25519 key, as PEM, that signs audit.json.")
+    ] = None,
+    verify: Annotated[
+        Path | None, typer.Option(help="Check the receipt of an audit.json instead of an audit.")
+    ] = None,
+    signed_by: Annotated[
+        str | None, typer.Option(help="The public key that must have signed it, in hex.")
+    ] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Attack our own releases, or measure what a program loses."""
     with errors_reported(as_json=as_json) as ending:
         _check_options(context, of_program=command is not None)
-        if command is None:
-            _suite(ending, long=long, jobs=jobs, out=out, as_json=as_json)
+        if verify is not None:
+            receipt = _verified(verify, signed_by)
+            write_result("receipt", {"receipt": receipt}, receipt, as_json=as_json)
+        elif command is None:
+            _suite(ending, long=long, jobs=jobs, out=out, key=key, as_json=as_json)
         else:
-            program = Command(command, lines=lines)
-            claim = ApproximateClaim(delta=delta, epsilon=epsilon)
-            measured = estimate_epsilon(program, _pair(data), runs, claim=claim)
-            ending.code = VIOLATION if measured.violates else DONE
-            write_result("measured", measured.to_json(), measured, as_json=as_json)
+            program = Program(
+                command=command,
+                data=data,
+                policy=policy,
+                epsilon=epsilon or (),
+                delta=delta or (),
+                rho=rho,
+                mu=mu,
+                runs=runs,
+                lines=lines,
+                timeout=timeout,
+                curve=curve,
+            )
+            program.audit(ending, as_json=as_json)
 
 
-_OF_PROGRAMS: Final = ("data", "epsilon", "delta", "runs", "lines")
-_OF_THE_SUITE: Final = ("long", "jobs", "out")
+_OF_PROGRAMS: Final = (
+    *("data", "policy", "epsilon", "delta", "rho", "mu", "curve"),
+    *("runs", "lines", "timeout"),
+)
+_OF_THE_SUITE: Final = ("long", "jobs", "out", "key", "verify", "signed-by")
 
 
 def _check_options(context: typer.Context, *, of_program: bool) -> None:
     """Refuse options of the other audit: they would change nothing."""
     for name in _OF_THE_SUITE if of_program else _OF_PROGRAMS:
-        source = context.get_parameter_source(name)
+        source = context.get_parameter_source(name.replace("-", "_"))
         if source is not None and source.name == "COMMANDLINE":
             raise WrongKind(
                 what=f"--{name} {'does not go' if of_program else 'goes'} with --command.",
@@ -97,38 +137,48 @@ def _check_options(context: typer.Context, *, of_program: bool) -> None:
             )
 
 
-def _pair(data: list[str] | None) -> tuple[str, str]:
-    if data is None or len(data) != 2:
-        raise WrongKind(
-            what="--data does not name two files.",
-            why="what a program loses is measured between two neighboring tables.",
-            do="give --data twice: a table with a person, and the same table without.",
-        )
-    missing = [path for path in data if not Path(path).exists()]
-    if missing:
-        raise WrongKind(
-            what=f"there is no file {missing[0]}.",
-            why="the program is run on both files.",
-            do="check the path.",
-        )
-    return data[0], data[1]
+def _verified(path: Path, signed_by: str | None) -> str:
+    """Return the receipt of a report that nobody has changed."""
+    try:
+        form = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        form = None
+    receipt: str = _audit_package().check_receipt(form, signed_by=signed_by)
+    return receipt
 
 
-def _suite(
-    ending: Ending, *, long: bool, jobs: int | None, out: Path | None, as_json: bool
+def _suite(  # noqa: PLR0913  the options of one audit
+    ending: Ending,
+    *,
+    long: bool,
+    jobs: int | None,
+    out: Path | None,
+    key: Path | None,
+    as_json: bool,
 ) -> None:
     """Run the suite, and write what came of it."""
     package = _audit_package()
+    if key is not None:
+        package.check_key(key)
     workers = (os.cpu_count() or 1) if jobs is None else jobs
     with _shown() as progress:
         report: Report = package.run_suite(long=long, jobs=workers, told=progress)
     ending.code = VIOLATION if report.violations else DONE
+    made = package.provenance(report)
+    form: dict[str, Any] = package.form(report, made, key)
     if out is not None:
-        _write(report, out, package)
+        out.mkdir(parents=True, exist_ok=True)
+        text = json.dumps(form, ensure_ascii=False, allow_nan=False, indent=1)
+        page, document = (
+            write(report, made, form["receipt"]) for write in (package.page, package.document)
+        )
+        (out / "audit.json").write_text(f"{text}\n", encoding="utf-8")
+        (out / "audit.html").write_text(page, encoding="utf-8")
+        (out / "audit.md").write_text(document, encoding="utf-8")
     if as_json:
-        write_json("audit", report.to_json())
+        write_json("audit", form)
     else:
-        _say(report, out, package)
+        _say(report, form["receipt"], out, package)
 
 
 def _audit_package() -> ModuleType:
@@ -167,21 +217,13 @@ def _tenths(name: str, done: int, of: int) -> None:
         tell(f"audit: {done} of {of} done, next is {name}\n")
 
 
-def _say(report: Report, out: Path | None, package: ModuleType) -> None:
+def _say(report: Report, receipt: str, out: Path | None, package: ModuleType) -> None:
     console = Console(file=sys.stdout)
     for table in package.tables(report):
         console.print(table)
     for name in report.violations:
         console.print(f"VIOLATED: {name}", style="bold red", markup=False)
-    console.print(f"{report.summary}.", markup=False)
+    console.print(package.headline(report), markup=False)
     if out is not None:
         console.print(f"wrote {out / 'audit.html'}, audit.json and audit.md", markup=False)
-
-
-def _write(report: Report, folder: Path, package: ModuleType) -> None:
-    folder.mkdir(parents=True, exist_ok=True)
-    form: dict[str, Any] = {"format": 1, "kind": "audit", **report.to_json()}
-    text = json.dumps(form, ensure_ascii=False, allow_nan=False, indent=1)
-    (folder / "audit.json").write_text(f"{text}\n", encoding="utf-8")
-    (folder / "audit.html").write_text(package.page(report), encoding="utf-8")
-    (folder / "audit.md").write_text(package.document(report), encoding="utf-8")
+        console.print(f"receipt {receipt}", markup=False)

@@ -221,6 +221,7 @@ _LINES: Final = {
             'discreet audit --command "python3 count.py {data}" --data with.csv --data without.csv '
             "--epsilon 1 --runs 2000"
         ),
+        'discreet audit --command "python3 count.py {data}" --policy clinic.toml --epsilon 1',
     ),
     "ledger": ("discreet ledger show", "discreet ledger verify", "discreet ledger backup FILE"),
     "show": ("discreet ledger show", "discreet ledger show clinic.ledger --json"),

@@ -40,6 +40,13 @@ ATTACKS: Final = (
         "discreet.attacks.estimate",
     ),
     Theorem(
+        key="stopped-audit",
+        statement="If stage k of an audit is judged by new answers at level a / (k (k + 1)), by a "
+        "pair and an event that were chosen before, the largest bound of all stages is above the "
+        "true parameter with a chance of at most a, whenever and for whatever reason it ends.",
+        source="audit-bound and a union over stages; proof in discreet.attacks.refute",
+    ),
+    Theorem(
         key="likeliest-first",
         statement="Among the sets of the k outcomes with the largest ratios of chances are those "
         "that give the largest epsilon at every delta, and the largest mu.",

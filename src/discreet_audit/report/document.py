@@ -10,7 +10,10 @@ from itertools import groupby
 from math import ceil
 from typing import Final
 
+from discreet.exact import float_up
 from discreet_audit.report.numbers import audited_share, claimed, interval, judged, parameter
+from discreet_audit.report.provenance import Provenance
+from discreet_audit.report.verdicts import headline, shown_from, verdict
 from discreet_audit.suite.report import Report
 
 _UNSEEN: Final = """
@@ -44,37 +47,48 @@ Nobody outside the project has repeated any of this.
 WEAKNESSES: Final = tuple(" ".join(paragraph.split()) for paragraph in _UNSEEN.split("\n\n"))
 """What the suite does not cover."""
 
-HEADS: Final = ("what", "parameter", "claimed", "measured", "answers", "verdict")
+HEADS: Final = ("what", "parameter", "claimed", "measured", "answers", "shows", "verdict")
 
 
-def document(report: Report) -> str:
+FINDINGS: Final = ("", "attack", "must hold", "found", "verdict")
+"""The heads of both kinds of tables."""
+
+
+def document(report: Report, made: Provenance, receipt: str) -> str:
     """Return the document, as Markdown."""
-    return "\n".join([*_opening(report), *_lines(report), *_rest(report), ""])
+    opening = _opening(report, made, receipt)
+    return "\n".join([*opening, *_lines(report), *_rest(report), ""])
 
 
 _OPENING: Final = """\
 # The audit of ourselves
 
 This page is the `audit.md` that `{command}` wrote, and not written by hand.
-{summary}. {answers:,} answers were judged, in {minutes} minutes of processor time.
+{headline} {answers:,} answers were judged, in {minutes} minutes of processor time.
+
+{made} Made again by `{reproduce}`; noise has no seed, so figures differ a little. Receipt of
+`audit.json`: `{receipt}`.
 
 A *measured* value is a certified lower bound of what is lost: two neighboring tables are asked
 about many times, an event that tells them apart is learned from some answers and judged by others.
 *Near* is the same without a margin for chance, and proves nothing. Where a mechanism says with
 which chance each outcome comes, no answers are drawn, and the bound is exact. A promise is *kept*
 if the bound is not above it; a *broken twin*, a mechanism with a known mistake, must be *caught*.
-For twins the number of answers is what it took, in steps of ten. The chance that any bound on a
-promise is too high is at most 1 in {odds:,}; for each broken twin it is the same, and attacks on
-the implementation state their own.
+A row *shows* losses from some multiple of its claim on: had that much more been lost, the bound
+would have been above the claim. One that would not have shown a mistake of a factor two is *no
+evidence*, and not called kept. For twins the number of answers is what it took, in steps of ten.
+The chance that any bound on a promise is too high is at most 1 in {odds:,}; for each broken twin it
+is the same, and attacks on the implementation state their own.
 """
 
 
-def _opening(report: Report) -> Iterator[str]:
-    command = "./run audit" if report.long else "discreet audit --quick --out out"
-    summary = report.summary[0].upper() + report.summary[1:]
+def _opening(report: Report, made: Provenance, receipt: str) -> Iterator[str]:
     yield _OPENING.format(
-        command=command,
-        summary=summary,
+        command="./run audit" if report.long else made.reproduce,
+        headline=headline(report),
+        made=made.words(float_up(report.level)),
+        reproduce=made.reproduce,
+        receipt=receipt,
         answers=report.answers,
         minutes=ceil(report.seconds / 60),
         odds=int(1 / report.level),
@@ -92,7 +106,8 @@ def _lines(report: Report) -> Iterator[str]:
                 claimed(line.measured),
                 interval(line.measured),
                 judged(line.measured),
-                line.verdict,
+                shown_from(line),
+                verdict(line),
             )
             for line in lines
         ]
@@ -103,10 +118,16 @@ def _rest(report: Report) -> Iterator[str]:
     yield "## Attacks on the implementation"
     yield ""
     rows = [
-        (item.code, item.title, item.measured, "withstood" if item.passed else "VIOLATED")
+        (
+            item.code,
+            item.title,
+            item.claimed,
+            item.measured,
+            "withstood" if item.passed else "VIOLATED",
+        )
         for item in report.findings
     ]
-    yield from _table(("", "attack", "found", "verdict"), rows)
+    yield from _table(FINDINGS, rows)
     yield "## Reconstruction and tracing"
     yield ""
     yield "What the attacks do where nothing protects; what they do to releases stands above."
@@ -116,6 +137,11 @@ def _rest(report: Report) -> Iterator[str]:
         for figure in report.figures
     ]
     yield from _table(("attack", "share of people named", "expected", "as expected"), shares)
+    events = [(line.name, line.measured.event) for line in report.lines if line.measured.event]
+    if events:
+        yield "## Which answers told the neighbors apart"
+        yield ""
+        yield from _table(("what", "event"), events)
     yield "## What is not covered"
     yield ""
     yield f"- {audited_share(report)}"

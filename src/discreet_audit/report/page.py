@@ -8,60 +8,77 @@ script, no font and no other file.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Sequence
 from html import escape
 from math import erfc, sqrt
 from typing import Final
 
 from discreet.charts import HEIGHT, Axis, Chart
-from discreet_audit.report.document import WEAKNESSES
+from discreet.exact import float_up
+from discreet_audit.report.document import FINDINGS, HEADS, WEAKNESSES
 from discreet_audit.report.numbers import audited_share, claimed, interval, judged, parameter
+from discreet_audit.report.provenance import Provenance
+from discreet_audit.report.verdicts import NO_EVIDENCE, headline, shown_from, verdict
 from discreet_audit.suite.figures import Point
 from discreet_audit.suite.report import Report
 from discreet_audit.suite.rows import Line
 
 _STEP: Final = 17
 _FRAME: Final = 130
-_WIDEST: Final = 3.0
+_WIDEST: Final = (1.5, 3.0)
+_THINNEST: Final = 0.01
 _LONGEST: Final = 44
 _SHARES: Final = (0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
 
 
-def claimed_and_measured(lines: Sequence[Line]) -> Chart:
-    """Draw every bound as a multiple of what was claimed: kept promises stay left of 1."""
-    shown = [line for line in lines if line.measured.claimed]
+def claimed_and_measured(lines: Sequence[Line], *, broken: bool = False) -> Chart:
+    """Draw every certified bound as a multiple of what was claimed: a bar for each row.
+
+    Estimates are left out: half of them are above the truth, and would look like violations.
+    """
+    shown = [line for line in lines if line.measured.claimed and line.broken == broken]
     names = [_short(line.name) for line in shown]
+    widest = _WIDEST[broken]
+    ticks = [step * widest / 6 for step in range(7)]
     chart = Chart(
-        title="What is measured, as a multiple of what is claimed",
+        title="What is certified, as a multiple of what is claimed",
         x=Axis(
-            label="bar: certified bound; dot: estimate",
+            label="certified lower bound of what is lost / what is claimed",
             low=0,
-            high=_WIDEST,
-            ticks=(0, 0.5, 1, 1.5, 2, 2.5, 3),
-            names=("0", "0.5", "1", "1.5", "2", "2.5", "≥ 3"),
+            high=widest,
+            ticks=ticks,
+            names=[f"{tick:g}" for tick in ticks[:-1]] + [f"≥ {widest:g}"],
         ),
         y=Axis(label="", low=len(shown) - 0.5, high=-0.5, ticks=range(len(shown)), names=names),
         left=330,
         height=_FRAME + _STEP * max(len(shown), 1),
     )
-    for broken, label in ((False, "promises"), (True, "broken twins")):
-        points = []
-        for place, line in enumerate(shown):
-            if line.broken == broken:
-                low, near = _multiples(line)
-                chart.bar(place, 0, low, color=int(broken))
-                points.append((near, float(place)))
-        chart.dots(points, color=int(broken), label=label if points else "")
-    chart.line([(1, -0.5), (1, len(shown) - 0.5)], color=2, label="claimed")
+    chart.line([(1, -0.5), (1, len(shown) - 0.5)], color=2, label="claimed", dashed=True)
+    explained: set[str] = set()
+    for place, line in enumerate(shown):
+        label, color = _drawn(line)
+        chart.line(
+            [(0, place), (_multiple(line, widest), place)],
+            color=color,
+            label="" if label in explained else label,
+        )
+        explained.add(label)
     return chart
 
 
-def _multiples(line: Line) -> tuple[float, float]:
-    measured = line.measured
-    near = max(measured.estimate, measured.lower)
-    low, high = (value / (measured.claimed or 1.0) for value in (measured.lower, near))
-    return tuple(min(value, _WIDEST) if math.isfinite(value) else _WIDEST for value in (low, high))  # type: ignore[return-value]
+def _drawn(line: Line) -> tuple[str, int]:
+    """Return what a bar means, and its color."""
+    if line.broken:
+        return "broken twins", 1
+    if not line.passed:
+        return "VIOLATED", 1
+    return ("no evidence", 3) if verdict(line) == NO_EVIDENCE else ("kept", 0)
+
+
+def _multiple(line: Line, widest: float) -> float:
+    """Return the bound over the claim, and at least enough to be seen."""
+    multiple = line.measured.lower / (line.measured.claimed or 1.0)
+    return min(max(multiple, _THINNEST), widest)
 
 
 def _short(name: str) -> str:
@@ -97,19 +114,41 @@ def reconstruction_curve(points: Sequence[Point]) -> Chart:
 
 
 _STYLE: Final = """
-body { font: 16px/1.5 sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; }
+body { font: 16px/1.5 sans-serif; max-width: 76rem; margin: 2rem auto; padding: 0 1rem; }
+p, li, figcaption { max-width: 46rem; }
+.wide { overflow-x: auto; }
 table { border-collapse: collapse; font-size: 14px; }
 td, th { padding: 0.2rem 0.6rem; text-align: left; border-bottom: 1px solid rgba(128,128,128,.4); }
+td { vertical-align: top; }
+td:nth-child(2) { min-width: 12rem; }
+td:last-child { min-width: 14rem; }
+figure { margin: 1.5rem 0; }
+figcaption { margin-bottom: 0.5rem; }
+figure svg { max-width: 56rem; min-width: 38rem; width: 100%; height: auto; }
+code { overflow-wrap: anywhere; }
 .wrong { color: #c24e00; font-weight: bold; }
-@media (prefers-color-scheme: dark) { body { background: #1b1d20; color: #ededed; } }
+.unseen { opacity: 0.65; }
+@media (prefers-color-scheme: dark) {
+  body { background: #1b1d20; color: #ededed; }
+  .wrong { color: #ff9a52; }
+}
 """
+_PROMISES: Final = """Each bar is a promise: how much loss is certified, as a multiple of what is
+claimed. A kept promise stays left of the dashed line, and the closer it comes the finer the
+mistakes that would have shown. A bar that does not reach one half is no evidence: a loss of twice
+the claim might have stayed unseen."""
+_TWINS: Final = """Each bar is a mechanism with a known mistake. It must cross the dashed line, or
+the audit would have missed the mistake."""
+_CURVE: Final = """The share of secret bits that attacks guess, by the noise of the counts that they
+are given. With little noise they guess nearly all; releases stay below the caps that their price
+sets."""
 
 
-def page(report: Report) -> str:
+def page(report: Report, made: Provenance, receipt: str) -> str:
     """Return the page."""
     lines = [
         (
-            line.passed,
+            _class(line),
             (
                 line.part,
                 line.name,
@@ -117,43 +156,86 @@ def page(report: Report) -> str:
                 claimed(line.measured),
                 interval(line.measured),
                 judged(line.measured),
+                shown_from(line),
+                verdict(line),
                 line.measured.event,
-                line.verdict,
             ),
         )
         for line in report.lines
     ]
     findings = [
-        (item.passed, (item.code, item.title, item.claimed, item.measured, item.not_covered))
+        (
+            "" if item.passed else _WRONG,
+            (
+                item.code,
+                item.title,
+                item.claimed,
+                item.measured,
+                "withstood" if item.passed else "VIOLATED",
+                item.not_covered,
+            ),
+        )
         for item in report.findings
     ]
     figures = [
-        (item.passed, (item.name, f"{item.share:.3f}", item.expected)) for item in report.figures
+        (
+            "" if item.passed else _WRONG,
+            (item.name, f"{item.share:.3f}", item.expected, "yes" if item.passed else "NO"),
+        )
+        for item in report.figures
     ]
     gaps = (audited_share(report), *WEAKNESSES)
-    heads = ("part", "what", "parameter", "claimed", "measured", "answers", "event", "verdict")
     return (
         '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"/>'
+        '<meta name="viewport" content="width=device-width, initial-scale=1"/>'
         f"<title>discreet: the audit</title><style>{_STYLE}</style></head>\n"
-        f"<body><h1>discreet: the audit of ourselves</h1>\n<p>{escape(report.summary)}.</p>\n"
-        f"<p>{claimed_and_measured(report.lines).svg()}</p>\n"
-        f"<p>{reconstruction_curve(report.points).svg()}</p>\n"
-        f"<h2>Claimed and measured</h2>{_table(heads, lines)}"
+        f"<body><h1>The audit of ourselves</h1>\n<p><strong>{escape(headline(report))}</strong></p>"
+        f"\n<p>{escape(made.words(float_up(report.level)))} Made again by "
+        f"<code>{escape(made.reproduce)}</code>; noise has no seed, so figures differ a little. "
+        f"Receipt of <code>audit.json</code>: <code>{escape(receipt)}</code></p>\n"
+        f"{_bars(report.lines, broken=False)}{_bars(report.lines, broken=True)}"
+        f"{_figure(_CURVE, reconstruction_curve(report.points))}"
+        f"<h2>Claimed and measured</h2>{_table(('part', *HEADS, 'event'), lines)}"
         "<h2>Attacks on the implementation</h2>"
-        f"{_table(('', 'attack', 'must hold', 'found', 'not covered'), findings)}"
+        f"{_table((*FINDINGS, 'not covered'), findings)}"
         "<h2>Reconstruction and tracing</h2>"
-        f"{_table(('attack', 'share of people named', 'expected'), figures)}"
+        f"{_table(('attack', 'share of people named', 'expected', 'as expected'), figures)}"
         f"<h2>What is not covered</h2><ul>{''.join(f'<li>{escape(w)}</li>' for w in gaps)}"
         "</ul></body></html>\n"
     )
 
 
-def _table(heads: Sequence[str], rows: Iterable[tuple[bool, Sequence[str]]]) -> str:
+_WRONG: Final = "wrong"
+
+
+def _class(line: Line) -> str:
+    if not line.passed:
+        return _WRONG
+    return "unseen" if verdict(line) == NO_EVIDENCE else ""
+
+
+def _bars(lines: Sequence[Line], *, broken: bool) -> str:
+    """Return the picture of promises, or of twins, if there are any."""
+    if not any(line.measured.claimed and line.broken == broken for line in lines):
+        return ""
+    return _figure(_TWINS if broken else _PROMISES, claimed_and_measured(lines, broken=broken))
+
+
+def _figure(caption: str, chart: Chart) -> str:
+    words = " ".join(caption.split())
+    return (
+        f"<figure><figcaption>{escape(words)}</figcaption>"
+        f'<div class="wide">{chart.svg()}</div></figure>\n'
+    )
+
+
+def _table(heads: Sequence[str], rows: Iterable[tuple[str, Sequence[str]]]) -> str:
     head = "".join(f"<th>{escape(heading)}</th>" for heading in heads)
-    body = "".join(_row(cells, passed=passed) for passed, cells in rows)
-    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>\n"
+    body = "".join(_row(cells, style) for style, cells in rows)
+    table = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+    return f'<div class="wide">{table}</div>\n'
 
 
-def _row(cells: Sequence[str], *, passed: bool) -> str:
-    style = "" if passed else ' class="wrong"'
-    return f"<tr{style}>{''.join(f'<td>{escape(cell)}</td>' for cell in cells)}</tr>"
+def _row(cells: Sequence[str], style: str) -> str:
+    named = f' class="{style}"' if style else ""
+    return f"<tr{named}>{''.join(f'<td>{escape(cell)}</td>' for cell in cells)}</tr>"

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from rich.table import Table
 
 from discreet_audit.report.numbers import claimed, interval, judged, parameter
+from discreet_audit.report.verdicts import shown_from, verdict
 from discreet_audit.suite.report import Report
 
 
@@ -24,7 +25,7 @@ def tables(report: Report) -> Iterator[Table]:
 
 
 def _lines(report: Report) -> Table:
-    heads = ("", "what", "parameter", "claimed", "measured", "answers", "")
+    heads = ("", "what", "parameter", "claimed", "measured", "answers", "shows", "")
     table = Table(*heads, title="Claimed and measured", title_justify="left")
     part = ""
     for line in report.lines:
@@ -36,7 +37,8 @@ def _lines(report: Report) -> Table:
             claimed(measured),
             interval(measured),
             judged(measured),
-            line.verdict,
+            shown_from(line),
+            verdict(line),
             style=None if line.passed else "bold red",
         )
         part = line.part

@@ -8,7 +8,15 @@ Trust: public.
 1.0
 """
 
-from discreet.attacks.reconstruction import census, differencing, fourier, linear, tracker
+from discreet.attacks.reconstruction import (
+    census,
+    differencing,
+    fourier,
+    linear,
+    predicates,
+    published,
+    tracker,
+)
 from discreet.attacks.reconstruction.curators import (
     Curator,
     ceiling,
@@ -26,6 +34,8 @@ __all__ = [
     "fourier",
     "holding",
     "linear",
+    "predicates",
+    "published",
     "recovered",
     "releasing",
     "tracker",

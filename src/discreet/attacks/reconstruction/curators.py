@@ -91,7 +91,14 @@ def recovered(bits: Bits, guess: Bits) -> float:
     >>> recovered([1, 0, 1, 1], [1, 0, 0, 1])
     0.75
     """
-    return float(np.mean(_read(bits) == _read(guess)))
+    truth, said = _read(bits), _read(guess)
+    if truth.shape != said.shape:
+        raise OutOfRange(
+            what=f"there are {said.size} guesses about {truth.size} people.",
+            why="guesses belong to people by their order.",
+            do="give one guess for everybody.",
+        )
+    return float(np.mean(truth == said))
 
 
 def ceiling(loss: PrivacyLoss, *, delta: float = 0.0) -> float:

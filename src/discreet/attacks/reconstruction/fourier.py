@@ -21,6 +21,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.attacks.read_numbers import numbers
 from discreet.attacks.reconstruction.curators import Answers, Curator, Sets
 from discreet.exact import whole
 
@@ -55,17 +56,20 @@ def transform(values: Answers) -> Answers:
     return sums
 
 
-def guess(answers: Answers, *, people: int) -> NDArray[np.uint8]:
+def guess(answers: object, *, people: int) -> NDArray[np.uint8]:
     """Guess everybody's bit from the answers to :func:`questions`."""
-    near = transform(2 * answers - answers[0]) / len(answers)
-    return (near[:people] > 0.5).astype(np.uint8)
+    count = whole(people, name="people", low=1)
+    read = numbers(answers, name="answers", shape=(1 << (count - 1).bit_length(),))
+    near = transform(2 * read - read[0]) / len(read)
+    return (near[:count] > 0.5).astype(np.uint8)
 
 
 def attack(curator: Curator, *, people: int) -> NDArray[np.uint8]:
     """Ask the questions, and guess everybody's bit.
 
-    >>> from discreet.attacks.reconstruction.curators import holding
-    >>> attack(holding([1, 0, 1, 1, 0]), people=5).tolist()
-    [1, 0, 1, 1, 0]
+        >>> from discreet.attacks.read_numbers import numbers
+    from discreet.attacks.reconstruction.curators import holding
+        >>> attack(holding([1, 0, 1, 1, 0]), people=5).tolist()
+        [1, 0, 1, 1, 0]
     """
     return guess(curator(questions(people)), people=people)

@@ -9,6 +9,12 @@ the smallest sum of |A z - a|: box and absolute values make it robust, a few ans
 Fact.  If errors are independent and normal with standard deviation s, least squares guesses about
 a share of Phi(sqrt(m - n - 1) / (4 s)) of the bits: see :func:`expected`.
 
+Secrets need not be bits: between any two public ends they are bits that were stretched.
+
+*Confidence* is the chance that a guess is right, by the rule of Bayes: bits are fair coins before
+any answer, and fits normal around them, with the deviation that the errors of all answers show.  It
+is an estimate, and proves nothing.
+
 The linear program is solved by splitting (the alternating direction method of multipliers): its
 matrix is dense, and one factorization of n by n serves all steps, where general solvers take
 minutes.  A dual solution bounds how far the sum is from the smallest one, and the steps end there.
@@ -16,21 +22,28 @@ minutes.  A dual solution bounds how far the sum is from the smallest one, and t
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import erfc, sqrt
 from typing import final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.attacks.read_numbers import numbers
 from discreet.attacks.reconstruction.curators import Answers, Curator, Sets
+from discreet.errors import OutOfRange
 from discreet.exact import whole
 from discreet.noise import SYSTEM, Entropy
 
 __all__ = ["Fit", "attack", "expected", "least_squares", "linear_program", "random_halves"]
 
-_STEPS = 2000
+_STEPS = 5000
 _CHECKED = 20
+_GAP, _COARSE, _MANY = 0.001, 0.01, 500
+_LEAST = 1e-6
+_ROBUST = 1.4826  # from a median to a deviation
+_OUTLYING = 4
+_FAR = 700.0
 
 
 @final
@@ -38,16 +51,33 @@ _CHECKED = 20
 class Fit:
     """What fits the answers, before rounding.
 
-    ``gap`` is how far the sum of errors is from the smallest possible, as a share, at most.
+    Attributes:
+        near: a number for everybody.
+        gap: how far the sum of errors is from the smallest possible, as a share, at most.
+        free: the same by least squares, without ends, and without answers that err far too much.
+        deviation: how far the true number may be from ``free``, as a standard deviation.
+        ends: the public ends of the numbers.
     """
 
     near: NDArray[np.float64]
     gap: float = 0.0
+    free: NDArray[np.float64]
+    deviation: NDArray[np.float64]
+    ends: tuple[float, float] = (0.0, 1.0)
 
     @property
     def guess(self) -> NDArray[np.uint8]:
-        """The bits."""
-        return (self.near > 0.5).astype(np.uint8)
+        """The bits, or in which half of the range numbers are."""
+        return (self.near > sum(self.ends) / 2).astype(np.uint8)
+
+    @property
+    def confidence(self) -> NDArray[np.float64]:
+        """The chance that each guess is right, as an estimate."""
+        low, high = self.ends
+        above = (2 * self.free - low - high) / (high - low)
+        odds = above / (2 * (self.deviation / (high - low)) ** 2)
+        chances = 1 / (1 + np.exp(-np.clip(np.where(self.guess, odds, -odds), -_FAR, _FAR)))
+        return np.asarray(chances, np.float64)
 
 
 def random_halves(people: int, *, questions: int, entropy: Entropy = SYSTEM) -> Sets:
@@ -68,44 +98,92 @@ def expected(people: int, *, questions: int, deviation: float) -> float:
     return 0.5 * erfc(-sqrt(spare) / (4 * deviation) / sqrt(2))
 
 
-def least_squares(sets: Sets, answers: Answers) -> Fit:
+def least_squares(
+    sets: object, answers: object, *, secrets: tuple[float, float] = (0.0, 1.0)
+) -> Fit:
     """Return what has the smallest sum of squared errors."""
-    near, *_ = np.linalg.lstsq(sets.astype(np.float64), answers, rcond=None)
-    return Fit(near=np.asarray(near, np.float64))
+    matrix, target = _stretched(sets, answers, secrets)
+    near, *_ = np.linalg.lstsq(matrix, target, rcond=None)
+    return _fit(np.asarray(near, np.float64), matrix, target, secrets)
 
 
-def linear_program(sets: Sets, answers: Answers, *, gap: float = 0.01) -> Fit:
-    """Return what lies between 0 and 1 and has the smallest sum of absolute errors.
+def linear_program(
+    sets: object,
+    answers: object,
+    *,
+    secrets: tuple[float, float] = (0.0, 1.0),
+    gap: float | None = None,
+) -> Fit:
+    """Return what lies between the ends of secrets and has the smallest sum of absolute errors.
 
-    The sum is within a share ``gap`` of the smallest, or what 2,000 steps reach.
+    The sum is within a share ``gap`` of the smallest, or what 5,000 steps reach: a thousandth
+    unless given, which finds everybody whom the smallest would; a hundredth among many people,
+    where steps are slow.
     """
     from scipy.linalg import cho_factor, cho_solve  # type: ignore[import-untyped]  # noqa: PLC0415  slow
 
-    matrix = sets.astype(np.float64)
+    matrix, target = _stretched(sets, answers, secrets)
     questions, people = matrix.shape
+    enough = gap if gap is not None else _GAP if people <= _MANY else _COARSE
     weight = questions / 4
     factor = cho_factor(matrix.T @ matrix + weight * np.eye(people))
-    start = cho_solve(factor, matrix.T @ answers + weight / 2)
-    scale = float(np.mean(np.abs(matrix @ start - answers))) or 1.0  # how far noise reaches
+    start = cho_solve(factor, matrix.T @ target + weight / 2)
+    scale = float(np.mean(np.abs(matrix @ start - target))) or 1.0  # how far noise reaches
     error, error_dual = np.zeros(questions), np.zeros(questions)
     inside, inside_dual = np.clip(start, 0, 1), np.zeros(people)
-    best = Fit(near=inside, gap=np.inf)
+    best, closest = inside, np.inf
     for step in range(1, _STEPS + 1):
-        target = matrix.T @ (answers + error - error_dual) + weight * (inside - inside_dual)
-        near = cho_solve(factor, target)
-        moved = matrix @ near - answers + error_dual
+        aim = matrix.T @ (target + error - error_dual) + weight * (inside - inside_dual)
+        near = cho_solve(factor, aim)
+        moved = matrix @ near - target + error_dual
         error = np.sign(moved) * np.maximum(np.abs(moved) - scale, 0)
         error_dual = moved - error
         shifted = near + inside_dual
         inside = np.clip(shifted, 0, 1)
         inside_dual = shifted - inside
         if step % _CHECKED == 0:
-            left = _gap(matrix, answers, inside, error_dual / scale)
-            if left < best.gap:
-                best = Fit(near=inside, gap=left)
-            if best.gap <= gap:
+            left = _gap(matrix, target, inside, error_dual / scale)
+            if left < closest:
+                best, closest = inside, left
+            if closest <= enough:
                 break
-    return best
+    errors = np.abs(matrix @ best - target)  # as many as there are people may be none
+    noise = _ROBUST * float(np.median(np.sort(errors)[min(people, questions - 1) :]))
+    kept = errors <= _OUTLYING * noise + _LEAST
+    good = kept if kept.sum() > people else np.ones(questions, np.bool_)
+    return replace(_fit(best, matrix[good], target[good], secrets), gap=float(closest))
+
+
+def _stretched(
+    sets: object, answers: object, secrets: tuple[float, float]
+) -> tuple[Answers, Answers]:
+    """Return questions and answers about secrets between 0 and 1."""
+    matrix = numbers(sets, name="sets", shape=(None, None))
+    read = numbers(answers, name="answers", shape=(len(matrix),))
+    low, high = secrets
+    if not -np.inf < low < high < np.inf:
+        raise OutOfRange(
+            what="the ends of secrets are not two finite numbers in their order.",
+            why="secrets are looked for between them.",
+            do="give the smallest and the largest secret that there can be.",
+        )
+    return matrix, (read - low * matrix.sum(axis=1)) / (high - low)
+
+
+def _fit(near: Answers, matrix: Answers, target: Answers, secrets: tuple[float, float]) -> Fit:
+    """Say how far numbers may be from the truth; without end where questions do not tell."""
+    (low, high), people = secrets, matrix.shape[1]
+    spread = np.linalg.inv(matrix.T @ matrix + _LEAST * np.eye(people))
+    free = spread @ (matrix.T @ target + _LEAST / 2)
+    errors = matrix @ free - target
+    noise = sqrt(float(errors @ errors) / max(len(target) - people, 1))
+    deviation = max(noise, _LEAST) * np.sqrt(spread.diagonal())
+    return Fit(
+        near=low + (high - low) * near,
+        free=low + (high - low) * free,
+        deviation=(high - low) * deviation,
+        ends=(float(low), float(high)),
+    )
 
 
 def _gap(matrix: Answers, answers: Answers, inside: Answers, dual: Answers) -> float:
@@ -126,7 +204,8 @@ def attack(
 ) -> NDArray[np.uint8]:
     """Ask about random halves, and guess everybody's bit.
 
-    >>> from discreet.attacks.reconstruction.curators import holding
+    >>> from discreet.attacks.read_numbers import numbers
+    from discreet.attacks.reconstruction.curators import holding
     >>> attack(holding([1, 0, 1, 1, 0]), people=5, questions=20).tolist()
     [1, 0, 1, 1, 0]
     """

@@ -1,0 +1,51 @@
+"""Numbers for attacks, read with care: lists and arrays alike, of the right shape, without NaN.
+
+Trust: public.  A NaN that went unnoticed would make an attack guess at random, and look harmless.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.arrays import array_of
+from discreet.errors import WrongKind
+
+Floats = NDArray[np.float64]
+
+
+def numbers(
+    values: object, *, name: str, shape: Sequence[int | None], infinite: bool = False
+) -> Floats:
+    """Return numbers as an array of floats; None in ``shape`` stands for any length.
+
+    >>> numbers([1, 2.5], name="answers", shape=(2,)).tolist()
+    [1.0, 2.5]
+    """
+    array = array_of(values)
+    if array.dtype.kind not in "biuf":
+        raise WrongKind(
+            what=f"{name} are not all numbers.",
+            why="attacks compute with them.",
+            do="give a list or an array of integers or floats.",
+        )
+    fits = array.ndim == len(shape) and all(
+        wanted in (None, size) for wanted, size in zip(shape, array.shape, strict=True)
+    )
+    if not fits or 0 in array.shape:
+        told = " by ".join("some" if size is None else str(size) for size in shape)
+        raise WrongKind(
+            what=f"{name} are {' by '.join(map(str, array.shape)) or 'one number'}, not {told}.",
+            why="each number belongs to one question, or to one person.",
+            do="give as many as there are questions or people, at least one.",
+        )
+    floats = array.astype(np.float64)
+    if np.isnan(floats).any() or (np.isinf(floats).any() and not infinite):
+        raise WrongKind(
+            what=f"one of the {name} is not a number, or infinite.",
+            why="nothing can be computed from it, and the others would be lost with it.",
+            do="leave out the question, or the person, that it is about.",
+        )
+    return floats
