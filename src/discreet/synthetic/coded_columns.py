@@ -5,8 +5,8 @@ added would show who is in it.  Turning codes into values is post-processing.
 
 Definition.  A column has the codes 0, 1, ..., in the order of its categories, bins or periods; the
 last code is NULL if the column may be NULL.  Bin i holds the numbers from its edge up to, and
-without, the next edge; the last bin holds its upper edge as well.  Numbers outside the bounds count
-in the first or the last bin, as clamping would have it.  Days outside the periods, and values that
+without, the next edge; of numbers that are not whole, the last bin holds its upper edge as well.
+Numbers outside the bounds count in the first or the last bin, as clamping would have it.  Days outside the periods, and values that
 are no category, have no code: their rows are left out.
 """
 
@@ -84,15 +84,15 @@ class NumberBins:
 
     >>> ages = NumberBins(edges=tuple(map(Fraction, (0, 18, 65, 110))), whole=True)
     >>> ages.size, ages.code(18), ages.code(200), ages.label(2)
-    (3, 1, 2, '[65, 110]')
+    (3, 1, 2, '[65, 109]')
     """
 
     edges: tuple[Fraction, ...]
     whole: bool
 
     def __post_init__(self) -> None:
-        """Refuse edges that do not rise."""
-        _check_rising(self.edges)
+        """Refuse edges that do not rise, and bins without a whole number."""
+        _check_rising([math.ceil(edge) for edge in self.edges] if self.whole else self.edges)
 
     @property
     def size(self) -> int:
@@ -110,36 +110,25 @@ class NumberBins:
     def label(self, code: int) -> str:
         """Return the ends of a bin."""
         low, high = self.edges[code], self.edges[code + 1]
-        last = code == self.size - 1
         if self.whole:
-            first, stop = _whole_ends(low, high, last=last)
+            first, stop = math.ceil(low), math.ceil(high)
             return str(first) if stop == first + 1 else f"[{first}, {stop - 1}]"
-        return f"[{float(low):.6g}, {float(high):.6g}{']' if last else ')'}"
+        end = "]" if code == self.size - 1 else ")"
+        return f"[{float(low):.6g}, {float(high):.6g}{end}"
 
     def decoded(self, codes: Integers, kind: Type, stream: Entropy) -> pa.Array:
         """Return numbers that are uniform within their bins, and never outside the bounds."""
         null, codes = codes == self.size, np.minimum(codes, self.size - 1)
         part = _fractions(len(codes), stream)
         if self.whole:
-            ends = [
-                _whole_ends(low, high, last=place == self.size - 1)
-                for place, (low, high) in enumerate(pairwise(self.edges))
-            ]
-            first = np.array([end[0] for end in ends], dtype=np.int64)[codes]
-            width = np.array([end[1] - end[0] for end in ends], dtype=np.int64)[codes]
+            ends = np.array([math.ceil(edge) for edge in self.edges], dtype=np.int64)
+            first, width = ends[codes], ends[codes + 1] - ends[codes]
             steps = np.minimum(np.floor(part * width).astype(np.int64), width - 1)
             return arrow_numbers(first + steps, ARROW_TYPES[kind], null)
         low = np.array([float(edge) for edge in self.edges[:-1]])[codes]
         high = np.array([float(edge) for edge in self.edges[1:]])[codes]
         inside = np.minimum(np.maximum(low + part * (high - low), low), high)
         return arrow_numbers(inside, ARROW_TYPES[kind], null)
-
-
-def _whole_ends(low: Fraction, high: Fraction, *, last: bool) -> tuple[int, int]:
-    """Return the first whole number of a bin, and the one after its last."""
-    stop = math.floor(high) + 1 if last else math.ceil(high)
-    first = math.ceil(low)
-    return first, max(stop, first + 1)
 
 
 @final
