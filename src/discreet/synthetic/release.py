@@ -1,24 +1,64 @@
-"""A synthetic table as it is handed out.
+"""A synthetic table: rows of people who do not exist, what they cost, and how far off they may be.
 
-Trust: public.
+Trust: public.  Everything follows from the evidence, which was paid for; nothing here sees the
+data, so rows, answers, reports and pictures are free, in any number.
+
+Rows are drawn from the model by a public stream that the digest of the evidence names: the same
+release and the same number of rows give the same table, on every machine.  A row of the table
+is nobody, and several rows of a person come out as independent rows.
 """
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Self, final
+from fractions import Fraction
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, Self, final
 
+import pyarrow as pa
+
+from discreet.doors import Explainable
+from discreet.errors import WrongKind
+from discreet.exact import decimal, whole
+from discreet.loss import ZeroConcentrated
+from discreet.noise import KeyedEntropy
+from discreet.notebook import Shown
+from discreet.release.frames import pandas_frame, polars_frame
+from discreet.release.odds import Odds, odds_of
+from discreet.synthetic.release_text import about, html_of, text_of
 from discreet.synthetic.evidence import Evidence
+from discreet.synthetic.evidence_format import written
+from discreet.synthetic.fresh_numbers import with_fresh_columns
+from discreet.synthetic.inference.inference import Model
+from discreet.synthetic.report.marginal_answer import MarginalAnswer, answer_of
+from discreet.synthetic.models import model_of
+from discreet.synthetic.report.error_report import ErrorReport
+from discreet.synthetic.report.reporting import bought_check, report_of
 from discreet.synthetic.synthesis_plan import SynthesisPlan
 
 if TYPE_CHECKING:  # handed in
     from discreet.ledger.values import Receipt
+    from discreet.loss import PrivacyLoss
+    from discreet.session import Session
+
+_STREAM: Final = b"discreet synthetic rows 1"
+_MOST_ROWS: Final = 10**9
 
 
 @final
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class SyntheticRelease:
-    """The evidence of a synthetic table, with its plan and its receipt."""
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class SyntheticRelease(Shown, Explainable):
+    """The evidence of a synthetic table, and all that follows from it for free.
+
+    Attributes:
+        plan: how it was made, and what it cost.
+        evidence: what was released of the data: noisy counts, or the rows of DualQuery.
+        receipt: where the ledger stood, once the evidence was recorded.
+        replayed: whether it had been recorded before, and so cost nothing.
+        private: false if it comes from a rehearsal, where nothing is protected.
+    """
 
     plan: SynthesisPlan
     evidence: Evidence
@@ -40,3 +80,144 @@ class SyntheticRelease:
         return cls(
             plan=plan, evidence=evidence, receipt=receipt, replayed=replayed, private=private
         )
+
+    @cached_property
+    def model(self) -> Model:
+        """The law of rows that explains the evidence best; fitted once, when first needed."""
+        return model_of(self.evidence)
+
+    @property
+    def loss(self) -> PrivacyLoss:
+        """The whole loss of one unit."""
+        return self.plan.loss
+
+    @property
+    def odds(self) -> Odds:
+        """What the loss means; its ``sentence()`` says it in words."""
+        rho = self.plan.price.rho
+        return odds_of(self.plan.loss if rho is None else ZeroConcentrated(rho=rho))
+
+    @property
+    def total(self) -> int:
+        """How many rows the table has by default: a noisy number, never the true one."""
+        return max(0, round(self.model.total))
+
+    def table(self, rows: int | None = None) -> pa.Table:
+        """Return rows as an Arrow table with the columns of the source; as many as are wanted.
+
+        Columns that name the unit hold new numbers, a different one in each row.
+        """
+        count = self.total if rows is None else whole(rows, name="rows", low=0, high=_MOST_ROWS)
+        codes = self.model.rows(count, self._stream(f"rows {count}"))
+        made = self.evidence.domain.decoded(codes, self._stream(f"values {count}"))
+        return with_fresh_columns(made, self.evidence.domain)
+
+    def to_arrow(self) -> pa.Table:
+        """Return the table with its default number of rows."""
+        return self.table()
+
+    def to_polars(self, rows: int | None = None) -> Any:
+        """Return a Polars frame of the same."""
+        return polars_frame(self.table(rows))
+
+    def to_pandas(self, rows: int | None = None) -> Any:
+        """Return a pandas frame of the same."""
+        return pandas_frame(self.table(rows))
+
+    def answer(self, marginal: object, *, confidence: object = None) -> MarginalAnswer:
+        """Return the counts of some columns from the model, each with a half-width if it has one.
+
+        Counts from the model are nearer to the truth than counts of the rows, which round them.
+        """
+        names = (marginal,) if isinstance(marginal, str) else tuple(marginal)  # type: ignore[arg-type]
+        return answer_of(self, self.evidence.domain.numbers(names), self._missed(confidence))
+
+    def report(
+        self,
+        *,
+        confidence: object = None,
+        session: Session | None = None,
+        epsilon: object = None,
+        confirm: bool = False,
+    ) -> ErrorReport:
+        """Say how far off the marginals of the workload may be, by released numbers alone.
+
+        Args:
+            confidence: the chance with which all bounds hold at once; that of the plan if None.
+            session: the session that pays for a check, if one is bought.
+            epsilon: the price of a check: the largest distance of the workload is measured, with
+                noise, and charged as a question of its own.
+            confirm: a large price is meant.
+        """
+        checked = None
+        if (session is None) != (epsilon is None):
+            raise WrongKind(
+                what="a check needs both a session and an epsilon.",
+                why="it reads the data again, so a session has to charge for it.",
+                do="give session= and epsilon=, or neither for the report that is free.",
+            )
+        if session is not None:
+            checked = bought_check(self, session, epsilon, confirm=confirm)
+        return report_of(self, self._missed(confidence), checked)
+
+    def write(self, folder: object, rows: int | None = None) -> Path:
+        """Write table, evidence and what they are into a new folder; return its path."""
+        path = Path(str(folder))
+        try:
+            path.mkdir(parents=True)
+        except OSError as error:
+            raise WrongKind(
+                what=f"the folder {path} cannot be made: {error.strerror}.",
+                why="nothing that exists is overwritten.",
+                do="name a folder that does not exist yet.",
+            ) from None
+        import pyarrow.parquet as pq  # noqa: PLC0415  takes its time
+
+        pq.write_table(self.table(rows), path / "table.parquet")
+        (path / "evidence.json").write_bytes(written(self.evidence))
+        lines = [*about(self), "", str(self.report())]
+        (path / "about.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
+        return path
+
+    def plot(self, marginal: object) -> str:
+        """Draw the counts of some columns, beside what was measured of them, as SVG text."""
+        return self.answer(marginal).svg()
+
+    @property
+    def theorems(self) -> tuple[str, ...]:
+        """The keys of the theorems that its price and its report rest on."""
+        return self.plan.theorems
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """Let any library that knows Arrow read the table."""
+        return self.table().__arrow_c_stream__(requested_schema)
+
+    def __repr__(self) -> str:
+        """Show what it is on one line."""
+        names = ", ".join(column.name for column in self.evidence.domain.columns)
+        return f"SyntheticRelease({self.evidence.method['name']} of {self.plan.table}: {names})"
+
+    def __str__(self) -> str:
+        """Show the first rows, and what they cost; what that means is in ``odds``."""
+        return text_of(self)
+
+    def _repr_html_(self) -> str:
+        return html_of(self)
+
+    def _missed(self, confidence: object) -> Fraction:
+        chance = self.plan.confidence if confidence is None else decimal(confidence, name="confidence")
+        if not 0 < chance < 1:
+            raise WrongKind(
+                what="a confidence is not between 0 and 1.",
+                why="it is the chance with which all bounds hold at once.",
+                do="give 0.95, say.",
+            )
+        return 1 - chance
+
+    def _stream(self, label: str) -> KeyedEntropy:
+        """Return a public stream: it chooses rows, and hides nothing."""
+        return KeyedEntropy(key=self._key, label=label)
+
+    @cached_property
+    def _key(self) -> bytes:
+        return hashlib.sha256(_STREAM + written(self.evidence)).digest()

@@ -192,7 +192,7 @@ def _selected(
         if chosen.weights.get(r, 0) > 0:
             off = chosen.offsets[r] + (score + slack) / chosen.weights[r] + domain.size(r) * _GRID
             moved = float(np.abs(chosen.model.marginal(r) - model.marginal(r)).sum())
-            yield MarginalBound(r, off + moved, "selected")
+            yield MarginalBound(r, max(0.0, off) + moved, "selected")
 
 
 def _smaller(first: MarginalBound, second: MarginalBound) -> MarginalBound:
