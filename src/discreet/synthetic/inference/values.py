@@ -12,12 +12,13 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import final
+from typing import Any, final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import OutOfRange, WrongKind
+from discreet.noise.entropy import word_type
 
 Marginal = tuple[int, ...]
 """Column numbers, in rising order."""
@@ -138,3 +139,13 @@ class ImpossibleCells:
         impossible = np.zeros(math.prod(shape), np.bool_)
         impossible[self.cells] = True
         return impossible.reshape(shape)
+
+
+def code_type(sizes: Iterable[int]) -> np.dtype[np.unsignedinteger[Any]]:
+    """Return the narrowest unsigned type that holds the codes of all columns.
+
+    >>> code_type((2, 256)), code_type((2, 257))
+    (dtype('uint8'), dtype('uint16'))
+    """
+    largest = max(sizes) - 1
+    return word_type(largest.bit_length())
