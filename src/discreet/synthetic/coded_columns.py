@@ -6,8 +6,8 @@ added would show who is in it.  Turning codes into values is post-processing.
 Definition.  A column has the codes 0, 1, ..., in the order of its categories, bins or periods; the
 last code is NULL if the column may be NULL.  Bin i holds the numbers from its edge up to, and
 without, the next edge; of numbers that are not whole, the last bin holds its upper edge as well.
-Numbers outside the bounds count in the first or the last bin, as clamping would have it.  Days outside the periods, and values that
-are no category, have no code: their rows are left out.
+Numbers outside the bounds count in the first or the last bin, as clamping would have it.  Days
+outside the periods, and values that are no category, have no code: their rows are left out.
 """
 
 from __future__ import annotations
