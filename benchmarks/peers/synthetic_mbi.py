@@ -145,7 +145,8 @@ def main() -> None:
             signal.setitimer(signal.ITIMER_PROF, request["limit"])
             found = answer(request)
         except TooLong:
-            found = {"why": f"no result in {request['limit']} s of CPU time"}
+            limit = request["limit"]
+            found = {"why": f"no result in {limit} s of CPU time", "limit": limit}
         except Exception as failure:  # noqa: BLE001  whatever it is, the row says it
             found = {"why": f"{type(failure).__name__}: {failure}"[:300]}
         finally:

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import resource
-import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -15,13 +12,11 @@ from typing import Any, Final
 import numpy as np
 
 import discreet as dp
-from benchmarks.measure import ROOT
 from benchmarks.peers.environment import Peers, PeersUnavailable
 from benchmarks.rows.synthetic_tables import (
     CodedTable,
     Distance,
     distance,
-    latent,
     rows_distance,
     triples,
 )
@@ -52,6 +47,8 @@ class Made:
     from_model: float | None = None
     """The distance between a model and its rows."""
     why: str = ""
+    limit: float | None = None
+    """The CPU seconds after which it was broken off."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,6 +58,7 @@ class Work:
     kind: str
     method: Callable[[], Any]
     price: dict[str, str] = field(default_factory=lambda: {"epsilon": EPSILON, "delta": DELTA})
+    ways: int = 3
 
 
 def works(*, quick: bool) -> Iterator[Work]:
@@ -84,7 +82,7 @@ def synthesized(table: CodedTable, work: Work) -> SyntheticRelease:
         plan = dp.plan_synthesis(
             session,
             "people",
-            workload=dp.synthetic.marginals(3),
+            workload=dp.synthetic.marginals(work.ways),
             method=work.method(),
             anyway=True,
             **work.price,
@@ -163,7 +161,8 @@ def others(table: CodedTable, *, limit: int = LIMIT) -> Iterator[Made]:
 
 def _other(table: CodedTable, kind: str, contender: str, answer: dict[str, Any]) -> Made:
     if "why" in answer:
-        return Made(kind=kind, contender=contender, why=answer["why"])
+        limit = answer.get("limit")
+        return Made(kind=kind, contender=contender, why=answer["why"], limit=limit)
     with np.load(answer["path"]) as made:
         marginals = triples(len(table.sizes))
         model = distance(table, dict(zip(marginals, made["marginals"], strict=True)))
@@ -184,21 +183,3 @@ def _mean(found: list[Distance]) -> Distance:
         worst=float(np.mean([each.worst for each in found])),
         cell=float(np.mean([each.cell for each in found])),
     )
-
-
-def peak_bytes(work: str, *arguments: str) -> tuple[int, float]:
-    """Run a part of this benchmark in a process of its own; return its peak and its CPU seconds."""
-    command = [sys.executable, "-m", "benchmarks.rows.synthetic_large", work, *arguments]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-    if done.returncode:
-        raise RuntimeError(done.stderr[-2000:])
-    peak, seconds = done.stdout.split()[-2:]
-    return int(peak), float(seconds)
-
-
-def own_peak() -> int:
-    """Return the largest number of bytes that this process has held."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-
-
-__all__ = ["Made", "Work", "latent", "others", "own_peak", "peak_bytes", "run", "works"]

@@ -10,18 +10,18 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from discreet.mechanisms import Exponential, Gaussian
+from discreet.mechanisms import Exponential
 from discreet.noise import DiscreteGaussian, DiscreteLaplace, KeyedEntropy
 from discreet.synthetic.inference.dense import DenseModel
 from discreet.synthetic.inference.values import CodedDomain, Marginal
 from discreet.synthetic.report import marginal_bounds as bounding
 from discreet.synthetic.report.marginal_bounds import (
+    CellRound,
     MarginalBound,
     NoisyMarginal,
     SelectionRound,
     cell_bounds,
     marginal_bounds,
-    noise_law,
 )
 
 ALPHA = 1e-6
@@ -135,8 +135,7 @@ def selected(trial: int, scale: Fraction) -> tuple[SelectionRound, DenseModel, D
     chosen = pairs[mechanism.run(scores, entropy=entropy)]
     law = DiscreteGaussian(variance=1)
     found = SelectionRound(
-        model=model,
-        chosen=chosen,
+        expected={pair: model.marginal(pair) for pair in pairs},
         measured=measure(truth, chosen, law, entropy),
         weights=weights,
         offsets=offsets,
@@ -152,7 +151,7 @@ def unselected(scale: Fraction, claimed: float) -> int:
         chosen, truth, model = selected(trial, scale)
         chosen = replace(chosen, scale=claimed)
         moved = DenseModel(DOMAIN, model.counts * np.linspace(0.99, 1.01, DOMAIN.cells))
-        found = marginal_bounds(moved, WANTED, [], missed=MISSED, selection=chosen)
+        found = marginal_bounds(moved, WANTED, [], missed=MISSED, rounds=[chosen])
         assert all(
             bound.source == "selected" for bound in found if len(bound.marginal) == 2
         )
@@ -175,6 +174,26 @@ def test_a_selection_that_claims_less_noise_fails(claimed: float) -> None:
     assert unselected(Fraction(1000), claimed) > binom.isf(ALPHA, TRIALS, float(MISSED))
 
 
-def test_the_law_of_noise_is_that_of_the_mechanism() -> None:
-    """A mechanism and the report speak of the same noise."""
-    assert noise_law(Gaussian(sigma=3)) == DiscreteGaussian(variance=9)
+def test_a_cell_that_was_chosen_bounds_all_others() -> None:
+    """A round over single cells bounds every marginal, and fails where it claims less noise."""
+    truth, model = table(), guess()
+    marginals = ((0, 1), (2, 3))
+    expected = {r: model.marginal(r) for r in marginals}
+    gaps = [abs(truth.marginal(r) - expected[r]).ravel() for r in marginals]
+    scores = [Fraction(float(gap)) for gap in np.concatenate(gaps)]
+    cells = [(r, cell) for r in marginals for cell in range(DOMAIN.size(r))]
+    law, failed, wrong = DiscreteGaussian(variance=4), 0, 0
+    for trial in range(TRIALS):
+        entropy = KeyedEntropy(key=bytes(32), label=f"cell {trial}")
+        place = Exponential(candidates=len(scores), scale=100).run(scores, entropy=entropy)
+        r, cell = cells[place]
+        count = int(truth.marginal(r).ravel()[cell]) + int(law.sample(1, entropy)[0])
+        chosen = float(expected[r].ravel()[cell])
+        for scale in (100.0, 0.0):
+            claim = CellRound(measured=count, chosen=chosen, law=law, expected=expected, scale=scale)
+            most = claim.bounds(DOMAIN, share=MISSED / 2, missed=MISSED / 2)
+            below = any(gap.max() > most[r] / DOMAIN.size(r) for gap, r in zip(gaps, marginals, strict=True))
+            failed += below and scale > 0
+            wrong += below and scale == 0
+    most_failures = binom.isf(ALPHA, TRIALS, float(MISSED))
+    assert failed <= most_failures < wrong

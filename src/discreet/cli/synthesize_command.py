@@ -132,7 +132,7 @@ def release_json(
     release: SyntheticRelease, left: Left | None, *, out: Path, rows: int
 ) -> dict[str, object]:
     """Return what was made, what it cost, how far off it may be, and what is left."""
-    report = release.report()
+    report = release.report(selections=False)
     bounds = [
         {
             "columns": list(release.evidence.domain.names(bound.marginal)),
@@ -163,7 +163,7 @@ def _say(
 ) -> None:
     left = session.remaining
     content = release_json(release, left, out=out, rows=rows) if as_json else {}
-    text = "" if as_json else f"{release}\n\n{release.report()}\n\n{rows:,} rows are in {out}."
+    text = "" if as_json else f"{release}\n\n{release.report(selections=False)}\n\n{rows:,} rows are in {out}."
     write_result("synthesis", content, text, as_json=as_json)
     if left is not None and not as_json:
         tell(f"{text_bar(left)} of the budget is left: {left}\n")

@@ -11,6 +11,7 @@ is nobody, and several rows of a person come out as independent rows.
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -19,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Final, Self, final
 
 import pyarrow as pa
 
-from discreet.doors import Explainable
+from discreet.accounting import account
 from discreet.errors import WrongKind
 from discreet.exact import decimal, whole
 from discreet.loss import ZeroConcentrated
@@ -32,10 +33,13 @@ from discreet.synthetic.evidence import Evidence
 from discreet.synthetic.evidence_format import written
 from discreet.synthetic.fresh_numbers import with_fresh_columns
 from discreet.synthetic.inference.inference import Model
-from discreet.synthetic.report.marginal_answer import MarginalAnswer, answer_of
 from discreet.synthetic.models import model_of
+from discreet.synthetic.report.check import buy_check
 from discreet.synthetic.report.error_report import ErrorReport
-from discreet.synthetic.report.reporting import bought_check, report_of
+from discreet.synthetic.report.marginal_answer import MarginalAnswer, answer_of
+from discreet.synthetic.report.marginal_bounds import CellRound, SelectionRound, marginal_bounds
+from discreet.synthetic.report.noisy_marginals import noisy_marginals
+from discreet.synthetic.report.replay import last_offers, selection_rounds
 from discreet.synthetic.synthesis_plan import SynthesisPlan
 
 if TYPE_CHECKING:  # handed in
@@ -45,11 +49,15 @@ if TYPE_CHECKING:  # handed in
 
 _STREAM: Final = b"discreet synthetic rows 1"
 _MOST_ROWS: Final = 10**9
+PRICE_THEOREMS: Final = ("joint-histogram", "synthetic-scores")
+"""What prices of synthetic tables rest on, beside the composition of their steps."""
+REPORT_THEOREMS: Final = ("noise-norm", "measured-marginal", "selection-bound")
+"""What their reports rest on."""
 
 
 @final
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class SyntheticRelease(Shown, Explainable):
+class SyntheticRelease(Shown):
     """The evidence of a synthetic table, and all that follows from it for free.
 
     Attributes:
@@ -124,18 +132,23 @@ class SyntheticRelease(Shown, Explainable):
         """Return a pandas frame of the same."""
         return pandas_frame(self.table(rows))
 
-    def answer(self, marginal: object, *, confidence: object = None) -> MarginalAnswer:
+    def answer(self, marginal: str | Sequence[str], *, confidence: object = None) -> MarginalAnswer:
         """Return the counts of some columns from the model, each with a half-width if it has one.
 
         Counts from the model are nearer to the truth than counts of the rows, which round them.
         """
-        names = (marginal,) if isinstance(marginal, str) else tuple(marginal)  # type: ignore[arg-type]
-        return answer_of(self, self.evidence.domain.numbers(names), self._missed(confidence))
+        names = (marginal,) if isinstance(marginal, str) else tuple(marginal)
+        domain = self.evidence.domain
+        measured = noisy_marginals(self.evidence)
+        return answer_of(
+            domain, self.model, measured, domain.numbers(names), self._missed(confidence)
+        )
 
     def report(
         self,
         *,
         confidence: object = None,
+        selections: bool = True,
         session: Session | None = None,
         epsilon: object = None,
         confirm: bool = False,
@@ -144,11 +157,14 @@ class SyntheticRelease(Shown, Explainable):
 
         Args:
             confidence: the chance with which all bounds hold at once; that of the plan if None.
+            selections: whether marginals that were not measured are bounded by what was chosen in
+                their place; the run is played again for that, which takes as long as it did.
             session: the session that pays for a check, if one is bought.
             epsilon: the price of a check: the largest distance of the workload is measured, with
                 noise, and charged as a question of its own.
             confirm: a large price is meant.
         """
+        missed, workload = self._missed(confidence), self.plan.workload.marginals
         checked = None
         if (session is None) != (epsilon is None):
             raise WrongKind(
@@ -157,8 +173,33 @@ class SyntheticRelease(Shown, Explainable):
                 do="give session= and epsilon=, or neither for the report that is free.",
             )
         if session is not None:
-            checked = bought_check(self, session, epsilon, confirm=confirm)
-        return report_of(self, self._missed(confidence), checked)
+            checked = buy_check(
+                session,
+                self.plan.program.question,
+                self.evidence.domain,
+                self.model,
+                workload,
+                evidence=written(self.evidence),
+                epsilon=epsilon,
+                confidence=1 - missed,
+                confirm=confirm,
+            )
+        rounds = last_offers(self._rounds, workload) if selections else ()
+        bounds = marginal_bounds(
+            self.model, workload, noisy_marginals(self.evidence), missed=missed, rounds=rounds
+        )
+        return ErrorReport(
+            names=self.evidence.coded.names,
+            bounds=bounds,
+            total=self.model.total,
+            confidence=1 - missed,
+            checked=checked,
+            private=self.private,
+        )
+
+    @cached_property
+    def _rounds(self) -> tuple[SelectionRound | CellRound, ...]:
+        return selection_rounds(self.plan.method, self.plan.task, self.evidence)
 
     def write(self, folder: object, rows: int | None = None) -> Path:
         """Write table, evidence and what they are into a new folder; return its path."""
@@ -175,18 +216,23 @@ class SyntheticRelease(Shown, Explainable):
 
         pq.write_table(self.table(rows), path / "table.parquet")
         (path / "evidence.json").write_bytes(written(self.evidence))
-        lines = [*about(self), "", str(self.report())]
+        lines = [*about(self), "", str(self.report(selections=False))]
         (path / "about.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
         return path
 
-    def plot(self, marginal: object) -> str:
+    def plot(self, marginal: str | Sequence[str]) -> str:
         """Draw the counts of some columns, beside what was measured of them, as SVG text."""
         return self.answer(marginal).svg()
 
     @property
     def theorems(self) -> tuple[str, ...]:
         """The keys of the theorems that its price and its report rest on."""
-        return self.plan.theorems
+        price = account(self.plan.tree, unit=self.plan.unit).theorems
+        return tuple(dict.fromkeys((*price, *PRICE_THEOREMS, *REPORT_THEOREMS)))
+
+    def explain(self, *, audience: str = "analyst", **more: Any) -> Any:
+        """Say what this gives away about one unit, as ``Release.explain`` does."""
+        return account(self.plan.tree, unit=self.plan.unit).explain(audience=audience, **more)
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         """Let any library that knows Arrow read the table."""

@@ -25,6 +25,13 @@ SYNTHETIC_REPORT: Final = (
         source="the triangle inequality; proof in discreet.synthetic.report.marginal_bounds",
     ),
     Theorem(
+        key="workload-check",
+        statement="If one unit moves the joint histogram by at most d rows, the largest L1 "
+        "distance between marginals of a workload and fixed numbers moves by at most d, and by "
+        "2 d where one unit replaces another.",
+        source="the triangle inequality; proof in discreet.synthetic.report.check",
+    ),
+    Theorem(
         key="selection-bound",
         statement="If the exponential mechanism of scale b chose among k candidates by scores "
         "w (distance - e), then with chance 1 - beta no candidate's distance is above "

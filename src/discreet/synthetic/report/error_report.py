@@ -28,7 +28,6 @@ from discreet.synthetic.report.marginal_bounds import MarginalBound
 from discreet.synthetic.report.pictures import error_map
 
 _SHOWN: Final = 20
-THEOREMS: Final = ("noise-norm", "measured-marginal", "selection-bound")
 
 
 @final

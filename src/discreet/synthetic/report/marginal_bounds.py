@@ -24,7 +24,7 @@ With the bound of the first theorem for c, u_c is bounded by released numbers, a
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Final, final
@@ -32,7 +32,6 @@ from typing import Final, final
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.noise import DiscreteGaussian, DiscreteLaplace
 from discreet.synthetic.inference.inference import Model
 from discreet.synthetic.inference.values import CodedDomain, Marginal
 from discreet.synthetic.report.noise_norms import Law, cell_noise, noise_norm
@@ -67,20 +66,60 @@ class SelectionRound:
     """What is public of a round that chose a marginal by how far a model was off.
 
     Attributes:
-        model: the model that scores were taken against.
-        chosen: the candidate that was chosen.
-        measured: what was measured of it, if anything was.
+        measured: what was measured of the candidate that was chosen.
+        expected: what the model of that round said of every candidate.
         weights: of all candidates.
         offsets: what was taken off each distance, in rows.
-        scale: of the exponential mechanism, in units of the scores.
+        scale: of the exponential mechanism, in rows times weights.
     """
 
-    model: Model
-    chosen: Marginal
     measured: NoisyMarginal
+    expected: Mapping[Marginal, NDArray[np.float64]]
     weights: Mapping[Marginal, float]
     offsets: Mapping[Marginal, float]
     scale: float
+
+    def bounds(
+        self, domain: CodedDomain, *, share: Fraction, missed: Fraction
+    ) -> dict[Marginal, float]:
+        """Bound the distance of all candidates to the model of the round.
+
+        The noise may fail with the chance ``share``, and the selection with ``missed``.
+        """
+        c = self.measured.marginal
+        slack = self.scale * math.log(len(self.weights) / float(missed))
+        noise = noise_norm(self.measured.law, cells=domain.size(c), missed=share)
+        apart = float(np.abs(self.measured.values - self.expected[c].ravel()).sum())
+        score = self.weights[c] * (apart + noise + domain.size(c) * _GRID - self.offsets[c])
+        return {
+            r: max(0.0, self.offsets[r] + (score + slack) / weight + domain.size(r) * _GRID)
+            for r, weight in self.weights.items()
+        }
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class CellRound:
+    """What is public of a round that chose one cell of some marginals.
+
+    ``measured`` is the noisy count of the cell that was chosen, and ``chosen`` what the model of
+    the round said of it; the other names are those of :class:`SelectionRound`.
+    """
+
+    measured: int
+    chosen: float
+    law: Law
+    expected: Mapping[Marginal, NDArray[np.float64]]
+    scale: float
+
+    def bounds(
+        self, domain: CodedDomain, *, share: Fraction, missed: Fraction
+    ) -> dict[Marginal, float]:
+        """Bound the distance of all marginals to the model of the round, cell by cell."""
+        cells = sum(counts.size for counts in self.expected.values())
+        slack = self.scale * math.log(cells / float(missed))
+        most = abs(self.measured - self.chosen) + cell_noise(self.law, missed=share) + slack
+        return {r: domain.size(r) * (most + 2 * _GRID) for r in self.expected}
 
 
 @final
@@ -96,45 +135,36 @@ class MarginalBound:
     source: str = ""
 
 
-def noise_law(noise: object) -> Law:
-    """Return the law of the noise that a mechanism of this package adds.
-
-    >>> from discreet.mechanisms import Gaussian
-    >>> noise_law(Gaussian(sigma=3))
-    DiscreteGaussian(variance=Fraction(9, 1))
-    """
-    variance = getattr(noise, "variance", None)
-    if variance is not None:
-        return DiscreteGaussian(variance=variance)
-    return DiscreteLaplace(scale=noise.scale)  # type: ignore[attr-defined]
-
-
 def marginal_bounds(
     model: Model,
     wanted: Iterable[Marginal],
     measured: Sequence[NoisyMarginal],
     *,
     missed: Fraction,
-    selection: SelectionRound | None = None,
+    rounds: Sequence[SelectionRound | CellRound] = (),
 ) -> tuple[MarginalBound, ...]:
     """Bound the distance of all wanted marginals; all bounds hold at once but for this chance.
 
-    Of what may be missed, half goes to the selection where there is one.
+    What may be missed is shared out evenly among all quantiles of noise; where there are rounds of
+    selection, half of it goes to these.
     """
     marginals = tuple(dict.fromkeys(wanted))
     domain = model.domain
     pairs = [(r, s) for r in marginals for s in measured if set(r) <= set(s.marginal)]
-    parts = len(pairs) + (selection is not None)
-    share = missed / max(1, parts) if selection is None else missed / 2 / max(1, parts)
+    quantiles = missed / 2 if rounds else missed
+    share = quantiles / max(1, len(pairs) + len(rounds))
     best: dict[Marginal, MarginalBound] = {r: MarginalBound(r, None) for r in marginals}
     for r, s in pairs:
         rows = _measured(domain, s, r, model, share)
-        best[r] = _smaller(
-            best[r], MarginalBound(r, rows, "measured" if r == s.marginal else "projected")
-        )
-    if selection is not None:
-        for bound in _selected(model, marginals, selection, share, missed / 2):
-            best[bound.marginal] = _smaller(best[bound.marginal], bound)
+        source = "measured" if r == s.marginal else "projected"
+        best[r] = _smaller(best[r], MarginalBound(r, rows, source))
+    for selection in rounds:
+        found = selection.bounds(domain, share=share, missed=missed / 2 / len(rounds))
+        for r in marginals:
+            if r in found:
+                apart = selection.expected[r].reshape(domain.shape(r)) - model.marginal(r)
+                rows = found[r] + float(np.abs(apart).sum())
+                best[r] = _smaller(best[r], MarginalBound(r, rows, "selected"))
     return tuple(best[r] for r in marginals)
 
 
@@ -174,25 +204,6 @@ def _measured(
         source.law, cells=noisy.size, draws=source.draws(domain, onto), missed=missed
     )
     return float(np.abs(noisy - model.marginal(onto)).sum()) + norm
-
-
-def _selected(
-    model: Model,
-    wanted: Iterable[Marginal],
-    chosen: SelectionRound,
-    share: Fraction,
-    missed: Fraction,
-) -> Iterator[MarginalBound]:
-    """Yield the bound of the second theorem for all candidates that are wanted."""
-    domain, c = model.domain, chosen.chosen
-    slack = chosen.scale * math.log(len(chosen.weights) / float(missed))
-    distance = _measured(domain, chosen.measured, c, chosen.model, share) + domain.size(c) * _GRID
-    score = chosen.weights[c] * (distance - chosen.offsets[c])
-    for r in wanted:
-        if chosen.weights.get(r, 0) > 0:
-            off = chosen.offsets[r] + (score + slack) / chosen.weights[r] + domain.size(r) * _GRID
-            moved = float(np.abs(chosen.model.marginal(r) - model.marginal(r)).sum())
-            yield MarginalBound(r, max(0.0, off) + moved, "selected")
 
 
 def _smaller(first: MarginalBound, second: MarginalBound) -> MarginalBound:
