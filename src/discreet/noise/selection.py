@@ -132,9 +132,9 @@ class _Shares:
     def of(cls, exponent: NDArray[np.float64]) -> _Shares:
         """Weigh candidates whose scores lie so far below the best."""
         side = math.isqrt(exponent.size - 1) + 1
-        square = np.zeros(side * side)
-        np.exp(-exponent, out=square[: exponent.size])
-        square = square.reshape(side, side)
+        weights = np.zeros(side * side)
+        np.exp(-exponent, out=weights[: exponent.size])
+        square = weights.reshape(side, side)
         return cls(exponent.size, square, np.cumsum(square.sum(axis=1)))
 
     def selected(self, word: int, bits: int) -> int | None:
