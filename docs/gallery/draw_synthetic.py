@@ -1,0 +1,121 @@
+"""The pictures of synthetic data, beside those of ``draw.py``."""
+
+from __future__ import annotations
+
+import itertools
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.charts import Axis, Chart
+from discreet.loss import ZeroConcentrated
+from discreet.noise import KeyedEntropy
+from discreet.synthetic.dual_query.conjunctions import Conjunctions, random_conjunctions
+from discreet.synthetic.dual_query.game import play
+from discreet.synthetic.dual_query.oracle import LocalSearch
+from discreet.synthetic.dual_query.query_counts import count_conjunctions
+from discreet.synthetic.dual_query.settings import DualQuerySettings, default_settings
+from discreet.synthetic.inference.values import CodedDomain
+
+KINDS = (((1, 1, 0, 1), 400), ((0, 0, 1, 0), 350), ((1, 0, 0, 0), 150), ((0, 1, 0, 1), 100))
+PUBLISHED = {0.25: 0.469, 0.5: 0.293, 0.75: 0.251, 1: 0.223, 2: 0.156, 3: 0.133, 4: 0.114, 5: 0.101}
+"""Figure 2 of Gaboardi and others 2014: epsilon, and the largest error on the Adult table."""
+SIZES = (7, 16, 7, 14, 6, 5, 2, 41, 27, 23, 22, 25, 22, 18)
+"""As many values as the columns of that table have, 235 in all."""
+PEOPLE, QUERIES, DELTA = 30_162, 10_000, Fraction(1, 1000)
+
+
+def largest_error(
+    queries: Conjunctions, held: NDArray[np.int64], rows: NDArray[np.int64], people: int
+) -> float:
+    """Return how far the worst query is off, as a share."""
+    found, _ = count_conjunctions(queries, rows.T, np.ones(len(rows), np.int64))
+    return float(np.abs(held / people - found / len(rows)).max())
+
+
+def game_errors() -> Chart:
+    """The largest error of the game on a thousand people, round by round, three times."""
+    people = np.array([row for row, count in KINDS for _ in range(count)])
+    pairs = [[(a, 1, True), (b, 1, True)] for a, b in itertools.combinations(range(4), 2)]
+    queries = Conjunctions.of(CodedDomain(("a", "b", "c", "d"), (2, 2, 2, 2)), pairs)
+    held, missed = count_conjunctions(queries, people.T, np.ones(len(people), np.int64))
+    chart = Chart(
+        title="DualQuery on 1,000 people: the worst of six pairs",
+        x=Axis(label="rows released", low=1, high=60, ticks=(1, 10, 20, 30, 40, 50, 60)),
+        y=Axis(label="largest error", low=0, high=0.6, ticks=(0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6)),
+    )
+    for color, samples in enumerate((1, 5, 100)):
+        settings = DualQuerySettings(rounds=60, samples=samples, rate=Fraction(1), rows=1000)
+        rows = play(
+            queries,
+            held,
+            missed,
+            settings,
+            oracle=LocalSearch(),
+            stream=KeyedEntropy(key=bytes(32), label="the oracle"),
+            entropy=KeyedEntropy(key=bytes(32), label=f"draws {samples}"),
+        ).astype(np.int64)
+        errors = [
+            (float(count), min(0.6, largest_error(queries, held, rows[:count], 1000)))
+            for count in range(1, 61)
+        ]
+        chart.line(errors, color=color, label=f"{samples} draws a round")
+    return chart
+
+
+def made_up_adults() -> NDArray[np.int64]:
+    """People of twelve hidden kinds, with as many columns and values as the Adult table has."""
+    generator = np.random.default_rng(1)
+    kinds = generator.choice(12, PEOPLE, p=generator.dirichlet(np.full(12, 0.8)))
+    columns = []
+    for size in SIZES:
+        ends = np.cumsum(generator.dirichlet(np.full(size, 0.25), size=12), axis=1)[kinds]
+        columns.append((generator.random((PEOPLE, 1)) > ends[:, :-1]).sum(axis=1))
+    return np.stack(columns)
+
+
+def rho_for(epsilon: float) -> Fraction:
+    """Return the largest rho on a fine grid that is worth this epsilon."""
+    low, high = 0, 1 << 16
+    while high - low > 1:
+        middle = (low + high) // 2
+        fits = ZeroConcentrated(rho=Fraction(middle, 1 << 12)).epsilon(delta=DELTA) <= epsilon
+        low, high = (middle, high) if fits else (low, middle)
+    return Fraction(low, 1 << 12)
+
+
+def published_and_ours() -> Chart:
+    """The published curve, and that of our defaults on a generated table of the same shape."""
+    codes = made_up_adults()
+    domain = CodedDomain(tuple(f"c{place}" for place in range(len(SIZES))), SIZES)
+    public = KeyedEntropy(key=bytes(32), label="queries")
+    queries = random_conjunctions(domain, count=QUERIES, stream=public)
+    held, missed = count_conjunctions(queries, codes, np.ones(PEOPLE, np.int64))
+    ours = []
+    for epsilon in (0.25, 0.5, 1, 2, 5):
+        settings = default_settings(rows=PEOPLE, rho=rho_for(epsilon), moved=1, replaces=True)
+        rows = play(
+            queries,
+            held,
+            missed,
+            settings,
+            oracle=LocalSearch(),
+            stream=KeyedEntropy(key=bytes(32), label="the oracle"),
+            entropy=KeyedEntropy(key=bytes(32), label=f"epsilon {epsilon}"),
+        ).astype(np.int64)
+        ours.append((float(epsilon), largest_error(queries, held, rows, PEOPLE)))
+    chart = Chart(
+        title="DualQuery, published and ours (δ = 0.001, 30,162 people, 235 bits)",
+        x=Axis(label="ε", low=0.25, high=5, ticks=(0.25, 0.5, 1, 2, 5), log=True),
+        y=Axis(label="largest error", low=0, high=0.5, ticks=(0, 0.1, 0.2, 0.3, 0.4, 0.5)),
+    )
+    published = [(float(epsilon), error) for epsilon, error in PUBLISHED.items()]
+    chart.line(published, color=1, label="paper, Adult", dashed=True)
+    chart.dots(published, color=1)
+    chart.line(ours, color=0, label="ours, a generated table")
+    chart.dots(ours, color=0)
+    return chart
+
+
+SYNTHETIC = {"dual-query-rounds": game_errors, "dual-query-curve": published_and_ours}
