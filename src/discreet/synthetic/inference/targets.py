@@ -11,6 +11,7 @@ It comes from released numbers alone; no true count is known here.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, final
@@ -39,8 +40,8 @@ class Targets:
 
     def slices(self) -> tuple[slice, ...]:
         """Return where each marginal lies in ``values``."""
-        ends = (*self.starts[1:], self.values.size)
-        return tuple(slice(start, end) for start, end in zip(self.starts, ends, strict=True))
+        bounds = (*self.starts, self.values.size)
+        return tuple(slice(start, end) for start, end in itertools.pairwise(bounds))
 
     def objective(self, expected: Vector) -> float:
         """Return half the sum of squared residuals, each times its precision."""
