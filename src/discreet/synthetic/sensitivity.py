@@ -36,8 +36,8 @@ class UnitMoves:
     """How far one unit moves what a program measures, and under which relation.
 
     >>> from discreet.units import row
-    >>> UnitMoves(2, row()).measured(Gaussian(variance=8), cells=10).price(1, 0).renyi(2) > 0
-    True
+    >>> UnitMoves(2, row()).measured(Gaussian(variance=8)).source.concentrated(distance=2).rho
+    Fraction(1, 4)
     """
 
     rows: int
@@ -58,14 +58,15 @@ class UnitMoves:
         """How far a marginal moves in L2 between neighbors, squared."""
         return 2 * self.rows**2 if self.replaces else self.rows**2
 
-    def measured(self, noise: Gaussian | Laplace, *, cells: int) -> Leaf:
-        """Return the leaf of noise on all of so many counts."""
-        single = cells == 1
+    def measured(self, noise: Gaussian | Laplace, *, single: bool = False) -> Leaf:
+        """Return the leaf of noise on all counts of a marginal, or on a single one."""
         if isinstance(noise, Laplace):
             far = Fraction(self.rows if single else 2 * self.rows)
             return self._leaf(noise, "count", Fraction(self.rows), far)
         far = root_up(self.rows**2 if single else 2 * self.rows**2)
-        return self._leaf(noise, "count", Fraction(self.rows), far, coordinates=min(cells, self.l1))
+        return self._leaf(
+            noise, "count", Fraction(self.rows), far, coordinates=1 if single else self.l1
+        )
 
     def selected(self, scale: Fraction, *, candidates: int, weight: int) -> Leaf:
         """Return the leaf of a selection among marginals, by scores of at most this weight.
@@ -79,6 +80,10 @@ class UnitMoves:
         """Return the leaf of a selection among cells."""
         far = Fraction(self.rows * GRID)
         return self._leaf(_choice(scale, candidates), "choice", far, far)
+
+    def chosen(self, choice: Exponential, *, added: int, replaced: int) -> Leaf:
+        """Return the leaf of a selection by scores that move as far as these."""
+        return self._leaf(choice, "choice", Fraction(added), Fraction(replaced))
 
     def _leaf(
         self,

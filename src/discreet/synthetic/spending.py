@@ -20,6 +20,7 @@ from typing import Protocol, final
 
 from discreet.accounting import Leaf
 from discreet.errors import OverBudget
+from discreet.mechanisms import Exponential
 from discreet.plan.pricing.calibration import epsilon_sum, rho_sum
 from discreet.units import PrivacyUnit
 
@@ -101,7 +102,7 @@ class PlannedSteps:
 
     def __init__(self, steps: Iterable[Leaf], unit: PrivacyUnit, *, pure: bool = False) -> None:
         """Take all steps; ``pure`` says that epsilon is counted, and not rho."""
-        self._left = Counter(steps)
+        self._left = Counter(map(_without_count, steps))
         self._unit = unit
         self._pure = pure
         self._spent = Fraction(0)
@@ -113,12 +114,23 @@ class PlannedSteps:
 
     def spend(self, step: Leaf) -> None:
         """Strike out a step, or refuse it."""
-        if self._left[step] < 1:
+        planned = _without_count(step)
+        if self._left[planned] < 1:
             raise refused_step()
-        self._left[step] -= 1
+        self._left[planned] -= 1
         price = epsilon_sum(step, self._unit) if self._pure else rho_sum(step, self._unit)
         if price is not None:
             self._spent += price[0]
+
+
+def _without_count(step: Leaf) -> Leaf:
+    """Return a selection among any number of candidates: its loss is that of its scale."""
+    if not isinstance(step.source, Exponential):
+        return step
+    choice = Exponential(candidates=1, scale=step.source.scale, change=step.source.change)
+    return Leaf(
+        choice, name=step.name, unit=step.unit, added=step.added, replaced=step.replaced
+    )
 
 
 def refused_step() -> OverBudget:

@@ -13,6 +13,7 @@ from discreet.theorems.accounting import ACCOUNTING
 from discreet.theorems.attacks import ATTACKS
 from discreet.theorems.budgets import BUDGETS, COMPOSITION, LEDGER
 from discreet.theorems.continual import CONTINUAL, SPARSE_VECTOR
+from discreet.theorems.dual_query import DUAL_QUERY
 from discreet.theorems.explain import EXPLAIN
 from discreet.theorems.foundations import NOISE, NOTIONS
 from discreet.theorems.local_analysis import LOCAL_ANALYSIS
@@ -31,6 +32,7 @@ _ALL: Final = (
     *BUDGETS,
     *COMPOSITION,
     *CONTINUAL,
+    *DUAL_QUERY,
     *EXPLAIN,
     *PARTITION_SELECTION,
     *LEDGER,

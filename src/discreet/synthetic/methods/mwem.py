@@ -1,0 +1,128 @@
+"""MWEM: select the cell that the model gets most wrong, measure it, and update by weights.
+
+Trust: kernel.
+
+Hardt, Ligett and McSherry 2012, on the cells of the marginals of the workload.  Half of the price of
+a round goes to the selection, half to the measurement; a small share goes to the number of rows
+first.  It has a price in epsilon alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Final, final
+
+from discreet.errors import TooLarge
+from discreet.exact import whole
+from discreet.mechanisms import Gaussian, Laplace
+from discreet.synthetic.evidence import Evidence, Measured
+from discreet.synthetic.inference.dense import DenseModel
+from discreet.synthetic.inference.inference import Model
+from discreet.synthetic.inference.multiplicative_weights import (
+    MOST_CELLS,
+    CellMeasurement,
+    MultiplicativeWeights,
+)
+from discreet.synthetic.inference.values import CodedDomain, ImpossibleCells
+from discreet.synthetic.measurer import Measurer
+from discreet.synthetic.methods.method import Schedule, Task, rounded_up, scale_for
+from discreet.synthetic.methods.product import noise_for
+
+_ROWS_SHARE: Final = Fraction(1, 50)
+_HALF: Final = Fraction(1, 2)
+_MOST_ROUNDS: Final = 10_000
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MWEM:
+    """Measure single cells, one a round; ``rounds`` is found from the price where it is None.
+
+    >>> MWEM(rounds=30).document
+    {'name': 'mwem', 'rounds': 30, 'replays': 15}
+    """
+
+    rounds: int | None = None
+    replays: int = 15
+
+    def __post_init__(self) -> None:
+        """Refuse no rounds at all."""
+        if self.rounds is not None:
+            whole(self.rounds, name="rounds", low=1, high=_MOST_ROUNDS)
+        whole(self.replays, name="replays", low=1, high=1000)
+
+    @property
+    def document(self) -> Mapping[str, Any]:
+        """Its name and parameters."""
+        return {"name": "mwem", "rounds": self.rounds, "replays": self.replays}
+
+    def schedule(self, task: Task) -> Schedule:
+        """Fix all steps: the number of rows, and a selection and a measurement a round."""
+        if task.domain.cells > MOST_CELLS:
+            raise TooLarge(
+                what=f"the domain has {task.domain.cells} cells, more than {MOST_CELLS}.",
+                why="MWEM keeps a number for every possible row.",
+                do="use fewer columns or bins, or method=dp.synthetic.AIM().",
+            )
+        moves, rounds = task.moves, self._rounds(task)
+        noise = self._noise(task)
+        candidates = sum(task.domain.size(marginal) for marginal in task.workload.marginals)
+        steps = (
+            moves.measured(self._rows_noise(task), single=True),
+            *(moves.selected_cell(self._scale(task), candidates=candidates),) * rounds,
+            *(moves.measured(noise, single=True),) * rounds,
+        )
+        return Schedule.fixed(steps, task, rounds=rounds, deviation=noise.width)
+
+    def run(self, task: Task, measurer: Measurer) -> None:
+        """Take all steps."""
+        measurer.measure((), self._rows_noise(task))
+        marginals = task.workload.marginals
+        for _ in range(self._rounds(task)):
+            model = self._fitted(task.domain, measurer.measured, task.zeros)
+            expected = [
+                (marginal, values.ravel())
+                for marginal, values in zip(marginals, model.marginals(marginals), strict=True)
+            ]
+            marginal, cell, selection = measurer.select_cell(expected, self._scale(task))
+            measurer.measure(marginal, self._noise(task), cell=cell, selection=selection)
+
+    def model(self, evidence: Evidence, zeros: tuple[ImpossibleCells, ...]) -> Model:
+        """Replay all measurements."""
+        return self._fitted(evidence.coded, evidence.measured, zeros)
+
+    def _fitted(
+        self,
+        domain: CodedDomain,
+        measured: Sequence[Measured],
+        zeros: tuple[ImpossibleCells, ...],
+    ) -> DenseModel:
+        first, *rest = measured
+        cells = [
+            CellMeasurement(each.marginal, each.cell or 0, int(each.values[0]), each.variance)
+            for each in rest
+        ]
+        rows = max(1.0, float(first.values[0]))
+        return MultiplicativeWeights(rows=rows, replays=self.replays).fit(
+            domain, cells, zeros=zeros
+        )
+
+    def _rounds(self, task: Task) -> int:
+        if self.rounds is not None:
+            return self.rounds
+        return 120
+
+    def _rows_noise(self, task: Task) -> Gaussian | Laplace:
+        return noise_for(task, _ROWS_SHARE, single=True)
+
+    def _noise(self, task: Task) -> Gaussian | Laplace:
+        return noise_for(task, (1 - _ROWS_SHARE) * _HALF / self._rounds(task), single=True)
+
+    def _scale(self, task: Task) -> Fraction:
+        """Return the scale of a selection: a count moves by the rows of one unit either way."""
+        share = (1 - _ROWS_SHARE) * _HALF / self._rounds(task)
+        if task.rho is not None:
+            return scale_for(task.moves.rows, share * task.rho)
+        return rounded_up(2 * task.moves.rows / (share * (task.epsilon or 0)))
