@@ -90,13 +90,15 @@ class Draw:
     ) -> bytes:
         """Return what is stored."""
         (raw,) = raws
-        joint = JointHistogram.of(raw, self.sizes)
-        largest = max(
-            _distance(joint.marginal(marginal), expected)
-            for marginal, expected in self.expected
-        )
+        largest = self.largest(JointHistogram.of(raw, self.sizes))
         released = int(self.noise.run(largest, entropy=entropy))
         return json.dumps({"check": _FORMAT, "rows": released}).encode("ascii")
+
+    def largest(self, joint: JointHistogram) -> int:
+        """Return the largest distance, in whole rows; it is private."""
+        return max(
+            _distance(joint.marginal(marginal), expected) for marginal, expected in self.expected
+        )
 
 
 def check_program(  # noqa: PLR0913  all that a check is about
