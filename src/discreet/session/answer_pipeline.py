@@ -29,6 +29,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import partial
 from types import ModuleType
 from typing import TYPE_CHECKING, Final, Protocol, final
 
@@ -134,8 +135,14 @@ class AnswerPipeline:
         def draw() -> bytes:
             order = self.order()
             raws = tuple(self.engine.run(read, order=order) for read in program.reads)
-            sources = self.sources(program)
-            return finish_with_noise(lambda: program.draw(raws, self.entropy, sources))
+            drawn = partial(
+                program.draw,
+                raws,
+                entropy=self.entropy,
+                digest=program.digest,
+                sources=self.sources(program),
+            )
+            return finish_with_noise(drawn)
 
         return self.run_steps(program, program.digest, draw)
 

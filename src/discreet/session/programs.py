@@ -124,10 +124,19 @@ class ProgramDraw(Protocol):
     def __call__(
         self,
         raws: tuple[RawTotals, ...],
+        *,
         entropy: Entropy,
+        digest: str,
         sources: tuple[tuple[str, str], ...],
     ) -> bytes:
-        """Return what is stored, from what engines have computed; sources are states of tables."""
+        """Return what is stored, from what engines have computed.
+
+        Args:
+            raws: bounded totals, one for each read.
+            entropy: random bits for all noise.
+            digest: the name of the program on record.
+            sources: the states of the tables that were read.
+        """
         ...
 
 

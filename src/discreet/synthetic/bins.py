@@ -9,9 +9,9 @@ Definition.  For the i-th of k bins, the score of an edge is -|(k - i) b - i a|,
 below it and a rows not below; NULL counts nowhere.  It is 0 at a quantile of level i / k.
 Theorem (key ``bin-edges``).  If one unit moves the histogram by d rows in one direction, a score
 moves by at most max(i, k - i) d; where one unit replaces another, by at most k d.
-Proof.  Added rows raise b and a by numbers that add up to at most d, so that (k - i) b - i a moves by
-at most the larger coefficient times d, up or down.  Of a replacement, the rows that come and those
-that go move it furthest apart where they are on different sides: by (k - i) d + i d.
+Proof.  Added rows raise b and a by numbers that add up to at most d, so that (k - i) b - i a moves
+by at most the larger coefficient times d, up or down.  Of a replacement, the rows that come and
+those that go move it furthest apart where they are on different sides: by (k - i) d + i d.
 Each selection is an exponential mechanism (key ``exponential-mechanism``).
 """
 

@@ -15,8 +15,8 @@ Proof.  By ``bounded-contribution`` the unit changes at most m counts, each by a
 when it is added.  Summing counts over cells, leaving out combinations that are no codes, and
 clamping sums from above bring no two histograms further apart in L1, and keep the direction.  An L2
 norm is at most the L1 norm.  A replacement removes b and adds a, vectors without negative entries
-and of norms up to m r: ||a - b||_1 <= 2 m r, ||a - b||_2**2 <= ||a||_2**2 + ||b||_2**2 <= 2 m**2 r**2,
-and each entry of a - b is between -m r and m r.
+and of norms up to m r: ||a - b||_1 <= 2 m r, ||a - b||_2**2 <= ||a||_2**2 + ||b||_2**2, which is at
+most 2 (m r)**2, and each entry of a - b is between -m r and m r.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import TooLarge
-from discreet.query.expressions import Call, Case, Cast, Column, Expression, Literal
+from discreet.query.expressions import Call, Case, Cast, Expression, Literal
 from discreet.query.types import Type
 from discreet.requests.engine_request import EngineRequest, KeyColumn, Total
 from discreet.requests.raw_totals import RawTotals
@@ -109,7 +109,7 @@ def code_expression(column: CodedColumn, value: Expression) -> Expression:
     """Return the code of a value as engines compute it; NULL where there is none.
 
     >>> wards = CodedColumn(name="ward", type=Type.TEXT, coding=Categories(("A",)), nullable=False)
-    >>> code_expression(wards, Column("ward")).branches[0][1]
+    >>> code_expression(wards, Literal("A")).branches[0][1]
     Literal(value=0)
     """
     code = _code(column, value)

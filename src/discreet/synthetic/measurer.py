@@ -125,9 +125,7 @@ class Measurer:
         self._measured.append(found)
         return found
 
-    def select(
-        self, candidates: Sequence[Candidate], scale: Fraction
-    ) -> tuple[int, Selection]:
+    def select(self, candidates: Sequence[Candidate], scale: Fraction) -> tuple[int, Selection]:
         """Select the marginal that the model gets most wrong."""
         weight = max(candidate.weight for candidate in candidates)
         step = self._moves.selected(scale, candidates=len(candidates), weight=weight)

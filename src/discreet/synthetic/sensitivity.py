@@ -10,9 +10,9 @@ numbers are rounded to a fixed grid of 2**-20 rows first, so that scores are int
 Theorem (key ``synthetic-scores``).  Let one unit move the joint histogram by at most d rows (key
 ``joint-histogram``).  Then a score of weight w moves by at most w d, and by 2 w d where one unit
 replaces another; the score of a cell moves by at most d either way.
-Proof.  By the triangle inequality a distance to fixed numbers moves by at most as much as the counts
-do in L1; for one cell, by as much as its count does.  Rounding concerns public numbers alone.
-Clamping a score to 62 bits moves no two scores apart.
+Proof.  By the triangle inequality a distance to fixed numbers moves by at most as much as the
+counts do in L1; for one cell, by as much as its count does.  Rounding concerns public numbers
+alone.  Clamping a score to 62 bits moves no two scores apart.
 """
 
 from __future__ import annotations

@@ -128,9 +128,7 @@ def _without_count(step: Leaf) -> Leaf:
     if not isinstance(step.source, Exponential):
         return step
     choice = Exponential(candidates=1, scale=step.source.scale, change=step.source.change)
-    return Leaf(
-        choice, name=step.name, unit=step.unit, added=step.added, replaced=step.replaced
-    )
+    return Leaf(choice, name=step.name, unit=step.unit, added=step.added, replaced=step.replaced)
 
 
 def refused_step() -> OverBudget:

@@ -1,7 +1,7 @@
 """Workloads: which marginals a synthetic table is to get right, and how much each of them counts.
 
-Trust: public.  A workload is public and part of the request; it decides what is measured, and lowers
-no price.
+Trust: public.  A workload is public and part of the request; it decides what is measured, and
+lowers no price.
 
 Definition.  A workload is compiled to marginals with whole weights.  Its *closure* are all
 marginals that lie within one of them.  The weight of a member r of the closure is the sum over all

@@ -7,8 +7,8 @@ marginals of the workload's closure that keep the model small enough, selects on
 times (its L1 distance to the model, less what noise alone would leave), measures it and fits again.
 Where a measurement taught nothing that noise would not, later rounds get half the deviation of
 noise and twice the epsilon.  Once less than two rounds are left, the last one spends the rest.
-What comes next is decided by what was released, so all steps run under a filter of zero-concentrated
-privacy: the price is fixed beforehand, and how it is divided need not be.
+What comes next is decided by what was released, so all steps run under a filter of
+zero-concentrated privacy: the price is fixed beforehand, and how it is divided need not be.
 """
 
 from __future__ import annotations

@@ -12,6 +12,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Final, Protocol, Self, final
 
+import numpy as np
+from numpy.typing import NDArray
+
 from discreet.accounting import Leaf, Node, Repeat, Sequential
 from discreet.errors import WrongKind
 from discreet.loss import ZeroConcentrated
@@ -112,8 +115,8 @@ class Method(Protocol):
         """Return the steps; refuse a task that the method is not for."""
         ...
 
-    def run(self, task: Task, measurer: Measurer) -> None:
-        """Take the steps."""
+    def run(self, task: Task, measurer: Measurer) -> NDArray[np.int64] | None:
+        """Take the steps; return rows of codes where these are what is released."""
         ...
 
     def model(self, evidence: Evidence, zeros: tuple[ImpossibleCells, ...]) -> Model:

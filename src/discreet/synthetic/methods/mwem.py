@@ -2,8 +2,8 @@
 
 Trust: kernel.
 
-Hardt, Ligett and McSherry 2012, on the cells of the marginals of the workload.  Half of the price of
-a round goes to the selection, half to the measurement; a small share goes to the number of rows
+Hardt, Ligett and McSherry 2012, on the cells of the marginals of the workload.  Half of the price
+of a round goes to the selection, half to the measurement; a small share goes to the number of rows
 first.  It has a price in epsilon alone.
 """
 
@@ -32,13 +32,16 @@ from discreet.synthetic.methods.product import noise_for
 
 _ROWS_SHARE: Final = Fraction(1, 50)
 _HALF: Final = Fraction(1, 2)
+_ROUNDS_A_CODE: Final = 8
 _MOST_ROUNDS: Final = 10_000
 
 
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MWEM:
-    """Measure single cells, one a round; ``rounds`` is found from the price where it is None.
+    """Measure single cells, one a round.
+
+    ``rounds`` is 8 for each code but one of every column, where it is None.
 
     >>> MWEM(rounds=30).document
     {'name': 'mwem', 'rounds': 30, 'replays': 15}
@@ -110,9 +113,9 @@ class MWEM:
         )
 
     def _rounds(self, task: Task) -> int:
-        if self.rounds is not None:
-            return self.rounds
-        return 120
+        """Return the rounds that are asked for, or as many as columns of two codes would have."""
+        codes = sum(size - 1 for size in task.domain.sizes)
+        return self.rounds or min(_MOST_ROUNDS, _ROUNDS_A_CODE * codes)
 
     def _rows_noise(self, task: Task) -> Gaussian | Laplace:
         return noise_for(task, _ROWS_SHARE, single=True)
