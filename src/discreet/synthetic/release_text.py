@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
 
+from discreet.plan.plan_text import shown_price
 from discreet.release.display import plain
 
 if TYPE_CHECKING:  # for annotations alone
@@ -59,7 +60,7 @@ def about(release: SyntheticRelease) -> Iterator[str]:
     if release.plan.moves > 1:
         yield "Several rows of a person come out as independent rows."
     cost = "It was on record: nothing was charged." if release.replayed else ""
-    yield f"Price: {_price(release)}. {cost}".rstrip()
+    yield f"Price: {shown_price(release.plan.price)}. {cost}".rstrip()
     yield (
         "What the workload does not ask for may be wrong: report() says how far off marginals "
         "may be."
@@ -68,15 +69,3 @@ def about(release: SyntheticRelease) -> Iterator[str]:
 
 def _first_rows(release: SyntheticRelease) -> pa.Table:
     return release.table().slice(0, _ROWS)
-
-
-def _price(release: SyntheticRelease) -> str:
-    price = release.plan.price
-    parts = []
-    if price.epsilon is not None:
-        parts.append(f"epsilon {float(price.epsilon):.4g}")
-    if price.delta:
-        parts.append(f"delta {float(price.delta):.3g}")
-    if price.rho is not None:
-        parts.append(f"rho {float(price.rho):.4g}")
-    return ", ".join(parts)

@@ -85,7 +85,9 @@ class Draw:
     def __call__(
         self,
         raws: tuple[RawTotals, ...],
+        *,
         entropy: Entropy,
+        digest: str,  # noqa: ARG002  the ledger has it
         sources: tuple[tuple[str, str], ...],  # noqa: ARG002  the evidence names them
     ) -> bytes:
         """Return what is stored."""
@@ -124,7 +126,7 @@ def check_program(  # noqa: PLR0913  all that a check is about
         "workload": [list(r) for r in workload],
         "expected": public.hexdigest(),
     }
-    tree: Leaf = moves.measured(noise, cells=2)  # which moves by the L1 distance of a marginal
+    tree: Leaf = moves.measured(noise)  # a marginal moves as far in L1
     program = Program.of(
         rows,
         what=what,

@@ -12,6 +12,7 @@ record, the run is no longer that of the evidence, and nothing is said of its se
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from fractions import Fraction
 from typing import final
 
@@ -20,10 +21,11 @@ from numpy.typing import NDArray
 
 from discreet.errors import DiscreetError
 from discreet.mechanisms import Gaussian, Laplace
+from discreet.synthetic.constraints import impossible
 from discreet.synthetic.evidence import Evidence, Measured, Selection
 from discreet.synthetic.inference.values import Marginal
 from discreet.synthetic.measurer import Candidate
-from discreet.synthetic.methods.method import Method, Task
+from discreet.synthetic.program import SyntheticDraw
 from discreet.synthetic.report.marginal_bounds import CellRound, SelectionRound
 from discreet.synthetic.report.noisy_marginals import noise_law, noisy_marginal
 from discreet.synthetic.sensitivity import UnitMoves
@@ -82,18 +84,16 @@ class Replayer:
         same = (found.marginal, found.cell, found.scale, found.selection)
         if same != (marginal, cell, scale, selection):
             raise _OtherRunError
-        self._spending.spend(self._moves.measured(noise, cells=found.values.size))
+        self._spending.spend(self._moves.measured(noise, single=cell is not None or not marginal))
         self._place += 1
         self._measured.append(found)
         return found
 
-    def select(
-        self, candidates: Sequence[Candidate], scale: Fraction, *, most: int | None = None
-    ) -> tuple[int, Selection]:
+    def select(self, candidates: Sequence[Candidate], scale: Fraction) -> tuple[int, Selection]:
         """Return the choice on record, and note what it was chosen from."""
         weight = max(candidate.weight for candidate in candidates)
-        planned = len(candidates) if most is None else most
-        self._spending.spend(self._moves.selected(scale, candidates=planned, weight=weight))
+        step = self._moves.selected(scale, candidates=len(candidates), weight=weight)
+        self._spending.spend(step)
         found, selection = self._chosen(len(candidates), scale)
         places = {candidate.marginal: place for place, candidate in enumerate(candidates)}
         if found.marginal not in places:
@@ -142,12 +142,14 @@ class Replayer:
 
 
 def selection_rounds(
-    method: Method, task: Task, evidence: Evidence
+    planned: SyntheticDraw, evidence: Evidence
 ) -> tuple[SelectionRound | CellRound, ...]:
     """Return what every selection of a run was made from; nothing if it cannot be played again."""
     if not any(each.selection for each in evidence.measured):
         return ()
-    replayer = Replayer(evidence, task.moves, method.schedule(task).spending())
+    method, zeros = planned.method, impossible(evidence.domain, evidence.constraints)
+    task = replace(planned.task, domain=evidence.coded, zeros=zeros)
+    replayer = Replayer(evidence, task.moves, planned.schedule.spending())
     try:
         method.run(task, replayer)  # type: ignore[arg-type]  # it has the same methods
     except (_OtherRunError, DiscreetError):
