@@ -22,7 +22,6 @@ from discreet.synthetic.inference.dense import DenseModel
 from discreet.synthetic.inference.inference import Model
 from discreet.synthetic.inference.multiplicative_weights import (
     MOST_CELLS,
-    CellMeasurement,
     MultiplicativeWeights,
 )
 from discreet.synthetic.inference.values import CodedDomain, ImpossibleCells
