@@ -18,6 +18,7 @@ if TYPE_CHECKING:  # each is loaded when first used, because most programs need 
     from discreet.synthetic.domain import Domain
     from discreet.synthetic.evidence import Evidence, Measured, Selection
     from discreet.synthetic.methods.aim import AIM
+    from discreet.synthetic.methods.dual_query import DualQuery
     from discreet.synthetic.methods.mst import MST
     from discreet.synthetic.methods.mwem import MWEM
     from discreet.synthetic.methods.product import Product
@@ -32,6 +33,7 @@ __all__ = [
     "MST",
     "MWEM",
     "Domain",
+    "DualQuery",
     "Evidence",
     "Measured",
     "Product",
@@ -58,6 +60,7 @@ if not TYPE_CHECKING:  # to which every name would be one of this room
             "domain": ("Domain",),
             "evidence": ("Evidence", "Measured", "Selection"),
             "methods.aim": ("AIM",),
+            "methods.dual_query": ("DualQuery",),
             "methods.mst": ("MST",),
             "methods.mwem": ("MWEM",),
             "methods.product": ("Product",),

@@ -16,10 +16,15 @@ from numpy.typing import NDArray
 
 from discreet.mechanisms import Exponential, Gaussian, Laplace
 from discreet.noise import Entropy
+from discreet.synthetic.dual_query.conjunctions import Conjunctions
+from discreet.synthetic.dual_query.game import play
+from discreet.synthetic.dual_query.oracle import Oracle
+from discreet.synthetic.dual_query.query_counts import count_conjunctions
+from discreet.synthetic.dual_query.settings import DualQuerySettings
 from discreet.synthetic.evidence import Measured, Selection
 from discreet.synthetic.inference.values import Marginal
 from discreet.synthetic.joint import LARGEST_COUNT, JointHistogram
-from discreet.synthetic.sensitivity import GRID, UnitMoves
+from discreet.synthetic.sensitivity import GRID, UnitMoves, concentrated_leaf
 from discreet.synthetic.spending import Spending
 
 _LARGEST: Final = 1 << 62
@@ -149,6 +154,20 @@ class Measurer:
         ends = np.cumsum(sizes)
         which = int(np.searchsorted(ends, place, side="right"))
         return expected[which][0], place - int(ends[which]) + sizes[which], selection
+
+    def play(
+        self, queries: Conjunctions, settings: DualQuerySettings, *, oracle: Oracle, stream: Entropy
+    ) -> NDArray[np.int64]:
+        """Play the game of DualQuery; the price is that of all its draws (key ``dual-query``)."""
+        moves = self._moves
+        rho = settings.rho(moved=moves.rows, replaces=moves.replaces)
+        if rho:
+            self._spending.spend(concentrated_leaf(rho, moves.unit))
+        held, missed = count_conjunctions(queries, self._joint.codes, self._joint.counts)
+        drawn = play(
+            queries, held, missed, settings, oracle=oracle, stream=stream, entropy=self._entropy
+        )
+        return drawn.astype(np.int64)
 
     def _score(self, candidate: Candidate) -> int:
         counts = self._joint.marginal(candidate.marginal)

@@ -12,6 +12,7 @@ from discreet.synthetic.constraints import impossible
 from discreet.synthetic.evidence import Evidence
 from discreet.synthetic.inference.inference import Model
 from discreet.synthetic.methods.aim import AIM
+from discreet.synthetic.methods.dual_query import DualQuery
 from discreet.synthetic.methods.method import Method
 from discreet.synthetic.methods.mst import MST
 from discreet.synthetic.methods.mwem import MWEM
@@ -19,6 +20,7 @@ from discreet.synthetic.methods.product import Product
 
 METHODS: Final[dict[str, type[Method]]] = {
     "aim": AIM,
+    "dual_query": DualQuery,
     "mst": MST,
     "mwem": MWEM,
     "product": Product,

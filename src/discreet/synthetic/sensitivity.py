@@ -22,6 +22,7 @@ from fractions import Fraction
 from typing import Final, final
 
 from discreet.accounting import Leaf
+from discreet.loss import ZeroConcentrated
 from discreet.mechanisms import Exponential, Gaussian, Laplace
 from discreet.plan.pricing.group_sensitivity import root_up
 from discreet.units import PrivacyUnit, Relation
@@ -104,6 +105,16 @@ class UnitMoves:
             replaced=replaced if self.replaces else None,
             coordinates=coordinates,
         )
+
+
+def concentrated_leaf(rho: Fraction, unit: PrivacyUnit) -> Leaf:
+    """Return a leaf of a zero-concentrated loss between neighbors of the unit's own relation.
+
+    What is certified where one unit replaces another holds where one is added or removed.
+    """
+    whose = PrivacyUnit(name=unit.name, columns=unit.columns, relation=Relation.ADD_REMOVE)
+    loss = ZeroConcentrated(rho=rho)
+    return Leaf(loss, unit=whose, replaced=loss if unit.relation.replaces else None)
 
 
 def _choice(scale: Fraction, candidates: int) -> Exponential:

@@ -17,16 +17,15 @@ from numpy.typing import NDArray
 
 from discreet.accounting import Leaf, Node, Repeat, Sequential
 from discreet.errors import WrongKind
-from discreet.loss import ZeroConcentrated
 from discreet.plan.pricing.calibration import rho_sum
 from discreet.synthetic.evidence import Evidence
 from discreet.synthetic.inference.inference import Model
 from discreet.synthetic.inference.values import CodedDomain, ImpossibleCells
 from discreet.synthetic.measurer import Measurer
-from discreet.synthetic.sensitivity import UnitMoves
+from discreet.synthetic.sensitivity import UnitMoves, concentrated_leaf
 from discreet.synthetic.spending import PlannedSteps, RhoFilter, Spending
 from discreet.synthetic.workload import CompiledWorkload
-from discreet.units import PrivacyUnit, Relation
+from discreet.units import PrivacyUnit
 
 MOST_LEAVES: Final = 64
 """So many steps are charged one by one; more of them as one zero-concentrated loss."""
@@ -91,16 +90,6 @@ class Schedule:
         if self.steps is not None:
             return PlannedSteps(self.steps, self.unit, pure=self.rho is None)
         return RhoFilter(self.rho or Fraction(0), self.unit)
-
-
-def concentrated_leaf(rho: Fraction, unit: PrivacyUnit) -> Leaf:
-    """Return a leaf of a zero-concentrated loss between neighbors of the unit's own relation.
-
-    What is certified where one unit replaces another holds where one is added or removed.
-    """
-    whose = PrivacyUnit(name=unit.name, columns=unit.columns, relation=Relation.ADD_REMOVE)
-    loss = ZeroConcentrated(rho=rho)
-    return Leaf(loss, unit=whose, replaced=loss if unit.relation.replaces else None)
 
 
 class Method(Protocol):

@@ -22,7 +22,6 @@ from discreet.synthetic.inference.dense import DenseModel
 from discreet.synthetic.inference.inference import Model
 from discreet.synthetic.inference.multiplicative_weights import (
     MOST_CELLS,
-    CellMeasurement,
     MultiplicativeWeights,
 )
 from discreet.synthetic.inference.values import CodedDomain, ImpossibleCells
@@ -75,42 +74,43 @@ class MWEM:
         steps = (
             moves.measured(self._rows_noise(task), single=True),
             *(moves.selected_cell(self._scale(task), candidates=candidates),) * rounds,
-            *(moves.measured(noise, single=True),) * rounds,
+            *(moves.measured(noise),) * rounds,
         )
         return Schedule.fixed(steps, task, rounds=rounds, deviation=noise.width)
 
     def run(self, task: Task, measurer: Measurer) -> None:
         """Take all steps."""
         measurer.measure((), self._rows_noise(task))
-        marginals = task.workload.marginals
+        marginals, model = task.workload.marginals, None
         for _ in range(self._rounds(task)):
-            model = self._fitted(task.domain, measurer.measured, task.zeros)
+            model = self._updated(task.domain, measurer.measured, task.zeros, model)
             expected = [
                 (marginal, values.ravel())
                 for marginal, values in zip(marginals, model.marginals(marginals), strict=True)
             ]
-            marginal, cell, selection = measurer.select_cell(expected, self._scale(task))
-            measurer.measure(marginal, self._noise(task), cell=cell, selection=selection)
+            marginal, _, selection = measurer.select_cell(expected, self._scale(task))
+            measurer.measure(marginal, self._noise(task), selection=selection)
 
     def model(self, evidence: Evidence, zeros: tuple[ImpossibleCells, ...]) -> Model:
-        """Replay all measurements."""
-        return self._fitted(evidence.coded, evidence.measured, zeros)
+        """Take all updates again, in their order."""
+        model = self._updated(evidence.coded, evidence.measured[:1], zeros, None)
+        for count in range(2, len(evidence.measured) + 1):
+            model = self._updated(evidence.coded, evidence.measured[:count], zeros, model)
+        return model
 
-    def _fitted(
+    def _updated(
         self,
         domain: CodedDomain,
         measured: Sequence[Measured],
         zeros: tuple[ImpossibleCells, ...],
+        before: DenseModel | None,
     ) -> DenseModel:
+        """Replay all measurements so far, from where the model stands."""
         first, *rest = measured
-        cells = [
-            CellMeasurement(each.marginal, each.cell or 0, int(each.values[0]), each.variance)
-            for each in rest
-        ]
+        marginals = [each.measurement for each in rest]
         rows = max(1.0, float(first.values[0]))
-        return MultiplicativeWeights(rows=rows, replays=self.replays).fit(
-            domain, cells, zeros=zeros
-        )
+        weights = MultiplicativeWeights(rows=rows, replays=self.replays)
+        return weights.fit(domain, marginals, zeros=zeros, start=before)
 
     def _rounds(self, task: Task) -> int:
         """Return the rounds that are asked for, or as many as columns of two codes would have."""
@@ -121,7 +121,7 @@ class MWEM:
         return noise_for(task, _ROWS_SHARE, single=True)
 
     def _noise(self, task: Task) -> Gaussian | Laplace:
-        return noise_for(task, (1 - _ROWS_SHARE) * _HALF / self._rounds(task), single=True)
+        return noise_for(task, (1 - _ROWS_SHARE) * _HALF / self._rounds(task))
 
     def _scale(self, task: Task) -> Fraction:
         """Return the scale of a selection: a count moves by the rows of one unit either way."""
