@@ -62,7 +62,7 @@ def print_report(
     """Print all tables."""
     print(f"{described['cpu']}, {described['cores']} cores, {described['date'][:10]}")
     print("The twin: 21,574 people, 16 bits, all 560 three-way marginals; epsilon 1, delta 1e-9.\n")
-    head = ["", "", "model TV", "worst", "rows TV", "fit s", "rows s"]
+    head = ["", "", "model TV", "worst", "rows TV", "plan s", "fit s", "rows s"]
     rows = [
         [
             each.kind,
@@ -70,6 +70,7 @@ def print_report(
             _number(each.model and each.model.mean),
             _number(each.model and each.model.worst),
             _number(each.rows and each.rows.mean),
+            NOTHING if each.plan_seconds is None else figures(each.plan_seconds),
             NOTHING if each.seconds is None else figures(each.seconds),
             NOTHING if each.rows_seconds is None else figures(each.rows_seconds),
         ]

@@ -38,6 +38,7 @@ class Made:
 
     kind: str
     contender: str
+    plan_seconds: float | None = None
     seconds: float | None = None
     rows_seconds: float | None = None
     model: Distance | None = None
@@ -71,8 +72,13 @@ def works(*, quick: bool) -> Iterator[Work]:
         yield Work(kind="aim", method=dp.synthetic.AIM)
 
 
-def synthesized(table: CodedTable, work: Work) -> SyntheticRelease:
-    """Make a synthetic table through a session and a ledger of its own."""
+def synthesized(
+    table: CodedTable, work: Work, planned: Callable[[], object] = lambda: None
+) -> SyntheticRelease:
+    """Make a synthetic table through a session and a ledger of its own.
+
+    ``planned`` is called in between, once everything is priced.
+    """
     with (
         tempfile.TemporaryDirectory() as folder,
         dp.open(
@@ -87,21 +93,27 @@ def synthesized(table: CodedTable, work: Work) -> SyntheticRelease:
             anyway=True,
             **work.price,
         )
+        planned()
         return dp.synthesize(session, plan)
 
 
 def run(table: CodedTable, work: Work, runs: int) -> Made:
     """Make tables several times, and average."""
-    seconds, rows_seconds, models, rows, own = [], [], [], [], []
+    plans, seconds, rows_seconds, models, rows, own = [], [], [], [], [], []
     expected = 0.0
     for _ in range(runs):
-        start = time.process_time()
-        release = synthesized(table, work)
+        times = [time.process_time()]
+
+        def tick(times: list[float] = times) -> None:
+            times.append(time.process_time())
+
+        release = synthesized(table, work, tick)
         model = release.model
-        fitted = time.process_time()
+        tick()
         made = release.table(len(table.codes))
-        rows_seconds.append(time.process_time() - fitted)
-        seconds.append(fitted - start)
+        tick()
+        for spent, since, until in zip((plans, seconds, rows_seconds), times, times[1:]):
+            spent.append(until - since)
         found = {marginal: model.marginal(marginal) for marginal in triples(len(table.sizes))}
         models.append(distance(table, found))
         codes = np.stack([made.column(name).to_numpy() for name in table.names], axis=1)
@@ -112,6 +124,7 @@ def run(table: CodedTable, work: Work, runs: int) -> Made:
     return Made(
         kind=work.kind,
         contender=OURS,
+        plan_seconds=min(plans),
         seconds=min(seconds),
         rows_seconds=min(rows_seconds),
         model=_mean(models),

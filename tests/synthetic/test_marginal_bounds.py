@@ -187,8 +187,8 @@ def test_a_cell_that_was_chosen_bounds_all_others() -> None:
         entropy = KeyedEntropy(key=bytes(32), label=f"cell {trial}")
         place = Exponential(candidates=len(scores), scale=100).run(scores, entropy=entropy)
         r, cell = cells[place]
-        count = int(truth.marginal(r).ravel()[cell]) + int(law.sample(1, entropy)[0])
-        chosen = float(expected[r].ravel()[cell])
+        count = truth.marginal(r).ravel()[[cell]].astype(np.int64) + law.sample(1, entropy)
+        chosen = expected[r].ravel()[[cell]]
         for scale in (100.0, 0.0):
             claim = CellRound(measured=count, chosen=chosen, law=law, expected=expected, scale=scale)
             most = claim.bounds(DOMAIN, share=MISSED / 2, missed=MISSED / 2)

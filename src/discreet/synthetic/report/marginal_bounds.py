@@ -102,12 +102,13 @@ class SelectionRound:
 class CellRound:
     """What is public of a round that chose one cell of some marginals.
 
-    ``measured`` is the noisy count of the cell that was chosen, and ``chosen`` what the model of
-    the round said of it; the other names are those of :class:`SelectionRound`.
+    ``measured`` are noisy counts of the chosen cell, or of all cells of its marginal, and
+    ``chosen`` what the model of the round said of them; the other names are those of
+    :class:`SelectionRound`.
     """
 
-    measured: int
-    chosen: float
+    measured: NDArray[np.int64]
+    chosen: NDArray[np.float64]
     law: Law
     expected: Mapping[Marginal, NDArray[np.float64]]
     scale: float
@@ -118,7 +119,8 @@ class CellRound:
         """Bound the distance of all marginals to the model of the round, cell by cell."""
         cells = sum(counts.size for counts in self.expected.values())
         slack = self.scale * math.log(cells / float(missed))
-        most = abs(self.measured - self.chosen) + cell_noise(self.law, missed=share) + slack
+        noise = cell_noise(self.law, missed=share / self.measured.size)
+        most = float(np.abs(self.measured - self.chosen).max()) + noise + slack
         return {r: domain.size(r) * (most + 2 * _GRID) for r in self.expected}
 
 

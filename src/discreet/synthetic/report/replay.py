@@ -117,18 +117,19 @@ class Replayer:
         self._spending.spend(self._moves.selected_cell(scale, candidates=cells))
         found, selection = self._chosen(cells, scale)
         known = dict(expected)
-        if found.cell is None or found.marginal not in known:
+        if found.marginal not in known:
             raise _OtherRunError
+        said = known[found.marginal].ravel()
         self._rounds.append(
             CellRound(
-                measured=int(found.values[0]),
-                chosen=float(known[found.marginal].ravel()[found.cell]),
+                measured=found.values,
+                chosen=said if found.cell is None else said[[found.cell]],
                 law=noise_law(found),
                 expected=known,
                 scale=float(scale),
             )
         )
-        return found.marginal, found.cell, selection
+        return found.marginal, found.cell or 0, selection
 
     def _chosen(self, candidates: int, scale: Fraction) -> tuple[Measured, Selection]:
         number = len(self._rounds)
