@@ -23,6 +23,7 @@ from discreet.theorems.local_reports import LOCAL_REPORTS
 from discreet.theorems.mechanisms import MECHANISMS, PARTITION_SELECTION, UNITS_AND_MATRICES
 from discreet.theorems.questions_and_plans import QUESTIONS_AND_PLANS
 from discreet.theorems.release import RELEASE
+from discreet.theorems.synthetic import SYNTHETIC
 from discreet.theorems.synthetic_report import SYNTHETIC_REPORT
 from discreet.theorems.theorem import Theorem
 
@@ -46,6 +47,7 @@ _ALL: Final = (
     *QUESTIONS_AND_PLANS,
     *RELEASE,
     *SPARSE_VECTOR,
+    *SYNTHETIC,
     *SYNTHETIC_REPORT,
     *UNITS_AND_MATRICES,
 )
