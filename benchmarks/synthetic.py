@@ -89,8 +89,7 @@ def print_report(
         print(aligned(["", "", "max error", "CPU s", "MiB"], tall))
     print("\nA classifier, tested on real people it has not seen (area under the curve)\n")
     lines = [
-        [each.table, each.trained_on, f"{each.area:.3f}", f"{each.accuracy:.3f}"]
-        for each in taught
+        [each.table, each.trained_on, f"{each.area:.3f}", f"{each.accuracy:.3f}"] for each in taught
     ]
     print(aligned(["table", "trained on", "area", "accuracy"], lines))
 

@@ -99,14 +99,16 @@ def select(  # noqa: PLR0913, PLR0917  the state of a round
         if any(set(part) <= set(clique) for clique in have)
         or fits(model.domain, [*have, part]) <= megabytes
     ]
-    scores = np.array([
-        weights[part]
-        * (
-            np.abs(truth[part] - np.asarray(model.project(part).datavector())).sum()
-            - PER_CLIQUE * sigma * truth[part].size
-        )
-        for part in offered
-    ])
+    scores = np.array(
+        [
+            weights[part]
+            * (
+                np.abs(truth[part] - np.asarray(model.project(part).datavector())).sum()
+                - PER_CLIQUE * sigma * truth[part].size
+            )
+            for part in offered
+        ]
+    )
     gumbel = random.gumbel(size=len(offered))
     most = max(weights[part] for part in offered)
     return offered[int(np.argmax(epsilon * scores / (2 * most) + gumbel))]

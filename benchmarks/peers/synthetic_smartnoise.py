@@ -1,9 +1,9 @@
 """MST and AIM of smartnoise-synth; runs inside its environment, started by ``environment.py``.
 
-Each line of standard input is a request: a method, the path of an array of codes (one row a person),
-and a price.  The answer is the CPU time of ``fit``, of ``sample``, and the paths of what was
-estimated: all three-way marginals of the model, and the rows.  Compilation is part of the time,
-since every table compiles anew.  After ``limit`` CPU seconds the answer is that there is none.
+Each line of standard input is a request: a method, the path of an array of codes (one row a
+person), and a price.  The answer is the CPU time of ``fit``, of ``sample``, and the path of what
+was estimated: all three-way marginals of the model, and the rows.  Compilation is part of the
+time, since every table compiles anew.  After ``limit`` CPU seconds there is no answer.
 """
 
 from __future__ import annotations
@@ -81,10 +81,13 @@ def answer(request: dict[str, Any]) -> dict[str, Any]:
     fitted = time.process_time()
     rows = synthesizer.sample(len(frame))
     sampled = time.process_time()
-    labels = [part.labels for part in synthesizer._transformer.transformers]
+    transformer = synthesizer._transformer  # noqa: SLF001  there is no other way to its labels
+    labels = [part.labels for part in transformer.transformers]
     marginals = []
     for columns in itertools.combinations(range(len(names)), 3):
-        vector = np.asarray(synthesizer.synthesizer.project([f"col{c}" for c in columns]).datavector())
+        vector = np.asarray(
+            synthesizer.synthesizer.project([f"col{c}" for c in columns]).datavector()
+        )
         shape = [len(labels[c]) for c in columns]
         order = np.ix_(*(np.argsort([int(label) for label in labels[c]]) for c in columns))
         marginals.append(vector.reshape(shape)[order].ravel())

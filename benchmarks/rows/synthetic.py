@@ -112,7 +112,9 @@ def run(table: CodedTable, work: Work, runs: int) -> Made:
         tick()
         made = release.table(len(table.codes))
         tick()
-        for spent, since, until in zip((plans, seconds, rows_seconds), times, times[1:]):
+        for spent, since, until in zip(
+            (plans, seconds, rows_seconds), times[:-1], times[1:], strict=True
+        ):
             spent.append(until - since)
         found = {marginal: model.marginal(marginal) for marginal in triples(len(table.sizes))}
         models.append(distance(table, found))

@@ -74,7 +74,10 @@ def _tables(*, peers: bool) -> Iterator[tuple[str, CodedTable]]:
                 if "path" in answer:
                     with np.load(answer["path"]) as found:
                         sizes = tuple(int(size) for size in found["sizes"])
-                        yield "Fair's survey: affairs from eight answers", CodedTable(found["codes"], sizes)
+                        yield (
+                            "Fair's survey: affairs from eight answers",
+                            CodedTable(found["codes"], sizes),
+                        )
         except PeersUnavailable:
             return
 

@@ -1,4 +1,4 @@
-"""Generated tables for ``benchmarks/synthetic.py``, their policies, and how far marginals are off."""
+"""Generated tables for ``benchmarks/synthetic.py``, and how far marginals are off."""
 
 from __future__ import annotations
 
@@ -84,7 +84,9 @@ def counted(table: CodedTable, marginal: Sequence[int], codes: Codes | None = No
     """Count the rows of each cell of a marginal."""
     rows = table.codes if codes is None else codes
     shape = tuple(table.sizes[column] for column in marginal)
-    cells = np.ravel_multi_index(tuple(rows[:, column].astype(np.intp) for column in marginal), shape)
+    cells = np.ravel_multi_index(
+        tuple(rows[:, column].astype(np.intp) for column in marginal), shape
+    )
     return np.bincount(cells, minlength=int(np.prod(shape)))
 
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from discreet.charts import Axis, Chart
 from discreet.loss import ZeroConcentrated
-from discreet.noise import KeyedEntropy
+from discreet.noise import KeyedEntropy, Uniform
 from discreet.synthetic.dual_query.conjunctions import Conjunctions, random_conjunctions
 from discreet.synthetic.dual_query.game import play
 from discreet.synthetic.dual_query.oracle import LocalSearch
@@ -66,12 +66,19 @@ def game_errors() -> Chart:
 
 def made_up_adults() -> NDArray[np.int64]:
     """People of twelve hidden kinds, with as many columns and values as the Adult table has."""
-    generator = np.random.default_rng(1)
-    kinds = generator.choice(12, PEOPLE, p=generator.dirichlet(np.full(12, 0.8)))
+    stream = KeyedEntropy(key=bytes(32), label="made-up adults")
+
+    def levels(*shape: int) -> NDArray[np.float64]:
+        """Return numbers from 0 to 1."""
+        drawn = Uniform(below=1 << 32).sample(int(np.prod(shape)), stream)
+        return (drawn / 2.0**32).reshape(shape)
+
+    kinds = np.searchsorted(np.cumsum(1 / np.arange(1, 13)) / 3.103, levels(PEOPLE)).clip(0, 11)
     columns = []
     for size in SIZES:
-        ends = np.cumsum(generator.dirichlet(np.full(size, 0.25), size=12), axis=1)[kinds]
-        columns.append((generator.random((PEOPLE, 1)) > ends[:, :-1]).sum(axis=1))
+        weights = levels(12, size) ** 6  # a few values are frequent in each kind, most are rare
+        ends = np.cumsum(weights / weights.sum(axis=1, keepdims=True), axis=1)[kinds]
+        columns.append((levels(PEOPLE, 1) > ends[:, :-1]).sum(axis=1))
     return np.stack(columns)
 
 
@@ -112,9 +119,9 @@ def published_and_ours() -> Chart:
     for epsilon in (0.25, 0.5, 1, 2, 5):
         settings = default_settings(rows=PEOPLE, rho=rho_for(epsilon), moved=1, replaces=True)
         ours.append((float(epsilon), error_of_game(codes, SIZES, settings, f"epsilon {epsilon}")))
-    bits = np.concatenate([
-        codes[place] == np.arange(size)[:, None] for place, size in enumerate(SIZES)
-    ]).astype(np.int64)
+    bits = np.concatenate(
+        [codes[place] == np.arange(size)[:, None] for place, size in enumerate(SIZES)]
+    ).astype(np.int64)
     theirs = DualQuerySettings(rounds=40, samples=488, rate=Fraction(6, 5), rows=PEOPLE)
     same = [(1.0, error_of_game(bits, (2,) * len(bits), theirs, "as published"))]
     chart = Chart(

@@ -28,7 +28,7 @@ ALPHA = 1e-6
 DOMAIN = CodedDomain(names=("a", "b", "c", "d"), sizes=(3, 4, 2, 2))
 MISSED = Fraction(1, 5)
 TRIALS = 200
-WANTED = tuple(itertools.combinations(range(4), 2)) + ((0,), (1,), (2,), (3,))
+WANTED = (*itertools.combinations(range(4), 2), (0,), (1,), (2,), (3,))
 
 
 def table(seed: int = 3, rows: int = 400) -> DenseModel:
@@ -94,8 +94,7 @@ def test_bounds_are_of_use() -> None:
     entropy = KeyedEntropy(key=bytes(32), label="use")
     measured = [measure(truth, (0, 1), DiscreteGaussian(variance=4), entropy)]
     found = {
-        bound.marginal: bound
-        for bound in marginal_bounds(model, WANTED, measured, missed=MISSED)
+        bound.marginal: bound for bound in marginal_bounds(model, WANTED, measured, missed=MISSED)
     }
     assert found[0, 1].source == "measured"
     assert found[0,].source == found[1,].source == "projected"
@@ -152,9 +151,7 @@ def unselected(scale: Fraction, claimed: float) -> int:
         chosen = replace(chosen, scale=claimed)
         moved = DenseModel(DOMAIN, model.counts * np.linspace(0.99, 1.01, DOMAIN.cells))
         found = marginal_bounds(moved, WANTED, [], missed=MISSED, rounds=[chosen])
-        assert all(
-            bound.source == "selected" for bound in found if len(bound.marginal) == 2
-        )
+        assert all(bound.source == "selected" for bound in found if len(bound.marginal) == 2)
         failed += any(
             bound.rows is not None and distance(moved, truth, bound.marginal) > bound.rows
             for bound in found
@@ -190,9 +187,13 @@ def test_a_cell_that_was_chosen_bounds_all_others() -> None:
         count = truth.marginal(r).ravel()[[cell]].astype(np.int64) + law.sample(1, entropy)
         chosen = expected[r].ravel()[[cell]]
         for scale in (100.0, 0.0):
-            claim = CellRound(measured=count, chosen=chosen, law=law, expected=expected, scale=scale)
+            claim = CellRound(
+                measured=count, chosen=chosen, law=law, expected=expected, scale=scale
+            )
             most = claim.bounds(DOMAIN, share=MISSED / 2, missed=MISSED / 2)
-            below = any(gap.max() > most[r] / DOMAIN.size(r) for gap, r in zip(gaps, marginals, strict=True))
+            below = any(
+                gap.max() > most[r] / DOMAIN.size(r) for gap, r in zip(gaps, marginals, strict=True)
+            )
             failed += below and scale > 0
             wrong += below and scale == 0
     most_failures = binom.isf(ALPHA, TRIALS, float(MISSED))

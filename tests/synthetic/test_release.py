@@ -12,9 +12,13 @@ import pyarrow.parquet as pq
 import pytest
 
 import discreet as dp
-from discreet.errors import OverBudget, OutOfRange, UnknownName, WrongKind
+from discreet.errors import OutOfRange, OverBudget, UnknownName, WrongKind
 from discreet.synthetic.evidence_format import read, written
+from discreet.synthetic.inference.dense import DenseModel
+from discreet.synthetic.inference.values import CodedDomain
+from discreet.synthetic.joint import JointHistogram
 from discreet.synthetic.release import SyntheticRelease
+from discreet.synthetic.report.check import Draw, _on_grid
 from discreet.theorems import THEOREMS
 from tests.synthetic.tables import SCHEMA, opened, visits
 
@@ -84,8 +88,8 @@ def test_a_synthetic_table_opens_under_the_same_policy(
         answer = session.ask(QUESTION, epsilon=40, confirm=True)
         assert answer["ward"].to_pylist() == ["A", "B", "C"]
         truth = {"A": 0, "B": 0, "C": 0}
-        for ward, age in zip(visits()["ward"].to_pylist(), visits()["age"].to_pylist(), strict=True):
-            truth[ward] += age >= 18
+        for row in visits().to_pylist():
+            truth[row["ward"]] += row["age"] >= 18
         for ward, count in zip("ABC", answer["n"].to_pylist(), strict=True):
             assert abs(count - truth[ward]) < 300
         again = dp.synthesize(
@@ -224,18 +228,12 @@ def test_a_check_that_is_too_dear_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize("relation", ["add_remove", "replace"])
 def test_one_person_moves_a_check_by_no_more_than_is_claimed(relation: str) -> None:
     """By brute force: the exact largest distance of all neighbors of a small table."""
-    from discreet.synthetic.inference.dense import DenseModel
-    from discreet.synthetic.inference.values import CodedDomain
-    from discreet.synthetic.report.check import Draw, _on_grid
-
     domain = CodedDomain(("a", "b"), (2, 2))
     model = DenseModel(domain, np.array([1.25, 0.5, 2.0, 0.3]))
     marginals = ((0,), (1,), (0, 1))
     expected = tuple((r, _on_grid(model.marginal(r))) for r in marginals)
 
     def largest(rows: tuple[tuple[int, int], ...]) -> int:
-        from discreet.synthetic.joint import JointHistogram
-
         codes = tuple(np.array([row[place] for row in rows], np.uint8) for place in (0, 1))
         joint = JointHistogram((2, 2), codes, np.ones(len(rows), np.int64))
         return Draw((2, 2), expected, noise=None).largest(joint)  # type: ignore[arg-type]

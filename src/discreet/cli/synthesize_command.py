@@ -27,7 +27,9 @@ if TYPE_CHECKING:  # handed in
     from discreet.session import Session
     from discreet.synthetic.methods.method import Method
     from discreet.synthetic.release import SyntheticRelease
+    from discreet.synthetic.report.error_report import ErrorReport
     from discreet.synthetic.synthesis_plan import SynthesisPlan
+    from discreet.synthetic.workload import Workload
 
 _METHODS: Final = {
     "aim": synthetic.AIM,
@@ -117,9 +119,7 @@ def plan_json(plan: SynthesisPlan) -> dict[str, object]:
     return {
         "digest": plan.digest,
         "table": plan.table,
-        "columns": [
-            {"name": column.name, "codes": column.size} for column in plan.domain.columns
-        ],
+        "columns": [{"name": column.name, "codes": column.size} for column in plan.domain.columns],
         "rounds": plan.rounds,
         "noise": plan.noise,
         "price": price_json(plan.price),
@@ -129,10 +129,9 @@ def plan_json(plan: SynthesisPlan) -> dict[str, object]:
 
 
 def release_json(
-    release: SyntheticRelease, left: Left | None, *, out: Path, rows: int
+    release: SyntheticRelease, report: ErrorReport, left: Left | None, *, out: Path, rows: int
 ) -> dict[str, object]:
     """Return what was made, what it cost, how far off it may be, and what is left."""
-    report = release.report(selections=False)
     bounds = [
         {
             "columns": list(release.evidence.domain.names(bound.marginal)),
@@ -161,9 +160,9 @@ def release_json(
 def _say(
     release: SyntheticRelease, session: Session, out: Path, rows: int, *, as_json: bool
 ) -> None:
-    left = session.remaining
-    content = release_json(release, left, out=out, rows=rows) if as_json else {}
-    text = "" if as_json else f"{release}\n\n{release.report(selections=False)}\n\n{rows:,} rows are in {out}."
+    left, report = session.remaining, release.report(selections=False)
+    content = release_json(release, report, left, out=out, rows=rows)
+    text = f"{release}\n\n{report}\n\n{rows:,} rows are in {out}."
     write_result("synthesis", content, text, as_json=as_json)
     if left is not None and not as_json:
         tell(f"{text_bar(left)} of the budget is left: {left}\n")
@@ -173,7 +172,7 @@ def _names(text: str) -> list[str]:
     return [name.strip() for name in text.split(",") if name.strip()]
 
 
-def _workload(text: str) -> synthetic.Workload:
+def _workload(text: str) -> Workload:
     found = _WORKLOAD.fullmatch(text)
     if found is None:
         raise WrongKind(

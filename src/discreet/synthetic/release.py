@@ -10,7 +10,6 @@ is nobody, and several rows of a person come out as independent rows.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -24,17 +23,18 @@ from discreet.accounting import account
 from discreet.errors import WrongKind
 from discreet.exact import decimal, whole
 from discreet.loss import ZeroConcentrated
-from discreet.noise import KeyedEntropy
 from discreet.notebook import Shown
 from discreet.release.frames import pandas_frame, polars_frame
 from discreet.release.odds import Odds, odds_of
-from discreet.synthetic.release_text import about, html_of, text_of
+from discreet.requests.raw_totals import ARROW_TYPES
+from discreet.synthetic.domain import Domain
 from discreet.synthetic.evidence import Evidence
 from discreet.synthetic.evidence_format import written
-from discreet.synthetic.fresh_numbers import with_fresh_columns
 from discreet.synthetic.inference.inference import Model
 from discreet.synthetic.models import model_of
 from discreet.synthetic.program import SyntheticDraw
+from discreet.synthetic.public_streams import public_stream
+from discreet.synthetic.release_text import about, html_of, text_of
 from discreet.synthetic.report.check import buy_check
 from discreet.synthetic.report.error_report import ErrorReport
 from discreet.synthetic.report.marginal_answer import MarginalAnswer, answer_of
@@ -48,7 +48,6 @@ if TYPE_CHECKING:  # handed in
     from discreet.loss import PrivacyLoss
     from discreet.session import Session
 
-_STREAM: Final = b"discreet synthetic rows 1"
 _MOST_ROWS: Final = 10**9
 PRICE_THEOREMS: Final = ("joint-histogram", "synthetic-scores")
 """What prices of synthetic tables rest on, beside the composition of their steps."""
@@ -117,9 +116,10 @@ class SyntheticRelease(Shown):
         Columns that name the unit hold new numbers, a different one in each row.
         """
         count = self.total if rows is None else whole(rows, name="rows", low=0, high=_MOST_ROWS)
-        codes = self.model.rows(count, self._stream(f"rows {count}"))
-        made = self.evidence.domain.decoded(codes, self._stream(f"values {count}"))
-        return with_fresh_columns(made, self.evidence.domain)
+        domain = self.evidence.domain
+        codes = self.model.rows(count, public_stream(self._written, f"rows {count}"))
+        made = domain.decoded(codes, public_stream(self._written, f"values {count}"))
+        return _with_fresh_columns(made, domain)
 
     def to_arrow(self) -> pa.Table:
         """Return the table with its default number of rows."""
@@ -180,7 +180,7 @@ class SyntheticRelease(Shown):
                 self.evidence.domain,
                 self.model,
                 workload,
-                evidence=written(self.evidence),
+                evidence=self._written,
                 epsilon=epsilon,
                 confidence=1 - missed,
                 confirm=confirm,
@@ -217,7 +217,7 @@ class SyntheticRelease(Shown):
         import pyarrow.parquet as pq  # noqa: PLC0415  takes its time
 
         pq.write_table(self.table(rows), path / "table.parquet")
-        (path / "evidence.json").write_bytes(written(self.evidence))
+        (path / "evidence.json").write_bytes(self._written)
         lines = [*about(self), "", str(self.report(selections=False))]
         (path / "about.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
         return path
@@ -253,7 +253,9 @@ class SyntheticRelease(Shown):
         return html_of(self)
 
     def _missed(self, confidence: object) -> Fraction:
-        chance = self.plan.confidence if confidence is None else decimal(confidence, name="confidence")
+        chance = (
+            self.plan.confidence if confidence is None else decimal(confidence, name="confidence")
+        )
         if not 0 < chance < 1:
             raise WrongKind(
                 what="a confidence is not between 0 and 1.",
@@ -262,10 +264,14 @@ class SyntheticRelease(Shown):
             )
         return 1 - chance
 
-    def _stream(self, label: str) -> KeyedEntropy:
-        """Return a public stream: it chooses rows, and hides nothing."""
-        return KeyedEntropy(key=self._key, label=label)
-
     @cached_property
-    def _key(self) -> bytes:
-        return hashlib.sha256(_STREAM + written(self.evidence)).digest()
+    def _written(self) -> bytes:
+        return written(self.evidence)
+
+
+def _with_fresh_columns(table: pa.Table, domain: Domain) -> pa.Table:
+    """Return a table with the columns that name the unit before all others, numbered from 1."""
+    numbers = pa.array(range(1, table.num_rows + 1), pa.int64())
+    for name, kind in reversed(domain.fresh):
+        table = table.add_column(0, name, numbers.cast(ARROW_TYPES[kind]))
+    return table

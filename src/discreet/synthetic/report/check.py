@@ -49,7 +49,7 @@ class Checked:
 
     >>> print(Checked(rows=120, half_width=30, total=1000.0, epsilon=Fraction(1, 10),
     ...               confidence=Fraction(19, 20)))
-    Checked for epsilon 0.1: the farthest marginal is off by 120 ± 30 rows (12 %), at 95 % confidence.
+    Checked for epsilon 0.1: the worst marginal is off by 120 ± 30 rows (12 %), at 95 % confidence.
     """
 
     rows: int
@@ -67,7 +67,7 @@ class Checked:
     def __str__(self) -> str:
         """Say it in a sentence."""
         return (
-            f"Checked for epsilon {float(self.epsilon):.4g}: the farthest marginal is off by "
+            f"Checked for epsilon {float(self.epsilon):.4g}: the worst marginal is off by "
             f"{self.rows:,} ± {self.half_width:,} rows ({100 * self.share:.3g} %), at "
             f"{float(100 * self.confidence):.4g} % confidence."
         )

@@ -58,7 +58,7 @@ class MarginalAnswer(Shown):
     confidence: Fraction
 
     def to_arrow(self) -> pa.Table:
-        """Return an Arrow table: a row for each cell, with ``rows``, ``rows_low``, ``rows_high``."""
+        """Return an Arrow table: a row for each cell, with ``rows`` and the ends of an interval."""
         return table_of(self._columns())
 
     def to_polars(self) -> Any:
@@ -143,7 +143,9 @@ def answer_of(
     coded = domain.coded
     shape = coded.shape(marginal)
     labels = tuple(
-        tuple(domain.columns[column].label(code) for column, code in zip(marginal, codes, strict=True))
+        tuple(
+            domain.columns[column].label(code) for column, code in zip(marginal, codes, strict=True)
+        )
         for codes in np.ndindex(*shape)
     )
     widths = cell_bounds(model, marginal, measured, missed=missed)

@@ -202,9 +202,7 @@ def _measured(
 ) -> float:
     """Return the bound of the first theorem for one pair."""
     noisy = source.projected(domain, onto)
-    norm = noise_norm(
-        source.law, cells=noisy.size, draws=source.draws(domain, onto), missed=missed
-    )
+    norm = noise_norm(source.law, cells=noisy.size, draws=source.draws(domain, onto), missed=missed)
     return float(np.abs(noisy - model.marginal(onto)).sum()) + norm
 
 

@@ -14,8 +14,8 @@ What M may be:
     any law, any m:  E exp(t |S|) <= E exp(t S) + E exp(-t S) = 2 exp(m K(t)), with the K of
     ``discreet.continual.sum_tails``;
     discrete Gaussian, variance v > 9/2: let N = N_1 + ... + N_m be normal, of variance
-    m s**2, s**2 = tau**2 v / (v - tau**2), tau = 3/2, independent of S.  Given S, |S| is at most the
-    mean of |S + N|, so E exp(t |S|) <= E exp(t |S + N|) by Jensen's inequality.  The density of
+    m s**2, s**2 = tau**2 v / (v - tau**2), tau = 3/2, independent of S.  Given S, |S| is at most
+    the mean of |S + N|, so E exp(t |S|) <= E exp(t |S + N|) by Jensen's inequality.  The density of
     S + N is at most (1 + 1.1e-19)**m times the normal one of variance V = m (v + s**2) (key
     ``smoothed-sum``), so 2 exp(V t**2 / 2) Phi(t sqrt(V)) times as much will do.
 Every t gives a bound, so the best of a grid is taken; the results are raised by a part in 10**9,

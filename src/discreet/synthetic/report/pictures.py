@@ -88,9 +88,12 @@ def error_curve(title: str, curves: Mapping[str, Sequence[tuple[float, float]]])
     """
     points = [point for curve in curves.values() for point in curve]
     prices, errors = [price for price, _ in points], [max(error, 1e-6) for _, error in points]
-    x = Axis(label="epsilon", low=min(prices), high=max(prices), ticks=sorted(set(prices)), log=True)
-    low, high = 10.0 ** math.floor(math.log10(min(errors))), 10.0 ** math.ceil(
-        math.log10(max(errors) * 1.01)
+    x = Axis(
+        label="epsilon", low=min(prices), high=max(prices), ticks=sorted(set(prices)), log=True
+    )
+    low, high = (
+        10.0 ** math.floor(math.log10(min(errors))),
+        10.0 ** math.ceil(math.log10(max(errors) * 1.01)),
     )
     ticks = [10.0**power for power in range(round(math.log10(low)), round(math.log10(high)) + 1)]
     names = [f"{100 * tick:g} %" for tick in ticks]
