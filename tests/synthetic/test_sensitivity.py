@@ -38,9 +38,7 @@ def people():
 
 
 def rows_of(units):
-    return [
-        clinic.visit(who, *values) for who, visits in units.items() for values in visits
-    ]
+    return [clinic.visit(who, *values) for who, visits in units.items() for values in visits]
 
 
 def histogram(request, domain, units):
@@ -93,7 +91,7 @@ def test_a_histogram_that_bounds_nothing_is_caught():
         domain, _ = domain_of(session, rows, 4)
         request = joint_request(rows, domain)
     alone = histogram(request, domain, {1: people()[1]})
-    assert int(alone.marginal(()).sum()) == 9 > 1
+    assert int(alone.marginal(()).sum()) == len(people()[1])
 
 
 TABLES = list(itertools.product(range(3), repeat=4))
@@ -180,9 +178,7 @@ def test_scores_of_edges_move_by_no_more_than_is_priced(moved, count):
         return bought._scores(joint, 0, bins, place)
 
     for place in range(1, count):
-        leaves = [
-            bought._leaf(UnitMoves(moved, unit), 0, bins, place) for unit in (row(), REPLACE)
-        ]
+        leaves = [bought._leaf(UnitMoves(moved, unit), 0, bins, place) for unit in (row(), REPLACE)]
         far = [0, 0]
         for table in TABLES[::4]:
             for kind, pairs in enumerate(neighbors(table, moved)):
