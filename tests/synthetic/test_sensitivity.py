@@ -91,7 +91,7 @@ def test_a_histogram_that_bounds_nothing_is_caught():
         domain, _ = domain_of(session, rows, 4)
         request = joint_request(rows, domain)
     alone = histogram(request, domain, {1: people()[1]})
-    assert int(alone.marginal(()).sum()) == 9 > 1
+    assert int(alone.marginal(()).sum()) == len(people()[1])
 
 
 TABLES = list(itertools.product(range(3), repeat=4))
