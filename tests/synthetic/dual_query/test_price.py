@@ -157,7 +157,7 @@ def test_many_rounds_are_charged_as_one_leaf(relation):
 
 @pytest.mark.parametrize("replaces", [False, True])
 @pytest.mark.parametrize("moved", [1, 5])
-@pytest.mark.parametrize("rows", [1, 100, 30162, 10**6])
+@pytest.mark.parametrize("rows", [1, 100, 30162, 10**12])
 @pytest.mark.parametrize("rho", ["0.0001", "0.0593", "3"])
 def test_default_settings_spend_what_they_may(rho, rows, moved, replaces):
     bound = Fraction(rho)
@@ -167,7 +167,9 @@ def test_default_settings_spend_what_they_may(rho, rows, moved, replaces):
     more = DualQuerySettings(
         rounds=settings.rounds, samples=settings.samples + 1, rate=settings.rate, rows=rows
     )
-    assert more.rho(moved=moved, replaces=replaces) > bound or settings.rounds == 1
+    capped = settings.rounds == 1 or settings.samples == 8192
+    assert more.rho(moved=moved, replaces=replaces) > bound or capped
+    assert settings.rounds <= 1024
 
 
 @pytest.mark.parametrize(

@@ -35,6 +35,8 @@ MOST_ROWS: Final = 1 << 40
 _MOST_SAMPLES: Final = 1 << 30
 _ROUNDS_IN_TREE: Final = 64  # beyond, the accountant takes a minute and finds what zCDP says
 _ROUNDS_PER_ROOT: Final = Fraction(7, 10)
+_DEFAULT_ROUNDS: Final = 1 << 10
+_DEFAULT_SAMPLES: Final = 1 << 13
 
 
 @final
@@ -124,18 +126,20 @@ def default_settings(
 
     With b = rho N^2 / d^2, as it is where units are replaced, T is 0.7 b^(1/4), and s is what the
     price leaves.  Constants were fixed once, in view of published figures, and look at no data.
+    There are at most 1024 rounds of 8192 samples; beyond, part of the price stays unspent.
 
     >>> default_settings(rows=30162, rho=Fraction("0.0593"), moved=1, replaces=True)
     DualQuerySettings(rounds=60, samples=384, rate=Fraction(2, 1), rows=30162)
     """
     reach = rho * Fraction(rows, moved) ** 2 * (1 if replaces else 4)
-    rounds = max(2, min(MOST_ROUNDS, round(float(_ROUNDS_PER_ROOT) * float(reach) ** 0.25)))
+    root = math.sqrt(math.isqrt(math.floor(reach)))
+    rounds = max(2, min(_DEFAULT_ROUNDS, round(float(_ROUNDS_PER_ROOT) * root)))
     while rounds >= 2:
         one = DualQuerySettings(rounds=rounds, samples=1, rate=rate, rows=rows)
         samples = math.floor(rho / one.rho(moved=moved, replaces=replaces))
         if samples >= 1:
             return DualQuerySettings(
-                rounds=rounds, samples=min(samples, _MOST_SAMPLES), rate=rate, rows=rows
+                rounds=rounds, samples=min(samples, _DEFAULT_SAMPLES), rate=rate, rows=rows
             )
         rounds -= 1
     return DualQuerySettings(rounds=1, samples=1, rate=rate, rows=rows)
