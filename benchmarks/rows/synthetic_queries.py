@@ -10,7 +10,7 @@ from __future__ import annotations
 import csv
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
@@ -167,11 +167,12 @@ def _stream(label: str, seed: int) -> KeyedEntropy:
 def main() -> int:
     """Play all three, and print how far answers are off."""
     codes = adult(Path(sys.argv[1])) if len(sys.argv) > 1 else twin()
-    for name, work in (
-        ("faithful", lambda: faithful(codes)),
-        ("upgraded", lambda: upgraded(codes)),
-        ("512,000 bits", wide),
-    ):
+    works: dict[str, Callable[[], Answers]] = {
+        "faithful": lambda: faithful(codes),
+        "upgraded": lambda: upgraded(codes),
+        "512,000 bits": wide,
+    }
+    for name, work in works.items():
         start = time.process_time()
         found = work()
         seconds = time.process_time() - start
