@@ -33,9 +33,9 @@ def main() -> int:
         _say("other libraries")
         made += others(twin, limit=120 if options.quick else 600)
     large = {}
-    for work in () if options.quick else LARGE:
-        _say(work)
-        large[work] = measured(work)
+    for name in () if options.quick else LARGE:
+        _say(name)
+        large[name] = measured(name)
     _say("models that learn")
     taught = learned(peers=options.peers, runs=options.rounds)
     verdict = bars(made, large)
@@ -67,9 +67,9 @@ def print_report(
         [
             each.kind,
             each.contender,
-            _number(each.model and each.model.mean),
-            _number(each.model and each.model.worst),
-            _number(each.rows and each.rows.mean),
+            _number(None if each.model is None else each.model.mean),
+            _number(None if each.model is None else each.model.worst),
+            _number(None if each.rows is None else each.rows.mean),
             NOTHING if each.plan_seconds is None else figures(each.plan_seconds),
             NOTHING if each.seconds is None else figures(each.seconds),
             NOTHING if each.rows_seconds is None else figures(each.rows_seconds),

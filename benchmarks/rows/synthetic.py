@@ -58,7 +58,7 @@ class Work:
 
     kind: str
     method: Callable[[], Any]
-    price: dict[str, str] = field(default_factory=lambda: {"epsilon": EPSILON, "delta": DELTA})
+    price: dict[str, Any] = field(default_factory=lambda: {"epsilon": EPSILON, "delta": DELTA})
     ways: int = 3
 
 
@@ -99,7 +99,10 @@ def synthesized(
 
 def run(table: CodedTable, work: Work, runs: int) -> Made:
     """Make tables several times, and average."""
-    plans, seconds, rows_seconds, models, rows, own = [], [], [], [], [], []
+    plans: list[float] = []
+    seconds: list[float] = []
+    rows_seconds: list[float] = []
+    models, rows, own = [], [], []
     expected = 0.0
     for _ in range(runs):
         times = [time.process_time()]

@@ -21,6 +21,7 @@ import pyarrow.parquet as pq
 
 import discreet as dp
 from benchmarks.measure import ROOT
+from benchmarks.rows.synthetic_queries import faithful, twin, upgraded, wide
 from benchmarks.rows.synthetic_tables import CodedTable
 
 TALL_ROWS: Final = 10_000_000
@@ -80,7 +81,27 @@ def tall(folder: Path) -> float | None:
     return None
 
 
-LARGE: Final = {"tall": tall}
+def as_published(folder: Path) -> float:  # noqa: ARG001  nothing is read
+    """Play DualQuery as it was published, on 500,000 conjunctions."""
+    return faithful(twin()).largest
+
+
+def as_upgraded(folder: Path) -> float:  # noqa: ARG001  nothing is read
+    """Play DualQuery with one value a column and our settings, on the same conjunctions."""
+    return upgraded(twin()).largest
+
+
+def on_wide_rows(folder: Path) -> float:  # noqa: ARG001  nothing is read
+    """Play DualQuery on rows of half a million bits."""
+    return wide().largest
+
+
+LARGE: Final = {
+    "tall": tall,
+    "faithful": as_published,
+    "upgraded": as_upgraded,
+    "wide": on_wide_rows,
+}
 """What is done, by its name."""
 
 

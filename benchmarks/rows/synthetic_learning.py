@@ -16,8 +16,8 @@ from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import minimize
-from scipy.stats import rankdata
+from scipy.optimize import minimize  # type: ignore[import-untyped]
+from scipy.stats import rankdata  # type: ignore[import-untyped]
 
 import discreet as dp
 from benchmarks.peers.environment import Peers, PeersUnavailable

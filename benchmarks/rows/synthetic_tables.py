@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
@@ -61,26 +61,14 @@ def latent(
     return CodedTable(bits, (2,) * columns)
 
 
-def adult_like(people: int = 30_162, seed: int = 1) -> CodedTable:
-    """Draw people whose columns have as many values as those of the Adult table, 235 in all."""
-    sizes = (7, 16, 7, 14, 6, 5, 2, 41, 27, 23, 22, 25, 22, 18)
-    generator = np.random.default_rng(seed)
-    weights = generator.dirichlet(np.full(12, 0.8))
-    kinds = generator.choice(12, people, p=weights)
-    columns = []
-    for size in sizes:
-        shares = generator.dirichlet(np.full(size, 0.25), size=12)
-        ends = np.cumsum(shares, axis=1)[kinds]
-        columns.append((generator.random((people, 1)) > ends[:, :-1]).sum(axis=1))
-    return CodedTable(np.stack(columns, axis=1).astype(np.uint8), sizes)
-
-
 def triples(columns: int) -> list[tuple[int, ...]]:
     """Return all three-way marginals."""
     return list(itertools.combinations(range(columns), 3))
 
 
-def counted(table: CodedTable, marginal: Sequence[int], codes: Codes | None = None) -> NDArray:
+def counted(
+    table: CodedTable, marginal: Sequence[int], codes: Codes | None = None
+) -> NDArray[np.int64]:
     """Count the rows of each cell of a marginal."""
     rows = table.codes if codes is None else codes
     shape = tuple(table.sizes[column] for column in marginal)
@@ -99,7 +87,7 @@ class Distance:
     cell: float
 
 
-def distance(table: CodedTable, found: Mapping[tuple[int, ...], NDArray]) -> Distance:
+def distance(table: CodedTable, found: Mapping[tuple[int, ...], NDArray[Any]]) -> Distance:
     """Compare marginals with those of the table, as only a benchmark may."""
     halves, cells = [], []
     for marginal, counts in found.items():

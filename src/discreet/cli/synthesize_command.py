@@ -7,7 +7,7 @@ overwritten: a slip must cost neither a ledger nor a price.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final, NoReturn
@@ -31,7 +31,7 @@ if TYPE_CHECKING:  # handed in
     from discreet.synthetic.synthesis_plan import SynthesisPlan
     from discreet.synthetic.workload import Workload
 
-_METHODS: Final = {
+_METHODS: Final[dict[str, Callable[[], Method]]] = {
     "aim": synthetic.AIM,
     "mst": synthetic.MST,
     "mwem": synthetic.MWEM,

@@ -187,7 +187,7 @@ def cell_bounds(
         return None
     share = missed / (len(covering) * domain.size(marginal))
     counts = model.marginal(marginal)
-    return np.min(
+    widths: NDArray[np.float64] = np.min(
         [
             np.abs(s.projected(domain, marginal) - counts)
             + cell_noise(s.law, missed=share, draws=s.draws(domain, marginal))
@@ -195,6 +195,7 @@ def cell_bounds(
         ],
         axis=0,
     )
+    return widths
 
 
 def _measured(
