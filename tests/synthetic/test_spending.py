@@ -85,7 +85,9 @@ def paid(task, measurer):
     unit=st.sampled_from(UNITS),
     rounds=st.integers(4, 60),
 )
-def test_aim_never_spends_above_its_bound(counts, numbers, rho, moved, unit, rounds):
+def test_aim_never_spends_above_its_bound(  # noqa: PLR0917  one for each thing drawn
+    counts, numbers, rho, moved, unit, rounds
+):
     task = task_of(rho, unit, moved)
     method = AIM(rounds=rounds)
     spending = method.schedule(task).spending()

@@ -43,11 +43,11 @@ class MWEM:
     ``rounds`` is 8 for each code but one of every column, where it is None.
 
     >>> MWEM(rounds=30).document
-    {'name': 'mwem', 'rounds': 30, 'replays': 15}
+    {'name': 'mwem', 'rounds': 30, 'replays': 4}
     """
 
     rounds: int | None = None
-    replays: int = 15
+    replays: int = 4
 
     def __post_init__(self) -> None:
         """Refuse no rounds at all."""
