@@ -1,4 +1,4 @@
-"""``discreet synthesize``: a new file, a plan in words, JSON, and what is refused before a price."""
+"""``discreet synthesize``: a new file, a plan in words, JSON, and what is refused."""
 
 from __future__ import annotations
 

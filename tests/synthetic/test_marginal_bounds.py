@@ -99,6 +99,9 @@ def test_bounds_are_of_use() -> None:
     assert found[0, 1].source == "measured"
     assert found[0,].source == found[1,].source == "projected"
     assert found[2, 3] == MarginalBound((2, 3), None)
+    (rows,) = marginal_bounds(model, [()], measured, missed=MISSED)
+    assert rows.rows is not None
+    assert abs(model.total - truth.total) <= rows.rows < 50
     for marginal in ((0, 1), (0,), (1,)):
         bound = found[marginal].rows
         assert bound is not None

@@ -272,7 +272,7 @@ def test_a_release_says_what_it_is(release: SyntheticRelease) -> None:
     assert release.loss.epsilon(delta=Fraction(1, 10**9)) <= 4.001
     assert set(release.theorems) <= set(THEOREMS)
     assert {"joint-histogram", "noise-norm"} <= set(release.theorems)
-    assert "patient" in str(release.explain(audience="subject"))
+    assert "What this means for you" in str(release.explain(audience="subject"))
 
 
 def test_pictures_show_what_was_released(release: SyntheticRelease) -> None:

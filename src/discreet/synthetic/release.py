@@ -186,13 +186,15 @@ class SyntheticRelease(Shown):
                 confirm=confirm,
             )
         rounds = last_offers(self._rounds, workload) if selections else ()
-        bounds = marginal_bounds(
-            self.model, workload, noisy_marginals(self.evidence), missed=missed, rounds=rounds
+        measured = noisy_marginals(self.evidence)
+        rows, *bounds = marginal_bounds(
+            self.model, ((), *workload), measured, missed=missed, rounds=rounds
         )
         return ErrorReport(
             names=self.evidence.coded.names,
-            bounds=bounds,
+            bounds=tuple(bounds),
             total=self.model.total,
+            total_off=rows.rows,
             confidence=1 - missed,
             checked=checked,
             private=self.private,

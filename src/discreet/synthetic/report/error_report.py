@@ -4,9 +4,9 @@ Trust: public.  Every number comes from the evidence: nothing here has seen the 
 
 Definition.  For a marginal, ``rows`` bounds the L1 distance between the counts of the table and
 those of the model, and ``share`` the total variation distance between their shares.
-Fact.  With N rows in the model and an L1 distance of at most a, the shares differ by at most a / N
-in total variation.  Proof.  With n rows in the table, |D/n - p/N|_1 <= |D - p|_1 / N + |N - n| / N,
-and |N - n| is at most |D - p|_1; half of 2 a / N is a / N.
+Fact.  With N rows in the model, an L1 distance of at most a, and a number of rows that is off by at
+most t <= a, the shares differ by at most (a + t) / 2 N in total variation.  Proof.  With n rows in
+the table, |D/n - p/N|_1 <= |D - p|_1 / N + |N - n| / N, and total variation is half of it.
 All bounds hold at once with the stated confidence (keys ``measured-marginal``,
 ``selection-bound``).  Where the release says nothing of a marginal, there is no bound.
 """
@@ -39,6 +39,7 @@ class ErrorReport(Shown):
         names: the columns of the synthetic table.
         bounds: a bound for every marginal of the workload.
         total: how many rows the model stands for.
+        total_off: a bound on how far that is from the table's, None if nothing is known.
         confidence: the chance with which all bounds hold at once.
         checked: the largest distance of the workload, measured with noise, if that was bought.
         private: false if the evidence comes from a rehearsal.
@@ -47,6 +48,7 @@ class ErrorReport(Shown):
     names: tuple[str, ...]
     bounds: tuple[MarginalBound, ...]
     total: float
+    total_off: float | None
     confidence: Fraction
     checked: Checked | None = None
     private: bool = True
@@ -55,7 +57,10 @@ class ErrorReport(Shown):
         """Return the bound on the total variation distance of shares, None without one."""
         if bound.rows is None:
             return None
-        return min(1.0, bound.rows / self.total) if self.total > 0 else 1.0
+        if self.total <= 0:
+            return 1.0
+        off = bound.rows if self.total_off is None else min(self.total_off, bound.rows)
+        return min(1.0, (bound.rows + off) / (2 * self.total))
 
     @property
     def sorted(self) -> tuple[MarginalBound, ...]:

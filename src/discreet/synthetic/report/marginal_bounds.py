@@ -147,6 +147,8 @@ def marginal_bounds(
 ) -> tuple[MarginalBound, ...]:
     """Bound the distance of all wanted marginals; all bounds hold at once but for this chance.
 
+    The marginal of no column is the number of all rows.
+
     What may be missed is shared out evenly among all quantiles of noise; where there are rounds of
     selection, half of it goes to these.
     """
@@ -204,7 +206,8 @@ def _measured(
     """Return the bound of the first theorem for one pair."""
     noisy = source.projected(domain, onto)
     norm = noise_norm(source.law, cells=noisy.size, draws=source.draws(domain, onto), missed=missed)
-    return float(np.abs(noisy - model.marginal(onto)).sum()) + norm
+    expected = model.marginal(onto) if onto else np.array(model.total)
+    return float(np.abs(noisy - expected).sum()) + norm
 
 
 def _smaller(first: MarginalBound, second: MarginalBound) -> MarginalBound:
