@@ -25,8 +25,11 @@ from discreet.errors import (
 from discreet.loss import ZeroConcentrated
 from discreet.query.expressions import Call, Column, Literal
 from discreet.query.relations import Filter
-from discreet.synthetic.measurer import Measurer
+from discreet.session.programs import Program
+from discreet.synthetic.joint import moved_by
+from discreet.synthetic.measurer import HistogramMeasurer
 from discreet.synthetic.methods.mst import MST
+from discreet.synthetic.sensitivity import UnitMoves
 from tests.synthetic import clinic
 
 SECRET = "Ada Lovelace has gout"  # noqa: S105  nobody's password
@@ -119,7 +122,9 @@ def test_a_crash_after_the_charge_is_completed_without_paying_again(session, mon
     assert left_of(session) >= Fraction(1, 2)
 
 
-@pytest.mark.parametrize("where", [(DuckDB, "run"), (Measurer, "select"), (Measurer, "measure")])
+@pytest.mark.parametrize(
+    "where", [(DuckDB, "run"), (HistogramMeasurer, "select"), (HistogramMeasurer, "measure")]
+)
 def test_a_failure_is_told_once_in_one_sentence(session, monkeypatch, where):
     plan = clinic.planned(session)
     with monkeypatch.context() as patch:
@@ -255,8 +260,60 @@ def test_conditions_on_rows_may_be_added(session):
     program = clinic.planned(session).program
     (read,) = program.reads
     narrow = Filter(read.relation, Call(">", (Column("age"), Literal(50))))
-    changed = replace(program, reads=(replace(read, relation=narrow),))
-    session.perform(changed)
+    reads = (replace(read, relation=narrow),)
+    rows = session.program_rows(program.question)
+    of = {"unit": program.unit, "delta": program.delta, "draw": program.draw}
+    session.perform(Program.of(rows, reads=reads, **of))
+
+
+def test_a_program_under_the_name_of_another_is_refused(session):
+    """Reads, or steps, that differ from those of the digest are not stored under it."""
+    program = clinic.planned(session).program
+    (read,) = program.reads
+    narrow = Filter(read.relation, Call(">", (Column("age"), Literal(50))))
+    other = clinic.planned(session, method=dp.synthetic.Product()).program
+    for forged in (
+        replace(program, reads=(replace(read, relation=narrow),)),
+        replace(program, draw=other.draw),
+    ):
+        with pytest.raises(OutOfRange, match="another price, or other parameters"):
+            session.perform(forged)
+    assert kinds(session) == ["open"]
+
+
+def test_noise_for_smaller_moves_than_the_request_allows_is_refused(session):
+    """The tree follows from what engines enforce, not from what a plan believes."""
+    program = clinic.planned(session).program
+    (read,) = program.reads
+    draw = program.draw
+    moved = UnitMoves(draw.task.moves.rows + 1, program.unit)
+    wrong = replace(draw, task=replace(draw.task, moves=moved))
+    with pytest.raises(OutOfRange, match="other bounds than its request has"):
+        session.perform(replace(program, draw=wrong))
+    with pytest.raises(OutOfRange, match="does not bound what one unit adds"):
+        moved_by(replace(read, measures=(replace(read.totals[0], low=-3),)))
+    assert kinds(session) == ["open"]
+
+
+def test_methods_from_elsewhere_are_refused(session):
+    """A method holds the data in its hands while it runs."""
+
+    class Spy:
+        document = MST().document
+
+        def schedule(self, task):
+            return MST().schedule(task)
+
+        def run(self, task, measurer):
+            raise AssertionError
+
+    with pytest.raises(WrongKind, match="none of this package"):
+        clinic.planned(session, method=Spy())
+    with pytest.raises(WrongKind, match="none of this package"):
+        clinic.planned(session, workload=object())
+    with pytest.raises(WrongKind, match="none of this package"):
+        clinic.planned(session, constraints=[object()])
+    assert kinds(session) == ["open"]
 
 
 def test_only_programs_are_performed(session):
@@ -296,6 +353,6 @@ def test_the_same_words_give_the_same_release(method):
 
 def test_methods_never_hold_the_histogram():
     """A measurer shows released numbers alone."""
-    shown = {name for name in dir(Measurer) if not name.startswith("_")}
+    shown = {name for name in dir(HistogramMeasurer) if not name.startswith("_")}
     assert shown == {"measure", "measured", "play", "select", "select_cell", "spent"}
     assert MST().document == {"name": "mst"}

@@ -13,12 +13,13 @@ import pytest
 
 import discreet as dp
 from discreet.errors import OutOfRange, OverBudget, UnknownName, WrongKind
+from discreet.mechanisms import Laplace
 from discreet.synthetic.evidence_format import read, written
 from discreet.synthetic.inference.dense import DenseModel
 from discreet.synthetic.inference.values import CodedDomain
 from discreet.synthetic.joint import JointHistogram
 from discreet.synthetic.release import SyntheticRelease
-from discreet.synthetic.report.check import Draw, _on_grid
+from discreet.synthetic.report.check import CheckDraw, _on_grid
 from discreet.theorems import THEOREMS
 from tests.synthetic.tables import SCHEMA, opened, visits
 
@@ -236,7 +237,8 @@ def test_one_person_moves_a_check_by_no_more_than_is_claimed(relation: str) -> N
     def largest(rows: tuple[tuple[int, int], ...]) -> int:
         codes = tuple(np.array([row[place] for row in rows], np.uint8) for place in (0, 1))
         joint = JointHistogram((2, 2), codes, np.ones(len(rows), np.int64))
-        return Draw((2, 2), expected, noise=None).largest(joint)  # type: ignore[arg-type]
+        draw = CheckDraw(evidence="", sizes=(2, 2), expected=expected, noise=Laplace(scale=1))
+        return draw.largest(joint)
 
     people = [(a, b) for a in (0, 1) for b in (0, 1)]
     tables = [(), *((one,) for one in people), *((one, two) for one in people for two in people)]

@@ -2,6 +2,7 @@
 
 import itertools
 from fractions import Fraction
+from types import SimpleNamespace
 
 import numpy as np
 import pyarrow as pa
@@ -13,7 +14,7 @@ from discreet.plan.pricing.calibration import epsilon_sum, rho_sum
 from discreet.requests.raw_totals import RawTotals
 from discreet.synthetic.bins import BoughtBins, QuantileBins
 from discreet.synthetic.joint import ROWS, JointHistogram, joint_request, moved_by
-from discreet.synthetic.measurer import Candidate, Measurer, on_grid
+from discreet.synthetic.measurer import Candidate, HistogramMeasurer, on_grid
 from discreet.synthetic.requested_table import domain_of, question_of_rows
 from discreet.synthetic.sensitivity import GRID, UnitMoves
 from discreet.synthetic.spending import RhoFilter
@@ -116,7 +117,7 @@ def scores_of(counts, candidates, cells):
     """The scores that a selection is made by, as a measurer computes them."""
     seen = []
 
-    see = Measurer(
+    see = HistogramMeasurer(
         joint_of(counts), UnitMoves(1, row()), RhoFilter(Fraction(10**9), row()), clinic.stream("s")
     )
     with pytest.MonkeyPatch.context() as patch:
@@ -222,3 +223,16 @@ def test_what_is_no_combination_of_codes_is_left_out():
     )
     assert found.marginal((0, 1)).tolist() == [2, 0, 0, 3]
     assert repr(found) == "JointHistogram(hidden)"
+
+
+def test_huge_counts_move_by_no_more_than_a_unit_adds():
+    """One row more where floats would no longer be exact changes the way, and not the result."""
+
+    def marginal(counts):
+        places = pa.array(range(len(counts)), pa.int64())
+        raw = SimpleNamespace(totals={ROWS: np.array(counts)}, keys=(places,))
+        return JointHistogram.of(raw, (2048,)).marginal(())
+
+    many = [(1 << 53) // 1000 - 1] + [1] * 999
+    assert int(marginal([*many, 1])[0]) - int(marginal(many)[0]) == 1
+    assert int(marginal([1 << 62])[0]) == int(marginal([1 << 34])[0]) == 1 << 34

@@ -14,8 +14,8 @@ True by construction.  Whoever carries out a program binds its question once mor
 the policy and the unit of the session, and refuses a program that reads other rows than these, for
 another unit or another scope.  Conditions on single rows may be added, and nothing else: leaving
 out rows of a unit by their own values keeps the relation a union over units (key ``unit-local``).
-Bounds on what a unit adds stand in the request, and engines enforce them; the tree has to be made
-from them.
+Bounds on what a unit adds stand in the request, and engines enforce them; the tree, the price and
+the digest are worked out from the requests and from ``draw`` again before anything is charged.
 """
 
 from __future__ import annotations
@@ -119,7 +119,19 @@ def program_rows(
 
 
 class ProgramDraw(Protocol):
-    """Draws what a program releases."""
+    """Draws what a program releases, and says what that costs.
+
+    It is code of the kernel, and trusted to use totals as it says: sessions take programs from
+    workshops of the same process, and never from outside.
+    """
+
+    def document(self) -> Mapping[str, Any]:
+        """Return all public parameters, in plain JSON."""
+        ...
+
+    def charged(self, reads: tuple[EngineRequest, ...], unit: PrivacyUnit) -> Node:
+        """Return the composition of all steps, by the bounds that engines enforce for a unit."""
+        ...
 
     def __call__(
         self,
@@ -160,19 +172,17 @@ class Program:
     draw: ProgramDraw = field(compare=False, repr=False)
 
     @classmethod
-    def of(  # noqa: PLR0913  all that a program is
+    def of(
         cls,
         rows: ProgramRows,
         *,
-        what: Mapping[str, Any],
         unit: PrivacyUnit,
         reads: tuple[EngineRequest, ...],
-        tree: Node,
         delta: Fraction | None,
         draw: ProgramDraw,
     ) -> Self:
         """Put a program together, with its price and its digest."""
-        question = rows.bound.question
+        question, what, tree = rows.bound.question, draw.document(), draw.charged(reads, unit)
         document = {
             "format": _FORMAT,
             "program": what,
@@ -238,9 +248,10 @@ def check_program(
             why="it may rest on another unit, another policy or other tables.",
             do="plan it with this session, and carry out that plan.",
         )
-    if program.price != price_of(program.tree, unit, program.delta):
+    made = Program.of(rows, unit=unit, reads=program.reads, delta=program.delta, draw=program.draw)
+    if program != made:
         raise OutOfRange(
-            what="a program claims another price than that of its composition.",
+            what="a program claims another price, or other parameters, than those of its steps.",
             why="policies limit what is really lost.",
             do="make programs with Program.of.",
         )

@@ -29,7 +29,7 @@ from typing import Any, Final, Self, final
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.errors import TooLarge
+from discreet.errors import OutOfRange, TooLarge
 from discreet.query.expressions import Call, Case, Cast, Expression, Literal
 from discreet.query.types import Type
 from discreet.requests.engine_request import EngineRequest, KeyColumn, Total
@@ -48,6 +48,8 @@ MOST_COMBINATIONS: Final = 1 << 28
 LARGEST_COUNT: Final = 1 << 40
 """Counts are clamped to this size, so that scores are integers of 64 bits."""
 _WIDEST: Final = 1 << 62
+_LARGEST_CELL: Final = 1 << 34
+"""Counts of single combinations are clamped to this size: sums of 2**28 of them fit 64 bits."""
 _EXACT: Final = 1 << 53  # floats up to here are whole numbers
 
 
@@ -102,6 +104,12 @@ def moved_by(request: EngineRequest) -> int:
     1
     """
     (total,) = request.totals
+    if total.low != 0:  # a unit without a number of groups makes no request
+        raise OutOfRange(
+            what="a request does not bound what one unit adds to the histogram.",
+            why="noise is scaled to that bound.",
+            do="make requests with joint_request.",
+        )
     return total.most * (1 if request.groups is None else request.groups)
 
 
@@ -182,7 +190,7 @@ class JointHistogram:
         codes: list[NDArray[np.unsignedinteger[Any]]] = []
         for pack, key in zip(packs, packed, strict=True):
             codes.extend(_unpacked(key[known], [sizes[column] for column in pack]))
-        return cls(tuple(sizes), tuple(codes), np.maximum(counts[known], 0))
+        return cls(tuple(sizes), tuple(codes), np.clip(counts[known], 0, _LARGEST_CELL))
 
     def marginal(self, columns: Marginal) -> NDArray[np.int64]:
         """Return the counts of some columns, in C order; of none, the number of all rows."""
@@ -214,7 +222,7 @@ class JointHistogram:
             sums = np.bincount(index, weights=self.counts, minlength=cells).astype(np.int64)
         else:
             sums = np.zeros(cells, dtype=np.int64)
-            np.add.at(sums, index, np.minimum(self.counts, LARGEST_COUNT >> 6))
+            np.add.at(sums, index, self.counts)
         return np.minimum(sums, LARGEST_COUNT)
 
 

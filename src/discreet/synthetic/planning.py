@@ -20,18 +20,25 @@ from discreet.plan.statistics.limit_choice import QuestionLimits
 from discreet.query.table_builder import Rows
 from discreet.session.session import Session
 from discreet.synthetic.bins import Bins, QuantileBins
-from discreet.synthetic.constraints import Constraint, impossible
+from discreet.synthetic.constraints import Constraint, Determined, Forbidden, impossible
 from discreet.synthetic.domain import BINS, Domain
 from discreet.synthetic.evidence_format import read
 from discreet.synthetic.joint import joint_request, moved_by
 from discreet.synthetic.methods.aim import AIM
 from discreet.synthetic.methods.method import Method, Schedule, Task
+from discreet.synthetic.models import METHODS
 from discreet.synthetic.program import SyntheticDraw, synthesis_program
 from discreet.synthetic.release import SyntheticRelease
 from discreet.synthetic.requested_table import domain_of, question_of_rows, rho_asked
 from discreet.synthetic.sensitivity import UnitMoves
 from discreet.synthetic.synthesis_plan import SynthesisPlan
-from discreet.synthetic.workload import MOST_CELLS, AllMarginals, Workload, marginals
+from discreet.synthetic.workload import (
+    MOST_CELLS,
+    AllMarginals,
+    ListedMarginals,
+    Workload,
+    marginals,
+)
 
 _HOPELESS: Final = 0.5
 _NOISE_NORM: Final = 0.3989422804014327  # half of the mean of |Z| for a standard normal Z
@@ -80,6 +87,7 @@ def plan_synthesis(  # noqa: PLR0913  what is made, how, and what it may cost
     rows = session.program_rows(question)
     domain, bought = domain_of(session, rows, bins)
     chosen = method or AIM()
+    _check_known(chosen, workload, constraints)
     request = joint_request(rows, domain if bought is None else bought.fine)
     stated, rho = tuple(constraints), rho_asked(ask)
     task = Task(
@@ -148,6 +156,19 @@ def synthesize(session: Session, plan: SynthesisPlan, *, confirm: bool = False) 
         replayed=stored.replayed,
         private=not session.test_mode,
     )
+
+
+def _check_known(method: object, workload: object, constraints: Sequence[Constraint]) -> None:
+    """Refuse code from elsewhere: a method holds the data in its hands while it runs."""
+    known = type(method) in METHODS.values()
+    known = known and (workload is None or type(workload) in {AllMarginals, ListedMarginals})
+    if not known or any(type(each) not in {Forbidden, Determined} for each in constraints):
+        raise WrongKind(
+            what="a method, a workload or a constraint is none of this package.",
+            why="a method measures data while it runs, and what it claims to cost is believed.",
+            do="use dp.synthetic.AIM(), MST(), MWEM(), DualQuery() or Product(), marginals(...) or "
+            "marginals_of(...), forbid(...) and determines(...).",
+        )
 
 
 def _default_workload(domain: Domain) -> AllMarginals:

@@ -13,6 +13,7 @@ from fractions import Fraction
 from typing import Any, final
 
 from discreet.accounting import Leaf, Node, Repeat, Sequential
+from discreet.errors import OutOfRange
 from discreet.noise import Entropy
 from discreet.requests.engine_request import EngineRequest
 from discreet.requests.raw_totals import RawTotals
@@ -22,10 +23,12 @@ from discreet.synthetic.constraints import Constraint, impossible
 from discreet.synthetic.domain import Domain
 from discreet.synthetic.evidence import FORMAT, Evidence
 from discreet.synthetic.evidence_format import constraint_document, domain_document, written
-from discreet.synthetic.joint import JointHistogram
-from discreet.synthetic.measurer import Measurer
+from discreet.synthetic.joint import JointHistogram, moved_by
+from discreet.synthetic.measurer import HistogramMeasurer
 from discreet.synthetic.methods.method import Method, Schedule, Task
+from discreet.synthetic.sensitivity import UnitMoves
 from discreet.synthetic.spending import PlannedSteps
+from discreet.units import PrivacyUnit
 
 
 @final
@@ -48,10 +51,19 @@ class SyntheticDraw:
         """The domain in whose codes the data is read."""
         return self.domain if self.bought is None else self.bought.fine
 
-    def tree(self) -> Node:
-        """Return what is charged: the bins, then the method."""
-        bins = () if self.bought is None else self.bought.steps(self.task.moves)
-        return Sequential(*_grouped(bins), self.schedule.tree) if bins else self.schedule.tree
+    def charged(self, reads: tuple[EngineRequest, ...], unit: PrivacyUnit) -> Node:
+        """Return the composition: the bins, then the method; by what the request bounds."""
+        (request,) = reads
+        moves = UnitMoves(moved_by(request), unit)
+        if moves != self.task.moves:
+            raise OutOfRange(
+                what="a synthetic table is planned for other bounds than its request has.",
+                why="noise that is scaled to less than a unit can add hides nobody.",
+                do="plan it with discreet.plan_synthesis.",
+            )
+        bins = () if self.bought is None else self.bought.steps(moves)
+        tree = self.method.schedule(self.task).tree
+        return Sequential(*_grouped(bins), tree) if bins else tree
 
     def document(self) -> dict[str, Any]:
         """Return all public parameters, in plain JSON."""
@@ -87,7 +99,7 @@ class SyntheticDraw:
             spent = steps.spent
         zeros = impossible(domain, self.constraints)
         task = replace(self.task, domain=domain.coded, zeros=zeros)
-        measurer = Measurer(joint, moves, self.schedule.spending(), entropy)
+        measurer = HistogramMeasurer(joint, moves, self.schedule.spending(), entropy)
         rows = self.method.run(task, measurer)
         return written(
             Evidence(
@@ -110,10 +122,8 @@ def synthesis_program(
     """Return the program of a synthetic table."""
     return Program.of(
         rows,
-        what=draw.document(),
         unit=draw.task.moves.unit,
         reads=(request,),
-        tree=draw.tree(),
         delta=delta,
         draw=draw,
     )

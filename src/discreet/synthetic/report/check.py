@@ -30,6 +30,7 @@ from discreet.exact import decimal, positive
 from discreet.mechanisms import Laplace
 from discreet.noise import Entropy
 from discreet.query.question import Question
+from discreet.requests.engine_request import EngineRequest
 from discreet.requests.raw_totals import RawTotals
 from discreet.session import Session
 from discreet.session.programs import Program
@@ -38,6 +39,7 @@ from discreet.synthetic.inference.inference import Model
 from discreet.synthetic.inference.values import Marginal
 from discreet.synthetic.joint import JointHistogram, joint_request, moved_by
 from discreet.synthetic.sensitivity import GRID, UnitMoves
+from discreet.units import PrivacyUnit
 
 _FORMAT: Final = 1
 
@@ -74,13 +76,29 @@ class Checked:
 
 
 @final
-@dataclass(frozen=True, slots=True, eq=False)
-class Draw:
-    """Computes the largest distance, and adds noise."""
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class CheckDraw:
+    """Computes the largest distance, and adds noise; ``evidence`` is a digest of what it checks."""
 
+    evidence: str
     sizes: tuple[int, ...]
     expected: tuple[tuple[Marginal, NDArray[np.int64]], ...]
     noise: Laplace
+
+    def document(self) -> dict[str, Any]:
+        """Return all public parameters."""
+        public = hashlib.sha256(b"".join(counts.tobytes() for _, counts in self.expected))
+        return {
+            "kind": "check of a synthetic table",
+            "evidence": self.evidence,
+            "workload": [list(marginal) for marginal, _ in self.expected],
+            "expected": public.hexdigest(),
+        }
+
+    def charged(self, reads: tuple[EngineRequest, ...], unit: PrivacyUnit) -> Leaf:
+        """Return one count, which moves as far as a marginal does in L1."""
+        (request,) = reads
+        return UnitMoves(moved_by(request), unit).measured(self.noise)
 
     def __call__(
         self,
@@ -119,24 +137,13 @@ def check_program(  # noqa: PLR0913  all that a check is about
     moves = UnitMoves(moved_by(read), session.unit)
     noise = Laplace(scale=Fraction(moves.l1) / epsilon)
     expected = tuple((r, _on_grid(model.marginal(r))) for r in workload)
-    public = hashlib.sha256(b"".join(counts.tobytes() for _, counts in expected))
-    what: dict[str, Any] = {
-        "name": "check of a synthetic table",
-        "evidence": hashlib.sha256(evidence).hexdigest(),
-        "workload": [list(r) for r in workload],
-        "expected": public.hexdigest(),
-    }
-    tree: Leaf = moves.measured(noise)  # a marginal moves as far in L1
-    program = Program.of(
-        rows,
-        what=what,
-        unit=session.unit,
-        reads=(read,),
-        tree=tree,
-        delta=None,
-        draw=Draw(domain.coded.sizes, expected, noise),
+    draw = CheckDraw(
+        evidence=hashlib.sha256(evidence).hexdigest(),
+        sizes=domain.coded.sizes,
+        expected=expected,
+        noise=noise,
     )
-    return program, noise
+    return Program.of(rows, unit=session.unit, reads=(read,), delta=None, draw=draw), noise
 
 
 def buy_check(  # noqa: PLR0913  all that a check is about
