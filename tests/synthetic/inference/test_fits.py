@@ -1,6 +1,7 @@
 """Both solvers against a convex solver, against each other, and on graphs of every shape."""
 
 import itertools
+import tracemalloc
 from fractions import Fraction
 
 import numpy as np
@@ -172,7 +173,7 @@ def test_sizes_are_refused_before_memory_is_taken():
     whole = [Measurement((0, 1), np.zeros(16, np.int64), Fraction(1))]
     with pytest.raises(TooLarge, match="bytes"):
         JunctionTree(most_bytes=100).fit(wide, whole)
-    assert declared_bytes(wide, [tuple(range(12))]) == 48 * 4**12
+    assert declared_bytes(wide, [tuple(range(12))]) == (48 + 96) * 4**12
 
 
 @pytest.mark.parametrize(
@@ -186,3 +187,31 @@ def test_sizes_are_refused_before_memory_is_taken():
 def test_measurements_that_fit_no_cells_are_refused(marginal, values, error):
     with pytest.raises(error):
         Dense().fit(domain_of(2, 2), [Measurement(marginal, np.array(values), Fraction(1))])
+
+
+def test_a_dense_fit_takes_less_than_eight_numbers_for_each_cell():
+    domain = domain_of(*[4] * 9)
+    triples = [(0, 1, 2), (0, 4, 8), (2, 3, 7), (6, 7, 8)]
+    measurements = [Measurement(m, np.full(64, 100), Fraction(9)) for m in triples]
+    zeros = [ImpossibleCells((1, 5), np.array([3]))]
+    tracemalloc.start()
+    try:
+        Dense(effort=Effort(steps=3)).fit(domain, measurements, zeros=zeros)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak <= 8 * 8 * domain.cells
+
+
+@pytest.mark.parametrize("graph", ["cycle", "triples", "clique"])
+def test_a_junction_tree_takes_no_more_than_it_declares(graph):
+    domain = domain_of(30, 30, 30, 30)
+    marginals = GRAPHS[graph]
+    measurements = [Measurement(m, np.full(domain.size(m), 100), Fraction(9)) for m in marginals]
+    tracemalloc.start()
+    try:
+        JunctionTree(effort=Effort(steps=2)).fit(domain, measurements)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak <= declared_bytes(domain, marginals) + (1 << 20)

@@ -1,6 +1,9 @@
 """Rows follow their model at least as closely as independent draws would, or nearly so."""
 
 import itertools
+import json
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -109,3 +112,37 @@ def test_any_number_of_rows_can_be_asked_for(count, fit):
     table = fitted("cycle", fit).rows(count, stream("few"))
     assert table.shape == (count, COLUMNS)
     assert (table < np.array([2, 3] * (COLUMNS // 2))).all()
+
+
+@pytest.mark.slow
+def test_ten_million_rows_of_fifteen_columns_take_less_than_a_gigabyte():
+    """In a process of its own, whose peak is what the operating system says."""
+    done = subprocess.run(
+        [sys.executable, "-c", TALL], stdout=subprocess.PIPE, text=True, check=True, timeout=600
+    )
+    shape, peak = json.loads(done.stdout)
+    assert shape == [10**7, 15]
+    assert peak < 1 << 30
+
+
+TALL = """
+import json, resource
+from fractions import Fraction
+import numpy as np
+from discreet.noise import KeyedEntropy
+from discreet.synthetic.inference.descent import Effort
+from discreet.synthetic.inference.junction_tree import JunctionTree
+from discreet.synthetic.inference.values import CodedDomain, Measurement
+sizes = (2, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6, 8, 8, 10, 10)
+domain = CodedDomain(tuple(map(str, range(15))), sizes)
+generator = np.random.default_rng(0)
+ring = [*((k, k + 1) for k in range(14)), (0, 14)]
+measured = [
+    Measurement(pair, generator.integers(0, 10**5, domain.size(pair)), Fraction(100))
+    for pair in ring
+]
+model = JunctionTree(effort=Effort(steps=20)).fit(domain, measured)
+table = model.rows(10**7, KeyedEntropy(key=bytes(32), label="rows"))
+peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+print(json.dumps([table.shape, peak]))
+"""

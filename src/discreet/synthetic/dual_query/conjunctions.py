@@ -100,7 +100,7 @@ class Conjunctions:
     def holds(self, row: NDArray[np.integer[Any]]) -> NDArray[np.bool_]:
         """Say which conjunctions hold for a row of codes."""
         truth = np.asarray(row)[self.bit_columns] == self.bit_codes
-        held = truth[self.bits[:, 0]] ^ self.negated[:, 0]
+        held: NDArray[np.bool_] = truth[self.bits[:, 0]] ^ self.negated[:, 0]
         for place in range(1, self.width):
             held &= truth[self.bits[:, place]] ^ self.negated[:, place]
         return held

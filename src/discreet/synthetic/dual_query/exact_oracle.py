@@ -16,8 +16,12 @@ from typing import final
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
-from scipy.optimize import Bounds, LinearConstraint, milp
+from scipy import sparse  # type: ignore[import-untyped]
+from scipy.optimize import (  # type: ignore[import-untyped]
+    Bounds,
+    LinearConstraint,
+    milp,
+)
 
 from discreet.noise import Entropy
 from discreet.synthetic.dual_query.oracle import LocalSearch, Sample, random_rows

@@ -91,7 +91,7 @@ class LocalSearch:
             if not any(moved):
                 break
         values = truth.all(axis=2) @ sample.signs
-        return starts[int(values.argmax())]
+        return np.asarray(starts[int(values.argmax())])
 
 
 @final

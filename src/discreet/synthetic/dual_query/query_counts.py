@@ -51,11 +51,12 @@ def count_conjunctions(
     (array([5]), array([8]))
     """
     clamped = np.clip(counts, 0, LARGEST_COUNT)
-    order = np.argsort(-clamped, kind="stable")
+    order = None if (np.diff(clamped) <= 0).all() else np.argsort(-clamped, kind="stable")
     held = np.zeros(queries.count, np.int64)
     at_once = _WORD * max(1, _TABLE_BYTES // (8 * len(queries.bit_columns)))
-    for start in range(0, order.size, at_once):
-        part = order[start : start + at_once]
+    for start in range(0, clamped.size, at_once):
+        rows = slice(start, min(start + at_once, clamped.size))
+        part = rows if order is None else order[rows]
         _add_counts(held, queries, _bit_table(queries, codes, part), _digits(clamped[part]))
     return held, int(clamped.sum()) - held
 
@@ -63,17 +64,17 @@ def count_conjunctions(
 def _bit_table(
     queries: Conjunctions,
     codes: Sequence[NDArray[np.integer[Any]]] | NDArray[np.integer[Any]],
-    rows: NDArray[np.intp],
+    rows: slice | NDArray[np.intp],
 ) -> Words:
     """Return one row of packed rows for each bit."""
-    number = len(queries.bit_columns)
-    table = np.zeros((number, -(-rows.size // _WORD)), np.uint64)
+    number, size = len(queries.bit_columns), codes[0][rows].size
+    table = np.zeros((number, -(-size // _WORD)), np.uint64)
     packed = table.view(np.uint8)
-    at_once = max(1, _CHUNK_BYTES // rows.size)
+    at_once = max(1, _CHUNK_BYTES // size)
     for start in range(0, number, at_once):
         columns = queries.bit_columns[start : start + at_once]
         if isinstance(codes, np.ndarray):
-            found = codes[columns[:, None], rows]
+            found = codes[columns][:, rows]
         else:
             found = np.stack([codes[column][rows] for column in columns])
         same = found == queries.bit_codes[start : start + at_once, None]
