@@ -24,6 +24,7 @@ from discreet.theorems.mechanisms import MECHANISMS, PARTITION_SELECTION, UNITS_
 from discreet.theorems.questions_and_plans import QUESTIONS_AND_PLANS
 from discreet.theorems.release import RELEASE
 from discreet.theorems.synthetic import SYNTHETIC
+from discreet.theorems.synthetic_report import SYNTHETIC_REPORT
 from discreet.theorems.theorem import Theorem
 
 _ALL: Final = (
@@ -47,6 +48,7 @@ _ALL: Final = (
     *RELEASE,
     *SPARSE_VECTOR,
     *SYNTHETIC,
+    *SYNTHETIC_REPORT,
     *UNITS_AND_MATRICES,
 )
 

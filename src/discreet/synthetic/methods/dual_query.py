@@ -9,7 +9,6 @@ price and from that number, so the game runs under a filter.
 
 from __future__ import annotations
 
-import hashlib
 import itertools
 import math
 from collections.abc import Mapping
@@ -24,7 +23,7 @@ from discreet.errors import OutOfRange
 from discreet.exact import decimal, positive, whole
 from discreet.mechanisms import Gaussian
 from discreet.mechanisms.mechanism import Number
-from discreet.noise import Entropy, KeyedEntropy
+from discreet.noise import Entropy
 from discreet.synthetic.dual_query.conjunctions import Conjunctions, random_conjunctions
 from discreet.synthetic.dual_query.oracle import LocalSearch
 from discreet.synthetic.dual_query.row_model import RowModel
@@ -43,6 +42,7 @@ from discreet.synthetic.methods.method import (
     concentrated_price,
     variance_for,
 )
+from discreet.synthetic.public_streams import public_stream
 
 _ROWS_SHARE: Final = Fraction(1, 50)
 _MOST_QUERIES: Final = 1 << 20
@@ -154,7 +154,7 @@ class DualQuery:
     def _stream(self, domain: CodedDomain, label: str) -> Entropy:
         """Return public randomness that follows from the request."""
         text = repr((domain.names, domain.sizes, sorted(self.document.items())))
-        return KeyedEntropy(key=hashlib.sha256(text.encode()).digest(), label=label)
+        return public_stream(text.encode(), label)
 
 
 def cells_of(task: Task) -> Conjunctions:
