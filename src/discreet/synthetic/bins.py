@@ -166,4 +166,5 @@ class BoughtBins:
         counts = joint.marginal((column,))[: self._coding(column).size]
         below = np.cumsum(counts)[:-1]
         above = int(counts.sum()) - below
-        return -np.abs((bins.count - place) * below - place * above)
+        scores: NDArray[np.int64] = -np.abs((bins.count - place) * below - place * above)
+        return scores

@@ -39,8 +39,9 @@ class RowModel:
         cells = np.zeros(len(self.codes), np.int64)
         for column, size in zip(chosen, shape, strict=True):
             cells = cells * size + self.codes[:, column]
-        counts = np.bincount(cells, minlength=self.domain.size(chosen))
-        return (counts * (self.total / len(self.codes))).reshape(shape)
+        counts = np.bincount(cells, minlength=self.domain.size(chosen)).astype(np.float64)
+        counts *= self.total / len(self.codes)
+        return counts.reshape(shape)
 
     def rows(self, count: int, stream: Entropy) -> Codes:
         """Return every row about equally often, in random order."""
