@@ -38,6 +38,7 @@ ROOMS = {
     "discreet.mechanisms": "Mechanisms with exact laws, for use without a table.",
     "discreet.continual": "Counts that are released again and again.",
     "discreet.local": "The local model: reports that are private before they leave a device.",
+    "discreet.synthetic": "Synthetic tables: methods, workloads, constraints and evidence.",
     "discreet.attacks": "Attacks and audits: what an answer gives away, measured.",
     "discreet.noise": "Exact discrete noise from a secure source.",
 }
@@ -45,6 +46,8 @@ CLASSES = {
     "discreet.session.Session": "What `open` returns.",
     "discreet.plan.plan.Plan": "What `Session.plan` returns.",
     "discreet.release.Release": "What `Session.ask` returns.",
+    "discreet.synthetic.SynthesisPlan": "What `plan_synthesis` returns.",
+    "discreet.synthetic.SyntheticRelease": "What `synthesize` returns.",
     "discreet.ledger.Ledger": "The record of what was charged and answered.",
 }
 

@@ -50,14 +50,17 @@ def make_environment(name: str) -> Path:
 
 
 def _install(python: Path, requirements: Path) -> None:
-    """Use uv where there is one, and otherwise the pip that came with Python."""
+    """Use uv where there is one, and otherwise the pip that came with Python.
+
+    The file lists all that is needed, and leaves out what a package says it needs but does not.
+    """
     base = getattr(sys, "_base_executable", sys.executable)
     installers = [[base, "-m", "pip", "--python", str(python), "install", "-qq"]]
     if uv := shutil.which("uv"):
         installers.insert(0, [uv, "pip", "install", "-q", "--python", str(python)])
     said = ""
     for installer in installers:
-        command = [*installer, "--require-hashes", "-r", str(requirements)]
+        command = [*installer, "--require-hashes", "--no-deps", "-r", str(requirements)]
         done = subprocess.run(command, capture_output=True, check=False, text=True)
         if done.returncode == 0:
             return

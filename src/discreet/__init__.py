@@ -29,6 +29,7 @@ if TYPE_CHECKING:  # loaded when first used, because SciPy and DuckDB take their
         loss,
         mechanisms,
         query,
+        synthetic,
         theorems,
     )
     from discreet.accounting import Budget
@@ -37,6 +38,7 @@ if TYPE_CHECKING:  # loaded when first used, because SciPy and DuckDB take their
         check,
         open,  # noqa: A004  called discreet.open
     )
+    from discreet.synthetic import plan_synthesis, synthesize
 
 __version__ = "0.1.0"
 
@@ -61,9 +63,12 @@ __all__ = [
     "noise",
     "open",
     "person",
+    "plan_synthesis",
     "query",
     "row",
     "share_cut",
+    "synthesize",
+    "synthetic",
     "theorems",
     "units",
 ]
@@ -75,6 +80,7 @@ if not TYPE_CHECKING:  # to which every name would be one of this package
             "accounting": ("Budget",),
             "plan": ("estimate", "estimate_limits", "limits", "share_cut"),
             "session": ("check", "open"),
+            "synthetic": ("plan_synthesis", "synthesize"),
         },
         rooms=(
             "accounting",
@@ -86,6 +92,7 @@ if not TYPE_CHECKING:  # to which every name would be one of this package
             "loss",
             "mechanisms",
             "query",
+            "synthetic",
             "theorems",
         ),
     )

@@ -282,6 +282,27 @@ def test_exponential_weights(scores):
     )
 
 
+@pytest.mark.theorem("exponential-inversion")
+@pytest.mark.parametrize("scores", SCORES[:3], ids=str)
+def test_two_exponential_weights_are_independent(scores):
+    claim = exponential_law(scores, Fraction(1, 2))
+    check_law(
+        lambda entropy: tuple(
+            exponential_weights(
+                scores=scores,
+                rate="1/2",
+                count=2,
+                entropy=entropy,
+                sizes=CoinSizes(word_bits=5, step_bits=5),
+            ).tolist()
+        ),
+        lambda pair: Interval(
+            claim[pair[0]].low * claim[pair[1]].low, claim[pair[0]].high * claim[pair[1]].high
+        ),
+        unexplored=Fraction(1, 16),
+    )
+
+
 @pytest.mark.theorem("permute-and-flip")
 @pytest.mark.parametrize("scores", SCORES, ids=str)
 def test_permute_and_flip(scores):

@@ -6,8 +6,15 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from discreet.noise import DiscreteLaplace, exponential_weights, permute_and_flip, selection
-from tests.noise.laws import ALPHA, stream
+from discreet.errors import OutOfRange, WrongKind
+from discreet.noise import (
+    DiscreteLaplace,
+    ReplayEntropy,
+    exponential_weights,
+    permute_and_flip,
+    selection,
+)
+from tests.noise.laws import ALPHA, TINY_COINS, stream
 
 CHOOSERS = [exponential_weights, permute_and_flip]
 
@@ -55,7 +62,7 @@ def test_floats_and_integers_select_the_same_candidate(size):
     answered = 0
     for _ in range(8):
         word = source.bits(53)
-        by_floats = selection._by_floats(selection._exponents(gaps, unit), word, 53)
+        by_floats = selection._Shares.of(selection._exponents(gaps, unit)).selected(word, 53)
         if by_floats is not None:
             answered += 1
             exact = selection._by_integers(gaps, unit, word, source, selection.SIZES)
@@ -65,13 +72,14 @@ def test_floats_and_integers_select_the_same_candidate(size):
 
 def test_words_on_a_boundary_are_left_to_integers():
     gaps = np.zeros(4, np.int64)  # boundaries at exactly 1/4, 1/2, 3/4
+    shares = selection._Shares.of(np.zeros(4))
     for number in (1, 2, 3):
-        assert selection._by_floats(np.zeros(4), number << 51, 53) is None
+        assert shares.selected(number << 51, 53) is None
         exact = selection._by_integers(
             gaps, Fraction(1), number << 51, stream("edge"), selection.SIZES
         )
         assert exact == number
-        assert selection._by_floats(np.zeros(4), (number << 51) + (1 << 20), 53) == number
+        assert shares.selected((number << 51) + (1 << 20), 53) == number
 
 
 @pytest.mark.parametrize("choose", CHOOSERS)
@@ -97,3 +105,28 @@ def test_large_selections_follow_their_law(choose):
         counts = np.append(counts[~rare], counts[rare].sum())
         chances = np.append(chances[~rare], chances[rare].sum())
     assert stats.chisquare(counts, chances / chances.sum() * len(picks)).pvalue > ALPHA
+
+
+@pytest.mark.parametrize("sizes", [selection.SIZES, TINY_COINS])
+@pytest.mark.parametrize("count", [0, 1, 2, 40])
+def test_many_draws_are_as_many_single_draws(count, sizes):
+    """Tiny words leave many draws to the integers, which read more words in between."""
+    scores = np.array([0, 3, 5, 4, 5, -1])
+    source = stream("many")
+    single = [
+        exponential_weights(scores=scores, rate="1/2", entropy=source, sizes=sizes)
+        for _ in range(count)
+    ]
+    together = exponential_weights(
+        scores=scores, rate="1/2", count=count, entropy=stream("many"), sizes=sizes
+    )
+    assert together.dtype == np.int64
+    assert together.tolist() == single
+
+
+@pytest.mark.parametrize(
+    ("count", "error"), [(-1, OutOfRange), (10**30, OutOfRange), (1.0, WrongKind), ("1", WrongKind)]
+)
+def test_a_number_of_draws_that_is_none_is_refused_before_a_bit_is_drawn(count, error):
+    with pytest.raises(error):
+        exponential_weights(scores=[1, 2], rate=1, count=count, entropy=ReplayEntropy([]))

@@ -51,7 +51,7 @@ def plan_json(plan: Plan) -> dict[str, object]:
             for item in plan.promises
         ],
         "warnings": list(plan.warnings),
-        "price": _price_json(plan.price),
+        "price": price_json(plan.price),
         "confidence": str(plan.confidence),
         "errors": [
             {
@@ -61,11 +61,11 @@ def plan_json(plan: Plan) -> dict[str, object]:
             }
             for item in plan.predicted
         ],
-        "bounds": None if plan.search is None else _price_json(plan.search.price),
+        "bounds": None if plan.search is None else price_json(plan.search.price),
         "truncations": _truncations(plan),
         "limits": _found_limits(plan),
         "released_by": list(plan.released_by),
-        "standing": _standing(plan.budget_preview),
+        "standing": preview_json(plan.budget_preview),
         "text": str(plan),
     }
 
@@ -77,7 +77,7 @@ def release_json(release: Release, left: Left | None) -> dict[str, object]:
             {"name": column.name, "type": column.type.value.lower()} for column in release.columns
         ],
         "rows": [{name: _value(item) for name, item in row.items()} for row in release.rows()],
-        "price": _price_json(release.plan.price),
+        "price": price_json(release.plan.price),
         "bounds": [
             {"of": item.about, "low": str(item.low), "high": str(item.high), "seen": item.seen}
             for item in release.plan.found
@@ -119,7 +119,7 @@ def _share(release: Release) -> dict[str, object] | None:
     return {**ends, "epsilon": str(found.epsilon), "words": str(found)}
 
 
-def _standing(preview: BudgetPreview | None) -> dict[str, object] | None:
+def preview_json(preview: BudgetPreview | None) -> dict[str, object] | None:
     """Return what the ledger says of a plan: its entry if it was answered, and what it leaves."""
     if preview is None:
         return None
@@ -131,7 +131,8 @@ def _standing(preview: BudgetPreview | None) -> dict[str, object] | None:
     }
 
 
-def _price_json(price: Price) -> dict[str, str | None]:
+def price_json(price: Price) -> dict[str, str | None]:
+    """Return a price.  Exact numbers are texts, such as 1/10."""
     parts = {"epsilon": price.epsilon, "delta": price.delta, "rho": price.rho}
     return {name: None if value is None else str(value) for name, value in parts.items()}
 
@@ -171,7 +172,7 @@ def plan(  # noqa: PLR0913  the options of a question
             project = project.before_asking()
         else:
             project.named_ledger()
-        with _session(project, account, analyst) as session:
+        with open_inputs(project, account, analyst) as session:
             _show_plan(session, _text(question), price, as_json=as_json)
 
 
@@ -210,15 +211,15 @@ def ask(  # noqa: PLR0913  the options of a question
         price["limits"] = _limits(max_rows, max_groups, limits_epsilon)
         if dry_run:
             _refuse_buying(limits_epsilon)
-            with _session(project.before_asking(), account, analyst) as session:
+            with open_inputs(project.before_asking(), account, analyst) as session:
                 _show_plan(session, _text(question), price, as_json=as_json)
             return
         project.named_ledger()
         share = None if share_cut_epsilon is None else share_cut(epsilon=share_cut_epsilon)
         text, console = _text(question), Console(stderr=True)
         with ExitStack() as opened:
-            with console.status(_Waiting()) if console.is_terminal else nullcontext():
-                session = opened.enter_context(_session(project, account, analyst))
+            with console.status(Waiting()) if console.is_terminal else nullcontext():
+                session = opened.enter_context(open_inputs(project, account, analyst))
                 release = session.ask(text, confirm=confirm, **price, share_cut=share)
             left = session.remaining
             write_result("release", release_json(release, left), release, as_json=as_json)
@@ -228,16 +229,17 @@ def ask(  # noqa: PLR0913  the options of a question
 
 @final
 @dataclass(frozen=True, slots=True)
-class _Waiting:
+class Waiting:
     """What a terminal shows while a question is answered: for how long, which its reader knows.
 
     How much of the work is done is not shown: it would tell how many rows there are.
     """
 
+    doing: str = "answering"
     since: float = field(default_factory=time.monotonic)
 
     def __rich__(self) -> str:
-        return f"answering ... {time.monotonic() - self.since:.0f} s"
+        return f"{self.doing} ... {time.monotonic() - self.since:.0f} s"
 
 
 def _show_plan(session: Session, text: str, price: Mapping[str, Any], *, as_json: bool) -> None:
@@ -294,7 +296,10 @@ def _refuse_buying(epsilon: str | None) -> None:
         )
 
 
-def _session(project: options.CommandInputs, account: str | None, analyst: str | None) -> Session:
+def open_inputs(
+    project: options.CommandInputs, account: str | None, analyst: str | None
+) -> Session:
+    """Open a session on what a command works with."""
     return open_session(
         project.named_data(),
         policy=project.policy,

@@ -181,6 +181,7 @@ _LINES: Final = {
         "discreet check policy.toml",
         'discreet plan "SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward" --error n=20',
         'discreet ask "SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward" --epsilon 0.1',
+        "discreet synthesize visits --epsilon 1 --out made-up.parquet",
         "discreet ledger show",
         "discreet explain",
         "discreet local form --categories flu,cold,none --epsilon 1 > form.json",
@@ -201,6 +202,11 @@ _LINES: Final = {
         'discreet ask "SELECT COUNT(*) AS n FROM visits" --epsilon 0.1',
         'discreet ask "SELECT COUNT(*) AS n FROM visits" --epsilon 0.1 --dry-run',
         'discreet ask "SELECT COUNT(*) AS n FROM visits" --error n=20 --json',
+    ),
+    "synthesize": (
+        "discreet synthesize visits --columns ward,age,cost --epsilon 1 --out made-up.parquet",
+        "discreet synthesize visits --method mst --epsilon 1 --delta 1e-9 --out made-up.csv",
+        "discreet synthesize visits --workload marginals:3 --epsilon 1 --dry-run",
     ),
     "explain": (
         "discreet explain",

@@ -3,7 +3,8 @@
 Trust: kernel.
 
 Definition.  With scores u_i, largest score u*, and a rate c > 0, ``exponential_weights`` returns i
-with probability proportional to exp(c u_i); ``permute_and_flip`` visits the candidates in random
+with probability proportional to exp(c u_i), or several such i that are independent of each other;
+``permute_and_flip`` visits the candidates in random
 order and returns the first whose coin of chance exp(c (u_i - u*)) shows heads.
 
 Theorem (key ``permute-and-flip``).  Coins and order are independent, so the winner is a uniform
@@ -19,8 +20,9 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Final, TypeVar
+from typing import Any, Final, TypeVar, final, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,7 +33,7 @@ from discreet.errors import NotExact, OutOfRange, WrongKind
 from discreet.exact import ExactNumber, positive
 from discreet.noise.bernoulli import SIZES, CoinSizes, exp_coins
 from discreet.noise.categorical import Uniform
-from discreet.noise.entropy import SYSTEM, Entropy, checked_entropy
+from discreet.noise.entropy import SYSTEM, Entropy, checked_count, checked_entropy
 
 _STEEPEST: Final = Fraction(
     1 << 200
@@ -56,21 +58,46 @@ def permute_and_flip(
     return int(standing[Uniform(below=standing.size).sample(1, entropy)[0]])
 
 
+@overload
 def exponential_weights(
-    *, scores: Scores, rate: ExactNumber, entropy: Entropy = SYSTEM, sizes: CoinSizes = SIZES
-) -> int:
+    *, scores: Scores, rate: ExactNumber, entropy: Entropy = ..., sizes: CoinSizes = ...
+) -> int: ...
+
+
+@overload
+def exponential_weights(
+    *, scores: Scores, rate: ExactNumber, count: int, entropy: Entropy = ..., sizes: CoinSizes = ...
+) -> NDArray[np.int64]: ...
+
+
+def exponential_weights(
+    *,
+    scores: Scores,
+    rate: ExactNumber,
+    count: int | None = None,
+    entropy: Entropy = SYSTEM,
+    sizes: CoinSizes = SIZES,
+) -> int | NDArray[np.int64]:
     """Return an index with probability proportional to exp(rate * score).
+
+    With a ``count`` it returns that many independent indexes, and weighs the candidates once: the
+    same words give the same indexes as so many single calls.
 
     >>> exponential_weights(scores=[0, 10**6, 3], rate=1)
     1
+    >>> exponential_weights(scores=[0, 10**6, 3], rate=1, count=2).tolist()
+    [1, 1]
     """
     gaps, unit = _gaps(scores, rate)
     _checked(entropy, sizes)
-    word = entropy.bits(sizes.word_bits)
-    winner = _by_floats(_exponents(gaps, unit), word, sizes.word_bits)
-    if winner is not None:
-        return winner
-    return _by_integers(gaps, unit, word, entropy, sizes)
+    draws = 1 if count is None else checked_count(count)
+    shares = _Shares.of(_exponents(gaps, unit))
+    winners = np.empty(draws, np.int64)
+    for draw in range(draws):
+        word = entropy.bits(sizes.word_bits)
+        found = shares.selected(word, sizes.word_bits)
+        winners[draw] = _by_integers(gaps, unit, word, entropy, sizes) if found is None else found
+    return int(winners[0]) if count is None else winners
 
 
 def _checked(entropy: Entropy, sizes: CoinSizes) -> None:
@@ -88,29 +115,44 @@ def _exponents(gaps: NDArray[np.int64], unit: Fraction) -> NDArray[np.float64]:
     return np.multiply(gaps, float(min(unit, _STEEPEST)), dtype=np.float64)
 
 
-def _by_floats(exponent: NDArray[np.float64], word: int, bits: int) -> int | None:
-    """Find the candidate whose share of [0, 1) contains U, if floating point can tell.
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class _Shares:
+    """Floating-point weights in a square, and the running sums of its rows.
 
-    Sums are taken over rows of a square first, so that rounding errors grow like the square root
+    Sums are taken over rows of the square first, so that rounding errors grow like the square root
     of the number of candidates.
     """
-    side = math.isqrt(exponent.size - 1) + 1
-    square = np.zeros(side * side)
-    square[: exponent.size] = np.exp(-exponent)
-    rows = np.cumsum(square.reshape(side, side).sum(axis=1))
-    total = float(rows[-1])
-    first, last = math.ldexp(word, -bits) * total, math.ldexp(word + 1, -bits) * total
-    row = min(int(np.searchsorted(rows, first, side="right")), side - 1)
-    before = float(rows[row - 1]) if row else 0.0
-    sums = before + np.cumsum(square[row * side : (row + 1) * side])
-    column = min(int(np.searchsorted(sums, first, side="right")), side - 1)
-    # rounding of exp and exponent, of the sum in each row, of both running sums, of first and last
-    radius = total * (4.0 * side + 8.0 * math.log(exponent.size) + 1024.0) * 2.0**-52
-    index = row * side + column
-    start, end = float(sums[column - 1]) if column else before, float(sums[column])
-    above = index == 0 or first - start > radius
-    below = index == exponent.size - 1 or (index < exponent.size and end - last > radius)
-    return index if above and below else None
+
+    size: int
+    square: NDArray[np.float64]
+    rows: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, exponent: NDArray[np.float64]) -> _Shares:
+        """Weigh candidates whose scores lie so far below the best."""
+        side = math.isqrt(exponent.size - 1) + 1
+        weights = np.zeros(side * side)
+        np.exp(-exponent, out=weights[: exponent.size])
+        square = weights.reshape(side, side)
+        return cls(exponent.size, square, np.cumsum(square.sum(axis=1)))
+
+    def selected(self, word: int, bits: int) -> int | None:
+        """Find the candidate whose share of [0, 1) contains U, if floating point can tell."""
+        side, rows = len(self.rows), self.rows
+        total = float(rows[-1])
+        first, last = math.ldexp(word, -bits) * total, math.ldexp(word + 1, -bits) * total
+        row = min(int(np.searchsorted(rows, first, side="right")), side - 1)
+        before = float(rows[row - 1]) if row else 0.0
+        sums = before + np.cumsum(self.square[row])
+        column = min(int(np.searchsorted(sums, first, side="right")), side - 1)
+        # rounding of exp and exponent, of the sum in each row, of both running sums, of both ends
+        radius = total * (4.0 * side + 8.0 * math.log(self.size) + 1024.0) * 2.0**-52
+        index = row * side + column
+        start, end = float(sums[column - 1]) if column else before, float(sums[column])
+        above = index == 0 or first - start > radius
+        below = index == self.size - 1 or (index < self.size and end - last > radius)
+        return index if above and below else None
 
 
 def _by_integers(

@@ -195,6 +195,11 @@ class Plan(Explainable):
         """The whole loss of one unit, as accounting works it out."""
         return loss_of(self.tree, self.unit)
 
+    @property
+    def reads(self) -> tuple[EngineRequest, ...]:
+        """What engines are asked, in all stages."""
+        return (self.request,) if self.search is None else (self.request, self.search.request)
+
     def costs(self, budget: Budget) -> str:
         """Say what a budget counts for this plan; a delta is spent only where it has to be."""
         try:
@@ -251,12 +256,7 @@ def plan_digest(  # noqa: PLR0913  all that decides an answer
         "format": _FORMAT,
         "question": canonical(question),
         "unit": encode_unit(unit),
-        "relation": relation_form(request.relation),
-        "units": [_form(part) for part in request.unit],
-        "keys": [[_form(key.expression), key.type.value] for key in request.keys],
-        "groups": request.groups,
-        "public": _public(request.public),
-        "measures": [_measure(part) for part in request.measures],
+        **request_document(request),
         "tree": encode(tree),
         "chosen_by": releases.chosen_by,
         "offsets": [choice.offset for choice in releases.choices],
@@ -278,6 +278,25 @@ def plan_digest(  # noqa: PLR0913  all that decides an answer
         }
     text = json.dumps(data, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
     return hashlib.sha256(text.encode("ascii")).hexdigest()
+
+
+def request_document(request: EngineRequest) -> dict[str, Any]:
+    """Return what an engine is asked, in plain JSON: the part of a digest that is about data.
+
+    >>> from discreet.query.relations import Scan
+    >>> visits = EngineRequest(
+    ...     relation=Scan("visits", ()), unit=(), keys=(), groups=None, measures=())
+    >>> request_document(visits)["groups"] is None
+    True
+    """
+    return {
+        "relation": relation_form(request.relation),
+        "units": [_form(part) for part in request.unit],
+        "keys": [[_form(key.expression), key.type.value] for key in request.keys],
+        "groups": request.groups,
+        "public": _public(request.public),
+        "measures": [_measure(part) for part in request.measures],
+    }
 
 
 def _cells(noise: Noise) -> CellStrategy | None:

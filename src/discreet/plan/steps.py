@@ -165,7 +165,7 @@ def bind_names(draft: Draft) -> Draft:
     )
     if known.rows.public:  # nobody is protected by options
         return replace(draft, question=known.question, bound=known)
-    _check_unit(draft, known.rows.unit or ())
+    check_unit(draft.unit, known.rows.unit or ())
     column = draft.clause.privacy_unit_column
     if column is not None:
         named = bound_expression(column, known.rows.fields)
@@ -191,7 +191,7 @@ def bound_contributions(draft: Draft) -> Draft:
     limits = contribution_bounds(
         known.keys,
         clause=draft.clause,
-        limits=_table_limits(draft),
+        limits=table_limits(draft.question, draft.schema, draft.policy.limits),
         available=required(draft.groups).available,
         single=not known.rows.unit,
         one_row=OneRow.UNKNOWN if draft.clamps_sums else one_row_of(known.rows, known.keys),
@@ -205,11 +205,10 @@ def bound_contributions(draft: Draft) -> Draft:
     return replace(draft, contributions=limits)
 
 
-def _table_limits(draft: Draft) -> Limits:
+def table_limits(question: Question, schema: Schema, limits: Limits) -> Limits:
     """Return the limits of the tables that a question names: the largest, where they differ."""
-    limits = draft.policy.limits
-    named = (node.name for node in descend(draft.question.relation) if isinstance(node, Table))
-    found = (draft.schema.at_path(name) for name in named)
+    named = (node.name for node in descend(question.relation) if isinstance(node, Table))
+    found = (schema.at_path(name) for name in named)
     tables = [table for table in found if table is not None and not table.public]
     rows = [table.max_rows or limits.max_rows for table in tables]
     groups = [table.max_groups or limits.max_groups for table in tables]
@@ -415,10 +414,11 @@ def _finished(draft: Draft) -> Plan:
     )
 
 
-def _check_unit(draft: Draft, columns: tuple[str, ...]) -> None:
-    if draft.unit.relation is Relation.LOCAL or bool(draft.unit.columns) != bool(columns):
+def check_unit(unit: PrivacyUnit, columns: tuple[str, ...]) -> None:
+    """Refuse rows that do not belong to the unit."""
+    if unit.relation is Relation.LOCAL or bool(unit.columns) != bool(columns):
         raise WrongKind(
-            what=f"the tables do not belong to the {draft.unit.name} that is to be protected.",
+            what=f"the tables do not belong to the {unit.name} that is to be protected.",
             why="a promise to one unit says nothing about another.",
             do="name the unit in the policy, and open the tables with the same unit.",
         )

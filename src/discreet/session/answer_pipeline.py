@@ -29,8 +29,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import partial
 from types import ModuleType
-from typing import TYPE_CHECKING, Final, final
+from typing import TYPE_CHECKING, Final, Protocol, final
 
 from discreet.engines.engine import Engine
 from discreet.engines.hash_order import HashOrder
@@ -52,8 +53,12 @@ from discreet.release.answer import answer
 from discreet.requests.raw_totals import RawTotals
 
 if TYPE_CHECKING:  # the record is handed in; a plain question has one stage
+    from discreet.accounting import Box, Node
     from discreet.plan.plan import Plan
     from discreet.plan.policy.policy import Limits
+    from discreet.plan.pricing.calibration import Price
+    from discreet.requests.engine_request import EngineRequest
+    from discreet.session.programs import Program
     from discreet.session.record import Record
     from discreet.session.two_stages import SecondStagePlanner
 
@@ -62,6 +67,40 @@ _FAILURE: Final = b'{"failed":true,"format":1}'
 """What is stored in place of an answer that failed after noise was drawn."""
 _IN_FILES: Final = b'{"answer":"in files",'
 """How what is stored of an answer in files begins: its manifest."""
+
+
+class Payable(Protocol):
+    """What is charged and carried out: the plan of a question, or a program."""
+
+    @property
+    def digest(self) -> str:
+        """The name under which it is on record."""
+        ...
+
+    @property
+    def tree(self) -> Node:
+        """What is charged."""
+        ...
+
+    @property
+    def scope(self) -> Box:
+        """The records that pay."""
+        ...
+
+    @property
+    def delta(self) -> Fraction | None:
+        """The delta of which a budget may take its price."""
+        ...
+
+    @property
+    def price(self) -> Price:
+        """What it costs."""
+        ...
+
+    @property
+    def reads(self) -> tuple[EngineRequest, ...]:
+        """What engines are asked."""
+        ...
 
 
 @final
@@ -90,19 +129,36 @@ class AnswerPipeline:
         """
         return self.run_steps(plan, self.question(plan, draw), lambda: self._draw(plan, plan_stage))
 
+    def perform(self, program: Program) -> StoredAnswer:
+        """Return what is on record for a program, after paying and carrying it out if need be."""
+
+        def draw() -> bytes:
+            order = self.order()
+            raws = tuple(self.engine.run(read, order=order) for read in program.reads)
+            drawn = partial(
+                program.draw,
+                raws,
+                entropy=self.entropy,
+                digest=program.digest,
+                sources=self.sources(program),
+            )
+            return finish_with_noise(drawn)
+
+        return self.run_steps(program, program.digest, draw)
+
     def question(self, plan: Plan, draw: int) -> str:
         """Return the name under which a draw of a plan is on record."""
         return _digest(plan.digest, draw) if draw > 1 else plan.digest
 
-    def sources(self, plan: Plan) -> tuple[tuple[str, str], ...]:
+    def sources(self, plan: Payable) -> tuple[tuple[str, str], ...]:
         """Return the states of the tables that a plan reads."""
         return tuple((table, self.states.get(table, "")) for table in sorted(_tables(plan)))
 
-    def check_sources(self, plan: Plan) -> None:
+    def check_sources(self, plan: Payable) -> None:
         """Refuse data that changed since it was opened."""
         self.engine.identities(_tables(plan))
 
-    def run_steps(self, plan: Plan, question: str, draw: Callable[[], bytes]) -> StoredAnswer:
+    def run_steps(self, plan: Payable, question: str, draw: Callable[[], bytes]) -> StoredAnswer:
         """Take all steps with a function that reads the data and returns what will be stored."""
         stored = self.record.find(question)
         if stored is not None:
@@ -133,7 +189,7 @@ class AnswerPipeline:
             failure = answer_failed_error()
         raise failure
 
-    def _pay(self, plan: Plan, question: str) -> str:
+    def _pay(self, plan: Payable, question: str) -> str:
         """Pay for a plan, and return the key of the charge.
 
         A loss that a budget cannot count as it is may be counted outside an event of the plan's
@@ -155,7 +211,7 @@ class AnswerPipeline:
             return question
         return _digest(question, None if delta is None else str(delta), self.account)
 
-    def _charge(self, plan: Plan, question: str, delta: Fraction | None) -> str:
+    def _charge(self, plan: Payable, question: str, delta: Fraction | None) -> str:
         key = self._key(question, delta)
         self.record.charge(
             plan.tree,
@@ -241,10 +297,9 @@ def _answered(stored: StoredAnswer) -> StoredAnswer:
     raise answer_failed_error()
 
 
-def _tables(plan: Plan) -> frozenset[str]:
+def _tables(plan: Payable) -> frozenset[str]:
     """Return the tables that any stage of a plan reads."""
-    stages = [plan.request] if plan.search is None else [plan.request, plan.search.request]
-    return frozenset(table for stage in stages for table in scanned_tables(stage.relation))
+    return frozenset(table for read in plan.reads for table in scanned_tables(read.relation))
 
 
 def _digest(*parts: object) -> str:

@@ -52,6 +52,7 @@ if TYPE_CHECKING:  # a ledger is handed in; a plain question has one stage
     from discreet.plan.bounds_search.second_stage import SecondStage
     from discreet.release.noisy_totals import Noisy
     from discreet.release.release import Release
+    from discreet.session.answer_pipeline import Payable
     from discreet.session.inquiry import PriceOptions
 
 Rows: TypeAlias = Sequence[tuple[KeyValue, ...]]
@@ -221,7 +222,7 @@ def combination() -> ModuleType:
     return module
 
 
-def budget_preview(plan: Plan, ledger: Ledger, account: str | None) -> BudgetPreview | None:
+def budget_preview(plan: Payable, ledger: Ledger, account: str | None) -> BudgetPreview | None:
     """Look a plan up in a ledger as it stands now; None where that is not possible.
 
     What is left after it is about the units of its scope, and is what a charge would leave: a copy
@@ -253,7 +254,7 @@ def _notes(left: Left, after: Left) -> Iterator[str]:
         yield "takes more than half of the delta that is left"
 
 
-def fits_after(plan: Plan, left: Left) -> Left | None:
+def fits_after(plan: Payable, left: Left) -> Left | None:
     """Return what a plan leaves, None if it does not fit; a delta is spent only if it must be."""
     delta: Fraction | None = None
     try:

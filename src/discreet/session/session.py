@@ -29,11 +29,12 @@ from discreet.ledger.ledger import Ledger
 from discreet.plan.plan import Plan
 from discreet.plan.planning_rules import PlanningRules
 from discreet.plan.policy.policy import Policy
+from discreet.plan.pricing.requested_price import check_allowed
 from discreet.query.question import Question
 from discreet.release.release import Release
 from discreet.requests.table_schema import Schema, TableFacts
 from discreet.session import files
-from discreet.session.answer_pipeline import AnswerPipeline, is_manifest, two_stages
+from discreet.session.answer_pipeline import AnswerPipeline, Payable, is_manifest, two_stages
 from discreet.session.display import as_html, as_line
 from discreet.session.earlier_answers import on_record
 from discreet.session.files.manifest import (
@@ -57,6 +58,7 @@ from discreet.session.planning import (
     check_gains,
     combination,
 )
+from discreet.session.programs import Program, ProgramRows, check_program, program_rows
 from discreet.session.purchases import Purchases, nothing_else
 from discreet.session.record import Record, Rehearsal
 from discreet.units import PrivacyUnit
@@ -266,6 +268,34 @@ class Session(Labeled):
         both: Release = combination().combine(before, after)
         return self._with_receipt(both, after.receipt, replayed=after.replayed)
 
+    # --- programs -----------------------------------------------------------------------------
+
+    def program_rows(self, question: Question) -> ProgramRows:
+        """Bind the rows that a program of a workshop may read; nothing private is read."""
+        with self._guard:
+            self._open_pipeline()
+            return self._program_rows(question)
+
+    def preview(self, program: Program) -> BudgetPreview | None:
+        """Say what a program would leave of the budget; None where there is no ledger."""
+        return self._preview(program)
+
+    def perform(self, program: Program, *, confirm: bool = False) -> StoredAnswer:
+        """Carry out a program: charge, read, draw, record; again, it gives the same for free.
+
+        Args:
+            program: what a workshop has planned for this session, such as a synthetic table.
+            confirm: whether an epsilon above 10 is meant, as in ``ask``.
+        """
+        with self._guard:
+            pipeline = self._open_pipeline(confirm=confirm)
+            known = check_program(program, self._program_rows, self._unit)
+            if not self.test_mode:
+                check_allowed(known.price, self._policy.limits)
+            for read in known.reads:
+                self._engine.check(read)
+            return pipeline.perform(known)
+
     def table(self, name: str) -> Inquiry:
         """Begin a question with all rows of a table; it ends with ``ask`` or ``plan``."""
         if not isinstance(name, str) or self._schema.table(name) is None:
@@ -447,7 +477,15 @@ class Session(Labeled):
         self._plans.keep(plan)
         return plan
 
-    def _preview(self, plan: Plan) -> BudgetPreview | None:
+    def _program_rows(self, question: Question) -> ProgramRows:
+        return program_rows(
+            self._planning.bind(question_of(question)),
+            schema=self._schema,
+            policy=self._policy,
+            unit=self._unit,
+        )
+
+    def _preview(self, plan: Payable) -> BudgetPreview | None:
         """Look a plan up in the ledger, if there is one."""
         if not isinstance(self._ledger, Ledger):
             return None

@@ -13,6 +13,7 @@ from discreet.theorems.accounting import ACCOUNTING
 from discreet.theorems.attacks import ATTACKS
 from discreet.theorems.budgets import BUDGETS, COMPOSITION, LEDGER
 from discreet.theorems.continual import CONTINUAL, SPARSE_VECTOR
+from discreet.theorems.dual_query import DUAL_QUERY
 from discreet.theorems.explain import EXPLAIN
 from discreet.theorems.foundations import NOISE, NOTIONS
 from discreet.theorems.local_analysis import LOCAL_ANALYSIS
@@ -22,6 +23,8 @@ from discreet.theorems.local_reports import LOCAL_REPORTS
 from discreet.theorems.mechanisms import MECHANISMS, PARTITION_SELECTION, UNITS_AND_MATRICES
 from discreet.theorems.questions_and_plans import QUESTIONS_AND_PLANS
 from discreet.theorems.release import RELEASE
+from discreet.theorems.synthetic import SYNTHETIC
+from discreet.theorems.synthetic_report import SYNTHETIC_REPORT
 from discreet.theorems.theorem import Theorem
 
 _ALL: Final = (
@@ -30,6 +33,7 @@ _ALL: Final = (
     *BUDGETS,
     *COMPOSITION,
     *CONTINUAL,
+    *DUAL_QUERY,
     *EXPLAIN,
     *PARTITION_SELECTION,
     *LEDGER,
@@ -43,6 +47,8 @@ _ALL: Final = (
     *QUESTIONS_AND_PLANS,
     *RELEASE,
     *SPARSE_VECTOR,
+    *SYNTHETIC,
+    *SYNTHETIC_REPORT,
     *UNITS_AND_MATRICES,
 )
 

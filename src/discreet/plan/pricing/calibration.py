@@ -138,6 +138,10 @@ def _rho(leaf: Leaf, *, two_sided: bool) -> Sum:
         case Gaussian():
             loss = source.concentrated(distance=distance, coordinates=leaf.coordinates)
             return loss.rho, _NONE
+        case ZeroConcentrated():
+            known = leaf.replaced if two_sided else source
+            if isinstance(known, ZeroConcentrated):
+                return known.rho, _NONE
     from discreet.mechanisms import (  # noqa: PLC0415  as above
         Exponential,
         NoisyKeys,

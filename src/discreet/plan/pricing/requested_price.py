@@ -234,6 +234,22 @@ def check_both(
     _check_all(prices if prices[own][1] is None else {own: prices[own]})
 
 
+def check_allowed(price: Price, limits: Limits) -> None:
+    """Refuse a price that the policy allows in none of the currencies that it limits.
+
+    >>> from discreet.plan.pricing.calibration import Price
+    >>> check_allowed(Price(epsilon=Fraction(1)), Limits(max_epsilon=Fraction(1)))
+    """
+    known = {"epsilon": (price.epsilon, limits.max_epsilon), "rho": (price.rho, limits.max_rho)}
+    limited = {name: pair for name, pair in known.items() if pair[1] is not None}
+    if limited and not any(
+        paid is not None and most is not None and paid <= most for paid, most in limited.values()
+    ):
+        _check_all(limited)
+    if limits.delta is not None or limited:
+        _check("delta", price.delta, _MOST_DELTA if limits.delta is None else limits.delta)
+
+
 def _currency(ask: RequestedPrice) -> str:
     return "rho" if ask.epsilon is None else "epsilon"
 

@@ -1,0 +1,73 @@
+"""Synthetic tables: rows of people who do not exist, made from noisy answers alone.
+
+Trust: kernel.
+
+A plan says what will be measured, and at what price; the session carries it out as one program; the
+ledger keeps the evidence; models, rows and reports follow from that, for free.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from discreet.doors import late_names
+
+if TYPE_CHECKING:  # each is loaded when first used, because most programs need few of them
+    from discreet.synthetic.bins import QuantileBins, quantile_bins
+    from discreet.synthetic.constraints import determines, forbid
+    from discreet.synthetic.domain import Domain
+    from discreet.synthetic.evidence import Evidence, Measured, Selection
+    from discreet.synthetic.methods.aim import AIM
+    from discreet.synthetic.methods.dual_query import DualQuery
+    from discreet.synthetic.methods.mst import MST
+    from discreet.synthetic.methods.mwem import MWEM
+    from discreet.synthetic.methods.product import Product
+    from discreet.synthetic.models import model_of
+    from discreet.synthetic.planning import plan_synthesis, synthesize
+    from discreet.synthetic.release import SyntheticRelease
+    from discreet.synthetic.synthesis_plan import SynthesisPlan
+    from discreet.synthetic.workload import marginals, marginals_of
+
+__all__ = [
+    "AIM",
+    "MST",
+    "MWEM",
+    "Domain",
+    "DualQuery",
+    "Evidence",
+    "Measured",
+    "Product",
+    "QuantileBins",
+    "Selection",
+    "SynthesisPlan",
+    "SyntheticRelease",
+    "determines",
+    "forbid",
+    "marginals",
+    "marginals_of",
+    "model_of",
+    "plan_synthesis",
+    "quantile_bins",
+    "synthesize",
+]
+
+if not TYPE_CHECKING:  # to which every name would be one of this room
+    __getattr__, __dir__ = late_names(
+        __name__,
+        {
+            "bins": ("QuantileBins", "quantile_bins"),
+            "constraints": ("determines", "forbid"),
+            "domain": ("Domain",),
+            "evidence": ("Evidence", "Measured", "Selection"),
+            "methods.aim": ("AIM",),
+            "methods.dual_query": ("DualQuery",),
+            "methods.mst": ("MST",),
+            "methods.mwem": ("MWEM",),
+            "methods.product": ("Product",),
+            "models": ("model_of",),
+            "release": ("SyntheticRelease",),
+            "synthesis_plan": ("SynthesisPlan",),
+            "planning": ("plan_synthesis", "synthesize"),
+            "workload": ("marginals", "marginals_of"),
+        },
+    )

@@ -1,0 +1,130 @@
+"""Constraints: combinations of values that no row has, as the owner states in public.
+
+Trust: public.  A constraint moves no sensitivity and lowers no price.  It is part of the request,
+and the model gives the cells that it names no mass; where it is false of the data, the synthetic
+table is wrong there, and nobody's privacy is touched.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, final
+
+import numpy as np
+
+from discreet.errors import OutOfRange, WrongKind
+from discreet.synthetic.domain import Domain
+from discreet.synthetic.inference.values import ImpossibleCells
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Forbidden:
+    """A combination of values that no row has, by names of columns.
+
+    >>> forbid({"sex": "male", "pregnant": True}).values
+    (('sex', 'male'), ('pregnant', True))
+    """
+
+    values: tuple[tuple[str, Any], ...]
+
+    def cells(self, domain: Domain) -> ImpossibleCells:
+        """Return the cell that has no mass."""
+        names = [name for name, _ in self.values]
+        marginal = domain.numbers(names)
+        codes = [
+            _code(domain, name, value)
+            for name, value in sorted(self.values, key=lambda pair: domain.numbers([pair[0]]))
+        ]
+        place = np.ravel_multi_index(tuple(codes), domain.coded.shape(marginal))
+        return ImpossibleCells(marginal=marginal, cells=np.array([place], dtype=np.int64))
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Determined:
+    """A public map: the value of one column says that of another.
+
+    >>> determines("city", "region", {"Ulm": "south", "Kiel": "north"}).other
+    'region'
+    """
+
+    column: str
+    other: str
+    values: tuple[tuple[Any, Any], ...]
+
+    def cells(self, domain: Domain) -> ImpossibleCells:
+        """Return the cells that contradict the map."""
+        marginal = domain.numbers([self.column, self.other])
+        first = domain.numbers([self.column])[0]
+        shape = domain.coded.shape(marginal)
+        allowed = {
+            _code(domain, self.column, value): _code(domain, self.other, image)
+            for value, image in self.values
+        }
+        wrong = []
+        for one, two in itertools.product(*map(range, shape)):
+            code, image = (one, two) if first == marginal[0] else (two, one)
+            if code in allowed and allowed[code] != image:
+                wrong.append(one * shape[1] + two)
+        return ImpossibleCells(marginal=marginal, cells=np.array(wrong, dtype=np.int64))
+
+
+Constraint = Forbidden | Determined
+
+
+def forbid(values: Mapping[str, Any]) -> Forbidden:
+    """State that no row has all of these values.
+
+    Args:
+        values: values by the names of at least two columns.
+
+    >>> forbid({"ward": "children", "age": 40}).values[0]
+    ('ward', 'children')
+    """
+    if not isinstance(values, Mapping) or len(values) < 2:
+        raise WrongKind(
+            what="a forbidden combination does not name two columns.",
+            why="a single value that nobody has is no category.",
+            do="write forbid({'sex': 'male', 'pregnant': True}), say.",
+        )
+    return Forbidden(tuple(values.items()))
+
+
+def determines(column: str, other: str, values: Mapping[Any, Any]) -> Determined:
+    """State that the value of one column says that of another.
+
+    Args:
+        column: the column that decides.
+        other: the column that follows.
+        values: the value of the other one for each value of the first.
+
+    >>> determines("ward", "building", {"A": 1, "B": 1}).values
+    (('A', 1), ('B', 1))
+    """
+    if column == other or not isinstance(values, Mapping) or not values:
+        raise WrongKind(
+            what="a map between two columns is missing.",
+            why="it says which value of the one goes with each value of the other.",
+            do="write determines('city', 'region', {'Ulm': 'south'}), say.",
+        )
+    return Determined(column, other, tuple(values.items()))
+
+
+def _code(domain: Domain, name: str, value: object) -> int:
+    (place,) = domain.numbers([name])
+    code = domain.columns[place].code(value)
+    if code is None:
+        raise OutOfRange(
+            what=f"a constraint names a value that column {name} cannot have.",
+            why="it would be followed in vain.",
+            do="use declared categories, and numbers and days within their bounds.",
+        )
+    return code
+
+
+def impossible(domain: Domain, constraints: tuple[Constraint, ...]) -> tuple[ImpossibleCells, ...]:
+    """Return the cells without mass."""
+    return tuple(constraint.cells(domain) for constraint in constraints)

@@ -1,0 +1,4 @@
+"""DualQuery: a game between queries, drawn privately, and rows, chosen in public.
+
+Trust: kernel.
+"""

@@ -1,0 +1,159 @@
+"""Conjunctions of literals, in compact arrays: half a million take a dozen megabytes.
+
+Trust: public.
+
+Definition.  A *bit* says that a column has a certain code.  A *literal* is a bit or its negation.
+A conjunction holds for a row if all of its literals do.  The queries of DualQuery are K
+conjunctions and their K negations: query number i + K is the negation of query number i.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Self, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.errors import OutOfRange, WrongKind
+from discreet.noise import Entropy, Uniform
+from discreet.synthetic.inference.values import CodedDomain
+
+Literal = tuple[int, int, bool]
+"""A column, one of its codes, and whether it must have this code (or must not)."""
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Conjunctions:
+    """K conjunctions of equally many literals each, over the codes of a domain.
+
+    ``bits`` has one row for each conjunction: numbers of bits.  ``negated`` says which literals are
+    negations.  Bit b says that column ``bit_columns[b]`` has code ``bit_codes[b]``.
+
+    >>> domain = CodedDomain(("ward", "smoker"), (3, 2))
+    >>> both = Conjunctions.of(
+    ...     domain, [[(0, 2, True), (1, 1, True)], [(0, 2, False), (1, 1, True)]])
+    >>> both.count, both.width
+    (2, 2)
+    >>> both.holds(np.array([2, 1])).tolist(), both.holds(np.array([0, 1])).tolist()
+    ([True, False], [False, True])
+    """
+
+    domain: CodedDomain
+    bits: NDArray[np.int32]
+    negated: NDArray[np.bool_]
+    bit_columns: NDArray[np.int32]
+    bit_codes: NDArray[np.int32]
+
+    @classmethod
+    def of(cls, domain: CodedDomain, conjunctions: Sequence[Sequence[Literal]]) -> Self:
+        """Compile conjunctions that are written as literals."""
+        if not conjunctions or len({len(literals) for literals in conjunctions}) != 1:
+            raise WrongKind(
+                what="the conjunctions do not all have the same number of literals.",
+                why="they are stored as one table, a row for each.",
+                do="give at least one, and repeat a literal where a conjunction is shorter.",
+            )
+        columns, codes, held = np.array(conjunctions, np.int64).transpose(2, 0, 1)
+        return cls.compiled(domain, columns, codes, held == 0)
+
+    @classmethod
+    def compiled(
+        cls,
+        domain: CodedDomain,
+        columns: NDArray[np.int64],
+        codes: NDArray[np.int64],
+        negated: NDArray[np.bool_],
+    ) -> Self:
+        """Compile arrays of columns, codes and signs, each with a row for each conjunction."""
+        sizes = np.array(domain.sizes)
+        inside = (columns >= 0) & (columns < sizes.size)
+        if not columns.size or not inside.all() or not _codes_exist(sizes, columns, codes):
+            raise OutOfRange(
+                what="a conjunction names a column or a code that the domain does not have.",
+                why="its answer would mean nothing.",
+                do="use column numbers and codes of the domain, counted from 0.",
+            )
+        widest = int(sizes.max())
+        known, bits = np.unique(columns * widest + codes, return_inverse=True)
+        return cls(
+            domain=domain,
+            bits=bits.reshape(columns.shape).astype(np.int32),
+            negated=np.asarray(negated, np.bool_),
+            bit_columns=(known // widest).astype(np.int32),
+            bit_codes=(known % widest).astype(np.int32),
+        )
+
+    @property
+    def count(self) -> int:
+        """How many conjunctions there are; with their negations, twice as many queries."""
+        return len(self.bits)
+
+    @property
+    def width(self) -> int:
+        """How many literals each has."""
+        return int(self.bits.shape[1])
+
+    def holds(self, row: NDArray[np.integer[Any]]) -> NDArray[np.bool_]:
+        """Say which conjunctions hold for a row of codes."""
+        truth = np.asarray(row)[self.bit_columns] == self.bit_codes
+        held: NDArray[np.bool_] = truth[self.bits[:, 0]] ^ self.negated[:, 0]
+        for place in range(1, self.width):
+            held &= truth[self.bits[:, place]] ^ self.negated[:, place]
+        return held
+
+    def digest(self) -> str:
+        """Return a fingerprint of the queries, for the digest of a program."""
+        text = hashlib.sha256(repr((self.domain.names, self.domain.sizes)).encode())
+        for part in (self.bits, self.negated, self.bit_columns, self.bit_codes):
+            text.update(repr((part.shape, part.dtype.str)).encode())
+            text.update(np.ascontiguousarray(part).tobytes())
+        return text.hexdigest()
+
+
+def random_conjunctions(
+    domain: CodedDomain, *, count: int, width: int = 3, stream: Entropy
+) -> Conjunctions:
+    """Return conjunctions of different bits, each negated or not, that a public stream decides.
+
+    A column of two codes is one bit, a column of more is as many as it has codes.
+
+    >>> from discreet.noise import KeyedEntropy
+    >>> domain = CodedDomain(("ward", "smoker", "old"), (3, 2, 2))
+    >>> queries = random_conjunctions(
+    ...     domain, count=100, stream=KeyedEntropy(key=bytes(32), label="queries"))
+    >>> queries.count, queries.bit_columns.tolist()
+    (100, [0, 0, 0, 1, 2])
+    """
+    two = 2
+    bits = [
+        (column, code)
+        for column, size in enumerate(domain.sizes)
+        for code in (range(size) if size > two else (1,) if size == two else ())
+    ]
+    if not 1 <= width <= len(bits):
+        raise OutOfRange(
+            what=f"conjunctions of {width} different bits were asked for; there are {len(bits)}.",
+            why="each literal of a random conjunction is about another bit.",
+            do="use at most as many literals as there are bits.",
+        )
+    pool = np.array(bits, np.int64)
+    chosen = Uniform(below=len(bits)).sample(count * width, stream).reshape(count, width)
+    while True:
+        ordered = np.sort(chosen, axis=1)
+        again = np.flatnonzero((np.diff(ordered, axis=1) == 0).any(axis=1))
+        if not again.size:
+            break
+        fresh = Uniform(below=len(bits)).sample(again.size * width, stream)
+        chosen[again] = fresh.reshape(-1, width)
+    negated = stream.words(count * width, 1).reshape(count, width) == 1
+    return Conjunctions.compiled(domain, pool[chosen, 0], pool[chosen, 1], negated)
+
+
+def _codes_exist(
+    sizes: NDArray[np.int64], columns: NDArray[np.int64], codes: NDArray[np.int64]
+) -> bool:
+    return bool(((codes >= 0) & (codes < sizes[columns])).all())

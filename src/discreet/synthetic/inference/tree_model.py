@@ -1,0 +1,182 @@
+"""A model on a tree of cliques: marginals of any columns, and rows along the tree.
+
+Trust: public.
+
+Definition.  The law is the product of the chances of the first clique and, for each further clique
+C with separator S, of the chances of C given S.
+Rows are made in the same order.  The codes of the first clique are apportioned to all rows; then,
+for each value of a separator, the codes of the new columns are apportioned to the rows that have
+this value, which are taken in random order.  Cliques are those of the triangulated graph: given
+measured marginals alone, columns of a cycle would lose what they share around it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.errors import TooLarge
+from discreet.noise import Entropy
+from discreet.synthetic.inference.apportionment import shuffled, systematic_each
+from discreet.synthetic.inference.belief_propagation import widened
+from discreet.synthetic.inference.inference import Codes
+from discreet.synthetic.inference.triangulation import CliqueTree
+from discreet.synthetic.inference.values import CodedDomain, Marginal, code_type
+
+Vector = NDArray[np.float64]
+
+_MOST_ANSWERS: Final = 1 << 24
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class TreeModel:
+    """Chances of each clique of a tree, in agreement where cliques overlap.
+
+    >>> from discreet.noise import KeyedEntropy
+    >>> domain = CodedDomain(("a", "b", "c"), (2, 2, 2))
+    >>> same = np.array([[0.5, 0.0], [0.0, 0.5]])
+    >>> tree = CliqueTree(((0, 1), (1, 2)), (-1, 0))
+    >>> model = TreeModel(domain=domain, total=10.0, tree=tree, beliefs=(same, same))
+    >>> model.marginal((0, 2)).tolist()
+    [[5.0, 0.0], [0.0, 5.0]]
+    >>> rows = model.rows(6, KeyedEntropy(key=bytes(32), label="rows"))
+    >>> sorted(map(tuple, rows.tolist()))
+    [(0, 0, 0), (0, 0, 0), (0, 0, 0), (1, 1, 1), (1, 1, 1), (1, 1, 1)]
+    """
+
+    domain: CodedDomain
+    total: float
+    tree: CliqueTree
+    beliefs: tuple[Vector, ...]
+    parameters: Mapping[Marginal, Vector] = field(default_factory=dict)
+
+    def marginal(self, columns: Sequence[int]) -> Vector:
+        """Return the expected counts of some columns."""
+        wanted = self.domain.marginal(columns)
+        if self.domain.size(wanted) > _MOST_ANSWERS:
+            raise TooLarge(
+                what=f"a marginal of {self.domain.size(wanted)} cells was asked for.",
+                why="the answer has a number for each cell.",
+                do="ask for fewer columns at a time.",
+            )
+        home = self.tree.home(wanted)
+        if home is not None:
+            return self.total * _summed(self.beliefs[home], self.tree.cliques[home], wanted)
+        return self.total * self._across(wanted)
+
+    def _across(self, wanted: Marginal) -> Vector:
+        """Send, from the leaves to the root, what each part of the tree says of wanted columns."""
+        cliques, separators = self.tree.cliques, self.tree.separators
+        seen: list[set[int]] = [set(clique) & set(wanted) for clique in cliques]
+        factors: list[tuple[Vector, Marginal]] = [
+            (self._given(number), clique) for number, clique in enumerate(cliques)
+        ]
+        for number in range(len(cliques) - 1, 0, -1):
+            parent = self.tree.parents[number]
+            if seen[number] <= set(separators[number]):
+                continue  # what lies beyond is summed out, and sums to one
+            kept = tuple(sorted(seen[number] | set(separators[number])))
+            factor, over = factors[number]
+            factors[parent] = _product(factors[parent], (_summed(factor, over, kept), kept))
+            seen[parent] |= seen[number]
+        factor, over = factors[0]
+        return _summed(factor, over, wanted)
+
+    def _given(self, number: int) -> Vector:
+        """Return the chances of a clique given its separator."""
+        belief, clique = self.beliefs[number], self.tree.cliques[number]
+        if number == 0:
+            return belief
+        separator = self.tree.separators[number]
+        below = widened(_summed(belief, clique, separator), separator, clique)
+        return np.divide(belief, below, out=np.zeros_like(belief), where=below > 0)
+
+    def rows(self, count: int, stream: Entropy) -> Codes:
+        """Return rows, made clique by clique."""
+        steps = [
+            RowStep.of(clique, separator, belief)
+            for clique, separator, belief in zip(
+                self.tree.cliques, self.tree.separators, self.beliefs, strict=True
+            )
+        ]
+        return rows_by_steps(self.domain, steps, count, stream)
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class RowStep:
+    """Draw new columns given known ones: one row of chances for each value of the known ones."""
+
+    known: Marginal
+    new: Marginal
+    chances: Vector
+
+    @classmethod
+    def of(cls, clique: Marginal, known: Marginal, belief: Vector) -> RowStep:
+        """Turn the chances of a clique into chances given some of its columns.
+
+        >>> RowStep.of((0, 1), (1,), np.array([[0.1, 0.2], [0.3, 0.4]])).chances.tolist()
+        [[0.1, 0.3], [0.2, 0.4]]
+        """
+        new = tuple(column for column in clique if column not in known)
+        turned = belief.transpose([clique.index(column) for column in known + new])
+        size = math.prod(turned.shape[: len(known)])
+        return cls(known=known, new=new, chances=np.ascontiguousarray(turned).reshape(size, -1))
+
+
+def rows_by_steps(
+    domain: CodedDomain, steps: Sequence[RowStep], count: int, stream: Entropy
+) -> Codes:
+    """Make rows step by step, apportioning codes among the rows that agree on known columns.
+
+    >>> from discreet.noise import KeyedEntropy
+    >>> domain = CodedDomain(("a",), (2,))
+    >>> step = RowStep(known=(), new=(0,), chances=np.array([[0.5, 0.5]]))
+    >>> rows_by_steps(domain, [step], 4, KeyedEntropy(key=bytes(32), label="r")).sum()
+    np.uint64(2)
+    """
+    table = np.zeros((count, domain.columns), code_type(domain.sizes), order="F")
+    for step in steps:
+        if not step.new:
+            continue
+        groups = _cells(domain, table, step.known)
+        order = shuffled(count, stream)
+        if step.known:
+            order = order[np.argsort(groups[order], kind="stable")]
+        sizes = np.bincount(groups, minlength=len(step.chances))
+        shares = systematic_each(step.chances, sizes, stream)
+        values = np.tile(np.arange(shares.shape[1], dtype=np.uint32), shares.shape[0])
+        values = np.repeat(values, shares.ravel())
+        for column in reversed(step.new):
+            size = np.uint32(domain.sizes[column])
+            table[order, column] = values % size
+            values //= size
+    return table
+
+
+def _cells(domain: CodedDomain, table: Codes, columns: Marginal) -> Codes:
+    """Return the number of the cell of some columns that each row is in."""
+    cells: Codes = np.zeros(len(table), code_type([domain.size(columns) + 1]))
+    for column in columns:
+        cells *= cells.dtype.type(domain.sizes[column])
+        cells += table[:, column]
+    return cells
+
+
+def _summed(values: Vector, over: Marginal, kept: Marginal) -> Vector:
+    axes = tuple(axis for axis, column in enumerate(over) if column not in kept)
+    return np.asarray(values.sum(axis=axes))
+
+
+def _product(
+    one: tuple[Vector, Marginal], other: tuple[Vector, Marginal]
+) -> tuple[Vector, Marginal]:
+    """Multiply two tables, aligned by their columns."""
+    columns = tuple(sorted({*one[1], *other[1]}))
+    return widened(one[0], one[1], columns) * widened(other[0], other[1], columns), columns

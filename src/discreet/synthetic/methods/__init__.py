@@ -1,0 +1,4 @@
+"""Methods that make synthetic tables: what each selects, measures and infers.
+
+Trust: kernel.
+"""

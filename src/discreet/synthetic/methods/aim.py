@@ -1,0 +1,199 @@
+"""AIM: measure what the model gets most wrong, adaptively, under a filter.
+
+Trust: kernel.
+
+McKenna, Mullins, Sheldon and Miklau 2022.  All columns are measured first.  Each round offers the
+marginals of the workload's closure that keep the model small enough, selects one by its weight
+times (its L1 distance to the model, less what noise alone would leave), and measures it.  Once less
+than two rounds are left, the last one spends the rest.
+
+Two changes.  A fit serves several rounds, which select different marginals: fits take the time, and
+selections by a model that is a few rounds old are hardly worse.  And noise is narrowed only where a
+whole batch of measurements taught less than noise would: many wide measurements, which inference
+makes consistent, tell more than few narrow ones.
+
+What comes next is decided by what was released, so all steps run under a filter of
+zero-concentrated privacy: the price is fixed beforehand, and how it is divided need not be.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any, Final, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.errors import OutOfRange, TooLarge
+from discreet.exact import whole
+from discreet.mechanisms import Gaussian
+from discreet.synthetic.evidence import Evidence
+from discreet.synthetic.inference.dense import DenseModel
+from discreet.synthetic.inference.descent import Effort
+from discreet.synthetic.inference.inference import Model
+from discreet.synthetic.inference.triangulation import tree_cells
+from discreet.synthetic.inference.values import ImpossibleCells, Marginal
+from discreet.synthetic.measurer import Candidate, HistogramMeasurer
+from discreet.synthetic.methods.fitting import DENSE_CELLS, best_fit
+from discreet.synthetic.methods.method import (
+    Schedule,
+    Task,
+    concentrated_price,
+    scale_for,
+    variance_for,
+)
+
+_MEASURING: Final = Fraction(9, 10)
+_ROUNDS_A_COLUMN: Final = 16
+_MOST_CELLS: Final = 1 << 22
+_FITS: Final = 32
+_WORTH: Final = Fraction(1, 10**4)  # what is lost to rounding is less
+_NOISE: Final = math.sqrt(2 / math.pi)
+_QUICK: Final = Effort(steps=60, tolerance=1e-3)
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AIM:
+    """Select and measure marginals adaptively.
+
+    ``rounds`` is the nominal number of rounds, 16 for each column where it is None; fewer run where
+    noise is narrowed.  ``max_cells`` limits the model.
+
+    >>> AIM().document
+    {'name': 'aim', 'rounds': None, 'max_cells': 4194304}
+    """
+
+    rounds: int | None = None
+    max_cells: int = _MOST_CELLS
+
+    def __post_init__(self) -> None:
+        """Refuse no rounds at all."""
+        if self.rounds is not None:
+            whole(self.rounds, name="rounds", low=1, high=10_000)
+        whole(self.max_cells, name="max_cells", low=1, high=1 << 28)
+
+    @property
+    def document(self) -> Mapping[str, Any]:
+        """Its name and parameters."""
+        return {"name": "aim", "rounds": self.rounds, "max_cells": self.max_cells}
+
+    def schedule(self, task: Task) -> Schedule:
+        """Charge the price as a whole: rounds are decided on the way."""
+        concentrated_price(task)
+        if max(task.domain.sizes) > self.max_cells:
+            raise TooLarge(
+                what=f"one column has more than {self.max_cells} codes.",
+                why="the model holds every column.",
+                do="use fewer bins, or a larger max_cells.",
+            )
+        rounds = self._nominal(task) - task.domain.columns
+        if rounds < 1:
+            raise OutOfRange(
+                what=f"AIM has {self.rounds} rounds for {task.domain.columns} columns.",
+                why="every column is measured in a round of its own, before any is selected.",
+                do="leave rounds out, or give more of them than there are columns.",
+            )
+        variance = self._first_variance(task)
+        return Schedule.filtered(task, rounds=rounds, deviation=math.sqrt(variance))
+
+    def run(self, task: Task, measurer: HistogramMeasurer) -> None:
+        """Measure columns, then what is most wrong, until the price is spent."""
+        domain, total = task.domain, concentrated_price(task)
+        each = total / self._nominal(task)
+        for column in range(domain.columns):
+            noise = Gaussian(variance=variance_for(task, _MEASURING * each))
+            measurer.measure((column,), noise)
+        closure = task.workload.closure(domain)
+        batch = -(-self._nominal(task) // _FITS)
+        model = self._fitted(task, measurer, None)
+        while total - measurer.spent >= _WORTH * total:
+            measured = self._batch(
+                task, measurer, self._offered(task, measurer, closure, model), each, batch
+            )
+            model = self._fitted(task, measurer, model)
+            if all(
+                np.abs(model.marginal(one.marginal) - one.expected).sum() <= noise
+                for one, noise in measured
+            ):
+                each *= 4
+
+    def _batch(
+        self,
+        task: Task,
+        measurer: HistogramMeasurer,
+        offered: list[Candidate],
+        each: Fraction,
+        rounds: int,
+    ) -> list[tuple[Candidate, float]]:
+        """Take so many rounds with one model, and return what was measured and how noisily."""
+        total, measured = concentrated_price(task), []
+        for _ in range(min(rounds, len(offered))):
+            left = total - measurer.spent
+            last = left < 2 * each
+            price = left if last else each
+            variance = variance_for(task, _MEASURING * price)
+            candidates = [
+                replace(one, penalty=_noise_norm(variance, one.expected.size)) for one in offered
+            ]
+            weight = max(candidate.weight for candidate in candidates)
+            scale = scale_for(weight * task.moves.l1, (1 - _MEASURING) * price)
+            place, selection = measurer.select(candidates, scale)
+            chosen = offered.pop(place)
+            measurer.measure(chosen.marginal, Gaussian(variance=variance), selection=selection)
+            measured.append((chosen, _noise_norm(variance, chosen.expected.size)))
+            if last:
+                break
+        return measured
+
+    def model(self, evidence: Evidence, zeros: tuple[ImpossibleCells, ...]) -> Model:
+        """Fit all measurements."""
+        return best_fit(evidence.coded, evidence.measurements, zeros=zeros)
+
+    def _offered(
+        self,
+        task: Task,
+        measurer: HistogramMeasurer,
+        closure: Sequence[tuple[Marginal, int]],
+        model: Model,
+    ) -> list[Candidate]:
+        """Return the marginals that may be selected: those that keep the model small enough."""
+        domain = task.domain
+        measured = {each.marginal for each in measurer.measured}
+        room = self.max_cells * measurer.spent / concentrated_price(task)
+        chosen = [
+            (marginal, weight)
+            for marginal, weight in closure
+            if domain.cells <= DENSE_CELLS
+            or len(marginal) == 1
+            or tree_cells(domain, [*measured, marginal]) <= room
+        ]
+        expected = _marginals(model, [marginal for marginal, _ in chosen])
+        return [
+            Candidate(marginal, values, weight)
+            for (marginal, weight), values in zip(chosen, expected, strict=True)
+        ]
+
+    def _fitted(self, task: Task, measurer: HistogramMeasurer, start: Model | None) -> Model:
+        measurements = [each.measurement for each in measurer.measured]
+        return best_fit(task.domain, measurements, zeros=task.zeros, effort=_QUICK, start=start)
+
+    def _nominal(self, task: Task) -> int:
+        return self.rounds or _ROUNDS_A_COLUMN * task.domain.columns
+
+    def _first_variance(self, task: Task) -> Fraction:
+        return variance_for(task, _MEASURING * concentrated_price(task) / self._nominal(task))
+
+
+def _noise_norm(variance: Fraction, cells: int) -> float:
+    """Return the L1 norm that noise of this variance has on so many cells, on average."""
+    return _NOISE * math.sqrt(variance) * cells
+
+
+def _marginals(model: Model, marginals: Sequence[Marginal]) -> list[NDArray[np.float64]]:
+    if isinstance(model, DenseModel):
+        return model.marginals(marginals)
+    return [model.marginal(marginal) for marginal in marginals]

@@ -1,0 +1,105 @@
+"""MST: measure all columns, and a tree of pairs that depend on each other (McKenna 2021).
+
+Trust: kernel.
+
+A third of the price goes to the single columns, a third to the selection of pairs, each of which
+joins two parts of the tree, and a third to the pairs.  A pair scores the L1 distance between its
+counts and those that independent columns would have, by the noisy single columns.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Final, final
+
+import numpy as np
+
+from discreet.mechanisms import Gaussian
+from discreet.synthetic.evidence import Evidence
+from discreet.synthetic.inference.inference import Model
+from discreet.synthetic.inference.values import ImpossibleCells
+from discreet.synthetic.measurer import Candidate, HistogramMeasurer
+from discreet.synthetic.methods.fitting import best_fit
+from discreet.synthetic.methods.method import (
+    Schedule,
+    Task,
+    concentrated_price,
+    scale_for,
+    variance_for,
+)
+
+_THIRD: Final = Fraction(1, 3)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class MST:
+    """Measure a maximum spanning tree of pairs.
+
+    >>> MST().document
+    {'name': 'mst'}
+    """
+
+    @property
+    def document(self) -> Mapping[str, Any]:
+        """Its name."""
+        return {"name": "mst"}
+
+    def schedule(self, task: Task) -> Schedule:
+        """Fix all steps: columns, selections and pairs."""
+        domain, moves = task.domain, task.moves
+        columns, pair_noise = self._columns(task), self._pair_noise(task)
+        edges, pairs = domain.columns - 1, _pairs(task)
+        choice = (
+            moves.selected(self._scale(task), candidates=len(pairs), weight=1) if edges else None
+        )
+        steps = (
+            *(moves.measured(columns),) * domain.columns,
+            *((choice,) * edges if choice is not None else ()),
+            *(moves.measured(pair_noise),) * edges,
+        )
+        return Schedule.fixed(steps, task, rounds=edges, deviation=columns.width)
+
+    def run(self, task: Task, measurer: HistogramMeasurer) -> None:
+        """Take all steps."""
+        domain = task.domain
+        for column in range(domain.columns):
+            measurer.measure((column,), self._columns(task))
+        model = best_fit(domain, [each.measurement for each in measurer.measured])
+        singles = [model.marginal((column,)) for column in range(domain.columns)]
+        part = list(range(domain.columns))
+        pairs = _pairs(task)
+        for _ in range(domain.columns - 1):
+            offered = [pair for pair in pairs if part[pair[0]] != part[pair[1]]]
+            candidates = [
+                Candidate(pair, np.outer(singles[pair[0]], singles[pair[1]]) / model.total)
+                for pair in offered
+            ]
+            place, selection = measurer.select(candidates, self._scale(task))
+            one, other = offered[place]
+            joined = part[other]
+            part = [part[one] if each == joined else each for each in part]
+            measurer.measure(offered[place], self._pair_noise(task), selection=selection)
+
+    def model(self, evidence: Evidence, zeros: tuple[ImpossibleCells, ...]) -> Model:
+        """Rake the pairs, and multiply down the tree."""
+        return best_fit(evidence.coded, evidence.measurements, zeros=zeros)
+
+    def _columns(self, task: Task) -> Gaussian:
+        each = concentrated_price(task) * _THIRD / task.domain.columns
+        return Gaussian(variance=variance_for(task, each))
+
+    def _pair_noise(self, task: Task) -> Gaussian:
+        each = concentrated_price(task) * _THIRD / max(1, task.domain.columns - 1)
+        return Gaussian(variance=variance_for(task, each))
+
+    def _scale(self, task: Task) -> Fraction:
+        each = concentrated_price(task) * _THIRD / max(1, task.domain.columns - 1)
+        return scale_for(task.moves.l1, each)
+
+
+def _pairs(task: Task) -> list[tuple[int, ...]]:
+    return list(itertools.combinations(range(task.domain.columns), 2))

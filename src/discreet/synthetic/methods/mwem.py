@@ -1,0 +1,131 @@
+"""MWEM: select the cell that the model gets most wrong, measure it, and update by weights.
+
+Trust: kernel.
+
+Hardt, Ligett and McSherry 2012, on the cells of the marginals of the workload.  Half of the price
+of a round goes to the selection, half to the measurement; a small share goes to the number of rows
+first.  It has a price in epsilon alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Final, final
+
+from discreet.errors import TooLarge
+from discreet.exact import whole
+from discreet.mechanisms import Gaussian, Laplace
+from discreet.synthetic.evidence import Evidence, Measured
+from discreet.synthetic.inference.dense import DenseModel
+from discreet.synthetic.inference.inference import Model
+from discreet.synthetic.inference.multiplicative_weights import (
+    MOST_CELLS,
+    MultiplicativeWeights,
+)
+from discreet.synthetic.inference.values import CodedDomain, ImpossibleCells
+from discreet.synthetic.measurer import HistogramMeasurer
+from discreet.synthetic.methods.method import Schedule, Task, rounded_up, scale_for
+from discreet.synthetic.methods.product import noise_for
+
+_ROWS_SHARE: Final = Fraction(1, 50)
+_HALF: Final = Fraction(1, 2)
+_ROUNDS_A_CODE: Final = 8
+_MOST_ROUNDS: Final = 10_000
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MWEM:
+    """Measure single cells, one a round.
+
+    ``rounds`` is 8 for each code but one of every column, where it is None.
+
+    >>> MWEM(rounds=30).document
+    {'name': 'mwem', 'rounds': 30, 'replays': 4}
+    """
+
+    rounds: int | None = None
+    replays: int = 4
+
+    def __post_init__(self) -> None:
+        """Refuse no rounds at all."""
+        if self.rounds is not None:
+            whole(self.rounds, name="rounds", low=1, high=_MOST_ROUNDS)
+        whole(self.replays, name="replays", low=1, high=1000)
+
+    @property
+    def document(self) -> Mapping[str, Any]:
+        """Its name and parameters."""
+        return {"name": "mwem", "rounds": self.rounds, "replays": self.replays}
+
+    def schedule(self, task: Task) -> Schedule:
+        """Fix all steps: the number of rows, and a selection and a measurement a round."""
+        if task.domain.cells > MOST_CELLS:
+            raise TooLarge(
+                what=f"the domain has {task.domain.cells} cells, more than {MOST_CELLS}.",
+                why="MWEM keeps a number for every possible row.",
+                do="use fewer columns or bins, or method=dp.synthetic.AIM().",
+            )
+        moves, rounds = task.moves, self._rounds(task)
+        noise = self._noise(task)
+        candidates = sum(task.domain.size(marginal) for marginal in task.workload.marginals)
+        steps = (
+            moves.measured(self._rows_noise(task), single=True),
+            *(moves.selected_cell(self._scale(task), candidates=candidates),) * rounds,
+            *(moves.measured(noise),) * rounds,
+        )
+        return Schedule.fixed(steps, task, rounds=rounds, deviation=noise.width)
+
+    def run(self, task: Task, measurer: HistogramMeasurer) -> None:
+        """Take all steps."""
+        measurer.measure((), self._rows_noise(task))
+        marginals, model = task.workload.marginals, None
+        for _ in range(self._rounds(task)):
+            model = self._updated(task.domain, measurer.measured, task.zeros, model)
+            expected = [
+                (marginal, values.ravel())
+                for marginal, values in zip(marginals, model.marginals(marginals), strict=True)
+            ]
+            marginal, _, selection = measurer.select_cell(expected, self._scale(task))
+            measurer.measure(marginal, self._noise(task), selection=selection)
+
+    def model(self, evidence: Evidence, zeros: tuple[ImpossibleCells, ...]) -> Model:
+        """Take all updates again, in their order."""
+        model = self._updated(evidence.coded, evidence.measured[:1], zeros, None)
+        for count in range(2, len(evidence.measured) + 1):
+            model = self._updated(evidence.coded, evidence.measured[:count], zeros, model)
+        return model
+
+    def _updated(
+        self,
+        domain: CodedDomain,
+        measured: Sequence[Measured],
+        zeros: tuple[ImpossibleCells, ...],
+        before: DenseModel | None,
+    ) -> DenseModel:
+        """Replay all measurements so far, from where the model stands."""
+        first, *rest = measured
+        marginals = [each.measurement for each in rest]
+        rows = max(1.0, float(first.values[0]))
+        weights = MultiplicativeWeights(rows=rows, replays=self.replays)
+        return weights.fit(domain, marginals, zeros=zeros, start=before)
+
+    def _rounds(self, task: Task) -> int:
+        """Return the rounds that are asked for, or as many as columns of two codes would have."""
+        codes = sum(size - 1 for size in task.domain.sizes)
+        return self.rounds or min(_MOST_ROUNDS, _ROUNDS_A_CODE * codes)
+
+    def _rows_noise(self, task: Task) -> Gaussian | Laplace:
+        return noise_for(task, _ROWS_SHARE, single=True)
+
+    def _noise(self, task: Task) -> Gaussian | Laplace:
+        return noise_for(task, (1 - _ROWS_SHARE) * _HALF / self._rounds(task))
+
+    def _scale(self, task: Task) -> Fraction:
+        """Return the scale of a selection: a count moves by the rows of one unit either way."""
+        share = (1 - _ROWS_SHARE) * _HALF / self._rounds(task)
+        if task.rho is not None:
+            return scale_for(task.moves.rows, share * task.rho)
+        return rounded_up(2 * task.moves.rows / (share * (task.epsilon or 0)))

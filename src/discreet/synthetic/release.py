@@ -1,0 +1,279 @@
+"""A synthetic table: rows of people who do not exist, what they cost, and how far off they may be.
+
+Trust: public.  Everything follows from the evidence, which was paid for; nothing here sees the
+data, so rows, answers, reports and pictures are free, in any number.
+
+Rows are drawn from the model by a public stream that the digest of the evidence names: the same
+release and the same number of rows give the same table, on every machine.  A row of the table
+is nobody, and several rows of a person come out as independent rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, Self, final
+
+import pyarrow as pa
+
+from discreet.accounting import account
+from discreet.errors import WrongKind
+from discreet.exact import decimal, whole
+from discreet.loss import ZeroConcentrated
+from discreet.notebook import Shown
+from discreet.release.frames import pandas_frame, polars_frame
+from discreet.release.odds import Odds, odds_of
+from discreet.requests.raw_totals import ARROW_TYPES
+from discreet.synthetic.domain import Domain
+from discreet.synthetic.evidence import Evidence
+from discreet.synthetic.evidence_format import written
+from discreet.synthetic.inference.inference import Model
+from discreet.synthetic.models import model_of
+from discreet.synthetic.program import SyntheticDraw
+from discreet.synthetic.public_streams import public_stream
+from discreet.synthetic.release_text import about, html_of, text_of
+from discreet.synthetic.report.check import buy_check
+from discreet.synthetic.report.error_report import ErrorReport
+from discreet.synthetic.report.marginal_answer import MarginalAnswer, answer_of
+from discreet.synthetic.report.marginal_bounds import CellRound, SelectionRound, marginal_bounds
+from discreet.synthetic.report.noisy_marginals import noisy_marginals
+from discreet.synthetic.report.replay import last_offers, selection_rounds
+from discreet.synthetic.synthesis_plan import SynthesisPlan
+
+if TYPE_CHECKING:  # handed in
+    from discreet.ledger.values import Receipt
+    from discreet.loss import PrivacyLoss
+    from discreet.session import Session
+
+_MOST_ROWS: Final = 10**9
+PRICE_THEOREMS: Final = ("joint-histogram", "synthetic-scores")
+"""What prices of synthetic tables rest on, beside the composition of their steps."""
+REPORT_THEOREMS: Final = ("noise-norm", "measured-marginal", "selection-bound")
+"""What their reports rest on."""
+
+
+@final
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class SyntheticRelease(Shown):
+    """The evidence of a synthetic table, and all that follows from it for free.
+
+    Attributes:
+        plan: how it was made, and what it cost.
+        evidence: what was released of the data: noisy counts, or the rows of DualQuery.
+        receipt: where the ledger stood, once the evidence was recorded.
+        replayed: whether it had been recorded before, and so cost nothing.
+        private: false if it comes from a rehearsal, where nothing is protected.
+    """
+
+    plan: SynthesisPlan
+    evidence: Evidence
+    receipt: Receipt | None
+    replayed: bool
+    private: bool
+
+    @classmethod
+    def of(
+        cls,
+        plan: SynthesisPlan,
+        evidence: Evidence,
+        *,
+        receipt: Receipt | None,
+        replayed: bool,
+        private: bool,
+    ) -> Self:
+        """Put together what belongs together."""
+        return cls(
+            plan=plan, evidence=evidence, receipt=receipt, replayed=replayed, private=private
+        )
+
+    @cached_property
+    def model(self) -> Model:
+        """The law of rows that explains the evidence best; fitted once, when first needed."""
+        return model_of(self.evidence)
+
+    @property
+    def loss(self) -> PrivacyLoss:
+        """The whole loss of one unit."""
+        return self.plan.loss
+
+    @property
+    def odds(self) -> Odds:
+        """What the loss means; its ``sentence()`` says it in words."""
+        rho = self.plan.price.rho
+        return odds_of(self.plan.loss if rho is None else ZeroConcentrated(rho=rho))
+
+    @property
+    def total(self) -> int:
+        """How many rows the table has by default: a noisy number, never the true one."""
+        return max(0, round(self.model.total))
+
+    def table(self, rows: int | None = None) -> pa.Table:
+        """Return rows as an Arrow table with the columns of the source; as many as are wanted.
+
+        Columns that name the unit hold new numbers, a different one in each row.
+        """
+        count = self.total if rows is None else whole(rows, name="rows", low=0, high=_MOST_ROWS)
+        domain = self.evidence.domain
+        codes = self.model.rows(count, public_stream(self._written, f"rows {count}"))
+        made = domain.decoded(codes, public_stream(self._written, f"values {count}"))
+        return _with_fresh_columns(made, domain)
+
+    def to_arrow(self) -> pa.Table:
+        """Return the table with its default number of rows."""
+        return self.table()
+
+    def to_polars(self, rows: int | None = None) -> Any:
+        """Return a Polars frame of the same."""
+        return polars_frame(self.table(rows))
+
+    def to_pandas(self, rows: int | None = None) -> Any:
+        """Return a pandas frame of the same."""
+        return pandas_frame(self.table(rows))
+
+    def answer(self, marginal: str | Sequence[str], *, confidence: object = None) -> MarginalAnswer:
+        """Return the counts of some columns from the model, each with a half-width if it has one.
+
+        Counts from the model are nearer to the truth than counts of the rows, which round them.
+        """
+        names = (marginal,) if isinstance(marginal, str) else tuple(marginal)
+        domain = self.evidence.domain
+        measured = noisy_marginals(self.evidence)
+        return answer_of(
+            domain, self.model, measured, domain.numbers(names), self._missed(confidence)
+        )
+
+    def report(
+        self,
+        *,
+        confidence: object = None,
+        selections: bool = True,
+        session: Session | None = None,
+        epsilon: object = None,
+        confirm: bool = False,
+    ) -> ErrorReport:
+        """Say how far off the marginals of the workload may be, by released numbers alone.
+
+        Args:
+            confidence: the chance with which all bounds hold at once; that of the plan if None.
+            selections: whether marginals that were not measured are bounded by what was chosen in
+                their place; the run is played again for that, which takes as long as it did.
+            session: the session that pays for a check, if one is bought.
+            epsilon: the price of a check: the largest distance of the workload is measured, with
+                noise, and charged as a question of its own.
+            confirm: a large price is meant.
+        """
+        missed, workload = self._missed(confidence), self.plan.workload.marginals
+        checked = None
+        if (session is None) != (epsilon is None):
+            raise WrongKind(
+                what="a check needs both a session and an epsilon.",
+                why="it reads the data again, so a session has to charge for it.",
+                do="give session= and epsilon=, or neither for the report that is free.",
+            )
+        if session is not None:
+            checked = buy_check(
+                session,
+                self.plan.program.question,
+                self.evidence.domain,
+                self.model,
+                workload,
+                evidence=self._written,
+                epsilon=epsilon,
+                confidence=1 - missed,
+                confirm=confirm,
+            )
+        rounds = last_offers(self._rounds, workload) if selections else ()
+        measured = noisy_marginals(self.evidence)
+        rows, *bounds = marginal_bounds(
+            self.model, ((), *workload), measured, missed=missed, rounds=rounds
+        )
+        return ErrorReport(
+            names=self.evidence.coded.names,
+            bounds=tuple(bounds),
+            total=self.model.total,
+            total_off=rows.rows,
+            confidence=1 - missed,
+            checked=checked,
+            private=self.private,
+        )
+
+    @cached_property
+    def _rounds(self) -> tuple[SelectionRound | CellRound, ...]:
+        draw = self.plan.program.draw
+        return selection_rounds(draw, self.evidence) if isinstance(draw, SyntheticDraw) else ()
+
+    def write(self, folder: object, rows: int | None = None) -> Path:
+        """Write table, evidence and what they are into a new folder; return its path."""
+        path = Path(str(folder))
+        try:
+            path.mkdir(parents=True)
+        except OSError as error:
+            raise WrongKind(
+                what=f"the folder {path} cannot be made: {error.strerror}.",
+                why="nothing that exists is overwritten.",
+                do="name a folder that does not exist yet.",
+            ) from None
+        import pyarrow.parquet as pq  # noqa: PLC0415  takes its time
+
+        pq.write_table(self.table(rows), path / "table.parquet")
+        (path / "evidence.json").write_bytes(self._written)
+        lines = [*about(self), "", str(self.report(selections=False))]
+        (path / "about.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
+        return path
+
+    def plot(self, marginal: str | Sequence[str]) -> str:
+        """Draw the counts of some columns, beside what was measured of them, as SVG text."""
+        return self.answer(marginal).svg()
+
+    @property
+    def theorems(self) -> tuple[str, ...]:
+        """The keys of the theorems that its price and its report rest on."""
+        price = account(self.plan.tree, unit=self.plan.unit).theorems
+        return tuple(dict.fromkeys((*price, *PRICE_THEOREMS, *REPORT_THEOREMS)))
+
+    def explain(self, *, audience: str = "analyst", **more: Any) -> Any:
+        """Say what this gives away about one unit, as ``Release.explain`` does."""
+        return account(self.plan.tree, unit=self.plan.unit).explain(audience=audience, **more)
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """Let any library that knows Arrow read the table."""
+        return self.table().__arrow_c_stream__(requested_schema)
+
+    def __repr__(self) -> str:
+        """Show what it is on one line."""
+        names = ", ".join(column.name for column in self.evidence.domain.columns)
+        return f"SyntheticRelease({self.evidence.method['name']} of {self.plan.table}: {names})"
+
+    def __str__(self) -> str:
+        """Show the first rows, and what they cost; what that means is in ``odds``."""
+        return text_of(self)
+
+    def _repr_html_(self) -> str:
+        return html_of(self)
+
+    def _missed(self, confidence: object) -> Fraction:
+        chance = (
+            self.plan.confidence if confidence is None else decimal(confidence, name="confidence")
+        )
+        if not 0 < chance < 1:
+            raise WrongKind(
+                what="a confidence is not between 0 and 1.",
+                why="it is the chance with which all bounds hold at once.",
+                do="give 0.95, say.",
+            )
+        return 1 - chance
+
+    @cached_property
+    def _written(self) -> bytes:
+        return written(self.evidence)
+
+
+def _with_fresh_columns(table: pa.Table, domain: Domain) -> pa.Table:
+    """Return a table with the columns that name the unit before all others, numbered from 1."""
+    numbers = pa.array(range(1, table.num_rows + 1), pa.int64())
+    for name, kind in reversed(domain.fresh):
+        table = table.add_column(0, name, numbers.cast(ARROW_TYPES[kind]))
+    return table

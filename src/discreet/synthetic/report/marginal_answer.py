@@ -1,0 +1,170 @@
+"""The counts of some columns, from the model, with half-widths from what was measured.
+
+Trust: public.
+
+Theorem (key ``measured-marginal``).  A cell of the model is off by at most its distance from the
+noisy count of a larger marginal, projected, plus the noise of that; so a quantile of the noise of
+one cell, at the chance that is allowed for all cells together, bounds them all.
+Where no measured marginal holds these columns, cells have no half-width.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, final
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from discreet.notebook import Shown
+from discreet.query.types import Type
+from discreet.release.display import cells, plain
+from discreet.release.frames import ReleasedColumn, pandas_frame, polars_frame, table_of
+from discreet.synthetic.domain import Domain
+from discreet.synthetic.inference.inference import Model
+from discreet.synthetic.inference.values import Marginal
+from discreet.synthetic.report.marginal_bounds import NoisyMarginal, cell_bounds
+from discreet.synthetic.report.noise_norms import cell_noise
+from discreet.synthetic.report.pictures import marginal_chart
+
+_ROWS = 20
+_COUNT = "rows"
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class MarginalAnswer(Shown):
+    """Counts of all cells of some columns.
+
+    Attributes:
+        names: the columns.
+        labels: the label of every cell, one for each column, in C order.
+        counts: what the model says of each cell.
+        half_widths: by how much each count may be off, all at once; None where nothing is known.
+        measured: the noisy counts that say most of these columns, if there are any.
+        noise: a half-width for each of these noisy counts.
+        confidence: the chance with which all half-widths hold at once.
+    """
+
+    names: tuple[str, ...]
+    labels: tuple[tuple[str, ...], ...]
+    counts: NDArray[np.float64]
+    half_widths: NDArray[np.float64] | None
+    measured: NDArray[np.float64] | None
+    noise: float | None
+    confidence: Fraction
+
+    def to_arrow(self) -> pa.Table:
+        """Return an Arrow table: a row for each cell, with ``rows`` and the ends of an interval."""
+        return table_of(self._columns())
+
+    def to_polars(self) -> Any:
+        """Return a Polars frame of the same."""
+        return polars_frame(self.to_arrow())
+
+    def to_pandas(self) -> Any:
+        """Return a pandas frame of the same."""
+        return pandas_frame(self.to_arrow())
+
+    def svg(self) -> str:
+        """Draw the counts of the model, and the noisy counts with their bands, as SVG text."""
+        return marginal_chart(
+            " × ".join(self.names),
+            [", ".join(label) for label in self.labels],
+            model=self.counts.tolist(),
+            noisy=None if self.measured is None else self.measured.tolist(),
+            half_width=self.noise,
+        )
+
+    def _columns(self) -> tuple[ReleasedColumn, ...]:
+        keys = tuple(
+            ReleasedColumn(
+                name=name,
+                type=Type.TEXT,
+                values=pa.array([label[place] for label in self.labels], pa.string()),
+            )
+            for place, name in enumerate(self.names)
+        )
+        low = high = None
+        if self.half_widths is not None:
+            low = pa.array(np.maximum(self.counts - self.half_widths, 0.0))
+            high = pa.array(self.counts + self.half_widths)
+        count = ReleasedColumn(
+            name=_COUNT, type=Type.FLOAT, values=pa.array(self.counts), low=low, high=high
+        )
+        return (*keys, count)
+
+    def __len__(self) -> int:
+        """Return the number of cells."""
+        return len(self.labels)
+
+    def __repr__(self) -> str:
+        """Show the columns alone."""
+        return f"<{len(self)} counts of {', '.join(self.names)}>"
+
+    def __str__(self) -> str:
+        """Show the first cells."""
+        columns = [
+            [plain(column.name), *(cell.text for cell in cells(column, _ROWS))]
+            for column in self._columns()
+        ]
+        widths = [max(map(len, column)) for column in columns]
+        lines = ["  ".join(_fitted(row, widths)).rstrip() for row in zip(*columns, strict=True)]
+        rule = "  ".join("-" * width for width in widths)
+        more = [f"... and {len(self) - _ROWS} more."] if len(self) > _ROWS else []
+        known = (
+            "No measured marginal holds these columns: how far off the model is, is not known."
+            if self.half_widths is None
+            else f"± holds for all counts at once with {float(100 * self.confidence):.4g} % "
+            "confidence."
+        )
+        return "\n".join([lines[0], rule, *lines[1:], "", *more, known])
+
+
+def _fitted(row: Sequence[str], widths: Sequence[int]) -> list[str]:
+    last = len(row) - 1
+    return [
+        text.rjust(width) if place == last else text.ljust(width)
+        for place, (text, width) in enumerate(zip(row, widths, strict=True))
+    ]
+
+
+def answer_of(
+    domain: Domain,
+    model: Model,
+    measured: Sequence[NoisyMarginal],
+    marginal: Marginal,
+    missed: Fraction,
+) -> MarginalAnswer:
+    """Return the counts of a marginal from a model, with half-widths from what was measured."""
+    coded = domain.coded
+    shape = coded.shape(marginal)
+    labels = tuple(
+        tuple(
+            domain.columns[column].label(code) for column, code in zip(marginal, codes, strict=True)
+        )
+        for codes in np.ndindex(*shape)
+    )
+    widths = cell_bounds(model, marginal, measured, missed=missed)
+    covering = [each for each in measured if set(marginal) <= set(each.marginal)]
+    cell = missed / max(1, coded.size(marginal))
+    noisy: NDArray[np.float64] | None = None
+    noise = None
+    if covering:
+        noise, place = min(
+            (cell_noise(each.law, missed=cell, draws=each.draws(coded, marginal)), place)
+            for place, each in enumerate(covering)
+        )
+        noisy = covering[place].projected(coded, marginal).ravel()
+    return MarginalAnswer(
+        names=domain.names(marginal),
+        labels=labels,
+        counts=model.marginal(marginal).ravel(),
+        half_widths=None if widths is None else widths.ravel(),
+        measured=noisy,
+        noise=noise,
+        confidence=1 - missed,
+    )

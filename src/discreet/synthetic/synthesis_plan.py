@@ -1,0 +1,137 @@
+"""The plan of a synthetic table: what will be measured, and what that costs; it reads nothing.
+
+Trust: kernel.  The program that it holds is what is charged and carried out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import TYPE_CHECKING, final
+
+from discreet.accounting import Box, Node
+from discreet.doors import Explainable
+from discreet.loss import PrivacyLoss
+from discreet.plan.plan import BudgetPreview
+from discreet.plan.plan_text import Branch, html_of, plan_text, shown_price
+from discreet.plan.policy.owner_promises import OwnerPromise
+from discreet.plan.pricing.calibration import Price, loss_of
+from discreet.synthetic.constraints import Constraint
+from discreet.synthetic.domain import Domain
+from discreet.units import PrivacyUnit
+from discreet.units.unit import describe_unit
+
+if TYPE_CHECKING:  # made by planning, and handed in
+    from discreet.session.programs import Program
+    from discreet.synthetic.methods.method import Method
+    from discreet.synthetic.workload import CompiledWorkload
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class SynthesisPlan(Explainable):
+    """How a synthetic table will be made, and what it costs.
+
+    ``moves`` is by how many rows one unit moves the table, at most.  ``rounds`` is the largest
+    number of selections, and ``noise`` the standard deviation of the counts of one column.
+    ``one_way`` is the predicted error of the counts of each column, as a share of ``size`` rows
+    (half of the L1 distance, in the mean): None where no size is given.
+    """
+
+    table: str
+    domain: Domain
+    workload: CompiledWorkload
+    constraints: tuple[Constraint, ...]
+    method: Method
+    unit: PrivacyUnit
+    moves: int
+    rounds: int
+    noise: float
+    one_way: tuple[tuple[str, float], ...] | None
+    size: int | None
+    price: Price
+    delta: Fraction | None
+    confidence: Fraction
+    promises: tuple[OwnerPromise, ...]
+    program: Program
+    budget_preview: BudgetPreview | None = field(default=None, compare=False)
+
+    @property
+    def tree(self) -> Node:
+        """The composition that is charged."""
+        return self.program.tree
+
+    @property
+    def scope(self) -> Box:
+        """The records that it is about."""
+        return self.program.scope
+
+    @property
+    def digest(self) -> str:
+        """The name under which it is on record."""
+        return self.program.digest
+
+    @property
+    def loss(self) -> PrivacyLoss:
+        """The whole loss of one unit, as accounting works it out."""
+        return loss_of(self.tree, self.unit)
+
+    def __repr__(self) -> str:
+        """Show the table and the price on one line."""
+        return f"<plan of a synthetic table of {self.table}; costs {shown_price(self.price)}>"
+
+    def __str__(self) -> str:
+        """Show everything that will happen, as a tree of lines."""
+        return plan_text(self._branches())
+
+    def _repr_html_(self) -> str:
+        return html_of(self._branches())
+
+    def _branches(self) -> Branch:
+        name = str(self.method.document["name"])
+        bounded = f", who moves the table by at most {_rows(self.moves)}"
+        return Branch(
+            f"synthetic table of {self.table}",
+            (
+                Branch(f"protects {describe_unit(self.unit)}{bounded}"),
+                Branch(f"is about {self.scope}"),
+                *self._promises(),
+                Branch(f"has {self.domain.cells:.6g} cells", tuple(self._columns())),
+                Branch(f"gets {len(self.workload.weights)} marginals right, by {name}"),
+                *self._steps(),
+                Branch(f"costs {shown_price(self.price)}"),
+                *self._standing(),
+                *self._errors(),
+            ),
+        )
+
+    def _promises(self) -> Iterator[Branch]:
+        if self.promises:
+            lines = tuple(Branch(str(promise)) for promise in self.promises)
+            yield Branch("rests on promises of the owner", lines)
+
+    def _columns(self) -> Iterator[Branch]:
+        for column in self.domain.columns:
+            null = ", NULL among them" if column.nullable else ""
+            yield Branch(f"{column.name}: {column.size} codes{null}")
+        for name, _ in self.domain.fresh:
+            yield Branch(f"{name}: fresh numbers, because nobody in it exists")
+
+    def _steps(self) -> Iterator[Branch]:
+        rounds = f"up to {self.rounds} selections, " if self.rounds else ""
+        yield Branch(f"takes {rounds}noise of deviation {self.noise:.4g} on single columns")
+
+    def _standing(self) -> Iterator[Branch]:
+        if self.budget_preview is not None:
+            yield Branch(str(self.budget_preview))
+            yield from map(Branch, self.budget_preview.notes)
+
+    def _errors(self) -> Iterator[Branch]:
+        if self.one_way is not None:
+            lines = tuple(Branch(f"{name}: {100 * share:.2g} %") for name, share in self.one_way)
+            yield Branch(f"gets single columns wrong, in the mean, by shares of {self.size}", lines)
+
+
+def _rows(count: int) -> str:
+    return "1 row" if count == 1 else f"{count} rows"
