@@ -25,7 +25,7 @@ from discreet.errors import (
 from discreet.loss import ZeroConcentrated
 from discreet.query.expressions import Call, Column, Literal
 from discreet.query.relations import Filter
-from discreet.synthetic.measurer import Measurer
+from discreet.synthetic.measurer import JointMeasurer
 from discreet.synthetic.methods.mst import MST
 from tests.synthetic import clinic
 
@@ -119,7 +119,9 @@ def test_a_crash_after_the_charge_is_completed_without_paying_again(session, mon
     assert left_of(session) >= Fraction(1, 2)
 
 
-@pytest.mark.parametrize("where", [(DuckDB, "run"), (Measurer, "select"), (Measurer, "measure")])
+@pytest.mark.parametrize(
+    "where", [(DuckDB, "run"), (JointMeasurer, "select"), (JointMeasurer, "measure")]
+)
 def test_a_failure_is_told_once_in_one_sentence(session, monkeypatch, where):
     plan = clinic.planned(session)
     with monkeypatch.context() as patch:
@@ -296,6 +298,6 @@ def test_the_same_words_give_the_same_release(method):
 
 def test_methods_never_hold_the_histogram():
     """A measurer shows released numbers alone."""
-    shown = {name for name in dir(Measurer) if not name.startswith("_")}
+    shown = {name for name in dir(JointMeasurer) if not name.startswith("_")}
     assert shown == {"measure", "measured", "play", "select", "select_cell", "spent"}
     assert MST().document == {"name": "mst"}

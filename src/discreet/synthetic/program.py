@@ -23,7 +23,7 @@ from discreet.synthetic.domain import Domain
 from discreet.synthetic.evidence import FORMAT, Evidence
 from discreet.synthetic.evidence_format import constraint_document, domain_document, written
 from discreet.synthetic.joint import JointHistogram
-from discreet.synthetic.measurer import Measurer
+from discreet.synthetic.measurer import JointMeasurer
 from discreet.synthetic.methods.method import Method, Schedule, Task
 from discreet.synthetic.spending import PlannedSteps
 
@@ -87,7 +87,7 @@ class SyntheticDraw:
             spent = steps.spent
         zeros = impossible(domain, self.constraints)
         task = replace(self.task, domain=domain.coded, zeros=zeros)
-        measurer = Measurer(joint, moves, self.schedule.spending(), entropy)
+        measurer = JointMeasurer(joint, moves, self.schedule.spending(), entropy)
         rows = self.method.run(task, measurer)
         return written(
             Evidence(
