@@ -126,8 +126,8 @@ def default_settings(
 
     With b = rho N^2 / d^2, as it is where units are replaced, T is 0.7 b^(1/4), and s is what the
     price leaves.  They are functions of public numbers.  The constants, 0.7 and the rate, were
-    fitted to settings that an uncharged search on the tables Adult and KDD99 had found: so errors on
-    these two tables are no independent evidence of how well the defaults do elsewhere.
+    fitted to settings that an uncharged search on the tables Adult and KDD99 had found: so errors
+    on these two tables are no independent evidence of how well the defaults do elsewhere.
     There are at most 1024 rounds of 8192 samples; beyond, part of the price stays unspent.
 
     >>> default_settings(rows=30162, rho=Fraction("0.0593"), moved=1, replaces=True)
