@@ -125,9 +125,9 @@ def default_settings(
     """Return settings that spend rho: rounds and samples both grow like the root of N root(rho).
 
     With b = rho N^2 / d^2, as it is where units are replaced, T is 0.7 b^(1/4), and s is what the
-    price leaves.  They are functions of public numbers.  The constants, 0.7 and the rate, were fitted
-    to settings that an uncharged search on the tables Adult and KDD99 had found: so errors on these
-    two tables are no independent evidence of how well the defaults do elsewhere.
+    price leaves.  They are functions of public numbers.  The constants, 0.7 and the rate, were
+    fitted to settings that an uncharged search on the tables Adult and KDD99 had found: so errors
+    on these two tables are no independent evidence of how well the defaults do elsewhere.
     There are at most 1024 rounds of 8192 samples; beyond, part of the price stays unspent.
 
     >>> default_settings(rows=30162, rho=Fraction("0.0593"), moved=1, replaces=True)
