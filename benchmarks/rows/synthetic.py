@@ -64,7 +64,7 @@ class Work:
 
 def works(*, quick: bool) -> Iterator[Work]:
     """Yield our rows."""
-    yield Work(kind="product", method=dp.synthetic.Product)
+    yield Work(kind="product", method=dp.synthetic.Independent)
     yield Work(kind="mst", method=dp.synthetic.MST)
     yield Work(kind="mwem", method=lambda: dp.synthetic.MWEM(rounds=120))
     yield Work(kind="aim, 32 rounds", method=lambda: dp.synthetic.AIM(rounds=ROUNDS))

@@ -94,7 +94,7 @@ def test_the_evidence_can_be_read_after_the_session_is_opened_again(tmp_path):
 
 @pytest.mark.parametrize(
     "change",
-    [{"rho": "0.4"}, {"bins": 5}, {"method": dp.synthetic.Product()}, {"columns": ["age"]}],
+    [{"rho": "0.4"}, {"bins": 5}, {"method": dp.synthetic.Independent()}, {"columns": ["age"]}],
 )
 def test_other_requests_have_other_digests(session, change):
     assert clinic.planned(session).digest != clinic.planned(session, **change).digest
@@ -271,7 +271,7 @@ def test_a_program_under_the_name_of_another_is_refused(session):
     program = clinic.planned(session).program
     (read,) = program.reads
     narrow = Filter(read.relation, Call(">", (Column("age"), Literal(50))))
-    other = clinic.planned(session, method=dp.synthetic.Product()).program
+    other = clinic.planned(session, method=dp.synthetic.Independent()).program
     for forged in (
         replace(program, reads=(replace(read, relation=narrow),)),
         replace(program, draw=other.draw),
@@ -332,7 +332,7 @@ def test_only_programs_are_performed(session):
         dp.synthetic.AIM(rounds=12),
         dp.synthetic.MST(),
         dp.synthetic.MWEM(rounds=3),
-        dp.synthetic.Product(),
+        dp.synthetic.Independent(),
         dp.synthetic.DualQuery(),
     ],
     ids=lambda method: method.document["name"],

@@ -108,7 +108,9 @@ def test_public_tables_and_other_things_are_refused(session):
 
 def test_the_rows_of_a_condition_can_be_asked_for(session):
     rows = dp.query.table("visits").where("age >= 50")
-    plan = dp.plan_synthesis(session, rows, columns=["ward", "paid"], rho=10, method=S.Product())
+    plan = dp.plan_synthesis(
+        session, rows, columns=["ward", "paid"], rho=10, method=S.Independent()
+    )
     release = dp.synthesize(session, plan)
     (total,) = {int(m.values.sum() / 20) for m in release.evidence.measured[:1]}
     assert 1 <= total <= 4  # about half of 120 rows
@@ -151,7 +153,7 @@ def test_codes_of_engines_are_codes_of_the_domain():
     rows = [clinic.visit(who, "AB"[who % 2], age, True) for who, age in enumerate(ages)]
     rows += [clinic.visit(99, "Z", 5, True), clinic.visit(98, None, 5, True)]
     with clinic.opened(rows=rows) as session:
-        plan = clinic.planned(session, method=S.Product(), rho=10**12)
+        plan = clinic.planned(session, method=S.Independent(), rho=10**12)
         values = dp.synthesize(session, plan).evidence.measured
         expected = [0] * plan.domain.columns[1].size
         for age in ages:
@@ -162,7 +164,7 @@ def test_codes_of_engines_are_codes_of_the_domain():
 
 def test_bought_bins_hold_about_as_many_rows_each(session):
     bins = {"age": S.quantile_bins(epsilon=100, count=4)}
-    plan = clinic.planned(session, bins=bins, method=S.Product(), rho=10**6)
+    plan = clinic.planned(session, bins=bins, method=S.Independent(), rho=10**6)
     assert plan.price.rho > 10**6
     evidence = dp.synthesize(session, plan).evidence
     counts = evidence.measured[1].values[:4]

@@ -21,7 +21,7 @@ from discreet.synthetic.methods.dual_query import DualQuery
 from discreet.synthetic.methods.method import Task
 from discreet.synthetic.methods.mst import MST
 from discreet.synthetic.methods.mwem import MWEM
-from discreet.synthetic.methods.product import Product
+from discreet.synthetic.methods.product import Independent
 from discreet.synthetic.sensitivity import UnitMoves
 from discreet.synthetic.spending import PlannedSteps, RhoFilter
 from discreet.synthetic.workload import CompiledWorkload
@@ -101,7 +101,7 @@ def test_aim_never_spends_above_its_bound(  # noqa: PLR0917  one for each thing 
 
 @pytest.mark.parametrize("unit", UNITS, ids=["add_remove", "replace"])
 @pytest.mark.parametrize("moved", [1, 3])
-@pytest.mark.parametrize("method", [MST(), MWEM(rounds=4), Product()])
+@pytest.mark.parametrize("method", [MST(), MWEM(rounds=4), Independent()])
 def test_fixed_methods_spend_just_what_is_charged(method, unit, moved):
     task = task_of(Fraction(1, 3), unit, moved)
     schedule = method.schedule(task)
@@ -114,7 +114,7 @@ def test_fixed_methods_spend_just_what_is_charged(method, unit, moved):
 
 
 @pytest.mark.parametrize("unit", UNITS, ids=["add_remove", "replace"])
-@pytest.mark.parametrize("method", [MWEM(rounds=4), Product()])
+@pytest.mark.parametrize("method", [MWEM(rounds=4), Independent()])
 def test_pure_methods_spend_just_their_epsilon(method, unit):
     task = task_of(None, unit, 2, epsilon=Fraction(1))
     schedule = method.schedule(task)
@@ -143,7 +143,7 @@ def test_dual_query_runs_under_the_filter(unit, rows):
 def test_one_ways_measured_twice_and_charged_once_are_refused():
     """The twin of a known mistake: measuring what no step was planned for."""
     task = task_of(Fraction(1, 3))
-    method = Product()
+    method = Independent()
     see = HistogramMeasurer(
         joint_of(range(12)), task.moves, method.schedule(task).spending(), clinic.stream("twice")
     )

@@ -91,7 +91,7 @@ NEIGHBORS = (EIGHT, EIGHT[:-1])
 @pytest.mark.parametrize(
     ("method", "price", "claim"),
     [
-        (dp.synthetic.Product(), {"epsilon": 1}, Pure(epsilon=1)),
+        (dp.synthetic.Independent(), {"epsilon": 1}, Pure(epsilon=1)),
         (dp.synthetic.MST(), {"rho": "0.1"}, ZeroConcentrated(rho="0.1")),
     ],
     ids=["product", "mst"],
@@ -105,13 +105,13 @@ def test_eight_rows_lose_no_more_than_is_claimed(method: Any, price: Any, claim:
 
 def test_the_plan_claims_what_is_audited() -> None:
     """The loss of the plan is the claim: an audit of another number would show nothing."""
-    plan, _ = Drawn(dp.synthetic.Product(), "ab", 2, all_counts, epsilon=1).planned(EIGHT)
+    plan, _ = Drawn(dp.synthetic.Independent(), "ab", 2, all_counts, epsilon=1).planned(EIGHT)
     assert plan.loss.epsilon(delta=0) == pytest.approx(1, rel=1e-5)
 
 
 def test_an_exact_number_of_rows_is_caught() -> None:
     """A twin that makes as many rows as the table has tells who is in it."""
-    honest = Drawn(dp.synthetic.Product(), "ab", 2, all_counts, epsilon=1)
+    honest = Drawn(dp.synthetic.Independent(), "ab", 2, all_counts, epsilon=1)
 
     class Twin:
         def draw(self, data: np.ndarray, n: int) -> Any:
@@ -123,7 +123,7 @@ def test_an_exact_number_of_rows_is_caught() -> None:
 
 def test_categories_from_the_data_are_caught() -> None:
     """A twin that lists the values that it finds shows that somebody has one of them."""
-    honest = Drawn(dp.synthetic.Product(), "ab", 2, all_counts, epsilon=1)
+    honest = Drawn(dp.synthetic.Independent(), "ab", 2, all_counts, epsilon=1)
 
     class Twin:
         def draw(self, data: np.ndarray, n: int) -> Any:
@@ -138,7 +138,7 @@ def test_categories_from_the_data_are_caught() -> None:
 
 def test_columns_that_are_measured_twice_and_charged_once_are_caught() -> None:
     """Two draws of the same counts lose twice as much as one."""
-    honest = Drawn(dp.synthetic.Product(), "ab", 2, all_counts, epsilon=2)
+    honest = Drawn(dp.synthetic.Independent(), "ab", 2, all_counts, epsilon=2)
 
     class Twin:
         def draw(self, data: np.ndarray, n: int) -> Any:
@@ -225,7 +225,7 @@ def test_people_are_not_traced_through_synthetic_rows(tmp_path: Path) -> None:
             ledger=tmp_path / f"{number}.ledger",
         ) as session:
             plan = dp.plan_synthesis(
-                session, "people", method=dp.synthetic.Product(), rho=rho, anyway=True
+                session, "people", method=dp.synthetic.Independent(), rho=rho, anyway=True
             )
             made = dp.synthesize(session, plan).table(2000)
         codes = np.column_stack([made[name].to_numpy() for name in TRAITS]).astype(np.uint8)

@@ -36,7 +36,7 @@ _METHODS: Final[dict[str, Callable[[], Method]]] = {
     "mst": synthetic.MST,
     "mwem": synthetic.MWEM,
     "dualquery": synthetic.DualQuery,
-    "product": synthetic.Product,
+    "product": synthetic.Independent,
 }
 _WORKLOAD: Final = re.compile(r"marginals:([1-9])")
 _ENDINGS: Final = (".parquet", ".csv")

@@ -21,7 +21,7 @@ if TYPE_CHECKING:  # each is loaded when first used, because most programs need 
     from discreet.synthetic.methods.dual_query import DualQuery
     from discreet.synthetic.methods.mst import MST
     from discreet.synthetic.methods.mwem import MWEM
-    from discreet.synthetic.methods.product import Product
+    from discreet.synthetic.methods.product import Independent
     from discreet.synthetic.models import model_of
     from discreet.synthetic.planning import plan_synthesis, synthesize
     from discreet.synthetic.release import SyntheticRelease
@@ -35,8 +35,8 @@ __all__ = [
     "Domain",
     "DualQuery",
     "Evidence",
+    "Independent",
     "Measured",
-    "Product",
     "QuantileBins",
     "Selection",
     "SynthesisPlan",
@@ -63,7 +63,7 @@ if not TYPE_CHECKING:  # to which every name would be one of this room
             "methods.dual_query": ("DualQuery",),
             "methods.mst": ("MST",),
             "methods.mwem": ("MWEM",),
-            "methods.product": ("Product",),
+            "methods.product": ("Independent",),
             "models": ("model_of",),
             "release": ("SyntheticRelease",),
             "synthesis_plan": ("SynthesisPlan",),

@@ -16,14 +16,14 @@ from discreet.synthetic.methods.dual_query import DualQuery
 from discreet.synthetic.methods.method import Method
 from discreet.synthetic.methods.mst import MST
 from discreet.synthetic.methods.mwem import MWEM
-from discreet.synthetic.methods.product import Product
+from discreet.synthetic.methods.product import Independent
 
 METHODS: Final[dict[str, type[Method]]] = {
     "aim": AIM,
     "dual_query": DualQuery,
     "mst": MST,
     "mwem": MWEM,
-    "product": Product,
+    "product": Independent,
 }
 """All methods, by the name under which evidence holds them."""
 

@@ -120,7 +120,7 @@ def concentrated_price(task: Task) -> Fraction:
             what="this method has no price in epsilon alone.",
             why="it adds Gaussian noise, which is private outside an event of some chance only.",
             do="give a delta, such as delta=1e-9, or rho; or use method=dp.synthetic.MWEM(), or "
-            "Product().",
+            "Independent().",
         )
     return task.rho
 

@@ -1,4 +1,4 @@
-"""Product: measure every column by itself, and take columns for independent.  The baseline.
+"""Independent: measure every column by itself, and take columns for independent.  The baseline.
 
 Trust: kernel.
 """
@@ -21,10 +21,10 @@ from discreet.synthetic.methods.method import Schedule, Task, rounded_up, varian
 
 @final
 @dataclass(frozen=True, slots=True)
-class Product:
+class Independent:
     """Measure single columns alone.
 
-    >>> Product().document
+    >>> Independent().document
     {'name': 'product'}
     """
 
