@@ -78,7 +78,7 @@ class Canaries:
         >>> canaries = draw(1000)
         >>> told = canaries.audit(canaries.bits, guesses=1000, claim=1)  # scores that tell all
         >>> told.violates, round(told.lower, 3)
-        (True, 4.276)
+        (True, 4.275)
         """
         count = len(self.bits)
         rated = numbers(scores, name="scores", shape=(count,), infinite=True)
