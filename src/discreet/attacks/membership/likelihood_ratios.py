@@ -31,7 +31,7 @@ def confidence_logits(losses: object) -> Floats:
     """Turn cross-entropies -log p into log p / (1 - p), which is close to normal.
 
     >>> confidence_logits([0.6931471805599453, 0.0, 5.0]).round(3).tolist()
-    [0.0, 35.35, -4.993]
+    [0.0, 35.351, -4.993]
     """
     read = np.maximum(numbers(losses, name="losses", shape=(None,)), 2.0**-51)
     logits: Floats = -read - np.log(-np.expm1(-read))

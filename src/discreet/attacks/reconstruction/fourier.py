@@ -67,8 +67,7 @@ def guess(answers: object, *, people: int) -> NDArray[np.uint8]:
 def attack(curator: Curator, *, people: int) -> NDArray[np.uint8]:
     """Ask the questions, and guess everybody's bit.
 
-        >>> from discreet.attacks.read_numbers import numbers
-    from discreet.attacks.reconstruction.curators import holding
+    >>> from discreet.attacks.reconstruction.curators import holding
         >>> attack(holding([1, 0, 1, 1, 0]), people=5).tolist()
         [1, 0, 1, 1, 0]
     """

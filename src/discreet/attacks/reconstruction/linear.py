@@ -204,8 +204,7 @@ def attack(
 ) -> NDArray[np.uint8]:
     """Ask about random halves, and guess everybody's bit.
 
-    >>> from discreet.attacks.read_numbers import numbers
-    from discreet.attacks.reconstruction.curators import holding
+    >>> from discreet.attacks.reconstruction.curators import holding
     >>> attack(holding([1, 0, 1, 1, 0]), people=5, questions=20).tolist()
     [1, 0, 1, 1, 0]
     """

@@ -32,7 +32,7 @@ class Bandit:
     >>> near, far = Generator("near", ((0, 1),)), Generator("far", ((0, 2), (0, 9)))
     >>> bandit = Bandit([near, far])
     >>> bandit.search(lambda pair, n: pair[1] - pair[0], 1000)
-    1000
+    1162
     >>> bandit.best()
     ('far, pair 2 of 2', (0, 9))
     """
