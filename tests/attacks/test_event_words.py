@@ -5,7 +5,7 @@ import pytest
 
 from discreet.attacks import estimate_epsilon
 from discreet.attacks.answer_columns import columns_of
-from discreet.attacks.event_words import Range, listed, place_words, range_words, value_words
+from discreet.attacks.event_words import EventRange, listed, place_words, range_words, value_words
 from discreet.attacks.features import Feature, feature_values, features_of
 from discreet.attacks.scorers import Bins, CellScorer
 
@@ -52,9 +52,9 @@ def test_no_hash_is_ever_shown():
 
 
 def test_words_for_values_and_ranges():
-    assert range_words("value", Range(1.0, None)) == "1 or more"
-    assert range_words("value", Range(None, None)) == "anything"
-    assert range_words("grain", Range(-53.0, -50.0)) == "2^-53 to 2^-50"
+    assert range_words("value", EventRange(1.0, None)) == "1 or more"
+    assert range_words("value", EventRange(None, None)) == "anything"
+    assert range_words("grain", EventRange(-53.0, -50.0)) == "2^-53 to 2^-50"
     assert value_words("grain", 2000.0) == "none at all"
     assert listed([]) == ""
     assert listed(["a", "b", "c", "d"]) == "a, b, c or d"

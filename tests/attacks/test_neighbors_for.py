@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from discreet.attacks import Batches, Question, neighbors_for, refute
+from discreet.attacks import AuditedQuestion, Batches, neighbors_for, refute
 from discreet.attacks.search.visitor_values import beyond_bounds, fresh
 from discreet.errors import BadPolicy, WrongKind
 from discreet.plan.policy.policy import read_policy
@@ -171,7 +171,7 @@ SQL = "SELECT SUM(cost) AS s FROM visits"
 
 def test_a_question_withstands_all_of_them():
     policy = VISITS.replace("RELATION", "add_remove")
-    question = Question(sql=SQL, price={"epsilon": 1}, options={"policy": policy})
+    question = AuditedQuestion(sql=SQL, price={"epsilon": 1}, options={"policy": policy})
     generators = neighbors_for(policy)
     claim = question.loss(generators[0].pairs[0][0])
     assert not refute(question, generators, 1500, claim=claim).violates

@@ -8,11 +8,11 @@ import pyarrow as pa
 import pytest
 
 from discreet.attacks import (
-    Asked,
+    AskedQuestion,
+    AuditedQuestion,
     Batches,
     Calls,
     Command,
-    Question,
     Raised,
     Runs,
     estimate_epsilon,
@@ -183,7 +183,7 @@ def test_more_groups_than_could_be_listed():
     ids = list(range(26))
     table = {"visits": pa.table({"patient": ids, "a": [5] * 26, "b": [7] * 26})}
     sql = "SELECT a, b, COUNT(*) AS n FROM visits GROUP BY a, b HAVING COUNT(*) >= 14"
-    question = Question(sql=sql, price={"epsilon": 1}, options={"policy": policy})
+    question = AuditedQuestion(sql=sql, price={"epsilon": 1}, options={"policy": policy})
     drawn = question.draw(table, 20)
     assert sum("units(5, 7)" in answer for answer in drawn) > 15
     assert any(answer.keys() - {"units(5, 7)"} for answer in drawn)
@@ -202,7 +202,7 @@ QUESTIONS = [
 
 @pytest.mark.parametrize(("sql", "price"), QUESTIONS)
 def test_a_question_keeps_its_promise_and_a_dearer_one_does_not(sql, price):
-    question = Question(sql=sql, price=price, options=OPTIONS)
+    question = AuditedQuestion(sql=sql, price=price, options=OPTIONS)
     pair = visits(5), visits(4)
     loss = question.loss(pair[0])
     assert isinstance(loss, PrivacyLoss)
@@ -210,13 +210,13 @@ def test_a_question_keeps_its_promise_and_a_dearer_one_does_not(sql, price):
     assert not measured.violates
     assert measured.lower > 0.1
     dearer = {name: 12 if name != "delta" else value for name, value in price.items()}
-    cheat = Question(sql=sql, price=dearer, options=OPTIONS)
+    cheat = AuditedQuestion(sql=sql, price=dearer, options=OPTIONS)
     assert estimate_epsilon(cheat, pair, 50_000, claim=loss).violates
 
 
 def test_the_unit_that_is_told_most_easily_is_found():
     """Of five patients the first has nothing to add, and the last ones as much as counts."""
-    question = Question(
+    question = AuditedQuestion(
         sql="SELECT SUM(cost) AS s FROM visits", price={"epsilon": 2}, options=OPTIONS
     )
     pairs = [
@@ -233,14 +233,14 @@ def test_short_and_long_draws_have_one_law():
     sql, price = QUESTIONS[0]
     options = {"sql": sql, "price": price, "options": OPTIONS}
 
-    either = Batches(lambda copies, n: Question(**options, copies=copies).draw(visits(4), n))
+    either = Batches(lambda copies, n: AuditedQuestion(**options, copies=copies).draw(visits(4), n))
     measured = estimate_epsilon(either, (1, None), 1500, claim=0)
     assert not measured.violates
 
 
 def test_answers_are_aligned_by_their_groups():
     sql, price = QUESTIONS[5]
-    question = Question(sql=sql, price={**price, "epsilon": 20}, options=OPTIONS)
+    question = AuditedQuestion(sql=sql, price={**price, "epsilon": 20}, options=OPTIONS)
     drawn = question.draw(visits(40), 50)
     assert {name.partition("(")[2] for name in drawn} == {"'A')", "'B')"}
     counts = next(values for name, values in drawn.items() if name.startswith("count"))
@@ -251,7 +251,7 @@ def test_answers_are_aligned_by_their_groups():
 
 @pytest.mark.parametrize(("epsilon", "caught", "n"), [(1, False, 6), (40, True, 20)])
 def test_the_whole_way_from_a_ledger_to_an_answer(epsilon, caught, n):
-    question = Asked(
+    question = AskedQuestion(
         sql="SELECT COUNT(*) AS n FROM people",
         price={"epsilon": epsilon},
         options={"unit": row(), "tables": "people"},
@@ -264,7 +264,7 @@ def test_the_whole_way_from_a_ledger_to_an_answer(epsilon, caught, n):
 
 
 def test_a_refusal_is_an_answer():
-    question = Asked(
+    question = AskedQuestion(
         sql="SELECT COUNT(*) AS n FROM people",
         price={"epsilon": 10**5},
         options={"unit": row(), "tables": "people"},

@@ -16,6 +16,8 @@ RENAMED = {
     ("discreet.accounting", "Comparison"): "WorkloadComparison",
     ("discreet.accounting", "read"): "decode",
     ("discreet.accounting", "written"): "encode",
+    ("discreet.attacks", "Asked"): "AskedQuestion",
+    ("discreet.attacks", "Question"): "AuditedQuestion",
     ("discreet.attacks.claims", "Approximate"): "ApproximateClaim",
     ("discreet.attacks.claims", "Pure"): "PureClaim",
     ("discreet.ledger", "Release"): "StoredAnswer",

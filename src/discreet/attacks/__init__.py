@@ -21,20 +21,20 @@ if TYPE_CHECKING:  # loaded when first used: SciPy and DuckDB take their time
     from discreet.attacks.guessed_bits import guessed
     from discreet.attacks.measured import Measured
     from discreet.attacks.neighbors import removals, shifts, without_units
-    from discreet.attacks.questions import Asked, Question
+    from discreet.attacks.questions import AskedQuestion, AuditedQuestion
     from discreet.attacks.refute import refute
     from discreet.attacks.search import Generator, neighbors_for
     from discreet.attacks.subjects import Batches, Calls, Command, Raised, Runs
 
 __all__ = [
-    "Asked",
+    "AskedQuestion",
+    "AuditedQuestion",
     "Batches",
     "Calls",
     "Command",
     "Enumerated",
     "Generator",
     "Measured",
-    "Question",
     "Raised",
     "Runs",
     "claims",
@@ -57,10 +57,11 @@ if not TYPE_CHECKING:  # to which every name would be one of this room
             "guessed_bits": ("guessed",),
             "measured": ("Measured",),
             "neighbors": ("removals", "shifts", "without_units"),
-            "questions": ("Asked", "Question"),
+            "questions": ("AskedQuestion", "AuditedQuestion"),
             "refute": ("refute",),
             "search": ("Generator", "neighbors_for"),
             "subjects": ("Batches", "Calls", "Command", "Raised", "Runs"),
         },
         rooms=("claims",),
+        renamed={"Asked": "AskedQuestion", "Question": "AuditedQuestion"},
     )

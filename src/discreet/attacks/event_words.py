@@ -31,7 +31,7 @@ _WHOLE: Final = {
 }
 
 
-class Range(NamedTuple):
+class EventRange(NamedTuple):
     """Values from one on to below another; both the same for one value, None for no end."""
 
     low: float | None
@@ -88,10 +88,10 @@ def value_words(kind: str, value: float) -> str:
     return f"{value:.6g}"
 
 
-def range_words(kind: str, span: Range) -> str:
+def range_words(kind: str, span: EventRange) -> str:
     """Say which values are in a range.
 
-    >>> range_words("value", Range(None, 3.0)), range_words("value", Range(2.0, 2.0))
+    >>> range_words("value", EventRange(None, 3.0)), range_words("value", EventRange(2.0, 2.0))
     ('below 3', '2')
     """
     if span.low == span.high and span.low is not None:

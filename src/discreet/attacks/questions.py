@@ -2,13 +2,14 @@
 
 Trust: public.
 
-    Question   the engine runs once; noise is drawn on its totals as often as wanted
-    Asked      every answer is paid for, computed, recorded and read back, with a new ledger
+    AuditedQuestion  the engine runs once; noise is drawn on its totals as often as wanted
+    AskedQuestion    every answer is paid for, computed, recorded and read back, with a new ledger
 
 All that a release holds is a function of the outputs of its mechanisms (key ``answer-loss``), which
-``Question`` looks at: nothing that follows from them can tell more.
+``AuditedQuestion`` looks at: nothing that follows from them can tell more.
 A salt decides which rows of a unit are kept where it has too many.  Promises hold for every salt,
-so ``Question`` keeps one, the same on both sides; ``Asked`` draws a new one each time.
+so ``AuditedQuestion`` keeps one, the same on both sides; ``AskedQuestion`` draws a new one each
+time.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ Column = np.ma.MaskedArray[Any, Any]
 
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Question:
+class AuditedQuestion:
     """A question to a session; a data set is whatever ``discreet.open`` opens.
 
     ``price`` is what ``ask`` takes, and ``options`` what ``discreet.open`` takes.  ``copies`` is
@@ -52,7 +53,7 @@ class Question:
 
     >>> import pyarrow as pa
     >>> from discreet.units import row
-    >>> question = Question(sql="SELECT COUNT(*) AS n FROM people", price={"epsilon": 1},
+    >>> question = AuditedQuestion(sql="SELECT COUNT(*) AS n FROM people", price={"epsilon": 1},
     ...                     options={"unit": row(), "tables": "people"})
     >>> answers = question.draw(pa.table({"age": [34, 71]}), 100)
     >>> [values.shape for values in answers.values()]
@@ -96,14 +97,14 @@ class Question:
                 raise WrongKind(
                     what="the question finds its bounds privately before it is answered.",
                     why="totals are computed anew for every draw, so none can be used twice.",
-                    do="audit it with Asked, or give bounds.",
+                    do="audit it with AskedQuestion, or give bounds.",
                 )
             yield session, plan
 
 
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class AskedQuestion:
     """A question that is asked anew for every answer, in a session with a ledger of its own.
 
     It takes some hundredths of a second; a few hundred answers show that the whole way keeps what
@@ -111,7 +112,7 @@ class Asked:
 
     >>> import pyarrow as pa
     >>> from discreet.units import row
-    >>> question = Asked(sql="SELECT COUNT(*) AS n FROM people", price={"epsilon": 1},
+    >>> question = AskedQuestion(sql="SELECT COUNT(*) AS n FROM people", price={"epsilon": 1},
     ...                  options={"unit": row(), "tables": "people"})
     >>> len(question.draw(pa.table({"age": [34, 71]}), 2))
     2

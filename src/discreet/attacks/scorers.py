@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.attacks.answer_columns import Columns
-from discreet.attacks.event_words import Range, listed, range_words, value_words
+from discreet.attacks.event_words import EventRange, listed, range_words, value_words
 from discreet.attacks.features import Feature, feature_values
 
 Floats = NDArray[np.float64]
@@ -118,7 +118,7 @@ class Bins:
         if not self.exact:
             low = None if first == 1 else float(self.cuts[first - 2])
             high = None if last == self.size - 1 else float(self.cuts[last - 1])
-            return [range_words(kind, Range(low, high))]
+            return [range_words(kind, EventRange(low, high))]
         values = [value_words(kind, float(cut)) for cut in self.cuts[first - 1 : last]]
         joined = len(values) > 2 and self.feature.ordered
         return [f"{values[0]} to {values[-1]}"] if joined else values

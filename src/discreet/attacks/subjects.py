@@ -10,8 +10,8 @@ part), or as a sequence of n values of any kind.
     Batches     any function of a data set and a number, which gives that many answers at once
     Runs        a mechanism of this package
     Command     a program that prints an answer
-    Question    what a session answers, with the release drawn many times on the same totals
-    Asked       what a session answers, each time through a ledger of its own
+    AuditedQuestion  what a session answers, with the release drawn many times on the same totals
+    AskedQuestion  what a session answers, each time through a ledger of its own
 
 What goes wrong is an answer as well: an error is seen by whoever asks.
 """
@@ -148,7 +148,7 @@ def subject_of(mechanism: object) -> Subject:
     raise WrongKind(
         what=f"an object of type {type(mechanism).__name__} cannot be audited.",
         why="an audit draws many answers about two data sets and compares them.",
-        do="give a function of a data set, a mechanism, or a Question or Command of this room.",
+        do="give a function of a data set, a mechanism, an AuditedQuestion or a Command.",
     )
 
 

@@ -6,12 +6,10 @@ Trust: public.  Scripts read the JSON: fields are added, and never change their 
 from __future__ import annotations
 
 import sys
-import time
 from collections.abc import Mapping
 from contextlib import ExitStack, nullcontext
-from dataclasses import dataclass, field
 from datetime import date
-from typing import TYPE_CHECKING, Annotated, Any, final
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
@@ -19,16 +17,15 @@ from rich.console import Console
 from discreet.accounting import Left
 from discreet.cli import options
 from discreet.cli.exit_codes import errors_reported, tell, write_result
+from discreet.cli.opened import Waiting, open_inputs, preview_json, price_json
 from discreet.errors import WrongKind
 from discreet.plan import estimate, estimate_limits, limits, share_cut
 from discreet.session import Session
-from discreet.session import open as open_session
 from discreet.session.display import part_left, text_bar
 from discreet.units.unit import describe_unit
 
 if TYPE_CHECKING:  # all are handed in
-    from discreet.plan.plan import BudgetPreview, Plan
-    from discreet.plan.pricing.calibration import Price
+    from discreet.plan.plan import Plan
     from discreet.plan.statistics.limit_choice import LimitsPrice, QuestionLimits
     from discreet.release.release import Release
 
@@ -117,24 +114,6 @@ def _share(release: Release) -> dict[str, object] | None:
         return None
     ends = {"share": found.share, "low": found.low, "high": found.high}
     return {**ends, "epsilon": str(found.epsilon), "words": str(found)}
-
-
-def preview_json(preview: BudgetPreview | None) -> dict[str, object] | None:
-    """Return what the ledger says of a plan: its entry if it was answered, and what it leaves."""
-    if preview is None:
-        return None
-    return {
-        "answered": preview.entry,
-        "fits": preview.fits,
-        "left": preview.left or None,
-        "notes": list(preview.notes),
-    }
-
-
-def price_json(price: Price) -> dict[str, str | None]:
-    """Return a price.  Exact numbers are texts, such as 1/10."""
-    parts = {"epsilon": price.epsilon, "delta": price.delta, "rho": price.rho}
-    return {name: None if value is None else str(value) for name, value in parts.items()}
 
 
 def _value(value: Any) -> Any:
@@ -227,21 +206,6 @@ def ask(  # noqa: PLR0913  the options of a question
                 tell(f"{text_bar(left)} of the budget is left: {left}\n")
 
 
-@final
-@dataclass(frozen=True, slots=True)
-class Waiting:
-    """What a terminal shows while a question is answered: for how long, which its reader knows.
-
-    How much of the work is done is not shown: it would tell how many rows there are.
-    """
-
-    doing: str = "answering"
-    since: float = field(default_factory=time.monotonic)
-
-    def __rich__(self) -> str:
-        return f"{self.doing} ... {time.monotonic() - self.since:.0f} s"
-
-
 def _show_plan(session: Session, text: str, price: Mapping[str, Any], *, as_json: bool) -> None:
     plan = session.plan(text, **price)
     write_result("plan", plan_json(plan), plan, as_json=as_json)
@@ -294,16 +258,3 @@ def _refuse_buying(epsilon: str | None) -> None:
             why="a dry run spends nothing.",
             do="leave out --dry-run, or buy them with `discreet plan --limits-epsilon`.",
         )
-
-
-def open_inputs(
-    project: options.CommandInputs, account: str | None, analyst: str | None
-) -> Session:
-    """Open a session on what a command works with."""
-    return open_session(
-        project.named_data(),
-        policy=project.policy,
-        ledger=project.ledger,
-        account=None if project.ledger is None else account,
-        analyst=analyst,
-    )

@@ -21,7 +21,7 @@ import typer
 from rich.console import Console
 from rich.progress import Progress
 
-from discreet.cli.audit_program import Program
+from discreet.cli.audit_program import AuditedProgram
 from discreet.cli.exit_codes import (
     DONE,
     VIOLATION,
@@ -100,7 +100,7 @@ def audit(  # noqa: PLR0913  the options of two audits
         elif command is None:
             _suite(ending, long=long, jobs=jobs, out=out, key=key, as_json=as_json)
         else:
-            program = Program(
+            program = AuditedProgram(
                 command=command,
                 data=data,
                 policy=policy,

@@ -16,13 +16,13 @@ from itertools import count
 from pathlib import Path
 from typing import Any, Final, final
 
+from discreet.attacks import neighbors_for
 from discreet.attacks.claim import Claim
 from discreet.attacks.claims import ApproximateClaim, Concentrated, Curve, GaussianMu
 from discreet.attacks.estimate import estimate_epsilon
 from discreet.attacks.measured import Measured
 from discreet.attacks.refute import refute
 from discreet.attacks.search.generators import Generator, Neighbors
-from discreet.attacks.search.policy_neighbors import neighbors_for
 from discreet.attacks.subjects import Command
 from discreet.cli.exit_codes import DONE, VIOLATION, Ending, tell, write_result
 from discreet.errors import WrongKind
@@ -32,7 +32,7 @@ _FIRST: Final = 250
 
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Program:
+class AuditedProgram:
     """A command line, its neighbors, and what it claims: the options of one audit."""
 
     command: str

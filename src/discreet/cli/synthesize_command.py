@@ -17,8 +17,8 @@ from rich.console import Console
 
 from discreet import synthetic
 from discreet.cli import options
-from discreet.cli.ask_commands import Waiting, open_inputs, preview_json, price_json
 from discreet.cli.exit_codes import errors_reported, tell, write_result
+from discreet.cli.opened import Waiting, open_inputs, preview_json, price_json
 from discreet.errors import WrongKind
 from discreet.session.display import part_left, text_bar
 

@@ -61,6 +61,7 @@ from discreet.session.planning import (
 from discreet.session.programs import Program, ProgramRows, check_program, program_rows
 from discreet.session.purchases import Purchases, nothing_else
 from discreet.session.record import Record, Rehearsal
+from discreet.session.released_groups import with_answers
 from discreet.units import PrivacyUnit
 
 if TYPE_CHECKING:  # handed in, or loaded when first used: a plain question needs none of it
@@ -426,8 +427,6 @@ class Session(Labeled):
         beside: Callable[[Plan], tuple[Plan, ...]],
     ) -> Plan:
         """Answer the questions of WITH, and plan the one that is about their groups."""
-        from discreet.session.released_groups import with_answers  # noqa: PLC0415  rare
-
         if limits is not None:
             raise WrongKind(
                 what="limits are given for a question about groups that are still to be released.",

@@ -24,7 +24,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final, Self, final
+from typing import TYPE_CHECKING, Any, Final, Self, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,10 +36,12 @@ from discreet.requests.engine_request import EngineRequest, KeyColumn, Total
 from discreet.requests.raw_totals import RawTotals
 from discreet.requests.table_schema import key_literal
 from discreet.requests.text_limits import check_text_work
-from discreet.session.programs import ProgramRows
 from discreet.synthetic.coded_columns import Categories, CodedColumn, NumberBins, Periods
 from discreet.synthetic.domain import Domain
 from discreet.synthetic.inference.values import Marginal
+
+if TYPE_CHECKING:  # handed in
+    from discreet.session.programs import ProgramRows
 
 ROWS: Final = "rows"
 """What the measure of the request is called."""

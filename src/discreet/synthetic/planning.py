@@ -7,7 +7,7 @@ session, charged before a row is read and recorded before anything is told.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from discreet.errors import OutOfRange, WrongKind
 from discreet.mechanisms.mechanism import Number
@@ -18,7 +18,6 @@ from discreet.plan.pricing.requested_price import (
 )
 from discreet.plan.statistics.limit_choice import QuestionLimits
 from discreet.query.table_builder import Rows
-from discreet.session.session import Session
 from discreet.synthetic.bins import Bins, QuantileBins
 from discreet.synthetic.constraints import Constraint, Determined, Forbidden, impossible
 from discreet.synthetic.domain import BINS, Domain
@@ -39,6 +38,9 @@ from discreet.synthetic.workload import (
     Workload,
     marginals,
 )
+
+if TYPE_CHECKING:  # handed in
+    from discreet.session.session import Session
 
 _HOPELESS: Final = 0.5
 _NOISE_NORM: Final = 0.3989422804014327  # half of the mean of |Z| for a standard normal Z

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from discreet.errors import OutOfRange, WrongKind
 from discreet.loss import ZeroConcentrated
@@ -20,10 +20,12 @@ from discreet.query.table_builder import Rows
 from discreet.query.types import Type
 from discreet.requests.table_schema import TableFacts
 from discreet.session.programs import ProgramRows
-from discreet.session.session import Session
 from discreet.synthetic.bins import FINE, Bins, BoughtBins, QuantileBins, read_bins
 from discreet.synthetic.coded_columns import CodedColumn, NumberBins
 from discreet.synthetic.domain import BINS, Domain, coded_column
+
+if TYPE_CHECKING:  # handed in
+    from discreet.session.session import Session
 
 _HALVINGS: Final = 60
 

@@ -20,7 +20,7 @@ from discreet.attacks.claims import claim_of
 from discreet.attacks.estimate import estimate_epsilon
 from discreet.attacks.measured import Measured
 from discreet.attacks.proportions import at_least, at_most
-from discreet.attacks.questions import Question
+from discreet.attacks.questions import AuditedQuestion
 from discreet.attacks.subjects import subject_of
 from discreet.loss import PrivacyLoss
 from discreet.mechanisms import Gaussian, Laplace
@@ -114,7 +114,7 @@ def _released() -> list[_Released]:
 
 def _types_of_totals() -> set[str]:
     """Return the types in which totals of float columns carry their noise."""
-    question = Question(
+    question = AuditedQuestion(
         sql="SELECT SUM(cost) AS s, AVG(cost) AS m, STDDEV(cost) AS d FROM visits",
         price={"epsilon": 1},
         options={"policy": POLICY},

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.attacks.proportions import at_least
-from discreet.attacks.questions import Question
+from discreet.attacks.questions import AuditedQuestion
 from discreet.attacks.reconstruction import ceiling, fourier, linear, recovered, releasing
 from discreet.loss import Pure
 from discreet.noise import KeyedEntropy
@@ -76,7 +76,7 @@ def _guessed(questions: tuple[tuple[int, str], ...], n: int) -> int:
         table = {"visits": visits(30, row_of(30, cost=cost))}
         total: NDArray[np.int64] = np.zeros(n, np.int64)
         for sign, condition in questions:
-            asked = Question(
+            asked = AuditedQuestion(
                 sql=f"SELECT COUNT(DISTINCT patient) AS n FROM visits WHERE {condition}",  # noqa: S608
                 price={"epsilon": _EPSILON / len(questions)},
                 options={"policy": POLICY},

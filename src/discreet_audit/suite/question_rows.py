@@ -25,7 +25,7 @@ import pyarrow as pa
 from discreet.attacks.estimate import estimate_epsilon
 from discreet.attacks.measured import Measured
 from discreet.attacks.neighbors import Pair
-from discreet.attacks.questions import Asked, Question
+from discreet.attacks.questions import AskedQuestion, AuditedQuestion
 from discreet.attacks.subjects import Answers
 from discreet.plan.plan import Plan
 from discreet.plan.pricing.group_sensitivity import QuantileChoice
@@ -239,7 +239,7 @@ class _Judge:
 
     def __call__(self, n: int, level: Fraction) -> Measured:
         asked = self.asked
-        kept = _Kept(Question(sql=asked.sql, price=asked.price, options=asked.options))
+        kept = _Kept(AuditedQuestion(sql=asked.sql, price=asked.price, options=asked.options))
         pairs = list(visitors(by_row=asked.options is _BY_ROW))
         plan, _ = kept.totals(pairs[0][0])
         ranked = [choice for choice in plan.choices if isinstance(choice, QuantileChoice)]
@@ -251,7 +251,7 @@ class _Judge:
 class _Kept:
     """A question whose totals are computed once for each table, however often it is drawn."""
 
-    def __init__(self, question: Question) -> None:
+    def __init__(self, question: AuditedQuestion) -> None:
         self.question = question
         self.seen: dict[int, tuple[Plan, RawTotals]] = {}
 
@@ -267,7 +267,7 @@ class _Kept:
 
 
 def _all_the_way(n: int, level: Fraction) -> Measured:
-    question = Asked(
+    question = AskedQuestion(
         sql="SELECT COUNT(*) AS n FROM people",
         price=_PURE,
         options={"unit": row(), "tables": "people"},

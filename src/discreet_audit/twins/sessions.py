@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from discreet.attacks.questions import Question
+from discreet.attacks.questions import AuditedQuestion
 from discreet.attacks.subjects import Answers
 from discreet.noise import DiscreteLaplace, Entropy
 from discreet.units import person
@@ -44,7 +44,7 @@ def _visits(patients: int) -> dict[str, pa.Table]:
 
 def _rows_forgotten(data: Any, n: int, _: Entropy) -> Answers:
     """Noise for one row, and three rows of a person counted."""
-    return Question(
+    return AuditedQuestion(
         sql="SELECT COUNT(*) AS n FROM visits",
         price={"epsilon": 3},
         options={"policy": _POLICY.format(groups=1), "unit": person("patient")},
@@ -53,7 +53,7 @@ def _rows_forgotten(data: Any, n: int, _: Entropy) -> Answers:
 
 def _groups_forgotten(data: Any, n: int, _: Entropy) -> Answers:
     """Noise for one group, and three groups of a person counted."""
-    return Question(
+    return AuditedQuestion(
         sql="SELECT ward, COUNT(DISTINCT patient) AS n FROM visits GROUP BY ward",
         price={"epsilon": 3},
         options={"policy": _POLICY.format(groups=3), "unit": person("patient")},
