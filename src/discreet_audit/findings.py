@@ -19,7 +19,7 @@ class Finding:
     """The result of one attack.
 
     Attributes:
-        code: the name of the attack, A1 to A17, from the list of attacks.
+        code: the name of the attack, A1 to A26, from the list of attacks.
         title: what is attacked, in a few words, from the same list.
         claimed: what must hold.
         measured: what was found, in words and numbers.

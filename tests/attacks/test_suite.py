@@ -3,16 +3,21 @@
 import json
 import math
 import re
+from dataclasses import replace
 from fractions import Fraction
 from functools import cache, partial
 from itertools import product
 
+import numpy as np
 import pytest
 
 from discreet import continual, mechanisms
+from discreet.attacks.estimate import estimate_epsilon
 from discreet.attacks.guessed_bits import guessed
 from discreet.attacks.measured import Measured
+from discreet.attacks.subjects import Batches
 from discreet.errors import OutOfRange, WrongKind
+from discreet.exact import float_up
 from discreet.noise import KeyedEntropy
 from discreet.query.signatures import AGGREGATES
 from discreet_audit.findings import Finding
@@ -29,6 +34,7 @@ from discreet_audit.report.document import HEADS, WEAKNESSES
 from discreet_audit.report.numbers import audited_share
 from discreet_audit.suite import LEVEL, Line, Report, all_rows, run_rows, running
 from discreet_audit.suite.figures import Figure, curve, figures
+from discreet_audit.suite.question_rows import _all_the_way
 from discreet_audit.suite.running import run_in_processes
 from discreet_audit.twins import all_twins
 from tests.attacks.catches import catch_once
@@ -134,8 +140,18 @@ def test_laws_keep_their_promises(row):
 @pytest.mark.parametrize("row", DRAWN, ids=name)
 def test_draws_keep_their_promises(row):
     """A slice of the quick suite; all of them together raise a false alarm once in a million."""
-    found = row.judge(min(row.quick, 400 if row.part == "questions" else 100), EACH)
+    few = row.quick if row.judge is _all_the_way else 400 if row.part == "questions" else 100
+    found = row.judge(min(row.quick, few), EACH)
     assert not found.violates, found
+    assert_power(row, found)
+
+
+def assert_power(row, found):
+    """Perfect separation would violate the claim, in the quick suite and in the long one."""
+    for n, long in ((row.quick, False), (row.long, True)):
+        level = float_up(running._level_of_each(ROWS, long=long, level=LEVEL))
+        line = Line(part=row.part, name=row.name, measured=replace(found, n=n, level=level))
+        assert line.reach > found.claimed, (row.name, n, line.reach)
 
 
 TWINS = [row for row in ROWS if row.broken]
@@ -153,6 +169,36 @@ def test_releases_are_not_reconstructed():
     for row in rows:
         found = row.judge(2000 if "Fourier" in row.name else 20, EACH)
         assert not found.violates, row.name
+        assert_power(row, found)
+
+
+def test_every_part_of_the_suite_is_asked_for_its_power():
+    """Rows are laws, draws or guesses, and each kind states its reach."""
+    parts = {row.part for row in ROWS if row.quick and not row.broken}
+    assert parts == {"mechanisms", "questions", "reconstruction"}
+    assert Line(part="mechanisms", name="law", measured=measured(n=0)).reach == math.inf
+
+
+def test_a_row_without_power_says_so():
+    """Twenty answers at the level of the suite could be without any noise."""
+    few = Line(part="questions", name="few", measured=measured(n=20, level=1.2e-8))
+    assert few.reach < few.measured.claimed
+    assert few.to_json()["reach"] == few.reach
+    with pytest.raises(WrongKind):
+        Line(part="questions", name="rho", measured=measured(parameter="rho")).reach  # noqa: B018
+
+
+@pytest.mark.parametrize("n", [20, 70])
+@pytest.mark.parametrize("part", ["questions", "reconstruction"])
+def test_the_reach_is_what_perfect_separation_shows(part, n):
+    """It is compared with the audits themselves, on answers that have no noise at all."""
+    level = Fraction(1, 10**6)
+    if part == "questions":
+        exact = Batches(lambda value, count: np.full(count, value))
+        found = estimate_epsilon(exact, (0, 1), n, claim=1, level=level)
+    else:
+        found = guessed(np.arange(n) % 2, np.arange(n) % 2, claim=1, level=level)
+    assert Line(part=part, name="exact", measured=found).reach == pytest.approx(found.lower)
 
 
 def test_attacks_work_where_nothing_protects():

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from discreet.accounting import Leaf, decode, encode
+from discreet.certified import exp_neg
 from discreet.errors import DiscreetError, NotExact, OutOfRange, WrongKind
 from discreet.loss import Approximate, Pure
 from discreet.mechanisms import Laplace, NoisyKeys, OptimalKeys
@@ -316,3 +317,19 @@ def test_bad_questions():
             call()
     with pytest.raises(WrongKind):
         keys().run([1], entropy=np.random)
+
+
+@pytest.mark.theorem("optimal-keys")
+@pytest.mark.parametrize(
+    ("epsilon", "delta"), [("1", "1/10"), ("1/3", "1/1000003"), ("2", "1/7"), ("0.01", "0.001")]
+)
+def test_rounding_never_exceeds_epsilon_and_delta(epsilon, delta):
+    """Both inequalities hold for the very numbers that coins are tossed with, to the last bit."""
+    loss, chance = Fraction(epsilon), Fraction(delta)
+    known = key_selection_optimal.optimal_chances(loss, chance)
+    growth = Fraction(1 << 1000, exp_neg(loss, 1000)[1])  # below e**epsilon by next to nothing
+    assert known.at(1) <= chance
+    for units in range(known.last):
+        here, there = known.at(units), known.at(units + 1)
+        assert here <= there <= growth * here + chance
+        assert 1 - here <= growth * (1 - there) + chance

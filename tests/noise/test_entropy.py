@@ -22,6 +22,7 @@ from discreet.errors import (
 )
 from discreet.noise import KeyedEntropy, SystemEntropy
 from discreet.noise import entropy as room
+from discreet.noise import keyed_entropy as keyed_room
 from tests.noise.laws import ALPHA
 
 KEY = bytes(range(32))
@@ -191,7 +192,7 @@ sys.exit(bool(set(drawn.split()) & set(theirs.split())))
 
 def test_a_keyed_stream_refuses_a_request_amid_another(monkeypatch):
     entropy, refused = keyed(), []
-    true = room._keystream
+    true = keyed_room.fill_keystream
 
     def interrupted(stream, out):
         try:
@@ -200,7 +201,7 @@ def test_a_keyed_stream_refuses_a_request_amid_another(monkeypatch):
             refused.append(error.code)
         true(stream, out)
 
-    monkeypatch.setattr(room, "_keystream", interrupted)
+    monkeypatch.setattr(keyed_room, "fill_keystream", interrupted)
     first = entropy.bits(64)
     monkeypatch.undo()
     assert refused == ["E205"]

@@ -8,7 +8,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.requests.raw_totals import arrow_numbers, arrow_values, nulls, numbers, taken
+from discreet.requests.raw_totals import (
+    arrow_numbers,
+    arrow_values,
+    integers,
+    nulls,
+    numbers,
+    sparse_leaves,
+    taken,
+)
 
 KINDS = {
     pa.int64(): st.integers(-(2**63), 2**63 - 1),
@@ -124,3 +132,16 @@ def test_a_column_of_nothing_but_null():
 def test_texts_that_are_too_long_together_are_left_to_arrow(monkeypatch):
     monkeypatch.setattr("discreet.requests.raw_totals._LONGEST", 3)
     assert arrow_values(["ab", "cd"], pa.string()).to_pylist() == ["ab", "cd"]
+
+
+@pytest.mark.parametrize("kind", [pa.int64(), pa.int32()])
+def test_a_total_that_is_missing_is_no_nought(kind):
+    """One row could make it so, and a total that is not there has no noise that would hide it."""
+    whole = pa.table({name: pa.array([3, 4], kind) for name in ("g", "leaf", "c")})
+    torn = whole.set_column(2, "c", pa.array([3, None], kind))
+    assert integers(whole, "c").tolist() == [3, 4]
+    assert [part.tolist() for part in sparse_leaves(whole)] == [[3, 4]] * 3
+    with pytest.raises(RuntimeError):
+        integers(torn, "c")
+    with pytest.raises(RuntimeError):
+        sparse_leaves(torn)

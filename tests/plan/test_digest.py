@@ -1,5 +1,7 @@
 """One digest for one request, however it is written."""
 
+# ruff: noqa: S608 (questions of our own)
+
 import pytest
 
 from discreet.plan.policy.policy import read_policy
@@ -35,6 +37,55 @@ OTHER = [
 @pytest.mark.parametrize("text", SAME)
 def test_spelling_does_not_matter(text):
     assert planned(text).digest == planned(BASE).digest
+
+
+DRUGS = "drugs AS d {} visits AS v ON d.person = v.patient"
+PAIRS = [
+    ("EXISTS (SELECT 1 FROM drugs AS d WHERE d.person = v.patient)", "NOT EXISTS", "EXISTS"),
+    ("ward IN (SELECT ward FROM wards WHERE beds > 1)", "NOT IN", "IN"),
+    ("stay - age > 1", "age - stay", "stay - age"),
+    ("stay < (SELECT MAX(w.stay) FROM visits AS w WHERE w.patient = v.patient)", "MIN", "MAX"),
+    ("age BETWEEN 1 AND 9", "BETWEEN 2", "BETWEEN 1"),
+    ("CAST(stay AS TEXT) = '1'", "'2'", "'1'"),
+]
+
+
+@pytest.mark.parametrize(("condition", "other", "word"), PAIRS, ids=lambda text: text[:12])
+def test_conditions_that_differ_in_a_word_are_different_questions(condition, other, word):
+    """Each pair has different answers, and must not share one."""
+    text = f"SELECT COUNT(*) AS n FROM visits AS v WHERE {condition}"
+    assert planned(text).digest != planned(text.replace(word, other)).digest
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("JOIN", "LEFT JOIN"),
+        ("JOIN", "RIGHT JOIN"),
+        ("LEFT JOIN", "FULL JOIN"),
+    ],
+)
+def test_joins_of_different_kinds_are_different_questions(one, other):
+    texts = [f"SELECT COUNT(*) AS n FROM {DRUGS.format(kind)}" for kind in (one, other)]
+    assert planned(texts[0]).digest != planned(texts[1]).digest
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("COUNTIF(age > 5)", "COUNTIF(age > 6)"),
+        ("SUM(stay) FILTER (WHERE paid)", "SUM(stay) FILTER (WHERE NOT paid)"),
+        (
+            "SUM(age, contribution_bounds_per_row => (0, 9))",
+            "SUM(age, contribution_bounds_per_row => (0, 8))",
+        ),
+        ("COUNT(DISTINCT city)", "COUNT(city)"),
+        ("PERCENTILE_CONT(age, 0.5)", "PERCENTILE_CONT(age, 0.6)"),
+    ],
+)
+def test_aggregates_that_differ_in_a_part_are_different_questions(one, other):
+    digests = [planned(f"SELECT {each} AS x FROM visits").digest for each in (one, other)]
+    assert digests[0] != digests[1]
 
 
 @pytest.mark.parametrize("text", OTHER)

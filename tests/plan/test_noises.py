@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from discreet.mechanisms import Exponential
 from discreet.plan.pricing.group_sensitivity import QuantileChoice
-from tests.plan.clinic import scores
+from tests.plan.clinic import planned, scores
 
 LEVELS = st.sampled_from(
     [Fraction(0), Fraction(1, 4), Fraction(1, 2), Fraction(9, 10), Fraction(1)]
@@ -51,3 +51,29 @@ def test_the_claim_is_reached():
     assert step(choice, {0: 4}, {0: 5}) == Fraction(3, 4) == choice.added
     assert step(choice, {0: 4}, {0: 4, 2: 1}) == Fraction(1, 4) < choice.added
     assert step(choice, {0: 4, 2: 1}, {0: 5}) == 1  # replaced
+
+
+@pytest.mark.theorem("leaf-scores")
+@pytest.mark.parametrize(
+    "text",
+    [
+        "SELECT ward, MEDIAN(age) AS m FROM visits GROUP BY ward",
+        "SELECT ward, MEDIAN(age) AS m, MIN(stay) AS l FROM visits GROUP BY ward",
+        "SELECT ward, MODE(age) AS a FROM visits GROUP BY ward",
+        "SELECT MEDIAN(age) AS m FROM visits",
+    ],
+)
+def test_a_choice_is_paid_for_in_every_group_of_a_unit(text):
+    """A unit moves the scores of each choice in each of its groups; the price holds all of that.
+
+    What one choice loses in one group is the range of its log-ratios; they are added up by hand.
+    """
+    plan = planned(text, epsilon=1)
+    groups = 2 if "GROUP BY" in text else 1
+    lost = [
+        groups * 2 * choice.weight * choice.rows / choice.mechanism.scale for choice in plan.choices
+    ]
+    assert {choice.groups for choice in plan.choices} == {groups}
+    assert sum(lost) <= 1
+    assert sum(lost) <= Fraction(plan.loss.epsilon(delta=0))  # which is what is charged
+    assert sum(lost) > Fraction(9, 10)  # nor is much more paid than that

@@ -81,6 +81,17 @@ def test_an_engine_that_fails_closes_the_question_until_the_owner_reopens_it(
         assert session.ledger.verify().ok
 
 
+def test_an_error_of_the_engine_closes_the_question_whatever_it_says(tmp_path, monkeypatch):
+    """Engines replace their errors by a sentence of ours; a row may have caused it all the same."""
+    error = EngineFailed(what=f"row {QUOTED} is odd.", why="a test.", do="look.")
+    with opened(tmp_path) as session:
+        with monkeypatch.context() as patch:
+            patch.setattr(DuckDB, "run", raising(error))
+            assert QUOTED not in failure_of(session)
+        refusal_of(session)
+        assert kinds(session) == ["open", "charge", "start", "fail"]
+
+
 @pytest.mark.parametrize(
     "error", [ValueError(QUOTED), EntropyUnavailable(what="no bits.", why="a test.", do="wait.")]
 )

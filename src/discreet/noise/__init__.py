@@ -16,10 +16,11 @@ if TYPE_CHECKING:  # each is loaded when first used, because most programs need 
     from discreet.noise.chance import ExpNeg, Logistic, Ratio
     from discreet.noise.distribution import Distribution, Moments
     from discreet.noise.elementwise import gaussian_each, laplace_each
-    from discreet.noise.entropy import SYSTEM, Entropy, KeyedEntropy, SystemEntropy
+    from discreet.noise.entropy import SYSTEM, Entropy, SystemEntropy
     from discreet.noise.enumeration import ExactLaw, ReplayEntropy, exact_law
     from discreet.noise.gaussian import DiscreteGaussian
     from discreet.noise.grid import DyadicGrid
+    from discreet.noise.keyed_entropy import KeyedEntropy
     from discreet.noise.laplace import DiscreteLaplace, Geometric
     from discreet.noise.selection import exponential_weights, permute_and_flip
 
@@ -61,10 +62,11 @@ if not TYPE_CHECKING:  # to which every name would be one of this room
             "chance": ("ExpNeg", "Logistic", "Ratio"),
             "distribution": ("Distribution", "Moments"),
             "elementwise": ("gaussian_each", "laplace_each"),
-            "entropy": ("Entropy", "KeyedEntropy", "SYSTEM", "SystemEntropy"),
+            "entropy": ("Entropy", "SYSTEM", "SystemEntropy"),
             "enumeration": ("ExactLaw", "ReplayEntropy", "exact_law"),
             "gaussian": ("DiscreteGaussian",),
             "grid": ("DyadicGrid",),
+            "keyed_entropy": ("KeyedEntropy",),
             "laplace": ("DiscreteLaplace", "Geometric"),
             "selection": ("exponential_weights", "permute_and_flip"),
         },

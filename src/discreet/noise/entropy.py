@@ -2,29 +2,23 @@
 
 Trust: kernel.  Every privacy claim assumes that these bits cannot be guessed or repeated.
 
-``Entropy`` is the role that samplers ask for: uniform words, and nothing else.  Two sources of it
-serve real noise, and both are AES-256 in counter mode:
+``Entropy`` is the role that samplers ask for: uniform words, and nothing else.  ``SystemEntropy``
+serves real noise.  It is AES-256 in counter mode, keyed by the operating system, one generator a
+thread.  Fast key erasure: the first 32 bytes of every keystream become the next key and are never
+served, so a captured state says nothing about noise already drawn.  A child process throws its
+parent's generators away, and a request amid another one (from a signal handler or a finalizer) gets
+a generator of its own.  If the operating system has no bits to give, nothing is drawn.
 
-``SystemEntropy``
-    Keyed by the operating system, one generator a thread.  Fast key erasure: the first 32 bytes of
-    every keystream become the next key and are never served, so a captured state says nothing about
-    noise already drawn.  A child process throws its parent's generators away, and a request amid
-    another one (from a signal handler or a finalizer) gets a generator of its own.  If the
-    operating system has no bits to give, nothing is drawn.
-``KeyedEntropy``
-    The stream of a secret key and a label.  The same pair gives the same words, for noise that must
-    not change when an engine runs a task again.
+Noise that must not change when an engine runs a task again has a source of its own
+(:mod:`discreet.noise.keyed_entropy`).  No source can be pickled or copied: two copies of a stream
+would add the same noise twice, and the difference of two such releases is exact.
 
-Neither can be pickled or copied: two copies of a stream would add the same noise twice, and the
-difference of two such releases is exact.
-
-Assumes: AES-256 keystreams and HMAC-SHA256 outputs look uniform to whoever reads the releases (the
-guarantee is computational to that extent).
+Assumes: AES-256 keystreams look uniform to whoever reads the releases (the guarantee is
+computational to that extent).
 """
 
 from __future__ import annotations
 
-import hmac
 import os
 import threading
 from abc import ABC, abstractmethod
@@ -34,14 +28,7 @@ import numpy as np
 from cryptography.hazmat.primitives.ciphers import Cipher, CipherContext, algorithms, modes
 from numpy.typing import NDArray
 
-from discreet.errors import (
-    EntropyBusy,
-    EntropyCopied,
-    EntropyForked,
-    EntropyUnavailable,
-    OutOfRange,
-    WrongKind,
-)
+from discreet.errors import EntropyCopied, EntropyUnavailable, OutOfRange, WrongKind
 from discreet.exact import whole
 
 Words = NDArray[np.unsignedinteger[Any]]
@@ -53,8 +40,7 @@ _SMALL_BYTES: Final = 512
 _WIDEST: Final = 1 << 24
 _RESEED_BYTES: Final = 1 << 32
 _ZEROS: Final = memoryview(bytes(1 << 17))
-_START: Final = modes.CTR(bytes(16))
-_LABEL_DOMAIN: Final = b"discreet keyed noise, version 1\x00"
+START: Final = modes.CTR(bytes(16))
 
 _fork_epoch = 0
 
@@ -116,7 +102,7 @@ def checked_count(count: object) -> int:
     return whole(count, name="count", low=0, high=1 << 36)
 
 
-class _ByteSource(ABC):
+class ByteSource(ABC):
     """Words cut from uniform bytes."""
 
     __slots__ = ()
@@ -176,7 +162,7 @@ class _PerThread(threading.local):
 
 
 @final
-class SystemEntropy(_ByteSource):
+class SystemEntropy(ByteSource):
     """Random words keyed by the operating system.
 
     >>> words = SystemEntropy().words(1000, width=3)
@@ -246,84 +232,17 @@ def _seed(state: _Generator) -> None:
 
 def _advance(state: _Generator, out: memoryview) -> None:
     """Fill ``out`` from the current key, and replace the key by the first bytes of its stream."""
-    stream = Cipher(algorithms.AES(bytes(state.key)), _START).encryptor()
+    stream = Cipher(algorithms.AES(bytes(state.key)), START).encryptor()
     stream.update_into(_ZEROS[:KEY_BYTES], state.key)
-    _keystream(stream, out)
+    fill_keystream(stream, out)
     state.served += out.nbytes
 
 
-def _keystream(stream: CipherContext, out: memoryview) -> None:
+def fill_keystream(stream: CipherContext, out: memoryview) -> None:
+    """Overwrite ``out`` with the next bytes of a keystream."""
     for start in range(0, out.nbytes, _ZEROS.nbytes):
         part = out[start : start + _ZEROS.nbytes]
         stream.update_into(_ZEROS[: part.nbytes], part)
-
-
-def _encoded(label: object) -> bytes | None:
-    """Return the bytes of a label, or nothing if it has none."""
-    if isinstance(label, str):
-        try:
-            return label.encode()
-        except UnicodeEncodeError:  # half a character
-            return None
-    return label if isinstance(label, bytes) else None
-
-
-@final
-class KeyedEntropy(_ByteSource):
-    """The random words of a secret key and a label: the same pair, the same words.
-
-    Definition.  The stream is AES-256-CTR under the key HMAC-SHA256(key, domain || label), so
-    streams of different labels are independent to whoever does not hold the key.  Whoever holds it
-    can subtract the noise: it must be drawn fresh for each release and guarded like raw data.
-
-    One stream belongs to one process and one thread of work: use in a forked child, or amid another
-    request, is refused.
-
-    >>> key = bytes(range(32))
-    >>> one, same = (KeyedEntropy(key=key, label="ward A/count").bits(16) for _ in range(2))
-    >>> one == same
-    True
-    """
-
-    __slots__ = ("_lock", "_stamp", "_stream")
-
-    def __init__(self, *, key: bytes, label: str | bytes) -> None:
-        """Open the stream at its beginning."""
-        text = _encoded(label)
-        if not isinstance(key, bytes) or text is None:
-            raise WrongKind(
-                what="a keyed stream needs a key in bytes and a label in text or bytes.",
-                why="anything else has more than one spelling in bytes, so noise might not repeat.",
-                do="give key=bytes and label=str or bytes.",
-            )
-        if len(key) != KEY_BYTES:
-            raise OutOfRange(
-                what="the key of a keyed stream does not have 32 bytes.",
-                why="a shorter key can be guessed, and with it all noise of the release.",
-                do="draw the key with SystemEntropy().bits(256).to_bytes(32, 'little').",
-            )
-        derived = hmac.digest(key, _LABEL_DOMAIN + text, "sha256")
-        self._stream = Cipher(algorithms.AES(derived), _START).encryptor()
-        self._lock = threading.Lock()
-        self._stamp = process_stamp()
-
-    def _fill(self, out: memoryview) -> None:
-        if self._stamp != process_stamp():
-            raise EntropyForked(
-                what="a keyed stream was used in a forked process.",
-                why="parent and child would both continue it and add the same noise twice.",
-                do="open KeyedEntropy again in the child, from the key and a label of its own.",
-            )
-        if not self._lock.acquire(blocking=False):
-            raise EntropyBusy(
-                what="a keyed stream was asked for words amid another request.",
-                why="the order of the two decides who gets which words, so noise would not repeat.",
-                do="open a KeyedEntropy of its own, with its own label, for each thread of work.",
-            )
-        try:
-            _keystream(self._stream, out)
-        finally:
-            self._lock.release()
 
 
 SYSTEM: Final = SystemEntropy()

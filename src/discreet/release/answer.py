@@ -60,7 +60,8 @@ import pyarrow as pa
 
 from discreet import mechanisms
 from discreet.errors import DiscreetError, EngineFailed, WrongKind
-from discreet.noise import SYSTEM, Entropy, KeyedEntropy
+from discreet.noise import SYSTEM, Entropy
+from discreet.noise.keyed_entropy import KeyedEntropy
 from discreet.plan.plan import Plan
 from discreet.plan.pricing.cell_strategy import CellStrategy
 from discreet.plan.pricing.group_sensitivity import UNITS, LeafChoice, ScoredChoice, trees_of

@@ -55,4 +55,13 @@ ATTACKS: Final = (
     Attack("A15", "questions that kill", "query_of_death"),
     Attack("A16", "fuzzed questions", "fuzz"),
     Attack("A17", "laws against code", "drift"),
+    Attack("A18", "noise that repeats", "sessions.repeated_noise"),
+    Attack("A19", "visitors beyond every limit", "sessions.beyond_limits"),
+    Attack("A20", "charges before reads", "sessions.charge_first"),
+    Attack("A21", "accounts below accounts", "sessions.sub_accounts"),
+    Attack("A22", "two questions with one digest", "sessions.one_digest"),
+    Attack("A23", "people who are replaced", "sessions.replaced_people"),
+    Attack("A24", "joins that mix people", "sessions.refused_joins"),
+    Attack("A25", "tables that drift between sessions", "sessions.drifting_tables"),
+    Attack("A26", "people who do not pay", "sessions.scopes"),
 )

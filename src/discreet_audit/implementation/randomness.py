@@ -4,7 +4,8 @@ Trust: public.  Garfinkel and Leclerc 2020, Randomness Concerns When Deploying D
 
 Children of one process must draw nothing that another draws; without bits from the operating system
 nothing may be drawn or told; and no file of the package may reach for a generator that can be
-seeded, nor ask the operating system past the one place that does.
+seeded, nor ask the operating system past the one place that does.  Streams that repeat, and what
+they could be made of, are named in the noise room and in the one file whose theorem needs them.
 """
 
 from __future__ import annotations
@@ -23,6 +24,9 @@ from discreet_audit.findings import Finding
 
 _BANNED: Final = ("random", "numpy.random", "np.random", "secrets", "os.urandom", "uuid")
 _DOOR: Final = ("discreet/noise/entropy.py", "os.urandom")
+_KEYED: Final = ("KeyedEntropy", "keyed_entropy", "cryptography")
+_NEEDS_KEYED: Final = ("discreet/noise/", "discreet/release/answer.py")
+_NEEDS_CIPHERS: Final = "discreet/noise/"
 
 
 def attack(*, quick: bool) -> Finding:
@@ -36,19 +40,32 @@ def attack(*, quick: bool) -> Finding:
         for name in reaches(source)
         if (path, name) != _DOOR
     ]
-    wrong = reached + [
+    repeating = [
+        f"{path}: {name}"
+        for path, source in sources.items()
+        if path.startswith("discreet/")
+        for name in repeats(source)
+        if not path.startswith(_NEEDS_CIPHERS if name == "cryptography" else _NEEDS_KEYED)
+    ]
+    wrong = [*reached, *repeating] + [
         f"{count} {name.replace('_', ' ')}"
         for name, count in outcome.items()
         if name != "children" and count
     ]
     return Finding(
         claimed="children share no noise; without random bits nothing is drawn; no generator that "
-        "can be seeded is within reach of noise",
+        "can be seeded is within reach of noise, and no stream that repeats but where one must",
         measured=f"{children} children, {outcome['repeated']} values twice; {len(sources)} files, "
-        f"{len(reached)} reach for other randomness; {len(wrong)} violations"
+        f"{len(reached)} reach for other randomness, {len(repeating)} for streams that repeat; "
+        f"{len(wrong)} violations"
         f"{': ' * bool(wrong)}{'; '.join(wrong[:3])}",
         passed=not wrong,
-        numbers={**outcome, "files": len(sources), "reached": len(reached)},
+        numbers={
+            **outcome,
+            "files": len(sources),
+            "reached": len(reached),
+            "repeating": len(repeating),
+        },
         not_covered="a virtual machine that is copied while it runs: copies draw the same until "
         "they take new bits; the quality of the operating system's bits",
     )
@@ -69,6 +86,16 @@ def reaches(source: str) -> list[str]:
     ['random', 'np.random']
     """
     return [name for name in _names(ast.parse(source)) if name in _BANNED]
+
+
+def repeats(source: str) -> list[str]:
+    """Return which streams that repeat a program names, or what they are made of.
+
+    >>> repeats("from discreet.noise import KeyedEntropy, SYSTEM")
+    ['KeyedEntropy']
+    """
+    parts = (part for name in _names(ast.parse(source)) for part in name.split("."))
+    return sorted({part for part in parts if part in _KEYED})
 
 
 def _names(tree: ast.AST) -> Iterator[str]:

@@ -172,7 +172,7 @@ def _sizes(mechanism: Mechanism[Any, Any]) -> tuple[int, int]:
     """Return how many answers quick and long suites judge; noise on numbers is drawn at once."""
     if isinstance(mechanism, _FAST):
         return 20_000, 10**7
-    return 400, 100_000 if isinstance(mechanism, _MODERATE) else 10_000
+    return 500, 100_000 if isinstance(mechanism, _MODERATE) else 10_000
 
 
 class _Law:

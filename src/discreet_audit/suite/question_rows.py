@@ -226,7 +226,7 @@ def question_rows() -> Iterator[Row]:
         name="COUNT(*), paid, asked and recorded each time",
         covers=("SELECT COUNT(*) AS n FROM people",),
         judge=_all_the_way,
-        quick=20,
+        quick=70,
         long=1000,
     )
 
@@ -273,4 +273,4 @@ def _all_the_way(n: int, level: Fraction) -> Measured:
         options={"unit": row(), "tables": "people"},
     )
     pair = pa.table({"age": [34, 71]}), pa.table({"age": [34]})
-    return estimate_epsilon(question, pair, n, claim=1, level=level, learned=max(n // 2, 2))
+    return estimate_epsilon(question, pair, n, claim=1, level=level, learned=max(n // 4, 2))

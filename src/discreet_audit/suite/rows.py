@@ -5,12 +5,17 @@ Trust: public.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, final
+from typing import Any, Final, final
 
 from discreet.attacks.measured import Measured
+from discreet_audit.suite.power import reach
+
+GUESSED: Final = "reconstruction"
+"""The part of the suite whose rows guess bits in one run."""
 
 Judge = Callable[[int, Fraction], Measured]
 """From how many answers are judged, and at which level, to a bound."""
@@ -69,6 +74,11 @@ class Line:
         return self.measured.violates == self.broken
 
     @property
+    def reach(self) -> float:
+        """The largest bound that so many answers can show: a claim from there on is untested."""
+        return reach(self.measured, guesses=self.part == GUESSED)
+
+    @property
     def verdict(self) -> str:
         """The same in a word."""
         words = ("MISSED", "caught") if self.broken else ("VIOLATED", "kept")
@@ -81,5 +91,6 @@ class Line:
             "name": self.name,
             "broken": self.broken,
             "verdict": self.verdict,
+            "reach": self.reach if math.isfinite(self.reach) else "inf",
             **self.measured.to_json(),
         }

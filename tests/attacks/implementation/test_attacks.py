@@ -13,17 +13,19 @@ from discreet_audit.findings import Finding
 from discreet_audit.implementation import ATTACKS, claimed, drift
 from discreet_audit.suite import all_rows
 
+SOME = [case for at, case in enumerate(CASES) if at % 4 == 0 or "Keys" in case.name]
+
 
 def made(attack):
     """Make an attack; of the audits of A7 some, as all of them are tests of their own.
 
     So are the exact losses of A17 in ``tests/attacks/test_suite.py``, and its draws in
-    ``tests/mechanisms/test_contract.py``.
+    ``tests/mechanisms/test_contract.py``; both choices of keys are among those that stay.
     """
     if attack.code == "A7":
         return claimed.attack(quick=True, rows=all_rows()[:40:5])
     if attack.code == "A17":
-        drifted = drift.attack(quick=True, cases=CASES[::3])
+        drifted = drift.attack(quick=True, cases=SOME)
         return replace(drifted, code=attack.code, title=attack.title)
     return attack(quick=True)
 
@@ -41,7 +43,7 @@ def test_an_attack_finds_nothing(attack):
 
 
 def test_codes_are_those_of_the_list():
-    assert [attack.code for attack in ATTACKS] == [f"A{number}" for number in range(1, 18)]
+    assert [attack.code for attack in ATTACKS] == [f"A{number}" for number in range(1, 27)]
 
 
 def test_a_finding_says_when_it_is_bad():

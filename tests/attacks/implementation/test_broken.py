@@ -1,6 +1,7 @@
 """What each attack must see: an implementation with the fault that it looks for."""
 
 import math
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -9,9 +10,9 @@ import pytest
 from discreet.accounting import Budget, Leaf
 from discreet.attacks.estimate import estimate_epsilon
 from discreet.attacks.subjects import Batches
-from discreet.errors import WrongKind
+from discreet.errors import OutOfRange, WrongKind
 from discreet.loss import optimal_delta
-from discreet.mechanisms import Laplace
+from discreet.mechanisms import Laplace, NoisyKeys, OptimalKeys
 from discreet.noise import SYSTEM, KeyedEntropy
 from discreet_audit import clinic as totals
 from discreet_audit import rank_tests as ranks
@@ -167,6 +168,21 @@ def test_other_randomness_is_found(source):
     assert randomness_attack.reaches(source)
 
 
+@pytest.mark.parametrize(
+    "source",
+    [
+        "from discreet.noise import KeyedEntropy",
+        "from discreet.noise import keyed_entropy",
+        "import discreet.noise.keyed_entropy as k",
+        "from discreet import noise\nnoise.KeyedEntropy(key=b'', label='')",
+        "from cryptography.hazmat.primitives.ciphers import Cipher",
+    ],
+)
+def test_streams_that_repeat_are_found(source):
+    assert randomness_attack.repeats(source)
+    assert not randomness_attack.repeats("from discreet.noise import SYSTEM, Entropy")
+
+
 def test_weights_in_floats_are_off():
     """Weights that are not taken relative to the best score underflow to nothing."""
 
@@ -205,6 +221,34 @@ def test_draws_from_another_law_are_seen():
     finding = drift.attack(quick=True, cases=[laplace_with(run=run)])
     assert not finding.passed
     assert "0 priced too low, 1 drawn" in finding.measured
+
+
+def test_a_case_with_one_cell_is_refused():
+    empty = replace(CASES[-1], name="nothing", outcomes=[(99, 99)], pairs=[((0, 0), (0, 0))])
+    keys = next(case for case in CASES if case.name == "OptimalKeys")
+    hidden = replace(keys, pairs=[((0,), (0,))])
+    for case in (empty, hidden):
+        with pytest.raises(OutOfRange):
+            drift.laws_of_draws(case, 400)
+
+
+@pytest.mark.parametrize("name", ["OptimalKeys", "NoisyKeys"])
+def test_a_threshold_that_is_too_low_is_seen_beyond_the_empty_group(name):
+    """On the empty group the draws agree with the law whatever the threshold is."""
+    case = next(case for case in CASES if case.name == name)
+    lower = {
+        "OptimalKeys": OptimalKeys(epsilon=2, delta="1/4", groups=1, relation="add_remove"),
+        "NoisyKeys": NoisyKeys(
+            noise=Laplace(scale=1), threshold=2, groups=1, relation="add_remove"
+        ),
+    }[name]
+
+    def run(value, *, entropy):
+        return lower.run(value, entropy=entropy)
+
+    broken = replace(case, mechanism=Twin(case.mechanism, run=run))
+    assert drift.law_of_draws(broken, (0,), 400).chance == 1
+    assert not drift.attack(quick=True, cases=[broken]).passed
 
 
 def test_every_mechanism_has_a_case():

@@ -1,0 +1,136 @@
+"""Mutants of the room ``accounting``."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from mutants.mutant import Mutant
+
+MUTANTS: Final = (
+    Mutant(
+        name="prices are rounded down",
+        file="discreet/accounting/budgets/amounts.py",
+        old="    return math.ceil(value / QUANTUM)",
+        new="    return math.floor(value / QUANTUM)",
+        why="Many small charges add up to less than they cost.",
+        caught_by=(
+            "tests/accounting/test_round_prices.py::test_a_law_that_exceeds_what_was_asked_for_is_refused",
+            "tests/accounting/test_round_prices.py::test_randomized_response_costs_what_it_was_asked_for",
+        ),
+    ),
+    Mutant(
+        name="budgets are rounded up",
+        file="discreet/accounting/budgets/amounts.py",
+        old="    return math.floor(value / QUANTUM)",
+        new="    return math.ceil(value / QUANTUM)",
+        why="More may be spent than was promised.",
+        caught_by=("tests/accounting/test_currency.py::test_costs_round_up_and_limits_round_down",),
+        fast=True,
+    ),
+    Mutant(
+        name="a charge about everybody is not added up",
+        file="discreet/accounting/budgets/cell_balances.py",
+        old=(
+            "                everywhere = added(everywhere, self._for_all(piece), times)\n"
+            "            else:\n"
+            "                paid.add("
+        ),
+        new=(
+            "                everywhere = self._for_all(piece)\n"
+            "            else:\n"
+            "                paid.add("
+        ),
+        why="Only the last question counts.",
+        caught_by=(
+            "tests/accounting/test_book.py::test_a_person_is_charged_everywhere_for_a_column_that_can_change",
+            "tests/accounting/test_book.py::test_a_scope_that_is_widened_may_see_one_of_two_people",
+        ),
+    ),
+    Mutant(
+        name="people in a cell do not owe what everybody owes",
+        file="discreet/accounting/budgets/cell_balances.py",
+        old="        return added(self.everywhere, self.paid.highest(scope))",
+        new="        return self.paid.highest(scope)",
+        why="Questions about a part are granted as if nothing had been asked about all.",
+        caught_by=(
+            "tests/accounting/test_book.py::test_ten_tenths_fit_and_an_eleventh_does_not",
+            "tests/accounting/test_book.py::test_a_person_is_charged_everywhere_for_a_column_that_can_change",
+        ),
+    ),
+    Mutant(
+        name="a replaced record owes for one place only",
+        file="discreet/accounting/budgets/cell_balances.py",
+        old="        return [max(x + y + min(beyond), within) for (x, y), beyond, (within, _) in parts]",
+        new="        return [max(x, within) for (x, y), beyond, (within, _) in parts]",
+        why="Under replace, two records differ, each in a cell of its own.",
+        caught_by=(
+            "tests/accounting/test_book.py::test_counts_of_two_states_cost_both_where_a_record_can_move",
+            "tests/accounting/test_book.py::test_two_records_never_owe_more_than_is_kept",
+        ),
+    ),
+    Mutant(
+        name="parts of a parallel composition may overlap",
+        file="discreet/accounting/tree/parallel.py",
+        old=("        if values in seen:\n            raise _overlapping(values, values)\n"),
+        new="",
+        why="A record in both parts is charged for one of them.",
+        caught_by=(
+            "tests/accounting/test_parallel.py::test_overlapping_parts_are_refused_by_name",
+            "tests/accounting/test_parallel.py::test_parts_that_may_overlap_are_single_values",
+        ),
+    ),
+    Mutant(
+        name="parts that a unit spans are priced as one",
+        file="discreet/accounting/tree/parallel.py",
+        old=(
+            "        if self.overlap > 1 or self.routed or not shared(self.key):\n"
+            "            return None"
+        ),
+        new=("        if self.overlap > 1 or self.routed:\n            return None"),
+        why="A person with rows in several parts pays for one.",
+        caught_by=(
+            "tests/accounting/test_book.py::test_parallel_parts_of_a_person_are_one_charge_unless_the_key_is_constant",
+            "tests/accounting/test_book.py::test_rows_are_not_counted_by_guessing",
+        ),
+    ),
+    Mutant(
+        name="a certificate for replaced rows is used where rows are added",
+        file="discreet/accounting/tree/leaf.py",
+        old="        return places or self.relation is not Relation.REPLACE_NULL",
+        new="        return True",
+        why="What is certified for rows in fixed places says nothing where rows have none.",
+        caught_by=(
+            "tests/accounting/test_leaf.py::test_a_leaf_in_places_is_priced_only_where_rows_have_places",
+        ),
+    ),
+    Mutant(
+        name="a filter whose budget was raised goes on",
+        file="discreet/accounting/budgets/privacy_filter.py",
+        old="            self._replaced = True\n",
+        new="            self._replaced = False\n",
+        why="Two filters of the same people each spend a budget.",
+        caught_by=(
+            "tests/accounting/test_book_stored.py::test_a_raised_book_takes_the_place_of_the_first",
+        ),
+    ),
+    Mutant(
+        name="checking and charging are two steps",
+        file="discreet/accounting/budgets/privacy_filter.py",
+        old=(
+            "        with self._guard:\n"
+            "            if not self.fits(pieces):\n"
+            "                raise self.refusal(pieces)\n"
+            "            return self.add(pieces)"
+        ),
+        new=(
+            "        if not self.fits(pieces):\n"
+            "            raise self.refusal(pieces)\n"
+            "        return self.add(pieces)"
+        ),
+        why="Two threads spend the last of a budget at the same time.",
+        caught_by=(
+            "tests/accounting/test_guard.py::test_ten_charges_of_a_tenth_are_ten",
+            "tests/accounting/test_guard.py::test_charges_about_parts_and_looks_at_what_is_left",
+        ),
+    ),
+)

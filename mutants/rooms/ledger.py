@@ -1,0 +1,210 @@
+"""Mutants of the room ``ledger``."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from mutants.mutant import Mutant
+
+MUTANTS: Final = (
+    Mutant(
+        name="a charge debits its own account alone",
+        file="discreet/ledger/charge.py",
+        old=(
+            "        for path in path_and_ancestors(account):\n"
+            "            budget = accounts[path].budget"
+        ),
+        new=("        for path in (account,):\n            budget = accounts[path].budget"),
+        why="Sub-accounts spend beyond the root.",
+        caught_by=(
+            "tests/attacks/implementation/test_attacks.py::test_an_attack_finds_nothing[A21]",
+        ),
+    ),
+    Mutant(
+        name="limits of accounts above are not asked",
+        file="discreet/ledger/question_requests.py",
+        old=(
+            "        for path, pieces in charge.pieces:\n"
+            "            charged = batch.state.filter_of(path)"
+        ),
+        new=(
+            "        for path, pieces in charge.pieces[-1:]:\n"
+            "            charged = batch.state.filter_of(path)"
+        ),
+        why="Sub-accounts together spend more than the root has.",
+        caught_by=(
+            "tests/attacks/implementation/test_attacks.py::test_an_attack_finds_nothing[A21]",
+        ),
+    ),
+    Mutant(
+        name="one key for two requests",
+        file="discreet/ledger/question_requests.py",
+        old="        if before.body != self.charge.body:\n",
+        new="        if before.question != self.charge.question:\n",
+        why="Another request under a key that was paid for is answered for nothing.",
+        caught_by=("tests/ledger/test_ledger.py::test_a_key_stands_for_one_request",),
+        fast=True,
+    ),
+    Mutant(
+        name="a second answer replaces the first",
+        file="discreet/ledger/question_requests.py",
+        old=(
+            '            raise _uncharged("answered")\n'
+            "        if history.release is not None:\n"
+            "            return _stored(batch, history, history.release, replayed=True)\n"
+        ),
+        new='            raise _uncharged("answered")\n',
+        why="Two answers are told for one price.",
+        caught_by=(
+            "tests/ledger/test_ledger.py::test_a_step_that_is_repeated_finds_what_is_there",
+        ),
+    ),
+    Mutant(
+        name="data may be read before it is paid for",
+        file="discreet/ledger/question_requests.py",
+        old=('        if history.charge is None:\n            raise _uncharged("started")\n'),
+        new="",
+        why="An engine may be started without a charge.",
+        caught_by=("tests/ledger/test_ledger.py::test_the_steps_come_in_order",),
+    ),
+    Mutant(
+        name="a question that failed may be tried again",
+        file="discreet/ledger/question_requests.py",
+        old=(
+            "        refuse_closed(batch.state.closed, self.key)\n"
+            "        attempt = history.attempts + 1"
+        ),
+        new="        attempt = history.attempts + 1",
+        why="Whether it fails again tells of single rows, for nothing.",
+        caught_by=(
+            "tests/ledger/test_closing.py::test_a_failed_attempt_closes_the_question_until_the_owner_reopens_it",
+        ),
+    ),
+    Mutant(
+        name="another ledger in the place of the one that was open",
+        file="discreet/ledger/batch.py",
+        old=(
+            "            if row is None or (row.seq, row.head) != (seq, head):\n"
+            "                raise exchanged_ledger_error(seq)\n"
+            "\n"
+        ),
+        new=("            if row is None:\n                raise exchanged_ledger_error(seq)\n\n"),
+        why="Charges go to a ledger that knows nothing of those before.",
+        caught_by=(
+            "tests/ledger/test_same_ledger.py::test_another_ledger_in_its_place_is_refused_after_a_write_that_failed",
+            "tests/ledger/test_same_ledger.py::test_another_ledger_in_its_place_is_refused_after_a_fork",
+        ),
+    ),
+    Mutant(
+        name="an older copy of the ledger is caught up with",
+        file="discreet/ledger/batch.py",
+        old=(
+            "        if last is None or (last.seq, last.head) != (state.seq, state.head):\n"
+            "            raise exchanged_ledger_error(state.seq)\n"
+            "    for"
+        ),
+        new=(
+            "        if last is None:\n            raise exchanged_ledger_error(state.seq)\n    for"
+        ),
+        why="A restored copy forgets charges, and nobody notices.",
+        caught_by=(
+            "tests/ledger/test_state.py::test_a_state_does_not_follow_an_older_or_another_chain",
+        ),
+    ),
+    Mutant(
+        name="a checkpoint with another head counts",
+        file="discreet/ledger/state.py",
+        old="    known = (state.seq, state.head) == (seq, row.head) and row.seq == seq",
+        new="    known = state.seq == seq and row.seq == seq",
+        why="The sums of another ledger are taken for those of this one.",
+        caught_by=(
+            "tests/ledger/test_state.py::test_a_checkpoint_of_another_chain_is_passed_over",
+        ),
+    ),
+    Mutant(
+        name="a restored ledger owes nothing for lost charges",
+        file="discreet/ledger/state.py",
+        old="        if entry.spent:\n",
+        new="        if not entry.spent:\n",
+        why="What was answered and is no longer on record is paid for by nobody.",
+        caught_by=(
+            "tests/ledger/test_restored_routes.py::test_what_fits_on_every_route_is_granted_after_a_raise",
+            "tests/ledger/test_restored_routes.py::test_a_raise_opens_no_route_that_unknown_charges_may_have_closed",
+        ),
+    ),
+    Mutant(
+        name="the account of a charge is not compared with the record",
+        file="discreet/ledger/charge.py",
+        old='            asked=f"[{name},{what},{about},{chance},",',
+        new='            asked=f"[{what},{about},{chance},",',
+        why="A charge to one account is found again for another, which then pays nothing.",
+        caught_by=("tests/ledger/test_ledger.py::test_a_key_stands_for_one_request",),
+    ),
+    Mutant(
+        name="a copy of a ledger has a budget of its own",
+        file="discreet/ledger/stores/sqlite_files.py",
+        old=("    if not card.is_of(inode, birth):\n        raise failures.copied_file_error()\n"),
+        new="",
+        why="Whoever copies the file spends the budget again.",
+        caught_by=(
+            "tests/ledger/test_one_budget.py::test_a_copy_of_an_open_ledger_is_refused",
+            "tests/ledger/test_one_budget.py::test_a_copy_that_got_the_same_inode_number_on_another_file_system",
+        ),
+    ),
+    Mutant(
+        name="a file that lacks its last entries",
+        file="discreet/ledger/stores/sqlite_files.py",
+        old=(
+            "    if card.seq and database.execute(_HEAD, (card.seq,)).fetchall() != [(card.head,)]:\n"
+            "        raise failures.missing_entries_error()\n"
+        ),
+        new="",
+        why="An older file in the place of the ledger forgets what was spent.",
+        caught_by=(
+            "tests/ledger/test_damaged_files.py::test_another_chain_in_the_place_of_a_ledger_is_not_ok",
+        ),
+    ),
+    Mutant(
+        name="a release without its start is recorded",
+        file="discreet/ledger/question_requests.py",
+        old=(
+            "        if not history.attempts:\n"
+            "            raise NotCharged(\n"
+            '                what="an answer is given for'
+        ),
+        new=(
+            "        if history.attempts and history.charge is None:\n"
+            "            raise NotCharged(\n"
+            '                what="an answer is given for'
+        ),
+        why="What was read, and how often, is not on record.",
+        caught_by=("tests/ledger/test_ledger.py::test_the_steps_come_in_order",),
+    ),
+    Mutant(
+        name="entries that do not follow the last one are accepted",
+        file="discreet/ledger/state.py",
+        old=(
+            "        if not row.follows(self.seq, self.head):\n"
+            "            raise damaged_entry_error(row.seq)\n"
+        ),
+        new="",
+        why="Entries that were cut out or exchanged go unnoticed.",
+        caught_by=(
+            "tests/ledger/test_state.py::test_rows_that_were_changed_taken_out_or_swapped_do_not_follow",
+        ),
+    ),
+    Mutant(
+        name="charges of a replayed ledger are dropped",
+        file="discreet/ledger/state.py",
+        old=(
+            "        for path, pieces in charge.pieces:\n"
+            "            self._filters[path].enter(pieces)\n"
+        ),
+        new=(
+            "        for path, pieces in charge.pieces[1:]:\n"
+            "            self._filters[path].enter(pieces)\n"
+        ),
+        why="After a restart the root has its whole budget again.",
+        caught_by=("tests/ledger/test_state.py::test_a_charge_counts_in_every_account_above",),
+    ),
+)

@@ -1,0 +1,96 @@
+"""Mutants of the room ``loss``."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from mutants.mutant import Mutant
+
+MUTANTS: Final = (
+    Mutant(
+        name="a second Gaussian answer is free",
+        file="discreet/loss/gaussian_dp.py",
+        old="            return GaussianDP(mu_squared=self.mu_squared + other.mu_squared)",
+        new="            return GaussianDP(mu_squared=max(self.mu_squared, other.mu_squared))",
+        why="A second answer costs nothing.",
+        caught_by=(
+            "tests/loss/test_notions.py::test_gaussians_add_their_squares",
+            "tests/loss/test_notions.py::test_very_large_numbers_are_answered_quickly",
+        ),
+    ),
+    Mutant(
+        name="a group of k loses like the root of k",
+        file="discreet/loss/gaussian_dp.py",
+        old='        return GaussianDP(mu_squared=checked_count(size, name="size") ** 2 * self.mu_squared)',
+        new='        return GaussianDP(mu_squared=checked_count(size, name="size") * self.mu_squared)',
+        why="Units with several rows are priced too low.",
+        caught_by=("tests/loss/test_group.py::test_gaussian_groups_multiply",),
+    ),
+    Mutant(
+        name="calibration stops one step below",
+        file="discreet/loss/calibration.py",
+        old="    return grid.scale(top[0])",
+        new="    return grid.scale(low[0])",
+        why="The scale that is returned was tried and does not fit the target.",
+        caught_by=(
+            "tests/loss/test_calibrate.py::test_scales_far_from_one",
+            "tests/loss/test_calibrate.py::test_the_gaussian_scale_is_certified_and_least",
+        ),
+    ),
+    Mutant(
+        name="Laplace noise calibrated for one answer of several",
+        file="discreet/loss/calibration.py",
+        old='        return times * far / positive(target, name="epsilon")',
+        new='        return far / positive(target, name="epsilon")',
+        why="Each further answer is free.",
+        caught_by=("tests/loss/test_calibrate.py::test_pure_scales_are_exact",),
+        fast=True,
+    ),
+    Mutant(
+        name="most repeats, and one more",
+        file="discreet/loss/calibration.py",
+        old=(
+            "        low, high = (middle, high) if fits(middle) else (low, middle)\n"
+            "    return low\n"
+        ),
+        new=(
+            "        low, high = (middle, high) if fits(middle) else (low, middle)\n"
+            "    return high\n"
+        ),
+        why="One answer more than the promise allows.",
+        caught_by=(
+            "tests/loss/test_calibrate.py::test_repeats",
+            "tests/loss/test_calibrate.py::test_how_many_queries_an_error_allows",
+        ),
+    ),
+    Mutant(
+        name="the delta of a promise is forgotten",
+        file="discreet/loss/pure_and_approximate.py",
+        old="    return Interval(delta + (1 - delta) * low, delta + (1 - delta) * high)",
+        new="    return Interval(low, high)",
+        why="The chance of an event that tells everything is not counted.",
+        caught_by=(
+            "tests/loss/test_notions.py::test_the_profile_says_the_same",
+            "tests/loss/test_notions.py::test_approximate_is_randomized_response",
+        ),
+    ),
+    Mutant(
+        name="optimal composition forgets deltas",
+        file="discreet/loss/pure_and_approximate.py",
+        old="        kept *= (1 - d) ** count\n",
+        new="        kept *= 1 - d * 0\n",
+        why="Deltas do not add up.",
+        caught_by=(
+            "tests/loss/test_optimal.py::test_golden_values_of_small_compositions",
+            "tests/loss/test_optimal.py::test_golden_values_of_six_equal_promises",
+        ),
+    ),
+    Mutant(
+        name="a second zCDP answer is free",
+        file="discreet/loss/renyi/renyi_and_zcdp.py",
+        old="            return ZeroConcentrated(rho=self.rho + other.rho)",
+        new="            return ZeroConcentrated(rho=max(self.rho, other.rho))",
+        why="A second answer costs nothing.",
+        caught_by=("tests/loss/test_notions.py::test_concentrated_losses_add",),
+    ),
+)

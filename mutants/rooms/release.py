@@ -1,0 +1,98 @@
+"""Mutants of the room ``release``."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from mutants.mutant import Mutant
+
+MUTANTS: Final = (
+    Mutant(
+        name="noise derived from the plan",
+        file="discreet/release/answer.py",
+        old="        noisy = noised(plan, raw, entropy=entropy)\n",
+        new=(
+            '        digest = bytes.fromhex(plan.digest)[:32].ljust(32, b"0")\n'
+            '        noisy = noised(plan, raw, entropy=KeyedEntropy(key=digest, label="noise"))\n'
+        ),
+        why="Whoever knows the question computes the noise and subtracts it.",
+        caught_by=(
+            "tests/attacks/implementation/test_attacks.py::test_an_attack_finds_nothing[A18]",
+        ),
+    ),
+    Mutant(
+        name="all groups share one noise",
+        file="discreet/release/answer.py",
+        old=(
+            "        exact = _exact(raw, noise.measure)\n"
+            "        values = noise.mechanism.run(exact[places], entropy=entropy)"
+        ),
+        new=(
+            "        exact = _exact(raw, noise.measure)\n"
+            "        values = exact[places] + noise.mechanism.run(np.zeros(1, np.int64), entropy=entropy)"
+        ),
+        why="All groups share one noise, so differences of groups are exact.",
+        caught_by=(
+            "tests/release/test_answer.py::test_an_answer_is_one_run_of_each_mechanism_of_the_plan",
+        ),
+    ),
+    Mutant(
+        name="private keys are shown without a choice",
+        file="discreet/release/answer.py",
+        old="    elif private and plan.selection is None:\n",
+        new="    elif private and plan.selection is None and not plan.noises:\n",
+        why="A group of a single person is shown.",
+        caught_by=(
+            "tests/release/test_answer.py::test_a_plan_that_would_show_private_keys_is_refused",
+        ),
+        fast=True,
+    ),
+    Mutant(
+        name="keys are chosen by a count that moves further",
+        file="discreet/release/answer.py",
+        old="    if not (isinstance(found, Total) and found.low >= 0 and found.high <= keys.most):\n",
+        new="    if not (isinstance(found, Total) and found.low >= 0):\n",
+        why="The noise of the choice is too small for the count that decides.",
+        caught_by=(
+            "tests/release/test_answer.py::test_keys_are_not_chosen_by_a_count_that_moves_further_than_was_priced",
+        ),
+    ),
+    Mutant(
+        name="every bin of a task has the same noise",
+        file="discreet/release/answer.py",
+        old='label=f"bin {at} of {self.bins}")',
+        new='label=f"bins {self.bins}")',
+        why="Groups of different bins get the same noise, and their differences are exact.",
+        caught_by=(
+            "tests/release/test_keyed_bins.py::test_a_bin_is_finished_by_the_mechanisms_with_the_words_of_its_stream",
+        ),
+    ),
+    Mutant(
+        name="a key for keyed noise that is not drawn",
+        file="discreet/release/answer.py",
+        old='        key = entropy.bits(_KEY_BITS).to_bytes(_KEY_BITS // 8, "little")',
+        new='        key = bytes.fromhex(plan.digest)[:32].ljust(32, b"0")',
+        why="Whoever knows the plan computes the noise of all groups.",
+        caught_by=(
+            "tests/release/test_keyed_bins.py::test_each_release_has_a_key_of_its_own_and_shows_none",
+        ),
+    ),
+    Mutant(
+        name="totals without noise where there are no groups",
+        file="discreet/release/answer.py",
+        old=("        if noise.measure in drawn:\n            continue\n        running"),
+        new=(
+            "        if noise.measure in drawn:\n"
+            "            continue\n"
+            "        if not plan.request.keys and noise.distances.strategy is None:\n"
+            "            exact = _exact(raw, noise.measure)\n"
+            "            totals[noise.measure] = NoisyTotal((Run(values=exact, mechanism=noise.mechanism),))\n"
+            "            continue\n"
+            "        running"
+        ),
+        why="Counts of everybody are told as they are.",
+        caught_by=(
+            "tests/attacks/test_suite.py::test_draws_keep_their_promises[questions: COUNT(*), paid, asked and recorded each time]",
+        ),
+    ),
+)

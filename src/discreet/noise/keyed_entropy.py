@@ -1,0 +1,92 @@
+"""Random words that repeat: the stream of a secret key and a label.
+
+Trust: kernel.  Whoever knows key and label knows the noise, and can subtract it.
+
+The same pair gives the same words, for noise that must not change when an engine runs a task again.
+Only one file of the library may open such a stream, where the theorem ``keyed-bins`` needs it
+(:mod:`discreet.release.answer`); a contract on imports and the attack A13 refuse all others.
+
+Assumes: AES-256 keystreams and HMAC-SHA256 outputs look uniform to whoever reads the releases (the
+guarantee is computational to that extent).
+"""
+
+from __future__ import annotations
+
+import hmac
+import threading
+from typing import Final, final
+
+from cryptography.hazmat.primitives.ciphers import Cipher, algorithms
+
+from discreet.errors import EntropyBusy, EntropyForked, OutOfRange, WrongKind
+from discreet.noise.entropy import KEY_BYTES, START, ByteSource, fill_keystream, process_stamp
+
+_LABEL_DOMAIN: Final = b"discreet keyed noise, version 1\x00"
+
+
+def _encoded(label: object) -> bytes | None:
+    """Return the bytes of a label, or nothing if it has none."""
+    if isinstance(label, str):
+        try:
+            return label.encode()
+        except UnicodeEncodeError:  # half a character
+            return None
+    return label if isinstance(label, bytes) else None
+
+
+@final
+class KeyedEntropy(ByteSource):
+    """The random words of a secret key and a label: the same pair, the same words.
+
+    Definition.  The stream is AES-256-CTR under the key HMAC-SHA256(key, domain || label), so
+    streams of different labels are independent to whoever does not hold the key.  Whoever holds it
+    can subtract the noise: it must be drawn fresh for each release and guarded like raw data.
+
+    One stream belongs to one process and one thread of work: use in a forked child, or amid another
+    request, is refused.
+
+    >>> key = bytes(range(32))
+    >>> one, same = (KeyedEntropy(key=key, label="ward A/count").bits(16) for _ in range(2))
+    >>> one == same
+    True
+    """
+
+    __slots__ = ("_lock", "_stamp", "_stream")
+
+    def __init__(self, *, key: bytes, label: str | bytes) -> None:
+        """Open the stream at its beginning."""
+        text = _encoded(label)
+        if not isinstance(key, bytes) or text is None:
+            raise WrongKind(
+                what="a keyed stream needs a key in bytes and a label in text or bytes.",
+                why="anything else has more than one spelling in bytes, so noise might not repeat.",
+                do="give key=bytes and label=str or bytes.",
+            )
+        if len(key) != KEY_BYTES:
+            raise OutOfRange(
+                what="the key of a keyed stream does not have 32 bytes.",
+                why="a shorter key can be guessed, and with it all noise of the release.",
+                do="draw the key with SystemEntropy().bits(256).to_bytes(32, 'little').",
+            )
+        derived = hmac.digest(key, _LABEL_DOMAIN + text, "sha256")
+        self._stream = Cipher(algorithms.AES(derived), START).encryptor()
+        self._lock = threading.Lock()
+        self._stamp = process_stamp()
+
+    def _fill(self, out: memoryview) -> None:
+        if self._stamp != process_stamp():
+            raise EntropyForked(
+                what="a keyed stream was used in a forked process.",
+                why="parent and child would both continue it and add the same noise twice.",
+                do="open KeyedEntropy again in the child, from the key and a label of its own.",
+            )
+        if not self._lock.acquire(blocking=False):
+            raise EntropyBusy(
+                what="a keyed stream was asked for words amid another request.",
+                why="the order of the two decides who gets which words, so noise would not repeat.",
+                do="open a KeyedEntropy of its own, with its own label, for each thread of work.",
+            )
+        try:
+            fill_keystream(self._stream, out)
+        finally:
+            self._lock.release()
