@@ -14,7 +14,7 @@ import pytest
 from discreet.mechanisms import Exponential, Laplace
 from discreet.synthetic.inference.values import CodedDomain
 from discreet.synthetic.joint import JointHistogram
-from discreet.synthetic.measurer import Candidate, HistogramMeasurer
+from discreet.synthetic.measurer import Candidate, JointMeasurer
 from discreet.synthetic.methods.method import Task, scale_for
 from discreet.synthetic.methods.mwem import MWEM
 from discreet.synthetic.sensitivity import UnitMoves
@@ -99,7 +99,7 @@ def test_the_law_of_one_selection_among_pairs(unit):
             with pytest.MonkeyPatch.context() as patch:
                 script = Script(patch, [place], [])
                 leaf = moves.selected(scale, candidates=3, weight=1)
-                see = HistogramMeasurer(
+                see = JointMeasurer(
                     joint_of(table), moves, PlannedSteps([leaf], unit), clinic.stream("law")
                 )
                 see.select(candidates, scale)
@@ -136,7 +136,7 @@ def test_the_law_of_one_round_of_mwem(unit, halved):
         for place, measured, total in paths:
             with pytest.MonkeyPatch.context() as patch:
                 script = Script(patch, [place], [total, measured])
-                see = HistogramMeasurer(
+                see = JointMeasurer(
                     joint_of(table), task.moves, schedule.spending(), clinic.stream("law")
                 )
                 method.run(task, see)

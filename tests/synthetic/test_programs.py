@@ -27,7 +27,7 @@ from discreet.query.expressions import Call, Column, Literal
 from discreet.query.relations import Filter
 from discreet.session.programs import Program
 from discreet.synthetic.joint import moved_by
-from discreet.synthetic.measurer import HistogramMeasurer
+from discreet.synthetic.measurer import JointMeasurer
 from discreet.synthetic.methods.mst import MST
 from discreet.synthetic.sensitivity import UnitMoves
 from tests.synthetic import clinic
@@ -123,7 +123,7 @@ def test_a_crash_after_the_charge_is_completed_without_paying_again(session, mon
 
 
 @pytest.mark.parametrize(
-    "where", [(DuckDB, "run"), (HistogramMeasurer, "select"), (HistogramMeasurer, "measure")]
+    "where", [(DuckDB, "run"), (JointMeasurer, "select"), (JointMeasurer, "measure")]
 )
 def test_a_failure_is_told_once_in_one_sentence(session, monkeypatch, where):
     plan = clinic.planned(session)
@@ -353,6 +353,6 @@ def test_the_same_words_give_the_same_release(method):
 
 def test_methods_never_hold_the_histogram():
     """A measurer shows released numbers alone."""
-    shown = {name for name in dir(HistogramMeasurer) if not name.startswith("_")}
+    shown = {name for name in dir(JointMeasurer) if not name.startswith("_")}
     assert shown == {"measure", "measured", "play", "select", "select_cell", "spent"}
     assert MST().document == {"name": "mst"}

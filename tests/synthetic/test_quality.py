@@ -11,7 +11,7 @@ from discreet.synthetic.coded_columns import Categories, CodedColumn
 from discreet.synthetic.domain import Domain
 from discreet.synthetic.evidence import Evidence
 from discreet.synthetic.joint import JointHistogram
-from discreet.synthetic.measurer import HistogramMeasurer
+from discreet.synthetic.measurer import JointMeasurer
 from discreet.synthetic.methods.aim import AIM
 from discreet.synthetic.methods.method import Task
 from discreet.synthetic.methods.mst import MST
@@ -52,7 +52,7 @@ def variation(method, columns=16, ways=3, seed=0):
         moves=UnitMoves(1, row()),
         rho=RHO,
     )
-    see = HistogramMeasurer(
+    see = JointMeasurer(
         joint, task.moves, method.schedule(task).spending(), clinic.stream(f"{seed}")
     )
     method.run(task, see)

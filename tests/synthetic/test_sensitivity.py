@@ -14,7 +14,7 @@ from discreet.plan.pricing.calibration import epsilon_sum, rho_sum
 from discreet.requests.raw_totals import RawTotals
 from discreet.synthetic.bins import BoughtBins, QuantileBins
 from discreet.synthetic.joint import ROWS, JointHistogram, joint_request, moved_by
-from discreet.synthetic.measurer import Candidate, HistogramMeasurer, on_grid
+from discreet.synthetic.measurer import Candidate, JointMeasurer, on_grid
 from discreet.synthetic.requested_table import domain_of, question_of_rows
 from discreet.synthetic.sensitivity import GRID, UnitMoves
 from discreet.synthetic.spending import RhoFilter
@@ -117,7 +117,7 @@ def scores_of(counts, candidates, cells):
     """The scores that a selection is made by, as a measurer computes them."""
     seen = []
 
-    see = HistogramMeasurer(
+    see = JointMeasurer(
         joint_of(counts), UnitMoves(1, row()), RhoFilter(Fraction(10**9), row()), clinic.stream("s")
     )
     with pytest.MonkeyPatch.context() as patch:

@@ -14,7 +14,7 @@ from discreet.mechanisms import Gaussian, Laplace, OptimalKeys
 from discreet.plan.pricing.calibration import epsilon_sum, rho_sum
 from discreet.synthetic.inference.values import CodedDomain
 from discreet.synthetic.joint import JointHistogram
-from discreet.synthetic.measurer import Candidate, HistogramMeasurer
+from discreet.synthetic.measurer import Candidate, JointMeasurer
 from discreet.synthetic.methods import aim
 from discreet.synthetic.methods.aim import AIM
 from discreet.synthetic.methods.dual_query import DualQuery
@@ -91,7 +91,7 @@ def test_aim_never_spends_above_its_bound(  # noqa: PLR0917  one for each thing 
     task = task_of(rho, unit, moved)
     method = AIM(rounds=rounds)
     spending = method.schedule(task).spending()
-    see = HistogramMeasurer(joint_of(counts), task.moves, spending, clinic.stream("adversary"))
+    see = JointMeasurer(joint_of(counts), task.moves, spending, clinic.stream("adversary"))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(aim, "best_fit", lambda *given, **named: Adversary(numbers))
         method.run(task, see)
@@ -105,7 +105,7 @@ def test_aim_never_spends_above_its_bound(  # noqa: PLR0917  one for each thing 
 def test_fixed_methods_spend_just_what_is_charged(method, unit, moved):
     task = task_of(Fraction(1, 3), unit, moved)
     schedule = method.schedule(task)
-    see = HistogramMeasurer(
+    see = JointMeasurer(
         joint_of(range(12)), task.moves, schedule.spending(), clinic.stream("fixed")
     )
     method.run(task, see)
@@ -118,9 +118,7 @@ def test_fixed_methods_spend_just_what_is_charged(method, unit, moved):
 def test_pure_methods_spend_just_their_epsilon(method, unit):
     task = task_of(None, unit, 2, epsilon=Fraction(1))
     schedule = method.schedule(task)
-    see = HistogramMeasurer(
-        joint_of(range(12)), task.moves, schedule.spending(), clinic.stream("pure")
-    )
+    see = JointMeasurer(joint_of(range(12)), task.moves, schedule.spending(), clinic.stream("pure"))
     method.run(task, see)
     assert Fraction(99, 100) < see.spent <= 1
     assert epsilon_sum(schedule.tree, unit) == (see.spent, 0)
@@ -131,7 +129,7 @@ def test_pure_methods_spend_just_their_epsilon(method, unit):
 def test_dual_query_runs_under_the_filter(unit, rows):
     task = task_of(Fraction(2), unit)
     method = DualQuery(rows=rows)
-    see = HistogramMeasurer(
+    see = JointMeasurer(
         joint_of(range(12)), task.moves, method.schedule(task).spending(), clinic.stream("dual")
     )
     codes = method.run(task, see)
@@ -144,7 +142,7 @@ def test_one_ways_measured_twice_and_charged_once_are_refused():
     """The twin of a known mistake: measuring what no step was planned for."""
     task = task_of(Fraction(1, 3))
     method = Independent()
-    see = HistogramMeasurer(
+    see = JointMeasurer(
         joint_of(range(12)), task.moves, method.schedule(task).spending(), clinic.stream("twice")
     )
     method.run(task, see)
@@ -156,7 +154,7 @@ def test_one_ways_measured_twice_and_charged_once_are_refused():
 def test_a_step_with_less_noise_than_planned_is_refused():
     moves = UnitMoves(1, row())
     steps = PlannedSteps([moves.measured(Gaussian(variance=8))], row())
-    see = HistogramMeasurer(joint_of(range(12)), moves, steps, clinic.stream("less"))
+    see = JointMeasurer(joint_of(range(12)), moves, steps, clinic.stream("less"))
     for noise in (Gaussian(variance=4), Laplace(scale=8)):
         with pytest.raises(OverBudget):
             see.measure((0,), noise)
@@ -169,7 +167,7 @@ def test_a_step_with_less_noise_than_planned_is_refused():
 def test_a_selection_among_heavier_candidates_is_another_step():
     moves = UnitMoves(1, row())
     light = [moves.selected(Fraction(4), candidates=9, weight=1)]
-    see = HistogramMeasurer(
+    see = JointMeasurer(
         joint_of(range(12)), moves, PlannedSteps(light, row()), clinic.stream("heavy")
     )
     with pytest.raises(OverBudget):

@@ -22,7 +22,7 @@ from discreet.mechanisms import Exponential
 from discreet.noise import SYSTEM
 from discreet.synthetic.evidence_format import read
 from discreet.synthetic.joint import JointHistogram
-from discreet.synthetic.measurer import Candidate, HistogramMeasurer
+from discreet.synthetic.measurer import Candidate, JointMeasurer
 from discreet.synthetic.models import model_of
 from discreet.synthetic.public_streams import public_stream
 from discreet.synthetic.sensitivity import UnitMoves
@@ -152,7 +152,7 @@ def test_columns_that_are_measured_twice_and_charged_once_are_caught() -> None:
 def selected(joint: JointHistogram, scale: Fraction) -> int:
     """Select one of two candidates, whose scores one row moves apart."""
     moves = UnitMoves(1, row())
-    measurer = HistogramMeasurer(joint, moves, RhoFilter(Fraction(10**6), row()), SYSTEM)
+    measurer = JointMeasurer(joint, moves, RhoFilter(Fraction(10**6), row()), SYSTEM)
     low = Candidate((0,), np.array([0.0, 0.0]))
     high = Candidate((1,), np.array([16.0, 0.0]))
     return measurer.select([low, high], scale)[0]

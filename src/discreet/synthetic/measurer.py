@@ -68,7 +68,7 @@ def _clamped(score: int) -> int:
 
 
 @final
-class HistogramMeasurer:
+class JointMeasurer:
     """Draws what a program asks for, once it is spent, and keeps what was drawn.
 
     >>> from discreet.units import row
@@ -76,7 +76,7 @@ class HistogramMeasurer:
     >>> from discreet.synthetic.spending import RhoFilter
     >>> wards = JointHistogram((2,), (np.array([0, 1], np.uint8),), np.array([500, 700]))
     >>> stream = KeyedEntropy(key=bytes(32), label="doctest")
-    >>> see = HistogramMeasurer(wards, UnitMoves(1, row()), RhoFilter(Fraction(1), row()), stream)
+    >>> see = JointMeasurer(wards, UnitMoves(1, row()), RhoFilter(Fraction(1), row()), stream)
     >>> bool(abs(see.measure((0,), Gaussian(variance=2)).values - [500, 700]).max() < 9)
     True
     """

@@ -168,8 +168,8 @@ def _check_known(method: object, workload: object, constraints: Sequence[Constra
         raise WrongKind(
             what="a method, a workload or a constraint is none of this package.",
             why="a method measures data while it runs, and what it claims to cost is believed.",
-            do="use dp.synthetic.AIM(), MST(), MWEM(), DualQuery() or Independent(), marginals(...)"
-            " or marginals_of(...), forbid(...) and determines(...).",
+            do="use dp.synthetic.AIM(), MST(), MWEM(), DualQuery() or Independent(); marginals(...)"
+            " or marginals_of(...); forbid(...) and determines(...).",
         )
 
 

@@ -24,7 +24,7 @@ from discreet.synthetic.domain import Domain
 from discreet.synthetic.evidence import FORMAT, Evidence
 from discreet.synthetic.evidence_format import constraint_document, domain_document, written
 from discreet.synthetic.joint import JointHistogram, moved_by
-from discreet.synthetic.measurer import HistogramMeasurer
+from discreet.synthetic.measurer import JointMeasurer
 from discreet.synthetic.methods.method import Method, Schedule, Task
 from discreet.synthetic.sensitivity import UnitMoves
 from discreet.synthetic.spending import PlannedSteps
@@ -99,7 +99,7 @@ class SyntheticDraw:
             spent = steps.spent
         zeros = impossible(domain, self.constraints)
         task = replace(self.task, domain=domain.coded, zeros=zeros)
-        measurer = HistogramMeasurer(joint, moves, self.schedule.spending(), entropy)
+        measurer = JointMeasurer(joint, moves, self.schedule.spending(), entropy)
         rows = self.method.run(task, measurer)
         return written(
             Evidence(

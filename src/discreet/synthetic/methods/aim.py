@@ -36,7 +36,7 @@ from discreet.synthetic.inference.descent import Effort
 from discreet.synthetic.inference.inference import Model
 from discreet.synthetic.inference.triangulation import tree_cells
 from discreet.synthetic.inference.values import ImpossibleCells, Marginal
-from discreet.synthetic.measurer import Candidate, HistogramMeasurer
+from discreet.synthetic.measurer import Candidate, JointMeasurer
 from discreet.synthetic.methods.fitting import DENSE_CELLS, best_fit
 from discreet.synthetic.methods.method import (
     Schedule,
@@ -100,7 +100,7 @@ class AIM:
         variance = self._first_variance(task)
         return Schedule.filtered(task, rounds=rounds, deviation=math.sqrt(variance))
 
-    def run(self, task: Task, measurer: HistogramMeasurer) -> None:
+    def run(self, task: Task, measurer: JointMeasurer) -> None:
         """Measure columns, then what is most wrong, until the price is spent."""
         domain, total = task.domain, concentrated_price(task)
         each = total / self._nominal(task)
@@ -124,7 +124,7 @@ class AIM:
     def _batch(
         self,
         task: Task,
-        measurer: HistogramMeasurer,
+        measurer: JointMeasurer,
         offered: list[Candidate],
         each: Fraction,
         rounds: int,
@@ -156,7 +156,7 @@ class AIM:
     def _offered(
         self,
         task: Task,
-        measurer: HistogramMeasurer,
+        measurer: JointMeasurer,
         closure: Sequence[tuple[Marginal, int]],
         model: Model,
     ) -> list[Candidate]:
@@ -177,7 +177,7 @@ class AIM:
             for (marginal, weight), values in zip(chosen, expected, strict=True)
         ]
 
-    def _fitted(self, task: Task, measurer: HistogramMeasurer, start: Model | None) -> Model:
+    def _fitted(self, task: Task, measurer: JointMeasurer, start: Model | None) -> Model:
         measurements = [each.measurement for each in measurer.measured]
         return best_fit(task.domain, measurements, zeros=task.zeros, effort=_QUICK, start=start)
 

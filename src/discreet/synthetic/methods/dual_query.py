@@ -35,7 +35,7 @@ from discreet.synthetic.dual_query.settings import (
 from discreet.synthetic.evidence import Evidence
 from discreet.synthetic.inference.inference import Model
 from discreet.synthetic.inference.values import CodedDomain, ImpossibleCells
-from discreet.synthetic.measurer import HistogramMeasurer
+from discreet.synthetic.measurer import JointMeasurer
 from discreet.synthetic.methods.method import (
     Schedule,
     Task,
@@ -109,7 +109,7 @@ class DualQuery:
         deviation = 0.0 if self.rows else math.sqrt(self._rows_variance(task))
         return Schedule.filtered(task, rounds=rounds, deviation=deviation)
 
-    def run(self, task: Task, measurer: HistogramMeasurer) -> NDArray[np.int64]:
+    def run(self, task: Task, measurer: JointMeasurer) -> NDArray[np.int64]:
         """Buy the number of rows if need be, and play."""
         rows = self.rows
         if rows is None:

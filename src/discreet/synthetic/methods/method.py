@@ -21,7 +21,7 @@ from discreet.plan.pricing.calibration import rho_sum
 from discreet.synthetic.evidence import Evidence
 from discreet.synthetic.inference.inference import Model
 from discreet.synthetic.inference.values import CodedDomain, ImpossibleCells
-from discreet.synthetic.measurer import HistogramMeasurer
+from discreet.synthetic.measurer import JointMeasurer
 from discreet.synthetic.sensitivity import UnitMoves, concentrated_leaf
 from discreet.synthetic.spending import PlannedSteps, RhoFilter, Spending
 from discreet.synthetic.workload import CompiledWorkload
@@ -104,7 +104,7 @@ class Method(Protocol):
         """Return the steps; refuse a task that the method is not for."""
         ...
 
-    def run(self, task: Task, measurer: HistogramMeasurer) -> NDArray[np.int64] | None:
+    def run(self, task: Task, measurer: JointMeasurer) -> NDArray[np.int64] | None:
         """Take the steps; return rows of codes where these are what is released."""
         ...
 

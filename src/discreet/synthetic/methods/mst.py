@@ -21,7 +21,7 @@ from discreet.mechanisms import Gaussian
 from discreet.synthetic.evidence import Evidence
 from discreet.synthetic.inference.inference import Model
 from discreet.synthetic.inference.values import ImpossibleCells
-from discreet.synthetic.measurer import Candidate, HistogramMeasurer
+from discreet.synthetic.measurer import Candidate, JointMeasurer
 from discreet.synthetic.methods.fitting import best_fit
 from discreet.synthetic.methods.method import (
     Schedule,
@@ -63,7 +63,7 @@ class MST:
         )
         return Schedule.fixed(steps, task, rounds=edges, deviation=columns.width)
 
-    def run(self, task: Task, measurer: HistogramMeasurer) -> None:
+    def run(self, task: Task, measurer: JointMeasurer) -> None:
         """Take all steps."""
         domain = task.domain
         for column in range(domain.columns):

@@ -25,7 +25,7 @@ from discreet.synthetic.inference.multiplicative_weights import (
     MultiplicativeWeights,
 )
 from discreet.synthetic.inference.values import CodedDomain, ImpossibleCells
-from discreet.synthetic.measurer import HistogramMeasurer
+from discreet.synthetic.measurer import JointMeasurer
 from discreet.synthetic.methods.method import Schedule, Task, rounded_up, scale_for
 from discreet.synthetic.methods.product import noise_for
 
@@ -78,7 +78,7 @@ class MWEM:
         )
         return Schedule.fixed(steps, task, rounds=rounds, deviation=noise.width)
 
-    def run(self, task: Task, measurer: HistogramMeasurer) -> None:
+    def run(self, task: Task, measurer: JointMeasurer) -> None:
         """Take all steps."""
         measurer.measure((), self._rows_noise(task))
         marginals, model = task.workload.marginals, None

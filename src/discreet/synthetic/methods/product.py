@@ -14,7 +14,7 @@ from discreet.mechanisms import Gaussian, Laplace
 from discreet.synthetic.evidence import Evidence
 from discreet.synthetic.inference.inference import Model
 from discreet.synthetic.inference.values import ImpossibleCells
-from discreet.synthetic.measurer import HistogramMeasurer
+from discreet.synthetic.measurer import JointMeasurer
 from discreet.synthetic.methods.fitting import best_fit
 from discreet.synthetic.methods.method import Schedule, Task, rounded_up, variance_for
 
@@ -39,7 +39,7 @@ class Independent:
         steps = (task.moves.measured(noise),) * task.domain.columns
         return Schedule.fixed(steps, task, rounds=0, deviation=noise.width)
 
-    def run(self, task: Task, measurer: HistogramMeasurer) -> None:
+    def run(self, task: Task, measurer: JointMeasurer) -> None:
         """Measure every column."""
         for column in range(task.domain.columns):
             measurer.measure((column,), _noise(task))

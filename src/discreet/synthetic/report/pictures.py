@@ -27,7 +27,7 @@ def marginal_chart(
     """Draw the counts of a model as bars, and noisy counts as dots with error bars, as SVG text.
 
     >>> marginal_chart("ward", ["A", "B"], model=[5, 7], noisy=[4, 8], half_width=2).count("<rect")
-    5
+    4
     """
     count = min(len(labels), _MOST_BARS)
     reach = half_width or 0.0
@@ -58,7 +58,7 @@ def marginal_chart(
 def error_map(names: Sequence[str], pairs: Mapping[tuple[int, ...], float | None]) -> str:
     """Draw the bounds of all pairs of columns: the darker, the farther off a pair may be.
 
-    >>> error_map(("a", "b"), {(0, 1): 0.25}).count("25")
+    >>> error_map(("a", "b"), {(0, 1): 0.25}).count(">25<")
     2
     """
     count = len(names)
