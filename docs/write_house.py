@@ -19,8 +19,8 @@ ROOT = Path(__file__).resolve().parent.parent
 SOURCE = ROOT / "src"
 PAGE = ROOT / "docs/development/house.md"
 LIMITS = {
-    "files": 612,
-    "lines": 110_000,
+    "files": 706,
+    "lines": 122_600,
     "files in the largest folder": 20,
     "longest chain of imports": 20,
     "hidden imports": 21,

@@ -10,7 +10,8 @@ from __future__ import annotations
 import hashlib
 from typing import Final
 
-from discreet.noise import Entropy, KeyedEntropy
+from discreet.noise import Entropy
+from discreet.noise.keyed_entropy import KeyedEntropy
 
 _DOMAIN: Final = b"discreet synthetic public stream 1\0"
 

@@ -25,7 +25,11 @@ from discreet_audit.findings import Finding
 _BANNED: Final = ("random", "numpy.random", "np.random", "secrets", "os.urandom", "uuid")
 _DOOR: Final = ("discreet/noise/entropy.py", "os.urandom")
 _KEYED: Final = ("KeyedEntropy", "keyed_entropy", "cryptography")
-_NEEDS_KEYED: Final = ("discreet/noise/", "discreet/release/answer.py")
+_NEEDS_KEYED: Final = (
+    "discreet/noise/",
+    "discreet/release/answer.py",
+    "discreet/synthetic/public_streams.py",  # of public randomness, never of noise
+)
 _NEEDS_CIPHERS: Final = "discreet/noise/"
 
 
