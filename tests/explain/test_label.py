@@ -20,6 +20,7 @@ from discreet.explain.label.accuracy import LISTED
 from discreet.explain.label.recorded_errors import recorded_errors
 from discreet.explain.label.registry import TO_WRITE, registry_entry
 from discreet.explain.label.registry_check import FIELDS, registry_faults
+from discreet.explain.not_hidden import IN_PLANS
 from discreet.ledger import Ledger
 from discreet.plan.policy.about import ABOUT_KEYS, About, read_about
 
@@ -88,6 +89,7 @@ TAMPERED = (
     ("evidence.entries", 2),
     ("promise", None),
     ("not_hidden", []),
+    ("not_hidden", 7),
     ("evidence.software", "discreet, certified"),
 )
 
@@ -100,6 +102,16 @@ def test_every_number_that_is_changed_is_noticed(ledger, place, value):
     for part in above:
         inner = inner[part]
     inner[name] = value
+    with pytest.raises(Tampered):
+        verify_label(json.dumps(content), ledger)
+
+
+def test_a_label_from_before_a_sentence_was_added_still_holds(ledger):
+    content = json.loads(label_of(ledger, about=ABOUT).to_json())
+    assert content["not_hidden"].count(IN_PLANS) == 1
+    content["not_hidden"].remove(IN_PLANS)
+    verify_label(json.dumps(content), ledger)
+    content["not_hidden"].pop()
     with pytest.raises(Tampered):
         verify_label(json.dumps(content), ledger)
 

@@ -47,6 +47,10 @@ def test_columns_without_public_limits_are_refused(column):
     assert "columns=" in str(caught.value)
 
 
+EVERYTHING = [
+    S.determines("paid", "ward", {True: "A", False: "A"}),
+    *(S.forbid({"ward": "A", "paid": paid}) for paid in (False, True)),
+]
 CASES = [
     ({"method": S.AIM(), "epsilon": 1}, WrongKind, "MWEM"),
     ({"method": S.MST(), "epsilon": 1}, WrongKind, "MWEM"),
@@ -64,6 +68,12 @@ CASES = [
     ({"constraints": [S.forbid({"ward": "Z", "paid": True})]}, OutOfRange, "ward"),
     ({"constraints": [S.determines("ward", "paid", {"A": 7})]}, OutOfRange, "paid"),
     ({"epsilon": 1, "rho": 1}, WrongKind, "rho"),
+    ({"method": S.DualQuery(queries=9, width=8)}, OutOfRange, "different bits"),
+    ({"constraints": EVERYTHING}, OutOfRange, "no row possible"),
+    ({"constraints": S.forbid({"ward": "A", "paid": True})}, WrongKind, "constraint"),
+    ({"columns": [1]}, WrongKind, "names"),
+    ({"limits": 3}, WrongKind, "limits"),
+    ({"max_cells": None}, WrongKind, "max_cells"),
 ]
 
 
@@ -228,3 +238,36 @@ def test_no_true_count_is_stored(session, stored):
     """The number of rows in the evidence is that of noisy counts."""
     totals = {sum(m["values"]) for m in json.loads(stored)["measured"]}
     assert totals != {120}
+
+
+@pytest.mark.parametrize("bins", [1, 3, 40, 20_000])
+def test_the_last_days_of_the_calendar_have_periods(bins):
+    edges = periods(date(1, 1, 1), date.max, bins)
+    assert (edges[0], edges[-1]) == (date(1, 1, 1), date.max)
+    assert list(edges) == sorted(set(edges))
+    assert len(edges) - 1 <= bins + 1
+
+
+def test_whole_numbers_of_any_size_come_back():
+    policy = POLICY_OF_EVERYTHING
+    table = pa.table({"id": range(50), "x": pa.array([-(2**63), 2**63 - 1] * 25, pa.int64())})
+    with dp.open({"t": table}, policy=policy, test_mode=True) as session:
+        for bins in (1, 4):
+            plan = dp.plan_synthesis(
+                session, "t", method=S.Independent(), epsilon=9, delta="1e-9", bins=bins, size=50
+            )
+            made = dp.synthesize(session, plan, confirm=True).table(rows=200)["x"].to_pylist()
+            assert any(x < -(2**61) for x in made)
+            assert any(x > 2**61 for x in made)
+
+
+POLICY_OF_EVERYTHING = """
+format = 1
+unit = "id"
+[limits]
+max_rows = 1
+max_groups = 1
+[tables.t.columns]
+id = { type = "integer" }
+x = { type = "integer", low = -9223372036854775808, high = 9223372036854775807, nullable = false }
+"""

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import discreet as dp
-from discreet.errors import OutOfRange, OverBudget, UnknownName, WrongKind
+from discreet.errors import OutOfRange, OverBudget, SourceChanged, UnknownName, WrongKind
 from discreet.mechanisms import Laplace
 from discreet.synthetic.evidence_format import read, written
 from discreet.synthetic.inference.dense import DenseModel
@@ -215,6 +215,19 @@ def test_a_check_is_charged_and_near_the_truth(tmp_path: Path) -> None:
         assert str(report.checked) in str(report)
 
 
+def test_a_check_of_other_data_is_refused(tmp_path: Path) -> None:
+    """It would compare a table with data that it was not made from."""
+    (tmp_path / "one").mkdir()
+    (tmp_path / "two").mkdir()
+    with opened(visits(200), tmp_path / "one") as session:
+        release = made(session)
+    with opened(visits(300), tmp_path / "two") as other:
+        before = other.remaining
+        with pytest.raises(SourceChanged):
+            release.report(session=other, epsilon=1)
+        assert other.remaining == before
+
+
 def test_a_check_that_is_too_dear_is_refused(tmp_path: Path) -> None:
     """Before anything is read."""
     with opened(visits(200), tmp_path) as session:
@@ -285,7 +298,7 @@ def test_a_release_says_what_it_is(release: SyntheticRelease) -> None:
 def test_pictures_show_what_was_released(release: SyntheticRelease) -> None:
     """Synthetic beside measured, and a map of all pairs; no script, no other file."""
     ward = release.plot("ward")
-    assert ward.count("<circle") == 4  # three cells and one in the legend
+    assert ward.count("<polygon") == 4  # three cells and one in the legend
     assert "measured, with noise" in ward
     pairs = release.report().error_map()
     assert pairs.count("<rect") == 1 + 2 * 10

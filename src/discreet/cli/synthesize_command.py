@@ -103,9 +103,9 @@ def synthesize(  # noqa: PLR0913  the options of a synthetic table
             return
         inputs.named_ledger()
         console = Console(stderr=True)
+        waiting = console.status(Waiting("synthesizing")) if console.is_terminal else nullcontext()
         with ExitStack() as opened:
-            target = opened.enter_context(_claimed(out))
-            with console.status(Waiting("synthesizing")) if console.is_terminal else nullcontext():
+            with _claimed(out) as target, waiting:
                 session = opened.enter_context(open_inputs(inputs, account, analyst))
                 plan = synthetic.plan_synthesis(session, table, **wanted)
                 release = synthetic.synthesize(session, plan, confirm=confirm)
@@ -202,7 +202,10 @@ def _claimed(path: Path | None) -> Iterator[Path]:
     try:
         path.open("xb").close()
     except OSError:
-        _unwritable(f"'{path}' cannot be written, or something is there already.")
+        _unwritable(
+            f"'{path}' cannot be written, or something is there already (an "
+            "interrupted run may have left it empty)."
+        )
     try:
         yield path
     except BaseException:

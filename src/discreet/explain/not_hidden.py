@@ -13,7 +13,7 @@ GROUP_FACTS = (
     "Facts about groups: a study can still show that smoking harms smokers, and so say something "
     "about every smoker, in the data or not."
 )
-_IN_PLANS = (
+IN_PLANS = (
     "Which groups the policy names, what its limits leave out, and which promises of the owner "
     "are trusted: a ledger does not keep these; the plan of each question lists them."
 )
@@ -42,5 +42,5 @@ def not_hidden(disclosure: Disclosure) -> Iterator[str]:
     for words in disclosure.cut:
         yield f"Limits: {words}"
     if disclosure.receipt and not (disclosure.public or disclosure.trusted or disclosure.cut):
-        yield _IN_PLANS
+        yield IN_PLANS
     yield "How long an answer took, and what people tell about themselves elsewhere."

@@ -281,6 +281,11 @@ class Session(Labeled):
         """Say what a program would leave of the budget; None where there is no ledger."""
         return self._preview(program)
 
+    def sources(self, program: Program) -> tuple[tuple[str, str], ...]:
+        """Return the states in which the tables of a program were opened."""
+        with self._guard:
+            return self._open_pipeline().sources(program)
+
     def perform(self, program: Program, *, confirm: bool = False) -> StoredAnswer:
         """Carry out a program: charge, read, draw, record; again, it gives the same for free.
 

@@ -36,6 +36,8 @@ _FRACTION_BITS: Final = 53
 _DAY: Final = timedelta(days=1)
 _SECONDS: Final = 86_400
 _TICKS: Final = 10**6
+_WORD: Final = (1 << 64) - 1
+_BELOW_WORD: Final = float((1 << 64) - (1 << 11))  # the largest float below 2**64
 
 Integers = NDArray[np.integer[Any]]
 
@@ -121,10 +123,13 @@ class NumberBins:
         null, codes = codes == self.size, np.minimum(codes, self.size - 1)
         part = _fractions(len(codes), stream)
         if self.whole:
-            ends = np.array([math.ceil(edge) for edge in self.edges], dtype=np.int64)
-            first, width = ends[codes], ends[codes + 1] - ends[codes]
-            steps = np.minimum(np.floor(part * width).astype(np.int64), width - 1)
-            return arrow_numbers(first + steps, ARROW_TYPES[kind], null)
+            ends = [math.ceil(edge) for edge in self.edges]
+            first = np.array([end & _WORD for end in ends[:-1]], dtype=np.uint64)[codes]
+            wide = [min(high - low, _WORD) for low, high in pairwise(ends)]
+            width = np.array(wide, dtype=np.uint64)[codes]
+            steps = np.minimum(np.floor(part * width), _BELOW_WORD).astype(np.uint64)
+            steps = np.minimum(steps, width - np.uint64(1))
+            return arrow_numbers((first + steps).view(np.int64), ARROW_TYPES[kind], null)
         low = np.array([float(edge) for edge in self.edges[:-1]])[codes]
         high = np.array([float(edge) for edge in self.edges[1:]])[codes]
         inside = np.minimum(np.maximum(low + part * (high - low), low), high)

@@ -8,15 +8,19 @@ table is wrong there, and nobody's privacy is touched.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, final
+from typing import Any, Final, final
 
 import numpy as np
 
-from discreet.errors import OutOfRange, WrongKind
+from discreet.errors import OutOfRange, TooLarge, WrongKind
 from discreet.synthetic.domain import Domain
-from discreet.synthetic.inference.values import ImpossibleCells
+from discreet.synthetic.inference.values import ImpossibleCells, Marginal
+
+_MOST_LINKED: Final = 1 << 24
+"""So many combinations of values are looked at."""
 
 
 @final
@@ -126,5 +130,40 @@ def _code(domain: Domain, name: str, value: object) -> int:
 
 
 def impossible(domain: Domain, constraints: tuple[Constraint, ...]) -> tuple[ImpossibleCells, ...]:
-    """Return the cells without mass."""
-    return tuple(constraint.cells(domain) for constraint in constraints)
+    """Return the cells without mass; refuse constraints that leave no row possible."""
+    cells = tuple(constraint.cells(domain) for constraint in constraints)
+    linked: list[tuple[set[int], list[ImpossibleCells]]] = []
+    for one in cells:
+        columns, group = set(one.marginal), [one]
+        for other in [known for known in linked if known[0] & columns]:
+            linked.remove(other)
+            columns, group = columns | other[0], group + other[1]
+        linked.append((columns, group))
+    for columns, group in linked:
+        _check_possible(domain, tuple(sorted(columns)), group)
+    return cells
+
+
+def _check_possible(domain: Domain, columns: Marginal, group: Sequence[ImpossibleCells]) -> None:
+    """Refuse constraints on some columns that no combination of their values meets."""
+    shape = domain.coded.shape(columns)
+    if math.prod(shape) > _MOST_LINKED:
+        raise TooLarge(
+            what=f"constraints link columns with more than {_MOST_LINKED} combinations of values.",
+            why="whether they leave a row possible is looked up in all of them.",
+            do="state fewer of them, or use fewer bins.",
+        )
+    possible = np.ones(shape, dtype=np.bool_)
+    for one in group:
+        own = domain.coded.shape(one.marginal)
+        allowed = np.ones(math.prod(own), dtype=np.bool_)
+        allowed[one.cells] = False
+        places = [columns.index(column) for column in one.marginal]
+        spread = [own[places.index(at)] if at in places else 1 for at in range(len(columns))]
+        possible &= allowed.reshape(spread)
+    if not possible.any():
+        raise OutOfRange(
+            what="the constraints leave no row possible.",
+            why="a synthetic table would have no row to show.",
+            do="take back some of them.",
+        )

@@ -40,6 +40,7 @@ BINS: Final = 32
 MOST_CODES: Final = 10_000
 """How many codes a column may have at most."""
 _MONTHS: Final = (1, 3, 12)
+_PAST: Final = 10_000  # years begin before it
 
 
 @final
@@ -158,7 +159,7 @@ def periods(first: date, last: date, bins: int) -> tuple[date, ...]:
     >>> len(periods(date(2020, 1, 1), date(2021, 12, 31), 32)) - 1
     24
     """
-    end = last + timedelta(days=1)
+    end = min(last, date.max - timedelta(days=1)) + timedelta(days=1)
     days = (end - first).days
     if days <= bins:
         return tuple(first + timedelta(days=place) for place in range(days + 1))
@@ -174,7 +175,7 @@ def _starts(first: date, end: date, months: int) -> Iterator[date]:
     month = (
         12 * first.year + (first.month - 1) // months * months if months <= 12 else 12 * first.year
     )
-    while (start := date(month // 12, month % 12 + 1, 1)) < end:
+    while month < 12 * _PAST and (start := date(month // 12, month % 12 + 1, 1)) < end:
         yield start
         month += months
 

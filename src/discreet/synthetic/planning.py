@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 from discreet.errors import OutOfRange, WrongKind
+from discreet.exact import whole
 from discreet.mechanisms.mechanism import Number
 from discreet.plan.pricing.requested_price import (
     PriceArguments,
@@ -81,6 +82,7 @@ def plan_synthesis(  # noqa: PLR0913  what is made, how, and what it may cost
         max_cells: how many cells a marginal of the workload may have.
         anyway: whether to go on where single columns are predicted to be mostly noise.
     """
+    whole(max_cells, name="max_cells", low=1)
     question = question_of_rows(session, source, columns, limits)
     given = PriceArguments(epsilon=epsilon, delta=delta, rho=rho, size=size)
     ask = read_requested_price(question, session.policy.limits, given)
@@ -164,6 +166,7 @@ def _check_known(method: object, workload: object, constraints: Sequence[Constra
     """Refuse code from elsewhere: a method holds the data in its hands while it runs."""
     known = type(method) in METHODS.values()
     known = known and (workload is None or type(workload) in {AllMarginals, ListedMarginals})
+    known = known and isinstance(constraints, list | tuple)
     if not known or any(type(each) not in {Forbidden, Determined} for each in constraints):
         raise WrongKind(
             what="a method, a workload or a constraint is none of this package.",

@@ -181,6 +181,7 @@ class SyntheticRelease(Shown):
                 self.model,
                 workload,
                 evidence=self._written,
+                sources=self.evidence.sources,
                 epsilon=epsilon,
                 confidence=1 - missed,
                 confirm=confirm,

@@ -37,6 +37,18 @@ def question_of_rows(
     limits: QuestionLimits | None,
 ) -> Question:
     """Return the question whose groups are the rows of the synthetic table."""
+    if columns is not None and not all(isinstance(name, str) for name in columns):
+        raise WrongKind(
+            what="columns are not given by their names.",
+            why="a synthetic table has columns of the private one.",
+            do="write columns=['ward', 'age'], say.",
+        )
+    if not isinstance(limits, QuestionLimits | None):
+        raise WrongKind(
+            what=f"a {type(limits).__name__} is no limit.",
+            why="limits say how many rows of a unit count, and in how many groups.",
+            do="write limits=discreet.limits(max_rows=5, max_groups=2), say.",
+        )
     if isinstance(source, str):
         session.table(source)  # refuses unknown names
         relation: Relation = Table(source)

@@ -22,7 +22,7 @@ from discreet.explain.label.label import (
     labeled_disclosure,
     later_blocks,
 )
-from discreet.explain.not_hidden import not_hidden
+from discreet.explain.not_hidden import IN_PLANS, not_hidden
 from discreet.ledger.ledger_view import LedgerView
 from discreet.ledger.values import Receipt
 from discreet.plan.policy.about import ABOUT_KEYS, About, read_about
@@ -53,7 +53,10 @@ def verify_label(label: str | Path, ledger: LedgerView) -> Receipt:
     disclosure = labeled_disclosure(ledger, _said(content["said"]), receipt, entry)
     blocks = computed_blocks(ledger, disclosure, Figures.of(disclosure), receipt, entry)
     again = json.loads(json.dumps(blocks))
-    again["not_hidden"] = list(not_hidden(disclosure))
+    told = content["not_hidden"] if isinstance(content["not_hidden"], list) else []
+    again["not_hidden"] = [  # one sentence came later
+        fact for fact in not_hidden(disclosure) if fact != IN_PLANS or fact in told
+    ]
     if _SOFTWARE.fullmatch(str(evidence.get("software"))):  # may have been another version
         again["evidence"]["software"] = evidence["software"]
     later = later_blocks(ledger, disclosure, receipt, entry)

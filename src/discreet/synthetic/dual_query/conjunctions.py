@@ -128,6 +128,26 @@ def random_conjunctions(
     >>> queries.count, queries.bit_columns.tolist()
     (100, [0, 0, 0, 1, 2])
     """
+    bits = literal_bits(domain, width)
+    pool = np.array(bits, np.int64)
+    chosen = Uniform(below=len(bits)).sample(count * width, stream).reshape(count, width)
+    while True:
+        ordered = np.sort(chosen, axis=1)
+        again = np.flatnonzero((np.diff(ordered, axis=1) == 0).any(axis=1))
+        if not again.size:
+            break
+        fresh = Uniform(below=len(bits)).sample(again.size * width, stream)
+        chosen[again] = fresh.reshape(-1, width)
+    negated = stream.words(count * width, 1).reshape(count, width) == 1
+    return Conjunctions.compiled(domain, pool[chosen, 0], pool[chosen, 1], negated)
+
+
+def literal_bits(domain: CodedDomain, width: int) -> list[tuple[int, int]]:
+    """Return the bits that literals are about; refuse fewer than a conjunction has literals.
+
+    >>> literal_bits(CodedDomain(("ward", "smoker"), (3, 2)), 3)
+    [(0, 0), (0, 1), (0, 2), (1, 1)]
+    """
     two = 2
     bits = [
         (column, code)
@@ -140,17 +160,7 @@ def random_conjunctions(
             why="each literal of a random conjunction is about another bit.",
             do="use at most as many literals as there are bits.",
         )
-    pool = np.array(bits, np.int64)
-    chosen = Uniform(below=len(bits)).sample(count * width, stream).reshape(count, width)
-    while True:
-        ordered = np.sort(chosen, axis=1)
-        again = np.flatnonzero((np.diff(ordered, axis=1) == 0).any(axis=1))
-        if not again.size:
-            break
-        fresh = Uniform(below=len(bits)).sample(again.size * width, stream)
-        chosen[again] = fresh.reshape(-1, width)
-    negated = stream.words(count * width, 1).reshape(count, width) == 1
-    return Conjunctions.compiled(domain, pool[chosen, 0], pool[chosen, 1], negated)
+    return bits
 
 
 def _codes_exist(

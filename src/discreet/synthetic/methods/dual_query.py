@@ -24,7 +24,11 @@ from discreet.exact import decimal, positive, whole
 from discreet.mechanisms import Gaussian
 from discreet.mechanisms.mechanism import Number
 from discreet.noise import Entropy
-from discreet.synthetic.dual_query.conjunctions import Conjunctions, random_conjunctions
+from discreet.synthetic.dual_query.conjunctions import (
+    Conjunctions,
+    literal_bits,
+    random_conjunctions,
+)
 from discreet.synthetic.dual_query.oracle import LocalSearch
 from discreet.synthetic.dual_query.row_model import RowModel
 from discreet.synthetic.dual_query.settings import (
@@ -98,6 +102,8 @@ class DualQuery:
     def schedule(self, task: Task) -> Schedule:
         """Charge the price as a whole: rounds follow from the number of rows."""
         concentrated_price(task)
+        if self.queries is not None:
+            literal_bits(task.domain, self.width)
         if self.queries is None and self._cells(task) > _MOST_QUERIES:
             raise OutOfRange(
                 what=f"the marginals of the workload have more than {_MOST_QUERIES} cells.",

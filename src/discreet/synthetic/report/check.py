@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.accounting import Leaf
-from discreet.errors import NewerFormat
+from discreet.errors import NewerFormat, SourceChanged
 from discreet.exact import decimal, positive
 from discreet.mechanisms import Laplace
 from discreet.noise import Entropy
@@ -154,6 +154,7 @@ def buy_check(  # noqa: PLR0913  all that a check is about
     workload: Sequence[Marginal],
     *,
     evidence: bytes,
+    sources: tuple[tuple[str, str], ...],
     epsilon: object,
     confidence: Fraction,
     confirm: bool = False,
@@ -163,6 +164,12 @@ def buy_check(  # noqa: PLR0913  all that a check is about
     program, noise = check_program(
         session, question, domain, model, workload, evidence=evidence, epsilon=price
     )
+    if session.sources(program) != sources:
+        raise SourceChanged(
+            what="the data is not that of the synthetic table: it changed, or is another table.",
+            why="a check compares the synthetic table with the data that it was made from.",
+            do="make a synthetic table of the data as it is now, and check that one.",
+        )
     stored = session.perform(program, confirm=confirm)
     return Checked(
         rows=_read(stored.answer),
