@@ -74,6 +74,27 @@ CASES = [
     ({"columns": [1]}, WrongKind, "names"),
     ({"limits": 3}, WrongKind, "limits"),
     ({"max_cells": None}, WrongKind, "max_cells"),
+    (
+        {"method": S.DualQuery(), "constraints": [S.forbid({"ward": "A", "paid": True})]},
+        WrongKind,
+        "AIM()",
+    ),
+    (
+        {
+            "bins": {"age": S.quantile_bins(epsilon=1)},
+            "constraints": [S.forbid({"ward": "A", "age": 30})],
+        },
+        WrongKind,
+        "public bins",
+    ),
+    (
+        {
+            "bins": {"age": S.quantile_bins(epsilon=1)},
+            "constraints": [S.forbid({"ward": "Z", "paid": True})],
+        },
+        OutOfRange,
+        "ward",
+    ),
 ]
 
 
@@ -87,6 +108,14 @@ def test_what_cannot_be_made_is_refused_with_a_way_out(session, change, error, w
         clinic.planned(session, **change)
     assert words in str(caught.value)
     assert caught.value.do
+
+
+@pytest.mark.parametrize("method", [S.AIM(), S.MST(), S.MWEM(), S.Independent()])
+def test_constraints_that_leave_no_row_are_refused_before_the_charge(session, method):
+    stated = [S.determines("ward", "paid", {"A": True, "B": True})]
+    stated += [S.forbid({"ward": ward, "paid": True}) for ward in "AB"]
+    with pytest.raises(OutOfRange, match="no row possible"):
+        clinic.planned(session, method=method, constraints=stated)
 
 
 def test_a_domain_that_is_too_large_for_mwem_is_refused():

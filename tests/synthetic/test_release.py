@@ -298,7 +298,7 @@ def test_a_release_says_what_it_is(release: SyntheticRelease) -> None:
 def test_pictures_show_what_was_released(release: SyntheticRelease) -> None:
     """Synthetic beside measured, and a map of all pairs; no script, no other file."""
     ward = release.plot("ward")
-    assert ward.count("<polygon") == 4  # three cells and one in the legend
+    assert ward.count("<polygon") == 4  # squares: three cells and one in the legend
     assert "measured, with noise" in ward
     pairs = release.report().error_map()
     assert pairs.count("<rect") == 1 + 2 * 10

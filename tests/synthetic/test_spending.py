@@ -18,7 +18,7 @@ from discreet.synthetic.measurer import Candidate, JointMeasurer
 from discreet.synthetic.methods import aim
 from discreet.synthetic.methods.aim import AIM
 from discreet.synthetic.methods.dual_query import DualQuery
-from discreet.synthetic.methods.method import Task
+from discreet.synthetic.methods.method import Schedule, Task
 from discreet.synthetic.methods.mst import MST
 from discreet.synthetic.methods.mwem import MWEM
 from discreet.synthetic.methods.product import Independent
@@ -184,3 +184,10 @@ def test_the_filter_refuses_what_rests_on_chance():
 def test_fewer_rounds_than_columns_are_refused():
     with pytest.raises(OutOfRange, match="columns"):
         AIM(rounds=3).schedule(task_of(Fraction(1)))
+
+
+def test_a_step_with_a_chance_beside_its_rho_makes_no_schedule():
+    """A price in rho alone would leave out the chance of the event that the rho rests on."""
+    keys = OptimalKeys(epsilon=1, delta="1e-6", groups=1, relation="add_remove")
+    with pytest.raises(OverBudget):
+        Schedule.fixed((Leaf(keys),), task_of(Fraction(1)), rounds=0, deviation=1.0)

@@ -153,9 +153,12 @@ class Composition:
         """Enclose the smallest epsilon >= 0 at which the profile is at most delta."""
         return self._account.epsilon(_chance(delta))
 
-    def epsilon_above(self, delta: float | Fraction) -> float:
-        """Bound the smallest epsilon >= 0 from above, for less work than both ends."""
-        return self._account.upper_epsilon(_chance(delta))
+    def epsilon_above(self, delta: float | Fraction, *, finer: bool = True) -> float:
+        """Bound the smallest epsilon >= 0 from above, for less work than both ends.
+
+        Without ``finer`` it may lie about a thousandth higher, and takes a tenth of the time.
+        """
+        return self._account.upper_epsilon(_chance(delta), finer=finer)
 
 
 def _chance(delta: float | Fraction) -> Fraction:

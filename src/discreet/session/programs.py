@@ -35,7 +35,7 @@ from discreet.plan.binding.bound_question import BoundQuestion
 from discreet.plan.plan import request_document
 from discreet.plan.policy.owner_promises import OwnerPromise, promises_behind
 from discreet.plan.policy.policy import Policy
-from discreet.plan.pricing.calibration import Price, epsilon_at, epsilon_sum, rho_sum
+from discreet.plan.pricing.calibration import Price, epsilon_nearly, epsilon_sum, rho_sum
 from discreet.plan.statistics.contribution_bounds import (
     ContributionBounds,
     contribution_bounds,
@@ -57,7 +57,11 @@ _FORMAT: Final = 1
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProgramRows:
-    """The rows that a program may read, as a session has bound them, and how a unit is bounded."""
+    """The rows that a program may read, as a session has bound them, and how a unit is bounded.
+
+    ``contributions`` hold for totals by any keys that a program computes: that a unit has one row
+    for each value of a column says nothing about what several values are merged into.
+    """
 
     bound: BoundQuestion
     contributions: ContributionBounds
@@ -112,7 +116,7 @@ def program_rows(
         limits=table_limits(question, schema, policy.limits),
         available=None,
         single=not bound.rows.unit,
-        one_row=one_row_of(bound.rows, bound.keys),
+        one_row=one_row_of(bound.rows, ()),
     )
     promises = promises_behind(bound.rows.relation, bound.rows.scope, schema=schema, unit=unit)
     return ProgramRows(bound=bound, contributions=contributions, promises=promises)
@@ -219,7 +223,8 @@ def price_of(tree: Node, unit: PrivacyUnit, delta: Fraction | None) -> Price:
     """
     rho, beside = rho_sum(tree, unit)
     if delta is not None:
-        return Price(epsilon=epsilon_at(tree, unit, delta), delta=delta, rho=rho, beside=beside)
+        epsilon = epsilon_nearly(tree, unit, delta)
+        return Price(epsilon=epsilon, delta=delta, rho=rho, beside=beside)
     pure = epsilon_sum(tree, unit)
     epsilon, chance = (None, beside) if pure is None else pure
     return Price(epsilon=epsilon, delta=chance, rho=rho, beside=beside)

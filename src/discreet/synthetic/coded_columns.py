@@ -64,6 +64,11 @@ class Categories:
         """How many codes there are."""
         return len(self.values)
 
+    @property
+    def one_to_one(self) -> bool:
+        """Whether each code stands for one value: it does."""
+        return True
+
     def code(self, value: object) -> int | None:
         """Return the code of a value, None if it is not listed."""
         same = (place for place, listed in enumerate(self.values) if listed == value)
@@ -100,6 +105,12 @@ class NumberBins:
     def size(self) -> int:
         """How many bins there are."""
         return len(self.edges) - 1
+
+    @property
+    def one_to_one(self) -> bool:
+        """Whether each bin holds one whole number."""
+        ends = [math.ceil(edge) for edge in self.edges]
+        return self.whole and all(high == low + 1 for low, high in pairwise(ends))
 
     def code(self, value: object) -> int | None:
         """Return the bin of a number; one outside the bounds is clamped."""
@@ -158,6 +169,12 @@ class Periods:
         """How many periods there are."""
         return len(self.edges) - 1
 
+    @property
+    def one_to_one(self) -> bool:
+        """Whether each period is one day, and values are days."""
+        days = all(high == low + _DAY for low, high in pairwise(self.edges))
+        return days and not self.moments
+
     def code(self, value: object) -> int | None:
         """Return the period of a day or a moment, None outside all of them."""
         if not isinstance(value, date):
@@ -215,6 +232,11 @@ class CodedColumn:
     def size(self) -> int:
         """How many codes there are."""
         return self.coding.size + self.nullable
+
+    @property
+    def one_to_one(self) -> bool:
+        """Whether rows with different values have different codes."""
+        return self.coding.one_to_one
 
     def code(self, value: object) -> int | None:
         """Return the code of a value; None where its row would be left out."""

@@ -30,6 +30,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import OutOfRange, TooLarge
+from discreet.plan.statistics.contribution_bounds import OneRow, one_row_of
 from discreet.query.expressions import Call, Case, Cast, Expression, Literal
 from discreet.query.types import Type
 from discreet.requests.engine_request import EngineRequest, KeyColumn, Total
@@ -84,11 +85,19 @@ def joint_request(rows: ProgramRows, domain: Domain) -> EngineRequest:
         for pack in packed_columns(sizes)
     ]
     limits = rows.contributions
+    kept = [
+        key
+        for key, column in zip(rows.bound.keys, domain.columns, strict=True)
+        if column.one_to_one
+    ]
+    single = one_row_of(rows.bound.rows, kept) is not OneRow.UNKNOWN
     request = rows.request(
         keys=tuple(
             KeyColumn(f"code {place}", code, Type.INTEGER) for place, code in enumerate(packed)
         ),
-        measures=(Total(name=ROWS, row=Literal(1), low=0, high=limits.most_rows(None)),),
+        measures=(
+            Total(name=ROWS, row=Literal(1), low=0, high=1 if single else limits.most_rows(None)),
+        ),
         conditions=tuple(Call("NOT", (Call("IS NULL", (code,)),)) for code in packed),
         groups=limits.groups,
     )

@@ -19,10 +19,11 @@ from discreet.plan.pricing.requested_price import (
 )
 from discreet.plan.statistics.limit_choice import QuestionLimits
 from discreet.query.table_builder import Rows
-from discreet.synthetic.bins import Bins, QuantileBins
+from discreet.synthetic.bins import Bins, BoughtBins, QuantileBins
 from discreet.synthetic.constraints import Constraint, Determined, Forbidden, impossible
 from discreet.synthetic.domain import BINS, Domain
 from discreet.synthetic.evidence_format import read
+from discreet.synthetic.inference.values import ImpossibleCells
 from discreet.synthetic.joint import joint_request, moved_by
 from discreet.synthetic.methods.aim import AIM
 from discreet.synthetic.methods.method import Method, Schedule, Task
@@ -94,10 +95,13 @@ def plan_synthesis(  # noqa: PLR0913  what is made, how, and what it may cost
     _check_known(chosen, workload, constraints)
     request = joint_request(rows, domain if bought is None else bought.fine)
     stated, rho = tuple(constraints), rho_asked(ask)
+    zeros = impossible(domain, stated)
+    if bought is not None:
+        _check_public_codes(domain, bought, zeros)
     task = Task(
         domain=domain.coded,
         workload=(workload or _default_workload(domain)).compiled(domain, max_cells),
-        zeros=impossible(domain, stated) if bought is None else (),
+        zeros=zeros,
         moves=UnitMoves(moved_by(request), session.unit),
         rho=rho,
         epsilon=ask.epsilon if rho is None else None,
@@ -173,6 +177,20 @@ def _check_known(method: object, workload: object, constraints: Sequence[Constra
             why="a method measures data while it runs, and what it claims to cost is believed.",
             do="use dp.synthetic.AIM(), MST(), MWEM(), DualQuery() or Independent(); marginals(...)"
             " or marginals_of(...); forbid(...) and determines(...).",
+        )
+
+
+def _check_public_codes(
+    domain: Domain, bought: BoughtBins, zeros: Sequence[ImpossibleCells]
+) -> None:
+    """Refuse constraints on codes that are found in the data, after they are paid for."""
+    named = {place for place, _ in bought.wanted} & {c for zero in zeros for c in zero.marginal}
+    if named:
+        raise WrongKind(
+            what=f"a constraint names column {domain.columns[min(named)].name}, whose bins are "
+            "bought.",
+            why="which combinations it forbids would depend on where the data has its quantiles.",
+            do="give the column public bins, such as bins=32, or leave the constraint out.",
         )
 
 

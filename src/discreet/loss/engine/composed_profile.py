@@ -58,10 +58,12 @@ class ProductProfile:
         most = self.infinite.high + finite.high * self._kept.high * (1 + 2 * PRODUCT_MARGIN)
         return Bracket.within(least * (1 - PRODUCT_MARGIN), most * (1 + PRODUCT_MARGIN), ceil=1.0)
 
-    def epsilon(self, delta: Fraction, *, low: bool = True, lattice: bool = True) -> Bracket:
+    def epsilon(
+        self, delta: Fraction, *, low: bool = True, lattice: bool = True, finer: bool = True
+    ) -> Bracket:
         """Enclose the smallest epsilon >= 0 with a profile of at most delta < 1.
 
-        Without ``low``, from above.
+        Without ``low``, from above; without ``finer``, on one lattice.
         """
         ends = Fraction(self.infinite.high), Fraction(self.infinite.low)
         most_lost, least_lost = ends if self._lost is None else (self._lost, self._lost)
@@ -69,13 +71,13 @@ class ProductProfile:
         if most < 0:
             return Bracket(math.inf, math.inf)
         if 0 < least == most and self._kept.low == 1.0:
-            return self.part.epsilon(least, low=low, lattice=lattice)
+            return self.part.epsilon(least, low=low, lattice=lattice, finer=finer)
         bottom = self._least_epsilon(most) if low else 0.0
         if least <= 0:
             known = least == 0 and most_lost == least_lost
             return Bracket(bottom, self.part.largest if known else math.inf)
         share = least if self._kept.high == 1.0 else least / self._kept.high * (1 - 4 * UNIT)
-        top = self.part.epsilon(share, low=low, lattice=lattice).high
+        top = self.part.epsilon(share, low=low, lattice=lattice, finer=finer).high
         return Bracket(bottom, max(bottom, top))
 
     def _least_epsilon(self, delta: float) -> float:
@@ -194,14 +196,17 @@ class CompositionProfile:
         high = self._beside_epsilon(delta, bracket.high) if self._two_bounds() else bracket.high
         return Bracket(min(self._attained().epsilon(delta).low, high), high)
 
-    def upper_epsilon(self, delta: Fraction) -> float:
+    def upper_epsilon(self, delta: Fraction, *, finer: bool = True) -> float:
         """Bound that epsilon from above: the upper end of ``epsilon``, for less work.
 
         Beside Gaussian noise, and where losses are few, the lower end says nothing about the upper.
+        Without ``finer`` it is not asked for, and one lattice has to do.
         """
-        if delta >= 1 or self._corners() is not None or not self._product().part.one_sided:
+        if delta >= 1 or self._corners() is not None:
             return self.epsilon(delta).high
-        high = self._product().epsilon(delta, low=False).high
+        if finer and not self._product().part.one_sided:
+            return self.epsilon(delta).high
+        high = self._product().epsilon(delta, low=False, finer=finer).high
         return self._beside_epsilon(delta, high) if self._two_bounds() and delta else high
 
     def _beside_epsilon(self, delta: Fraction, high: float) -> float:

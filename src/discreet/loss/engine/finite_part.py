@@ -99,10 +99,13 @@ class FinitePart:
         contour = self._line() if self._renyi is None else None
         return self._moments().order_for(delta) if contour is None else contour.order_for(delta)
 
-    def epsilon(self, delta: float, *, low: bool = True, lattice: bool = True) -> Bracket:
+    def epsilon(
+        self, delta: float, *, low: bool = True, lattice: bool = True, finer: bool = True
+    ) -> Bracket:
         """Enclose the epsilon at which the finite part is delta > 0; without ``low``, from above.
 
-        Beside a curve the lattice takes long; without ``lattice`` moments have to do.
+        Beside a curve the lattice takes long; without ``lattice`` moments have to do.  Without
+        ``finer`` one lattice has to do.
         """
         curved = self._renyi is not None
         if delta >= 1.0 or not (curved or (self._pairs and self.largest)):
@@ -118,7 +121,7 @@ class FinitePart:
                 return known
         if curved:
             return self._curved_epsilon(delta, lattice=lattice)
-        return self._epsilon(delta, low=low)
+        return self._epsilon(delta, low=low, finer=finer)
 
     def _curved_epsilon(self, delta: float, *, lattice: bool) -> Bracket:
         """Bound the same beside a curve, through moments and the lattice."""
@@ -130,7 +133,7 @@ class FinitePart:
         on_lattice = self._lattice(min(ceiling, 60.0)).epsilon(delta, ceiling, low=False)
         return Bracket(0.0, ceiling if on_lattice is None else min(ceiling, on_lattice.high))
 
-    def _epsilon(self, delta: float, *, low: bool) -> Bracket:
+    def _epsilon(self, delta: float, *, low: bool, finer: bool) -> Bracket:
         """Enclose the same on the contour and the lattice."""
         contour = self._line()
         ceiling = self._moments().epsilon(delta) if contour is None else contour.ceiling(delta)
@@ -138,7 +141,8 @@ class FinitePart:
         if contour is not None:
             best = contour.epsilon(delta, best.high)
         if best.width > _GOOD * max(1.0, best.high):
-            on_lattice = self._lattice(best.high).epsilon(delta, best.high, low=low)
+            search = self._lattice(best.high)
+            on_lattice = search.epsilon(delta, best.high, low=low, finer=finer)
             best = best if on_lattice is None else best.meet(on_lattice)
         return best
 

@@ -169,12 +169,17 @@ class LatticeSearch:
         more = None if smoothed is None else smoothed.delta(eps)
         return bracket if more is None else more if bracket is None else bracket.meet(more)
 
-    def epsilon(self, delta: float, ceiling: float, *, low: bool = True) -> Bracket | None:
+    def epsilon(
+        self, delta: float, ceiling: float, *, low: bool = True, finer: bool = True
+    ) -> Bracket | None:
         """Enclose the epsilon of the finite profile, known to be at most the ceiling.
 
         Without ``low``, from above: atoms are spread over the points around them, so that this end
-        is far closer than the other, and a finer lattice would hardly move it.
+        is far closer than the other, and a finer lattice would hardly move it.  Without ``finer``,
+        from above and on the first lattice that fits, whatever the laws are.
         """
+        if not finer:
+            return self._fitted(lambda: self._epsilon(delta, ceiling, low=False), finer=False)
         both = low or any(pair.spread for pair, _ in self._pairs)
         bracket = self._fitted(lambda: self._epsilon(delta, ceiling, low=both), finer=False)
         if bracket is not None and not both and self._coarser == _COARSER:

@@ -27,6 +27,8 @@ from discreet.synthetic.inference.values import CodedDomain, ImpossibleCells, Ma
 
 _BYTES_A_CELL: Final = 6 * 8
 _BYTES_A_MEASURED_CELL: Final = 12 * 8
+MOST_BYTES: Final = 1 << 30
+"""How much memory a junction tree may take, unless another limit is given."""
 
 
 @final
@@ -43,7 +45,7 @@ class JunctionTree:
     """
 
     effort: Effort = EFFORT
-    most_bytes: int = 1 << 30
+    most_bytes: int = MOST_BYTES
 
     def fit(
         self,
@@ -80,14 +82,17 @@ class JunctionTree:
         )
 
 
-def declared_bytes(domain: CodedDomain, marginals: Sequence[Marginal]) -> int:
-    """Return how much memory a junction tree of these marginals takes.
+def declared_bytes(
+    domain: CodedDomain, marginals: Sequence[Marginal], cells: int | None = None
+) -> int:
+    """Return how much memory a junction tree of these marginals takes; of so many cells, if known.
 
     >>> declared_bytes(CodedDomain(("a", "b", "c"), (2, 2, 2)), [(0, 1), (1, 2)])
     1152
     """
     measured = sum(domain.size(marginal) for marginal in {*marginals})
-    return _BYTES_A_CELL * tree_cells(domain, marginals) + _BYTES_A_MEASURED_CELL * measured
+    held = tree_cells(domain, marginals) if cells is None else cells
+    return _BYTES_A_CELL * held + _BYTES_A_MEASURED_CELL * measured
 
 
 @final

@@ -34,10 +34,9 @@ from discreet.synthetic.evidence import Evidence
 from discreet.synthetic.inference.dense import DenseModel
 from discreet.synthetic.inference.descent import Effort
 from discreet.synthetic.inference.inference import Model
-from discreet.synthetic.inference.triangulation import tree_cells
 from discreet.synthetic.inference.values import ImpossibleCells, Marginal
 from discreet.synthetic.measurer import Candidate, JointMeasurer
-from discreet.synthetic.methods.fitting import DENSE_CELLS, best_fit
+from discreet.synthetic.methods.fitting import best_fit, check_zeros
 from discreet.synthetic.methods.method import (
     Schedule,
     Task,
@@ -45,6 +44,7 @@ from discreet.synthetic.methods.method import (
     scale_for,
     variance_for,
 )
+from discreet.synthetic.methods.model_room import ModelRoom
 
 _MEASURING: Final = Fraction(9, 10)
 _ROUNDS_A_COLUMN: Final = 16
@@ -84,11 +84,12 @@ class AIM:
     def schedule(self, task: Task) -> Schedule:
         """Charge the price as a whole: rounds are decided on the way."""
         concentrated_price(task)
-        if max(task.domain.sizes) > self.max_cells:
+        check_zeros(task.domain, task.zeros)
+        if not _room(task).fits(self.max_cells):
             raise TooLarge(
-                what=f"one column has more than {self.max_cells} codes.",
-                why="the model holds every column.",
-                do="use fewer bins, or a larger max_cells.",
+                what=f"single columns and constraints alone need more than {self.max_cells} cells.",
+                why="the model holds every column, and all that constraints tie together.",
+                do="use fewer bins, fewer constraints, or a larger max_cells.",
             )
         rounds = self._nominal(task) - task.domain.columns
         if rounds < 1:
@@ -107,13 +108,14 @@ class AIM:
         for column in range(domain.columns):
             noise = Gaussian(variance=variance_for(task, _MEASURING * each))
             measurer.measure((column,), noise)
-        closure = task.workload.closure(domain)
+        closure, room = task.workload.closure(domain), _room(task)
         batch = -(-self._nominal(task) // _FITS)
         model = self._fitted(task, measurer, None)
         while total - measurer.spent >= _WORTH * total:
-            measured = self._batch(
-                task, measurer, self._offered(task, measurer, closure, model), each, batch
-            )
+            most = self._most_cells(task, measurer)
+            open_now = [(one, weight) for one, weight in closure if room.holds(one, most)]
+            offered = _offered(open_now, model)
+            measured = self._batch(task, measurer, offered, room, each=each, rounds=batch)
             model = self._fitted(task, measurer, model)
             if all(
                 np.abs(model.marginal(one.marginal) - one.expected).sum() <= noise
@@ -121,17 +123,21 @@ class AIM:
             ):
                 each *= 4
 
-    def _batch(
+    def _batch(  # noqa: PLR0913  what a round needs
         self,
         task: Task,
         measurer: JointMeasurer,
         offered: list[Candidate],
+        room: ModelRoom,
+        *,
         each: Fraction,
         rounds: int,
     ) -> list[tuple[Candidate, float]]:
         """Take so many rounds with one model, and return what was measured and how noisily."""
         total, measured = concentrated_price(task), []
-        for _ in range(min(rounds, len(offered))):
+        for _ in range(rounds):
+            if not offered:
+                break
             left = total - measurer.spent
             last = left < 2 * each
             price = left if last else each
@@ -147,35 +153,18 @@ class AIM:
             measured.append((chosen, _noise_norm(variance, chosen.expected.size)))
             if last:
                 break
+            room.tie(chosen.marginal)
+            most = self._most_cells(task, measurer)
+            offered = [one for one in offered if room.holds(one.marginal, most)]
         return measured
 
     def model(self, evidence: Evidence, zeros: tuple[ImpossibleCells, ...]) -> Model:
         """Fit all measurements."""
         return best_fit(evidence.coded, evidence.measurements, zeros=zeros)
 
-    def _offered(
-        self,
-        task: Task,
-        measurer: JointMeasurer,
-        closure: Sequence[tuple[Marginal, int]],
-        model: Model,
-    ) -> list[Candidate]:
-        """Return the marginals that may be selected: those that keep the model small enough."""
-        domain = task.domain
-        measured = {each.marginal for each in measurer.measured}
-        room = self.max_cells * measurer.spent / concentrated_price(task)
-        chosen = [
-            (marginal, weight)
-            for marginal, weight in closure
-            if domain.cells <= DENSE_CELLS
-            or len(marginal) == 1
-            or tree_cells(domain, [*measured, marginal]) <= room
-        ]
-        expected = _marginals(model, [marginal for marginal, _ in chosen])
-        return [
-            Candidate(marginal, values, weight)
-            for (marginal, weight), values in zip(chosen, expected, strict=True)
-        ]
+    def _most_cells(self, task: Task, measurer: JointMeasurer) -> float:
+        """Return how large the model may be by now: it grows with what is spent."""
+        return float(self.max_cells * measurer.spent / concentrated_price(task))
 
     def _fitted(self, task: Task, measurer: JointMeasurer, start: Model | None) -> Model:
         measurements = [each.measurement for each in measurer.measured]
@@ -186,6 +175,18 @@ class AIM:
 
     def _first_variance(self, task: Task) -> Fraction:
         return variance_for(task, _MEASURING * concentrated_price(task) / self._nominal(task))
+
+
+def _room(task: Task) -> ModelRoom:
+    return ModelRoom(task.domain, [zero.marginal for zero in task.zeros])
+
+
+def _offered(closure: Sequence[tuple[Marginal, int]], model: Model) -> list[Candidate]:
+    expected = _marginals(model, [marginal for marginal, _ in closure])
+    return [
+        Candidate(marginal, values, weight)
+        for (marginal, weight), values in zip(closure, expected, strict=True)
+    ]
 
 
 def _noise_norm(variance: Fraction, cells: int) -> float:

@@ -19,7 +19,7 @@ from typing import Any, Final, final
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.errors import OutOfRange
+from discreet.errors import OutOfRange, WrongKind
 from discreet.exact import decimal, positive, whole
 from discreet.mechanisms import Gaussian
 from discreet.mechanisms.mechanism import Number
@@ -104,6 +104,12 @@ class DualQuery:
         concentrated_price(task)
         if self.queries is not None:
             literal_bits(task.domain, self.width)
+        if task.zeros:
+            raise WrongKind(
+                what="DualQuery cannot keep to constraints.",
+                why="its rows are chosen to answer queries, and some would be forbidden ones.",
+                do="use method=dp.synthetic.AIM() or MST(), or leave the constraints out.",
+            )
         if self.queries is None and self._cells(task) > _MOST_QUERIES:
             raise OutOfRange(
                 what=f"the marginals of the workload have more than {_MOST_QUERIES} cells.",
@@ -128,7 +134,7 @@ class DualQuery:
         return measurer.play(queries, settings, oracle=LocalSearch(), stream=stream)
 
     def model(self, evidence: Evidence, zeros: tuple[ImpossibleCells, ...]) -> Model:  # noqa: ARG002
-        """Take the rows as they are; constraints are not enforced on them."""
+        """Take the rows as they are; there are no constraints, which ``schedule`` refuses."""
         total = self.rows or max(1, int(evidence.measured[0].values[0]))
         codes = np.zeros((1, len(evidence.coded.sizes)), np.int64)
         return RowModel(evidence.coded, codes if evidence.rows is None else evidence.rows, total)

@@ -8,10 +8,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
+from discreet.errors import TooLarge
 from discreet.synthetic.inference.dense import Dense
 from discreet.synthetic.inference.descent import EFFORT, Effort
 from discreet.synthetic.inference.inference import Inference, Model
-from discreet.synthetic.inference.junction_tree import JunctionTree
+from discreet.synthetic.inference.junction_tree import MOST_BYTES, JunctionTree, declared_bytes
 from discreet.synthetic.inference.pair_forest import PairForest
 from discreet.synthetic.inference.triangulation import tree_cells, triangulated
 from discreet.synthetic.inference.values import (
@@ -23,6 +24,7 @@ from discreet.synthetic.inference.values import (
 
 DENSE_CELLS: Final = 1 << 18
 """Up to so many cells, a vector of all of them is faster than a junction tree."""
+_ONCE: Final = Effort(steps=1)
 
 
 def inference_for(
@@ -60,3 +62,28 @@ def best_fit(
     if unmeasured and isinstance(chosen, PairForest):
         chosen = JunctionTree(effort=effort)
     return chosen.fit(domain, measurements, zeros=zeros, start=start)
+
+
+def model_fits(domain: CodedDomain, marginals: Sequence[Marginal]) -> bool:
+    """Whether a model of these marginals, measured or impossible, fits into memory.
+
+    Methods ask before they measure: once data is paid for, no fit may be refused.
+
+    >>> wide = CodedDomain(tuple("abcdefgh"), (64,) * 8)
+    >>> model_fits(wide, [(0, 1, 2)]), model_fits(wide, [(0, 1, 2, 3, 4)])
+    (True, False)
+    """
+    return domain.cells <= DENSE_CELLS or declared_bytes(domain, marginals) <= MOST_BYTES
+
+
+def check_zeros(domain: CodedDomain, zeros: Sequence[ImpossibleCells]) -> None:
+    """Refuse constraints that no model could hold or obey, before anything is charged."""
+    if not zeros:
+        return
+    if not model_fits(domain, [zero.marginal for zero in zeros]):
+        raise TooLarge(
+            what="the constraints alone tie together more cells than a model can hold.",
+            why="a model keeps a number for every combination of columns that are tied together.",
+            do="state fewer constraints, or use fewer bins in the columns that they name.",
+        )
+    best_fit(domain, (), zeros=zeros, effort=_ONCE)

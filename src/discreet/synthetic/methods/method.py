@@ -23,7 +23,7 @@ from discreet.synthetic.inference.inference import Model
 from discreet.synthetic.inference.values import CodedDomain, ImpossibleCells
 from discreet.synthetic.measurer import JointMeasurer
 from discreet.synthetic.sensitivity import UnitMoves, concentrated_leaf
-from discreet.synthetic.spending import PlannedSteps, RhoFilter, Spending
+from discreet.synthetic.spending import PlannedSteps, RhoFilter, Spending, refused_step
 from discreet.synthetic.workload import CompiledWorkload
 from discreet.units import PrivacyUnit
 
@@ -70,8 +70,8 @@ class Schedule:
         """Return a schedule of steps that are known beforehand."""
         unit = task.moves.unit
         pure = task.epsilon is not None
-        rho = None if pure else sum((rho_sum(step, unit)[0] for step in steps), Fraction(0))
         distinct = Counter(steps)
+        rho = None if pure else _rho_of(distinct, unit)
         parts = [Repeat(step, times) if times > 1 else step for step, times in distinct.items()]
         tree: Node = parts[0] if len(parts) == 1 else Sequential(*parts)
         if rho is not None and len(steps) > MOST_LEAVES:
@@ -90,6 +90,17 @@ class Schedule:
         if self.steps is not None:
             return PlannedSteps(self.steps, self.unit, pure=self.rho is None)
         return RhoFilter(self.rho or Fraction(0), self.unit)
+
+
+def _rho_of(steps: Mapping[Leaf, int], unit: PrivacyUnit) -> Fraction:
+    """Add up the rhos of steps; none may rest on an event of some chance."""
+    total = Fraction(0)
+    for step, times in steps.items():
+        rho, beside = rho_sum(step, unit)
+        if beside:
+            raise refused_step()
+        total += times * rho
+    return total
 
 
 class Method(Protocol):

@@ -5,6 +5,14 @@ Trust: kernel.
 A third of the price goes to the single columns, a third to the selection of pairs, each of which
 joins two parts of the tree, and a third to the pairs.  A pair scores the L1 distance between its
 counts and those that independent columns would have, by the noisy single columns.
+
+Beside constraints, pairs are offered only if the model still fits into memory with them; where none
+is left, fewer are measured than were paid for.
+
+One part of the published method is left out: it merges values with noisy counts below three
+standard deviations into one.  Inference projects counts onto those that are possible, which brings
+such values to about zero, and every declared category keeps a code of its own, in evidence and
+workload alike.  Where all values are frequent, as in tables of bits, merging changes nothing.
 """
 
 from __future__ import annotations
@@ -20,9 +28,9 @@ import numpy as np
 from discreet.mechanisms import Gaussian
 from discreet.synthetic.evidence import Evidence
 from discreet.synthetic.inference.inference import Model
-from discreet.synthetic.inference.values import ImpossibleCells
+from discreet.synthetic.inference.values import ImpossibleCells, Marginal
 from discreet.synthetic.measurer import Candidate, JointMeasurer
-from discreet.synthetic.methods.fitting import best_fit
+from discreet.synthetic.methods.fitting import best_fit, check_zeros, model_fits
 from discreet.synthetic.methods.method import (
     Schedule,
     Task,
@@ -50,6 +58,7 @@ class MST:
 
     def schedule(self, task: Task) -> Schedule:
         """Fix all steps: columns, selections and pairs."""
+        check_zeros(task.domain, task.zeros)
         domain, moves = task.domain, task.moves
         columns, pair_noise = self._columns(task), self._pair_noise(task)
         edges, pairs = domain.columns - 1, _pairs(task)
@@ -73,7 +82,10 @@ class MST:
         part = list(range(domain.columns))
         pairs = _pairs(task)
         for _ in range(domain.columns - 1):
-            offered = [pair for pair in pairs if part[pair[0]] != part[pair[1]]]
+            joining = [pair for pair in pairs if part[pair[0]] != part[pair[1]]]
+            offered = self._offered(task, measurer, joining)
+            if not offered:
+                break
             candidates = [
                 Candidate(pair, np.outer(singles[pair[0]], singles[pair[1]]) / model.total)
                 for pair in offered
@@ -87,6 +99,16 @@ class MST:
     def model(self, evidence: Evidence, zeros: tuple[ImpossibleCells, ...]) -> Model:
         """Rake the pairs, and multiply down the tree."""
         return best_fit(evidence.coded, evidence.measurements, zeros=zeros)
+
+    def _offered(
+        self, task: Task, measurer: JointMeasurer, pairs: list[Marginal]
+    ) -> list[Marginal]:
+        """Return the pairs with which a model fits into memory; a forest of pairs always does."""
+        if not task.zeros:
+            return pairs
+        tied = [each.marginal for each in measurer.measured]
+        tied += [zero.marginal for zero in task.zeros]
+        return [pair for pair in pairs if model_fits(task.domain, [*tied, pair])]
 
     def _columns(self, task: Task) -> Gaussian:
         each = concentrated_price(task) * _THIRD / task.domain.columns

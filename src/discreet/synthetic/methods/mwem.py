@@ -18,7 +18,7 @@ from discreet.errors import TooLarge
 from discreet.exact import whole
 from discreet.mechanisms import Gaussian, Laplace
 from discreet.synthetic.evidence import Evidence, Measured
-from discreet.synthetic.inference.dense import DenseModel
+from discreet.synthetic.inference.dense import DenseModel, possible_cells
 from discreet.synthetic.inference.inference import Model
 from discreet.synthetic.inference.multiplicative_weights import (
     MOST_CELLS,
@@ -68,6 +68,7 @@ class MWEM:
                 why="MWEM keeps a number for every possible row.",
                 do="use fewer columns or bins, or method=dp.synthetic.AIM().",
             )
+        possible_cells(task.domain, task.zeros)  # refuses constraints that leave no row
         moves, rounds = task.moves, self._rounds(task)
         noise = self._noise(task)
         candidates = sum(task.domain.size(marginal) for marginal in task.workload.marginals)

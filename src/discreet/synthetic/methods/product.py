@@ -15,7 +15,7 @@ from discreet.synthetic.evidence import Evidence
 from discreet.synthetic.inference.inference import Model
 from discreet.synthetic.inference.values import ImpossibleCells
 from discreet.synthetic.measurer import JointMeasurer
-from discreet.synthetic.methods.fitting import best_fit
+from discreet.synthetic.methods.fitting import best_fit, check_zeros
 from discreet.synthetic.methods.method import Schedule, Task, rounded_up, variance_for
 
 
@@ -35,6 +35,7 @@ class Independent:
 
     def schedule(self, task: Task) -> Schedule:
         """Give every column the same price."""
+        check_zeros(task.domain, task.zeros)
         noise = _noise(task)
         steps = (task.moves.measured(noise),) * task.domain.columns
         return Schedule.fixed(steps, task, rounds=0, deviation=noise.width)

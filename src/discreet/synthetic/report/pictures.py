@@ -1,4 +1,4 @@
-"""Pictures of synthetic tables: a marginal with its bands, errors against prices, pairs on a map.
+"""Pictures of synthetic tables: a marginal with its bands, and pairs on a map.
 
 Trust: public.  They show what was released, and nothing else.
 """
@@ -77,32 +77,6 @@ def error_map(names: Sequence[str], pairs: Mapping[tuple[int, ...], float | None
         shade = 0.0 if share is None else 0.08 + 0.72 * min(1.0, share)
         chart.cell(second, first, shade, text)
         chart.cell(first, second, shade, text)
-    return chart.svg()
-
-
-def error_curve(title: str, curves: Mapping[str, Sequence[tuple[float, float]]]) -> str:
-    """Draw errors against prices, one line for each method, both on logarithmic axes.
-
-    >>> error_curve("MST", {"one-ways": [(0.1, 0.2), (1, 0.02)]}).count("<polyline")
-    1
-    """
-    points = [point for curve in curves.values() for point in curve]
-    prices, errors = [price for price, _ in points], [max(error, 1e-6) for _, error in points]
-    x = Axis(
-        label="epsilon", low=min(prices), high=max(prices), ticks=sorted(set(prices)), log=True
-    )
-    low, high = (
-        10.0 ** math.floor(math.log10(min(errors))),
-        10.0 ** math.ceil(math.log10(max(errors) * 1.01)),
-    )
-    ticks = [10.0**power for power in range(round(math.log10(low)), round(math.log10(high)) + 1)]
-    names = [f"{100 * tick:g} %" for tick in ticks]
-    y = Axis(label="off, as a share", low=low, high=high, ticks=ticks, names=names, log=True)
-    chart = Chart(title=title, x=x, y=y)
-    for color, (label, curve) in enumerate(curves.items()):
-        drawn = [(price, max(error, 1e-6)) for price, error in curve]
-        chart.line(drawn, color=color % 4, label=label)
-        chart.dots(drawn, color=color % 4)
     return chart.svg()
 
 
