@@ -25,7 +25,7 @@ its own, bought first: the other one may be about the groups that it releases, a
 `WITH k AS (SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS(epsilon = 0.5) city FROM visits GROUP BY city)
 SELECT city, AVG(cost) FROM visits JOIN k USING (city) GROUP BY city`, or with
 `city IN (SELECT city FROM k)`. Both must fit the budget before either is charged, each as an entry of its own.
-If the first one releases no group, it alone is charged. Released numbers are in its own answer alone.
+If the first one releases no group, it alone is charged. Released numbers are in its own answer.
 """
 
 BETWEEN = """
