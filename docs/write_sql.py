@@ -24,8 +24,9 @@ naming their columns. A `SELECT` with a clause of its own in an outermost `WITH`
 its own, bought first: the other one may be about the groups that it releases, as in
 `WITH k AS (SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS(epsilon = 0.5) city FROM visits GROUP BY city)
 SELECT city, AVG(cost) FROM visits JOIN k USING (city) GROUP BY city`, or with
-`city IN (SELECT city FROM k)`. Both must fit the budget before either is charged, each as an entry of its own.
-If the first one releases no group, it alone is charged. Released numbers are in its own answer.
+`city IN (SELECT city FROM k)`. Both must fit the budget before either is charged, each as an entry
+of its own. If the first one releases no group, it alone is charged. Released numbers are in its
+own answer.
 """
 
 BETWEEN = """

@@ -70,9 +70,9 @@ MUTANTS: Final = (
     ),
     Mutant(
         name="one distinct value more than the limit",
-        file="discreet/engines/sql/totals.py",
-        old='WHERE x0 IS NULL OR place <= {measure.most}"',
-        new='WHERE x0 IS NULL OR place <= {measure.most} + 1"',
+        file="discreet/engines/sql/distinct_values.py",
+        old='WHERE x0 IS NULL OR place <= {most}"',
+        new='WHERE x0 IS NULL OR place <= {most} + 1"',
         why="Whoever has more values than may count moves a count of values by one more.",
         caught_by=(
             "tests/engines/test_beyond_limits.py::test_nobody_moves_more_than_is_paid_for[different values-DuckDB]",

@@ -173,11 +173,10 @@ MUTANTS: Final = (
         name="what is measured is not part of the digest",
         file="discreet/plan/plan.py",
         old=(
+            '        "public": _public(request.public),\n'
             '        "measures": [_measure(part) for part in request.measures],\n'
-            '        "tree": encode(tree),\n'
-            '        "chosen_by"'
         ),
-        new=('        "tree": encode(tree),\n        "chosen_by"'),
+        new='        "public": _public(request.public),\n',
         why="Two questions of one price share a digest, and one is told the answer of the other.",
         caught_by=(
             "tests/plan/test_digest.py::test_what_is_measured_matters_even_at_the_same_price",

@@ -821,6 +821,7 @@ def test_there_are_no_other_verbs():
     verbs = {name for name in dir(Ledger) if not name.startswith("_")}
     assert verbs == {
         "accounts",
+        "answers_of",
         "backup",
         "charge",
         "check_terms",
@@ -840,6 +841,7 @@ def test_there_are_no_other_verbs():
         "left_as_of",
         "open",
         "open_account",
+        "proved_entries",
         "raise_limit",
         "receipt",
         "release",

@@ -96,7 +96,7 @@ def test_without_a_ledger_there_is_nothing_to_say(tmp_path):
     with opened(tmp_path) as clinic:
         plan = clinic.ask(COUNT, epsilon=1).plan  # what was answered no longer stands before it
     assert plan.budget_preview is None
-    assert "leaves" not in str(plan)
+    assert "leaves epsilon" not in str(plan)
 
 
 def test_a_plan_is_a_value_that_holds_no_session(tmp_path):

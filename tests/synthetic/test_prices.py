@@ -1,4 +1,4 @@
-"""Prices of plans: kept, close to the tight ones, and never above what was asked for."""
+"""Prices of plans: kept, close to the tight ones, and never above what was asked for (bought bins aside)."""
 
 from fractions import Fraction
 

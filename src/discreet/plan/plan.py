@@ -145,6 +145,7 @@ class Plan(Explainable):
     │   └── count: rows, moved by 5 in L1; Laplace noise of scale 10; epsilon 0.5
     ├── has limits that may cut something off
     │   └── At most 5 rows of each patient count; rows beyond that are left out of these numbers.
+    ├── leaves out rows whose patient is missing (NULL)
     ├── costs epsilon 0.5; rho 0.1225
     └── is off by at most, with a chance of 95 %
         └── visits ± 30

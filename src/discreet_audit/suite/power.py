@@ -10,6 +10,7 @@ that is not below that cannot be refuted by the row, even by answers without any
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from fractions import Fraction
 
 from discreet.attacks.claim import log_ratio
@@ -42,3 +43,18 @@ def reach(measured: Measured, *, guesses: bool = False) -> float:
     level = Fraction(measured.level) / (1 if guesses else 2)
     sure = at_least(measured.n, measured.n, level=level)
     return log_ratio(sure - Fraction(measured.delta), 1 - sure)
+
+
+def refutable(measured: Measured, *, guesses: bool = False) -> bool:
+    """Whether perfect separation would violate the claim, at one of the deltas that it is made for.
+
+    >>> row = Measured(parameter="epsilon", lower=0.0, estimate=0.0, claimed=6.0, event="",
+    ...                hits=(0, 0), n=100, level=1.2e-8, curve=((0.0, 0.0, 6.0), (0.4, 0.0, 0.5)))
+    >>> refutable(row), refutable(replace(row, curve=()))
+    (True, False)
+    """
+    own = (measured.delta, measured.lower, measured.claimed)
+    return any(
+        claimed is not None and reach(replace(measured, delta=delta), guesses=guesses) > claimed
+        for delta, _, claimed in (own, *measured.curve)
+    )

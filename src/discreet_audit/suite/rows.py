@@ -12,7 +12,7 @@ from fractions import Fraction
 from typing import Any, Final, final
 
 from discreet.attacks.measured import Measured
-from discreet_audit.suite.power import reach
+from discreet_audit.suite.power import reach, refutable
 
 GUESSED: Final = "reconstruction"
 """The part of the suite whose rows guess bits in one run."""
@@ -77,6 +77,11 @@ class Line:
     def reach(self) -> float:
         """The largest bound that so many answers can show: a claim from there on is untested."""
         return reach(self.measured, guesses=self.part == GUESSED)
+
+    @property
+    def refutable(self) -> bool:
+        """Whether answers without any noise would have violated the claim."""
+        return refutable(self.measured, guesses=self.part == GUESSED)
 
     @property
     def verdict(self) -> str:
