@@ -1,4 +1,4 @@
-"""Prices of plans: kept, close to the tight ones, and never above what was asked for (bought bins aside)."""
+"""Prices of plans: kept, close to the tight ones, never above what was asked for but for bins."""
 
 from fractions import Fraction
 

@@ -22,8 +22,8 @@ if TYPE_CHECKING:  # loaded when first used: SciPy and DuckDB take their time
     from discreet.attacks.measured import Measured
     from discreet.attacks.neighbors import removals, shifts, without_units
     from discreet.attacks.questions import AskedQuestion, AuditedQuestion
-    from discreet.attacks.refute import refute
     from discreet.attacks.search import Generator, neighbors_for
+    from discreet.attacks.stopped_audit import refute
     from discreet.attacks.subjects import Batches, Calls, Command, Raised, Runs
 
 __all__ = [
@@ -58,7 +58,7 @@ if not TYPE_CHECKING:  # to which every name would be one of this room
             "measured": ("Measured",),
             "neighbors": ("removals", "shifts", "without_units"),
             "questions": ("AskedQuestion", "AuditedQuestion"),
-            "refute": ("refute",),
+            "stopped_audit": ("refute",),
             "search": ("Generator", "neighbors_for"),
             "subjects": ("Batches", "Calls", "Command", "Raised", "Runs"),
         },

@@ -21,8 +21,8 @@ from discreet.attacks.claim import Claim
 from discreet.attacks.claims import ApproximateClaim, Concentrated, Curve, GaussianMu
 from discreet.attacks.estimate import estimate_epsilon
 from discreet.attacks.measured import Measured
-from discreet.attacks.refute import refute
 from discreet.attacks.search.generators import Generator, Neighbors
+from discreet.attacks.stopped_audit import refute
 from discreet.attacks.subjects import Command
 from discreet.cli.exit_codes import DONE, VIOLATION, Ending, tell, write_result
 from discreet.errors import WrongKind

@@ -44,7 +44,7 @@ ATTACKS: Final = (
         statement="If stage k of an audit is judged by new answers at level a / (k (k + 1)), by a "
         "pair and an event that were chosen before, the largest bound of all stages is above the "
         "true parameter with a chance of at most a, whenever and for whatever reason it ends.",
-        source="audit-bound and a union over stages; proof in discreet.attacks.refute",
+        source="audit-bound and a union over stages; proof in discreet.attacks.stopped_audit",
     ),
     Theorem(
         key="likeliest-first",
