@@ -99,3 +99,22 @@ def test_importing_the_package_loads_no_scipy_and_no_engine():
         [sys.executable, "-c", program], capture_output=True, text=True, check=True
     )
     assert ran.stdout.strip() == ""
+
+
+def test_no_file_hides_the_name_that_it_defines():
+    """Loading a file puts it into its room, where a function of the same name would be hidden."""
+    program = """
+import importlib, pkgutil, discreet
+for room in pkgutil.iter_modules(discreet.__path__, "discreet."):
+    if room.ispkg:
+        door = importlib.import_module(room.name)
+        for file in pkgutil.iter_modules(door.__path__):
+            if file.name in getattr(door, "__all__", ()):
+                inner = importlib.import_module(f"{room.name}.{file.name}")
+                if getattr(inner, file.name, None) not in (None, getattr(door, file.name)):
+                    print(inner.__name__)
+"""
+    ran = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    assert ran.stdout == ""

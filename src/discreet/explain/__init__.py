@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from discreet.doors import late_names
 
 if TYPE_CHECKING:  # each is loaded when first used
-    from discreet.explain.budget_for import budget_for
+    from discreet.explain.budget_from_odds import budget_for
     from discreet.explain.explaining import explain
     from discreet.explain.explanation import Explanation, Section
     from discreet.explain.guesses import Guesses
@@ -34,7 +34,7 @@ if not TYPE_CHECKING:  # to which every name would be one of this room
     __getattr__, __dir__ = late_names(
         __name__,
         {
-            "budget_for": ("budget_for",),
+            "budget_from_odds": ("budget_for",),
             "explaining": ("explain",),
             "explanation": ("Explanation", "Section"),
             "guesses": ("Guesses",),

@@ -33,6 +33,6 @@ EXPLAIN: Final = (
         "logit(prior), the larger of log(caught / alarms) and log((1 - alarms) / (1 - caught)), or "
         "logit(right).",
         source="Kairouz, Oh and Viswanath 2015, The Composition Theorem for Differential Privacy; "
-        "proof in discreet.explain.budget_for",
+        "proof in discreet.explain.budget_from_odds",
     ),
 )
