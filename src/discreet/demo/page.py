@@ -99,14 +99,15 @@ def _scale(axis: _Axis, y: int) -> str:
 
 _STYLE: Final = """
 body { font: 16px/1.5 sans-serif; max-width: 46rem; margin: 2rem auto; padding: 0 1rem; }
-pre { background: rgba(128, 128, 128, 0.12); padding: 0.8rem; overflow-x: auto; font-size: 13px; }
+pre { background: rgba(128, 128, 128, 0.12); padding: 0.8rem; font-size: 13px; }
+pre { white-space: pre-wrap; }
 svg { max-width: 100%; height: auto; }
 .figures { display: flex; flex-wrap: wrap; gap: 1rem; padding: 0; margin: 1.5rem 0; }
 .figures li { flex: 1 1 9rem; list-style: none; }
 .figures li { border-left: 4px solid #0060a8; padding-left: 0.8rem; }
 .figures b { display: block; font-size: 1.7rem; line-height: 1.3; }
 .promise { font-size: 1.15rem; }
-@media (max-width: 44rem) { pre { font-size: 11px; white-space: pre-wrap; } }
+@media (max-width: 44rem) { pre { font-size: 11px; } }
 @media screen and (prefers-color-scheme: dark) { body { background: #1b1d20; color: #ededed; } }
 """
 
