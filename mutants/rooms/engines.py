@@ -173,8 +173,8 @@ MUTANTS: Final = (
     Mutant(
         name="rows of a unit are not limited",
         file="discreet/engines/sql/totals.py",
-        old="            f\"{_clamped(total, self._summed(total, f'm{index}'))} AS t{index}\"\n",
-        new="            f\"CAST(coalesce({self._column(total, 's') or 'n'}, 0) AS BIGINT) AS t{index}\"\n",
+        old="            f\"{_clamped(total, _summed(total, place, f'm{index}'))} AS t{index}\"\n",
+        new="            f\"CAST(coalesce({'n' if place is None else f's{place}'}, 0) AS BIGINT) AS t{index}\"\n",
         why="Whoever has more rows than may count moves totals by all of them.",
         caught_by=(
             "tests/engines/test_beyond_limits.py::test_nobody_moves_more_than_is_paid_for[rows-DuckDB]",

@@ -21,6 +21,7 @@ from discreet.units import row
 from tests.session.clinic import visits
 
 COUNT = "SELECT COUNT(*) AS n FROM visits"
+TWO = "SELECT ward, COUNT(*) AS n, AVG(cost) AS `mean cost` FROM visits GROUP BY ward"
 BY_WARD = "SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward"
 SET_UP = [
     "init",
@@ -157,6 +158,8 @@ def test_planning_spends_nothing_and_makes_no_ledger(tmp_path):
     answered(tmp_path, *SET_UP)
     done = answered(tmp_path, "plan", BY_WARD, "--error=n=500")
     assert "is off by at most" in done.stdout
+    alone = answered(tmp_path, "plan", BY_WARD, "--error", "500")
+    assert alone.stdout == done.stdout == answered(tmp_path, "plan", BY_WARD, "--error=500").stdout
     dry = answered(tmp_path, "ask", BY_WARD, "--error=n=500", "--dry-run")
     assert dry.stdout == done.stdout
     assert "charges 0" in answered(tmp_path, "ledger", "verify").stdout
@@ -325,6 +328,9 @@ def test_the_ledger_is_shown_verified_and_exported(clinic, tmp_path):
         (["ask", COUNT, "--epsilon=0.1", "--rho=0.1"], 2, "WrongKind[E003]"),
         (["ask", COUNT, "--epsilon=much"], 2, "epsilon"),
         (["ask", COUNT, "--error=n"], 2, "--error NAME=NUMBER"),
+        (["plan", TWO, "--error=5"], 2, "--error n=5 --error 'mean cost'=5"),
+        (["plan", COUNT, "--error=5", "--error=6"], 2, "--error n=5"),
+        (["plan", COUNT, "--error=-5"], 2, "error['n']"),
         (["ask", COUNT, "--epsilon=0.1", "--data=nothing.csv"], 2, "UnreadableSource[E702]"),
         (["ask", COUNT, "--epsilon=5"], 3, "OverBudget[E301]"),
         (["ask", "SELECT * FROM visits", "--epsilon=0.1"], 4, "UnsupportedSQL[E502]"),

@@ -124,3 +124,43 @@ def test_ten_of_each_natural_question_fit_in_the_proposed_budget(folder):
             seen.add(release["receipt"])
             assert "n" in {column["name"] for column in release["columns"]}
     assert len(seen) == 30
+
+
+def test_an_owner_looks_at_a_file_as_it_is_declared(folder):
+    """Latin-1, semicolons, decimal commas, points between thousands, days first, pandas' gaps."""
+    rows = [
+        f"{at % 60};{'Köln' if at % 2 else 'Rom'};{1 + at % 9}.{at % 1000:03};{at % 7},5"
+        f";{1 + at % 28:02}.{1 + at % 12:02}.2024;{'' if at % 10 == 0 else f'{1990 + at % 9},0'}"
+        for at in range(600)
+    ]
+    lines = ["person;stadt;kosten;dauer;tag;jahr", *rows]
+    (folder / "besuche.csv").write_text("\n".join(lines) + "\n", encoding="latin-1")
+    declared = ("separator=;", "encoding=latin-1", "decimal=,", "thousands=.", "dates=DD.MM.YYYY")
+    done = answered(
+        folder,
+        "init",
+        "besuche.csv",
+        *(f"--csv={each}" for each in declared),
+        *("--unit=person", "--categories=stadt=Köln,Rom", "--bounds=kosten=0:10000"),
+        *("--bounds=dauer=0:10", "--bounds=jahr=1990:1999", "--max-rows=20", "--owner", "--yes"),
+        *("--epsilon=10", "--policy=besuche.toml"),
+    )
+    assert "0 % of cells cannot be read" in done.stdout
+    found = read_policy(folder / "besuche.toml").tables[0]
+    assert {each.name: each.type for each in found.columns} == {
+        "stadt": Type.TEXT,
+        "kosten": Type.INTEGER,
+        "dauer": Type.FLOAT,
+        "tag": Type.DATE,
+        "jahr": Type.INTEGER,
+    }
+    sql = "SELECT COUNT(*) AS n, COUNT(jahr) AS years, SUM(kosten) AS cost, AVG(dauer) AS d "
+    asked = run(
+        folder, "ask", sql + "FROM besuche", "--epsilon=8", "--json", "--policy=besuche.toml"
+    )
+    (row,) = json.loads(asked.stdout)["rows"]
+    costs = [1000 * (1 + at % 9) + at % 1000 for at in range(600)]
+    assert row["n"] == pytest.approx(600, abs=200)
+    assert row["years"] == pytest.approx(540, abs=200)
+    assert row["cost"] == pytest.approx(sum(costs), rel=0.3)
+    assert row["d"] == pytest.approx(3.5, abs=1)

@@ -5,6 +5,7 @@ Trust: public.  Scripts read the JSON: fields are added, and never change their 
 
 from __future__ import annotations
 
+import shlex
 import sys
 from collections.abc import Mapping
 from contextlib import ExitStack, nullcontext
@@ -18,10 +19,13 @@ from discreet.accounting import Left
 from discreet.cli import options
 from discreet.cli.exit_codes import errors_reported, tell, write_result
 from discreet.cli.opened import Waiting, open_inputs, preview_json, price_json
-from discreet.errors import WrongKind
+from discreet.errors import DiscreetError, WrongKind
+from discreet.exact import decimal
 from discreet.plan import estimate, estimate_limits, limits, share_cut
+from discreet.query.expressions import Grouped
 from discreet.session import Session
 from discreet.session.display import part_left, text_bar
+from discreet.session.inquiry import question_of
 from discreet.units.unit import describe_unit
 
 if TYPE_CHECKING:  # all are handed in
@@ -145,14 +149,15 @@ def plan(  # noqa: PLR0913  the options of a question
     """Say what an answer would cost and how exact it would be; spend nothing but on limits."""
     with errors_reported(as_json=as_json):
         project = options.command_inputs(data=options.data_of(data), policy=policy, ledger=ledger)
-        price = _price(epsilon, rho, delta, error, size, confidence, bounds_epsilon)
+        text = _text(question)
+        price = _price(epsilon, rho, delta, error, size, confidence, bounds_epsilon, text)
         price["limits"] = _limits(max_rows, max_groups, limits_epsilon)
         if limits_epsilon is None:
             project = project.before_asking()
         else:
             project.named_ledger()
         with open_inputs(project, account, analyst) as session:
-            _show_plan(session, _text(question), price, as_json=as_json)
+            _show_plan(session, text, price, as_json=as_json)
 
 
 def ask(  # noqa: PLR0913  the options of a question
@@ -186,16 +191,17 @@ def ask(  # noqa: PLR0913  the options of a question
     """Answer a question: charge, read, add noise, record."""
     with errors_reported(as_json=as_json):
         project = options.command_inputs(data=options.data_of(data), policy=policy, ledger=ledger)
-        price = _price(epsilon, rho, delta, error, size, confidence, bounds_epsilon)
+        text = _text(question)
+        price = _price(epsilon, rho, delta, error, size, confidence, bounds_epsilon, text)
         price["limits"] = _limits(max_rows, max_groups, limits_epsilon)
         if dry_run:
             _refuse_buying(limits_epsilon)
             with open_inputs(project.before_asking(), account, analyst) as session:
-                _show_plan(session, _text(question), price, as_json=as_json)
+                _show_plan(session, text, price, as_json=as_json)
             return
         project.named_ledger()
         share = None if share_cut_epsilon is None else share_cut(epsilon=share_cut_epsilon)
-        text, console = _text(question), Console(stderr=True)
+        console = Console(stderr=True)
         with ExitStack() as opened:
             with console.status(Waiting()) if console.is_terminal else nullcontext():
                 session = opened.enter_context(open_inputs(project, account, analyst))
@@ -223,8 +229,9 @@ def _price(  # noqa: PLR0913, PLR0917  the options of a price
     size: int | None,
     confidence: str | None,
     bounds_epsilon: str | None,
+    text: str,
 ) -> dict[str, Any]:
-    errors = options.name_value_pairs(error, option="--error", of="number")
+    errors = errors_by_name(error, text)
     return {
         "epsilon": epsilon,
         "rho": rho,
@@ -234,6 +241,35 @@ def _price(  # noqa: PLR0913, PLR0917  the options of a price
         "confidence": confidence,
         "bounds": None if bounds_epsilon is None else estimate(epsilon=bounds_epsilon),
     }
+
+
+def errors_by_name(given: list[str] | None, text: str) -> dict[str, str]:
+    """Return how far outputs may be off, by their names; a number alone is for the only one.
+
+    >>> errors_by_name(["5"], "SELECT ward, COUNT(*) AS visits FROM visits GROUP BY ward")
+    {'visits': '5'}
+    """
+    alone = [value for value in given or () if "=" not in value and _is_number(value)]
+    if not alone:
+        return options.name_value_pairs(given, option="--error", of="number")
+    outputs = question_of(text).outputs
+    names = [name for name, value in outputs if not isinstance(value, Grouped)]
+    if len(names) == len(given or ()) == 1:
+        return {names[0]: alone[0]}
+    listed = " ".join(f"--error {shlex.quote(name)}={alone[0]}" for name in names)
+    raise WrongKind(
+        what=f"--error {alone[0]} does not say which output it is about.",
+        why="each column of an answer has an error of its own, by its name.",
+        do=f"write {listed or f'--error visits={alone[0]}'}; of these, those that matter.",
+    )
+
+
+def _is_number(text: str) -> bool:
+    try:
+        decimal(text, name="--error")
+    except DiscreetError:
+        return False
+    return True
 
 
 def _limits(

@@ -121,7 +121,7 @@ RhoOption = Annotated[str | None, typer.Option("--rho", help="What it may cost, 
 DeltaOption = Annotated[str | None, typer.Option("--delta", help="The chance of failure.")]
 ErrorOption = Annotated[
     list[str] | None,
-    typer.Option("--error", help="NAME=5: how far an output may be off; may be repeated."),
+    typer.Option("--error", help="NAME=5: how far an output may be off; 5 alone for a single one."),
 ]
 SizeOption = Annotated[int | None, typer.Option("--size", help="About how many rows a group has.")]
 ConfidenceOption = Annotated[str | None, typer.Option("--confidence", help="0.95, say.")]

@@ -135,7 +135,13 @@ def _operands(name: str, arguments: Sequence[Expression]) -> list[Expression]:
 
 
 def _sorted(forms: Sequence[Form]) -> list[Form]:
+    if len({item[0] for item in forms}) == len(forms):  # texts differ in their first words
+        return sorted(forms, key=_kind)
     return sorted(forms, key=json.dumps)
+
+
+def _kind(item: Form) -> str:
+    return str(item[0])
 
 
 def _once(forms: Sequence[Form]) -> list[Form]:

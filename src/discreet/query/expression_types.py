@@ -72,13 +72,14 @@ class ColumnTypes(Mapping[str, Type]):
     """The types of columns, and of the keys of a group, over which expressions are typed.
 
     It never changes, so it remembers the type of every expression: an engine may ask for the types
-    of all parts of a deep expression, and each part is typed once.
+    of all parts of a deep expression, and each part is typed once.  ``ranges`` is where an engine
+    remembers between which numbers expressions lie.
 
     >>> ColumnTypes({"age": Type.INTEGER}).type_of(Call("+", (Column("age"), Literal(1))))
     INTEGER
     """
 
-    __slots__ = ("_columns", "_known", "group_keys")
+    __slots__ = ("_columns", "_known", "group_keys", "ranges")
 
     def __init__(
         self,
@@ -89,6 +90,7 @@ class ColumnTypes(Mapping[str, Type]):
         self._columns = dict(columns)
         self.group_keys = tuple(group_keys)
         self._known: dict[int, tuple[Expression, Type | None]] = {}  # nodes stay, and so their ids
+        self.ranges: dict[int, tuple[Expression, tuple[float, float] | None]] = {}
 
     def __getitem__(self, name: str) -> Type:
         return self._columns[name]

@@ -93,10 +93,14 @@ def fraction_of(value: object, what: str, span: Span | None = None) -> Fraction:
     Fraction(1, 2)
     """
     if type(value) is Fraction:
-        parts = value.numerator, value.denominator
-        if all(type(part) is int and part.bit_length() <= _MOST_BITS for part in parts):
-            return Fraction(*parts)
+        above, below = value.numerator, value.denominator
+        if type(above) is int and type(below) is int and _is_short(above) and _is_short(below):
+            return Fraction(above) if below == 1 else Fraction(above, below)
     raise wrong(f"{what} is not a Fraction, or has too many digits.", span)
+
+
+def _is_short(part: int) -> bool:
+    return part.bit_length() <= _MOST_BITS
 
 
 def pair_of(value: object, what: str, span: Span | None = None) -> tuple[Fraction, Fraction]:

@@ -42,6 +42,8 @@ class Type(Enum):
         """Whether values can be added up."""
         return self in NUMBERS
 
+    __hash__ = object.__hash__  # each is one object, and nodes are looked up by the thousand
+
     def __repr__(self) -> str:
         """Show the name alone."""
         return self.value

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from discreet.errors import DiscreetError
+from discreet.ledger.ledger import Ledger
 from discreet.plan.plan import Plan
 from discreet.plan.planning_rules import PlanningRules, earlier_rules
 from discreet.requests.engine_request import DistinctCount
@@ -23,7 +24,7 @@ def on_record(plan: Plan, planned: Callable[[PlanningRules], Plan], ledger: Reco
     ``planned`` plans the question by the rules of an earlier version.  Those of the latest version
     come first; a version may have refused the question, or planned it as another did.
     """
-    if not plan.had_earlier or _is_answered(plan, ledger):
+    if not plan.had_earlier or _is_new(ledger) or _is_answered(plan, ledger):
         return plan
     counts = any(isinstance(each, DistinctCount) for each in plan.request.measures)
     for rules in earlier_rules(plan.noises, counts_values=counts):
@@ -34,6 +35,16 @@ def on_record(plan: Plan, planned: Callable[[PlanningRules], Plan], ledger: Reco
         if _is_answered(before, ledger):
             return before
     return plan
+
+
+def _is_new(ledger: Record) -> bool:
+    """Whether nothing was ever charged, so that no version can have answered anything."""
+    try:
+        return isinstance(ledger, Ledger) and not any(
+            entry["kind"] == "charge" for entry in ledger.entries()
+        )
+    except DiscreetError:
+        return False
 
 
 def _is_answered(plan: Plan, ledger: Record) -> bool:

@@ -179,7 +179,8 @@ def not_encoded(encoding: str) -> UnreadableSource:
         return unreadable(
             "a CSV file is not UTF-8.",
             do="write it again in UTF-8; or, if it is Latin-1 (ISO 8859-1), declare it in the "
-            'policy: encoding = "latin-1" below [tables.NAME.csv].',
+            'policy: encoding = "latin-1" below [tables.NAME.csv]; or for discreet init, by '
+            "--csv encoding=latin-1.",
         )
     return unreadable(
         "a CSV file that is declared as Latin-1 has bytes that stand for no letter there.",

@@ -103,7 +103,7 @@ def names(request: EngineRequest) -> list[str]:
 def group_sums(bounding: ContributionBounding) -> str:
     """Print the keys, the number of units, and the exact totals t0, t1, ... of every group."""
     statements, totals = TotalStatements(bounding), bounding.request.totals
-    rows, sums = statements.rows(), [statements.row_sum(total) for total in totals]
+    rows, sums = statements.rows(), statements.row_sums()
     if bounding.unit:
         rows = bounding.keep_groups(statements.cells(rows), rank="row_number")
         sums = [f"sum(t{index})" for index in range(len(totals))]

@@ -20,7 +20,7 @@ from typing import Final
 
 from discreet.engines.sql.fragments import Printed, once
 from discreet.errors import WrongType
-from discreet.query.expression_types import typed
+from discreet.query.expression_types import ColumnTypes, typed
 from discreet.query.expressions import Call, Cast, Expression, Literal
 from discreet.query.types import LARGEST, SMALLEST, Type
 
@@ -126,7 +126,7 @@ _SIGNS: Final[dict[str, Callable[[float, float], float]]] = {"+": add, "-": sub,
 _ROUNDINGS: Final[dict[str, Callable[[float], int]]] = {"FLOOR": math.floor, "CEIL": math.ceil}
 
 
-def range_of(node: Expression, columns: Mapping[str, Type]) -> Range | None:  # noqa: PLR0911 (cases)
+def range_of(node: Expression, columns: Mapping[str, Type]) -> Range | None:
     """Return the range of a number, or None if none is known.
 
     >>> from discreet.query.expressions import Column
@@ -135,6 +135,15 @@ def range_of(node: Expression, columns: Mapping[str, Type]) -> Range | None:  # 
     >>> range_of(Call("*", (inside, Literal(2))), types), range_of(Column("x"), types)
     ((0.0, 18.0), None)
     """
+    if not isinstance(columns, ColumnTypes):
+        return _range_of(node, columns)
+    known = columns.ranges.get(id(node))
+    if known is None:
+        known = columns.ranges[id(node)] = node, _range_of(node, columns)
+    return known[1]
+
+
+def _range_of(node: Expression, columns: Mapping[str, Type]) -> Range | None:  # noqa: PLR0911 (cases)
     kind = kind_of(node, columns)
     if kind is None or not kind.is_number:
         return None

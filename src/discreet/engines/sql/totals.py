@@ -23,6 +23,7 @@ from discreet.requests.raw_totals import LARGEST_TOTAL
 __all__ = ["TotalStatements", "counted_leaves", "leaves"]
 
 _FEW_ROWS: Final = 2**10
+_ONE: Final = Literal(1)
 _WIDTHS: Final = ((16, "SMALLINT"), (32, "INTEGER"), (64, "BIGINT"))
 
 
@@ -32,25 +33,34 @@ class TotalStatements:
     """The totals t0, t1, ... of a request, and what is measured for them in floats."""
 
     bounding: ContributionBounding
-    floats: Mapping[Expression, WholeFloat] = field(default_factory=dict)
-    _measured: Mapping[Expression, int] = field(init=False, repr=False)
-    """The places of what is measured in a row."""
+    floats: Mapping[int, WholeFloat] = field(default_factory=dict)
+    """By its place, what is measured as a float."""
+    _measured: Sequence[Expression] = field(init=False, repr=False)
+    """What is measured in a row, each of it once."""
+    _places: Sequence[int | None] = field(init=False, repr=False)
+    """The place of each total there; ones need not be computed to be counted."""
 
     def __post_init__(self) -> None:
         """Number what is measured, once for all statements."""
-        object.__setattr__(self, "_measured", _measured(self._totals))
+        measured, places = _numbered_rows(self._totals)
+        object.__setattr__(self, "_measured", measured)
+        object.__setattr__(self, "_places", places)
 
     @classmethod
     def in_floats(cls, bounding: ContributionBounding) -> TotalStatements:
         """Measure in floats what can be, and needs no clamp for a single row."""
         totals = bounding.request.totals
-        types = bounding.types
-        candidates = {row: whole_float(row, types) for row in _measured(totals)}
-        clamped = {total.row for total in totals if _clamps(total, candidates.get(total.row))}
+        measured, places = _numbered_rows(totals)
+        candidates = [whole_float(row, bounding.types) for row in measured]
+        clamped = {
+            place
+            for total, place in zip(totals, places, strict=True)
+            if place is not None and _clamps(total, candidates[place])
+        }
         floats = {
-            row: whole
-            for row, whole in candidates.items()
-            if whole is not None and row not in clamped
+            place: whole
+            for place, whole in enumerate(candidates)
+            if whole is not None and place not in clamped
         }
         return cls(bounding, floats)
 
@@ -62,7 +72,7 @@ class TotalStatements:
     @property
     def has_short_sums(self) -> bool:
         """Whether the sums of all cells are numbers of 64 bits."""
-        return all(row in self.floats for row in self._measured)
+        return len(self.floats) == len(self._measured)
 
     @property
     def _totals(self) -> Sequence[Total]:
@@ -74,7 +84,7 @@ class TotalStatements:
         Where floats are added up, :attr:`longest` tells how many in one sum, at most.
         """
         if not self.bounding.unit:  # each row is a unit
-            return self._answer([self.row_sum(total) for total in self._totals], self.rows())
+            return self._answer(self.row_sums(), self.rows())
         kept = self.bounding.keep_groups(self.cells(self.rows()), rank="row_number")
         longest = ["coalesce(max(n), 0) AS n"] if self.floats else []
         return self._answer(self._cell_sums, kept, longest)
@@ -98,20 +108,23 @@ class TotalStatements:
         groups = self.bounding.by_group(["count(*) AS units", *longest, *clamped], rows)
         return self.bounding.in_group_order(groups, ["units", *["n" for _ in longest], *names])
 
-    def row_sum(self, total: Total) -> str:
-        """Print the sum of what the rows of a group add, each within the bounds."""
-        column = self._column(total)
-        if column is None:
-            return f"CAST(count(*) AS HUGEINT) * ({min(max(1, total.low), total.high)})"
-        whole = self.floats.get(total.row)
-        return f"sum({_clamped(total, column) if whole is None else _inside(whole, column[1:])})"
+    def row_sums(self) -> list[str]:
+        """Print the sums of what the rows of a group add, each within the bounds."""
+        placed = zip(self._totals, self._places, strict=True)
+        return [self._row_sum(total, place) for total, place in placed]
 
-    def _column(self, total: Total, letter: str = "x") -> str | None:
-        return None if total.row == Literal(1) else f"{letter}{self._measured[total.row]}"
+    def _row_sum(self, total: Total, place: int | None) -> str:
+        if place is None:
+            return f"CAST(count(*) AS HUGEINT) * ({min(max(1, total.low), total.high)})"
+        whole = self.floats.get(place)
+        added = _clamped(total, f"x{place}") if whole is None else _inside(whole, place)
+        return f"sum({added})"
 
     def rows(self) -> str:
         """Print the rows with all that is measured in them."""
-        return self.bounding.rows([self.floats.get(row, row) for row in self._measured])
+        return self.bounding.rows(
+            [self.floats.get(place, row) for place, row in enumerate(self._measured)]
+        )
 
     def cells(self, rows: str) -> str:
         """Print one row for each unit and group of some rows, with what the unit adds to the group.
@@ -123,58 +136,61 @@ class TotalStatements:
     def cell_sums(self, rows: str) -> str:
         """Print the sums of each unit and group of some rows, before anything is bounded."""
         cell = listed(self.bounding.unit + self.bounding.keys)
-        capped = {total.row for total in self._totals if total.rows is not None}
+        placed = zip(self._totals, self._places, strict=True)
+        capped = {place for total, place in placed if total.rows is not None}
         sums = ["count(*) AS n"]
-        for row, index in self._measured.items():
-            whole = self.floats.get(row)
-            value = f"x{index}" if whole is None else _inside(whole, str(index))
+        for place in range(len(self._measured)):
+            whole = self.floats.get(place)
+            value = f"x{place}" if whole is None else _inside(whole, place)
             added = f"sum({value})" if whole is None else f"TRY_CAST(sum({value}) AS BIGINT)"
-            sums.append(f"{added} AS s{index}")
-            if row in capped:
-                sums.append(f"count({value}) AS n{index}")
+            sums.append(f"{added} AS s{place}")
+            if place in capped:
+                sums.append(f"count({value}) AS n{place}")
         return f"SELECT {cell}, {listed(sums)} FROM ({rows}) GROUP BY {cell}"
 
     def cell_totals(self, sums: str) -> str:
         """Print what each unit adds to each group, from its sums there."""
-        named = list(enumerate(self._totals))
+        placed = list(enumerate(zip(self._totals, self._places, strict=True)))
         means = [
-            f"{self._scaled(total)} AS m{index}"
-            for index, total in named
-            if total.rows is not None and total.row != Literal(1)
+            f"{self._scaled(place, total.rows)} AS m{index}"
+            for index, (total, place) in placed
+            if total.rows is not None and place is not None
         ]
         if means:
             sums = f"SELECT *, {listed(means)} FROM ({sums})"
         parts = [
-            f"{_clamped(total, self._summed(total, f'm{index}'))} AS t{index}"
-            for index, total in named
+            f"{_clamped(total, _summed(total, place, f'm{index}'))} AS t{index}"
+            for index, (total, place) in placed
         ]
         count = ["n"] if self.floats else []
         cell = [*self.bounding.unit, *self.bounding.keys]
         return f"SELECT {listed([*cell, *parts, *count])} FROM ({sums})"
 
-    def _summed(self, total: Total, mean: str) -> str:
-        """Print the sum of a unit's rows in a group, of not more rows than may count."""
-        column = self._column(total, "s")
-        if column is None:
-            return "n" if total.rows is None else f"least(n, {total.rows})"
-        return column if total.rows is None else mean
-
-    def _scaled(self, total: Total) -> str:
+    def _scaled(self, place: int, most: int) -> str:
         """Print floor(sum rows / count); the quotient goes first, so that nothing overflows."""
-        index, most = self._measured[total.row], total.rows or 0
-        kind = "BIGINT" if total.row in self.floats and most <= _FEW_ROWS else "HUGEINT"
-        sums, count = f"s{index}", f"CAST(n{index} AS {kind})"
+        kind = "BIGINT" if place in self.floats and most <= _FEW_ROWS else "HUGEINT"
+        sums, count = f"s{place}", f"CAST(n{place} AS {kind})"
         rest = f"((({sums} % {count}) + {count}) % {count})"
         rows = f"CAST({most} AS {kind})"
         scaled = f"(({sums} - {rest}) // {count}) * {rows} + ({rest} * {rows}) // {count}"
-        return f"CASE WHEN n{index} > {most} THEN {scaled} ELSE {sums} END"
+        return f"CASE WHEN n{place} > {most} THEN {scaled} ELSE {sums} END"
 
 
-def _measured(totals: Sequence[Total]) -> dict[Expression, int]:
-    """Number each different expression; ones need not be computed to be counted."""
-    one = Literal(1)
-    rows = dict.fromkeys(total.row for total in totals if total.row != one)
-    return {row: index for index, row in enumerate(rows)}
+def _numbered_rows(totals: Sequence[Total]) -> tuple[list[Expression], list[int | None]]:
+    """Number each different expression, and return the numbers of totals; ones have none."""
+    numbers: dict[Expression, int] = {}
+    places = [
+        None if total.row == _ONE else numbers.setdefault(total.row, len(numbers))
+        for total in totals
+    ]
+    return list(numbers), places
+
+
+def _summed(total: Total, place: int | None, mean: str) -> str:
+    """Print the sum of a unit's rows in a group, of not more rows than may count."""
+    if place is None:
+        return "n" if total.rows is None else f"least(n, {total.rows})"
+    return f"s{place}" if total.rows is None else mean
 
 
 def _clamps(total: Total, whole: WholeFloat | None) -> bool:
@@ -182,20 +198,20 @@ def _clamps(total: Total, whole: WholeFloat | None) -> bool:
     return whole is not None and not (total.low <= whole.low and whole.high <= total.high)
 
 
-def _inside(whole: WholeFloat, index: str) -> str:
+def _inside(whole: WholeFloat, place: int) -> str:
     """Print a float within its range, on which the exactness of the sum rests, too.
 
     A number outside is moved to the nearer end where its source is finite, and else adds nothing.
     """
-    column, low, high = f"x{index}", f"({whole.low})::DOUBLE", f"({whole.high})::DOUBLE"
+    column, low, high = f"x{place}", f"({whole.low})::DOUBLE", f"({whole.high})::DOUBLE"
     in_range = f"{column} BETWEEN {low} AND {high}"
     if whole.low == -whole.high:
         in_range = f"abs({column}) <= {high}"  # the same, and quicker
     inside = f"WHEN {in_range} THEN {column}"
     if whole.source is None:
         return f"CASE {inside} END"
-    above = f"WHEN {column} > {high} AND y{index} < 'inf'::DOUBLE THEN {high}"
-    below = f"WHEN {column} < {low} AND y{index} > '-inf'::DOUBLE THEN {low}"
+    above = f"WHEN {column} > {high} AND y{place} < 'inf'::DOUBLE THEN {high}"
+    below = f"WHEN {column} < {low} AND y{place} > '-inf'::DOUBLE THEN {low}"
     return f"CASE {inside} {above} {below} END"
 
 

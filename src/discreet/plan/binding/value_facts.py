@@ -111,9 +111,10 @@ def facts_of(expression: Expression, known: Mapping[str, Facts]) -> Facts:
     """
     if not isinstance(known, KnownFacts):
         return _facts(expression, known, _types(known))
-    if expression not in known.found:
-        known.found[expression] = _facts(expression, known, known.types)
-    return known.found[expression]
+    at = known.found.get(id(expression))
+    if at is None:
+        at = known.found[id(expression)] = expression, _facts(expression, known, known.types)
+    return at[1]
 
 
 @final
@@ -124,7 +125,7 @@ class KnownFacts(dict[str, Facts]):
         """Copy what is known."""
         super().__init__(known)
         self.types = _types(known)
-        self.found: dict[Expression, Facts] = {}
+        self.found: dict[int, tuple[Expression, Facts]] = {}  # nodes stay, and so their ids
 
     @classmethod
     def of(cls, known: Mapping[str, Facts]) -> KnownFacts:

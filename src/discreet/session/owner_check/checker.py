@@ -259,7 +259,7 @@ def owner_limits(source: object, *, policy: Policy, table: str) -> tuple[int, in
     """
     whose = unit_of(None, policy)
     sources = named_sources(source, table, [each.name for each in policy.tables])
-    engine = engine_for(sources, None)
+    engine = engine_for(declared_sources(sources, policy.tables), None)
     try:
         schema = schema_of(policy, whose, engine.tables(), engine.stored())
         engine.learn_schema(schema)
