@@ -8,6 +8,7 @@ script, no font and no other file.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from html import escape
 from math import erfc, sqrt
@@ -15,13 +16,14 @@ from typing import Final
 
 from discreet.charts import HEIGHT, Axis, Chart
 from discreet.exact import float_up
-from discreet_audit.report.document import FINDINGS, HEADS, WEAKNESSES
-from discreet_audit.report.numbers import audited_share, claimed, interval, judged, parameter
+from discreet_audit.report.document import FINDINGS, HEADS
+from discreet_audit.report.numbers import claimed, interval, judged, parameter
 from discreet_audit.report.provenance import Provenance
-from discreet_audit.report.verdicts import NO_EVIDENCE, headline, shown_from, verdict
+from discreet_audit.report.reading import WEAKNESSES, explanation
+from discreet_audit.report.verdicts import headline, shown, unseen
 from discreet_audit.suite.figures import Point
 from discreet_audit.suite.report import Report
-from discreet_audit.suite.rows import Line
+from discreet_audit.suite.rows import NO_EVIDENCE, Line
 
 _STEP: Final = 17
 _FRAME: Final = 130
@@ -72,7 +74,7 @@ def _drawn(line: Line) -> tuple[str, int]:
         return "broken twins", 1
     if not line.passed:
         return "VIOLATED", 1
-    return ("no evidence", 3) if verdict(line) == NO_EVIDENCE else ("kept", 0)
+    return ("no evidence", 3) if line.verdict == NO_EVIDENCE else ("kept", 0)
 
 
 def _multiple(line: Line, widest: float) -> float:
@@ -134,9 +136,9 @@ code { overflow-wrap: anywhere; }
 }
 """
 _PROMISES: Final = """Each bar is a promise: how much loss is certified, as a multiple of what is
-claimed. A kept promise stays left of the dashed line, and the closer it comes the finer the
-mistakes that would have shown. A bar that does not reach one half is no evidence: a loss of twice
-the claim might have stayed unseen."""
+claimed. A promise that is kept stays left of the dashed line, and the closer it comes, the smaller
+the mistakes that would have shown. Rows that could not have shown a mistake of a factor two are no
+evidence, and have a color of their own."""
 _TWINS: Final = """Each bar is a mechanism with a known mistake. It must cross the dashed line, or
 the audit would have missed the mistake."""
 _CURVE: Final = """The share of secret bits that attacks guess, by the noise of the counts that they
@@ -156,8 +158,8 @@ def page(report: Report, made: Provenance, receipt: str) -> str:
                 claimed(line.measured),
                 interval(line.measured),
                 judged(line.measured),
-                shown_from(line),
-                verdict(line),
+                shown(line),
+                line.verdict,
                 line.measured.event,
             ),
         )
@@ -184,7 +186,7 @@ def page(report: Report, made: Provenance, receipt: str) -> str:
         )
         for item in report.figures
     ]
-    gaps = (audited_share(report), *WEAKNESSES)
+    gaps = (unseen(report), *WEAKNESSES)
     return (
         '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"/>'
         '<meta name="viewport" content="width=device-width, initial-scale=1"/>'
@@ -193,6 +195,7 @@ def page(report: Report, made: Provenance, receipt: str) -> str:
         f"\n<p>{escape(made.words(float_up(report.level)))} Made again by "
         f"<code>{escape(made.reproduce)}</code>; noise has no seed, so figures differ a little. "
         f"Receipt of <code>audit.json</code>: <code>{escape(receipt)}</code></p>\n"
+        f"{_paragraphs(explanation(report))}"
         f"{_bars(report.lines, broken=False)}{_bars(report.lines, broken=True)}"
         f"{_figure(_CURVE, reconstruction_curve(report.points))}"
         f"<h2>Claimed and measured</h2>{_table(('part', *HEADS, 'event'), lines)}"
@@ -211,7 +214,13 @@ _WRONG: Final = "wrong"
 def _class(line: Line) -> str:
     if not line.passed:
         return _WRONG
-    return "unseen" if verdict(line) == NO_EVIDENCE else ""
+    return "unseen" if line.verdict == NO_EVIDENCE else ""
+
+
+def _paragraphs(text: str) -> str:
+    """Return paragraphs, with what stands between stars set off."""
+    marked = re.sub(r"\*(.+?)\*", r"<em>\1</em>", escape(text))
+    return "".join(f"<p>{paragraph}</p>\n" for paragraph in marked.split("\n\n"))
 
 
 def _bars(lines: Sequence[Line], *, broken: bool) -> str:
