@@ -16,7 +16,7 @@ from cryptography.hazmat.primitives.serialization import (
 
 from discreet.errors import WrongKind
 from discreet_audit.report import check_receipt, document, form, headline, page, provenance
-from discreet_audit.report.verdicts import blind, shown_from, shows_from, verdict
+from discreet_audit.report.verdicts import blind, shown, unseen
 from discreet_audit.suite import Line
 from tests.attacks.test_suite import MADE, finding, measured, report
 from tests.house.pages import ROOT
@@ -27,41 +27,65 @@ def line(name="a row", *, broken=False, part="mechanisms", **changes):
 
 
 LINES = (
-    line("fine", lower=0.9),
-    line("just", lower=0.5),
-    line("coarse", lower=0.4),
-    line("nothing at all", lower=0.0),
-    line("a law", lower=0.1, n=0, level=0.0),
+    line("fine", hits=(5000, 1839)),
+    line("just", hits=(5000, 2500)),
+    line("coarse", hits=(5000, 3400)),
+    line("nothing at all", hits=(5000, 5000)),
+    line("too few", hits=(5, 2), n=10),
+    line("a law", lower=0.6, n=0, level=0.0),
+    line("coarse, its law", lower=0.4, n=0, level=0.0),
     line("wrong", lower=1.2),
     line("twin", broken=True, lower=math.inf),
     line("missed twin", broken=True, lower=0.2),
 )
-WORDS = ["kept", "kept", "no evidence", "no evidence", "kept", "VIOLATED", "caught", "MISSED"]
+WORDS = [
+    "kept",
+    "kept",
+    *["no evidence"] * 3,
+    "kept",
+    "no evidence",
+    "VIOLATED",
+    "caught",
+    "MISSED",
+]
 
 
 def test_rows_without_power_say_so():
-    assert [verdict(each) for each in LINES] == WORDS
-    assert [each.name for each in blind(report(lines=LINES))] == ["coarse", "nothing at all"]
+    assert [each.verdict for each in LINES] == WORDS
+    names = [each.name for each in blind(report(lines=LINES))]
+    assert names == ["coarse", "nothing at all", "too few"]
+    assert [each.to_json()["verdict"] for each in LINES] == WORDS
 
 
-def test_from_which_loss_on_a_row_shows_it():
-    """Had the loss been that much higher, the bound would have been above the claim."""
-    for each in LINES[:3]:
-        assert each.measured.lower * shows_from(each) == pytest.approx(each.measured.claimed)
-    assert [shown_from(each) for each in LINES[:5]] == ["× 1.12", "× 2.00", "× 2.50", "nothing", ""]
-    assert shown_from(LINES[6]) == ""
+def test_what_a_row_shows_is_a_factor_rounded_up():
+    factors = [each.shows for each in LINES[:3]]
+    assert [shown(each) for each in LINES[:3]] == [
+        f"× {math.ceil(100 * factor) / 100:.2f}" for factor in factors
+    ]
+    assert [shown(each) for each in LINES[3:7]] == ["no noise", "nothing", "× 1.67", "× 2.50"]
+    assert shown(line("little", hits=(500_000, 499_000), n=10**6)) == "× 100 and more"
+    assert shown(LINES[8]) == ""
+
+
+def test_rows_without_power_are_named():
+    said = unseen(report(lines=LINES))
+    assert said.startswith("3 of 6 sampled rows could not have shown a mistake of a factor two")
+    assert said.endswith("nothing at all (no noise), too few (nothing).")
+    assert "its law × 2.50), nothing" in said
+    assert unseen(report(lines=LINES[:1])).startswith("All 1 sampled rows would have shown")
+    assert unseen(report(lines=())).startswith("No mechanism")
 
 
 def test_the_headline_says_quick_and_how_much_could_not_have_been_seen():
     said = headline(report(lines=LINES))
-    assert said.startswith("Quick audit: 5 of 6 promises not refuted")
-    assert said.endswith("2 of 5 sampled rows could not have shown a mistake of a factor two.")
+    assert said.startswith("Quick audit: 7 of 8 promises not refuted")
+    assert said.endswith("3 of 6 sampled rows could not have shown a mistake of a factor two.")
     assert headline(report(lines=LINES, long=True)).startswith("Long audit: ")
-    assert "sampled" not in headline(report(lines=LINES[4:5]))
+    assert "sampled" not in headline(report(lines=LINES[5:6]))
 
 
 def cells(row):
-    return [html.unescape(cell) for cell in re.findall(r"<td>(.*?)</td>", row)]
+    return [html.unescape(cell) for cell in re.findall(r"<td[^>]*>(.*?)</td>", row)]
 
 
 def test_page_document_and_data_say_the_same():
@@ -70,11 +94,11 @@ def test_page_document_and_data_say_the_same():
     text, markdown = (write(found, MADE, data["receipt"]) for write in (page, document))
     rows = [cells(row) for row in re.findall(r"<tr.*?</tr>", text)]
     for each in data["lines"]:
-        shown = next(row for row in rows if len(row) == 9 and row[1] == each["name"])
-        assert shown[6:8] == [each["shows_from"], each["verdict"]]
-        told = " | ".join(shown[1:8]).replace("|  |", "|  |")
+        shown = next(row for row in rows if len(row) == 8 and row[0] == each["name"])
+        assert shown[5:7] == [each["shows"], each["verdict"]]
+        told = " | ".join(shown[:7]).replace("|  |", "|  |")
         assert f"| {told} |" in markdown
-        assert shown[8] == each["event"]
+        assert shown[7] == each["event"]
         assert each["event"].replace("|", "\\|") in markdown
     for each in data["findings"]:
         shown = next(row for row in rows if row and row[0] == each["code"])
@@ -84,6 +108,9 @@ def test_page_document_and_data_say_the_same():
     for words in (data["headline"], *data["not_covered"], data["receipt"], MADE.reproduce):
         assert words in html.unescape(text)
         assert words in markdown
+    for paragraph in data["explanation"].split("\n\n"):
+        assert paragraph.replace("*", "") in re.sub("</?em>", "", text)
+        assert paragraph in markdown
     for words in ("discreet 1.0", "commit c0ffee", "2026-01-02 03:04 UTC", "Linux x86_64", "1e-06"):
         assert words in text
         assert words in markdown
@@ -129,7 +156,7 @@ def read_back(data):
 
 def test_a_receipt_is_that_of_the_content():
     data = read_back(form(report(lines=LINES), MADE))
-    assert re.fullmatch(r"discreet:8:[0-9a-f]{64}", data["receipt"])
+    assert re.fullmatch(r"discreet:10:[0-9a-f]{64}", data["receipt"])
     assert check_receipt(data) == data["receipt"]
     assert form(report(lines=LINES[:1]), MADE)["receipt"] != data["receipt"]
 
@@ -139,11 +166,11 @@ def test_whatever_is_changed_is_noticed(change):
     data = read_back(form(report(lines=LINES), MADE))
     match change:
         case "headline":
-            data["headline"] = data["headline"].replace("2 of 5", "0 of 5")
+            data["headline"] = data["headline"].replace("3 of 6", "0 of 6")
         case "lower" | "verdict":
-            data["lines"][2][change] = {"lower": 0.9, "verdict": "kept"}[change]
+            data["lines"][2][change] = {"lower": 0.95, "verdict": "kept"}[change]
         case "gone":
-            del data["lines"][5]
+            del data["lines"][7]
         case "receipt":
             data["receipt"] = data["receipt"][:-1] + "x"
     with pytest.raises(WrongKind):

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from discreet.doors import late_names
 
 if TYPE_CHECKING:  # loaded when first used: SciPy and DuckDB take their time
-    from discreet.attacks import claims
+    from discreet.attacks import claims, membership, reconstruction, tracing
     from discreet.attacks.estimate import estimate_epsilon
     from discreet.attacks.exact import Enumerated, exact_epsilon
     from discreet.attacks.guessed_bits import guessed
@@ -41,10 +41,13 @@ __all__ = [
     "estimate_epsilon",
     "exact_epsilon",
     "guessed",
+    "membership",
     "neighbors_for",
+    "reconstruction",
     "refute",
     "removals",
     "shifts",
+    "tracing",
     "without_units",
 ]
 
@@ -62,6 +65,6 @@ if not TYPE_CHECKING:  # to which every name would be one of this room
             "search": ("Generator", "neighbors_for"),
             "subjects": ("Batches", "Calls", "Command", "Raised", "Runs"),
         },
-        rooms=("claims",),
+        rooms=("claims", "membership", "reconstruction", "tracing"),
         renamed={"Asked": "AskedQuestion", "Question": "AuditedQuestion"},
     )

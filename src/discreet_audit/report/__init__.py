@@ -5,7 +5,8 @@ Trust: public.
 
 from discreet_audit.report.document import document
 from discreet_audit.report.form import form
-from discreet_audit.report.page import claimed_and_measured, page, reconstruction_curve
+from discreet_audit.report.page import page
+from discreet_audit.report.pictures import claimed_and_measured, reconstruction_curve
 from discreet_audit.report.provenance import Provenance, provenance
 from discreet_audit.report.receipt import check_key, check_receipt
 from discreet_audit.report.tables import tables

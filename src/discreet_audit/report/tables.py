@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from rich.table import Table
 
 from discreet_audit.report.numbers import claimed, interval, judged, parameter
-from discreet_audit.report.verdicts import shown_from, verdict
+from discreet_audit.report.verdicts import shown
 from discreet_audit.suite.report import Report
 
 
@@ -37,8 +37,8 @@ def _lines(report: Report) -> Table:
             claimed(measured),
             interval(measured),
             judged(measured),
-            shown_from(line),
-            verdict(line),
+            shown(line),
+            line.verdict,
             style=None if line.passed else "bold red",
         )
         part = line.part

@@ -1,11 +1,9 @@
-"""Verdicts: what was kept, what was refuted, and where an audit could not have seen a mistake.
+"""How hard was looked: the factors that rows show, in words, and the headline of a report.
 
 Trust: public.
 
-A row that draws answers *shows* losses from some multiple of its claim on: had the mechanism lost
-that much more, the bound that was found would have been above the claim.  A row that would not have
-shown a mistake of a factor two is no evidence for its promise, and says so.  Laws are compared to
-the last digit, and miss nothing between the neighbors that they are compared on.
+What a factor means, and from which one on a row is evidence, stands in
+:mod:`discreet_audit.suite.power`.
 """
 
 from __future__ import annotations
@@ -14,38 +12,21 @@ import math
 from typing import Final
 
 from discreet_audit.suite.report import Report
-from discreet_audit.suite.rows import Line
+from discreet_audit.suite.rows import NO_EVIDENCE, Line
 
-MISTAKE: Final = 2.0
-"""The factor by which a loss would have to be too high to be seen by every row with evidence."""
-
-KEPT: Final = "kept"
-NO_EVIDENCE: Final = "no evidence"
+_LARGEST: Final = 100
 
 
-def shows_from(line: Line) -> float:
-    """Return from which multiple of the claim on a loss would have been shown."""
-    measured = line.measured
-    if measured.claimed is None or measured.n == 0:
-        return 1.0
-    return measured.claimed / measured.lower if measured.lower > 0 else math.inf
-
-
-def verdict(line: Line) -> str:
-    """Say what a row found, in a word or two."""
-    unseen = not line.broken and line.passed and shows_from(line) > MISTAKE
-    return NO_EVIDENCE if unseen else line.verdict
-
-
-def shown_from(line: Line) -> str:
-    """Return the multiple in words; of twins, which must be caught, nothing is said."""
-    if line.broken or line.measured.n == 0:
+def shown(line: Line) -> str:
+    """Return the factor in words, rounded up; of twins, which must be caught, nothing is said."""
+    if line.broken:
         return ""
-    factor = shows_from(line)
-    if not math.isfinite(factor):
+    factor = line.shows
+    if factor is None:
         return "nothing"
-    hundredths = math.ceil(100 * factor) / 100
-    return f"× {hundredths:.2f}" if factor < 100 else "× 100 and more"
+    if factor > _LARGEST:
+        return "no noise" if math.isinf(factor) else f"× {_LARGEST} and more"
+    return f"× {math.ceil(100 * factor) / 100:.2f}"
 
 
 def sampled(report: Report) -> tuple[Line, ...]:
@@ -55,7 +36,7 @@ def sampled(report: Report) -> tuple[Line, ...]:
 
 def blind(report: Report) -> tuple[Line, ...]:
     """Return those of them that could not have shown a mistake of a factor two."""
-    return tuple(line for line in sampled(report) if verdict(line) == NO_EVIDENCE)
+    return tuple(line for line in sampled(report) if line.verdict == NO_EVIDENCE)
 
 
 def headline(report: Report) -> str:
@@ -67,4 +48,22 @@ def headline(report: Report) -> str:
     return (
         f"{length.capitalize()} audit: {report.summary}. {len(blind(report))} of {len(judged)} "
         "sampled rows could not have shown a mistake of a factor two."
+    )
+
+
+def unseen(report: Report) -> str:
+    """Name the rows that could not have shown a mistake of a factor two."""
+    judged, rows = sampled(report), blind(report)
+    if not judged:
+        return "No mechanism and no question was judged by answers."
+    if not rows:
+        return f"All {len(judged)} sampled rows would have shown a mistake of a factor two."
+    laws = {line.name: shown(line) for line in report.lines if not line.measured.n}
+    names = []
+    for line in rows:
+        law = laws.get(f"{line.name}, its law")
+        names.append(f"{line.name} ({shown(line)}{'' if law is None else f'; its law {law}'})")
+    return (
+        f"{len(rows)} of {len(judged)} sampled rows could not have shown a mistake of a factor "
+        f"two, and are no evidence: {', '.join(names)}."
     )

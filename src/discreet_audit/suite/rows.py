@@ -5,17 +5,19 @@ Trust: public.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Final, final
 
 from discreet.attacks.measured import Measured
-from discreet_audit.suite.power import reach, refutable
+from discreet_audit.suite.power import MISTAKE, shown_factor
 
 GUESSED: Final = "reconstruction"
 """The part of the suite whose rows guess bits in one run."""
+
+KEPT: Final = "kept"
+NO_EVIDENCE: Final = "no evidence"
 
 Judge = Callable[[int, Fraction], Measured]
 """From how many answers are judged, and at which level, to a bound."""
@@ -57,10 +59,13 @@ class Row:
 class Line:
     """What one audit found.
 
-    >>> kept = Measured(parameter="epsilon", lower=0.9, estimate=0.95, claimed=1.0, event="",
-    ...                 hits=(5, 2), n=9, level=1e-6)
+    >>> from dataclasses import replace
+    >>> kept = Measured(parameter="epsilon", lower=0.9, estimate=1.0, claimed=1.0, event="",
+    ...                 hits=(5000, 1839), n=10_000, level=1e-6)
     >>> Line(part="mechanisms", name="Laplace", measured=kept).verdict
     'kept'
+    >>> Line(part="mechanisms", name="Laplace", measured=replace(kept, n=20, hits=(9, 4))).verdict
+    'no evidence'
     """
 
     part: str
@@ -74,20 +79,19 @@ class Line:
         return self.measured.violates == self.broken
 
     @property
-    def reach(self) -> float:
-        """The largest bound that so many answers can show: a claim from there on is untested."""
-        return reach(self.measured, guesses=self.part == GUESSED)
-
-    @property
-    def refutable(self) -> bool:
-        """Whether answers without any noise would have violated the claim."""
-        return refutable(self.measured, guesses=self.part == GUESSED)
+    def shows(self) -> float | None:
+        """The factor by which more would have to be lost for the row to refute its claim."""
+        return shown_factor(self.measured, guesses=self.part == GUESSED)
 
     @property
     def verdict(self) -> str:
-        """The same in a word."""
-        words = ("MISSED", "caught") if self.broken else ("VIOLATED", "kept")
-        return words[self.passed]
+        """Say what was found in a word or two: no evidence if twice the loss might be unseen."""
+        if self.broken:
+            return "caught" if self.passed else "MISSED"
+        if not self.passed:
+            return "VIOLATED"
+        factor = self.shows
+        return KEPT if factor is not None and factor <= MISTAKE else NO_EVIDENCE
 
     def to_json(self) -> dict[str, Any]:
         """Return all of it in types that JSON knows."""
@@ -96,6 +100,5 @@ class Line:
             "name": self.name,
             "broken": self.broken,
             "verdict": self.verdict,
-            "reach": self.reach if math.isfinite(self.reach) else "inf",
             **self.measured.to_json(),
         }
