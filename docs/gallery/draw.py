@@ -110,7 +110,11 @@ def cost_of_privacy() -> Chart:
         title="Estimating a share p = 0.3 with ε = 0.1",
         x=Axis(label="people", low=10, high=1e6, ticks=(10, 100, 1e3, 1e4, 1e5, 1e6), log=True),
         y=Axis(
-            label="typical error", low=1e-5, high=2, ticks=(1e-4, 0.001, 0.01, 0.1, 1), log=True
+            label="root mean squared error",
+            low=1e-5,
+            high=2,
+            ticks=(1e-4, 0.001, 0.01, 0.1, 1),
+            log=True,
         ),
     )
     noise = float(DiscreteLaplace(scale=10).moments().variance.high)
@@ -191,7 +195,8 @@ def delta_curves() -> Chart:
         "Gaussian, σ = 2": GaussianDP(mu="0.5"),
     }
     for color, (name, loss) in enumerate(losses.items()):
-        curve = [(float(e), max(loss.delta(epsilon=e), 1e-8)) for e in grid]
+        reached = [(float(e), loss.delta(epsilon=e)) for e in grid]
+        curve = [point for point in reached if point[1] >= 1e-8]  # 0 is on no such axis
         chart.line(curve, color=color, label=name, dashed=color == 1)
     return chart
 
@@ -234,7 +239,7 @@ def ten_rows() -> Chart:
     counts = points(cube).answers([tuple(map(int, row)) for row in rows])
     bars = [(at, int(count)) for at, count in enumerate(counts)]
     chart = Chart(
-        title="Ten rows, ε = 1: at least half of all answers fall within the bars",
+        title="Ten rows, ε = 1: all eight answers are within the bars, 95 % sure",
         x=Axis(
             label="row",
             low=-0.6,
@@ -242,11 +247,11 @@ def ten_rows() -> Chart:
             ticks=range(8),
             names=["".join(map(str, y)) for y in cube],
         ),
-        y=Axis(label="count", low=-8, high=12, ticks=range(-8, 13, 4)),
+        y=Axis(label="count", low=-45, high=45, ticks=range(-40, 41, 20)),
     )
     chart.bars(bars, width=0.8, color=0, label="true count")
     for color, scale in ((2, 1), (1, 8)):
-        reach = int(Laplace(scale=scale).error(confidence=0.5))
+        reach = int(Laplace(scale=scale).error(confidence=0.95, coordinates=8))
         side = 0.15 if color == 1 else -0.15
         for at, count in bars:
             chart.whisker(at + side, count - reach, count + reach, color=color)

@@ -50,6 +50,7 @@ ExactNumber = int | Fraction | Decimal | str
 _FLOAT_MAX: Final = float(np.finfo(np.float64).max)
 _LONGEST_TEXT: Final = 1000
 _MOST_BITS: Final = 1 << 16
+_LONG: Final = 10**18  # numbers of more digits are shown as decimals
 _LARGEST_EXPONENT: Final = 5000
 _NUMBER: Final = re.compile(
     r"(?P<sign>[+-]?)(?P<digits>\d+(?:_\d+)*|\d*\.\d+|\d+\.)(?:[eE](?P<exponent>[+-]?\d+))?"
@@ -243,6 +244,16 @@ class Interval:
                 do="give the smaller end first.",
             )
 
+    def __repr__(self) -> str:
+        """Show both ends; one of many digits as a decimal that is rounded outward.
+
+        >>> Interval(Fraction(10**20, 3 * 10**20 + 1), Fraction(1, 2))
+        Interval(low=0.3333333333333333..., high=Fraction(1, 2))
+        """
+        low = repr(self.low) if _is_short(self.low) else f"{float_down(self.low)!r}..."
+        high = repr(self.high) if _is_short(self.high) else f"{float_up(self.high)!r}..."
+        return f"Interval(low={low}, high={high})"
+
     @staticmethod
     def product(factors: Iterable[Interval]) -> Interval:
         """Enclose the product of numbers that are not negative.
@@ -266,6 +277,10 @@ class Interval:
             return float(middle)
         except OverflowError:
             return math.inf if middle > 0 else -math.inf
+
+
+def _is_short(value: Fraction) -> bool:
+    return max(abs(value.numerator), value.denominator) < _LONG
 
 
 def _from_decimal(value: Decimal, name: str) -> Fraction:

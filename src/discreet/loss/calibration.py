@@ -183,6 +183,9 @@ def gaussian_sigma(
 ) -> Fraction:
     """Return the least standard deviation for this many answers at an L2 distance.
 
+    It is that of continuous noise, as in papers.  Noise on integers, the noise that runs here, has
+    another curve: ``discreet.mechanisms.discrete_gaussian_sigma`` is for that.
+
     >>> float(gaussian_sigma(epsilon=1, delta=1e-6))
     4.224678993225098
     """

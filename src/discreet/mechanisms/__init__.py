@@ -25,7 +25,7 @@ if TYPE_CHECKING:  # each is loaded when first used, because most questions need
     )
     from discreet.mechanisms.exponential import Exponential, PermuteAndFlip
     from discreet.mechanisms.finite import FiniteMechanism
-    from discreet.mechanisms.gaussian import Gaussian
+    from discreet.mechanisms.gaussian import Gaussian, discrete_gaussian_sigma
     from discreet.mechanisms.geometric import BoundedGeometric, TruncatedGeometric
     from discreet.mechanisms.histogram import Histogram
     from discreet.mechanisms.laplace import Laplace
@@ -73,6 +73,7 @@ __all__ = [
     "attributes",
     "bayes_remap",
     "counts",
+    "discrete_gaussian_sigma",
     "geometric_on_counts",
     "optimal_mechanism",
     "points",
@@ -87,7 +88,7 @@ if not TYPE_CHECKING:  # to which every name would be one of this room
             "counting_queries": ("Counting", "attributes", "counts", "points", "thresholds"),
             "exponential": ("Exponential", "PermuteAndFlip"),
             "finite": ("FiniteMechanism",),
-            "gaussian": ("Gaussian",),
+            "gaussian": ("Gaussian", "discrete_gaussian_sigma"),
             "geometric": ("BoundedGeometric", "TruncatedGeometric"),
             "histogram": ("Histogram",),
             "laplace": ("Laplace",),

@@ -23,12 +23,14 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import final
 
+import discreet.loss  # for least_scale, which few need
 from discreet import noise  # its Gaussian law is loaded when first used
-from discreet.errors import WrongKind
+from discreet.errors import OutOfRange, WrongKind
 from discreet.exact import decimal, whole
 from discreet.loss import PrivacyLoss, Pure, ZeroConcentrated
 from discreet.loss.pairs.gaussian import DiscreteGaussianPair
 from discreet.loss.pairs.smoothed_gaussian import SmoothedGaussianPair
+from discreet.loss.parameters import checked_count, checked_delta
 from discreet.mechanisms.additive import (
     MOST_SQUARED,
     AdditiveNoise,
@@ -145,3 +147,29 @@ def _worst_moves(squared: int, places: int) -> tuple[tuple[int, ...], ...]:
     if squared > MOST_SQUARED:
         return ()
     return worst_moves(squared=squared, coordinates=places)
+
+
+def discrete_gaussian_sigma(
+    *, epsilon: object, delta: object, count: int = 1, distance: Number = 1
+) -> Fraction:
+    """Return the least sigma of noise on integers for this many answers at an L2 distance.
+
+    The twin of ``discreet.loss.gaussian_sigma``, which is about continuous noise: its value may be
+    slightly too small on integers, and here the curve of the noise that runs decides.
+
+    >>> sigma = discrete_gaussian_sigma(epsilon=1, delta="1e-6")
+    >>> float(sigma), Gaussian(sigma=sigma).loss().delta(epsilon=1) <= 1e-6
+    (4.23077917098999, True)
+    """
+    times = checked_count(count)
+    if checked_delta(delta) == 0:
+        raise OutOfRange(
+            what="delta is 0.",
+            why="Gaussian noise never gives pure privacy.",
+            do="give delta > 0, or use Laplace noise.",
+        )
+    return discreet.loss.least_scale(
+        lambda sigma: Gaussian(sigma=sigma).loss(distance=distance).power(times),
+        epsilon=epsilon,
+        delta=delta,
+    )

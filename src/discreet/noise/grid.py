@@ -21,7 +21,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Final, final
+from typing import Any, Final, final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -29,10 +29,10 @@ from numpy.typing import ArrayLike, NDArray
 from discreet.arrays import array_of
 from discreet.certified import sqrt
 from discreet.errors import NotExact, OutOfRange, TooLarge, WrongKind
-from discreet.exact import ExactNumber, positive, whole
+from discreet.exact import ExactNumber, positive, rational, whole
 
 _FINE_BITS: Final = 24
-_LARGEST: Final = 2.0**62
+_LARGEST: Final = 2**62
 
 
 @final
@@ -75,19 +75,23 @@ class DyadicGrid:
         return Fraction(2) ** self.exponent
 
     def to_grid(self, values: ArrayLike) -> NDArray[np.int64]:
-        """Round floats down to grid points, exactly."""
+        """Round numbers down to grid points, exactly: floats, integers or fractions."""
+        if _has_fractions(values):
+            return self._exact_cells(values)
         array = array_of(values)
+        if array.dtype.kind in "iu":
+            return self._exact_cells(array)
         if array.dtype.kind not in "iuf":
             raise WrongKind(
                 what="the values are not numbers.",
                 why="only numbers have a place on a grid.",
-                do="give an array of float64.",
+                do="give floats, integers or fractions.",
             )
         if array.dtype != np.float64:
             raise NotExact(
                 what=f"the values are {array.dtype}, not float64.",
                 why="a conversion could round them, and a rounded value can be farther away.",
-                do="give an array of float64; integers need no grid.",
+                do="give float64, integers or fractions.",
             )
         if not np.isfinite(array).all():
             raise OutOfRange(
@@ -99,12 +103,19 @@ class DyadicGrid:
             cells = np.floor(np.ldexp(array, -self.exponent))
         cells = np.where((array < 0) & (cells >= 0), -1.0, cells)  # where x / g underflowed to zero
         if (np.abs(cells) >= _LARGEST).any():
-            raise TooLarge(
-                what="a value is 2**62 steps or more away from zero.",
-                why="value and noise together would not fit in 64-bit integers.",
-                do="use a coarser grid, or clamp the values to their public bounds first.",
-            )
+            raise _too_far()
         return cells.astype(np.int64)
+
+    def _exact_cells(self, values: Any) -> NDArray[np.int64]:
+        """Round exact numbers down, in exact arithmetic."""
+        exact = np.array(values, dtype=object)
+        cells = [
+            math.floor(rational(_plain(value), name="each value") / self.step)
+            for value in exact.ravel()
+        ]
+        if any(abs(cell) >= _LARGEST for cell in cells):
+            raise _too_far()
+        return np.array(cells, np.int64).reshape(exact.shape)
 
     def from_grid(self, cells: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return the middle of each cell, rounded to float64."""
@@ -139,3 +150,29 @@ class DyadicGrid:
         # (s + sqrt m)**2 = s**2 + m + 2 sqrt(s**2 m), from above; the true square is strictly below
         root = Fraction(sqrt(steps * steps * changed, 64)[1], 1 << 64)
         return math.ceil(steps * steps + changed + 2 * root) - 1
+
+
+def _has_fractions(values: object) -> bool:
+    """Say whether a value is a fraction, or a list has one; NumPy has no type for them."""
+    if isinstance(values, list | tuple):
+        return any(map(_has_fractions, values))
+    return isinstance(values, Fraction)
+
+
+def _plain(value: Any) -> Any:
+    """Return a float as the fraction that it is, and refuse what is no number."""
+    if isinstance(value, str):
+        raise WrongKind(
+            what="a value is text.",
+            why="only numbers have a place on a grid.",
+            do="give floats, integers or fractions.",
+        )
+    return Fraction(value) if isinstance(value, float) and math.isfinite(value) else value
+
+
+def _too_far() -> TooLarge:
+    return TooLarge(
+        what="a value is 2**62 steps or more away from zero.",
+        why="value and noise together would not fit in 64-bit integers.",
+        do="use a coarser grid, or clamp the values to their public bounds first.",
+    )
