@@ -5,6 +5,7 @@ import ctypes
 import gc
 import os
 import re
+import sys
 
 import pytest
 from hypothesis import settings
@@ -20,6 +21,10 @@ settings.load_profile("fixed")
 
 if (memory := in_memory()) is not None:
     os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(memory))  # where no sync waits
+
+# Tests start hundreds of processes, and one that finds our files compiled starts a second earlier.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
 
 M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3  # of malloc.h
 with contextlib.suppress(AttributeError, OSError, TypeError):  # other C libraries have no such call
