@@ -10,10 +10,10 @@ import threading
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from statistics import median
-from types import FrameType
+from types import CodeType, FrameType
 
 ROOT = Path(__file__).resolve().parent.parent
 SOURCE = ROOT / "src"
@@ -73,17 +73,22 @@ class Module:
             if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
                 yield node.name
 
-    def imports(self) -> Iterator[tuple[ast.ImportFrom, bool]]:
-        """Yield every import of our own, and whether it is hidden in a function."""
+    @cached_property
+    def imports(self) -> list[tuple[ast.ImportFrom, bool]]:
+        """Every import of our own, and whether it is hidden in a function."""
+        found = []
         pending: list[tuple[ast.AST, bool]] = [(self.tree, False)]
         while pending:
             node, hidden = pending.pop()
             if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
                 continue
             if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("discreet"):
-                yield node, hidden
+                found.append((node, hidden))
+            if isinstance(node, ast.expr):  # which holds no import
+                continue
             inside = hidden or isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
             pending.extend((child, inside) for child in ast.iter_child_nodes(node))
+        return found
 
 
 @dataclass(frozen=True)
@@ -93,6 +98,7 @@ class House:
     modules: Mapping[str, Module]
 
     @classmethod
+    @cache
     def of(cls, package: str) -> House:
         """Read a package."""
         found = {}
@@ -107,7 +113,7 @@ class House:
         """What every module loads when it is loaded."""
         found: dict[str, set[str]] = defaultdict(set)
         for name, module in self.modules.items():
-            for node, hidden in module.imports():
+            for node, hidden in module.imports:
                 if not hidden:
                     found[name] |= set(self._named(node)) - {name}
         return found
@@ -136,7 +142,7 @@ class House:
         return [
             f"{module.name}: {node.module}"
             for module in self.modules.values()
-            for node, hidden in module.imports()
+            for node, hidden in module.imports
             if hidden
         ]
 
@@ -190,19 +196,26 @@ def touched() -> tuple[int, int]:
     deepest = 0
     inside = str(SOURCE)
 
+    stacks = threading.local()
+
     def look(frame: FrameType, event: str, _argument: object) -> None:
         nonlocal deepest
-        if event != "call" or not frame.f_code.co_filename.startswith(inside):
+        code = frame.f_code
+        if event not in {"call", "return"} or not code.co_filename.startswith(inside):
             return
-        codes, caller = set(), frame
-        while caller is not None:
-            if caller.f_code.co_filename.startswith(inside):
-                if caller.f_code.co_name == "<module>":  # a file that is being loaded
-                    return
-                codes.add(caller.f_code)
-            caller = caller.f_back  # type: ignore[assignment]
-        files.add(frame.f_code.co_filename)
-        deepest = max(deepest, len(codes))
+        stack: Counter[CodeType] = stacks.__dict__.setdefault("codes", Counter())
+        loading: Counter[str] = stacks.__dict__.setdefault("loading", Counter())
+        if code.co_name == "<module>":  # a file that is being loaded
+            loading["files"] += 1 if event == "call" else -1
+        elif event == "return":
+            stack[code] -= 1
+            if not stack[code]:
+                del stack[code]
+        else:
+            stack[code] += 1
+            if not loading["files"]:
+                files.add(code.co_filename)
+                deepest = max(deepest, len(stack))
 
     names: dict[str, object] = {}
     place = Path.cwd()

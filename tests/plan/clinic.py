@@ -3,6 +3,7 @@
 from fractions import Fraction
 from functools import cache
 
+import numpy as np
 from hypothesis import strategies as st
 
 from discreet.engines.hash_order import HashOrder
@@ -167,15 +168,25 @@ def moved(one, other):
 
 
 def scores(choice, leaves):
-    """Return the scores of all leaves of a group, as a choice defines them."""
-    rows = [leaves.get(leaf, 0) for leaf in range(choice.mechanism.candidates)]
+    """Return the scores of all leaves of a group, as a choice defines them, and their denominator.
+
+    They are whole numbers of parts, since a thousand fractions take a thousand times as long.
+    """
+    rows = np.zeros(choice.mechanism.candidates, np.int64)
+    for leaf, count in leaves.items():
+        rows[leaf] = count
+    total = int(rows.sum())
     if isinstance(choice, ModeChoice):
-        return [count - Fraction(sum(rows), 2) for count in rows]
-    target = choice.level * sum(rows) + max(choice.offset, 0)
+        return 2 * rows - total, 2
+    level, parts = choice.level.numerator, choice.level.denominator
+    assert parts * (total + abs(choice.offset)) < 2**61
+    target = level * total + parts * max(choice.offset, 0)
     rows[0 if choice.offset < 0 else -1] += abs(choice.offset)
-    found, below = [], 0
-    for count in rows:
-        up_to = below + count
-        found.append(min(target - below, up_to - target))
-        below = up_to
-    return found
+    up_to = parts * np.cumsum(rows)
+    return np.minimum(target - (up_to - parts * rows), up_to - target), parts
+
+
+def score_change(choice, one, other):
+    """Return the most by which the score of a leaf differs between the leaves of two groups."""
+    (here, parts), (there, _) = scores(choice, one), scores(choice, other)
+    return Fraction(int(abs(here - there).max()), parts)

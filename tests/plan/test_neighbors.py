@@ -27,7 +27,7 @@ from tests.plan.clinic import (
     databases,
     moved,
     planned,
-    scores,
+    score_change,
     table,
     without,
 )
@@ -297,8 +297,7 @@ def check_choice(choice, claims, here, there, *, replaced):
     for group in {*one, *other}:
         rows, others = one.get(group, {}), other.get(group, {})
         if rows != others:
-            pairs = zip(scores(choice, rows), scores(choice, others), strict=True)
-            ranges.append(max(abs(a - b) for a, b in pairs))
+            ranges.append(score_change(choice, rows, others))
     if not replaced:
         assert len(ranges) <= choice.groups
         assert all(step <= leaf.added for step in ranges)
