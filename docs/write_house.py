@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import gc
 import os
 import re
 import sys
@@ -290,6 +291,7 @@ def page() -> str:
 
 
 if __name__ == "__main__":
+    gc.disable()  # trees of syntax are many values and no garbage
     if "--print" in sys.argv:
         sys.stdout.write(page())
     else:
