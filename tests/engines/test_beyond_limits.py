@@ -8,7 +8,7 @@ import pytest
 
 from discreet.engines import duckdb as duckdb_engine
 from discreet.mechanisms import Gaussian
-from tests.engines.contract.places import DuckDBPlace, PostgresPlace, ReferencePlace, SparkPlace
+from tests.engines.contract.places import KeptDuckDBPlace, PostgresPlace, ReferencePlace, SparkPlace
 from tests.engines.test_planted_inferences import answered
 from tests.plan import clinic
 from tests.plan.test_neighbors import check, leaves_of
@@ -137,7 +137,9 @@ def check_visitor(place, limit, extra, price=None):
     return share(plan, here, there)
 
 
-@pytest.mark.parametrize("place", [ReferencePlace(), DuckDBPlace()], ids=lambda each: each.engine)
+@pytest.mark.parametrize(
+    "place", [ReferencePlace(), KeptDuckDBPlace()], ids=lambda each: each.engine
+)
 @pytest.mark.parametrize("limit", QUESTIONS)
 def test_nobody_moves_more_than_is_paid_for(limit, place):
     found = [check_visitor(place, limit, extra) for extra in SIZES.values()]
@@ -147,14 +149,14 @@ def test_nobody_moves_more_than_is_paid_for(limit, place):
 @pytest.mark.parametrize("limit", ["rows", "groups", "below", "ranks", "joins"])
 def test_nor_with_gaussian_noise(limit):
     for extra in SIZES.values():
-        check_visitor(DuckDBPlace(), limit, extra, {"rho": "0.1", "delta": 1e-9})
+        check_visitor(KeptDuckDBPlace(), limit, extra, {"rho": "0.1", "delta": 1e-9})
 
 
 @pytest.mark.parametrize("limit", ["rows", "groups", "ranks", "above"])
 def test_nor_where_rows_are_culled(limit, monkeypatch):
     monkeypatch.setattr(duckdb_engine, "MANY", 1)
     for extra in SIZES.values():
-        check_visitor(DuckDBPlace(), limit, extra)
+        check_visitor(KeptDuckDBPlace(), limit, extra)
 
 
 SOME = ("groups", "below", "ranks", "links")

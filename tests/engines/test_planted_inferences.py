@@ -30,7 +30,7 @@ from discreet.requests.engine_request import Total
 from discreet.requests.table_schema import Schema
 from discreet.units import person, row
 from tests.engines.contract.cases import Asked
-from tests.engines.contract.places import DuckDBPlace, PostgresPlace, ReferencePlace, SparkPlace
+from tests.engines.contract.places import KeptDuckDBPlace, PostgresPlace, ReferencePlace, SparkPlace
 from tests.plan import clinic
 from tests.plan.test_neighbors import check, leaves_of
 from tests.servers.spark import local_session
@@ -260,7 +260,9 @@ def check_people(place, plan, tables=TABLES, people=clinic.PEOPLE):
         check(plan, whole, rest, replaced=False)
 
 
-@pytest.mark.parametrize("place", [ReferencePlace(), DuckDBPlace()], ids=lambda each: each.engine)
+@pytest.mark.parametrize(
+    "place", [ReferencePlace(), KeptDuckDBPlace()], ids=lambda each: each.engine
+)
 @pytest.mark.parametrize("name", PLANTS)
 def test_a_wrong_inference_costs_accuracy_alone(name, place, monkeypatch):
     check_people(place, plan_with(name, monkeypatch))
@@ -269,14 +271,16 @@ def test_a_wrong_inference_costs_accuracy_alone(name, place, monkeypatch):
 @pytest.mark.parametrize("name", PLANTS)
 def test_nor_does_it_cost_more_where_one_person_is_replaced(name, monkeypatch):
     plan = plan_with(name, monkeypatch, "replace")
-    found = [answered(DuckDBPlace(), plan.request, clinic.without(TABLES, who)) for who in (1, 2)]
+    found = [
+        answered(KeptDuckDBPlace(), plan.request, clinic.without(TABLES, who)) for who in (1, 2)
+    ]
     check(plan, *found, replaced=True)
 
 
 @pytest.mark.parametrize("name", PLANTS)
 def test_a_wrong_inference_costs_accuracy_alone_where_rows_are_culled(name, monkeypatch):
     monkeypatch.setattr(duckdb_engine, "MANY", 1)
-    check_people(DuckDBPlace(), plan_with(name, monkeypatch))
+    check_people(KeptDuckDBPlace(), plan_with(name, monkeypatch))
 
 
 SOME = (
@@ -316,7 +320,7 @@ def test_a_wrong_range_in_the_engine_costs_accuracy_alone(culled, monkeypatch):
     if culled:
         monkeypatch.setattr(duckdb_engine, "MANY", 1)
     for text in (TOTALS, SUM, FORMULA):
-        check_people(DuckDBPlace(), clinic.planned(text))
+        check_people(KeptDuckDBPlace(), clinic.planned(text))
 
 
 @pytest.mark.parametrize("name", CHEAPER)
@@ -367,7 +371,7 @@ def test_a_twin_that_does_not_enforce_is_caught(name, monkeypatch):
         ),
     )
     with pytest.raises(AssertionError):
-        check_people(DuckDBPlace(), twin)
+        check_people(KeptDuckDBPlace(), twin)
 
 
 def in_steps(measure, ratio):
@@ -422,7 +426,7 @@ def test_counts_and_sums_that_are_read_one_by_one_are_caught(text, owner, monkey
     with planted(monkeypatch, owner, "cells_of", never_together):
         wrong = clinic.planned(text)
     (noise,) = wrong.noises
-    place, claim = DuckDBPlace(), claims(wrong)[noise.measure]
+    place, claim = KeptDuckDBPlace(), claims(wrong)[noise.measure]
     stages = tuple(each for each in steps.STEPS if each.__name__ != "join_counts")
     with planted(monkeypatch, steps, "STEPS", stages):
         apart = clinic.planned(text)
@@ -510,7 +514,9 @@ def check_rows(text, place, monkeypatch, **patch):
 
 
 @pytest.mark.theorem("unit-local")
-@pytest.mark.parametrize("place", [ReferencePlace(), DuckDBPlace()], ids=lambda each: each.engine)
+@pytest.mark.parametrize(
+    "place", [ReferencePlace(), KeptDuckDBPlace()], ids=lambda each: each.engine
+)
 @pytest.mark.parametrize("text", JOINS)
 def test_a_row_counts_once_whatever_is_believed_of_keys(text, place, monkeypatch):
     check_rows(text, place, monkeypatch)
@@ -520,9 +526,9 @@ def test_a_row_counts_once_whatever_is_believed_of_keys(text, place, monkeypatch
 @pytest.mark.parametrize("text", JOINS)
 def test_a_twin_that_joins_all_rows_is_caught(text, monkeypatch):
     with pytest.raises(AssertionError):
-        check_rows(text, DuckDBPlace(), monkeypatch, _met=lambda _, public, *__: (public, 1))
+        check_rows(text, KeptDuckDBPlace(), monkeypatch, _met=lambda _, public, *__: (public, 1))
 
 
 def test_a_wrong_range_of_a_row_costs_accuracy_alone(monkeypatch):
     monkeypatch.setattr(totals_printed, "whole_float", narrow)
-    check_rows("SELECT COUNT(*) AS n, SUM(age) AS s FROM visits", DuckDBPlace(), monkeypatch)
+    check_rows("SELECT COUNT(*) AS n, SUM(age) AS s FROM visits", KeptDuckDBPlace(), monkeypatch)

@@ -21,7 +21,7 @@ from discreet.query.sql.parse import read
 from discreet.requests.table_schema import Schema
 from discreet.units import Relation
 from tests.engines.contract.cases import Asked
-from tests.engines.contract.places import DuckDBPlace, PostgresPlace, ReferencePlace, SparkPlace
+from tests.engines.contract.places import KeptDuckDBPlace, PostgresPlace, ReferencePlace, SparkPlace
 from tests.plan.test_neighbors import leaves_of
 from tests.servers.spark import local_session
 
@@ -102,7 +102,7 @@ def check_replaced(place, found, sizes, request=None, held=PAYS):
 @pytest.mark.theorem("always-there")
 @pytest.mark.parametrize(
     ("place", "sizes", "held"),
-    [(ReferencePlace(), (1, 2, 3), PAYS), (DuckDBPlace(), (1, 2), PAYS[::2])],
+    [(ReferencePlace(), (1, 2, 3), PAYS), (KeptDuckDBPlace(), (1, 2), PAYS[::2])],
     ids=["reference", "duckdb"],
 )
 def test_a_replaced_row_moves_no_number_of_rows_and_no_sum_too_far(place, sizes, held):

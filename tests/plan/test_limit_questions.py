@@ -22,7 +22,7 @@ from discreet.plan.statistics.limit_choice import (
 from discreet.plan.statistics.limit_questions import share_question, spread_questions
 from discreet.plan.steps import plan
 from discreet.query.sql.parse import read
-from tests.engines.contract.places import DuckDBPlace, ReferencePlace
+from tests.engines.contract.places import KeptDuckDBPlace, ReferencePlace
 from tests.engines.test_planted_inferences import TABLES, answered, check_people
 from tests.plan import clinic
 
@@ -51,7 +51,9 @@ def planned(question, **price):
 
 
 @pytest.mark.theorem("bounded-contribution")
-@pytest.mark.parametrize("place", [ReferencePlace(), DuckDBPlace()], ids=lambda each: each.engine)
+@pytest.mark.parametrize(
+    "place", [ReferencePlace(), KeptDuckDBPlace()], ids=lambda each: each.engine
+)
 @pytest.mark.parametrize("text", [ALL, BY_WARD, BY_BOTH, JOINED])
 def test_one_unit_moves_one_bin_by_one(text, place):
     for question in spread_questions(bound(text)).values():
@@ -62,7 +64,9 @@ def test_one_unit_moves_one_bin_by_one(text, place):
         check_people(place, made)
 
 
-@pytest.mark.parametrize("place", [ReferencePlace(), DuckDBPlace()], ids=lambda each: each.engine)
+@pytest.mark.parametrize(
+    "place", [ReferencePlace(), KeptDuckDBPlace()], ids=lambda each: each.engine
+)
 @pytest.mark.parametrize(("rows", "groups"), [(1, 1), (2, None), (3, 2)])
 def test_one_unit_moves_a_share_no_further_than_it_is_priced_for(rows, groups, place):
     question = share_question(bound(BY_WARD), rows=rows, groups=groups)
@@ -90,7 +94,7 @@ def test_spreads_are_those_of_the_rows_that_are_asked_about(text):
         "groups": Counter(_bin(len(numbers)) for numbers in people.values()),
     }
     for name, question in spread_questions(bound(text)).items():
-        totals, _ = answered(DuckDBPlace(), planned(question).request, TABLES)
+        totals, _ = answered(KeptDuckDBPlace(), planned(question).request, TABLES)
         units = {group[0]: count for group, count in totals["units"].items() if count}
         assert units == dict(wanted[name])
 
@@ -109,7 +113,7 @@ def test_the_share_is_that_of_rows_beyond_the_limits(rows, groups):
         part = min(Fraction(1), Fraction(groups or 9, len(numbers)))
         stays = int(sum(min(n, rows) for n in numbers) * part)
         cut, kept = cut + sum(numbers) - stays, kept + stays
-    totals, _ = answered(DuckDBPlace(), made.request, TABLES)
+    totals, _ = answered(KeptDuckDBPlace(), made.request, TABLES)
     steps = {name: step for each in made.estimates for name, step in each.estimator.steps().items()}
     sums = sorted(float(totals[name][()] * step) for name, step in steps.items())
     assert sums == sorted([cut, kept])

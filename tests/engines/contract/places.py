@@ -1,9 +1,12 @@
 """Where questions are answered: each engine with its tables filled anew for every case."""
 
+import atexit
 import itertools
+from collections import OrderedDict
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
+from typing import ClassVar
 from unittest import mock
 
 import duckdb
@@ -115,6 +118,38 @@ class DuckDBPlace(Place):
     def zoned(self):
         """Take an Arrow table."""
         return {"moments": ZONED}
+
+
+class KeptDuckDBPlace(DuckDBPlace):
+    """DuckDB in this process, opened once for all questions about the same tables, as sessions do.
+
+    To open one takes longer than most questions; the last few of them stay open.
+    """
+
+    MOST = 16
+    _kept: ClassVar[OrderedDict[str, object]] = OrderedDict()
+
+    def answer(self, asked, order):
+        """Return all numbers and keys of an answer, as plain values."""
+        key = repr((asked.rows, asked.types, asked.schema))
+        engine = self._kept.pop(key, None)
+        if engine is None:
+            engine = self.opened(asked)
+            engine.learn_schema(asked.schema)
+        self._kept[key] = engine
+        if len(self._kept) > self.MOST:
+            self._kept.popitem(last=False)[1].close()
+        engine.check(asked.request)
+        return flat(engine.run(asked.request, order=order))
+
+    @classmethod
+    def close(cls):
+        """Close them all."""
+        while cls._kept:
+            cls._kept.popitem()[1].close()
+
+
+atexit.register(KeptDuckDBPlace.close)
 
 
 class SparkPlace(Place):
