@@ -22,7 +22,7 @@ settings.load_profile("fixed")
 if (memory := in_memory()) is not None:
     os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(memory))  # where no sync waits
 
-# Tests start hundreds of processes, and one that finds our files compiled starts a second earlier.
+# Tests start hundreds of processes, and one that finds our files compiled takes half a second less.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
 

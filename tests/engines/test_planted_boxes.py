@@ -1,5 +1,6 @@
 """A wrong box costs rows, and nobody's privacy: totals do not move for people outside."""
 
+from contextlib import ExitStack
 from dataclasses import replace
 
 import pytest
@@ -35,14 +36,16 @@ def by_reference(lowered, tables):
 
 @pytest.fixture(scope="module")
 def by_duckdb():
-    """Answer with DuckDB, which opens the table of everybody once."""
-    with DuckDB(arrow(FULL), Performance(threads=1)) as everybody:
+    """Answer with DuckDB, which opens the same tables once."""
+    engines = {}
+    with ExitStack() as opened:
 
         def answer(lowered, tables):
-            if tables is FULL:
-                return answered(everybody, lowered)
-            with DuckDB(arrow(tables), Performance(threads=1)) as engine:
-                return answered(engine, lowered)
+            key = repr(tables)
+            if key not in engines:
+                engine = DuckDB(arrow(tables), Performance(threads=1))
+                engines[key] = opened.enter_context(engine)
+            return answered(engines[key], lowered)
 
         yield answer
 

@@ -149,11 +149,15 @@ TRUTH = duckdb.connect(config={"threads": 1})
 atexit.register(TRUTH.close)
 
 
-def truth(text, tables):
-    """Ask DuckDB itself."""
+def register(tables):
+    """Tell DuckDB itself about the tables."""
     for name, types in TYPES.items():
         form = pa.schema([(column, ARROW[kind]) for column, kind in types.items()])
         TRUTH.register(name, pa.Table.from_pylist(tables[name], schema=form))
+
+
+def truth(text):
+    """Ask DuckDB itself about the tables that it was told of."""
     return TRUTH.execute(text).fetchall()[0]
 
 
@@ -181,13 +185,13 @@ def planned(text, public=0):
 def test_what_is_counted_is_what_sql_counts(tables):
     """All questions are asked about the same tables, by the reference and by DuckDB."""
     filled(ENGINE, tables, TYPES)
-    clear = of_somebody(tables)
+    register(of_somebody(tables))
     for text in QUESTIONS:
         plan = planned(f"{ASKED} {text}", PUBLIC.index(tables["wards"]))
         order = HashOrder(salt=1, portable=True)
         raw = Reference(tables, TYPES).run(plan.request, order=order)
         found = {name: int(values[0]) for name, values in raw.totals.items()}
-        count, people = truth(f"{ASKED} {text}", clear)
+        count, people = truth(f"{ASKED} {text}")
         assert int(raw.units[0]) == people, text
         assert found["count"] == count, (text, found)
         assert flat(ENGINE.run(plan.request, order=order)) == flat(raw), text
@@ -253,7 +257,8 @@ def test_an_anti_join_that_forgets_null_is_caught():
         "wards": PUBLIC[1],
     }
     plan = planned(text, 1)
-    assert truth(text, tables)[0] == 0
+    register(tables)
+    assert truth(text)[0] == 0
     assert answers(plan.request, tables)[0]["units"] == {(): 0}
     assert sum(isinstance(node, SemiJoin) for node in descend(plan.request.relation)) == 3
     found = plan.request.relation

@@ -174,12 +174,11 @@ def _chance(delta: float | Fraction) -> Fraction:
 def _log_moments(pair: Pair, count: int, orders: Sequence[float]) -> list[float]:
     """Bound the moments of one release, so many times, by its pair or by its curve."""
     if not knows_curve(pair):
-        return [count * pair.log_moment(t) for t in orders]
-    curve, finite = pair.curve(), not pair.infinity().high  # else the pair bounds no moment
-    bounds = [curve.log_moment(t) for t in orders]
-    if finite:
-        known = zip(bounds, orders, strict=True)
-        bounds = [min(pair.log_moment(t), bound) for bound, t in known]
+        bounds = list(map(pair.log_moment, orders))
+    elif pair.infinity().high:  # the pair bounds no moment
+        bounds = list(map(pair.curve().log_moment, orders))
+    else:
+        bounds = list(map(min, map(pair.log_moment, orders), map(pair.curve().log_moment, orders)))
     return [count * bound for bound in bounds]
 
 

@@ -23,6 +23,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final, final
 
 import numpy as np
@@ -56,7 +57,7 @@ def columns_of(plan: Plan, parts: Sequence[Noisy]) -> tuple[ReleasedColumn, ...]
     """Compute the columns of an answer, for groups in one or more parts."""
     table = _Table.of(plan, parts)
     places = table.places()
-    return tuple(table.column(output, places) for output in plan.layout.outputs)
+    return tuple(map(partial(table.column, places=places), plan.layout.outputs))
 
 
 @final

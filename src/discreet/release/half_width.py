@@ -107,8 +107,10 @@ def half_width(
     known = tuple((abs(weight), noise) for weight, noise in terms if weight)
     missed = 1 - coordinate_confidence(confidence, coordinates).high
     if len(known) < 2 or missed < _RAREST:
-        count = coordinates * len(known)
-        return sum((weight * _error(noise, confidence, count) for weight, noise in known), _ZERO)
+        most, count = _ZERO, coordinates * len(known)
+        for weight, noise in known:
+            most += weight * _error(noise, confidence, count)
+        return most
     if len(known) > FEW:
         alike = alike_half_width(known, missed)
         if alike is not None:

@@ -127,7 +127,9 @@ class AnswerPipeline:
             plan_stage: plans an answer once its bounds are found.
             draw: 1, or a higher number for another answer to the same plan.
         """
-        return self.run_steps(plan, self.question(plan, draw), lambda: self._draw(plan, plan_stage))
+        return self.run_steps(
+            plan, self.question(plan, draw), partial(self._draw, plan, plan_stage)
+        )
 
     def perform(self, program: Program) -> StoredAnswer:
         """Return what is on record for a program, after paying and carrying it out if need be."""
@@ -228,7 +230,7 @@ class AnswerPipeline:
         order = self.order()
         if plan.search is None:
             raw = self.engine.run(plan.request, order=order)
-            return finish_with_noise(lambda: self._add_noise(plan, raw))
+            return finish_with_noise(partial(self._add_noise, plan, raw))
         written: bytes = two_stages().draw_in_stages(
             plan,
             plan_stage,
