@@ -9,8 +9,9 @@ model does when it is itself trained privately is for another room to say.
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -50,19 +51,35 @@ def learned(*, peers: bool, runs: int) -> list[Learned]:
         found.append(_tested(name, "real rows, not private", taught, tested, table.sizes))
         guess = np.full(len(tested), float(taught[:, -1].mean()))
         found.append(_scored(name, "nothing but the share", guess, tested[:, -1]))
-        for epsilon in PRICES:
-            for kind, method in (("mst", dp.synthetic.MST), ("aim", dp.synthetic.AIM)):
-                price = {"epsilon": epsilon, "delta": "1e-9"}
-                work = Work(kind=kind, method=method, price=price, ways=2)
-                results = []
-                for _ in range(runs):
-                    release = synthesized(CodedTable(taught, table.sizes), work)
-                    made = release.table(len(taught))
-                    columns = [made.column(each).to_numpy() for each in table.names]
-                    rows = np.stack(columns, axis=1).astype(np.uint8)
-                    results.append(_tested(name, "", rows, tested, table.sizes))
-                found.append(_mean(name, f"rows of {kind}, epsilon {epsilon}", results))
+        for trained_on, teach in _private_ways():
+            results = [
+                _scored(name, "", teach(CodedTable(taught, table.sizes), tested), tested[:, -1])
+                for _ in range(runs)
+            ]
+            found.append(_mean(name, trained_on, results))
     return found
+
+
+Teacher = Callable[[CodedTable, Codes], NDArray[Any]]
+"""Learns from private rows at a price, and returns a score for each tested row."""
+
+
+def _private_ways() -> Iterator[tuple[str, Teacher]]:
+    """Yield each private way to a classifier, with its name, at every price."""
+    for epsilon in PRICES:
+        price = {"epsilon": epsilon, "delta": "1e-9"}
+        for kind, method in (("mst", dp.synthetic.MST), ("aim", dp.synthetic.AIM)):
+            work = Work(kind=kind, method=method, price=price, ways=2)
+            yield f"rows of {kind}, epsilon {epsilon}", partial(_from_synthetic_rows, work)
+
+
+def _from_synthetic_rows(work: Work, taught: CodedTable, tested: Codes) -> NDArray[Any]:
+    made = synthesized(taught, work).table(len(taught.codes))
+    columns = [made.column(each).to_numpy() for each in taught.names]
+    rows = np.stack(columns, axis=1).astype(np.uint8)
+    weights = _fitted(_bits(rows, taught.sizes), rows[:, -1].astype(np.float64))
+    scores: NDArray[Any] = _bits(tested, taught.sizes) @ weights
+    return scores
 
 
 def _tables(*, peers: bool) -> Iterator[tuple[str, CodedTable]]:

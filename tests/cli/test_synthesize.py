@@ -77,6 +77,22 @@ def test_a_dry_run_makes_neither_a_file_nor_a_ledger(clinic: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("workload", "marginals"),
+    [
+        ("ranges:age", 1),
+        ("counts: ward=A, age=18..64; ward!=B", 2),
+        ("counts:age=20;ward=A,age=30", 2),
+    ],
+)
+def test_ranges_and_counts_are_read(clinic: Path, workload: str, marginals: int) -> None:
+    """Spaces do not matter, and numbers are those of the column."""
+    done = run(*ARGUMENTS, *PRICE, "--workload", workload, "--dry-run")
+    assert done.exit_code == 0, done.output
+    assert f"gets {marginals} marginals right" in done.stdout
+    assert not (clinic / "visits.ledger").exists()
+
+
+@pytest.mark.parametrize(
     ("arguments", "words"),
     [
         ((*ARGUMENTS, *PRICE), "--out does not name a file"),
@@ -86,6 +102,9 @@ def test_a_dry_run_makes_neither_a_file_nor_a_ledger(clinic: Path) -> None:
         ((*ARGUMENTS, "--epsilon", "1", "--out", "x.csv"), "no price in epsilon alone"),
         (("visits", *PRICE, "--method", "best", "--out", "x.csv"), "no method 'best'"),
         (("visits", *PRICE, "--workload", "all", "--out", "x.csv"), "workload 'all'"),
+        (("visits", *PRICE, "--workload", "ranges:ward", "--out", "x.csv"), "no ranges"),
+        (("visits", *PRICE, "--workload", "counts:ward", "--out", "x.csv"), "not understood"),
+        (("visits", *PRICE, "--workload", "counts:ward=Z", "--out", "x.csv"), "cannot have"),
         (("visitors", *PRICE, "--out", "x.csv"), "no table visitors"),
         (("visits", *PRICE, "--columns", "height", "--out", "x.csv"), "height"),
         (("visits", *PRICE, "--columns", "patient", "--out", "x.csv"), "names the unit"),

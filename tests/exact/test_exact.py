@@ -212,7 +212,10 @@ def test_anything_else_is_refused(value):
 
 def test_ten_times_a_tenth_is_one():
     assert sum(decimal(0.1, name="epsilon") for _ in range(10)) == 1
-    assert sum([0.1] * 10) != 1
+    added = 0.0
+    for _ in range(10):  # sum() corrects floats, from Python 3.12 on
+        added += 0.1
+    assert added != 1
 
 
 @given(finite_floats)

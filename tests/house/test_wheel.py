@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 import sysconfig
+from pathlib import Path
 
 import pytest
 
@@ -50,6 +51,38 @@ def wheel(tmp_path_factory):
     done(*build, str(ROOT), cwd=out)
     (made,) = out.glob("*.whl")
     return made
+
+
+def newer():
+    """Other interpreters from Python 3.12 on that this machine has, each version once."""
+    places = [Path(place) for place in os.environ.get("PATH", "").split(os.pathsep) if place]
+    places += Path.home().glob(".pyenv/versions/*/bin")
+    found = {}
+    for version in range(12, 20):
+        for place in places:
+            python = place / f"python3.{version}"
+            works = python.is_file() and subprocess.run(
+                [python, "-c", "import venv, pip"], check=False, capture_output=True
+            )
+            if works and works.returncode == 0 and (3, version) != sys.version_info[:2]:
+                found.setdefault(version, python)
+    return list(found.values())
+
+
+@pytest.mark.slow
+def test_newer_interpreters_answer_from_the_wheel(wheel, tmp_path):
+    """Python 3.12 and later, where there is one; dependencies come from the registry."""
+    (tmp_path / "visits.csv").write_text("patient\n" + "".join(f"{n}\n" for n in range(40)))
+    others = newer()
+    if not others:
+        pytest.skip("there is no Python from 3.12 on beside the one that runs the tests")
+    for python in others:
+        home = tmp_path / python.name
+        done(python, "-m", "venv", str(home), cwd=tmp_path)
+        done(home / "bin" / "python", "-m", "pip", "install", "-qq", wheel, cwd=tmp_path)
+        (tmp_path / "ledger").unlink(missing_ok=True)
+        answer = done(home / "bin" / "python", "-W", "error", "-c", FIRST_ANSWER, cwd=tmp_path)
+        assert " n" in answer
 
 
 @pytest.mark.parametrize(

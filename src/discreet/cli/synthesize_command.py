@@ -26,10 +26,10 @@ if TYPE_CHECKING:  # handed in
     from discreet.accounting import Left
     from discreet.session import Session
     from discreet.synthetic.methods.method import Method
+    from discreet.synthetic.range_queries import Workload
     from discreet.synthetic.release import SyntheticRelease
     from discreet.synthetic.report.error_report import ErrorReport
     from discreet.synthetic.synthesis_plan import SynthesisPlan
-    from discreet.synthetic.workload import Workload
 
 _METHODS: Final[dict[str, Callable[[], Method]]] = {
     "aim": synthetic.AIM,
@@ -38,7 +38,12 @@ _METHODS: Final[dict[str, Callable[[], Method]]] = {
     "dualquery": synthetic.DualQuery,
     "product": synthetic.Independent,
 }
-_WORKLOAD: Final = re.compile(r"marginals:([1-9])")
+_MARGINALS: Final = re.compile(r"marginals:([1-9])")
+_CONDITION: Final = re.compile(r"\s*([^=!,;]+?)\s*(!?=)\s*(.+?)\s*")
+_WORKLOADS: Final = (
+    "marginals:2 for all pairs of columns; ranges:age,cost for all ranges of these; or "
+    "'counts:ward=A,age=18..64;ward!=B' for single counts."
+)
 _ENDINGS: Final = (".parquet", ".csv")
 
 
@@ -48,9 +53,7 @@ def synthesize(  # noqa: PLR0913  the options of a synthetic table
     columns: Annotated[
         str | None, typer.Option("--columns", help="A,B,C: its columns; all, if none is named.")
     ] = None,
-    workload: Annotated[
-        str, typer.Option("--workload", help="marginals:2 for all pairs of columns, say.")
-    ] = "marginals:2",
+    workload: Annotated[str, typer.Option("--workload", help=_WORKLOADS)] = "marginals:2",
     method: Annotated[
         str, typer.Option("--method", help="aim, mst, mwem, dualquery or product.")
     ] = "aim",
@@ -173,14 +176,39 @@ def _names(text: str) -> list[str]:
 
 
 def _workload(text: str) -> Workload:
-    found = _WORKLOAD.fullmatch(text)
-    if found is None:
-        raise WrongKind(
-            what=f"the workload '{text}' is not understood.",
-            why="it says which counts the table has to get right.",
-            do="give marginals:2 for all pairs of columns, or marginals:1, marginals:3 and so on.",
-        )
-    return synthetic.marginals(int(found[1]))
+    """Read a workload, as the option's help describes it."""
+    found, (kind, _, rest) = _MARGINALS.fullmatch(text), text.partition(":")
+    if found is not None:
+        return synthetic.marginals(int(found[1]))
+    if kind == "ranges" and _names(rest):
+        return synthetic.all_ranges(*_names(rest))
+    if kind == "counts" and rest.strip():
+        return synthetic.counts_of([_conditions(query, text) for query in rest.split(";")])
+    raise _not_a_workload(text)
+
+
+def _conditions(query: str, text: str) -> dict[str, object]:
+    """Read NAME=VALUE, NAME!=VALUE and NAME=LOW..HIGH, with commas between them."""
+    found: dict[str, object] = {}
+    for part in query.split(","):
+        said = _CONDITION.fullmatch(part)
+        if said is None or said[1] in found:
+            raise _not_a_workload(text)
+        name, sign, value = said.groups()
+        low, dots, high = value.partition("..")
+        if sign == "!=":
+            found[name] = synthetic.other_than(value)
+        else:
+            found[name] = synthetic.between(low, high) if dots else value
+    return found
+
+
+def _not_a_workload(text: str) -> WrongKind:
+    return WrongKind(
+        what=f"the workload '{text}' is not understood.",
+        why="it says which counts the table has to get right.",
+        do=f"give {_WORKLOADS}",
+    )
 
 
 def _method(text: str) -> Method:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:  # each is loaded when first used, because most programs need 
     from discreet.synthetic.methods.product import Independent
     from discreet.synthetic.models import model_of
     from discreet.synthetic.planning import plan_synthesis, synthesize
+    from discreet.synthetic.range_queries import all_ranges, between, counts_of, other_than
     from discreet.synthetic.release import SyntheticRelease
     from discreet.synthetic.synthesis_plan import SynthesisPlan
     from discreet.synthetic.workload import marginals, marginals_of
@@ -41,11 +42,15 @@ __all__ = [
     "Selection",
     "SynthesisPlan",
     "SyntheticRelease",
+    "all_ranges",
+    "between",
+    "counts_of",
     "determines",
     "forbid",
     "marginals",
     "marginals_of",
     "model_of",
+    "other_than",
     "plan_synthesis",
     "quantile_bins",
     "synthesize",
@@ -65,6 +70,7 @@ if not TYPE_CHECKING:  # to which every name would be one of this room
             "methods.mwem": ("MWEM",),
             "methods.product": ("Independent",),
             "models": ("model_of",),
+            "range_queries": ("all_ranges", "between", "counts_of", "other_than"),
             "release": ("SyntheticRelease",),
             "synthesis_plan": ("SynthesisPlan",),
             "planning": ("plan_synthesis", "synthesize"),

@@ -29,6 +29,7 @@ from discreet.synthetic.methods.aim import AIM
 from discreet.synthetic.methods.method import Method, Schedule, Task
 from discreet.synthetic.models import METHODS
 from discreet.synthetic.program import SyntheticDraw, synthesis_program
+from discreet.synthetic.range_queries import AllRanges, ListedCounts, Workload
 from discreet.synthetic.release import SyntheticRelease
 from discreet.synthetic.requested_table import domain_of, question_of_rows, rho_asked
 from discreet.synthetic.sensitivity import UnitMoves
@@ -36,8 +37,8 @@ from discreet.synthetic.synthesis_plan import SynthesisPlan
 from discreet.synthetic.workload import (
     MOST_CELLS,
     AllMarginals,
+    CodedQuery,
     ListedMarginals,
-    Workload,
     marginals,
 )
 
@@ -45,6 +46,7 @@ if TYPE_CHECKING:  # handed in
     from discreet.session.session import Session
 
 _HOPELESS: Final = 0.5
+_WORKLOADS: Final = {AllMarginals, ListedMarginals, ListedCounts, AllRanges}
 _NOISE_NORM: Final = 0.3989422804014327  # half of the mean of |Z| for a standard normal Z
 
 
@@ -96,11 +98,12 @@ def plan_synthesis(  # noqa: PLR0913  what is made, how, and what it may cost
     request = joint_request(rows, domain if bought is None else bought.fine)
     stated, rho = tuple(constraints), rho_asked(ask)
     zeros = impossible(domain, stated)
+    asked = (workload or _default_workload(domain)).compiled(domain, max_cells)
     if bought is not None:
-        _check_public_codes(domain, bought, zeros)
+        _check_public_codes(domain, bought, zeros, asked.queries)
     task = Task(
         domain=domain.coded,
-        workload=(workload or _default_workload(domain)).compiled(domain, max_cells),
+        workload=asked,
         zeros=zeros,
         moves=UnitMoves(moved_by(request), session.unit),
         rho=rho,
@@ -169,28 +172,35 @@ def synthesize(session: Session, plan: SynthesisPlan, *, confirm: bool = False) 
 def _check_known(method: object, workload: object, constraints: Sequence[Constraint]) -> None:
     """Refuse code from elsewhere: a method holds the data in its hands while it runs."""
     known = type(method) in METHODS.values()
-    known = known and (workload is None or type(workload) in {AllMarginals, ListedMarginals})
+    known = known and (workload is None or type(workload) in _WORKLOADS)
     known = known and isinstance(constraints, list | tuple)
     if not known or any(type(each) not in {Forbidden, Determined} for each in constraints):
         raise WrongKind(
             what="a method, a workload or a constraint is none of this package.",
             why="a method measures data while it runs, and what it claims to cost is believed.",
-            do="use dp.synthetic.AIM(), MST(), MWEM(), DualQuery() or Independent(); marginals(...)"
-            " or marginals_of(...); forbid(...) and determines(...).",
+            do="use dp.synthetic.AIM(), MST(), MWEM(), DualQuery() or Independent(); "
+            "marginals(...), marginals_of(...), counts_of(...) or all_ranges(...); forbid(...) and "
+            "determines(...).",
         )
 
 
 def _check_public_codes(
-    domain: Domain, bought: BoughtBins, zeros: Sequence[ImpossibleCells]
+    domain: Domain,
+    bought: BoughtBins,
+    zeros: Sequence[ImpossibleCells],
+    queries: Sequence[CodedQuery],
 ) -> None:
-    """Refuse constraints on codes that are found in the data, after they are paid for."""
-    named = {place for place, _ in bought.wanted} & {c for zero in zeros for c in zero.marginal}
-    if named:
+    """Refuse constraints and queries on codes that are found in the data, once they are paid."""
+    found = {place for place, _ in bought.wanted}
+    named = found & {c for zero in zeros for c in zero.marginal}
+    counted = found & {column for query in queries for column, _ in query}
+    if named or counted:
+        what = "a constraint" if named else "a query"
         raise WrongKind(
-            what=f"a constraint names column {domain.columns[min(named)].name}, whose bins are "
-            "bought.",
-            why="which combinations it forbids would depend on where the data has its quantiles.",
-            do="give the column public bins, such as bins=32, or leave the constraint out.",
+            what=f"{what} names column {domain.columns[min(named or counted)].name}, whose bins "
+            "are bought.",
+            why="which combinations it is about would depend on where the data has its quantiles.",
+            do=f"give the column public bins, such as bins=32, or leave {what} out.",
         )
 
 

@@ -10,7 +10,7 @@ is nobody, and several rows of a person come out as independent rows.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -34,12 +34,14 @@ from discreet.synthetic.inference.inference import Model
 from discreet.synthetic.models import model_of
 from discreet.synthetic.program import SyntheticDraw
 from discreet.synthetic.public_streams import public_stream
+from discreet.synthetic.range_queries import coded_query
 from discreet.synthetic.release_text import about, html_of, text_of
 from discreet.synthetic.report.check import buy_check
 from discreet.synthetic.report.error_report import ErrorReport
 from discreet.synthetic.report.marginal_answer import MarginalAnswer, answer_of
 from discreet.synthetic.report.marginal_bounds import CellRound, SelectionRound, marginal_bounds
 from discreet.synthetic.report.noisy_marginals import noisy_marginals
+from discreet.synthetic.report.query_count import QueryCount, count_of
 from discreet.synthetic.report.replay import last_offers, selection_rounds
 from discreet.synthetic.synthesis_plan import SynthesisPlan
 
@@ -144,6 +146,23 @@ class SyntheticRelease(Shown):
         return answer_of(
             domain, self.model, measured, domain.numbers(names), self._missed(confidence)
         )
+
+    def count(self, conditions: Mapping[str, Any], *, confidence: object = None) -> QueryCount:
+        """Return how many rows meet conditions, from the model, with a half-width if it has one.
+
+        Args:
+            conditions: a value, ``between(low, high)`` or ``other_than(value)`` by column.
+            confidence: the chance with which the half-width holds; that of the plan if None.
+        """
+        if not isinstance(conditions, Mapping) or not conditions:
+            raise WrongKind(
+                what="conditions are not given by the names of columns.",
+                why="a count is about rows that meet a condition on each of some columns.",
+                do='write release.count({"ward": "A"}), say.',
+            )
+        query = coded_query(self.evidence.domain, tuple(conditions.items()))
+        measured = noisy_marginals(self.evidence)
+        return count_of(self.model, measured, query, self._missed(confidence))
 
     def report(
         self,

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import TYPE_CHECKING, final
+from typing import TYPE_CHECKING, Final, final
 
 from discreet.accounting import Box, Node
 from discreet.doors import Explainable
@@ -26,6 +26,9 @@ if TYPE_CHECKING:  # made by planning, and handed in
     from discreet.session.programs import Program
     from discreet.synthetic.methods.method import Method
     from discreet.synthetic.workload import CompiledWorkload
+
+
+_MANY_CELLS: Final = 10**6
 
 
 @final
@@ -121,6 +124,14 @@ class SynthesisPlan(Explainable):
     def _steps(self) -> Iterator[Branch]:
         rounds = f"up to {self.rounds} selections, " if self.rounds else ""
         yield Branch(f"takes {rounds}noise of deviation {self.noise:.4g} on single columns")
+        if self.method.document["name"] == "aim":
+            coded = self.domain.coded
+            closure = self.workload.closure(coded)
+            cells = sum(coded.size(marginal) for marginal, _ in closure)
+            slow = ", which may take minutes" if cells > _MANY_CELLS else ""
+            yield Branch(
+                f"compares {len(closure)} marginals of {cells} cells again and again{slow}"
+            )
 
     def _standing(self) -> Iterator[Branch]:
         if self.budget_preview is not None:

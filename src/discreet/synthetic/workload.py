@@ -28,10 +28,14 @@ MOST_MARGINALS: Final = 100_000
 _MOST_WAYS: Final = 6
 
 
+CodedQuery = tuple[tuple[int, tuple[int, ...]], ...]
+"""A condition on each of some columns, in rising order: the codes that it allows."""
+
+
 @final
 @dataclass(frozen=True, slots=True)
 class CompiledWorkload:
-    """Marginals with their weights, in rising order.
+    """Marginals with their weights, in rising order, and the queries that they are for, if any.
 
     >>> both = CompiledWorkload((((0, 1), 1), ((1, 2), 2)))
     >>> both.closure(CodedDomain(tuple("abc"), (2, 2, 2)))[1]
@@ -39,6 +43,7 @@ class CompiledWorkload:
     """
 
     weights: tuple[tuple[Marginal, int], ...]
+    queries: tuple[CodedQuery, ...] = ()
 
     @property
     def marginals(self) -> tuple[Marginal, ...]:
@@ -91,7 +96,7 @@ class AllMarginals:
                 do="ask for marginals of fewer columns, or list those that matter.",
             )
         chosen = itertools.combinations(range(coded.columns), ways)
-        return _compiled(coded, ((marginal, 1) for marginal in chosen), max_cells)
+        return compiled_marginals(coded, ((marginal, 1) for marginal in chosen), max_cells)
 
 
 @final
@@ -107,10 +112,7 @@ class ListedMarginals:
         for names, weight in self.weights:
             marginal = domain.numbers(names)
             found[marginal] = found.get(marginal, 0) + weight
-        return _compiled(domain.coded, found.items(), max_cells, drop=False)
-
-
-Workload = AllMarginals | ListedMarginals
+        return compiled_marginals(domain.coded, found.items(), max_cells, drop=False)
 
 
 def marginals(ways: int) -> AllMarginals:
@@ -141,21 +143,22 @@ def marginals_of(
             )
         weights.append((tuple(names), whole(weight, name="a weight", low=1, high=10**6)))
     if not weights:
-        raise _empty()
+        raise no_marginals()
     return ListedMarginals(tuple(weights))
 
 
-def _compiled(
+def compiled_marginals(
     domain: CodedDomain,
     weights: Iterable[tuple[Marginal, int]],
     max_cells: int,
     *,
     drop: bool = True,
 ) -> CompiledWorkload:
+    """Return marginals that have few enough cells; ``drop`` leaves out others, or refuses them."""
     ordered = sorted(weights)
     small = tuple(item for item in ordered if domain.size(item[0]) <= max_cells)
     if not ordered:
-        raise _empty()
+        raise no_marginals()
     if not small or (len(small) < len(ordered) and not drop):
         worst = max(ordered, key=lambda item: domain.size(item[0]))[0]
         least = min(ordered, key=lambda item: domain.size(item[0]))[0]
@@ -169,7 +172,12 @@ def _compiled(
     return CompiledWorkload(small)
 
 
-def _empty() -> OutOfRange:
+def no_marginals() -> OutOfRange:
+    """Return the refusal of a workload that asks for nothing.
+
+    >>> no_marginals().code
+    'E002'
+    """
     return OutOfRange(
         what="a workload has no marginal.",
         why="it says what the synthetic table is to get right.",

@@ -138,3 +138,11 @@ def test_negations_are_met_where_the_conjunction_is_not():
     sample = Sample.of(queries, np.array([0, 1, 1]))
     assert sample.met(np.array([1, 0, 0, 0])) == 1
     assert sample.met(np.array([2, 0, 0, 0])) == 2
+
+
+def test_conjunctions_that_share_no_column_are_all_met():
+    """A random row meets one of eight, and no single bit of it helps half of the others."""
+    domain = CodedDomain(tuple(map(str, range(300))), (2,) * 300)
+    wanted = [[(3 * at + part, 1, bool((at + part) % 2)) for part in range(3)] for at in range(100)]
+    sample = Sample.of(Conjunctions.of(domain, wanted), np.arange(100))
+    assert sample.met(LocalSearch().best(sample, stream("wide"))) == 100

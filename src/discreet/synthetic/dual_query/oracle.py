@@ -66,7 +66,10 @@ class Oracle(Protocol):
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LocalSearch:
-    """Coordinate ascent from several random rows: the best code of each column in turn.
+    """Coordinate ascent from several rows: the best code of each column in turn.
+
+    All rows but the first are random.  In the first one, literals have voted: where queries share
+    few columns, as in very wide tables, no single code of a random row meets one more conjunction.
 
     Columns of the domain are groups of which exactly one bit holds.  A domain of columns with two
     codes leaves all bits free.
@@ -84,6 +87,7 @@ class LocalSearch:
     def best(self, sample: Sample, stream: Entropy) -> NDArray[np.int64]:
         """Return the best of several local optima."""
         starts = random_rows(sample.domain, self.restarts, stream)
+        vote(sample, starts[0])
         truth = (starts[:, sample.columns] == sample.codes) ^ sample.negated
         moves = [_Move(sample, int(column)) for column in np.unique(sample.columns)]
         for _ in range(_MOST_SWEEPS):
@@ -92,6 +96,25 @@ class LocalSearch:
                 break
         values = truth.all(axis=2) @ sample.signs
         return np.asarray(starts[int(values.argmax())])
+
+
+def vote(sample: Sample, row: NDArray[np.int64]) -> None:
+    """Give each column of a row the code that most literals of the drawn queries are for.
+
+    >>> queries = Conjunctions.of(
+    ...     CodedDomain(("a", "b"), (3, 2)), [[(0, 2, True), (1, 1, False)]])
+    >>> row = np.array([0, 1])
+    >>> vote(Sample.of(queries, np.array([0])), row)
+    >>> row.tolist()
+    [2, 0]
+    """
+    columns, place = np.unique(sample.columns, return_inverse=True)
+    sizes = np.array(sample.domain.sizes)[columns]
+    votes = np.zeros((columns.size, int(sizes.max())))
+    signs = np.where(sample.negated, -1, 1) * sample.signs[:, None]
+    np.add.at(votes, (place.reshape(sample.columns.shape), sample.codes), signs)
+    votes[np.arange(votes.shape[1]) >= sizes[:, None]] = -np.inf
+    row[columns] = votes.argmax(axis=1)
 
 
 @final

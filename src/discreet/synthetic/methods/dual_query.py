@@ -58,8 +58,8 @@ class DualQuery:
     """Draw queries privately, and choose rows that answer them well.
 
     ``queries`` is how many random conjunctions of ``width`` literals are answered; where it is
-    None, the cells of the workload's marginals are.  ``rows`` is the number of rows where it is
-    public; otherwise a noisy number is bought first.
+    None, the queries of the workload are, or the cells of its marginals.  ``rows`` is the number of
+    rows where it is public; otherwise a noisy number is bought first.
 
     >>> DualQuery(queries=1000).document
     {'name': 'dual_query', 'queries': 1000, 'width': 3, 'rate': '2', 'rows': None}
@@ -153,6 +153,8 @@ class DualQuery:
         return variance_for(task, _ROWS_SHARE * concentrated_price(task), single=True)
 
     def _cells(self, task: Task) -> int:
+        if task.workload.queries:
+            return len(task.workload.queries)
         return sum(task.domain.size(marginal) for marginal in task.workload.marginals)
 
     def _queries(self, task: Task) -> Conjunctions:
@@ -161,12 +163,34 @@ class DualQuery:
             return random_conjunctions(
                 task.domain, count=self.queries, width=self.width, stream=stream
             )
-        return cells_of(task)
+        return listed_queries(task) if task.workload.queries else cells_of(task)
 
     def _stream(self, domain: CodedDomain, label: str) -> Entropy:
         """Return public randomness that follows from the request."""
         text = repr((domain.names, domain.sizes, sorted(self.document.items())))
         return public_stream(text.encode(), label)
+
+
+def listed_queries(task: Task) -> Conjunctions:
+    """Return the queries of a workload, as conjunctions of equal length.
+
+    A column has one of several codes if it has none of the others.
+    """
+    literals = []
+    for query in task.workload.queries:
+        one = []
+        for column, codes in query:
+            if len(codes) == 1:
+                one.append((column, codes[0], True))
+                continue
+            others = set(range(task.domain.sizes[column])) - set(codes)
+            one += [(column, code, False) for code in sorted(others)]
+        if one:  # all rows meet others
+            literals.append(one)
+    if not literals:
+        return cells_of(task)
+    width = max(map(len, literals))
+    return Conjunctions.of(task.domain, [one + [one[-1]] * (width - len(one)) for one in literals])
 
 
 def cells_of(task: Task) -> Conjunctions:
