@@ -142,14 +142,6 @@ MUTANTS: Final = (
         ),
     ),
     Mutant(
-        name="counts that are added up in floats",
-        file=_JOINT,
-        old="        if int(self.counts.max(initial=0)) * self.counts.size < _EXACT:",
-        new="        if self.counts.size:",
-        why="Beyond 2**53 a row may move a sum by two, or by none.",
-        caught_by=(f"{_SENSITIVITY}::test_huge_counts_move_by_no_more_than_a_unit_adds",),
-    ),
-    Mutant(
         name="rows without a code are put in some cell",
         file=_JOINT,
         old="            known &= (key >= 0) & (key < math.prod(sizes[column] for column in pack))",
