@@ -99,7 +99,7 @@ MUTANTS: Final = (
         new="min(part.epsilon for part in kinds)",
         why="Any attribute may be the one that is reported.",
         caught_by=(
-            "tests/local/test_numbers.py::test_a_record_samples_people_and_splits_no_epsilon",
+            "tests/local/test_numbers.py::test_a_record_loses_what_its_most_talkative_part_does",
         ),
     ),
     Mutant(
@@ -128,7 +128,7 @@ MUTANTS: Final = (
         old="(changed & (seen == watch.drawn))",
         new="(changed & (seen >= watch.drawn))",
         why="It was charged for one change.",
-        caught_by=("tests/local/test_changes.py::test_a_device_has_that_law",),
+        caught_by=("tests/local/test_changes.py::test_devices_with_any_history_have_that_law",),
     ),
     Mutant(
         name="all shuffled reports are priced as bits",
