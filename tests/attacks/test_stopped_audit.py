@@ -124,7 +124,7 @@ def test_a_search_draws_no_more_than_it_may_either(most, pairs):
     """All answers count: those that look for a pair, that teach and that judge."""
     subject = Counting()
     found = refute(subject, [(0, 1000 + at) for at in range(pairs)], most, claim=1)
-    assert subject.drawn[0] == found.drawn
+    assert found.drawn - 200 <= subject.drawn[0] <= found.drawn  # odd samples are halved
     assert found.drawn <= most
     assert not found.violates
 
