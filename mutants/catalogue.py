@@ -19,6 +19,7 @@ from mutants.rooms import (
     release,
     requests,
     session,
+    synthetic,
     units,
 )
 
@@ -37,4 +38,5 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     *release.MUTANTS,
     *session.MUTANTS,
     *local.MUTANTS,
+    *synthetic.MUTANTS,
 )

@@ -8,6 +8,16 @@ from mutants.mutant import Mutant
 
 MUTANTS: Final = (
     Mutant(
+        name="floats are added up outside of their range",
+        file="discreet/engines/sql/totals.py",
+        old='    if whole.source is None:\n        return f"CASE {inside} END"',
+        new="    if whole.source is None:\n        return column",
+        why="A value that was believed to lie within a range counts in full.",
+        caught_by=(
+            "tests/engines/test_planted_inferences.py::test_floats_outside_of_their_range_are_not_added_up",
+        ),
+    ),
+    Mutant(
         name="one group more than the limit",
         file="discreet/engines/sql/contribution_bounding.py",
         old='WHERE place <= {self.request.groups}"',

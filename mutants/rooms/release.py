@@ -21,6 +21,46 @@ MUTANTS: Final = (
         ),
     ),
     Mutant(
+        name="which groups are shown follows from the plan",
+        file="discreet/release/answer.py",
+        old="    if plan.selection is None:\n        return np.arange",
+        new=(
+            '    entropy = KeyedEntropy(key=bytes.fromhex(plan.digest)[:32], label="shown")\n'
+            "    if plan.selection is None:\n        return np.arange"
+        ),
+        why="Whoever knows the question knows which counts a shown group may have.",
+        caught_by=(
+            "tests/session/test_fresh_noise.py::test_two_ledgers_get_different_answers[groups that are shown]",
+        ),
+    ),
+    Mutant(
+        name="quantiles and modes follow from the plan",
+        file="discreet/release/answer.py",
+        old="    read: dict[LeafChoice, Integers] = {}\n",
+        new=(
+            '    entropy = KeyedEntropy(key=bytes.fromhex(plan.digest)[:32], label="chosen")\n'
+            "    read: dict[LeafChoice, Integers] = {}\n"
+        ),
+        why="Whoever knows the question knows which scores led to a choice.",
+        caught_by=tuple(
+            f"tests/session/test_fresh_noise.py::test_two_ledgers_get_different_answers[{kind}]"
+            for kind in ("quantiles", "trees of quantiles", "modes", "extremes")
+        ),
+    ),
+    Mutant(
+        name="which groups are above a threshold follows from the plan",
+        file="discreet/release/answer.py",
+        old="plan.having_threshold, raw, entropy=entropy)",
+        new=(
+            "plan.having_threshold, raw, entropy=KeyedEntropy(\n"
+            '            key=bytes.fromhex(plan.digest)[:32], label="above"))'
+        ),
+        why="Whoever knows the question knows which counts a group above it may have.",
+        caught_by=(
+            "tests/session/test_fresh_noise.py::test_two_ledgers_get_different_answers[groups above a threshold]",
+        ),
+    ),
+    Mutant(
         name="all groups share one noise",
         file="discreet/release/answer.py",
         old=(

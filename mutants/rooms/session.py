@@ -8,6 +8,28 @@ from mutants.mutant import Mutant
 
 MUTANTS: Final = (
     Mutant(
+        name="a table whose rows belong to other people now",
+        file="discreet/session/table_records.py",
+        old="    if before.agrees(now):\n        return\n",
+        new="    if before.agrees(now) or before.columns != now.columns:\n        return\n",
+        why="What was charged before protects those to whom the rows belonged then.",
+        caught_by=(
+            "tests/session/test_scope_names.py::test_a_table_that_was_recorded_with_another_unit_is_refused",
+        ),
+    ),
+    Mutant(
+        name="bounds that are found follow from the plan",
+        file="discreet/session/two_stages.py",
+        old="        bounds = private_bounds(search, raw, entropy=entropy)\n",
+        new=(
+            "        from discreet.noise import KeyedEntropy\n"
+            "        again = KeyedEntropy(key=bytes.fromhex(plan.digest)[:32], label='bounds')\n"
+            "        bounds = private_bounds(search, raw, entropy=again)\n"
+        ),
+        why="Whoever knows the question knows which values stood out.",
+        caught_by=("tests/session/test_fresh_noise.py::test_bounds_that_are_found_are_drawn_anew",),
+    ),
+    Mutant(
         name="data is read before it is paid for",
         file="discreet/session/answer_pipeline.py",
         old=(

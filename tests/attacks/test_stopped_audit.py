@@ -118,6 +118,17 @@ def test_answers_that_judge_are_new_and_all_are_counted():
     assert not found.violates
 
 
+@pytest.mark.parametrize("most", [500, 5000, 40_000])
+@pytest.mark.parametrize("pairs", [2, 7, 40])
+def test_a_search_draws_no_more_than_it_may_either(most, pairs):
+    """All answers count: those that look for a pair, that teach and that judge."""
+    subject = Counting()
+    found = refute(subject, [(0, 1000 + at) for at in range(pairs)], most, claim=1)
+    assert found.drawn - 200 <= subject.drawn[0] <= found.drawn  # odd samples are halved
+    assert found.drawn <= most
+    assert not found.violates
+
+
 def test_it_stops_once_refuted():
     gross, mild = (
         refute(Counting(scale=1000 // factor), (0, 1000), 10**6, claim=1) for factor in (8, 2)

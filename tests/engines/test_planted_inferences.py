@@ -10,6 +10,7 @@ import contextlib
 from dataclasses import replace
 from fractions import Fraction
 
+import duckdb
 import pytest
 
 from discreet.engines import duckdb as duckdb_engine
@@ -321,6 +322,23 @@ def test_a_wrong_range_in_the_engine_costs_accuracy_alone(culled, monkeypatch):
         monkeypatch.setattr(duckdb_engine, "MANY", 1)
     for text in (TOTALS, SUM, FORMULA):
         check_people(KeptDuckDBPlace(), clinic.planned(text))
+
+
+@pytest.mark.parametrize(("low", "high"), [(0, 1), (-7, 7), (-3, 9)])
+@pytest.mark.parametrize("source", [None, "y0"])
+def test_floats_outside_of_their_range_are_not_added_up(low, high, source):
+    """Sums of floats are exact only within it, whatever is believed of the numbers."""
+    finite = [-1e300, -8.0, -7.0, -3.0, 0.0, 1.0, 7.0, 8.0, 9.0, 10.0, 1e300]
+    endless = ["'inf'", "'-inf'", "'nan'"]
+    inside = totals_printed._inside(WholeFloat("x0", low, high, source), "0")
+    rows = ", ".join(f"(({value})::DOUBLE, ({value})::DOUBLE)" for value in [*finite, *endless])
+    told = duckdb.sql(f"SELECT {inside} FROM (VALUES {rows}) AS t(x0, y0)").fetchall()  # noqa: S608
+    ends = [min(max(value, low), high) for value in finite]
+    kept = [
+        end if source is not None or end == value else None
+        for value, end in zip(finite, ends, strict=True)
+    ]
+    assert [value for (value,) in told] == [*kept, None, None, None]
 
 
 @pytest.mark.parametrize("name", CHEAPER)

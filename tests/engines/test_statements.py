@@ -20,6 +20,7 @@ from discreet.requests.engine_request import EngineRequest, KeyColumn, Total
 from tests.engines.answers import flat
 from tests.engines.edges import arrow_table, both
 from tests.engines.visits import TYPES, VISITS, by_ward, cents, visits
+from tests.reference.engine import Reference
 
 ORDER = HashOrder(salt=7)
 
@@ -100,6 +101,40 @@ def test_rows_are_added_up_as_floats_within_their_range(engine):
         f"FROM ({rows}) GROUP BY k0) ORDER BY k0 NULLS FIRST"
     )
     assert found.exact == 2**53 // 10000
+
+
+ONES = Total(name="ones", row=Literal(1), low=0, high=1)
+CROWD = [
+    {"patient": who, "ward": f"ward {number % 5}", "cost": cost}
+    for who in (None, 1, 2)
+    for number, cost in enumerate(
+        [0.0, 99.999, 100.0, 250.5, -3.0, 1e300, -1e300, *map(float, ("inf", "-inf", "nan"))] * 2
+    )
+]
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"measures": (Total(name="cents", row=cents(), low=0, high=50000),)},
+        {"measures": (Total(name="cents", row=cents(), low=0, high=15000),)},
+        {
+            "measures": (ONES, Total(name="cents", row=cents(), low=0, high=10000)),
+            "unit": (),
+            "groups": None,
+        },
+        {},
+    ],
+    ids=["a statement above", "with bounds that bite", "rows above", "all measures"],
+)
+def test_these_statements_answer_as_the_reference_does(changes):
+    """The texts above may change; people beyond every limit still count as much as they may."""
+    lowered, order = by_ward(**changes), HashOrder(salt=7, portable=True)
+    with DuckDB({"visits": arrow_table(CROWD, TYPES)}, Performance(threads=1)) as engine:
+        found = flat(engine.run(lowered, order=order))
+    expected = flat(Reference({"visits": CROWD}, {"visits": TYPES}).run(lowered, order=order))
+    assert found == expected
+    assert sum(found["units"]) == (60 if lowered.groups is None else 6)
 
 
 @pytest.mark.parametrize(

@@ -2,14 +2,17 @@
 
 import itertools
 import math
+from collections import Counter
 from fractions import Fraction
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from discreet.errors import DiscreetError
 from discreet.local import ChangeTree
-from discreet.mechanisms.randomized_response import response_chances
+from discreet.local.repeated import changes as changes_module
+from discreet.mechanisms.randomized_response import respond, response_chances
 from discreet.noise import exact_law
 from tests.mechanisms.contract import narrow_words
 from tests.noise.laws import stream
@@ -82,6 +85,38 @@ def test_a_device_has_that_law():
     assert found.unexplored <= Fraction(1, 2)
     for signs, mass in found.mass.items():
         assert mass <= known[signs] <= mass + found.unexplored
+
+
+def p_value(tree, history, devices=6000):
+    """Compare the reports of many devices with the law, in cells that the law decides."""
+    known = law(tree, history)
+    label = f"{tree.changes} {history}"
+    signs = tree.run_each(np.tile(history, (devices, 1)), entropy=stream(label))
+    found = Counter(map(tuple, signs.tolist()))
+    assert set(found) <= set(known)
+    expected = [float(devices * chance) for chance in known.values()]
+    return stats.chisquare([found[each] for each in known], expected).pvalue
+
+
+@pytest.mark.parametrize("changes", [1, 2])
+def test_devices_with_any_history_have_that_law(changes):
+    """Also those that change more often than was paid for, whose later changes go unreported."""
+    tree = ChangeTree(times=3, changes=changes, epsilon=2)
+    for history in itertools.product((0, 1), repeat=3):
+        assert p_value(tree, history) > 1e-6
+
+
+def test_devices_that_report_more_or_less_are_seen(monkeypatch):
+    tree, history = ChangeTree(times=3, changes=1, epsilon=2), (1, 0, 1)
+    for factor in (2, Fraction(1, 2)):
+        monkeypatch.setattr(
+            changes_module,
+            "respond",
+            lambda codes, epsilon, values, entropy, by=factor: respond(
+                codes, by * epsilon, values, entropy
+            ),
+        )
+        assert p_value(tree, history) < 1e-6
 
 
 def test_many_devices_are_counted_at_all_times():

@@ -192,6 +192,19 @@ def test_a_record_samples_people_and_splits_no_epsilon():
     assert record.loss().epsilon(delta=0) == pytest.approx(1)
 
 
+@pytest.mark.parametrize("turned", [1, -1])
+def test_a_record_loses_what_its_most_talkative_part_does(turned):
+    parts = [Direct(epsilon=1, values=3), Direct(epsilon=2, values=2)][::turned]
+    record = Record(parts=parts)
+    laws = [record.reference_pmf(code) for code in range(record.values)]
+    ratio = max(
+        one[report].high / other[report].low for one in laws for other in laws for report in one
+    )
+    assert record.epsilon == 2
+    assert math.exp(1.99) < ratio <= Fraction(math.exp(2)) * (1 + Fraction(1, 10**9))
+    assert record.loss().epsilon(0) == pytest.approx(2)
+
+
 def test_records_that_make_no_sense_are_refused():
     for parts in ([], [1], [LaplaceReport(low=0, high=1, scale=1)], "ab"):
         with pytest.raises(WrongKind):

@@ -8,10 +8,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import discreet as dp
 from discreet.accounting import Leaf
 from discreet.errors import OutOfRange, OverBudget
 from discreet.mechanisms import Gaussian, Laplace, OptimalKeys
 from discreet.plan.pricing.calibration import epsilon_sum, rho_sum
+from discreet.synthetic.bins import quantile_bins
 from discreet.synthetic.inference.values import CodedDomain
 from discreet.synthetic.joint import JointHistogram
 from discreet.synthetic.measurer import Candidate, JointMeasurer
@@ -124,6 +126,17 @@ def test_pure_methods_spend_just_their_epsilon(method, unit):
     assert epsilon_sum(schedule.tree, unit) == (see.spent, 0)
 
 
+@pytest.mark.parametrize("price", [{"rho": "0.5"}, {"epsilon": 1}], ids=["rho", "pure"])
+def test_bought_edges_spend_just_what_is_charged(price, tmp_path):
+    with clinic.opened(tmp_path, budget=dp.Budget(epsilon=9, delta="1e-6")) as session:
+        bins = {"age": quantile_bins(epsilon="0.25", count=4)}
+        plan = clinic.planned(session, bins=bins, method=Independent(), **price)
+        evidence = dp.synthesize(session, plan).evidence
+    charged = plan.price.rho if "rho" in price else plan.price.epsilon
+    assert evidence.spent == charged
+    assert charged > next(map(Fraction, price.values()))
+
+
 @pytest.mark.parametrize("unit", UNITS, ids=["add_remove", "replace"])
 @pytest.mark.parametrize("rows", [None, 66])
 def test_dual_query_runs_under_the_filter(unit, rows):
@@ -172,7 +185,20 @@ def test_a_selection_among_heavier_candidates_is_another_step():
     )
     with pytest.raises(OverBudget):
         see.select([Candidate((0,), np.zeros(2), weight=2)], Fraction(4))
+    with pytest.raises(OverBudget):
+        see.select([Candidate((0,), np.zeros(2), weight=1)], Fraction(2))
     see.select([Candidate((0,), np.zeros(2), weight=1)], Fraction(4))
+
+
+def test_the_filter_refuses_the_step_that_would_exceed_its_bound():
+    left, step = RhoFilter(Fraction(1, 8), row()), Leaf(Gaussian(variance=8))
+    left.spend(step)
+    with pytest.raises(OverBudget):
+        left.spend(Leaf(Gaussian(variance=7)))
+    left.spend(step)
+    with pytest.raises(OverBudget):
+        left.spend(Leaf(Gaussian(variance=10**9)))
+    assert left.spent == Fraction(1, 8)
 
 
 def test_the_filter_refuses_what_rests_on_chance():

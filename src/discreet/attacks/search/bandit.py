@@ -32,7 +32,7 @@ class Bandit:
     >>> near, far = Generator("near", ((0, 1),)), Generator("far", ((0, 2), (0, 9)))
     >>> bandit = Bandit([near, far])
     >>> bandit.search(lambda pair, n: pair[1] - pair[0], 1000)
-    1162
+    996
     >>> bandit.best()
     ('far, pair 2 of 2', (0, 9))
     """
@@ -43,13 +43,13 @@ class Bandit:
         self.pairs = sum(len(generator.pairs) for generator in generators)
 
     def search(self, promised: Promised, answers: int) -> int:
-        """Spend about so many answers about each side, and return how many it took."""
+        """Spend at most so many answers about each side, at least 2; return how many it took."""
         size = max(_FEWEST, answers // (_SHARE * self.pairs))
-        spent = 0
-        while spent < answers:
+        size = max(2, min(size, answers))
+        pulls = max(1, answers // size)
+        for _ in range(pulls):
             self._chosen().pull(promised, size)
-            spent += size
-        return spent
+        return pulls * size
 
     def best(self) -> tuple[str, Pair]:
         """Return the pair that promised most, and its name; the first one before any search."""
