@@ -68,10 +68,10 @@ def test_programs_that_leak_or_say_nothing_are_wrong(exercise):
 
 
 def test_a_program_is_judged_by_all_of_its_coins():
-    """A leak with a chance of one in 65,536 is found, which no sample of a sane size would see."""
+    """A leak with a chance of one in 4,096 is found, which no sample of a sane size would see."""
 
     def rare(bit, coins):
-        return ("leak", bit) if coins.bits(16) == 0 else bit ^ (coins.bits(2) == 0)
+        return ("leak", bit) if coins.bits(12) == 0 else bit ^ (coins.bits(2) == 0)
 
     verdict = teach.check("D3", rare)
     assert not verdict.right

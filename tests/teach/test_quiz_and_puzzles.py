@@ -48,7 +48,7 @@ def test_laws_add_up_and_draws_follow_them(name):
     sheet, game = _SHEETS[name], teach.puzzle(name)
     assert all(sum(sheet.law(table).values()) == 1 for table in sheet.tables)
     table = sheet.tables[1]
-    found = exact_law(lambda coins: game.draw(table, entropy=coins), unexplored=Fraction(1, 100))
+    found = exact_law(lambda coins: game.draw(table, entropy=coins), unexplored=Fraction(1, 16))
     for output, chance in sheet.law(table).items():
         assert found.mass.get(output, 0) <= chance <= found.mass.get(output, 0) + found.unexplored
 
