@@ -29,7 +29,7 @@ def notebook(page: str) -> dict[str, Any]:
 
     >>> kinds = [cell["cell_type"] for cell in notebook("ten-rows")["cells"]]
     >>> kinds[:2], kinds.count("code")
-    (['markdown', 'code'], 6)
+    (['markdown', 'code'], 7)
     """
     source, cells, last = _MOVING.sub("", text(page)), [], 0
     for block in _CODE.finditer(source):
@@ -72,7 +72,7 @@ def write_notebooks(into: Path) -> list[Path]:
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as home:
     ...     write_notebooks(Path(home) / "course")[0].name
-    '01-definitions.ipynb'
+    '01-attack-first.ipynb'
     """
     try:
         into.mkdir()

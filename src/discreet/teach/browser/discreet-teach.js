@@ -309,7 +309,7 @@ const pictures = {
         marks.push(kit.make("rect", { x, y: 20, width: 600 * share, height: 30, class: `moving-part-${i}` }));
         x += 600 * share;
         const error = laws.halfWidth(GAME[i].sensitivity, share);
-        marks.push(kit.make("text", { x: 20, y: 90 + 40 * i }, `${GAME[i].name}: ε ${share.toFixed(3)}, within ${error.toPrecision(4)} ${GAME[i].unit}`));
+        marks.push(kit.make("text", { x: 20, y: 90 + 40 * i }, `${GAME[i].name}: ε ${share.toFixed(3)}, within ${error.toLocaleString("en", { maximumSignificantDigits: 4 })} ${GAME[i].unit}`));
         sliders[i].input.value = String(share);
         sliders[i].input.dataset.shown = share.toFixed(3);
         sliders[i].tell();
