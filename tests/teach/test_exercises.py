@@ -11,13 +11,13 @@ from discreet import teach
 from discreet.errors import DiscreetError, UnknownName, WrongKind
 from discreet.teach.book import EXERCISES
 from discreet.teach.exercise import Verdict
-from discreet.teach.judges import Choice, Number, PrivateProgram
+from discreet.teach.judges import Number, OneOf, PrivateProgram
 from tests.house.pages import GALLERY, ROOT
 
 written = runpy.run_path(str(ROOT / "docs" / "write_exercises.py"))["written"]
 ALL = list(EXERCISES.values())
 NUMBERS = [found for found in ALL if isinstance(found.judge, Number)]
-CHOICES = [found for found in ALL if isinstance(found.judge, Choice)]
+CHOICES = [found for found in ALL if isinstance(found.judge, OneOf)]
 PROGRAMS = [found for found in ALL if isinstance(found.judge, PrivateProgram)]
 
 

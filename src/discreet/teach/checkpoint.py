@@ -12,7 +12,7 @@ from typing import Final, final
 from discreet.errors import OutOfRange
 from discreet.exact import whole
 from discreet.teach.exercise import Verdict
-from discreet.teach.judges import Choice
+from discreet.teach.judges import OneOf
 
 
 @final
@@ -31,7 +31,7 @@ class QuizQuestion:
 
     def answer(self, choice: str) -> Verdict:
         """Judge a choice, given by its words."""
-        return Choice(self.right, self.wrong).verdict(choice)
+        return OneOf(self.right, self.wrong).verdict(choice)
 
 
 QUIZ: Final = (

@@ -63,10 +63,10 @@ class Number:
 
 @final
 @dataclass(frozen=True, slots=True)
-class Choice:
+class OneOf:
     """One of several words; each wrong one has its reason.
 
-    >>> Choice("no", {"yes": "look at the proof again."}).verdict("yes")
+    >>> OneOf("no", {"yes": "look at the proof again."}).verdict("yes")
     not yet: look at the proof again.
     """
 

@@ -13,7 +13,7 @@ from discreet.explain import Guesses
 from discreet.loss import Pure
 from discreet.noise import DiscreteLaplace
 from discreet.teach.exercise import Exercise
-from discreet.teach.judges import Choice, Number
+from discreet.teach.judges import Number, OneOf
 
 EXERCISES: Final = (
     Exercise(
@@ -64,7 +64,7 @@ EXERCISES: Final = (
         page="auditing",
         question="An audit with a million runs finds a lower bound of 0.93 for a claim of 1. Is "
         "the claim proved: 'yes' or 'no'?",
-        judge=Choice(
+        judge=OneOf(
             "no", {"yes": "another event, or other neighbors, may lose more than the ones tried."}
         ),
         solution="No. An audit can refute a claim; it never proves one.",
@@ -74,7 +74,7 @@ EXERCISES: Final = (
         page="auditing",
         question="The event is chosen on the same runs on which the bound is computed. "
         "Is the bound valid: 'yes' or 'no'?",
-        judge=Choice("no", {"yes": "of many events, one looks bad by chance alone."}),
+        judge=OneOf("no", {"yes": "of many events, one looks bad by chance alone."}),
         solution="No: choose the event on one half of the runs, and judge it on the other.",
     ),
     Exercise(
@@ -93,7 +93,7 @@ EXERCISES: Final = (
         page="attack-first",
         question="Names are removed from a table, and birthday, sex and postcode stay. "
         "Does that give a promise to a person in it: 'yes' or 'no'?",
-        judge=Choice("no", {"yes": "what if a register lists names with the same three columns?"}),
+        judge=OneOf("no", {"yes": "what if a register lists names with the same three columns?"}),
         solution="No. Whoever holds a register with these columns joins the two.",
     ),
     Exercise(
@@ -122,7 +122,7 @@ EXERCISES: Final = (
         page="deployed-values",
         question="ρ = 2.56 is promised as zero-concentrated privacy. Is ε = 2.56 a fair summary: "
         "'yes' or 'no'?",
-        judge=Choice("no", {"yes": "ρ and ε are different curves; convert at a δ that is named."}),
+        judge=OneOf("no", {"yes": "ρ and ε are different curves; convert at a δ that is named."}),
         solution="No. At δ = 10^-10 it is an ε near 17.9 by the usual formula ρ + 2√(ρ ln 1/δ).",
     ),
     Exercise(

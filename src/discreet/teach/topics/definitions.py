@@ -14,7 +14,7 @@ from discreet.loss import Pure
 from discreet.mechanisms import FiniteMechanism
 from discreet.noise import ReplayEntropy
 from discreet.teach.exercise import Exercise
-from discreet.teach.judges import Choice, Law, Number, PrivateProgram
+from discreet.teach.judges import Law, Number, OneOf, PrivateProgram
 
 _SKEWED: Final = (("1/2", "1/3", "1/6"), ("1/6", "1/3", "1/2"))
 
@@ -50,7 +50,7 @@ EXERCISES: Final = (
         question="A mechanism keeps ε-DP for neighbors under replace. It has an output that is "
         "possible on a table of 10 rows. Must it be possible on every table of 11 rows: "
         "'yes' or 'no'?",
-        judge=Choice(
+        judge=OneOf(
             "no", {"yes": "which chain of neighbors would lead from 10 rows to 11 under replace?"}
         ),
         solution="Outputs stay possible along a chain of neighbors. Replacing rows never changes "
@@ -130,7 +130,7 @@ EXERCISES: Final = (
         page="what-is-not-hidden",
         question="After the study your premium goes up. Would it have stayed if you had not "
         "taken part: 'yes' or 'no'?",
-        judge=Choice(
+        judge=OneOf(
             "no", {"yes": "what did the insurer learn from you, and what from all other smokers?"}
         ),
         solution="The finding is about smokers. Without you the study would have found the same.",
@@ -140,7 +140,7 @@ EXERCISES: Final = (
         page="what-is-not-hidden",
         question="Is there a useful mechanism after which nobody, whatever they know besides, "
         "learns anything about anybody: 'yes' or 'no'?",
-        judge=Choice(
+        judge=OneOf(
             "no", {"yes": "somebody may know that Terry is half a kilo heavier than the average."}
         ),
         solution="No (Dwork 2006). For every useful answer there is knowledge that turns it into a "

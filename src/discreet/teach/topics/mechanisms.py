@@ -20,7 +20,7 @@ from discreet.mechanisms import (
 )
 from discreet.noise import ReplayEntropy
 from discreet.teach.exercise import Exercise
-from discreet.teach.judges import Choice, Law, Number, PrivateProgram
+from discreet.teach.judges import Law, Number, OneOf, PrivateProgram
 from discreet.units import average_sensitivity, sum_sensitivity
 
 
@@ -177,7 +177,7 @@ EXERCISES: Final = (
         key="V2",
         page="sparse-vector",
         question="Does its privacy change if ties are 'below' instead of 'above': 'yes' or 'no'?",
-        judge=Choice("no", {"yes": "move the threshold by one, and compare the two programs."}),
+        judge=OneOf("no", {"yes": "move the threshold by one, and compare the two programs."}),
         solution="For integers, q >= t and q > t - 1 are the same. So it is the same program with "
         "a threshold that is smaller by one, and a public threshold costs nothing.",
     ),

@@ -13,7 +13,7 @@ from discreet.loss import Pure
 from discreet.mechanisms import Laplace
 from discreet.noise import ReplayEntropy
 from discreet.teach.exercise import Exercise
-from discreet.teach.judges import Choice, Law, Number, PrivateProgram
+from discreet.teach.judges import Law, Number, OneOf, PrivateProgram
 
 
 def _report(color: int, coins: ReplayEntropy) -> int:
@@ -91,7 +91,7 @@ EXERCISES: Final = (
         page="heavy-hitters",
         question="People have ten attributes. Reporting all at ε/10 each, or one at the full ε: "
         "which has the smaller variance for small ε, 'all' or 'one'?",
-        judge=Choice("one", {"all": "the variance grows like 1/ε², so a tenth costs a hundred."}),
+        judge=OneOf("one", {"all": "the variance grows like 1/ε², so a tenth costs a hundred."}),
         solution="All: about 100 times the variance. One: a tenth of the reports, 10 times.",
     ),
     Exercise(
@@ -99,7 +99,7 @@ EXERCISES: Final = (
         page="heavy-hitters",
         question="A value is never reported by anybody. Can its estimated count be negative: "
         "'yes' or 'no'?",
-        judge=Choice("yes", {"no": "an unbiased estimate of 0 that is never below 0 is always 0."}),
+        judge=OneOf("yes", {"no": "an unbiased estimate of 0 that is never below 0 is always 0."}),
         solution="Yes. Estimates are unbiased, so those of absent values lie on both sides of 0.",
     ),
     Exercise(
@@ -118,7 +118,7 @@ EXERCISES: Final = (
         page="synthetic-data",
         question="A row of the synthetic table equals yours. Does it show that you were in the "
         "data: 'yes' or 'no'?",
-        judge=Choice(
+        judge=OneOf(
             "no", {"yes": "rows come from a model that would be nearly the same without you."}
         ),
         solution="No: its chance without you is at least e^-ε times that with you.",

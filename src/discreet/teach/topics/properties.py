@@ -11,7 +11,7 @@ from discreet.accounting import Leaf, Parallel, account
 from discreet.loss import Approximate, Pure
 from discreet.mechanisms import Histogram, Laplace, points, thresholds
 from discreet.teach.exercise import Exercise
-from discreet.teach.judges import Choice, Number
+from discreet.teach.judges import Number, OneOf
 
 _TAGS: Final = {"a": "1", "b": "0.8", "c": "0.5", "d": "0.3"}
 
@@ -59,7 +59,7 @@ EXERCISES: Final = (
         page="properties",
         question="The price of the second answer is chosen after the first was seen. Is the loss "
         "of a stranger who reads both bounded by the average of the sums: 'yes' or 'no'?",
-        judge=Choice(
+        judge=OneOf(
             "no", {"yes": "somebody may choose the costly branch just where the first leaked."}
         ),
         solution="Each branch has its own sum, and the branch itself depends on the data. Only the "
