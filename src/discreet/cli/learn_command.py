@@ -12,13 +12,10 @@ from typing import Annotated
 
 import typer
 from rich.console import Console
-from rich.markdown import Markdown
 
+from discreet import teach  # whose names are loaded when a command first needs them
 from discreet.cli.exit_codes import errors_reported
 from discreet.errors import WrongKind
-from discreet.teach import check, puzzles, solution, write_notebooks
-from discreet.teach.gallery_pages import moving_page, text, titles
-from discreet.teach.terminal import ask_quiz, play
 
 PageArgument = Annotated[str | None, typer.Argument(help="A page of the gallery; lists without.")]
 NotebooksOption = Annotated[
@@ -48,33 +45,40 @@ def learn(  # noqa: PLR0913  one for each option
     """Learn differential privacy: pages that run, exercises with a referee, puzzles, a quiz."""
     with errors_reported():
         if notebooks is not None:
-            made = write_notebooks(notebooks)
+            made = teach.write_notebooks(notebooks)
             sys.stdout.write(f"{len(made)} notebooks in {notebooks}\n")
         elif pictures is not None:
-            _write(pictures, moving_page())
+            _write(pictures, teach.gallery_pages.moving_page())
             sys.stdout.write(f"open {pictures} in a browser\n")
         elif quiz:
-            _talk(ask_quiz(sys.stdin))
+            _talk(teach.terminal.ask_quiz(sys.stdin))
         elif puzzle is not None:
-            _talk(play(puzzle, sys.stdin))
+            _talk(teach.terminal.play(puzzle, sys.stdin))
         elif exercise is not None:
-            told = solution(exercise) if answer is None else str(check(exercise, answer))
-            sys.stdout.write(f"{told}\n")
+            found = teach.solution(exercise) if answer is None else teach.check(exercise, answer)
+            sys.stdout.write(f"{found}\n")
         elif page is not None:
-            Console(file=sys.stdout).print(Markdown(text(page)))
+            _show(teach.gallery_pages.text(page))
         else:
             sys.stdout.write(_contents())
 
 
 def _contents() -> str:
-    width = max(map(len, titles()))
-    pages = "\n".join(f"  {name:{width}}  {title}" for name, title in titles().items())
-    names = ", ".join(puzzles())
+    titles = teach.gallery_pages.titles()
+    width = max(map(len, titles))
+    pages = "\n".join(f"  {name:{width}}  {title}" for name, title in titles.items())
+    names = ", ".join(teach.puzzles())
     return (
         f"Pages (discreet learn PAGE):\n{pages}\n\n"
         f"Puzzles (discreet learn --puzzle NAME): {names}\n"
         "A quiz: discreet learn --quiz. Notebooks: discreet learn --notebooks FOLDER.\n"
     )
+
+
+def _show(source: str) -> None:
+    from rich.markdown import Markdown  # noqa: PLC0415  slow to load, and shows pages alone
+
+    Console(file=sys.stdout).print(Markdown(source))
 
 
 def _talk(said: Iterable[str]) -> None:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from discreet.doors import late_names
 
 if TYPE_CHECKING:  # each is loaded when first used
+    from discreet.teach import gallery_pages, terminal
     from discreet.teach.book import check, exercises, solution
     from discreet.teach.checkpoint import QuizQuestion, quiz
     from discreet.teach.exercise import Exercise, Verdict
@@ -27,10 +28,12 @@ __all__ = [
     "Verdict",
     "check",
     "exercises",
+    "gallery_pages",
     "puzzle",
     "puzzles",
     "quiz",
     "solution",
+    "terminal",
     "write_notebooks",
 ]
 
@@ -44,4 +47,5 @@ if not TYPE_CHECKING:  # to which every name would be one of this room
             "puzzle_game": ("Puzzle", "puzzle", "puzzles"),
             "checkpoint": ("QuizQuestion", "quiz"),
         },
+        rooms=("gallery_pages", "terminal"),
     )
