@@ -14,6 +14,7 @@ from pathlib import Path
 from draw_attacks import auditing, reconstruction
 from draw_composition import COMPOSITION
 from draw_counters import counters
+from draw_course import COURSE
 from draw_hitters import HITTERS
 from draw_local import LOCAL
 from draw_synthetic import SYNTHETIC
@@ -334,6 +335,7 @@ PICTURES = {
     "catch-rates": catch_rates,
     "not-hidden": not_hidden,
     **COMPOSITION,
+    **COURSE,
     **HITTERS,
     **LOCAL,
     **SYNTHETIC,

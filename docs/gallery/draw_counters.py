@@ -11,7 +11,9 @@ def counters() -> Chart:
     chart = Chart(
         title="All sums of n days for one price, ρ = 1/2",
         x=Axis(label="days n", low=1, high=4096, ticks=(1, 4, 16, 64, 256, 1024, 4096), log=True),
-        y=Axis(label="root mean squared error", low=0.9, high=70, ticks=(1, 2, 5, 10, 20, 50), log=True),
+        y=Axis(
+            label="root mean squared error", low=0.9, high=70, ticks=(1, 2, 5, 10, 20, 50), log=True
+        ),
     )
     lines: dict[str, list[tuple[float, float]]] = {}
     for n in (1 << k for k in range(13)):

@@ -95,7 +95,13 @@ def three_models() -> Chart:
     chart = Chart(
         title="A share, at ε = 1 against whoever sees the result",
         x=Axis(label="people", low=100, high=1e5, ticks=(100, 1e3, 1e4, 1e5), log=True),
-        y=Axis(label="root mean squared error", low=1e-5, high=0.2, ticks=(1e-4, 1e-3, 0.01, 0.1), log=True),
+        y=Axis(
+            label="root mean squared error",
+            low=1e-5,
+            high=0.2,
+            ticks=(1e-4, 1e-3, 0.01, 0.1),
+            log=True,
+        ),
     )
     people = [100, 200, 500, 1000, 2000, 5000, 10_000, 30_000, 100_000]
     spread = math.sqrt(Laplace(scale=1).law.moments().variance.nearest())

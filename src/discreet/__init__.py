@@ -30,6 +30,7 @@ if TYPE_CHECKING:  # loaded when first used, because SciPy and DuckDB take their
         mechanisms,
         query,
         synthetic,
+        teach,
         theorems,
     )
     from discreet.accounting import Budget
@@ -69,6 +70,7 @@ __all__ = [
     "share_cut",
     "synthesize",
     "synthetic",
+    "teach",
     "theorems",
     "units",
 ]
@@ -93,6 +95,7 @@ if not TYPE_CHECKING:  # to which every name would be one of this package
             "mechanisms",
             "query",
             "synthetic",
+            "teach",
             "theorems",
         ),
     )

@@ -75,7 +75,7 @@ def test_chains_attributes_and_single_bits_are_told():
     assert "chain of neighbors" in page("definitions")
     assert "however far apart they are" not in page("definitions")
     assert "such an attribute" in page("definitions")
-    assert page("reconstruction").count("differ in one bit") == 2
+    assert page("reconstruction").count("differ in one bit") >= 2
 
 
 def test_a_typical_error_is_defined_wherever_the_word_is_used():

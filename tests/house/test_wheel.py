@@ -100,3 +100,6 @@ def test_a_clean_environment_answers_from_the_wheel(wheel, tmp_path, fetched):
     (tmp_path / "visits.csv").write_text("patient\n" + "".join(f"{n}\n" for n in range(40)))
     assert " n" in done(python, "-W", "error", "-c", FIRST_ANSWER, cwd=tmp_path)
     assert "init" in done(home / "bin" / "discreet", "--help", cwd=tmp_path)
+    assert "ten-rows" in done(home / "bin" / "discreet", "learn", cwd=tmp_path)
+    done(home / "bin" / "discreet", "learn", "--notebooks", "course", cwd=tmp_path)
+    assert (tmp_path / "course" / "01-attack-first.ipynb").is_file()

@@ -420,7 +420,7 @@ CASES = [
     *to_grid(np.array([1.0], np.float32), NotExact),
     *to_grid(np.array([1.0], np.float16), NotExact),
     *to_grid([Fraction(1, 3), math.nan], NotExact),
-    *to_grid([Fraction(1, 3), '1'], WrongKind),
+    *to_grid([Fraction(1, 3), "1"], WrongKind),
     *to_grid(2**52, TooLarge),
     *to_grid([Fraction(2**53)], TooLarge),
     *to_grid([math.nan], OutOfRange),

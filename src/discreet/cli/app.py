@@ -25,6 +25,7 @@ from discreet.cli.exit_codes import (
     write_json,
 )
 from discreet.cli.explain_commands import explain, label
+from discreet.cli.learn_command import learn
 from discreet.cli.ledger_commands import app as ledger
 from discreet.cli.local_commands import app as local
 from discreet.cli.options import EXAMPLES, JsonOption
@@ -67,6 +68,7 @@ app.command(epilog=EXAMPLES["synthesize"])(synthesize)
 app.command(epilog=EXAMPLES["explain"])(explain)
 app.command(epilog=EXAMPLES["label"])(label)
 app.command(epilog=EXAMPLES["audit"])(audit)
+app.command(epilog=EXAMPLES["learn"])(learn)
 app.add_typer(ledger, name="ledger")
 app.add_typer(local, name="local")
 

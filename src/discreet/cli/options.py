@@ -214,6 +214,11 @@ _LINES: Final = {
         'discreet explain --budget "epsilon=2, delta=1e-9" --audience steward',
         "discreet explain --ledger clinic.ledger --html explained.html",
     ),
+    "learn": (
+        "discreet learn definitions",
+        "discreet learn --notebooks course",
+        "discreet learn --puzzle no-data",
+    ),
     "label": (
         "discreet label",
         "discreet label --format html > label.html",

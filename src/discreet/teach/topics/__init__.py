@@ -1,0 +1,4 @@
+"""Topics: the exercises of the gallery's pages, as data.
+
+Trust: public.
+"""

@@ -1,0 +1,126 @@
+"""Every exercise: its model answer is right, slips are not, and the solution is not told."""
+
+import re
+import runpy
+from fractions import Fraction
+from itertools import product
+
+import pytest
+
+from discreet import teach
+from discreet.errors import DiscreetError, UnknownName, WrongKind
+from discreet.teach.book import EXERCISES
+from discreet.teach.exercise import Verdict
+from discreet.teach.judges import Number, OneOf, PrivateProgram
+from tests.house.pages import GALLERY, ROOT
+
+written = runpy.run_path(str(ROOT / "docs" / "write_exercises.py"))["written"]
+ALL = list(EXERCISES.values())
+NUMBERS = [found for found in ALL if isinstance(found.judge, Number)]
+CHOICES = [found for found in ALL if isinstance(found.judge, OneOf)]
+PROGRAMS = [found for found in ALL if isinstance(found.judge, PrivateProgram)]
+
+
+def key(exercise):
+    return exercise.key
+
+
+@pytest.mark.parametrize("exercise", ALL, ids=key)
+def test_the_model_answer_is_right(exercise):
+    verdict = teach.check(exercise.key, exercise.judge.model())
+    assert verdict.right, verdict.words
+    assert bool(verdict)
+
+
+@pytest.mark.parametrize("exercise", NUMBERS, ids=key)
+def test_slips_and_other_numbers_are_wrong_and_the_number_is_not_told(exercise):
+    wanted = float(exercise.judge.value())
+    slips = exercise.judge.slips or {}
+    assert slips
+    for slip, words in slips.items():
+        assert teach.check(exercise.key, float(slip)) == Verdict(right=False, words=words)
+    other = 7.25 if wanted == float("inf") else 1.2345 * wanted
+    told = teach.check(exercise.key, str(other))
+    assert not told.right
+    assert re.fullmatch(r"your number is too (large|small)\.", told.words)
+
+
+@pytest.mark.parametrize("exercise", CHOICES, ids=key)
+def test_every_wrong_choice_has_its_reason(exercise):
+    for wrong, reason in exercise.judge.wrong.items():
+        assert teach.check(exercise.key, wrong) == Verdict(right=False, words=reason)
+    with pytest.raises(WrongKind):
+        teach.check(exercise.key, "perhaps")
+
+
+@pytest.mark.parametrize("exercise", PROGRAMS, ids=key)
+def test_programs_that_leak_or_say_nothing_are_wrong(exercise):
+    leak = teach.check(exercise.key, lambda data, coins: data)
+    assert not leak.right
+    assert "loses inf" in leak.words
+    constant = teach.check(exercise.key, lambda data, coins: 7)
+    assert not constant.right
+    assert "it is private, but" in constant.words
+    stopped = teach.check(exercise.key, lambda data, coins: 1 // 0)
+    assert "ZeroDivisionError" in stopped.words
+    with pytest.raises(WrongKind):
+        teach.check(exercise.key, 3)
+
+
+def test_a_program_is_judged_by_all_of_its_coins():
+    """A leak with a chance of one in 4,096 is found, which no sample of a sane size would see."""
+
+    def rare(bit, coins):
+        return ("leak", bit) if coins.bits(12) == 0 else bit ^ (coins.bits(2) == 0)
+
+    verdict = teach.check("D3", rare)
+    assert not verdict.right
+    assert "loses inf" in verdict.words
+
+
+def test_a_program_just_above_its_claim_is_refused():
+    def close(bit, coins):
+        return bit ^ (coins.bits(10) < 255)  # odds of 769 to 255, more than 3
+
+    assert not teach.check("D3", close).right
+    assert teach.check("D3", lambda bit, coins: bit ^ (coins.bits(10) < 256)).right
+
+
+@pytest.mark.parametrize("exercise", ALL, ids=key)
+def test_a_solution_explains(exercise):
+    assert len(teach.solution(exercise.key)) > 15
+    assert exercise.question.endswith(("?", ".", ")"))
+
+
+def test_unknown_exercises_are_refused():
+    for wrong in ("Z99", 3, None):
+        with pytest.raises(UnknownName):
+            teach.check(wrong, 1)
+    with pytest.raises(DiscreetError):
+        teach.check("L5", "many")
+
+
+@pytest.mark.parametrize("page", sorted({found.page for found in ALL}))
+def test_a_page_has_three_to_five_exercises_and_shows_them(page):
+    assert 3 <= len(teach.exercises(page)) <= 5
+    text = (GALLERY / f"{page}.md").read_text(encoding="utf-8")
+    assert written(text, page) == text, "run docs/write_exercises.py"
+
+
+def test_tables_that_fit_ten_bits_differ_in_four_of_them_at_most():
+    """Exercise F1, by all subsets of smaller tables: the bound is attained and never passed."""
+    truth, most = (1, 1, 0, 0, 1, 0), 0
+    subsets = [*product((0, 1), repeat=6)]
+    for guess in product((0, 1), repeat=6):
+        gaps = [
+            sum(s * (a - b) for s, a, b in zip(chosen, truth, guess, strict=True))
+            for chosen in subsets
+        ]
+        if max(map(abs, gaps)) <= 2:  # some answers with errors of at most 1 fit both
+            most = max(most, sum(a != b for a, b in zip(truth, guess, strict=True)))
+    assert most == teach.exercises("attack-first")[0].judge.model() == 4
+
+
+def test_fractions_and_text_are_numbers_too():
+    assert teach.check("D1", Fraction(1, 3)).right
+    assert teach.check("S2", "0.1").right
