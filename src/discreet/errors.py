@@ -43,7 +43,8 @@ One tree, so that a caller can catch as much or as little as it wants::
         ├── EngineFailed        E701  the answer failed; the question is charged, and closed
         ├── UnreadableSource    E702  something that cannot be opened as a table
         ├── SourceChanged       E703  data that is not what it was when it was opened
-        └── EngineStopped       E704  stopped from outside; asking again completes the answer
+        ├── EngineStopped       E704  stopped from outside; asking again completes the answer
+        └── TryAgain            E705  a server has no answer now; asking again is not charged twice
 
 Each leaf has a code, and each code a page ``docs/errors/<code>.md``.
 """
@@ -87,6 +88,7 @@ __all__ = [
     "SourceChanged",
     "Tampered",
     "TooLarge",
+    "TryAgain",
     "UnknownName",
     "UnreadableSQL",
     "UnreadableSource",
@@ -337,3 +339,8 @@ class SourceChanged(EngineError, code="E703"):
 @final
 class EngineStopped(EngineError, code="E704"):
     """The engine was stopped from outside; asking again completes the answer."""
+
+
+@final
+class TryAgain(EngineError, code="E705"):
+    """A server has no answer now; what was charged is not charged twice."""
