@@ -37,6 +37,7 @@ from discreet.errors import (
     UnknownName,
 )
 from discreet.ledger.ledger import Ledger
+from discreet.ledger.ledger_view import LedgerView
 from discreet.ledger.values import Account, Receipt, checked_key
 from discreet.plan.policy.policy import Policy, read_policy
 from discreet.service.people.caller import Caller
@@ -315,6 +316,11 @@ class ServiceCounter:
         """Return the entries after a number, without answers, the oldest first."""
         self._check(caller, dataset, Permission.LEDGER)
         return iter(self._ledgers[dataset].entries(after=max(0, after)))
+
+    def ledger(self, caller: Caller, dataset: str) -> LedgerView:
+        """Return the record of a dataset, to be read by pages: it holds entries and no data."""
+        self._check(caller, dataset, Permission.RELEASES)
+        return self._ledgers[dataset]
 
     def receipt(self, caller: Caller, dataset: str) -> Receipt:
         """Return where the ledger stands."""

@@ -3,8 +3,7 @@
 Trust: public.  A page shows public facts of tables, entries of ledgers and released answers, and
 nothing else of any data.
 
-    desk               what pages need of a server, whoever provides it
-    laptop             the desk of one person on their own machine: no log-in, loopback only
+    desk               what pages need of the counter of a server
     pages              all pages as routes of one web application
     rendering          templates, with everything escaped, under a strict content security policy
     refusals           errors, with the refused part of the question marked
@@ -24,17 +23,15 @@ from discreet.doors import late_names
 
 if TYPE_CHECKING:  # each is loaded when first used: only the workbench needs a web framework
     from discreet.web.desk import Desk, Visitor
-    from discreet.web.laptop import LaptopDesk
-    from discreet.web.pages import web_application
+    from discreet.web.pages import mount, web_application
 
-__all__ = ["Desk", "LaptopDesk", "Visitor", "web_application"]
+__all__ = ["Desk", "Visitor", "mount", "web_application"]
 
 if not TYPE_CHECKING:  # to which every name would be one of this room
     __getattr__, __dir__ = late_names(
         __name__,
         {
             "desk": ("Desk", "Visitor"),
-            "laptop": ("LaptopDesk",),
-            "pages": ("web_application",),
+            "pages": ("mount", "web_application"),
         },
     )

@@ -2,10 +2,10 @@
 
 Trust: public.  It reads the policy and a public guess at the number of people, and no data.
 
-Definition.  Laplace noise is scaled to distance / epsilon, so that the half-width of an interval is
+Definition.  Laplace noise is scaled to distance / epsilon, so the half-width of an interval is
 k / epsilon, for a number k of the question alone.  Two numbers draw the whole curve: k, and the
-floor of sampling error, below which no budget helps.  k is read off a plan at a small epsilon; noise
-on whole numbers rounds its half-width to the next one, which at a small epsilon is little of it.
+floor of sampling error, below which no budget helps.  k is read off a plan at a small epsilon,
+where rounding to whole numbers is little of it.
 """
 
 from __future__ import annotations
@@ -99,9 +99,7 @@ def curve_of(
     question = clicked.sql(schema)
     groups = _groups(clicked, schema)
     size = max(1, people // groups)
-    plan = planned(
-        question, {"epsilon": str(REFERENCE), "size": size, "confidence": confidence}
-    )
+    plan = planned(question, {"epsilon": str(REFERENCE), "size": size, "confidence": confidence})
     known = [each for each in plan.predicted if each.half_width is not None]
     if not known:
         raise OutOfRange(

@@ -15,6 +15,8 @@ from fastapi.responses import PlainTextResponse, Response
 from starlette.exceptions import HTTPException
 
 from discreet.errors import DiscreetError, NotAllowed, UnknownName
+from discreet.service.counter import ServiceCounter
+from discreet.service.people.credentials import new_secret
 from discreet.web import people_pages, query_pages, record_pages, setup_pages
 from discreet.web.desk import Desk
 from discreet.web.first_run import FirstRun
@@ -50,11 +52,16 @@ def web_application(
     return app
 
 
+def mount(app: FastAPI, counter: ServiceCounter) -> None:
+    """Add the pages to the application of a server, below all its calls."""
+    app.mount("/", web_application(Desk(counter, secret=new_secret())))
+
+
 def home(request: Request, visitor: Visiting) -> Response:
     """Go where the visitor mostly works."""
     names = desk_of(request).datasets(visitor)
     if not names:
-        return see_other("/wizard" if visitor.may("wizard") else "/datasets")
+        return see_other("/datasets" if desk_of(request).counter is not None else "/wizard")
     for permission, path in _FIRST:
         if visitor.may(permission):
             return see_other(f"/data/{names[0]}/{path}")
@@ -69,9 +76,7 @@ def load(request: Request, name: str) -> Response:
 def _known_hosts(
     hosts: frozenset[str],
 ) -> Callable[[Request, Callable[[Request], Awaitable[Response]]], Awaitable[Response]]:
-    async def check(
-        request: Request, answer: Callable[[Request], Awaitable[Response]]
-    ) -> Response:
+    async def check(request: Request, answer: Callable[[Request], Awaitable[Response]]) -> Response:
         if request.headers.get("host", "") not in hosts:
             return PlainTextResponse("Unknown host.", status_code=421, headers=dict(HEADERS))
         return await answer(request)

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from typing import Final
 
-from fastapi import APIRouter, Request
+from fastapi import APIRouter, Depends, Request
 from fastapi.responses import Response
 
 from discreet.errors import DiscreetError
+from discreet.service.people.roles import Role
 from discreet.web.refusals import Refusal
 from discreet.web.rendering import see_other
 from discreet.web.visits import (
@@ -22,11 +23,12 @@ from discreet.web.visits import (
     desk_of,
     field,
     need,
+    ours,
     visited,
 )
 
 router = APIRouter()
-ROLES: Final = ("owner", "steward", "analyst", "auditor", "viewer")
+ROLES: Final = tuple(role.value for role in Role)
 
 
 @router.get("/login")
@@ -39,16 +41,20 @@ def log_in_form(request: Request) -> Response:
 def log_in(request: Request, fields: Fields) -> Response:
     """Log somebody in, with a new cookie."""
     try:
-        cookie = desk_of(request).log_in(field(fields, "name"), field(fields, "password"))
+        counter = desk_of(request).open
+        person = counter.directory.check_password(
+            field(fields, "name").strip(), field(fields, "password")
+        )
+        cookie = counter.logins.begin(person)
     except DiscreetError as error:
         return visited("login.html", request, None, refusal=Refusal.of(error), status=403)
     return _with_cookie(request, cookie)
 
 
-@router.post("/logout")
-def log_out(request: Request, visitor: Visiting, form: Form) -> Response:
+@router.post("/logout", dependencies=[Depends(ours)])
+def log_out(request: Request) -> Response:
     """End a log-in."""
-    desk_of(request).log_out(request.cookies.get(COOKIE, ""))
+    desk_of(request).open.logins.end(request.cookies.get(COOKIE, ""))
     gone = see_other("/login")
     gone.delete_cookie(COOKIE)
     return gone
@@ -57,18 +63,19 @@ def log_out(request: Request, visitor: Visiting, form: Form) -> Response:
 @router.get("/welcome/{secret}")
 def welcome(request: Request, secret: str) -> Response:
     """Ask whoever has a one-time link for a password."""
-    name = desk_of(request).invited(secret)
+    name = desk_of(request).open.directory.invited(secret)
     return visited("welcome.html", request, None, name=name, secret=secret, refusal=None)
 
 
 @router.post("/welcome/{secret}")
 def accept(request: Request, fields: Fields, secret: str) -> Response:
     """Set the password, and log in."""
-    desk = desk_of(request)
+    counter = desk_of(request).open
     try:
-        cookie = desk.accept(secret, field(fields, "password"))
+        person = counter.directory.accept(secret, field(fields, "password"))
+        cookie = counter.logins.begin(person)
     except DiscreetError as error:
-        refusal, name = Refusal.of(error), desk.invited(secret)
+        refusal, name = Refusal.of(error), counter.directory.invited(secret)
         shown = {"name": name, "secret": secret, "refusal": refusal}
         return visited("welcome.html", request, None, status=403, **shown)
     return _with_cookie(request, cookie)
@@ -78,7 +85,7 @@ def accept(request: Request, fields: Fields, secret: str) -> Response:
 def people(request: Request, visitor: Visiting) -> Response:
     """List people and their roles."""
     need(visitor, "people")
-    found = desk_of(request).people(visitor)
+    found = desk_of(request).open.directory.people()
     return visited("people.html", request, visitor, people=found, roles=ROLES, link="", invited="")
 
 
@@ -87,9 +94,11 @@ def invite(request: Request, visitor: Visiting, form: Form) -> Response:
     """Give somebody roles, and show their one-time link once."""
     need(visitor, "people")
     desk, name = desk_of(request), field(form, "name").strip()
-    held = tuple(role for role in ROLES if role in form.get("roles", ()))
-    secret = desk.invite(visitor, name, held)
-    shown = {"people": desk.people(visitor), "roles": ROLES, "invited": name}
+    held = [Role(role) for role in ROLES if role in form.get("roles", ())]
+    directory = desk.open.directory
+    directory.put(name, held, by=visitor.person)
+    secret = directory.invite(name, by=visitor.person)
+    shown = {"people": directory.people(), "roles": ROLES, "invited": name}
     return visited("people.html", request, visitor, link=f"{desk.url}/welcome/{secret}", **shown)
 
 
@@ -100,8 +109,8 @@ def request_limit(request: Request, visitor: Visiting, form: Form, dataset: str)
     dataset_of(request, visitor, dataset)
     names = ("epsilon", "delta", "rho")
     budget = {name: field(form, name).strip() for name in names if field(form, name).strip()}
-    desk_of(request).request_limit(
-        visitor,
+    desk_of(request).open.request(
+        visitor.caller,
         dataset,
         account=field(form, "account").strip(),
         budget=budget,
@@ -116,7 +125,7 @@ def decide(request: Request, visitor: Visiting, form: Form, dataset: str, number
     need(visitor, "decide")
     dataset_of(request, visitor, dataset)
     approve = field(form, "decision") == "approve"
-    desk_of(request).decide(visitor, dataset, number, approve=approve)
+    desk_of(request).open.decide(visitor.caller, number, approve=approve)
     return see_other(f"/data/{dataset}/budget")
 
 

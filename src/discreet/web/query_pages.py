@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any, Final
 
-from fastapi import APIRouter, Request
+from fastapi import APIRouter, Depends, Request
 from fastapi.responses import Response
 
 from discreet.errors import DiscreetError, UnknownName
@@ -19,13 +19,14 @@ from discreet.explain.pictures.answer_bars import answer_bars, can_be_drawn
 from discreet.plan.plan import Plan
 from discreet.release.display import cells, notes, plain
 from discreet.release.release import Release
+from discreet.service.protocol.question_form import QuestionForm
 from discreet.web.code_copies import copies
-from discreet.web.desk import DatasetFacts, Progress, Visitor
+from discreet.web.desk import DatasetFacts, Desk, Progress, Visitor, form_of
 from discreet.web.ledger_facts import share_of
 from discreet.web.question_builder import AGGREGATES, Clicked, group_columns, number_columns
 from discreet.web.refusals import Refusal
 from discreet.web.rendering import see_other
-from discreet.web.visits import Form, Visiting, dataset_of, desk_of, field, need, visited
+from discreet.web.visits import Form, Visiting, dataset_of, desk_of, field, need, ours, visited
 
 router = APIRouter()
 THRESHOLD: Final = Fraction(1, 10)
@@ -53,15 +54,15 @@ def plan_or_ask(request: Request, visitor: Visiting, form: Form, dataset: str) -
         if action == "build":
             said["sql"] = _clicked(form).sql(facts.schema)
         question, price = said.get("sql", ""), price_of(said)
-        plan = desk.plan(visitor, dataset, question, _with_output(desk, visitor, facts, question, price))
         exact = _with_output(desk, visitor, facts, question, price)
+        plan = desk.plan(visitor, dataset, question, exact)
         share = share_of(facts.ledger.left().budget, plan)
         if action == "ask":
             free = plan.budget_preview is not None and plan.budget_preview.entry is not None
             if share <= THRESHOLD or free or said.get("confirm") == "yes":
                 bought = {**exact, **({"confirm": True} if said.get("confirm") == "yes" else {})}
-                begun = desk.ask(visitor, dataset, question, bought)
-                return see_other(f"/data/{dataset}/answers/{begun.asked.number}")
+                begun = desk.ask(visitor, dataset, form_of(question, bought))
+                return see_other(f"/data/{dataset}/answers/{begun.id}")
         return _form(
             request,
             visitor,
@@ -78,55 +79,53 @@ def plan_or_ask(request: Request, visitor: Visiting, form: Form, dataset: str) -
 
 
 @router.get("/data/{dataset}/answers/{number}")
-def answer(request: Request, visitor: Visiting, dataset: str, number: int) -> Response:
+def answer(request: Request, visitor: Visiting, dataset: str, number: str) -> Response:
     """Show an answer, or how long it has been under way."""
     facts, progress = _found(request, visitor, dataset, number)
     shown: dict[str, Any] = {"progress": progress, "refusal": None, "release": None}
     if progress.refused is not None:
         shown["refusal"] = Refusal.of(progress.refused)
     if progress.release is not None:
-        desk, asked = desk_of(request), progress.asked
+        question, price = written_form(progress.forms[0])
         shown |= _answer(progress.release)
-        shown["copies"] = copies(
-            asked.question, _plain(asked.price), server=desk.url, dataset=dataset
-        )
+        shown["copies"] = copies(question, price, server=desk_of(request).url, dataset=dataset)
     return visited("answer.html", request, visitor, facts, **shown)
 
 
-@router.post("/data/{dataset}/answers/{number}/cancel")
-def cancel(
-    request: Request, visitor: Visiting, form: Form, dataset: str, number: int
-) -> Response:
+@router.post("/data/{dataset}/answers/{number}/cancel", dependencies=[Depends(ours)])
+def cancel(request: Request, visitor: Visiting, dataset: str, number: str) -> Response:
     """Stop waiting for an answer."""
     _found(request, visitor, dataset, number)
-    desk_of(request).cancel(visitor, dataset, number)
+    desk_of(request).open.cancel(visitor.caller, number)
     return see_other(f"/data/{dataset}/answers/{number}")
 
 
-@router.post("/data/{dataset}/answers/{number}/again")
-def again(request: Request, visitor: Visiting, form: Form, dataset: str, number: int) -> Response:
+@router.post("/data/{dataset}/releases/{entry}", dependencies=[Depends(ours)])
+def again(request: Request, visitor: Visiting, dataset: str, entry: int) -> Response:
     """Ask the same question again: it is free, from the record."""
     need(visitor, "ask")
-    asked = _found(request, visitor, dataset, number)[1].asked
-    begun = desk_of(request).ask(visitor, dataset, asked.question, _plain(asked.price))
-    return see_other(f"/data/{dataset}/answers/{begun.asked.number}")
+    dataset_of(request, visitor, dataset)
+    desk = desk_of(request)
+    begun = desk.ask(visitor, dataset, *desk.asked(visitor, dataset, entry).forms)
+    return see_other(f"/data/{dataset}/answers/{begun.id}")
 
 
 @router.post("/data/{dataset}/answers/{number}/remeasure")
 def remeasure(
-    request: Request, visitor: Visiting, form: Form, dataset: str, number: int
+    request: Request, visitor: Visiting, form: Form, dataset: str, number: str
 ) -> Response:
     """Buy another draw, and combine both."""
     need(visitor, "ask")
-    _found(request, visitor, dataset, number)
-    price = {"epsilon": field(form, "epsilon").strip()}
-    begun = desk_of(request).remeasure(visitor, dataset, number, price)
-    return see_other(f"/data/{dataset}/answers/{begun.asked.number}")
+    forms = _found(request, visitor, dataset, number)[1].forms
+    question, _ = written_form(forms[0])
+    more = form_of(question, {"epsilon": field(form, "epsilon").strip()})
+    begun = desk_of(request).ask(visitor, dataset, *forms, more)
+    return see_other(f"/data/{dataset}/answers/{begun.id}")
 
 
 @router.get("/data/{dataset}/answers/{number}/explain/{audience}")
 def explained(
-    request: Request, visitor: Visiting, dataset: str, number: int, audience: str
+    request: Request, visitor: Visiting, dataset: str, number: str, audience: str
 ) -> Response:
     """Say what an answer gives away, to one of four audiences."""
     facts, progress = _found(request, visitor, dataset, number)
@@ -145,7 +144,7 @@ def explained(
 
 
 @router.get("/data/{dataset}/answers/{number}/label")
-def answer_label(request: Request, visitor: Visiting, dataset: str, number: int) -> Response:
+def answer_label(request: Request, visitor: Visiting, dataset: str, number: str) -> Response:
     """Show the privacy label of one answer."""
     facts, progress = _found(request, visitor, dataset, number)
     if progress.release is None:
@@ -179,7 +178,8 @@ def releases(request: Request, visitor: Visiting, dataset: str) -> Response:
     """List what was asked, the latest first."""
     need(visitor, "releases")
     facts = dataset_of(request, visitor, dataset)
-    history = desk_of(request).history(visitor, dataset)
+    asked = desk_of(request).open.asked(visitor.caller, dataset)
+    history = [(each, *written_form(each.forms[0]), len(each.forms)) for each in asked]
     return visited("releases.html", request, visitor, facts, history=history)
 
 
@@ -200,7 +200,7 @@ def price_of(said: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _with_output(
-    desk: Any, visitor: Visitor, facts: DatasetFacts, question: str, price: Mapping[str, Any]
+    desk: Desk, visitor: Visitor, facts: DatasetFacts, question: str, price: Mapping[str, Any]
 ) -> dict[str, Any]:
     """Return the price with a target error for each number whose error can be known."""
     if "error" not in price:
@@ -235,9 +235,7 @@ def _form(
         "urged": False,
         "copies": {},
     }
-    tables = [
-        (table, number_columns(table), group_columns(table)) for table in facts.schema.tables
-    ]
+    tables = [(table, number_columns(table), group_columns(table)) for table in facts.schema.tables]
     status = 422 if values.get("refusal") is not None else 200
     shown = {**empty, **values, "said": said, "tables": tables, "aggregates": AGGREGATES}
     plan: Plan | None = shown["plan"]
@@ -247,12 +245,12 @@ def _form(
 
 
 def _found(
-    request: Request, visitor: Visitor, dataset: str, number: int
+    request: Request, visitor: Visitor, dataset: str, number: str
 ) -> tuple[DatasetFacts, Progress]:
     need(visitor, "releases")
     facts = dataset_of(request, visitor, dataset)
-    progress = desk_of(request).progress(visitor, dataset, number)
-    if progress is None:
+    progress = desk_of(request).progress(visitor, number)
+    if progress.job.dataset != dataset:
         raise _unknown()
     return facts, progress
 
@@ -269,8 +267,15 @@ def _answer(release: Release) -> dict[str, Any]:
     }
 
 
-def _plain(price: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in price.items() if name != "remeasured"}
+def written_form(form: QuestionForm) -> tuple[str, dict[str, Any]]:
+    """Return the text of a question, and its price.
+
+    >>> written_form(QuestionForm.read({"question": "SELECT 1", "epsilon": "0.1"}))
+    ('SELECT 1', {'epsilon': '0.1'})
+    """
+    price = form.written()
+    question = price.pop("question")
+    return question if isinstance(question, str) else "(made in Python)", price
 
 
 def _unknown() -> UnknownName:

@@ -8,9 +8,9 @@ from __future__ import annotations
 import csv
 import io
 import json
-from typing import Any, Final
+from typing import Final
 
-from fastapi import APIRouter, Request
+from fastapi import APIRouter, Depends, Request
 from fastapi.responses import Response
 
 from discreet.errors import DiscreetError, UnknownName
@@ -19,8 +19,9 @@ from discreet.session.display import part_left
 from discreet.theorems import THEOREMS
 from discreet.web.desk import DatasetFacts, Visitor
 from discreet.web.ledger_facts import LedgerRow, attention, ledger_rows
+from discreet.web.query_pages import written_form
 from discreet.web.rendering import download
-from discreet.web.visits import Form, Visiting, dataset_of, desk_of, field, need, visited
+from discreet.web.visits import Form, Visiting, dataset_of, desk_of, field, need, ours, visited
 
 router = APIRouter()
 _PAGE: Final = 100
@@ -35,7 +36,11 @@ def budget(request: Request, visitor: Visiting, dataset: str) -> Response:
     told = explain(ledger, audience="steward", about=facts.policy.about)
     rows = _rows(request, visitor, facts)
     accounts = [
-        (path, int(100 * (1 - part_left(ledger.left(account=path)))), str(ledger.left(account=path)))
+        (
+            path,
+            int(100 * (1 - part_left(ledger.left(account=path)))),
+            str(ledger.left(account=path)),
+        )
         for path in sorted(ledger.accounts)
     ]
     return visited(
@@ -48,7 +53,7 @@ def budget(request: Request, visitor: Visiting, dataset: str) -> Response:
         words=str(ledger.left()),
         accounts=accounts,
         heed=attention(rows, part_left(ledger.left())),
-        requests=desk_of(request).requests(visitor, dataset),
+        requests=desk_of(request).open.requests(visitor.caller, dataset),
         charges=sum(row.kind == "charge" for row in rows),
     )
 
@@ -70,10 +75,13 @@ def _history(
 ) -> Response:
     need(visitor, "ledger")
     facts = dataset_of(request, visitor, dataset)
-    report = facts.ledger.verify() if field(form, "action") == "verify" else None  # type: ignore[attr-defined]
+    report = None
+    if field(form, "action") == "verify":
+        report = desk_of(request).open.verify(visitor.caller, dataset)
     words = field(form, "words").strip().lower()
     rows = [row for row in reversed(_rows(request, visitor, facts)) if _fits(row, words)]
-    shown = max(_PAGE, int(field(form, "shown", "0") or 0)) if field(form, "shown").isdecimal() else _PAGE
+    wanted = field(form, "shown")
+    shown = max(_PAGE, int(wanted)) if wanted.isdecimal() else _PAGE
     return visited(
         "ledger.html",
         request,
@@ -119,10 +127,8 @@ def entry(request: Request, visitor: Visiting, dataset: str, seq: int) -> Respon
     )
 
 
-@router.post("/data/{dataset}/ledger/export/{kind}")
-def export(
-    request: Request, visitor: Visiting, form: Form, dataset: str, kind: str
-) -> Response:
+@router.post("/data/{dataset}/ledger/export/{kind}", dependencies=[Depends(ours)])
+def export(request: Request, visitor: Visiting, dataset: str, kind: str) -> Response:
     """Hand out all entries, without answers, as JSON lines or as a table."""
     need(visitor, "ledger")
     facts = dataset_of(request, visitor, dataset)
@@ -144,26 +150,22 @@ def export(
 def audit(request: Request, visitor: Visiting) -> Response:
     """Show what attacks on this package have measured, and which theorems it rests on."""
     need(visitor, "audit")
-    desk = desk_of(request)
-    report: dict[str, Any] | None = None
-    if desk.audit_report is not None and desk.audit_report.is_file():
-        report = json.loads(desk.audit_report.read_text(encoding="utf-8"))
+    counter = desk_of(request).open
     return visited(
         "audit.html",
         request,
         visitor,
         None,
-        report=report,
+        report=counter.audit(visitor.caller),
         theorems=THEOREMS,
-        log=desk.security_log(visitor)[:_PAGE],
+        log=counter.security_log(visitor.caller)[::-1][:_PAGE],
     )
 
 
 def _rows(request: Request, visitor: Visitor, facts: DatasetFacts) -> list[LedgerRow]:
     entries = facts.ledger.proved_entries()
-    by_entry = {
-        asked.entry: asked.question for asked in desk_of(request).history(visitor, facts.name)
-    }
+    asked = desk_of(request).open.asked(visitor.caller, facts.name)
+    by_entry = {each.entry: written_form(each.forms[0])[0] for each in asked}
     questions = {
         str(each["key"]): by_entry[each["seq"]]  # type: ignore[index]
         for each in entries

@@ -1,4 +1,4 @@
-"""Templates under a strict content security policy: all text is escaped, nothing is loaded from afar.
+"""Templates under a strict content security policy: all is escaped, and nothing is from afar.
 
 Trust: public.  No page has a script or a style inside; answers are kept by no cache.
 """

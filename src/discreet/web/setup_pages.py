@@ -202,7 +202,7 @@ def _wizard(request: Request) -> FirstRun | None:
 
 
 def _needed(request: Request, visitor: Visitor) -> FirstRun:
-    need(visitor, "wizard")
+    need(visitor, "people")
     run = _wizard(request)
     if run is None:
         raise NotAllowed(

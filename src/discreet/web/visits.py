@@ -19,7 +19,7 @@ from discreet.units.unit import describe_unit
 from discreet.web.desk import DatasetFacts, Desk, Visitor
 from discreet.web.rendering import page
 
-COOKIE: Final = "discreet_login"
+COOKIE: Final = "discreet"
 _LARGEST: Final = 256 * 1024
 RAIL: Final = (
     ("Budget", "budget", "budget"),
@@ -31,7 +31,7 @@ RAIL: Final = (
 """What stands on the left of a page about a dataset: a word, a path, and who may go there."""
 
 
-class NotLoggedIn(Exception):  # noqa: N818  a turn of the way, not a mistake
+class NotLoggedIn(Exception):
     """Nobody is logged in, so that the log-in is shown."""
 
 
@@ -139,7 +139,7 @@ def visited(
 ) -> HTMLResponse:
     """Return a page with the frame around it."""
     desk = desk_of(request)
-    frame: dict[str, Any] = {"title": desk.title, "visitor": visitor, "facts": facts}
+    frame: dict[str, Any] = {"visitor": visitor, "facts": facts}
     frame["datasets"] = () if visitor is None else desk.datasets(visitor)
     frame["rail"], frame["left"], frame["unit"] = (), None, ""
     if visitor is not None and facts is not None:
