@@ -5,7 +5,7 @@ classes is made, each by its constructor, which refuses what it always refuses.
 
 Definition.  None, truth values, whole numbers and texts are themselves.  Everything else is a list
 of a tag and its parts: ["/", "1/3"] a fraction, ["f", hex] a float, ["d", iso] a date, ["t", iso] a
-timestamp, ["()", ...] a tuple, ["{}", [key, value], ...] a mapping, ["<>", ...] a set, and
+timestamp, ["()", ...] a tuple, ["tree", ...] and ["box", ...] a composition and a scope, ["{}", [key, value], ...] a mapping, ["<>", ...] a set, and
 ["query.expressions:Column", ...] a value of a class, with its fields in their order.
 """
 
@@ -22,6 +22,7 @@ from fractions import Fraction
 from types import MappingProxyType
 from typing import Any, Final
 
+from discreet.accounting import Box, Node, decode, encode
 from discreet.errors import WrongKind
 
 _DEEPEST: Final = 200
@@ -83,6 +84,10 @@ def written_value(value: object) -> Any:
             return ["{}", *pairs]
         case AbstractSet():
             return ["<>", *sorted((written_value(each) for each in value), key=repr)]
+        case Node():
+            return ["tree", encode(value)]
+        case Box():
+            return ["box", value.written()]
     if dataclasses.is_dataclass(value):
         given = (getattr(value, item.name) for item in dataclasses.fields(value) if item.init)
         return [_tag(type(value)), *map(written_value, given)]
@@ -102,6 +107,8 @@ _PLAIN: Final[Mapping[str, Callable[[Any], Any]]] = {
     "t": datetime.fromisoformat,
     "d": date.fromisoformat,
 }
+_OWN: Final[Mapping[str, Callable[[Any], Any]]] = {"tree": decode, "box": Box.read}
+"""What has a written form of its own."""
 
 
 def read_value(document: object, classes: Mapping[str, str] | None = None) -> Any:
@@ -139,6 +146,9 @@ def _read(document: object, classes: Mapping[str, str] | None, depth: int) -> An
         return tuple(parts)
     if tag == "<>":
         return frozenset(parts)
+    if tag in _OWN and classes is None:
+        (written,) = rest
+        return _OWN[tag](written)
     kind = _class(tag, classes)
     if issubclass(kind, Enum):
         (name,) = rest

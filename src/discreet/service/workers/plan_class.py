@@ -43,7 +43,7 @@ class PlanClass:
         return limits.seconds * self.factor
 
     def bytes(self, limits: ServiceLimits) -> int:
-        """Return how much memory a worker may use."""
+        """Return how much memory a worker may map beyond what it has mapped when it is ready."""
         return int(limits.memory * self.memory)
 
 

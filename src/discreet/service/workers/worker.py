@@ -44,11 +44,12 @@ _KEPT: Final = 64
 class Worker:
     """Carries out jobs with one session for each account."""
 
-    __slots__ = ("_limits", "_sessions", "_whole")
+    __slots__ = ("_limits", "_sessions", "_whole", "mapped")
 
     def __init__(self, whole: Session, limits: ServiceLimits) -> None:
         """Take the session of the first account."""
         self._whole, self._limits = whole, limits
+        self.mapped = mapped_bytes()
         self._sessions: dict[tuple[str | None, str | None], Session] = {}
 
     def carry_out(self, job: Job, tell: Tell) -> dict[str, Any]:
@@ -123,7 +124,18 @@ class Worker:
     def _prepare(self, size: PlanClass, tell: Tell) -> None:
         tell({"event": "planned", "class": size.name})
         _, hard = resource.getrlimit(resource.RLIMIT_AS)
-        resource.setrlimit(resource.RLIMIT_AS, (size.bytes(self._limits), hard))
+        more = self.mapped + size.bytes(self._limits)
+        resource.setrlimit(resource.RLIMIT_AS, (min(more, hard), hard))
+
+
+def mapped_bytes() -> int:
+    """Return how much memory this process has mapped: libraries and stacks, mostly.
+
+    >>> mapped_bytes() > 0
+    True
+    """
+    pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0])
+    return pages * resource.getpagesize()
 
 
 def _answer(release: Release, session: Session) -> dict[str, Any]:
@@ -158,12 +170,13 @@ def serve(channel: socket.socket) -> None:
         return
     limits = ServiceLimits(memory=start["memory"], seconds=Fraction(start["seconds"]))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    resource.setrlimit(resource.RLIMIT_AS, (limits.memory, limits.memory))
     try:
         worker = Worker(opened(start), limits)
     except DiscreetError as error:
         send_message(channel, error_message(error))
         return
+    most = worker.mapped + limits.memory
+    resource.setrlimit(resource.RLIMIT_AS, (most, most))
     send_message(channel, {"event": "ready"})
     while (job := receive_message(channel)) is not None:
         send_message(channel, _reply(worker, job, channel))
