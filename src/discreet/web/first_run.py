@@ -111,7 +111,10 @@ def answers_of(said: Mapping[str, str], look: FirstLook) -> Answers:
 
 def proposed_types(look: FirstLook) -> dict[str, str]:
     """Return a type for each column: that of the file, or one that its name suggests."""
-    return {name: (kind or type_by_name(name)).value.lower() for name, kind in look.columns.items()}
+    return {
+        name: (type_by_name(name) if kind is None or look.is_cell(name) else kind).value.lower()
+        for name, kind in look.columns.items()
+    }
 
 
 def _default(_question: str, default: str) -> str:

@@ -62,7 +62,7 @@ def plan_or_ask(request: Request, visitor: Visiting, form: Form, dataset: str) -
             if share <= THRESHOLD or free or said.get("confirm") == "yes":
                 bought = {**exact, **({"confirm": True} if said.get("confirm") == "yes" else {})}
                 begun = desk.ask(visitor, dataset, form_of(question, bought))
-                return see_other(f"/data/{dataset}/answers/{begun.id}")
+                return see_other(f"/data/{dataset}/answers/{begun.id}", request)
         return _form(
             request,
             visitor,

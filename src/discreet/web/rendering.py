@@ -28,7 +28,7 @@ POLICY: Final = (
 HEADERS: Final[Mapping[str, str]] = {
     "Content-Security-Policy": POLICY,
     "Cache-Control": "no-store",
-    "Referrer-Policy": "no-referrer",
+    "Referrer-Policy": "same-origin",
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
     "Cross-Origin-Opener-Policy": "same-origin",
@@ -88,8 +88,13 @@ def page(template: str, request: Request, *, status: int = 200, **values: Any) -
     return HTMLResponse(text, status_code=status, headers=dict(HEADERS))
 
 
-def see_other(path: str) -> RedirectResponse:
-    """Send a browser to another page after a form, so that reloading repeats nothing."""
+def see_other(path: str, request: Request | None = None) -> Response:
+    """Send a browser to another page after a form, so that reloading repeats nothing.
+
+    A form that a script has sent is told where to go, since it would not leave its page by itself.
+    """
+    if request is not None and "hx-request" in request.headers:
+        return Response(headers={**HEADERS, "HX-Redirect": path})
     return RedirectResponse(path, status_code=303, headers=dict(HEADERS))
 
 

@@ -62,7 +62,7 @@ function explorer() {
 }
 
 function movePoint(spent, half) {
-  const point = find("#curve polygon.f2:last-of-type"), axis = find("#curve");
+  const point = find("#curve polygon.f2"), axis = find("#curve");
   if (!point) return;
   const x = place(Math.min(Math.max(spent, 1e-3), 10), 1e-3, 10, PLOT.left, PLOT.right);
   const low = Number(axis.dataset.low), high = Number(axis.dataset.high);
