@@ -31,10 +31,10 @@ from discreet.errors import (
     EntropyError,
     KeyReused,
     NotAllowed,
+    NotServed,
     OutOfRange,
     QuestionClosed,
     TryAgain,
-    UnknownName,
 )
 from discreet.ledger.ledger import Ledger
 from discreet.ledger.values import Account, Receipt, checked_key
@@ -208,7 +208,7 @@ class ServiceCounter:
         with self._lock:
             found = self._jobs.get(job)
         if found is None or found.person != caller.person:
-            raise UnknownName(
+            raise NotServed(
                 what="there is no such job.",
                 why="a job is known to whoever began it, for a while.",
                 do="ask the question again: an answer that is on record costs nothing.",
@@ -294,7 +294,7 @@ class ServiceCounter:
         ledger = self._ledgers[dataset]
         found = next(ledger.entries(after=entry - 1), None) if entry > 0 else None
         if found is None or found.get("kind") != "release":
-            raise UnknownName(
+            raise NotServed(
                 what="no entry with this number records an answer.",
                 why="the entry of an answer is in its receipt.",
                 do="look it up in the history.",
@@ -447,7 +447,7 @@ class ServiceCounter:
         """Refuse what the caller may not do; a dataset that they may not see does not exist."""
         caller.check(permission)
         if dataset not in self.site.datasets or not caller.sees(dataset):
-            raise UnknownName(
+            raise NotServed(
                 what="there is no such dataset here.",
                 why="a question is about a dataset that this server serves, to you.",
                 do=f"use one of: {', '.join(self.datasets(caller)) or 'none'}.",
