@@ -87,6 +87,8 @@ class Explained:
     text: str
     html: str
     content: Mapping[str, Any]
+    encoded: Any = field(repr=False)
+    """What a client needs to make the explanation or the label."""
 
 
 @final

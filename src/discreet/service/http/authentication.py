@@ -24,7 +24,7 @@ _SAFE: Final = frozenset({"GET", "HEAD", "OPTIONS"})
 _HERE: Final = frozenset({"127.0.0.1", "localhost", "[::1]", "::1"})
 
 
-class NobodyCalls(Exception):  # noqa: N818  said in words of its own
+class NobodyCalls(Exception):
     """Nobody has shown who they are."""
 
     def __init__(self, why: str) -> None:

@@ -114,7 +114,7 @@ class Guard:
         sys.stderr.flush()
 
 
-class _TooLarge(Exception):  # noqa: N818  caught right above
+class _TooLarge(Exception):
     """A body is larger than allowed."""
 
 

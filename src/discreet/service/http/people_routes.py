@@ -126,9 +126,7 @@ async def people(request: Request) -> Response:
 
 
 @route("PUT", "/v1/people/{name}", Permission.PEOPLE)
-async def put_person(
-    request: Request, caller: Calling, name: str, body: PersonBody
-) -> Response:
+async def put_person(request: Request, caller: Calling, name: str, body: PersonBody) -> Response:
     """Add somebody, or change their roles."""
     known = {role.value: role for role in Role}
     if not set(body.roles) <= set(known):
@@ -159,7 +157,7 @@ async def invite(request: Request, caller: Calling, name: str) -> Response:
             do="add the person first.",
         )
     secret = await in_thread(request, counter.directory.invite, name, by=caller.person)
-    link = f"{counter.site.address.url}/invitation/{secret}"
+    link = f"{counter.site.address.url}/welcome/{secret}"
     return JSONResponse({"secret": secret, "link": link}, status_code=201)
 
 
@@ -188,9 +186,7 @@ async def set_password(request: Request, body: PasswordBody) -> Response:
 async def login(request: Request, body: LoginBody) -> Response:
     """Log in: sets a cookie, and returns the token that calls with it carry."""
     counter = counter_of(request)
-    person = await in_thread(
-        request, counter.directory.check_password, body.name, body.password
-    )
+    person = await in_thread(request, counter.directory.check_password, body.name, body.password)
     cookie = await in_thread(request, counter.logins.begin, person)
     found = counter.logins.find(cookie)
     response = JSONResponse({"person": person.name, "csrf": found.csrf if found else ""})

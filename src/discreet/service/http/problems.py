@@ -77,7 +77,7 @@ def problem_of(error: DiscreetError) -> JSONResponse:
     )
 
 
-def problem(
+def problem(  # noqa: PLR0913  the parts of a problem
     status: int,
     *,
     detail: str,

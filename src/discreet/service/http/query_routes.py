@@ -35,13 +35,11 @@ _PAUSE: Final = 0.05
 async def in_thread(request: Request, work: Any, *given: Any, **named: Any) -> Any:
     """Do something that waits, in a thread of the application."""
     loop = asyncio.get_running_loop()
-    return await loop.run_in_executor(
-        request.app.state.threads, lambda: work(*given, **named)
-    )
+    return await loop.run_in_executor(request.app.state.threads, lambda: work(*given, **named))
 
 
 @route("POST", "/v1/datasets/{dataset}/queries", Permission.PLAN)
-async def query(
+async def query(  # noqa: PLR0913  what FastAPI hands in
     request: Request,
     caller: Calling,
     dataset: str,
@@ -63,7 +61,7 @@ async def query(
 
 
 @route("POST", "/v1/datasets/{dataset}/remeasurements", Permission.ASK)
-async def remeasure(
+async def remeasure(  # noqa: PLR0913  what FastAPI hands in
     request: Request,
     caller: Calling,
     dataset: str,
@@ -80,7 +78,7 @@ async def remeasure(
     return await _answered(request, counter, caller, job, prefer=prefer, accept=accept)
 
 
-async def _answered(
+async def _answered(  # noqa: PLR0913  what FastAPI hands in
     request: Request,
     counter: ServiceCounter,
     caller: Caller,
@@ -102,6 +100,7 @@ async def _at_tick(
 ) -> Response:
     """Make the response of a job that is over, and return it when its tick has come."""
     due = counter.due(job)
+    response: Response
     try:
         answered = await in_thread(request, counter.result, caller, job)
         response = await in_thread(request, _release_response, answered, accept)

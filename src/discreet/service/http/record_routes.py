@@ -24,11 +24,12 @@ from discreet.service.http.bodies import (
 from discreet.service.http.query_routes import in_thread
 from discreet.service.http.route_table import Calling, route
 from discreet.service.people.roles import Permission
+from discreet.service.protocol.remaining import left_document
 from discreet.service.views import Explained
 
 Entry = Annotated[int, Path(ge=1, lt=2**62, description="The number of the entry of an answer.")]
 Audience = Annotated[Literal["analyst", "subject", "steward", "auditor"], Query()]
-Form = Annotated[Literal["json", "text", "html"], Query(alias="format")]
+Form = Annotated[Literal["json", "text", "html", "value"], Query(alias="format")]
 
 
 @route("GET", "/v1/datasets")
@@ -118,6 +119,8 @@ def _shown(found: Explained, form: str) -> Response:
             return PlainTextResponse(found.text)
         case "html":
             return HTMLResponse(found.html)
+        case "value":
+            return JSONResponse(found.encoded)
         case _:
             return JSONResponse(found.content)
 
@@ -175,8 +178,15 @@ async def budget(request: Request, caller: Calling, dataset: str) -> Response:
     """Return what is left in every account, and which account pays for the caller."""
     counter = counter_of(request)
     accounts = await in_thread(request, counter.budget, caller, dataset)
-    own = counter.account_of(caller, dataset) or (accounts[0].path if accounts else None)
-    return JSONResponse({"account": own, "accounts": [asdict(each) for each in accounts]})
+    left = await in_thread(request, counter.remaining, caller, dataset)
+    own = counter.account_of(caller, dataset) or accounts[0].path
+    return JSONResponse(
+        {
+            "account": own,
+            "remaining": left_document(left),
+            "accounts": [asdict(each) for each in accounts],
+        }
+    )
 
 
 @route("POST", "/v1/datasets/{dataset}/accounts", Permission.DECIDE)

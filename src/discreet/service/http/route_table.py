@@ -19,7 +19,7 @@ from discreet.service.people.caller import Caller
 from discreet.service.people.roles import Permission
 
 
-class TooManyCalls(Exception):  # noqa: N818  told in words of its own
+class TooManyCalls(Exception):
     """Somebody has used up their calls."""
 
     def __init__(self, seconds: float) -> None:

@@ -44,15 +44,20 @@ class PatientProtocol(H11Protocol):
 
     def _cut_off(self) -> None:
         """Close a connection that has not brought one whole request by now."""
-        if self.cycle is None and not self.transport.is_closing():
+        begun: object = self.cycle
+        if begun is None and not self.transport.is_closing():
             self.transport.close()
+
+
+def _tell_nobody(url: str, secret: str | None) -> None:
+    """Keep it to ourselves."""
 
 
 def run_server(
     site: Site,
     *,
     mount: Mount | None = None,
-    ready: Callable[[str, str | None], None] = lambda url, secret: None,
+    ready: Callable[[str, str | None], None] = _tell_nobody,
     quiet: bool = False,
 ) -> None:
     """Serve a site until a signal comes.
@@ -84,7 +89,9 @@ def run_server(
             proxy_headers=False,
         )
         port = listening.getsockname()[1]
-        url = address.url.replace(f":{address.port}", f":{port}") if not address.port else address.url
+        url = (
+            address.url.replace(f":{address.port}", f":{port}") if not address.port else address.url
+        )
         ready(url, counter.first_owner())
         uvicorn.Server(config).run(sockets=[listening])
     finally:
