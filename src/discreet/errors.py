@@ -10,7 +10,8 @@ One tree, so that a caller can catch as much or as little as it wants::
     │   ├── OutOfRange      E002  a number outside the range in which the answer is defined
     │   ├── WrongKind       E003  a value of the wrong or of a mixed type
     │   ├── TooLarge        E004  a result that would not fit in 64-bit integers
-    │   └── NotComposable   E005  a composition that no theorem supports
+    │   ├── NotComposable   E005  a composition that no theorem supports
+    │   └── NotServed       E006  something that a server does not have, or not for its caller
     ├── EntropyError              randomness cannot be had safely; nothing was drawn
     │   ├── EntropyUnavailable  E201  the operating system gave no random bits
     │   ├── EntropyCopied       E202  an attempt to copy or store a random stream
@@ -79,6 +80,7 @@ __all__ = [
     "NotComposable",
     "NotExact",
     "NotPerUnit",
+    "NotServed",
     "OtherLedger",
     "OutOfRange",
     "OverBudget",
@@ -180,6 +182,11 @@ class TooLarge(InputError, code="E004"):
 @final
 class NotComposable(InputError, code="E005"):
     """Releases are put together in a way that no theorem supports."""
+
+
+@final
+class NotServed(InputError, code="E006"):
+    """A server does not have what was named, or not for its caller."""
 
 
 class EntropyError(DiscreetError):

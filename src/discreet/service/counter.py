@@ -23,7 +23,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, final
 
-from discreet.accounting import Budget
+from discreet.accounting import Budget, Left
 from discreet.accounting.budgets.amounts import format_down
 from discreet.errors import (
     DiscreetError,
@@ -31,10 +31,10 @@ from discreet.errors import (
     EntropyError,
     KeyReused,
     NotAllowed,
+    NotServed,
     OutOfRange,
     QuestionClosed,
     TryAgain,
-    UnknownName,
 )
 from discreet.ledger.ledger import Ledger
 from discreet.ledger.ledger_view import LedgerView
@@ -209,7 +209,7 @@ class ServiceCounter:
         with self._lock:
             found = self._jobs.get(job)
         if found is None or found.person != caller.person:
-            raise UnknownName(
+            raise NotServed(
                 what="there is no such job.",
                 why="a job is known to whoever began it, for a while.",
                 do="ask the question again: an answer that is on record costs nothing.",
@@ -243,9 +243,7 @@ class ServiceCounter:
         assert found is not None  # noqa: S101  it is over
         self._remember(caller, job, found["document"]["entry"])
         names = ("plans", "written", "receipt", "replayed", "private", "share")
-        return Answered(
-            document=found["document"], encoded={name: found[name] for name in names}
-        )
+        return Answered(document=found["document"], encoded={name: found[name] for name in names})
 
     def asked(self, caller: Caller, dataset: str) -> tuple[AskedBefore, ...]:
         """Return the questions that a caller has asked, the newest first."""
@@ -281,13 +279,13 @@ class ServiceCounter:
             )
         job = {"verb": "explain", "audience": audience, "entry": entry}
         found = self._worked(caller, dataset, job)
-        return Explained(text=found["text"], html=found["html"], content=found["json"])
+        return _explained(found)
 
     def label(self, caller: Caller, dataset: str, *, entry: int | None = None) -> Explained:
         """Return the privacy label of all answers, or of one of them."""
         self._check(caller, dataset, Permission.RELEASES)
         found = self._worked(caller, dataset, {"verb": "label", "entry": entry})
-        return Explained(text=found["text"], html=found["html"], content=found["json"])
+        return _explained(found)
 
     def release(self, caller: Caller, dataset: str, entry: int) -> Mapping[str, Any]:
         """Return an answer that is on record, by the number of its entry, as it was stored."""
@@ -295,7 +293,7 @@ class ServiceCounter:
         ledger = self._ledgers[dataset]
         found = next(ledger.entries(after=entry - 1), None) if entry > 0 else None
         if found is None or found.get("kind") != "release":
-            raise UnknownName(
+            raise NotServed(
                 what="no entry with this number records an answer.",
                 why="the entry of an answer is in its receipt.",
                 do="look it up in the history.",
@@ -349,7 +347,14 @@ class ServiceCounter:
         """Return what is left in every account, the root first."""
         self._check(caller, dataset, Permission.BUDGET)
         ledger = self._ledgers[dataset]
-        return tuple(_account_view(ledger, account) for _, account in sorted(ledger.accounts.items()))
+        return tuple(
+            _account_view(ledger, account) for _, account in sorted(ledger.accounts.items())
+        )
+
+    def remaining(self, caller: Caller, dataset: str) -> Left:
+        """Return what is left for questions about everybody, in the account that pays."""
+        self._check(caller, dataset, Permission.BUDGET)
+        return self._ledgers[dataset].left(account=self.account_of(caller, dataset))
 
     def account_of(self, caller: Caller, dataset: str) -> str | None:
         """Return the account that pays for a caller: the one whose path ends with their name.
@@ -453,7 +458,7 @@ class ServiceCounter:
         """Refuse what the caller may not do; a dataset that they may not see does not exist."""
         caller.check(permission)
         if dataset not in self.site.datasets or not caller.sees(dataset):
-            raise UnknownName(
+            raise NotServed(
                 what="there is no such dataset here.",
                 why="a question is about a dataset that this server serves, to you.",
                 do=f"use one of: {', '.join(self.datasets(caller)) or 'none'}.",
@@ -491,9 +496,7 @@ class ServiceCounter:
             raise told_error(job)
         return dict(job.result or {})
 
-    def _claim(
-        self, caller: Caller, key: str, dataset: str, forms: Sequence[QuestionForm]
-    ) -> None:
+    def _claim(self, caller: Caller, key: str, dataset: str, forms: Sequence[QuestionForm]) -> None:
         """Note what an idempotency key stands for; refuse one that stands for something else."""
         checked_key(key, name="idempotency key")
         body = " ".join((dataset, *(form.digest for form in forms)))
@@ -522,6 +525,15 @@ class ServiceCounter:
                 "ON CONFLICT DO NOTHING",
                 (caller.person, job.dataset, forms, entry or 0, time.time()),
             )
+
+
+def _explained(found: Mapping[str, Any]) -> Explained:
+    return Explained(
+        text=found["text"],
+        html=found["html"],
+        content=found["json"],
+        encoded=found["encoded"],
+    )
 
 
 def told_error(job: AskJob) -> DiscreetError:

@@ -43,7 +43,9 @@ class Raises:
 
     def of(self, dataset: str) -> tuple[RaiseView, ...]:
         """Return the requests about a dataset, the newest first."""
-        rows = self._store.rows("SELECT * FROM requests WHERE dataset = ? ORDER BY id DESC", dataset)
+        rows = self._store.rows(
+            "SELECT * FROM requests WHERE dataset = ? ORDER BY id DESC", dataset
+        )
         return tuple(map(_view, rows))
 
     def find(self, number: int) -> RaiseView:

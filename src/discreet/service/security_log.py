@@ -3,8 +3,8 @@
 Trust: kernel.
 
 Each line is a JSON object with the fields below and no others: what happened (a word from this
-package), when, who, about whom, which dataset, the prefix of a token, and a detail (roles, scopes, a
-budget).  Neither questions nor answers nor texts of errors are written.
+package), when, who, about whom, which dataset, the prefix of a token, and a detail (roles,
+scopes, a budget).  Neither questions nor answers nor texts of errors are written.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class SecurityLog:
         self._file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
         self._lock = threading.Lock()
 
-    def write(
+    def write(  # noqa: PLR0913  the fields of a line
         self,
         event: str,
         *,

@@ -53,10 +53,7 @@ def read_site(path: Path, *, loopback_person: str | None = None) -> Site:
         loopback_person: serve this one person without log-in, on this machine alone.
     """
     data = _parsed(path)
-    if "datasets" not in data:
-        site = _site_of_policy(path)
-    else:
-        site = _site(data, path.parent, path)
+    site = _site(data, path.parent, path) if "datasets" in data else _site_of_policy(path)
     return site if loopback_person is None else replace(site, loopback_person=loopback_person)
 
 

@@ -5,6 +5,7 @@ Trust: public.
 
 from __future__ import annotations
 
+import io
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, final
@@ -54,6 +55,16 @@ class Answered:
         """The answer, as a session would give it."""
         return release_of(self.encoded)
 
+    def arrow(self) -> bytes:
+        """Return the table with its intervals as an Arrow stream."""
+        import pyarrow as pa  # noqa: PLC0415  rare, and large
+
+        sink = io.BytesIO()
+        table = self.release.to_arrow()
+        with pa.ipc.new_stream(sink, table.schema) as stream:
+            stream.write_table(table)
+        return sink.getvalue()
+
 
 def release_of(encoded: Mapping[str, Any]) -> Release:
     """Return the release that a worker has sent in pieces."""
@@ -76,6 +87,8 @@ class Explained:
     text: str
     html: str
     content: Mapping[str, Any]
+    encoded: Any = field(repr=False)
+    """What a client needs to make the explanation or the label."""
 
 
 @final

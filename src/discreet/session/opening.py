@@ -19,7 +19,6 @@ from discreet.query.relations import folded
 from discreet.requests.table_schema import Schema
 from discreet.session.opening_arguments import (
     budget_of,
-    check_account,
     check_analyst,
     declared_sources,
     named_sources,
@@ -28,7 +27,7 @@ from discreet.session.opening_arguments import (
 )
 from discreet.session.planning import check_keys
 from discreet.session.public_tables import check_sources_apart, check_stays_private
-from discreet.session.record import NoLedger, Record, Rehearsal
+from discreet.session.record import NoLedger, Record, Rehearsal, check_account
 from discreet.session.schemas import schema_of
 from discreet.session.session import Session
 from discreet.session.table_records import record_schema, record_source_states

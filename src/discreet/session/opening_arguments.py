@@ -20,8 +20,6 @@ from discreet.engines.engine import Columns
 from discreet.engines.postgres.address import Address, address_of, is_address
 from discreet.engines.sources.files import DeclaredCsv
 from discreet.errors import BadPolicy, NotAllowed, WrongKind
-from discreet.ledger.ledger import Ledger
-from discreet.ledger.values import named_accounts
 from discreet.plan.policy.policy import Policy, read_policy
 from discreet.query.relations import folded
 from discreet.requests.table_schema import TableFacts
@@ -252,17 +250,6 @@ def check_analyst(analyst: object, policy: Policy) -> None:
             what=f"the policy lists who may ask, and {who}.",
             why="the owner has decided who may ask about these people.",
             do="give analyst= with a name of the policy, or ask its owner to add one.",
-        )
-
-
-def check_account(ledger: Ledger, account: str | None) -> None:
-    """Refuse an account that is not on record."""
-    if account is not None and account not in ledger.accounts:
-        raise NotAllowed(
-            what=f"there is no account {account[:80]!r} in the ledger.",
-            why="an account is opened by the owner, perhaps with limits of its own.",
-            do=f"name {named_accounts(ledger.accounts)}, or have it opened with "
-            "ledger.open_account.",
         )
 
 

@@ -50,7 +50,7 @@ from discreet.session.inquiry import (
     question_of,
 )
 from discreet.session.limit_purchases import check_share, share_refused
-from discreet.session.opening_arguments import check_account, check_analyst
+from discreet.session.opening_arguments import check_analyst
 from discreet.session.planning import (
     PlanRegistry,
     SessionPlanner,
@@ -61,7 +61,7 @@ from discreet.session.planning import (
 )
 from discreet.session.programs import Program, ProgramRows, check_program, program_rows
 from discreet.session.purchases import Purchases, nothing_else
-from discreet.session.record import Record, Rehearsal
+from discreet.session.record import Record, Rehearsal, check_account
 from discreet.session.released_groups import with_answers
 from discreet.units import PrivacyUnit
 
@@ -123,7 +123,7 @@ class Session(Labeled):
     ) -> None:
         """Take what belongs together.
 
-        ``keeps`` says that the ledger is closed by somebody else, and ``shares`` that the engine is.
+        Somebody else closes the ledger (``keeps``), or the engine (``shares``).
         """
         self._engine = engine
         self._schema = schema

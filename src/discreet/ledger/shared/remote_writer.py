@@ -179,5 +179,5 @@ def shared_ledger(
             do="start the server that writes it.",
         ) from None
     ledger = object.__new__(Ledger)
-    ledger._link = link  # noqa: SLF001  what Ledger.open does with a connection of its own
+    ledger._link = link
     return ledger

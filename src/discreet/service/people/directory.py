@@ -17,13 +17,9 @@ from typing import Final, final
 
 from discreet.errors import NotAllowed, OutOfRange
 from discreet.service.people.caller import Caller
+from discreet.service.people.credentials import new_secret, secret_hash
+from discreet.service.people.passwords import hashed_password, password_fits
 from discreet.service.people.roles import Role
-from discreet.service.people.credentials import (
-    hashed_password,
-    new_secret,
-    password_fits,
-    secret_hash,
-)
 from discreet.service.security_log import SecurityLog
 from discreet.service.site import ServiceLimits, Site
 from discreet.service.state_store import StateStore

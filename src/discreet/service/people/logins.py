@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import final
 
 from discreet.service.people.caller import Caller
-from discreet.service.people.directory import Directory, Person
 from discreet.service.people.credentials import new_secret, same_secret, secret_hash
+from discreet.service.people.directory import Directory, Person
 from discreet.service.security_log import SecurityLog
 from discreet.service.state_store import StateStore
 

@@ -16,9 +16,9 @@ from typing import Final, final
 
 from discreet.errors import OutOfRange
 from discreet.service.people.caller import Caller
+from discreet.service.people.credentials import new_secret, same_secret, secret_hash
 from discreet.service.people.directory import Directory
 from discreet.service.people.roles import Permission
-from discreet.service.people.credentials import new_secret, same_secret, secret_hash
 from discreet.service.security_log import SecurityLog
 from discreet.service.state_store import StateStore
 

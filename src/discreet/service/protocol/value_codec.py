@@ -5,7 +5,8 @@ classes is made, each by its constructor, which refuses what it always refuses.
 
 Definition.  None, truth values, whole numbers and texts are themselves.  Everything else is a list
 of a tag and its parts: ["/", "1/3"] a fraction, ["f", hex] a float, ["d", iso] a date, ["t", iso] a
-timestamp, ["()", ...] a tuple, ["tree", ...] and ["box", ...] a composition and a scope, ["{}", [key, value], ...] a mapping, ["<>", ...] a set, and
+timestamp, ["()", ...] a tuple, ["tree", ...] and ["box", ...] a composition and a
+scope, ["{}", [key, value], ...] a mapping, ["<>", ...] a set, and
 ["query.expressions:Column", ...] a value of a class, with its fields in their order.
 """
 
@@ -44,6 +45,8 @@ QUESTION_CLASSES: Final[Mapping[str, str]] = MappingProxyType(
 
 _ROOMS: Final = (
     "accounting",
+    "charts",
+    "explain",
     "ledger.values",
     "loss",
     "mechanisms",
@@ -56,7 +59,7 @@ _ROOMS: Final = (
 )
 
 
-def written_value(value: object) -> Any:
+def written_value(value: object) -> Any:  # noqa: C901, PLR0911, PLR0912  one case a line
     """Return a value as JSON.
 
     >>> written_value((Fraction(1, 3), None))
@@ -130,7 +133,9 @@ def read_value(document: object, classes: Mapping[str, str] | None = None) -> An
         raise _unreadable() from None
 
 
-def _read(document: object, classes: Mapping[str, str] | None, depth: int) -> Any:
+def _read(  # noqa: PLR0911  one tag a line
+    document: object, classes: Mapping[str, str] | None, depth: int
+) -> Any:
     if document is None or isinstance(document, bool | int | str):
         return document
     if not isinstance(document, list) or depth > _DEEPEST:
@@ -175,9 +180,7 @@ def _class(tag: object, classes: Mapping[str, str] | None) -> Any:
     if not known:
         raise _unreadable()
     kind = getattr(importlib.import_module(f"discreet.{module}"), name)
-    if not isinstance(kind, type) or not (
-        dataclasses.is_dataclass(kind) or issubclass(kind, Enum)
-    ):
+    if not isinstance(kind, type) or not (dataclasses.is_dataclass(kind) or issubclass(kind, Enum)):
         raise _unreadable()
     return kind
 

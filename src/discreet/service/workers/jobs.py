@@ -37,7 +37,12 @@ class AskJob:
     )
 
     def __init__(
-        self, *, id: str, person: str, dataset: str, message: Mapping[str, Any]  # noqa: A002
+        self,
+        *,
+        id: str,  # noqa: A002  the word of the attribute
+        person: str,
+        dataset: str,
+        message: Mapping[str, Any],
     ) -> None:
         """Take whose it is, and what a worker will be sent."""
         self.id, self.person, self.dataset, self.message = id, person, dataset, message

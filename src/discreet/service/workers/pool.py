@@ -19,10 +19,10 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, Final, final
+from typing import Final, final
 
 from discreet.errors import DiscreetError, EngineStopped
 from discreet.ledger.ledger import Ledger
@@ -30,7 +30,7 @@ from discreet.ledger.shared.messages import Message, read_error, receive_message
 from discreet.ledger.shared.writer_socket import WriterSocket
 from discreet.service.site import ServedDataset, ServiceLimits
 from discreet.service.workers.jobs import AskJob
-from discreet.service.workers.plan_class import CLASSES, LARGE
+from discreet.service.workers.plan_class import CLASSES
 
 _OUTSIDE: Final = frozenset({-signal.SIGKILL, -signal.SIGTERM, -signal.SIGINT, 0})
 """How a worker ends that nobody's data has ended."""
@@ -266,5 +266,3 @@ def stopped_error() -> EngineStopped:
         why="nothing more can be said without saying something of the data.",
         do="try again: what was charged is not charged twice.",
     )
-
-

@@ -60,13 +60,21 @@ class Worker:
             case "ask":
                 return self._ask(job, tell)
             case "explain":
-                about = explain(
-                    self._whole, audience=job["audience"], entry=job["entry"]
-                )
-                return {"text": str(about), "html": about.to_html(), "json": about.to_json()}
+                about = explain(self._whole, audience=job["audience"], entry=job["entry"])
+                return {
+                    "text": str(about),
+                    "html": about.to_html(),
+                    "json": about.to_json(),
+                    "encoded": written_value(about),
+                }
             case "label":
                 label = label_of(self._whole, entry=job["entry"])
-                return {"text": str(label), "html": label.to_html(), "json": label.content}
+                return {
+                    "text": str(label),
+                    "html": label.to_html(),
+                    "json": label.content,
+                    "encoded": written_value(label),
+                }
             case "schema":
                 return schema_document(self._whole)
             case _:
