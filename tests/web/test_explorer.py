@@ -65,17 +65,23 @@ def test_the_curve_is_that_of_plans_at_other_prices(clinic, aggregate, column):
         return clinic.plan(question, **price)
 
     curve = curve_of(clicked, clinic.schema, planned, people=6000, confidence="0.95")
-    shown = computed(f"{list(EPSILONS)}.map((spent) => explorer.errorAt({curve.k}, spent))")
+    numbers = f"{curve.offset}, {min(curve.most, 1e300)}"
+    shown = computed(
+        f"{list(EPSILONS)}.map((spent) => explorer.errorAt({curve.k}, spent, {numbers}))"
+    )
     for spent, error in zip(EPSILONS, shown, strict=True):
         plan = clinic.plan(curve.question, epsilon=str(spent), size=2000)
         exact = float(plan.predicted[-1].half_width)
-        assert error == pytest.approx(exact, rel=0.02, abs=1.0)
-        back = computed(f"explorer.epsilonFor({curve.k}, {error})")
-        assert back == pytest.approx(spent)
+        assert error == curve.error(epsilon=spent)
+        assert error == pytest.approx(exact, rel=0.05, abs=1.0)
+    back = computed(f"explorer.epsilonFor({curve.k}, {shown[-1]}, {curve.offset})")
+    assert back == pytest.approx(EPSILONS[-1]) == curve.epsilon(error=shown[-1])
 
 
 def test_the_odds_are_those_of_explanations():
-    shown = computed(f"{list(EPSILONS)}.map((spent) => [explorer.oddsWithout(spent), explorer.oddsWith(spent)])")
+    shown = computed(
+        f"{list(EPSILONS)}.map((spent) => [explorer.oddsWithout(spent), explorer.oddsWith(spent)])"
+    )
     for spent, (without, within) in zip(EPSILONS, shown, strict=True):
         odds = explain(Pure(epsilon=str(spent))).figures.one
         assert (without, within) == (odds.without, odds.within)

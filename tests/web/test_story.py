@@ -76,7 +76,7 @@ def test_from_the_wizard_to_an_answer_on_a_laptop(visit, tmp_path):
     holder["open"].__exit__(None, None, None)
 
 
-def test_refusal_request_raise_by_two_people_label_and_audit(visit, site):
+def test_refusal_request_raise_by_two_people_label_and_audit(visit, site):  # noqa: PLR0915  a story
     address, counter = site
     ana = visit(address, "ana", viewport={"width": 1100, "height": 800})
     page = ana.page

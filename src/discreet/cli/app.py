@@ -31,6 +31,7 @@ from discreet.cli.options import EXAMPLES, JsonOption
 from discreet.cli.policy_commands import check, init
 from discreet.cli.serve_command import serve
 from discreet.cli.synthesize_command import synthesize
+from discreet.cli.workbench_command import workbench
 from discreet.demo.tour import PAGE, tour
 
 
@@ -68,6 +69,7 @@ app.command(epilog=EXAMPLES["synthesize"])(synthesize)
 app.command(epilog=EXAMPLES["serve"])(serve)
 app.command(epilog=EXAMPLES["explain"])(explain)
 app.command(epilog=EXAMPLES["label"])(label)
+app.command(epilog=EXAMPLES["workbench"])(workbench)
 app.command(epilog=EXAMPLES["audit"])(audit)
 app.add_typer(ledger, name="ledger")
 app.add_typer(local, name="local")

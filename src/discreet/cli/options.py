@@ -239,6 +239,7 @@ _LINES: Final = {
         "discreet label --format registry",
         "discreet label --verify label.json --ledger clinic.ledger",
     ),
+    "workbench": ("discreet workbench", "discreet workbench clinic.toml --port 8750"),
     "audit": (
         "discreet audit",
         "discreet audit --long --out audit",

@@ -2,10 +2,11 @@
 
 Trust: public.  It reads the policy and a public guess at the number of people, and no data.
 
-Definition.  Laplace noise is scaled to distance / epsilon, so the half-width of an interval is
-k / epsilon, for a number k of the question alone.  Two numbers draw the whole curve: k, and the
-floor of sampling error, below which no budget helps.  k is read off a plan at a small epsilon,
-where rounding to whole numbers is little of it.
+Definition.  Laplace noise is scaled to distance / epsilon, so the half-width of an interval for a
+count or a total is k / epsilon, for a number k of the question alone.  A mean is a total over a
+count, both with noise: A / epsilon over n - C / epsilon, which is k / (epsilon - offset), and no
+wider than the range of its values.  So two numbers draw the whole curve.  Beside it lies the floor
+of sampling error, below which no budget helps.
 """
 
 from __future__ import annotations
@@ -22,10 +23,14 @@ from discreet.plan.plan import Plan
 from discreet.requests.table_schema import Schema
 from discreet.web.question_builder import Clicked
 
-REFERENCE: Final = Fraction(1, 100)
-"""The epsilon at which k is read off: small, so that whole numbers round it by little."""
+_OF_COUNTS: Final = Fraction(1, 100)
+"""The epsilon at which k of a count is read off: small, so that rounding is little of it."""
+_OF_MEANS: Final = (Fraction(1), Fraction(1, 4))
+"""Those of totals and means: so large that no interval reaches the ends of the range."""
 EPSILONS: Final = tuple(10.0 ** (k / 4) for k in range(-12, 5))
 _NORMAL: Final = 1.96
+_COUNTS: Final = frozenset({"count", "people"})
+_MEANS: Final = frozenset({"avg", "median"})
 
 
 @final
@@ -43,14 +48,20 @@ class ErrorCurve:
     k: float
     floor: float
     groups: int
+    offset: float = 0.0
+    """The epsilon at which a mean tells nothing, since its count is lost in noise."""
+    most: float = math.inf
+    """How wide an interval gets at most."""
 
     def error(self, *, epsilon: float) -> float:
         """Return the half-width at a price."""
-        return self.k / epsilon
+        if epsilon <= self.offset:
+            return self.most
+        return min(self.k / (epsilon - self.offset), self.most)
 
     def epsilon(self, *, error: float) -> float:
         """Return the price of a half-width."""
-        return self.k / error
+        return self.k / error + self.offset
 
     def picture(self, *, epsilon: float) -> Picture:
         """Draw the curve, the floor and one point, both axes logarithmic."""
@@ -99,23 +110,45 @@ def curve_of(
     question = clicked.sql(schema)
     groups = _groups(clicked, schema)
     size = max(1, people // groups)
-    plan = planned(question, {"epsilon": str(REFERENCE), "size": size, "confidence": confidence})
-    known = [each for each in plan.predicted if each.half_width is not None]
-    if not known:
-        raise OutOfRange(
-            what="the error of this statistic is not known beforehand.",
-            why="it depends on how values are spread, which only the data knows.",
-            do="choose a count, a total or a mean.",
-        )
-    half = known[-1].half_width
-    assert half is not None  # noqa: S101  of those that are known
+    references = (_OF_COUNTS,) if clicked.aggregate in _COUNTS else _OF_MEANS
+    most = _range(clicked, schema) if clicked.aggregate in _MEANS else math.inf
+    known = [
+        (float(epsilon), *_predicted(planned(question, {**shared, "epsilon": str(epsilon)})))
+        for epsilon in references
+        for shared in [{"size": size, "confidence": confidence}]
+    ]
+    offset = _offset(known, most)
+    epsilon, output, half = known[0]
     return ErrorCurve(
         question=question,
-        output=known[-1].output,
-        k=float(half * REFERENCE),
+        output=output,
+        k=half * (epsilon - offset),
         floor=_floor(clicked, schema, size),
         groups=groups,
+        offset=offset,
+        most=most,
     )
+
+
+def _predicted(plan: Plan) -> tuple[str, float]:
+    for each in reversed(plan.predicted):
+        if each.half_width is not None:
+            return each.output, float(each.half_width)
+    raise OutOfRange(
+        what="the error of this statistic is not known beforehand.",
+        why="it depends on how values are spread, which only the data knows.",
+        do="choose a count, a total or a mean.",
+    )
+
+
+def _offset(known: list[tuple[float, str, float]], most: float) -> float:
+    """Solve h (epsilon - offset) = k for two known half-widths."""
+    if len(known) == 1 or known[1][2] >= most:
+        return 0.0
+    (first, _, narrow), (second, _, wide) = known
+    if wide <= narrow:
+        return 0.0
+    return max(0.0, (second * wide - first * narrow) / (wide - narrow))
 
 
 def _groups(clicked: Clicked, schema: Schema) -> int:
@@ -127,14 +160,20 @@ def _groups(clicked: Clicked, schema: Schema) -> int:
 
 def _floor(clicked: Clicked, schema: Schema, size: int) -> float:
     """Return the 95 % sampling error: at most, since spread is at most half of the range."""
-    if clicked.aggregate in {"count", "people"}:
+    if clicked.aggregate in _COUNTS:
         return _NORMAL * math.sqrt(size) / 2
+    spread = _range(clicked, schema) / 2
+    if math.isinf(spread):
+        return 0.0
+    if clicked.aggregate == "sum":
+        return _NORMAL * spread * math.sqrt(size)
+    return _NORMAL * spread / math.sqrt(size)
+
+
+def _range(clicked: Clicked, schema: Schema) -> float:
     table = schema.table(clicked.table)
     columns = () if table is None else table.columns
     facts = next((column for column in columns if column.name == clicked.column), None)
     if facts is None or facts.low is None or facts.high is None:
-        return 0.0
-    spread = float(facts.high - facts.low) / 2
-    if clicked.aggregate == "sum":
-        return _NORMAL * spread * math.sqrt(size)
-    return _NORMAL * spread / math.sqrt(size)
+        return math.inf
+    return float(facts.high - facts.low)

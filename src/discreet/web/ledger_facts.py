@@ -12,7 +12,7 @@ from fractions import Fraction
 from typing import Any, final
 
 from discreet.accounting import Budget
-from discreet.accounting.budgets.currency import format_amounts
+from discreet.accounting.budgets.amounts import format_up
 from discreet.errors import WrongKind
 from discreet.explain.pictures.spending import highest_amount
 from discreet.ledger.ledger_view import LedgerView
@@ -101,17 +101,36 @@ def _other(entry: Mapping[str, Any]) -> LedgerRow:
 
 def cost_of_entry(budget: Budget, entry: Mapping[str, Any]) -> str:
     """Say the most that a charge costs anybody."""
-    amounts = tuple(highest_amount(entry, place) for place in range(len(budget.components)))
-    return format_amounts(budget.currency, amounts)
+    return cost_words(
+        budget, [highest_amount(entry, place) for place in range(len(budget.components))]
+    )
+
+
+def cost_of_plan(budget: Budget, plan: Plan) -> str:
+    """Say what a plan costs."""
+    return cost_words(budget, _amounts(budget, plan))
+
+
+def cost_words(budget: Budget, amounts: Sequence[int]) -> str:
+    """Say what is spent, without the parts of which nothing is.
+
+    >>> cost_words(Budget(epsilon=1), [10**23, 0])
+    'epsilon 0.1'
+    """
+    parts = zip(budget.components, amounts, strict=True)
+    return ", ".join(f"{name} {format_up(amount)}" for name, amount in parts if amount) or "nothing"
+
+
+def _amounts(budget: Budget, plan: Plan) -> Sequence[int]:
+    try:
+        return budget.price(plan.loss)
+    except WrongKind:
+        return budget.price(plan.loss, delta=plan.delta)
 
 
 def share_of(budget: Budget, plan: Plan) -> Fraction:
     """Return which share of a whole budget a plan costs, by the cheapest route."""
-    try:
-        amounts = budget.price(plan.loss)
-    except WrongKind:
-        amounts = budget.price(plan.loss, delta=plan.delta)
-    pairs = list(zip(amounts, budget.limit, strict=True))
+    pairs = list(zip(_amounts(budget, plan), budget.limit, strict=True))
     routes = [[pairs[at] for at in route] for route in budget.currency.routes]
     shares = [
         max((Fraction(cost, limit) if limit else Fraction(bool(cost)) for cost, limit in route))

@@ -22,7 +22,7 @@ from discreet.release.release import Release
 from discreet.service.protocol.question_form import QuestionForm
 from discreet.web.code_copies import copies
 from discreet.web.desk import DatasetFacts, Desk, Progress, Visitor, form_of
-from discreet.web.ledger_facts import share_of
+from discreet.web.ledger_facts import cost_of_plan, share_of
 from discreet.web.question_builder import AGGREGATES, Clicked, group_columns, number_columns
 from discreet.web.refusals import Refusal
 from discreet.web.rendering import see_other
@@ -240,7 +240,7 @@ def _form(
     shown = {**empty, **values, "said": said, "tables": tables, "aggregates": AGGREGATES}
     plan: Plan | None = shown["plan"]
     shown["digest"] = "" if plan is None else plan.digest
-    shown["cost"] = "" if plan is None else plan.costs(facts.ledger.left().budget)
+    shown["cost"] = "" if plan is None else cost_of_plan(facts.ledger.left().budget, plan)
     return visited("query.html", request, visitor, facts, status=status, **shown)
 
 

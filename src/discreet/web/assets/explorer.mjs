@@ -1,8 +1,9 @@
-// Error against budget, from two numbers: k (half-width times epsilon) and the sampling floor.
+// Error against budget, from two numbers of a question: k, and the offset of a mean (0 for counts and totals).
 // Pure functions, which the tests compare with the library.
 
-export const errorAt = (k, epsilon) => k / epsilon;
-export const epsilonFor = (k, error) => k / error;
+export const errorAt = (k, epsilon, offset = 0, most = Infinity) =>
+  epsilon <= offset ? most : Math.min(k / (epsilon - offset), most);
+export const epsilonFor = (k, error, offset = 0) => k / error + offset;
 
 // Of 100 possible answers, how many suggest that somebody is in the data, at most and at least.
 export const oddsWith = (epsilon) => Math.min(100, Math.ceil(100 / (1 + Math.exp(-epsilon)) - 1e-9));

@@ -35,11 +35,11 @@ function explorer() {
   const form = find("#explorer");
   if (!form || form.dataset.ready) return;
   form.dataset.ready = "yes";
-  const k = Number(form.dataset.k), confidence = Number(form.dataset.confidence);
+  const k = Number(form.dataset.k), confidence = Number(form.dataset.confidence), most = Number(form.dataset.most) || Infinity, offset = Number(form.dataset.offset);
   const epsilon = find("[name=epsilon]", form), error = find("[name=error]", form), slider = find("#slider", form);
   const show = (spent) => {
     if (!(spent > 0) || !Number.isFinite(spent)) return;
-    const half = errorAt(k, spent);
+    const half = errorAt(k, spent, offset, most);
     find("#told").textContent = `epsilon ${short(spent)} gives ± ${short(half)} in each group`;
     find("#odds").textContent = `at least ${oddsWithout(spent)} of 100 without you, at most ${oddsWith(spent)} of 100 with you`;
     movePoint(spent, half);
@@ -47,16 +47,16 @@ function explorer() {
   };
   const set = (spent, from) => {
     if (from !== epsilon) epsilon.value = short(spent);
-    if (from !== error) error.value = short(errorAt(k, spent));
+    if (from !== error) error.value = short(errorAt(k, spent, offset, most));
     if (from !== slider) slider.value = Math.log10(spent);
     show(spent);
   };
   slider.hidden = false;
   epsilon.addEventListener("input", () => set(Number(epsilon.value), epsilon));
-  error.addEventListener("input", () => set(epsilonFor(k, Number(error.value)), error));
+  error.addEventListener("input", () => set(epsilonFor(k, Number(error.value), offset), error));
   slider.addEventListener("input", () => set(10 ** Number(slider.value), slider));
   find("#play").hidden = false;
-  find("#play").addEventListener("click", () => play(errorAt(k, Number(epsilon.value)), confidence));
+  find("#play").addEventListener("click", () => play(errorAt(k, Number(epsilon.value), offset, most), confidence));
   sharing();
   set(Number(epsilon.value), epsilon);
 }
@@ -117,7 +117,7 @@ function sharing() {
     let sum = 0;
     for (const each of rows()) {
       sum += each.epsilon;
-      find("output", each.row).textContent = `epsilon ${short(each.epsilon)}, ± ${each.epsilon ? short(errorAt(each.k, each.epsilon)) : "∞"}`;
+      find("output", each.row).textContent = `epsilon ${short(each.epsilon)}, ± ${each.epsilon ? short(errorAt(each.k, each.epsilon, Number(each.row.dataset.offset))) : "∞"}`;
     }
     find("#sum").textContent = `${short(sum)} of ${short(total)}` + (sum > total * 1.0001 ? ": more than is left" : "");
   };
@@ -133,7 +133,7 @@ function sharing() {
   add.addEventListener("click", () => {
     const epsilon = Number(find("[name=epsilon]").value), form = find("#explorer");
     const row = find("#row").content.firstElementChild.cloneNode(true);
-    row.dataset.k = form.dataset.k;
+    row.dataset.k = form.dataset.k; row.dataset.offset = form.dataset.offset;
     find("span", row).textContent = form.dataset.name;
     const slider = find("input[type=range]", row);
     slider.max = total; slider.step = total / 1000; slider.value = epsilon;
