@@ -12,9 +12,9 @@ from pathlib import Path
 import uvicorn
 
 from discreet.service.counter import ServiceCounter
+from discreet.service.http.app import create_app
 from discreet.service.site_toml import read_site
-from discreet.web.desk import Desk
-from discreet.web.pages import web_application
+from discreet.web.pages import mount
 
 HOSTILE = "<img src=x onerror=document.title='broken'>"
 """A category that runs a script wherever it is not escaped."""
@@ -97,8 +97,8 @@ def served(folder: Path) -> Iterator[tuple[str, ServiceCounter]]:
     try:
         for name in PEOPLE:
             counter.directory.accept(counter.directory.invite(name, by="test"), PASSWORD)
-        desk = Desk(counter, secret="unused")  # noqa: S106
-        with listening(lambda _port: web_application(desk)) as address:
+        app = create_app(counter, mount=mount, quiet=True)
+        with listening(lambda _port: app) as address:
             yield address, counter
     finally:
         counter.close()

@@ -145,7 +145,7 @@ def test_a_form_from_another_site_is_refused_even_with_the_token(ana, headers):
 
 def test_bodies_are_small_and_have_a_length(ana):
     data = {"csrf": token(ana), "sql": "x" * 300_000}
-    assert ana.post("/data/clinic/query", data=data).status_code == 422
+    assert ana.post("/data/clinic/query", data=data).status_code in {413, 422}
     pieces = (piece for piece in [b"csrf=1"])
     assert ana.post("/data/clinic/query", content=pieces).status_code == 422
 

@@ -12,7 +12,7 @@ from typing import Annotated
 
 import typer
 
-from discreet import service
+from discreet import service, web
 from discreet.cli.exit_codes import VIOLATION, errors_reported, tell, write_json
 from discreet.cli.options import JsonOption
 from discreet.errors import WrongKind
@@ -43,7 +43,9 @@ def serve(
             else:
                 typer.echo("\n".join(map(str, findings)) or "the site can be served.")
             return
-        _run_server()(found, ready=lambda url, secret: _announce(found, url, secret))
+        _run_server()(
+            found, mount=web.mount, ready=lambda url, secret: _announce(found, url, secret)
+        )
 
 
 def _run_server() -> Callable[..., None]:

@@ -5,7 +5,7 @@ Trust: kernel.  A cookie is sent to this site alone, and no script can read it.
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
 from fastapi import APIRouter, Depends, Request
 from fastapi.responses import Response
@@ -76,7 +76,7 @@ def accept(request: Request, fields: Fields, secret: str) -> Response:
         cookie = counter.logins.begin(person)
     except DiscreetError as error:
         refusal, name = Refusal.of(error), counter.directory.invited(secret)
-        shown = {"name": name, "secret": secret, "refusal": refusal}
+        shown: dict[str, Any] = {"name": name, "secret": secret, "refusal": refusal}
         return visited("welcome.html", request, None, status=403, **shown)
     return _with_cookie(request, cookie)
 
@@ -98,7 +98,7 @@ def invite(request: Request, visitor: Visiting, form: Form) -> Response:
     directory = desk.open.directory
     directory.put(name, held, by=visitor.person)
     secret = directory.invite(name, by=visitor.person)
-    shown = {"people": directory.people(), "roles": ROLES, "invited": name}
+    shown: dict[str, Any] = {"people": directory.people(), "roles": ROLES, "invited": name}
     return visited("people.html", request, visitor, link=f"{desk.url}/welcome/{secret}", **shown)
 
 

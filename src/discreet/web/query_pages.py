@@ -20,7 +20,7 @@ from discreet.plan.plan import Plan
 from discreet.release.display import cells, notes, plain
 from discreet.release.release import Release
 from discreet.service.protocol.question_form import QuestionForm
-from discreet.web.code_copies import copies
+from discreet.web.code_copies import local_copies, served_copies
 from discreet.web.desk import DatasetFacts, Desk, Progress, Visitor, form_of
 from discreet.web.ledger_facts import cost_of_plan, share_of
 from discreet.web.question_builder import AGGREGATES, Clicked, group_columns, number_columns
@@ -72,7 +72,7 @@ def plan_or_ask(request: Request, visitor: Visiting, form: Form, dataset: str) -
             share=share,
             confirm=share > THRESHOLD,
             urged=action == "ask",
-            copies=copies(question, exact, server=desk.url, dataset=dataset),
+            copies=_copies(desk, dataset, question, exact),
         )
     except DiscreetError as error:
         return _form(request, visitor, facts, said, refusal=Refusal.of(error))
@@ -88,7 +88,7 @@ def answer(request: Request, visitor: Visiting, dataset: str, number: str) -> Re
     if progress.release is not None:
         question, price = written_form(progress.forms[0])
         shown |= _answer(progress.release)
-        shown["copies"] = copies(question, price, server=desk_of(request).url, dataset=dataset)
+        shown["copies"] = _copies(desk_of(request), dataset, question, price)
     return visited("answer.html", request, visitor, facts, **shown)
 
 
@@ -276,6 +276,17 @@ def written_form(form: QuestionForm) -> tuple[str, dict[str, Any]]:
     price = form.written()
     question = price.pop("question")
     return question if isinstance(question, str) else "(made in Python)", price
+
+
+def _copies(desk: Desk, dataset: str, question: str, price: Mapping[str, Any]) -> dict[str, str]:
+    """Return a question as code: of a client, or of whoever has the files."""
+    site = desk.open.site
+    price = {name: value for name, value in price.items() if name != "confirm"}
+    if site.loopback_person is None:
+        return served_copies(question, price, server=site.address.url, dataset=dataset)
+    found = site.datasets[dataset]
+    data = found.data if isinstance(found.data, str) else dict(found.data)
+    return local_copies(question, price, data=data, policy=str(found.policy), ledger=found.ledger)
 
 
 def _unknown() -> UnknownName:

@@ -167,7 +167,7 @@ def _rows(request: Request, visitor: Visitor, facts: DatasetFacts) -> list[Ledge
     asked = desk_of(request).open.asked(visitor.caller, facts.name)
     by_entry = {each.entry: written_form(each.forms[0])[0] for each in asked}
     questions = {
-        str(each["key"]): by_entry[each["seq"]]  # type: ignore[index]
+        str(each["key"]): by_entry[each["seq"]]
         for each in entries
         if each["kind"] == "release" and each["seq"] in by_entry
     }

@@ -159,7 +159,7 @@ def review(request: Request, visitor: Visiting, form: Form) -> Response:
         rules = run.policy_for(field(form, "file"), said)
     except DiscreetError as error:
         return _questions(request, visitor, run, form, Refusal.of(error))
-    shown = {"said": said, "text": rules.written(), "policy": run.policy.name}
+    shown: dict[str, Any] = {"said": said, "text": rules.written(), "policy": run.policy.name}
     return visited("review.html", request, visitor, **shown)
 
 
