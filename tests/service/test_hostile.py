@@ -2,10 +2,8 @@
 
 import contextlib
 import json
-import os
 import random
 import socket
-import sys
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -13,8 +11,7 @@ from pathlib import Path
 import httpx
 import pytest
 import schemathesis
-from schemathesis.checks import not_a_server_error
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, given, settings
 
 from discreet.service import read_site
 from discreet.service.http import server as http_server
@@ -22,6 +19,7 @@ from tests.service import canaries, served
 from tests.session import clinic
 
 PATH = "/v1/datasets/clinic/queries"
+CALM = list(HealthCheck)
 COUNT = {"question": clinic.COUNT, "epsilon": "0.5"}
 
 
@@ -30,19 +28,14 @@ def canary_server(tmp_path_factory):
     folder = tmp_path_factory.mktemp("canaries")
     temporary = folder / "temporary"
     temporary.mkdir()
-    before = {name: os.environ.get(name) for name in ("TMPDIR",)}
-    os.environ["TMPDIR"] = str(temporary)
-    log = (folder / "calls.log").open("w+")
-    errors, sys.stderr = sys.stderr, log
-    try:
-        with served.serving(
-            folder, table=canaries.table(), policy=canaries.POLICY, quiet=False
-        ) as server:
-            yield server, folder, log
-    finally:
-        sys.stderr = errors
-        for name, value in before.items():
-            os.environ.pop(name) if value is None else os.environ.__setitem__(name, value)
+    monkeypatch = pytest.MonkeyPatch()
+    monkeypatch.setenv("TMPDIR", str(temporary))
+    with (
+        (folder / "calls.log").open("w") as log,
+        served.serving(folder, table=canaries.table(), policy=canaries.POLICY, log=log) as server,
+    ):
+        yield server, folder
+    monkeypatch.undo()
 
 
 def test_a_large_body_is_refused_before_it_is_read(clinic_server):
@@ -57,12 +50,13 @@ def test_a_large_body_is_refused_before_it_is_read(clinic_server):
 
 
 @pytest.mark.parametrize(
-    "body", [b"", b"[" * 200_000, b"{" * 50_000, b"\xff\xfe", b"nan", b'{"question": 1e999}', b"null"]
+    "body",
+    [b"", b"[" * 200_000, b"{" * 50_000, b"\xff\xfe", b"nan", b'{"question": 1e999}', b"null"],
 )
 def test_a_broken_body_is_a_problem(clinic_server, body):
     headers = {"Content-Type": "application/json"}
     answer = clinic_server.client("ana").post(PATH, content=body, headers=headers)
-    assert answer.status_code == 422
+    assert answer.status_code in {400, 422}
     assert answer.headers["content-type"] == "application/problem+json"
 
 
@@ -103,7 +97,10 @@ def test_a_slow_body_is_cut_off(clinic_server, monkeypatch):
 )
 def test_paths_lead_nowhere_else(clinic_server, path):
     token = clinic_server.token("ana")
-    request = f"GET {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer {token}\r\nConnection: close\r\n\r\n"
+    request = (
+        f"GET {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer {token}\r\n"
+        "Connection: close\r\n\r\n"
+    )
     with socket.create_connection(("127.0.0.1", clinic_server.port), timeout=10) as raw:
         raw.sendall(request.encode())
         answer = b"".join(iter(lambda: raw.recv(65536), b""))
@@ -118,8 +115,9 @@ def test_headers_are_not_split(clinic_server):
     answer = clinic_server.client("olga").put("/v1/people/a%0d%0aSet-Cookie:x=1", json=wanted)
     assert answer.status_code == 422
     assert "set-cookie" not in answer.headers
+    token = clinic_server.token("ana")
     raw = (
-        f"GET /v1/me HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer {clinic_server.token('ana')}\r\n"
+        f"GET /v1/me HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer {token}\r\n"
         "Prefer: a\rX: b\r\n\r\n"
     )
     with socket.create_connection(("127.0.0.1", clinic_server.port), timeout=10) as plain:
@@ -133,11 +131,14 @@ def test_headers_are_not_split(clinic_server):
 
 
 def test_every_answer_forbids_what_browsers_might_do(clinic_server):
-    for answer in (clinic_server.client().get("/v1/health"), clinic_server.client().get("/nothing")):
+    for answer in (
+        clinic_server.client().get("/v1/health"),
+        clinic_server.client().get("/nothing"),
+    ):
         assert answer.headers["cache-control"] == "no-store"
         assert answer.headers["x-content-type-options"] == "nosniff"
         assert answer.headers["content-security-policy"].startswith("default-src 'none'")
-        assert "server" not in answer.headers or "uvicorn" not in answer.headers["server"]
+        assert "server" not in answer.headers
     page = clinic_server.client().get("/v1/openapi.json").text
     assert "cdn" not in page.lower()
     assert clinic_server.client().get("/docs").status_code == 404
@@ -167,9 +168,32 @@ def test_a_server_without_log_in_answers_to_this_machine_alone(tmp_path):
 PIECES = [
     *("SELECT", "COUNT(*) AS n", "AVG(cost) AS c", "MAX(visit) AS m", "MODE(note) AS o", "note"),
     *("patient", "FROM visits", "FROM nowhere", "WHERE cost > 5", "GROUP BY ward", "GROUP BY note"),
-    *("HAVING COUNT(*) > 3", "ORDER BY n", "LIMIT 3", "1/0", "CAST(note AS INTEGER)", ";", "'", "--"),
-    *("SUM(CAST(patient AS INTEGER)) AS s", "WHERE note LIKE '%CAN%'", "(", ")", "UNION ALL", "\x00"),
-    *("COUNT(DISTINCT note) AS d", "MEDIAN(visit) AS q", "WITH x AS (", "é", "JOIN visits v ON", "*"),
+    *(
+        "HAVING COUNT(*) > 3",
+        "ORDER BY n",
+        "LIMIT 3",
+        "1/0",
+        "CAST(note AS INTEGER)",
+        ";",
+        "'",
+        "--",
+    ),
+    *(
+        "SUM(CAST(patient AS INTEGER)) AS s",
+        "WHERE note LIKE '%CAN%'",
+        "(",
+        ")",
+        "UNION ALL",
+        "\x00",
+    ),
+    *(
+        "COUNT(DISTINCT note) AS d",
+        "MEDIAN(visit) AS q",
+        "WITH x AS (",
+        "é",
+        "JOIN visits v ON",
+        "*",
+    ),
 ]
 
 
@@ -177,9 +201,17 @@ def fuzzed(draw):
     """Return a random body: a question of pieces, sometimes damaged."""
     text = " ".join(draw.choices(PIECES, k=draw.randint(1, 8)))
     if draw.random() < 0.6:
-        text = f"SELECT {draw.choice(PIECES[1:6])} FROM visits {draw.choice(PIECES)}"
+        text = f"SELECT {draw.choice(PIECES[1:6])} FROM visits {draw.choice(PIECES)}"  # noqa: S608
     body = {"question": text, "epsilon": draw.choice(["0.1", "1", "1e-9", "-1", "1e999", "x", 0.5])}
-    for name in ("delta", "error", "size", "max_rows", "bounds_epsilon", "limits_epsilon", "confirm"):
+    for name in (
+        "delta",
+        "error",
+        "size",
+        "max_rows",
+        "bounds_epsilon",
+        "limits_epsilon",
+        "confirm",
+    ):
         if draw.random() < 0.1:
             body[name] = draw.choice([1, "0.01", None, True, {"n": 1}, [], "1e-9", -5])
     data = json.dumps(body).encode()
@@ -189,8 +221,8 @@ def fuzzed(draw):
     return data
 
 
-def storm_of_requests(server, folder, log, count, seed):
-    draw = random.Random(seed)
+def storm_of_requests(server, folder, count, seed):
+    draw = random.Random(seed)  # noqa: S311
     clients = [server.client(name) for name in ("ana", "vic", "sue")]
     kinds = ("application/json", "application/vnd.apache.arrow.stream", "text/html", "*/*")
     seen, statuses = bytearray(), set()
@@ -205,7 +237,6 @@ def storm_of_requests(server, folder, log, count, seed):
         if number % 50 == 0:
             for path in ("label?format=text", "explain?format=html", "budget", ""):
                 seen += client.get(f"/v1/datasets/clinic/{path}").content
-    log.flush()
     files = [path for path in folder.rglob("*") if path.is_file() and path.suffix != ".parquet"]
     for path in files:
         seen += path.read_bytes()
@@ -213,8 +244,8 @@ def storm_of_requests(server, folder, log, count, seed):
 
 
 def check_no_canary(canary_server, count, seed):
-    server, folder, log = canary_server
-    seen, statuses, files = storm_of_requests(server, folder, log, count, seed)
+    server, folder = canary_server
+    seen, statuses, files = storm_of_requests(server, folder, count, seed)
     assert not canaries.leaked(seen)
     assert {200, 403, 422} <= statuses
     assert {"clinic.ledger", "calls.log", "security.log"} <= {path.name for path in files}
@@ -222,7 +253,7 @@ def check_no_canary(canary_server, count, seed):
 
 
 def test_no_canary_leaves(canary_server):
-    check_no_canary(canary_server, 350, seed=1)
+    check_no_canary(canary_server, 500, seed=1)
 
 
 @pytest.mark.slow
@@ -236,8 +267,7 @@ def test_the_canary_check_sees_one():
 
 
 def test_lines_of_the_log_hold_the_listed_names_alone(canary_server):
-    _, folder, log = canary_server
-    log.flush()
+    _, folder = canary_server
     lines = [json.loads(line) for line in Path(folder / "calls.log").read_text().splitlines()]
     allowed = {"at", "method", "route", "roles", "outcome", "within_seconds", "error"}
     assert lines
@@ -247,24 +277,25 @@ def test_lines_of_the_log_hold_the_listed_names_alone(canary_server):
 # --- what the description allows --------------------------------------------------------------
 
 
-def test_what_the_description_allows_is_handled(clinic_server):
+@pytest.mark.parametrize("person", ["ana", "olga"])
+def test_what_the_description_allows_is_handled(clinic_server, person):
+    """Random calls by the description; what they lead to is described, and never a 500."""
     schema = schemathesis.openapi.from_url(f"{clinic_server.url}/v1/openapi.json")
-    people = {"ana": clinic_server.token("ana"), "olga": clinic_server.token("olga")}
-    checked = []
+    headers = {"Authorization": f"Bearer {clinic_server.token(person)}"}
+    checked = set()
+    for found in schema.get_all_operations():
+        operation = found.ok()
+        if operation.path in {"/v1/login", "/v1/password"}:  # slow by design, and tried elsewhere
+            continue
 
-    @schema.parametrize()
-    @settings(
-        max_examples=6, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck)
-    )
-    def check(case):
-        if case.path in {"/v1/login", "/v1/password", "/v1/logout"}:
-            return
-        for token in people.values():
-            answer = case.call(headers={"Authorization": f"Bearer {token}"}, timeout=60)
-            case.validate_response(answer, checks=[not_a_server_error] if 0 else None,
-                                   excluded_checks=[])
-            checked.append(case.path)
+        @given(case=operation.as_strategy())
+        @settings(max_examples=5, deadline=None, derandomize=True, suppress_health_check=CALM)
+        def check(case):
+            answer = case.call(headers=headers, timeout=60)
+            assert answer.status_code != 500
+            known = {int(each) for each in case.operation.definition.raw["responses"]}
+            assert answer.status_code in known | {202, 404, 405, 400}, answer.text
 
-    for operation in schema.get_all_operations():
-        pass
-    assert checked is not None
+        check()
+        checked.add(operation.label)
+    assert len(checked) > 30

@@ -19,7 +19,7 @@ PATH = "/v1/datasets/clinic/queries"
 
 
 def query(number, epsilon="0.5"):
-    text = f"SELECT COUNT(*) AS n FROM visits WHERE cost < {number}"
+    text = f"SELECT COUNT(*) AS n FROM visits WHERE cost < {number}"  # noqa: S608
     return {"question": text, "epsilon": epsilon}
 
 
@@ -181,7 +181,9 @@ def test_a_limit_is_raised_by_two_people_and_on_record(tmp_path):
         assert ana.post(PATH, json=query(11, "0.5")).status_code == 200
         lower = {**wanted, "budget": {"epsilon": "1"}}
         again = ana.post(place, json=lower).json()["id"]
-        assert olga.post(f"/v1/requests/{again}/decision", json={"approve": True}).status_code == 422
+        assert (
+            olga.post(f"/v1/requests/{again}/decision", json={"approve": True}).status_code == 422
+        )
         assert ana.get(place).json()["requests"][0]["state"] == "open"
     with served.serving(tmp_path, policy=policy) as server:  # it is still so after a restart
         assert server.client("ana").post(PATH, json=query(12, "0.5")).status_code == 200

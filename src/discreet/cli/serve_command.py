@@ -5,6 +5,7 @@ Trust: public.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -43,7 +44,9 @@ def serve(
             else:
                 typer.echo("\n".join(map(str, findings)) or "the site can be served.")
             return
-        _run_server()(found, ready=lambda url, secret: _announce(found, url, secret))
+        _run_server()(
+            found, ready=lambda url, secret: _announce(found, url, secret), log=sys.stderr
+        )
 
 
 def _run_server() -> Callable[..., None]:
