@@ -24,6 +24,7 @@ import sys
 import tempfile
 import threading
 import time
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -117,11 +118,10 @@ class KilledServer:
 
     def kill_worker(self) -> bool:
         """Kill one worker; the server starts another."""
-        path = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children")
-        children = path.read_text().split() if path.exists() else []
-        for child in children:
-            os.kill(int(child), signal.SIGKILL)
-            return True
+        for child in children(self.process.pid):
+            with suppress(ProcessLookupError):
+                os.kill(child, signal.SIGKILL)
+                return True
         return False
 
     def stop(self) -> int:
@@ -132,6 +132,15 @@ class KilledServer:
         except subprocess.TimeoutExpired:
             self.process.kill()
             return self.process.wait()
+
+
+def children(process: int) -> list[int]:
+    """Return the processes that any thread of a process has started, and that still run."""
+    found: list[int] = []
+    for path in Path(f"/proc/{process}/task").glob("*/children"):
+        with suppress(OSError):
+            found += map(int, path.read_text().split())
+    return found
 
 
 def _token(path: Path) -> str:
