@@ -24,6 +24,7 @@ import sys
 import tempfile
 import threading
 import time
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -117,20 +118,29 @@ class KilledServer:
 
     def kill_worker(self) -> bool:
         """Kill one worker; the server starts another."""
-        path = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children")
-        children = path.read_text().split() if path.exists() else []
-        for child in children:
-            os.kill(int(child), signal.SIGKILL)
-            return True
+        for child in children(self.process.pid):
+            with suppress(ProcessLookupError):
+                os.kill(child, signal.SIGKILL)
+                return True
         return False
 
     def stop(self) -> int:
+        """End it gracefully, and return how it ended."""
         self.process.terminate()
         try:
             return self.process.wait(60)
         except subprocess.TimeoutExpired:
             self.process.kill()
             return self.process.wait()
+
+
+def children(process: int) -> list[int]:
+    """Return the processes that any thread of a process has started, and that still run."""
+    found: list[int] = []
+    for path in Path(f"/proc/{process}/task").glob("*/children"):
+        with suppress(OSError):
+            found += map(int, path.read_text().split())
+    return found
 
 
 def _token(path: Path) -> str:
@@ -140,26 +150,25 @@ def _token(path: Path) -> str:
     store = StateStore(site.state / "state.sqlite")
     directory = Directory(store, limits=site.limits, log=log)
     directory.take_over(site)
-    person = directory.find("ana")
-    assert person is not None
-    token = Tokens(store, directory, log=log).make(person.caller, scope=person.caller.allowed)
+    caller = next(each.caller for each in directory.people() if each.name == "ana")
+    token = Tokens(store, directory, log=log).make(caller, scope=caller.allowed)
     store.close()
     log.close()
     return token
 
 
 def question(number: int) -> dict[str, str]:
-    return {
-        "question": f"SELECT COUNT(*) AS n FROM visits WHERE cost < {number % 90}.{number // 90 + 1}",
-        "epsilon": PRICE,
-    }
+    """Return one of many questions of the same price."""
+    below = f"{number % 90}.{number // 90 + 1}"
+    text = f"SELECT COUNT(*) AS n FROM visits WHERE cost < {below}"  # noqa: S608  it is ours
+    return {"question": text, "epsilon": PRICE}
 
 
 def ask_all(
     servers: list[KilledServer], storm: Storm, numbers: list[int], seed: int, until: float
 ) -> None:
     """Ask questions, each until there is an answer or a refusal, or the time is over."""
-    draw = random.Random(seed)
+    draw = random.Random(seed)  # noqa: S311  when to kill
     with httpx.Client(timeout=60) as client:
         for number in numbers:
             while time.monotonic() < until:
@@ -198,7 +207,7 @@ def run(  # noqa: PLR0913
     seed: int = 0,
 ) -> Storm:
     """Let a storm rage, and check what is left."""
-    draw = random.Random(seed)
+    draw = random.Random(seed)  # noqa: S311  when to kill
     costs = [float(who % 100) for who in range(400)]
     table = pa.table({"patient": list(range(400)), "cost": costs})
     pq.write_table(table, folder / "visits.parquet")
@@ -282,6 +291,7 @@ def check_grants(storm: Storm) -> None:
 
 
 def main() -> None:
+    """Run a storm, and print what happened."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--clients", type=int, default=64)
     parser.add_argument("--questions", type=int, default=120)

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import uvicorn
 
 from discreet.service import ServiceCounter, create_app, read_site
-from discreet.service.http.server import PatientProtocol, _listening
+from discreet.service.http.server import listening_socket, uvicorn_config
 from tests.session import clinic
 
 PEOPLE = {
@@ -36,7 +36,7 @@ data = { visits = "visits.parquet" }
 ledger = "clinic.ledger"
 """ + "".join(f'[people.{name}]\nroles = ["{role}"]\n' for name, role in PEOPLE.items())
 POLICY = clinic.POLICY.replace('epsilon = "2"', 'epsilon = "2000"')
-PASSWORD = "correct horse battery"
+PASSWORD = "correct horse battery"  # noqa: S105
 
 
 def written(folder, *, policy=POLICY, site=SITE, table=None):
@@ -50,16 +50,13 @@ def written(folder, *, policy=POLICY, site=SITE, table=None):
 class Served:
     """A running server, and clients of its people."""
 
-    def __init__(self, site, *, quiet=True):
+    def __init__(self, site, *, log=None):
         self.counter = ServiceCounter(site)
-        self.app = create_app(self.counter, quiet=quiet)
-        self._socket = _listening(site)
+        self.app = create_app(self.counter, log=log)
+        self._socket = listening_socket(site)
         self.port = self._socket.getsockname()[1]
         self.url = f"http://127.0.0.1:{self.port}"
-        config = uvicorn.Config(
-            self.app, log_config=None, http=PatientProtocol, timeout_graceful_shutdown=3
-        )
-        self._server = uvicorn.Server(config)
+        self._server = uvicorn.Server(uvicorn_config(self.app, site))
         self._thread = threading.Thread(
             target=self._server.run, kwargs={"sockets": [self._socket]}, daemon=True
         )
@@ -92,14 +89,14 @@ class Served:
 
 
 @contextlib.contextmanager
-def serving(folder, *, tick="0", table=None, policy=POLICY, quiet=True, **limits):
+def serving(folder, *, tick="0", table=None, policy=POLICY, log=None, **limits):
     """Serve the clinic from a folder, and stop at the end."""
     path = folder / "site.toml"
     if not path.exists():
         written(folder, table=table, policy=policy)
     site = read_site(path)
     changed = replace(site.limits, tick=Fraction(tick), **limits)
-    server = Served(replace(site, limits=changed), quiet=quiet)
+    server = Served(replace(site, limits=changed), log=log)
     try:
         yield server
     finally:

@@ -1,4 +1,4 @@
-"""Clients, kills and restarts on two servers of one ledger; the long one is ``chaos/service.py``."""
+"""Clients, kills and restarts on two servers of one ledger; ``chaos/service.py`` does more."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Role x call: every cell of the matrix, generated from the table of calls, by token and by scope."""
+"""Role x call: every cell of the matrix, generated from the table of calls."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Log-in, one-time links, lock-out, tokens, cookies, forged forms, rate limits, the security log."""
+"""Log-in, one-time links, lock-out, tokens, cookies, forged forms, rate limits, the log."""
 
 import time
 
@@ -75,9 +75,10 @@ def test_a_call_with_a_cookie_needs_the_token_of_its_log_in(server):
 def test_logging_out_ends_the_cookie(server):
     client, answer = logged_in(server, "ana")
     cookie = answer.cookies["discreet"]
-    assert client.post(
-        "/v1/logout", headers={"X-CSRF-Token": answer.json()["csrf"]}
-    ).status_code == 200
+    assert (
+        client.post("/v1/logout", headers={"X-CSRF-Token": answer.json()["csrf"]}).status_code
+        == 200
+    )
     again = server.client()
     again.cookies.set("discreet", cookie)
     assert again.get("/v1/me").status_code == 401

@@ -5,6 +5,7 @@ Trust: public.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -44,7 +45,10 @@ def serve(
                 typer.echo("\n".join(map(str, findings)) or "the site can be served.")
             return
         _run_server()(
-            found, mount=web.mount, ready=lambda url, secret: _announce(found, url, secret)
+            found,
+            mount=web.mount,
+            ready=lambda url, secret: _announce(found, url, secret),
+            log=sys.stderr,
         )
 
 

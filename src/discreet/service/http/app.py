@@ -9,7 +9,7 @@ import math
 from collections.abc import AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
-from typing import Any, Final
+from typing import Any, Final, TextIO
 
 from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
@@ -35,14 +35,14 @@ Mount = Callable[[FastAPI, ServiceCounter], None]
 
 
 def create_app(
-    counter: ServiceCounter, *, mount: Mount | None = None, quiet: bool = False
+    counter: ServiceCounter, *, mount: Mount | None = None, log: TextIO | None = None
 ) -> FastAPI:
     """Return the application of a counter, which is closed by whoever has opened it.
 
     Args:
         counter: what is served.
         mount: adds pages to the application.
-        quiet: whether to write no line of log for each call.
+        log: where a line for each call goes; nowhere unless given.
     """
     threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="discreet-call")
 
@@ -66,7 +66,7 @@ def create_app(
     if mount is not None:
         mount(app, counter)
     app.add_middleware(
-        Guard, largest=counter.site.limits.body_bytes, metrics=app.state.metrics, quiet=quiet
+        Guard, largest=counter.site.limits.body_bytes, metrics=app.state.metrics, log=log
     )
     return app
 

@@ -12,11 +12,12 @@ from __future__ import annotations
 
 import asyncio
 import json
-import sys
 import time
 from collections.abc import Awaitable, Callable, MutableMapping
 from datetime import UTC, datetime
-from typing import Any, Final, final
+from typing import Any, Final, TextIO, final
+
+from fastapi.responses import JSONResponse
 
 from discreet.service.http.metrics import Metrics, outcome_of
 from discreet.service.http.problems import problem
@@ -35,6 +36,7 @@ _HEADERS: Final = (
     (b"cross-origin-resource-policy", b"same-origin"),
 )
 _CSP: Final = (b"content-security-policy", b"default-src 'none'; frame-ancestors 'none'")
+_METHODS: Final = frozenset({"GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS"})
 _BODY_SECONDS: Final = 15.0
 _BUCKETS: Final = (0.25, 1.0, 4.0, 16.0, 64.0)
 
@@ -43,66 +45,43 @@ _BUCKETS: Final = (0.25, 1.0, 4.0, 16.0, 64.0)
 class Guard:
     """Wraps an application."""
 
-    __slots__ = ("_app", "_largest", "_metrics", "_quiet")
+    __slots__ = ("_app", "_largest", "_log", "_metrics")
 
     def __init__(
-        self, app: Application, *, largest: int, metrics: Metrics, quiet: bool = False
+        self, app: Application, *, largest: int, metrics: Metrics, log: TextIO | None
     ) -> None:
-        """Take the application, and how large a body may be."""
-        self._app, self._largest, self._metrics, self._quiet = app, largest, metrics, quiet
+        """Take the application, how large a body may be, and where lines of log go."""
+        self._app, self._largest, self._metrics, self._log = app, largest, metrics, log
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle one call."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        begun, status = time.monotonic(), 500
-        sent = False
-
-        async def guarded_send(message: MutableMapping[str, Any]) -> None:
-            nonlocal status, sent
-            if message["type"] == "http.response.start":
-                status, sent = message["status"], True
-                message["headers"] = _with_headers(message.get("headers", []))
-            await send(message)
-
+        begun = time.monotonic()
+        answer = _GuardedAnswer(send)
+        body = _LimitedBody(receive, self._largest, answer)
         failed = ""
         try:
-            length = _length_of(scope)
-            if length is not None and (length < 0 or length > self._largest):
-                await _too_large(scope, receive, guarded_send)
+            if _fits(scope, self._largest):
+                await self._app(scope, body, answer)
             else:
-                limited = _LimitedBody(receive, self._largest)
-                await self._app(scope, limited, guarded_send)
-        except _TooLarge:
-            await _too_large(scope, receive, guarded_send)
-        except TimeoutError:
-            status = 408
-            if not sent:
-                late = problem(408, detail="the body came too slowly.", do="send it at once.")
-                await late(scope, receive, guarded_send)
+                answer.refused = 413
         except Exception as error:  # noqa: BLE001  its text may quote anything
-            failed = type(error).__name__
-            number = new_secret()[:12]
-            failed = f"{failed} {number}"
-            if not sent:
-                broken = problem(
-                    500,
-                    title="something broke",
-                    detail=f"an unexpected error; its number is {number}.",
-                    do="tell the owner of the server this number.",
-                )
-                await broken(scope, receive, guarded_send)
-        self._note(scope, status, time.monotonic() - begun, failed)
+            failed = f"{type(error).__name__} {new_secret()[:12]}"
+        if not answer.begun:
+            await _problem_for(answer.refused, failed)(scope, receive, answer.send)
+        self._note(scope, answer.status, time.monotonic() - begun, failed)
 
     def _note(self, scope: Scope, status: int, seconds: float, failed: str) -> None:
         route = getattr(scope.get("route"), "path", "unknown")
-        self._metrics.count(scope["method"], route, status)
-        if self._quiet:
+        method = scope["method"] if scope["method"] in _METHODS else "other"
+        self._metrics.count(method, route, status)
+        if self._log is None:
             return
         line: dict[str, Any] = {
             "at": datetime.now(UTC).isoformat(timespec="seconds"),
-            "method": scope["method"] if scope["method"].isalpha() else "other",
+            "method": method,
             "route": route,
             "roles": scope.get("state", {}).get("roles", ""),
             "outcome": outcome_of(status),
@@ -110,46 +89,75 @@ class Guard:
         }
         if failed:
             line["error"] = failed
-        sys.stderr.write(json.dumps(line) + "\n")
-        sys.stderr.flush()
+        self._log.write(json.dumps(line) + "\n")
+        self._log.flush()
 
 
-class _TooLarge(Exception):
-    """A body is larger than allowed."""
+class _GuardedAnswer:
+    """Sends an answer with our headers; one to a body that was refused is not sent."""
+
+    __slots__ = ("_send", "begun", "refused", "status")
+
+    def __init__(self, send: Send) -> None:
+        self._send, self.begun, self.refused, self.status = send, False, 0, 500
+
+    async def __call__(self, message: MutableMapping[str, Any]) -> None:
+        if not self.refused or self.begun:
+            await self.send(message)
+
+    async def send(self, message: MutableMapping[str, Any]) -> None:
+        if message["type"] == "http.response.start":
+            self.status, self.begun = message["status"], True
+            message["headers"] = _with_headers(message.get("headers", []))
+        await self._send(message)
 
 
 class _LimitedBody:
     """Receives a body within a size and a time."""
 
-    __slots__ = ("_end", "_left", "_over", "_receive")
+    __slots__ = ("_answer", "_end", "_left", "_over", "_receive")
 
-    def __init__(self, receive: Receive, largest: int) -> None:
+    def __init__(self, receive: Receive, largest: int, answer: _GuardedAnswer) -> None:
         self._receive, self._left, self._over = receive, largest, False
-        self._end = time.monotonic() + _BODY_SECONDS
+        self._answer, self._end = answer, time.monotonic() + _BODY_SECONDS
 
     async def __call__(self) -> MutableMapping[str, Any]:
         if self._over:  # from here on, only the end of the connection is waited for
             return await self._receive()
-        async with asyncio.timeout(max(0.0, self._end - time.monotonic())):
-            message = await self._receive()
+        try:
+            async with asyncio.timeout(max(0.0, self._end - time.monotonic())):
+                message = await self._receive()
+        except TimeoutError:
+            self._answer.refused = 408
+            raise
         if message["type"] == "http.request":
             self._left -= len(message.get("body", b""))
             self._over = not message.get("more_body", False)
             if self._left < 0:
-                raise _TooLarge
+                self._answer.refused = 413
+                raise ValueError
         return message
 
 
-def _length_of(scope: Scope) -> int | None:
-    for name, value in scope["headers"]:
-        if name == b"content-length":
-            return int(value) if value.isdigit() else -1
-    return None
+def _fits(scope: Scope, largest: int) -> bool:
+    """Say whether a body is not too large, as far as its headers tell."""
+    lengths = [value for name, value in scope["headers"] if name == b"content-length"]
+    return all(value.isdigit() and int(value) <= largest for value in lengths)
 
 
-async def _too_large(scope: Scope, receive: Receive, send: Send) -> None:
-    answer = problem(413, detail="the body is too large.", do="shorten the question.")
-    await answer(scope, receive, send)
+def _problem_for(refused: int, failed: str) -> JSONResponse:
+    match refused:
+        case 413:
+            return problem(413, detail="the body is too large.", do="shorten the question.")
+        case 408:
+            return problem(408, detail="the body came too slowly.", do="send it at once.")
+        case _:
+            return problem(
+                500,
+                title="something broke",
+                detail=f"an unexpected error; its number is {failed.rpartition(' ')[2]}.",
+                do="tell the owner of the server this number.",
+            )
 
 
 def _with_headers(given: Any) -> list[tuple[bytes, bytes]]:

@@ -12,9 +12,10 @@ from __future__ import annotations
 import asyncio
 import socket
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Any, Final, TextIO
 
 import uvicorn
+from fastapi import FastAPI
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from discreet.errors import LedgerUnavailable
@@ -58,7 +59,7 @@ def run_server(
     *,
     mount: Mount | None = None,
     ready: Callable[[str, str | None], None] = _tell_nobody,
-    quiet: bool = False,
+    log: TextIO | None = None,
 ) -> None:
     """Serve a site until a signal comes.
 
@@ -66,28 +67,14 @@ def run_server(
         site: what is served.
         mount: adds pages.
         ready: hears the address, and the secret of the first one-time link if there is one.
-        quiet: whether to write no line of log for each call.
+        log: where a line for each call goes; nowhere unless given.
     """
-    listening = _listening(site)
+    listening = listening_socket(site)
     counter = ServiceCounter(site)
     try:
-        app = create_app(counter, mount=mount, quiet=quiet)
+        app = create_app(counter, mount=mount, log=log)
         address = site.address
-        config = uvicorn.Config(
-            app,
-            log_config=None,
-            access_log=False,
-            server_header=False,
-            date_header=False,
-            http=PatientProtocol,
-            ws="none",
-            timeout_keep_alive=30,
-            timeout_graceful_shutdown=_GRACE_SECONDS,
-            limit_concurrency=_CONNECTIONS,
-            ssl_certfile=address.certificate,
-            ssl_keyfile=address.key,
-            proxy_headers=False,
-        )
+        config = uvicorn_config(app, site)
         port = listening.getsockname()[1]
         url = (
             address.url.replace(f":{address.port}", f":{port}") if not address.port else address.url
@@ -99,7 +86,27 @@ def run_server(
         counter.close(wait=_GRACE_SECONDS)
 
 
-def _listening(site: Site) -> socket.socket:
+def uvicorn_config(app: FastAPI, site: Site) -> uvicorn.Config:
+    """Return how uvicorn serves an application: without logs and headers of its own."""
+    return uvicorn.Config(
+        app,
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        date_header=False,
+        http=PatientProtocol,
+        ws="none",
+        timeout_keep_alive=30,
+        timeout_graceful_shutdown=_GRACE_SECONDS,
+        limit_concurrency=_CONNECTIONS,
+        ssl_certfile=site.address.certificate,
+        ssl_keyfile=site.address.key,
+        proxy_headers=False,
+    )
+
+
+def listening_socket(site: Site) -> socket.socket:
+    """Return a socket that listens at the address of a site."""
     family = socket.AF_INET6 if ":" in site.address.host else socket.AF_INET
     listening = socket.socket(family, socket.SOCK_STREAM)
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

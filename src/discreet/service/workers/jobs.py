@@ -18,8 +18,7 @@ from discreet.service.workers.plan_class import PlanClass
 class AskJob:
     """A question on its way; threads may wait for it.
 
-    ``events`` are words with the seconds since the job arrived: queued, started, planned, charged,
-    and at the end answered, refused or stopped.
+    ``events`` are the words queued, started, planned, charged and reading, as far as it has come.
     """
 
     __slots__ = (
@@ -70,9 +69,7 @@ class AskJob:
         self.tell("planned")
 
     def tell(self, event: str) -> None:
-        """Note what has happened; what is recorded is told with the answer, not before."""
-        if event == "recorded":
-            return
+        """Note what has happened."""
         with self._changed:
             self.events.append(event)
             self._changed.notify_all()

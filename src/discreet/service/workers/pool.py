@@ -34,6 +34,8 @@ from discreet.service.workers.plan_class import CLASSES
 
 _OUTSIDE: Final = frozenset({-signal.SIGKILL, -signal.SIGTERM, -signal.SIGINT, 0})
 """How a worker ends that nobody's data has ended."""
+_TOLD: Final = {"charge": "charged", "start": "reading"}
+"""What a job is told of steps on record; that an answer is stored is told with the answer alone."""
 _START_SECONDS: Final = 120.0
 _PLAN_SECONDS: Final = 60.0
 _PAUSE: Final = 1.0
@@ -122,8 +124,8 @@ class Pool:
                 keys.add(key)
             elif verb in {"release", "fail"}:
                 keys.discard(key)
-        if job is not None and verb in {"charge", "release"}:
-            job.tell("charged" if verb == "charge" else "recorded")
+        if job is not None and verb in _TOLD:
+            job.tell(_TOLD[verb])
 
     # --- one worker ---------------------------------------------------------------------------
 
