@@ -65,10 +65,11 @@ def write_site(folder: Path) -> Path:
     return folder / "site.toml"
 
 
-def write_visits(path: Path, rows: int = 3000) -> None:
+def write_visits(
+    path: Path, rows: int = 3000, wards: tuple[str, ...] = ("A", "A", "B", HOSTILE)
+) -> None:
     """Write made-up visits of patients to wards."""
-    wards = ("A", "A", "B", HOSTILE)
-    lines = [f'{n * 7919 % 900},"{wards[n % 4]}",{n * 31 % 900}' for n in range(rows)]
+    lines = [f'{n * 7919 % 900},"{wards[n % len(wards)]}",{n * 31 % 900}' for n in range(rows)]
     path.write_text("\n".join(["patient,ward,cost", *lines, ""]))
 
 
@@ -97,7 +98,7 @@ def served(folder: Path) -> Iterator[tuple[str, ServiceCounter]]:
     try:
         for name in PEOPLE:
             counter.directory.accept(counter.directory.invite(name, by="test"), PASSWORD)
-        app = create_app(counter, mount=mount, quiet=True)
+        app = create_app(counter, mount=mount)
         with listening(lambda _port: app) as address:
             yield address, counter
     finally:

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
+from PIL import Image
 
 from discreet.web.local_server import local_application
 from tests.web.served import HOSTILE, listening, write_visits
@@ -18,6 +19,16 @@ def picture(page, name, **options):
     page.screenshot(path=OUT / f"{name}.png", full_page=True, caret="initial", **options)
 
 
+def guide(page, name):
+    """Take a picture for the guide: small, in few colors."""
+    (OUT / "guide").mkdir(parents=True, exist_ok=True)
+    path = OUT / "guide" / f"workbench-{name}.png"
+    page.screenshot(path=path, caret="initial")
+    with Image.open(path) as taken:
+        taken.convert("RGB").quantize(64).save(path, optimize=True)
+    assert path.stat().st_size < 100_000
+
+
 def ask(page, question, amount, *, confirm=False):
     page.fill("#sql", question)
     page.fill("#amount", amount)
@@ -30,7 +41,7 @@ def ask(page, question, amount, *, confirm=False):
 
 
 def test_from_the_wizard_to_an_answer_on_a_laptop(visit, tmp_path):
-    write_visits(tmp_path / "visits.csv")
+    write_visits(tmp_path / "visits.csv", wards=("north", "north", "south", "west"))
     holder = {}
 
     def app_for(port):
@@ -38,8 +49,7 @@ def test_from_the_wizard_to_an_answer_on_a_laptop(visit, tmp_path):
         return holder["open"].__enter__()
 
     with listening(app_for) as address:
-        one = visit(address, viewport={"width": 1100, "height": 800})
-        page = one.page
+        page = visit(address, viewport={"width": 1000, "height": 720}).page
         page.goto("/")
         assert "Whose data is it?" in page.inner_text("h1")
         page.click("button.main")
@@ -53,9 +63,9 @@ def test_from_the_wizard_to_an_answer_on_a_laptop(visit, tmp_path):
         page.fill("#max_groups", "3")
         page.fill("[name='low.cost']", "0")
         page.fill("[name='high.cost']", "900")
-        page.fill("[name='categories.ward']", "A, B")
+        page.fill("[name='categories.ward']", "north, south, west")
         page.fill("#epsilon", "2")
-        picture(page, "wizard")
+        guide(page, "wizard")
         page.click("button.main")
         assert 'unit = "patient"' in page.inner_text("pre")
         assert not (tmp_path / "clinic.toml").exists()
@@ -68,9 +78,17 @@ def test_from_the_wizard_to_an_answer_on_a_laptop(visit, tmp_path):
         page.click("[value=build]")
         page.wait_for_selector("#plan-title")
         assert "AVG(`cost`)" in page.input_value("#sql")
+        page.fill("#amount", "0.2")
+        page.keyboard.press("Control+Enter")
+        page.wait_for_selector("dd:has-text('epsilon 0.2')")
+        guide(page, "plan")
         page.keyboard.press("Control+Shift+Enter")
         page.wait_for_selector("[aria-label='The answer as a table']")
         assert "±" in page.inner_text("table")
+        guide(page, "answer")
+        for name in ("budget", "explore", "ledger"):
+            page.goto(f"/data/clinic/{name}")
+            guide(page, name)
         page.goto("/wizard")
         assert "there is a policy already" in page.inner_text(".refused")
     holder["open"].__exit__(None, None, None)
@@ -222,3 +240,13 @@ def test_every_screen_passes_axe_and_fits_a_phone_and_paper(visit, site, scheme)
                 picture(one.page, f"{name}-print")
                 one.page.emulate_media(media="screen", color_scheme=scheme)
             one.page.set_viewport_size({"width": 1280, "height": 720})
+
+
+def test_the_pictures_of_the_guide_are_small_and_used():
+    folder = Path(__file__).parents[2] / "docs" / "guide"
+    pictures = sorted(folder.glob("pictures/workbench-*.png"))
+    text = (folder / "workbench.md").read_text()
+    assert len(pictures) >= 6
+    for each in pictures:
+        assert each.stat().st_size < 100_000
+        assert f"pictures/{each.name}" in text
