@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import socket
 import threading
 import time
@@ -56,10 +57,24 @@ calls_per_minute = 6000
 """
 
 
+LINE = {"name": "Laplace", "verdict": "kept", "broken": False, "claimed": 1.0, "lower": 0.97}
+AUDIT = {
+    "headline": f"2 of 2 promises not refuted {HOSTILE}",
+    "made": {"version": "0.1.0", "commit": None, "date": "2026-11-14T02:00:00+00:00"},
+    "passed": True,
+    "lines": [LINE, {**LINE, "name": "Gaussian", "claimed": 0.5, "lower": 0.4}],
+    "findings": [
+        {"code": "A1", "title": "precision", "claimed": "1", "measured": "0.97", "passed": True}
+    ],
+    "not_covered": ["caches and power"],
+}
+
+
 def write_site(folder: Path) -> Path:
     """Write data, policy and site file into a folder; return the path of the last."""
     write_visits(folder / "visits.csv")
     (folder / "clinic.toml").write_text(POLICY)
+    (folder / "audit.json").write_text(json.dumps(AUDIT))
     people = "".join(f'[people.{name}]\nroles = ["{role}"]\n' for name, role in PEOPLE.items())
     (folder / "site.toml").write_text(SITE + people)
     return folder / "site.toml"

@@ -1,11 +1,15 @@
 """The whole story in a real browser, and every screen in every light."""
 
+import contextlib
+import os
+import signal
 from pathlib import Path
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from PIL import Image
 
+from discreet.service.protocol.question_form import QuestionForm
 from discreet.web.local_server import local_application
 from tests.web.served import HOSTILE, listening, write_visits
 
@@ -207,6 +211,27 @@ def test_the_explorer_follows_both_ways(visit, site):
     picture(page, "explore")
 
 
+def test_a_question_under_way_can_be_canceled_and_completes_later(visit, site):
+    address, counter = site
+    caller = counter.directory.find("ana").caller
+    form = QuestionForm.read({"question": "SELECT COUNT(*) AS n FROM visits", "epsilon": "0.01"})
+    page = visit(address, "ana").page
+    (worker,) = counter.workers("clinic")
+    os.kill(worker, signal.SIGSTOP)
+    try:
+        job = counter.begin(caller, "clinic", form)
+        page.goto(f"/data/clinic/answers/{job.id}")
+        assert "Under way" in page.inner_text("h2")
+        picture(page, "under-way")
+        page.click("button.danger")
+        page.wait_for_selector(".refused")
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(worker, signal.SIGCONT)
+    page.goto("/data/clinic/query")
+    ask(page, "SELECT COUNT(*) AS n FROM visits", "0.01")
+
+
 SCREENS = {
     "ana": ("datasets", "data/clinic/explore", "data/clinic/query", "data/clinic/releases"),
     "olga": ("people", "data/clinic/budget", "data/clinic/ledger", "data/clinic/label", "audit"),
@@ -235,6 +260,7 @@ def test_every_screen_passes_axe_and_fits_a_phone_and_paper(visit, site, scheme)
             assert width <= 390, (path, width)
             picture(one.page, f"{name}-phone")
             if scheme == "light":
+                one.page.set_viewport_size({"width": 800, "height": 1100})
                 one.page.emulate_media(media="print")
                 assert one.page.locator("nav.rail:visible").count() == 0
                 picture(one.page, f"{name}-print")

@@ -17,6 +17,7 @@ from discreet.errors import DiscreetError, UnknownName
 from discreet.explain import explain
 from discreet.session.display import part_left
 from discreet.theorems import THEOREMS
+from discreet.web.audit_facts import audit_picture, audited_promises
 from discreet.web.desk import DatasetFacts, Visitor
 from discreet.web.ledger_facts import LedgerRow, attention, ledger_rows
 from discreet.web.query_pages import written_form
@@ -151,12 +152,16 @@ def audit(request: Request, visitor: Visiting) -> Response:
     """Show what attacks on this package have measured, and which theorems it rests on."""
     need(visitor, "audit")
     counter = desk_of(request).open
+    report = counter.audit(visitor.caller)
+    promises = [] if report is None else audited_promises(report)
     return visited(
         "audit.html",
         request,
         visitor,
         None,
-        report=counter.audit(visitor.caller),
+        report=report,
+        promises=promises,
+        picture=audit_picture(promises),
         theorems=THEOREMS,
         log=counter.security_log(visitor.caller)[::-1][:_PAGE],
     )
