@@ -29,12 +29,14 @@ if TYPE_CHECKING:  # loaded when first used, because SciPy and DuckDB take their
         loss,
         mechanisms,
         query,
+        service,
         synthetic,
         teach,
         theorems,
     )
     from discreet.accounting import Budget
     from discreet.plan import estimate, estimate_limits, limits, share_cut
+    from discreet.service import connect
     from discreet.session import (
         check,
         open,  # noqa: A004  called discreet.open
@@ -50,6 +52,7 @@ __all__ = [
     "accounting",
     "attacks",
     "check",
+    "connect",
     "continual",
     "errors",
     "estimate",
@@ -67,6 +70,7 @@ __all__ = [
     "plan_synthesis",
     "query",
     "row",
+    "service",
     "share_cut",
     "synthesize",
     "synthetic",
@@ -81,6 +85,7 @@ if not TYPE_CHECKING:  # to which every name would be one of this package
         {
             "accounting": ("Budget",),
             "plan": ("estimate", "estimate_limits", "limits", "share_cut"),
+            "service": ("connect",),
             "session": ("check", "open"),
             "synthetic": ("plan_synthesis", "synthesize"),
         },
@@ -94,6 +99,7 @@ if not TYPE_CHECKING:  # to which every name would be one of this package
             "loss",
             "mechanisms",
             "query",
+            "service",
             "synthetic",
             "teach",
             "theorems",

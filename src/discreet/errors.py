@@ -10,7 +10,8 @@ One tree, so that a caller can catch as much or as little as it wants::
     │   ├── OutOfRange      E002  a number outside the range in which the answer is defined
     │   ├── WrongKind       E003  a value of the wrong or of a mixed type
     │   ├── TooLarge        E004  a result that would not fit in 64-bit integers
-    │   └── NotComposable   E005  a composition that no theorem supports
+    │   ├── NotComposable   E005  a composition that no theorem supports
+    │   └── NotServed       E006  something that a server does not have, or not for its caller
     ├── EntropyError              randomness cannot be had safely; nothing was drawn
     │   ├── EntropyUnavailable  E201  the operating system gave no random bits
     │   ├── EntropyCopied       E202  an attempt to copy or store a random stream
@@ -43,7 +44,8 @@ One tree, so that a caller can catch as much or as little as it wants::
         ├── EngineFailed        E701  the answer failed; the question is charged, and closed
         ├── UnreadableSource    E702  something that cannot be opened as a table
         ├── SourceChanged       E703  data that is not what it was when it was opened
-        └── EngineStopped       E704  stopped from outside; asking again completes the answer
+        ├── EngineStopped       E704  stopped from outside; asking again completes the answer
+        └── TryAgain            E705  a server has no answer now; asking again is not charged twice
 
 Each leaf has a code, and each code a page ``docs/errors/<code>.md``.
 """
@@ -78,6 +80,7 @@ __all__ = [
     "NotComposable",
     "NotExact",
     "NotPerUnit",
+    "NotServed",
     "OtherLedger",
     "OutOfRange",
     "OverBudget",
@@ -87,6 +90,7 @@ __all__ = [
     "SourceChanged",
     "Tampered",
     "TooLarge",
+    "TryAgain",
     "UnknownName",
     "UnreadableSQL",
     "UnreadableSource",
@@ -178,6 +182,11 @@ class TooLarge(InputError, code="E004"):
 @final
 class NotComposable(InputError, code="E005"):
     """Releases are put together in a way that no theorem supports."""
+
+
+@final
+class NotServed(InputError, code="E006"):
+    """A server does not have what was named, or not for its caller."""
 
 
 class EntropyError(DiscreetError):
@@ -337,3 +346,8 @@ class SourceChanged(EngineError, code="E703"):
 @final
 class EngineStopped(EngineError, code="E704"):
     """The engine was stopped from outside; asking again completes the answer."""
+
+
+@final
+class TryAgain(EngineError, code="E705"):
+    """A server has no answer now; what was charged is not charged twice."""

@@ -19,6 +19,7 @@ EXPECTED = {
     "E702": USAGE,
     "E703": FAILED,
     "E704": FAILED,
+    "E705": FAILED,
 }
 
 

@@ -64,16 +64,18 @@ class Picture:
     cell: tuple[int, int] = (8, 16)
     """How many pixels one letter of a terminal stands for."""
 
-    def svg(self) -> str:
-        """Return it as SVG text."""
+    def svg(self, *, styled: bool = True) -> str:
+        """Return it as SVG text; unstyled, for a page whose own style sheet has ``STYLE``."""
         size = f'width="{self.width}" height="{self.height}"'
         view = f'xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {self.width} {self.height}"'
         said = f"<desc>{escape(self.description)}</desc>" if self.description else ""
+        fits = 'style="max-width:100%;height:auto"' if styled else 'class="picture"'
+        style = f"<style>{STYLE}</style>" if styled else ""
         return "\n".join(
             [
-                f'<svg {view} {size} role="img" style="max-width:100%;height:auto">',
+                f'<svg {view} {size} role="img" {fits}>',
                 f'<rect class="page" {size} rx="8"/>',
-                f"<title>{escape(self.title)}</title>{said}<style>{STYLE}</style>",
+                f"<title>{escape(self.title)}</title>{said}{style}",
                 *(shape.svg() for shape in self.shapes),
                 "</svg>\n",
             ]

@@ -30,7 +30,9 @@ from discreet.cli.ledger_commands import app as ledger
 from discreet.cli.local_commands import app as local
 from discreet.cli.options import EXAMPLES, JsonOption
 from discreet.cli.policy_commands import check, init
+from discreet.cli.serve_command import serve
 from discreet.cli.synthesize_command import synthesize
+from discreet.cli.workbench_command import workbench
 from discreet.demo.tour import PAGE, tour
 
 
@@ -65,8 +67,10 @@ app.command(epilog=EXAMPLES["check"])(check)
 app.command(epilog=EXAMPLES["plan"])(plan)
 app.command(epilog=EXAMPLES["ask"])(ask)
 app.command(epilog=EXAMPLES["synthesize"])(synthesize)
+app.command(epilog=EXAMPLES["serve"])(serve)
 app.command(epilog=EXAMPLES["explain"])(explain)
 app.command(epilog=EXAMPLES["label"])(label)
+app.command(epilog=EXAMPLES["workbench"])(workbench)
 app.command(epilog=EXAMPLES["audit"])(audit)
 app.command(epilog=EXAMPLES["learn"])(learn)
 app.add_typer(ledger, name="ledger")

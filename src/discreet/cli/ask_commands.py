@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.console import Console
 
+from discreet import service
 from discreet.accounting import Left
 from discreet.cli import options
 from discreet.cli.exit_codes import errors_reported, tell, write_result
@@ -32,6 +33,7 @@ if TYPE_CHECKING:  # all are handed in
     from discreet.plan.plan import Plan
     from discreet.plan.statistics.limit_choice import LimitsPrice, QuestionLimits
     from discreet.release.release import Release
+    from discreet.service import ServerConnection
 
 __all__ = ["ask", "plan", "plan_json", "release_json"]
 
@@ -186,10 +188,27 @@ def ask(  # noqa: PLR0913  the options of a question
         bool, typer.Option("--confirm", help="An epsilon above 10 is meant.")
     ] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only plan; spend nothing.")] = False,
+    server: options.ServerOption = None,
+    dataset: options.DatasetOption = None,
+    token: options.TokenOption = None,
     as_json: options.JsonOption = False,
 ) -> None:
     """Answer a question: charge, read, add noise, record."""
     with errors_reported(as_json=as_json):
+        if server is not None:
+            _refuse_local(data, policy, ledger, account, analyst)
+            price = _price(epsilon, rho, delta, error, size, confidence, bounds_epsilon)
+            price["limits"] = _limits(max_rows, max_groups, limits_epsilon)
+            with service.connect(server, token=token, dataset=dataset) as connection:
+                if dry_run:
+                    _refuse_buying(limits_epsilon)
+                    _show_plan(connection, _text(question), price, as_json=as_json)
+                    return
+                if share_cut_epsilon is not None:
+                    price["share_cut"] = share_cut(epsilon=share_cut_epsilon)
+                answer = connection.ask(_text(question), confirm=confirm, **price)
+                _show_answer(answer, connection.remaining, as_json=as_json)
+            return
         project = options.command_inputs(data=options.data_of(data), policy=policy, ledger=ledger)
         text = _text(question)
         price = _price(epsilon, rho, delta, error, size, confidence, bounds_epsilon, text)
@@ -206,13 +225,27 @@ def ask(  # noqa: PLR0913  the options of a question
             with console.status(Waiting()) if console.is_terminal else nullcontext():
                 session = opened.enter_context(open_inputs(project, account, analyst))
                 release = session.ask(text, confirm=confirm, **price, share_cut=share)
-            left = session.remaining
-            write_result("release", release_json(release, left), release, as_json=as_json)
-            if left is not None and not as_json:
-                tell(f"{text_bar(left)} of the budget is left: {left}\n")
+            _show_answer(release, session.remaining, as_json=as_json)
 
 
-def _show_plan(session: Session, text: str, price: Mapping[str, Any], *, as_json: bool) -> None:
+def _show_answer(release: Release, left: Left | None, *, as_json: bool) -> None:
+    write_result("release", release_json(release, left), release, as_json=as_json)
+    if left is not None and not as_json:
+        tell(f"{text_bar(left)} of the budget is left: {left}\n")
+
+
+def _refuse_local(*given: object) -> None:
+    if any(each is not None for each in given):
+        raise WrongKind(
+            what="a server is named, and data, policy, ledger, account or analyst beside it.",
+            why="the server has its own, and knows by the token who asks.",
+            do="leave them out, or leave out --server.",
+        )
+
+
+def _show_plan(
+    session: Session | ServerConnection, text: str, price: Mapping[str, Any], *, as_json: bool
+) -> None:
     plan = session.plan(text, **price)
     write_result("plan", plan_json(plan), plan, as_json=as_json)
 

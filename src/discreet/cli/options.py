@@ -139,6 +139,16 @@ LimitsOption = Annotated[
     str | None,
     typer.Option("--limits-epsilon", help="Buy limits for this price, in addition: it is spent."),
 ]
+ServerOption = Annotated[
+    str | None, typer.Option("--server", help="Ask a server instead: https://clinic.example.")
+]
+DatasetOption = Annotated[
+    str | None, typer.Option("--dataset", help="Which dataset of the server; the only one else.")
+]
+TokenOption = Annotated[
+    str | None,
+    typer.Option("--token", envvar="DISCREET_TOKEN", help="Shows a server who asks."),
+]
 JsonOption = Annotated[bool, typer.Option("--json", help="Write JSON to stdout.")]
 
 
@@ -202,6 +212,15 @@ _LINES: Final = {
         'discreet ask "SELECT COUNT(*) AS n FROM visits" --epsilon 0.1',
         'discreet ask "SELECT COUNT(*) AS n FROM visits" --epsilon 0.1 --dry-run',
         'discreet ask "SELECT COUNT(*) AS n FROM visits" --error n=20 --json',
+        (
+            'discreet ask "SELECT COUNT(*) AS n FROM visits" --epsilon 0.1 '
+            "--server https://clinic.example"
+        ),
+    ),
+    "serve": (
+        "discreet serve clinic.toml",
+        "discreet serve site.toml --check",
+        "discreet serve site.toml --port 8750",
     ),
     "synthesize": (
         "discreet synthesize visits --columns ward,age,cost --epsilon 1 --out made-up.parquet",
@@ -225,6 +244,7 @@ _LINES: Final = {
         "discreet label --format registry",
         "discreet label --verify label.json --ledger clinic.ledger",
     ),
+    "workbench": ("discreet workbench", "discreet workbench clinic.toml --port 8750"),
     "audit": (
         "discreet audit",
         "discreet audit --long --out audit",

@@ -25,12 +25,19 @@ from discreet.cli.options import (
     data_of,
     name_value_pairs,
 )
-from discreet.cli.policy_questionnaire import USUAL_GROUPS, Answers, Ask, policy_from
 from discreet.errors import WrongKind
-from discreet.ledger.ledger import Ledger
 from discreet.ledger.stores.store import is_server, store_for
 from discreet.plan.policy.policy import Policy, SessionSettings, read_policy
 from discreet.requests.csv_format import CsvFormat
+from discreet.session.first_run import (
+    HEADER,
+    USUAL_GROUPS,
+    Answers,
+    Ask,
+    policy_from,
+    refuse_overwriting,
+    with_ledger,
+)
 from discreet.session.opening_arguments import unit_of, without_password
 from discreet.session.schemas import schema_of
 
@@ -54,12 +61,6 @@ def check(
         ending.code = DONE if report.holds else VIOLATION
         write_result("check", report.to_json(), report, as_json=as_json)
 
-
-_HEADER: Final = """\
-# Who is protected, and what may be told.  Review this file like code.
-# Bounds and categories are what people know, and never come from the rows.
-
-"""
 
 _LOOKED: Final = """\
 # NOT PRIVATE: types, limits, and a key that equals the unit were proposed by `discreet init
@@ -117,7 +118,7 @@ def init(  # noqa: PLR0913  one option for each answer
 ) -> None:
     """Ask six questions about a table, make the ledger, and write the policy."""
     with errors_reported(as_json=as_json):
-        _refuse_overwriting(policy)
+        refuse_overwriting(policy)
         form = _format(name_value_pairs(csv, option="--csv", of="value"))
         look = sessions.first_look(source, tables=table, csv=form, owner=owner)
         name = look.table
@@ -143,8 +144,8 @@ def init(  # noqa: PLR0913  one option for each answer
             made, seen = _owner_limits(made, source, name, max_rows, max_groups)
         rules = read_policy(made.written())  # what is written can be followed, and fits the data
         schema_of(rules, unit_of(None, rules), {name: look.columns}, {name: look.stored})
-        rules = _with_ledger(rules, ledger or f"{name}.ledger", policy)
-        header = _HEADER + (_LOOKED if owner else "")
+        rules = with_ledger(rules, ledger or f"{name}.ledger", policy)
+        header = HEADER + (_LOOKED if owner else "")
         policy.write_text(header + rules.written(), encoding="utf-8")
         _say(rules, policy, look, seen, as_json=as_json)
 
@@ -176,14 +177,6 @@ def _format(said: dict[str, str]) -> CsvFormat | None:
                 do=f"use one of: {', '.join(known)}.",
             )
     return CsvFormat(**said) if said else None
-
-
-def _with_ledger(rules: Policy, ledger: str, policy: Path) -> Policy:
-    """Make the ledger, and return the policy with its id: from now on it has to exist."""
-    address = ledger if is_server(ledger) else str(policy.parent / ledger)
-    with Ledger.open(address, unit=rules.unit, budget=rules.budget) as made:
-        session = replace(rules.session or SessionSettings(), ledger_id=made.id)
-    return replace(rules, session=session)
 
 
 def _seen_from(policy: Path, source: str) -> str:
@@ -245,15 +238,6 @@ def _asker(*, yes: bool) -> Ask:
 
 def _at_a_terminal() -> bool:
     return sys.stdin.isatty()
-
-
-def _refuse_overwriting(path: Path) -> None:
-    if path.exists():
-        raise WrongKind(
-            what=f"{path} is there already.",
-            why="a policy that people have reviewed is not replaced in passing.",
-            do="remove it, or give --policy with another name.",
-        )
 
 
 def _say(

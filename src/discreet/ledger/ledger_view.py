@@ -36,6 +36,7 @@ if TYPE_CHECKING:  # handed in, or returned by others
     from discreet.accounting.budgets.spending import Left
     from discreet.ledger.batch import LedgerRequest
     from discreet.ledger.connection import ForkSafeConnection
+    from discreet.ledger.shared.remote_writer import RemoteWriter
     from discreet.loss import PrivacyLoss
     from discreet.units import PrivacyUnit
 
@@ -47,7 +48,7 @@ class LedgerView(Labeled):
 
     __slots__ = ("_link",)
 
-    _link: ForkSafeConnection
+    _link: ForkSafeConnection | RemoteWriter
 
     # --- answers ------------------------------------------------------------------------------
 

@@ -12,9 +12,8 @@ from discreet.accounting import Budget
 from discreet.engines.dispatch import engine_for
 from discreet.engines.engine import Performance, SparkPerformance
 from discreet.engines.sources.identity import Identity
-from discreet.errors import NotAllowed, WrongKind
+from discreet.errors import WrongKind
 from discreet.ledger.ledger import Ledger
-from discreet.ledger.values import named_accounts
 from discreet.plan.policy.policy import Policy
 from discreet.query.relations import folded
 from discreet.requests.table_schema import Schema
@@ -28,7 +27,7 @@ from discreet.session.opening_arguments import (
 )
 from discreet.session.planning import check_keys
 from discreet.session.public_tables import check_sources_apart, check_stays_private
-from discreet.session.record import NoLedger, Record, Rehearsal
+from discreet.session.record import NoLedger, Record, Rehearsal, check_account
 from discreet.session.schemas import schema_of
 from discreet.session.session import Session
 from discreet.session.table_records import record_schema, record_source_states
@@ -150,7 +149,7 @@ def _record(  # noqa: PLR0913, PLR0917  what a ledger is opened with
         root = None if account is None else account.partition("/")[0]
         opened = Ledger.open(ledger, unit=unit, budget=budget, account=root, id=named)
     try:
-        _check_account(opened, account)
+        check_account(opened, account)
         check_stays_private(opened, schema, identities)
         record_schema(opened, schema, unit)
     except BaseException:
@@ -158,13 +157,3 @@ def _record(  # noqa: PLR0913, PLR0917  what a ledger is opened with
             opened.close()
         raise
     return opened
-
-
-def _check_account(ledger: Ledger, account: str | None) -> None:
-    if account is not None and account not in ledger.accounts:
-        raise NotAllowed(
-            what=f"there is no account {account[:80]!r} in the ledger.",
-            why="an account is opened by the owner, perhaps with limits of its own.",
-            do=f"name {named_accounts(ledger.accounts)}, or have it opened with "
-            "ledger.open_account.",
-        )

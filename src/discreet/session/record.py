@@ -12,11 +12,11 @@ from dataclasses import replace
 from typing import Any, Final, NoReturn, final
 
 from discreet.accounting import Box, Node
-from discreet.errors import WrongKind
+from discreet.errors import NotAllowed, WrongKind
 from discreet.ledger.canonical_lines import DescriptionEntry
 from discreet.ledger.ledger import Ledger
 from discreet.ledger.question_requests import refuse_closed
-from discreet.ledger.values import Charged, Receipt, Started, StoredAnswer
+from discreet.ledger.values import Charged, Receipt, Started, StoredAnswer, named_accounts
 
 _NOBODY: Final = "0" * 32
 
@@ -189,3 +189,14 @@ class NoLedger:
 
 Record = Ledger | Rehearsal | NoLedger
 """What takes the steps of an answer."""
+
+
+def check_account(ledger: Ledger, account: str | None) -> None:
+    """Refuse an account that is not on record."""
+    if account is not None and account not in ledger.accounts:
+        raise NotAllowed(
+            what=f"there is no account {account[:80]!r} in the ledger.",
+            why="an account is opened by the owner, perhaps with limits of its own.",
+            do=f"name {named_accounts(ledger.accounts)}, or have it opened with "
+            "ledger.open_account.",
+        )

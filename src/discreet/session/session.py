@@ -50,6 +50,7 @@ from discreet.session.inquiry import (
     question_of,
 )
 from discreet.session.limit_purchases import check_share, share_refused
+from discreet.session.opening_arguments import check_analyst
 from discreet.session.planning import (
     PlanRegistry,
     SessionPlanner,
@@ -60,7 +61,7 @@ from discreet.session.planning import (
 )
 from discreet.session.programs import Program, ProgramRows, check_program, program_rows
 from discreet.session.purchases import Purchases, nothing_else
-from discreet.session.record import Record, Rehearsal
+from discreet.session.record import Record, Rehearsal, check_account
 from discreet.session.released_groups import with_answers
 from discreet.units import PrivacyUnit
 
@@ -103,6 +104,7 @@ class Session(Labeled):
         "_plans",
         "_policy",
         "_schema",
+        "_shares",
         "_unit",
     )
 
@@ -116,9 +118,13 @@ class Session(Labeled):
         ledger: Record,
         account: str | None = None,
         keeps: bool = False,
+        shares: bool = False,
         states: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
-        """Take what belongs together; ``keeps`` says that the ledger is closed by somebody else."""
+        """Take what belongs together.
+
+        Somebody else closes the ledger (``keeps``), or the engine (``shares``).
+        """
         self._engine = engine
         self._schema = schema
         self._policy = policy
@@ -126,6 +132,7 @@ class Session(Labeled):
         self._ledger = ledger
         self._account = account
         self._keeps = keeps
+        self._shares = shares
         self._pipeline: AnswerPipeline | None = AnswerPipeline(
             engine=engine,
             record=ledger,
@@ -313,6 +320,31 @@ class Session(Labeled):
             )
         return Inquiry(queries.table(name), plan=self.plan, ask=self.ask)
 
+    def charging(self, *, account: str | None, analyst: str | None = None) -> Session:
+        """Return a session on the same data and ledger whose questions another account pays for.
+
+        It ends with this one; closing it lets go of nothing.
+
+        Args:
+            account: the account that pays; the first one of the ledger unless given.
+            analyst: who asks, where the policy lists who may.
+        """
+        pipeline = self._open_pipeline()
+        check_analyst(analyst, self._policy)
+        if isinstance(self._ledger, Ledger):
+            check_account(self._ledger, account)
+        return Session(
+            engine=self._engine,
+            schema=self._schema,
+            policy=self._policy,
+            unit=self._unit,
+            ledger=self._ledger,
+            account=account,
+            keeps=True,
+            shares=True,
+            states=pipeline.states,
+        )
+
     # --- what is known ------------------------------------------------------------------------
 
     @property
@@ -364,7 +396,7 @@ class Session(Labeled):
         with self._lock:
             pipeline, self._pipeline = self._pipeline, None
         if pipeline is not None:
-            if not self._guard.broken:
+            if not self._guard.broken and not self._shares:
                 self._engine.close()
             if isinstance(self._ledger, Ledger) and not self._keeps:
                 self._ledger.close()

@@ -33,7 +33,7 @@ from discreet.requests.table_schema import ColumnFacts, TableFacts
 from discreet.units import PrivacyUnit, custom, row
 
 if TYPE_CHECKING:  # handed in: only ``init`` loads what looks at a table
-    from discreet.session import FirstLook
+    from discreet.session.owner_check import FirstLook
 
 Columns = Mapping[str, Type | None]
 Ask = Callable[[str, str], str]

@@ -1,0 +1,82 @@
+"""The service: analysts ask through a server, and never hold the data.
+
+Trust: kernel.
+
+One process serves HTTP, writes the ledgers and knows people; worker processes hold the data, plan,
+read and draw noise.  What pages and calls use, all of it free of any web framework:
+
+- ``read_site(path)`` reads a TOML file into a frozen ``Site`` (datasets, people, address, limits);
+  ``read_site(path, loopback_person="you")`` is the mode without log-in, on this machine alone.
+- ``ServiceCounter(site)`` opens it.  It has
+
+  - ``directory`` (people: ``people``, ``find``, ``put``, ``invite``, ``invited``, ``accept``,
+    ``check_password``), ``logins`` (``begin(person) -> cookie``, ``find(cookie) -> Login`` with
+    ``caller`` and ``csrf``, ``end``), ``tokens`` (``make``, ``find``, ``of``, ``revoke``),
+    ``rates``, ``log``; ``first_owner()`` returns the secret of the first one-time link, and
+    ``loopback_caller()`` the caller of the mode without log-in;
+  - verbs, each with the caller first: ``datasets``, ``schema``, ``policy``; ``plan``, ``ask``
+    (with further forms: remeasure), ``begin`` / ``job`` / ``due`` / ``result`` / ``cancel`` for
+    questions in the background, ``asked`` (own questions, whose ``forms`` replay for free);
+    ``explain``, ``label``, ``release``; ``history``, ``receipt``, ``verify``, ``closed``,
+    ``reopen``; ``budget``, ``account_of``, ``open_account``, ``requests``, ``request``,
+    ``decide``; ``audit``, ``security_log``.
+
+- A question is a ``QuestionForm`` (``QuestionForm.read({"question": sql, "epsilon": "0.1"})``).
+- ``Planned.plan`` and ``Answered.release`` are the plan and the release as a session gives them.
+- ``run_server(site, mount=None)`` serves it; ``create_app(counter, mount=None)`` returns the
+  FastAPI application; ``mount(app, counter)`` adds pages to it.  ``app.state.counter`` is the
+  counter; ``caller_of(request)`` of ``discreet.service.http.authentication`` says who calls, by
+  token or by the cookie ``discreet``.
+- Refusals are errors of this package; ``TryAgain`` is all that is told once something is charged.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from discreet.doors import late_names
+
+if TYPE_CHECKING:  # each is loaded when first used: a client needs no server, and no FastAPI
+    from discreet.service.client.connection import ServerConnection, connect
+    from discreet.service.counter import ServiceCounter
+    from discreet.service.http.app import create_app
+    from discreet.service.http.server import run_server
+    from discreet.service.people.caller import Caller
+    from discreet.service.people.roles import Permission, Role
+    from discreet.service.protocol.question_form import QuestionForm
+    from discreet.service.site import Site
+    from discreet.service.site_check import SiteFinding, check_site
+    from discreet.service.site_toml import read_site
+
+__all__ = [
+    "Caller",
+    "Permission",
+    "QuestionForm",
+    "Role",
+    "ServerConnection",
+    "ServiceCounter",
+    "Site",
+    "SiteFinding",
+    "check_site",
+    "connect",
+    "create_app",
+    "read_site",
+    "run_server",
+]
+
+if not TYPE_CHECKING:  # to which every name would be one of this room
+    __getattr__, __dir__ = late_names(
+        __name__,
+        {
+            "client.connection": ("ServerConnection", "connect"),
+            "counter": ("ServiceCounter",),
+            "http.app": ("create_app",),
+            "http.server": ("run_server",),
+            "people.caller": ("Caller",),
+            "people.roles": ("Permission", "Role"),
+            "protocol.question_form": ("QuestionForm",),
+            "site": ("Site",),
+            "site_check": ("SiteFinding", "check_site"),
+            "site_toml": ("read_site",),
+        },
+    )

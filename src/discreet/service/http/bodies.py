@@ -1,0 +1,117 @@
+"""Bodies of calls, as the OpenAPI document describes them.
+
+Trust: public.  Questions are read again, strictly, by :class:`QuestionForm`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field
+
+
+class _Body(BaseModel):
+    """A body without unknown names."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+
+_Number = str | int | float | None
+
+
+class QueryBody(_Body):
+    """A question, and what it may cost: one of epsilon, rho and error."""
+
+    question: str | list[Any] = Field(description="SQL, or the tree of the table builder.")
+    epsilon: _Number = None
+    rho: _Number = None
+    delta: _Number = None
+    error: dict[str, str | int | float] | None = Field(
+        default=None, description="Instead of a price: how far outputs may be off, by name."
+    )
+    size: int | None = None
+    confidence: _Number = None
+    bounds_epsilon: _Number = None
+    bounds_rho: _Number = None
+    max_rows: int | None = None
+    max_groups: int | None = None
+    limits_epsilon: _Number = None
+    share_cut_epsilon: _Number = None
+    confirm: bool = False
+
+
+class RemeasureBody(_Body):
+    """The question as it was asked first, and the prices of further draws."""
+
+    forms: list[QueryBody] = Field(min_length=2, max_length=20)
+
+
+class BudgetBody(_Body):
+    """Limits, as exact text."""
+
+    epsilon: str | None = None
+    rho: str | None = None
+    delta: str | None = None
+
+
+class AccountBody(_Body):
+    """An account below an existing one."""
+
+    path: str = Field(max_length=600)
+    budget: BudgetBody | None = None
+
+
+class RequestBody(_Body):
+    """A request for a higher limit."""
+
+    account: str = Field(max_length=600)
+    budget: BudgetBody
+    reason: str = Field(max_length=1000)
+
+
+class DecisionBody(_Body):
+    """What a second person decides."""
+
+    approve: bool
+
+
+class ReasonBody(_Body):
+    """Why a closed question may be attempted again."""
+
+    key: str = Field(max_length=200)
+    reason: str = Field(max_length=1000)
+
+
+class ReceiptsBody(_Body):
+    """Receipts that the ledger must still match."""
+
+    receipts: list[str] = Field(default=[], max_length=1000)
+
+
+class TokenBody(_Body):
+    """A token to be made."""
+
+    scope: list[str] = Field(max_length=50)
+    note: str = Field(default="", max_length=200)
+    days: int = 90
+
+
+class PersonBody(_Body):
+    """The roles of somebody, and the datasets that they may see; all, if none are given."""
+
+    roles: list[str] = Field(max_length=10)
+    datasets: list[str] | None = Field(default=None, max_length=1000)
+
+
+class LoginBody(_Body):
+    """A name and a password."""
+
+    name: str = Field(max_length=100)
+    password: str = Field(max_length=600)
+
+
+class PasswordBody(_Body):
+    """The secret of a one-time link, and the password that is set with it."""
+
+    secret: str = Field(max_length=100)
+    password: str = Field(max_length=600)

@@ -1,0 +1,167 @@
+"""The guard before all calls: sizes, slow senders, headers, and one line of log for each call.
+
+Trust: kernel.
+
+A line of log holds the time, the method, the template of the route, the role, the outcome and a
+bucket of the duration in which the tick has put it: these names, and no others.  Neither paths nor
+queries, bodies, addresses or texts of errors are written.  An error that is not ours is told as a
+number by which its line is found, which names its class.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from collections.abc import Awaitable, Callable, MutableMapping
+from datetime import UTC, datetime
+from typing import Any, Final, TextIO, final
+
+from fastapi.responses import JSONResponse
+
+from discreet.service.http.metrics import Metrics, outcome_of
+from discreet.service.http.problems import problem
+from discreet.service.people.credentials import new_secret
+
+Scope = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
+Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+Application = Callable[[Scope, Receive, Send], Awaitable[None]]
+
+_HEADERS: Final = (
+    (b"cache-control", b"no-store"),
+    (b"x-content-type-options", b"nosniff"),
+    (b"x-frame-options", b"DENY"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"cross-origin-resource-policy", b"same-origin"),
+)
+_CSP: Final = (b"content-security-policy", b"default-src 'none'; frame-ancestors 'none'")
+_METHODS: Final = frozenset({"GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS"})
+_BODY_SECONDS: Final = 15.0
+_BUCKETS: Final = (0.25, 1.0, 4.0, 16.0, 64.0)
+
+
+@final
+class Guard:
+    """Wraps an application."""
+
+    __slots__ = ("_app", "_largest", "_log", "_metrics")
+
+    def __init__(
+        self, app: Application, *, largest: int, metrics: Metrics, log: TextIO | None
+    ) -> None:
+        """Take the application, how large a body may be, and where lines of log go."""
+        self._app, self._largest, self._metrics, self._log = app, largest, metrics, log
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Handle one call."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        begun = time.monotonic()
+        answer = _GuardedAnswer(send)
+        body = _LimitedBody(receive, self._largest, answer)
+        failed = ""
+        try:
+            if _fits(scope, self._largest):
+                await self._app(scope, body, answer)
+            else:
+                answer.refused = 413
+        except Exception as error:  # noqa: BLE001  its text may quote anything
+            failed = f"{type(error).__name__} {new_secret()[:12]}"
+        if not answer.begun:
+            await _problem_for(answer.refused, failed)(scope, receive, answer.send)
+        self._note(scope, answer.status, time.monotonic() - begun, failed)
+
+    def _note(self, scope: Scope, status: int, seconds: float, failed: str) -> None:
+        route = getattr(scope.get("route"), "path", "unknown")
+        method = scope["method"] if scope["method"] in _METHODS else "other"
+        self._metrics.count(method, route, status)
+        if self._log is None:
+            return
+        line: dict[str, Any] = {
+            "at": datetime.now(UTC).isoformat(timespec="seconds"),
+            "method": method,
+            "route": route,
+            "roles": scope.get("state", {}).get("roles", ""),
+            "outcome": outcome_of(status),
+            "within_seconds": next((each for each in _BUCKETS if seconds <= each), None),
+        }
+        if failed:
+            line["error"] = failed
+        self._log.write(json.dumps(line) + "\n")
+        self._log.flush()
+
+
+class _GuardedAnswer:
+    """Sends an answer with our headers; one to a body that was refused is not sent."""
+
+    __slots__ = ("_send", "begun", "refused", "status")
+
+    def __init__(self, send: Send) -> None:
+        self._send, self.begun, self.refused, self.status = send, False, 0, 500
+
+    async def __call__(self, message: MutableMapping[str, Any]) -> None:
+        if not self.refused or self.begun:
+            await self.send(message)
+
+    async def send(self, message: MutableMapping[str, Any]) -> None:
+        if message["type"] == "http.response.start":
+            self.status, self.begun = message["status"], True
+            message["headers"] = _with_headers(message.get("headers", []))
+        await self._send(message)
+
+
+class _LimitedBody:
+    """Receives a body within a size and a time."""
+
+    __slots__ = ("_answer", "_end", "_left", "_over", "_receive")
+
+    def __init__(self, receive: Receive, largest: int, answer: _GuardedAnswer) -> None:
+        self._receive, self._left, self._over = receive, largest, False
+        self._answer, self._end = answer, time.monotonic() + _BODY_SECONDS
+
+    async def __call__(self) -> MutableMapping[str, Any]:
+        if self._over:  # from here on, only the end of the connection is waited for
+            return await self._receive()
+        try:
+            async with asyncio.timeout(max(0.0, self._end - time.monotonic())):
+                message = await self._receive()
+        except TimeoutError:
+            self._answer.refused = 408
+            raise
+        if message["type"] == "http.request":
+            self._left -= len(message.get("body", b""))
+            self._over = not message.get("more_body", False)
+            if self._left < 0:
+                self._answer.refused = 413
+                raise ValueError
+        return message
+
+
+def _fits(scope: Scope, largest: int) -> bool:
+    """Say whether a body is not too large, as far as its headers tell."""
+    lengths = [value for name, value in scope["headers"] if name == b"content-length"]
+    return all(value.isdigit() and int(value) <= largest for value in lengths)
+
+
+def _problem_for(refused: int, failed: str) -> JSONResponse:
+    match refused:
+        case 413:
+            return problem(413, detail="the body is too large.", do="shorten the question.")
+        case 408:
+            return problem(408, detail="the body came too slowly.", do="send it at once.")
+        case _:
+            return problem(
+                500,
+                title="something broke",
+                detail=f"an unexpected error; its number is {failed.rpartition(' ')[2]}.",
+                do="tell the owner of the server this number.",
+            )
+
+
+def _with_headers(given: Any) -> list[tuple[bytes, bytes]]:
+    """Add the headers of every answer; pages bring a content policy of their own."""
+    names = {name.lower() for name, _ in given}
+    more = [each for each in (*_HEADERS, _CSP) if each[0] not in names]
+    return [*given, *more]

@@ -1,0 +1,210 @@
+"""Calls about people: who calls, tokens, roles, invitations, log-in; and evidence.
+
+Trust: kernel.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fastapi import Request, Response
+from fastapi.responses import JSONResponse, PlainTextResponse
+
+from discreet.errors import NotServed, OutOfRange
+from discreet.service.http.authentication import COOKIE, counter_of
+from discreet.service.http.bodies import LoginBody, PasswordBody, PersonBody, TokenBody
+from discreet.service.http.query_routes import in_thread
+from discreet.service.http.route_table import Calling, route
+from discreet.service.people.caller import Caller
+from discreet.service.people.directory import Person
+from discreet.service.people.roles import Permission, Role
+
+
+@route("GET", "/v1/health", public=True)
+async def health() -> Response:
+    """Say that the server runs."""
+    return JSONResponse({"status": "running"})
+
+
+@route("GET", "/v1/ready", public=True)
+async def ready(request: Request) -> Response:
+    """Say whether the data of all datasets could be opened."""
+    good = counter_of(request).ready()
+    return JSONResponse({"ready": good}, status_code=200 if good else 503)
+
+
+@route("GET", "/v1/metrics", Permission.AUDIT)
+async def metrics(request: Request) -> Response:
+    """Return counts of calls as Prometheus text; none of them depends on data."""
+    text: str = request.app.state.metrics.text()
+    return PlainTextResponse(text, media_type="text/plain; version=0.0.4")
+
+
+@route("GET", "/v1/audit", Permission.AUDIT)
+async def audit(request: Request, caller: Calling) -> Response:
+    """Return the report of the last audit, if the site names one."""
+    return JSONResponse({"report": await in_thread(request, counter_of(request).audit, caller)})
+
+
+@route("GET", "/v1/log", Permission.AUDIT)
+async def log(request: Request, caller: Calling) -> Response:
+    """Return the security log."""
+    lines = await in_thread(request, counter_of(request).security_log, caller)
+    return JSONResponse({"lines": list(lines)})
+
+
+# --- the caller -------------------------------------------------------------------------------
+
+
+@route("GET", "/v1/me")
+async def me(caller: Calling) -> Response:
+    """Say who calls, and what this call may do."""
+    return JSONResponse(_caller(caller))
+
+
+def _caller(caller: Caller) -> dict[str, Any]:
+    return {
+        "person": caller.person,
+        "roles": sorted(role.value for role in caller.roles),
+        "allowed": sorted(each.value for each in caller.allowed),
+    }
+
+
+@route("GET", "/v1/tokens")
+async def tokens(request: Request, caller: Calling) -> Response:
+    """List the tokens of the caller, without their secrets."""
+    listed = [
+        {
+            "prefix": each.prefix,
+            "scope": sorted(part.value for part in each.scope),
+            "note": each.note,
+            "created": each.created,
+            "expires": each.expires,
+            "revoked": each.revoked,
+        }
+        for each in counter_of(request).tokens.of(caller.person)
+    ]
+    return JSONResponse({"tokens": listed})
+
+
+@route("POST", "/v1/tokens", status=201)
+async def make_token(request: Request, caller: Calling, body: TokenBody) -> Response:
+    """Make a token of the caller; its secret is shown this once."""
+    known = {each.value: each for each in Permission}
+    if not set(body.scope) <= set(known):
+        raise OutOfRange(
+            what="the scope holds an unknown permission.",
+            why="a token does what its scope lists.",
+            do=f"use some of: {', '.join(known)}.",
+        )
+    token = await in_thread(
+        request,
+        counter_of(request).tokens.make,
+        caller,
+        scope=[known[each] for each in body.scope],
+        note=body.note,
+        days=body.days,
+    )
+    return JSONResponse({"token": token}, status_code=201)
+
+
+@route("DELETE", "/v1/tokens/{prefix}")
+async def revoke_token(request: Request, caller: Calling, prefix: str) -> Response:
+    """End a token: one's own, or anybody's for those who manage people."""
+    await in_thread(request, counter_of(request).tokens.revoke, caller, prefix)
+    return JSONResponse({"revoked": prefix})
+
+
+# --- people -----------------------------------------------------------------------------------
+
+
+@route("GET", "/v1/people", Permission.PEOPLE)
+async def people(request: Request) -> Response:
+    """List everybody."""
+    listed = [_person(each) for each in counter_of(request).directory.people()]
+    return JSONResponse({"people": listed})
+
+
+@route("PUT", "/v1/people/{name}", Permission.PEOPLE)
+async def put_person(request: Request, caller: Calling, name: str, body: PersonBody) -> Response:
+    """Add somebody, or change their roles."""
+    known = {role.value: role for role in Role}
+    if not set(body.roles) <= set(known):
+        raise OutOfRange(
+            what="there is no such role.",
+            why="roles decide who may spend, and who may decide.",
+            do=f"use some of: {', '.join(known)}.",
+        )
+    person = await in_thread(
+        request,
+        counter_of(request).directory.put,
+        name,
+        [known[each] for each in body.roles],
+        by=caller.person,
+        datasets=None if body.datasets is None else frozenset(body.datasets),
+    )
+    return JSONResponse(_person(person))
+
+
+@route("POST", "/v1/people/{name}/invitation", Permission.PEOPLE, status=201)
+async def invite(request: Request, caller: Calling, name: str) -> Response:
+    """Return a one-time link with which somebody sets their password."""
+    counter = counter_of(request)
+    if counter.directory.find(name) is None:
+        raise NotServed(
+            what="nobody has this name.",
+            why="an invitation is for somebody with roles.",
+            do="add the person first.",
+        )
+    secret = await in_thread(request, counter.directory.invite, name, by=caller.person)
+    link = f"{counter.site.address.url}/welcome/{secret}"
+    return JSONResponse({"secret": secret, "link": link}, status_code=201)
+
+
+def _person(person: Person) -> dict[str, Any]:
+    return {
+        "name": person.name,
+        "roles": sorted(role.value for role in person.roles),
+        "datasets": None if person.datasets is None else sorted(person.datasets),
+        "has_password": person.has_password,
+        "locked": person.locked,
+    }
+
+
+# --- log-in -----------------------------------------------------------------------------------
+
+
+@route("POST", "/v1/password", public=True)
+async def set_password(request: Request, body: PasswordBody) -> Response:
+    """Set a password with the secret of a one-time link."""
+    counter = counter_of(request)
+    person = await in_thread(request, counter.directory.accept, body.secret, body.password)
+    return JSONResponse({"person": person.name})
+
+
+@route("POST", "/v1/login", public=True)
+async def login(request: Request, body: LoginBody) -> Response:
+    """Log in: sets a cookie, and returns the token that calls with it carry."""
+    counter = counter_of(request)
+    person = await in_thread(request, counter.directory.check_password, body.name, body.password)
+    cookie = await in_thread(request, counter.logins.begin, person)
+    found = counter.logins.find(cookie)
+    response = JSONResponse({"person": person.name, "csrf": found.csrf if found else ""})
+    set_cookie(response, cookie, secure=counter.site.address.certificate is not None)
+    return response
+
+
+@route("POST", "/v1/logout")
+async def logout(request: Request) -> Response:
+    """Log out."""
+    cookie = request.cookies.get(COOKIE)
+    if cookie is not None:
+        await in_thread(request, counter_of(request).logins.end, cookie)
+    response = JSONResponse({"status": "logged out"})
+    response.delete_cookie(COOKIE)
+    return response
+
+
+def set_cookie(response: Response, cookie: str, *, secure: bool) -> None:
+    """Give a browser the cookie of a log-in, for this site and no script."""
+    response.set_cookie(COOKIE, cookie, httponly=True, samesite="strict", secure=secure, path="/")

@@ -1,0 +1,168 @@
+"""Calls about questions: plan, ask, remeasure, jobs.
+
+Trust: kernel.  The answer is made ready before its tick, and sent when that has come.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from collections.abc import AsyncIterator
+from typing import Annotated, Any, Final
+
+from fastapi import Header, Query, Request, Response
+from fastapi.responses import JSONResponse, StreamingResponse
+
+from discreet.errors import DiscreetError
+from discreet.service.counter import ServiceCounter
+from discreet.service.http.authentication import counter_of
+from discreet.service.http.bodies import QueryBody, RemeasureBody
+from discreet.service.http.problems import problem_of
+from discreet.service.http.route_table import Calling, route
+from discreet.service.people.caller import Caller
+from discreet.service.people.roles import Permission
+from discreet.service.protocol.question_form import QuestionForm
+from discreet.service.views import Answered, Planned
+from discreet.service.workers.jobs import AskJob
+
+RELEASE_MEDIA: Final = "application/vnd.discreet.release+json"
+PLAN_MEDIA: Final = "application/vnd.discreet.plan+json"
+ARROW_MEDIA: Final = "application/vnd.apache.arrow.stream"
+_PAUSE: Final = 0.05
+
+
+async def in_thread(request: Request, work: Any, *given: Any, **named: Any) -> Any:
+    """Do something that waits, in a thread of the application."""
+    loop = asyncio.get_running_loop()
+    return await loop.run_in_executor(request.app.state.threads, lambda: work(*given, **named))
+
+
+@route("POST", "/v1/datasets/{dataset}/queries", Permission.PLAN)
+async def query(  # noqa: PLR0913  what FastAPI hands in
+    request: Request,
+    caller: Calling,
+    dataset: str,
+    body: QueryBody,
+    *,
+    dry_run: Annotated[bool, Query(description="Only plan; spend nothing.")] = False,
+    key: Annotated[str | None, Header(alias="Idempotency-Key", max_length=200)] = None,
+    prefer: Annotated[str, Header()] = "",
+    accept: Annotated[str, Header()] = "",
+) -> Response:
+    """Answer a question, or plan it: charge, read, add noise, record."""
+    counter = counter_of(request)
+    form = QuestionForm.read(body.model_dump(exclude_none=True))
+    if dry_run:
+        planned = await in_thread(request, counter.plan, caller, dataset, form)
+        return _plan_response(planned, accept)
+    job = await in_thread(request, counter.begin, caller, dataset, form, key=key)
+    return await _answered(request, counter, caller, job, prefer=prefer, accept=accept)
+
+
+@route("POST", "/v1/datasets/{dataset}/remeasurements", Permission.ASK)
+async def remeasure(  # noqa: PLR0913  what FastAPI hands in
+    request: Request,
+    caller: Calling,
+    dataset: str,
+    body: RemeasureBody,
+    *,
+    key: Annotated[str | None, Header(alias="Idempotency-Key", max_length=200)] = None,
+    prefer: Annotated[str, Header()] = "",
+    accept: Annotated[str, Header()] = "",
+) -> Response:
+    """Buy another draw of an answer, and combine all draws; the other ones are free."""
+    counter = counter_of(request)
+    forms = [QuestionForm.read(each.model_dump(exclude_none=True)) for each in body.forms]
+    job = await in_thread(request, counter.begin, caller, dataset, *forms, key=key)
+    return await _answered(request, counter, caller, job, prefer=prefer, accept=accept)
+
+
+async def _answered(  # noqa: PLR0913  what FastAPI hands in
+    request: Request,
+    counter: ServiceCounter,
+    caller: Caller,
+    job: AskJob,
+    *,
+    prefer: str,
+    accept: str,
+) -> Response:
+    """Wait for an answer and its tick; or say where to look for it."""
+    if "respond-async" in prefer:
+        place = f"/v1/jobs/{job.id}"
+        return JSONResponse({"job": job.id}, status_code=202, headers={"Location": place})
+    await in_thread(request, job.wait)
+    return await _at_tick(request, counter, caller, job, accept)
+
+
+async def _at_tick(
+    request: Request, counter: ServiceCounter, caller: Caller, job: AskJob, accept: str
+) -> Response:
+    """Make the response of a job that is over, and return it when its tick has come."""
+    due = counter.due(job)
+    response: Response
+    try:
+        answered = await in_thread(request, counter.result, caller, job)
+        response = await in_thread(request, _release_response, answered, accept)
+    except DiscreetError as error:
+        response = problem_of(error)
+    await asyncio.sleep(max(0.0, due - time.monotonic()))
+    return response
+
+
+def _plan_response(planned: Planned, accept: str) -> Response:
+    if PLAN_MEDIA in accept:
+        return JSONResponse({"plan": planned.encoded}, media_type=PLAN_MEDIA)
+    return JSONResponse({**planned.document, "class": planned.size})
+
+
+def _release_response(answered: Answered, accept: str) -> Response:
+    if RELEASE_MEDIA in accept:
+        return JSONResponse(
+            {**answered.encoded, "left": answered.document["left"]}, media_type=RELEASE_MEDIA
+        )
+    if ARROW_MEDIA in accept:
+        return Response(answered.arrow(), media_type=ARROW_MEDIA)
+    return JSONResponse(answered.document)
+
+
+# --- jobs -------------------------------------------------------------------------------------
+
+
+@route("GET", "/v1/jobs/{job}", Permission.ASK)
+async def job_state(
+    request: Request, caller: Calling, job: str, *, accept: Annotated[str, Header()] = ""
+) -> Response:
+    """Return the answer of a question in the background, or how far it has come."""
+    counter = counter_of(request)
+    found = counter.job(caller, job)
+    if not found.over:
+        return JSONResponse({"job": found.id, "events": list(found.events)}, status_code=202)
+    return await _at_tick(request, counter, caller, found, accept)
+
+
+@route("DELETE", "/v1/jobs/{job}", Permission.ASK)
+async def cancel(request: Request, caller: Calling, job: str) -> Response:
+    """Stop working on a question; what was charged stays charged, and a retry completes it."""
+    found = await in_thread(request, counter_of(request).cancel, caller, job)
+    return JSONResponse({"job": found.id, "events": list(found.events)})
+
+
+@route("GET", "/v1/jobs/{job}/events", Permission.ASK)
+async def job_events(request: Request, caller: Calling, job: str) -> Response:
+    """Tell how a question comes along, as server-sent events; the last one is 'over'."""
+    counter = counter_of(request)
+    found = counter.job(caller, job)
+    return StreamingResponse(_events(counter, found), media_type="text/event-stream")
+
+
+async def _events(counter: ServiceCounter, job: AskJob) -> AsyncIterator[str]:
+    told = 0
+    while not job.over:
+        for event in job.events[told:]:
+            yield f"event: {event}\ndata: {json.dumps({'job': job.id})}\n\n"
+            told += 1
+        await asyncio.sleep(_PAUSE)
+    await asyncio.sleep(max(0.0, counter.due(job) - time.monotonic()))
+    for event in (*job.events[told:], "over"):
+        yield f"event: {event}\ndata: {json.dumps({'job': job.id})}\n\n"

@@ -1,0 +1,72 @@
+"""Log-ins: cookies that show who somebody is, each with a token against forged forms.
+
+Trust: kernel.  A cookie is made anew at every log-in, so that one that was planted before is
+worth nothing (session fixation); it is stored as a hash.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import final
+
+from discreet.service.people.caller import Caller
+from discreet.service.people.credentials import new_secret, same_secret, secret_hash
+from discreet.service.people.directory import Directory, Person
+from discreet.service.security_log import SecurityLog
+from discreet.service.state_store import StateStore
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Login:
+    """Somebody who is logged in; forms carry ``csrf``."""
+
+    caller: Caller
+    csrf: str
+
+    def form_is_ours(self, token: str | None) -> bool:
+        """Say whether a form carries the token that our page put there."""
+        return token is not None and same_secret(token, self.csrf)
+
+
+@final
+class Logins:
+    """All who are logged in."""
+
+    __slots__ = ("_directory", "_hours", "_log", "_store")
+
+    def __init__(
+        self, store: StateStore, directory: Directory, *, hours: int, log: SecurityLog
+    ) -> None:
+        """Take where they are kept, and for how long a log-in lasts."""
+        self._store, self._directory, self._hours, self._log = store, directory, hours, log
+
+    def begin(self, person: Person) -> str:
+        """Return the cookie of a new log-in."""
+        cookie = new_secret()
+        with self._store.transaction() as within:
+            within.execute("DELETE FROM logins WHERE expires < ?", (time.time(),))
+            within.execute(
+                "INSERT INTO logins VALUES (?, ?, ?, ?)",
+                (secret_hash(cookie), person.name, new_secret(), time.time() + 3600 * self._hours),
+            )
+        self._log.write("log-in", by=person.name)
+        return cookie
+
+    def find(self, cookie: str) -> Login | None:
+        """Return who holds a cookie, with the roles that they have now."""
+        row = self._store.row(
+            "SELECT person, csrf FROM logins WHERE hash = ? AND expires > ?",
+            secret_hash(cookie),
+            time.time(),
+        )
+        person = None if row is None else self._directory.find(row["person"])
+        if row is None or person is None:
+            return None
+        return Login(caller=person.caller, csrf=row["csrf"])
+
+    def end(self, cookie: str) -> None:
+        """Log out."""
+        with self._store.transaction() as within:
+            within.execute("DELETE FROM logins WHERE hash = ?", (secret_hash(cookie),))

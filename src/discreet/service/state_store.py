@@ -1,0 +1,115 @@
+"""The state of a server beside its ledgers: people, log-ins, tokens, requests, idempotency keys.
+
+Trust: kernel.  It holds hashes of secrets, and nothing of any data.
+
+One SQLite file in the state folder, which its owner alone may read.  Every change is one
+transaction that is durable before its call returns.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final, final
+
+from discreet.errors import NotALedger
+
+_APPLICATION: Final = 0x64735276
+_VERSION: Final = 1
+_TABLES: Final = """
+CREATE TABLE people (
+  name TEXT PRIMARY KEY, roles TEXT NOT NULL, datasets TEXT, password TEXT,
+  failed INTEGER NOT NULL DEFAULT 0, locked_until REAL NOT NULL DEFAULT 0
+) STRICT;
+CREATE TABLE invitations (
+  hash TEXT PRIMARY KEY, person TEXT NOT NULL REFERENCES people(name), expires REAL NOT NULL
+) STRICT;
+CREATE TABLE logins (
+  hash TEXT PRIMARY KEY, person TEXT NOT NULL REFERENCES people(name), csrf TEXT NOT NULL,
+  expires REAL NOT NULL
+) STRICT;
+CREATE TABLE tokens (
+  prefix TEXT PRIMARY KEY, hash TEXT NOT NULL, person TEXT NOT NULL REFERENCES people(name),
+  scope TEXT NOT NULL, note TEXT NOT NULL, created REAL NOT NULL, expires REAL NOT NULL,
+  revoked INTEGER NOT NULL DEFAULT 0
+) STRICT;
+CREATE TABLE requests (
+  id INTEGER PRIMARY KEY, dataset TEXT NOT NULL, account TEXT NOT NULL, budget TEXT NOT NULL,
+  reason TEXT NOT NULL, by TEXT NOT NULL, at REAL NOT NULL, state TEXT NOT NULL,
+  decided_by TEXT
+) STRICT;
+CREATE TABLE questions (
+  id INTEGER PRIMARY KEY, person TEXT NOT NULL, dataset TEXT NOT NULL, forms TEXT NOT NULL,
+  entry INTEGER NOT NULL, at REAL NOT NULL, UNIQUE (person, dataset, forms)
+) STRICT;
+CREATE TABLE keys (
+  person TEXT NOT NULL, key TEXT NOT NULL, body TEXT NOT NULL, at REAL NOT NULL,
+  PRIMARY KEY (person, key)
+) STRICT;
+CREATE INDEX keys_by_age ON keys (at);
+"""
+
+
+@final
+class StateStore:
+    """One file, one connection, one thread at a time."""
+
+    __slots__ = ("_connection", "_lock")
+
+    def __init__(self, path: Path) -> None:
+        """Open the file, or make it."""
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
+        self._lock = threading.RLock()
+        self._connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+        self._connection.row_factory = sqlite3.Row
+        run = self._connection.execute
+        run("PRAGMA journal_mode = WAL")
+        run("PRAGMA synchronous = FULL")
+        run("PRAGMA foreign_keys = ON")
+        run("PRAGMA busy_timeout = 10000")
+        with self.transaction() as within:
+            version = within.execute("PRAGMA user_version").fetchone()[0]
+            if version == 0:
+                for statement in _TABLES.split(";"):
+                    within.execute(statement)
+                within.execute(f"PRAGMA application_id = {_APPLICATION}")
+                within.execute(f"PRAGMA user_version = {_VERSION}")
+            elif version != _VERSION:
+                raise NotALedger(
+                    what=f"the state file {path.name} has the format {version}.",
+                    why="another version of this package wrote it, or it is something else.",
+                    do="use that version, or name another state folder.",
+                )
+
+    @contextmanager
+    def transaction(self) -> Iterator[sqlite3.Connection]:
+        """Change several things at once, or none of them."""
+        with self._lock:
+            self._connection.execute("BEGIN IMMEDIATE")
+            try:
+                yield self._connection
+            except BaseException:
+                self._connection.execute("ROLLBACK")
+                raise
+            self._connection.execute("COMMIT")
+
+    def row(self, sql: str, *values: object) -> sqlite3.Row | None:
+        """Return the first row that a query finds."""
+        with self._lock:
+            found: sqlite3.Row | None = self._connection.execute(sql, values).fetchone()
+            return found
+
+    def rows(self, sql: str, *values: object) -> list[sqlite3.Row]:
+        """Return all rows that a query finds."""
+        with self._lock:
+            return self._connection.execute(sql, values).fetchall()
+
+    def close(self) -> None:
+        """Close the file."""
+        with self._lock:
+            self._connection.close()

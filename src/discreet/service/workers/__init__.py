@@ -1,0 +1,4 @@
+"""Workers: processes that hold the data and compute, within limits that the plan decides.
+
+Trust: kernel.
+"""

@@ -1,0 +1,92 @@
+"""A job: one question on its way, from the queue to its answer.
+
+Trust: kernel.  What is told of its progress is decided before data is read, or is the end.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Mapping
+from typing import Any, final
+
+from discreet.errors import DiscreetError
+from discreet.service.workers.plan_class import PlanClass
+
+
+@final
+class AskJob:
+    """A question on its way; threads may wait for it.
+
+    ``events`` are the words queued, started, planned, charged and reading, as far as it has come.
+    """
+
+    __slots__ = (
+        "_changed",
+        "arrived",
+        "canceled",
+        "dataset",
+        "error",
+        "events",
+        "id",
+        "message",
+        "person",
+        "result",
+        "size",
+    )
+
+    def __init__(
+        self,
+        *,
+        id: str,  # noqa: A002  the word of the attribute
+        person: str,
+        dataset: str,
+        message: Mapping[str, Any],
+    ) -> None:
+        """Take whose it is, and what a worker will be sent."""
+        self.id, self.person, self.dataset, self.message = id, person, dataset, message
+        self.arrived = time.monotonic()
+        self.size: PlanClass | None = None
+        self.result: Mapping[str, Any] | None = None
+        self.error: DiscreetError | None = None
+        self.canceled = False
+        self.events: list[str] = ["queued"]
+        self._changed = threading.Condition()
+
+    @property
+    def charged(self) -> bool:
+        """Whether something was paid for: from then on, only an answer or a retry is told."""
+        return "charged" in self.events
+
+    @property
+    def over(self) -> bool:
+        """Whether there is an answer, or an error."""
+        return self.result is not None or self.error is not None
+
+    def planned(self, size: PlanClass) -> None:
+        """Take the class of the plan."""
+        self.size = size
+        self.tell("planned")
+
+    def tell(self, event: str) -> None:
+        """Note what has happened."""
+        with self._changed:
+            self.events.append(event)
+            self._changed.notify_all()
+
+    def finish(self, result: Mapping[str, Any]) -> None:
+        """Take the answer."""
+        with self._changed:
+            self.result = result
+            self._changed.notify_all()
+
+    def fail(self, error: DiscreetError) -> None:
+        """Take why there is none."""
+        with self._changed:
+            self.error = error
+            self._changed.notify_all()
+
+    def wait(self, seconds: float | None = None) -> bool:
+        """Wait for the end; return whether it has come."""
+        with self._changed:
+            return self._changed.wait_for(lambda: self.over, seconds)

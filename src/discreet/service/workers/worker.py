@@ -1,0 +1,227 @@
+"""A worker: a process with the data of one dataset, which plans and answers what it is sent.
+
+Trust: kernel.  It is the only process of a server that reads data or draws noise.
+
+It takes one job at a time from a socket that it inherits, works through a session, and sends plain
+JSON back.  Charges, starts and releases go to the process that writes the ledger
+(:mod:`discreet.ledger.shared`): the order of these steps is that of every session.  Before data is
+read the memory limit of the plan's class is set.  An error of a session travels in its three
+sentences; of any other error nothing is sent but that there was one.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import resource
+import signal
+import socket
+import sys
+from collections.abc import Callable, Mapping
+from fractions import Fraction
+from pathlib import Path
+from typing import Any, Final
+
+from discreet.errors import DiscreetError, EngineFailed, WrongKind
+from discreet.explain import explain, label_of
+from discreet.ledger.shared.messages import error_message, receive_message, send_message
+from discreet.ledger.shared.remote_writer import shared_ledger
+from discreet.plan.policy.policy import read_policy
+from discreet.release.release import Release
+from discreet.service.protocol.documents import plan_document, release_document, schema_document
+from discreet.service.protocol.question_form import QuestionForm
+from discreet.service.protocol.value_codec import written_value
+from discreet.service.site import ServiceLimits
+from discreet.service.workers.plan_class import LARGE, PlanClass, class_of
+from discreet.session import Session
+from discreet.session import open as open_session
+
+Job = Mapping[str, Any]
+Tell = Callable[[Mapping[str, object]], None]
+_KEPT: Final = 64
+
+
+class Worker:
+    """Carries out jobs with one session for each account."""
+
+    __slots__ = ("_limits", "_sessions", "_whole", "mapped")
+
+    def __init__(self, whole: Session, limits: ServiceLimits) -> None:
+        """Take the session of the first account."""
+        self._whole, self._limits = whole, limits
+        self.mapped = mapped_bytes()
+        self._sessions: dict[tuple[str | None, str | None], Session] = {}
+
+    def carry_out(self, job: Job, tell: Tell) -> dict[str, Any]:
+        """Return what a job leads to, as plain JSON."""
+        match job["verb"]:
+            case "plan":
+                return self._plan(job)
+            case "ask":
+                return self._ask(job, tell)
+            case "explain":
+                about = explain(self._whole, audience=job["audience"], entry=job["entry"])
+                return {
+                    "text": str(about),
+                    "html": about.to_html(),
+                    "json": about.to_json(),
+                    "encoded": written_value(about),
+                }
+            case "label":
+                label = label_of(self._whole, entry=job["entry"])
+                return {
+                    "text": str(label),
+                    "html": label.to_html(),
+                    "json": label.content,
+                    "encoded": written_value(label),
+                }
+            case "schema":
+                return schema_document(self._whole)
+            case _:
+                raise WrongKind(
+                    what="a worker was sent an unknown job.",
+                    why="it plans, asks, explains and labels.",
+                    do="run the same version everywhere.",
+                )
+
+    def _session(self, job: Job) -> Session:
+        who = (job["account"], job["analyst"])
+        if who not in self._sessions:
+            if len(self._sessions) >= _KEPT:
+                self._sessions.clear()
+            self._sessions[who] = self._whole.charging(account=who[0], analyst=who[1])
+        return self._sessions[who]
+
+    def _plan(self, job: Job) -> dict[str, Any]:
+        session, form = self._session(job), QuestionForm.read(job["forms"][0])
+        if form.limits_epsilon is not None:
+            raise WrongKind(
+                what="limits are to be bought for a question that is only planned.",
+                why="planning spends nothing here.",
+                do="ask the question, or give its limits.",
+            )
+        options = form.options()
+        options.pop("share_cut")
+        plan = session.plan(form.question, **options)
+        return {
+            "document": plan_document(plan),
+            "plan": written_value(plan),
+            "class": class_of(plan).name,
+        }
+
+    def _ask(self, job: Job, tell: Tell) -> dict[str, Any]:
+        """Ask the first form, and remeasure with the prices of the others, if there are any."""
+        session = self._session(job)
+        first, *more = map(QuestionForm.read, job["forms"])
+        options = first.options()
+        size = LARGE
+        if options["limits"] is None and options["share_cut"] is None:
+            del options["share_cut"]
+            plan = session.plan(first.question, **options)
+            size = class_of(plan)
+            self._prepare(size, tell)
+            release = session.ask(plan, confirm=first.confirm)
+        else:
+            self._prepare(size, tell)
+            release = session.ask(first.question, confirm=first.confirm, **options)
+        for form in more:
+            options = form.options()
+            release = session.remeasure(release, confirm=form.confirm, **options)
+        return {**_answer(release, session), "class": size.name}
+
+    def _prepare(self, size: PlanClass, tell: Tell) -> None:
+        tell({"event": "planned", "class": size.name})
+        _, hard = resource.getrlimit(resource.RLIMIT_AS)
+        more = self.mapped + size.bytes(self._limits)
+        resource.setrlimit(resource.RLIMIT_AS, (min(more, hard), hard))
+
+
+def mapped_bytes() -> int:
+    """Return how much memory this process has mapped: libraries and stacks, mostly.
+
+    >>> mapped_bytes() > 0
+    True
+    """
+    pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0])
+    return pages * resource.getpagesize()
+
+
+def _answer(release: Release, session: Session) -> dict[str, Any]:
+    left = session.remaining
+    return {
+        "document": release_document(release, left),
+        "plans": [written_value(plan) for plan in release.plans],
+        "written": release.written().decode("ascii"),
+        "receipt": None if release.receipt is None else str(release.receipt),
+        "replayed": release.replayed,
+        "private": release.private,
+        "share": written_value(release.share),
+    }
+
+
+def opened(start: Job) -> Session:
+    """Open the data with the ledger that another process writes."""
+    ledger = shared_ledger(start["ledger"], Path(start["writer"]), name=start["name"])
+    rules = read_policy(Path(start["policy"]))
+    return open_session(
+        start["data"],
+        policy=rules,
+        ledger=ledger,
+        analyst=None if rules.analysts is None else rules.analysts[0],
+    )
+
+
+def serve(channel: socket.socket) -> None:
+    """Open the data, and carry out jobs until the other end closes."""
+    start = receive_message(channel)
+    if start is None:
+        return
+    limits = ServiceLimits(memory=start["memory"], seconds=Fraction(start["seconds"]))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    try:
+        worker = Worker(opened(start), limits)
+    except DiscreetError as error:
+        send_message(channel, error_message(error))
+        return
+    most = worker.mapped + limits.memory
+    resource.setrlimit(resource.RLIMIT_AS, (most, most))
+    send_message(channel, {"event": "ready"})
+    while (job := receive_message(channel)) is not None:
+        send_message(channel, _reply(worker, job, channel))
+
+
+def _reply(worker: Worker, job: Job, channel: socket.socket) -> dict[str, Any]:
+    try:
+        return {"kind": "result", **worker.carry_out(job, lambda m: send_message(channel, m))}
+    except DiscreetError as error:
+        return error_message(error)
+    except Exception:  # noqa: BLE001  its text may quote the data
+        return error_message(unexpected_error())
+
+
+def unexpected_error() -> EngineFailed:
+    """Return the error that stands for all that are not ours."""
+    return EngineFailed(
+        what="the question could not be worked on.",
+        why="what is known of the reason may hold values of the data.",
+        do="ask again; if it stays so, ask the owner of the table to look.",
+    )
+
+
+def main() -> None:
+    """Run as a process of its own, with a socket as its only argument."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the server stops its workers
+    logging.disable(logging.CRITICAL)
+    sys.tracebacklimit = 0
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    for stream in (1, 2):  # no library of ours writes data there, and no other gets to
+        os.dup2(nowhere, stream)
+    channel = socket.socket(fileno=int(sys.argv[1]))
+    try:
+        serve(channel)
+    except (OSError, ValueError):  # the server is gone
+        os._exit(0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,51 @@
+"""A new policy on disk: its ledger is made first, and its id goes into the file.
+
+Trust: kernel.  A policy that names the id of its ledger never makes another one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Final
+
+from discreet.errors import WrongKind
+from discreet.ledger.ledger import Ledger
+from discreet.ledger.stores.store import is_server
+from discreet.plan.policy.policy import Policy, SessionSettings
+
+HEADER: Final = """\
+# Who is protected, and what may be told.  Review this file like code.
+# Bounds and categories are what people know, and never come from the rows.
+
+"""
+
+
+def with_ledger(rules: Policy, ledger: str, policy: Path) -> Policy:
+    r"""Make the ledger, and return the policy with its id: from now on it has to exist.
+
+    >>> import tempfile
+    >>> from discreet.plan.policy.policy import read_policy
+    >>> rules = read_policy('format = 1\nunit = "patient"\n[budget]\nepsilon = 1')
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     made = with_ledger(rules, "clinic.ledger", Path(folder) / "policy.toml")
+    >>> len(made.session.ledger_id)
+    32
+    """
+    address = ledger if is_server(ledger) else str(policy.parent / ledger)
+    with Ledger.open(address, unit=rules.unit, budget=rules.budget) as made:
+        session = replace(rules.session or SessionSettings(), ledger_id=made.id)
+    return replace(rules, session=session)
+
+
+def refuse_overwriting(path: Path) -> None:
+    """Refuse a path at which something lies.
+
+    >>> refuse_overwriting(Path("a policy that nobody has written"))
+    """
+    if path.exists():
+        raise WrongKind(
+            what=f"{path} is there already.",
+            why="a policy that people have reviewed is not replaced in passing.",
+            do="remove it, or give --policy with another name.",
+        )

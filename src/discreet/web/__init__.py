@@ -1,0 +1,39 @@
+"""The workbench: pages on which people plan, ask, look after budgets, and check the record.
+
+Trust: public.  A page shows public facts of tables, entries of ledgers and released answers, and
+nothing else of any data.
+
+    desk               what pages need of the counter of a server
+    pages              all pages as routes of one web application
+    rendering          templates, with everything escaped, under a strict content security policy
+    refusals           errors, with the refused part of the question marked
+    question_builder   clicks as SQL
+    explorer           error against budget, before anything is asked
+    first_run          the wizard that writes the policy
+    code_copies        a question as Python, SQL and curl
+
+The pages need the extra ``service``.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from discreet.doors import late_names
+
+if TYPE_CHECKING:  # each is loaded when first used: only the workbench needs a web framework
+    from discreet.web.desk import Desk, Visitor
+    from discreet.web.local_server import serve_workbench
+    from discreet.web.pages import mount, web_application
+
+__all__ = ["Desk", "Visitor", "mount", "serve_workbench", "web_application"]
+
+if not TYPE_CHECKING:  # to which every name would be one of this room
+    __getattr__, __dir__ = late_names(
+        __name__,
+        {
+            "desk": ("Desk", "Visitor"),
+            "local_server": ("serve_workbench",),
+            "pages": ("mount", "web_application"),
+        },
+    )

@@ -1,0 +1,179 @@
+"""The explorer: error against budget, known before anything is asked.
+
+Trust: public.  It reads the policy and a public guess at the number of people, and no data.
+
+Definition.  Laplace noise is scaled to distance / epsilon, so the half-width of an interval for a
+count or a total is k / epsilon, for a number k of the question alone.  A mean is a total over a
+count, both with noise: A / epsilon over n - C / epsilon, which is k / (epsilon - offset), and no
+wider than the range of its values.  So two numbers draw the whole curve.  Beside it lies the floor
+of sampling error, below which no budget helps.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Final, final
+
+from discreet.charts import NARROW, Axis, Chart, Picture
+from discreet.errors import OutOfRange
+from discreet.plan.plan import Plan
+from discreet.requests.table_schema import Schema
+from discreet.web.question_builder import Clicked
+
+_OF_COUNTS: Final = Fraction(1, 100)
+"""The epsilon at which k of a count is read off: small, so that rounding is little of it."""
+_OF_MEANS: Final = (Fraction(1), Fraction(1, 4))
+"""Those of totals and means: so large that no interval reaches the ends of the range."""
+EPSILONS: Final = tuple(10.0 ** (k / 4) for k in range(-12, 5))
+_NORMAL: Final = 1.96
+_COUNTS: Final = frozenset({"count", "people"})
+_MEANS: Final = frozenset({"avg", "median"})
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ErrorCurve:
+    """How the error of one number follows from epsilon.
+
+    >>> curve = ErrorCurve(question="SELECT ...", output="n", k=3.0, floor=49.0, groups=1)
+    >>> curve.error(epsilon=0.5), curve.epsilon(error=6)
+    (6.0, 0.5)
+    """
+
+    question: str
+    output: str
+    k: float
+    floor: float
+    groups: int
+    offset: float = 0.0
+    """The epsilon at which a mean tells nothing, since its count is lost in noise."""
+    most: float = math.inf
+    """How wide an interval gets at most."""
+
+    def error(self, *, epsilon: float) -> float:
+        """Return the half-width at a price."""
+        if epsilon <= self.offset:
+            return self.most
+        return min(self.k / (epsilon - self.offset), self.most)
+
+    def epsilon(self, *, error: float) -> float:
+        """Return the price of a half-width."""
+        return self.k / error + self.offset
+
+    def picture(self, *, epsilon: float) -> Picture:
+        """Draw the curve, the floor and one point, both axes logarithmic."""
+        points = [(each, self.error(epsilon=each)) for each in EPSILONS]
+        low = 10.0 ** math.floor(math.log10(min(self.floor or math.inf, points[-1][1])))
+        high = 10.0 ** math.ceil(math.log10(max(self.floor, points[0][1])))
+        ticks = [10.0**k for k in range(round(math.log10(low)), round(math.log10(high)) + 1)]
+        here = min(max(epsilon, EPSILONS[0]), EPSILONS[-1])
+        chart = Chart(
+            width=NARROW,
+            title=f"Error of {self.output[:24]}, and its price",
+            x=Axis(label="epsilon", low=1e-3, high=10, ticks=(1e-3, 1e-2, 0.1, 1, 10), log=True),
+            y=Axis(label="± in each group", low=low, high=high, ticks=ticks, log=True),
+            description=(
+                f"epsilon {epsilon:.4g} gives ± {self.error(epsilon=epsilon):.4g}; "
+                f"the sample itself errs by ± {self.floor:.4g}, whatever is paid"
+            ),
+        )
+        chart.line(points, color=0, label="noise")
+        if self.floor:
+            ends = [(EPSILONS[0], self.floor), (EPSILONS[-1], self.floor)]
+            chart.line(ends, color=1, label="sampling error", dashed=True)
+        chart.dots([(here, self.error(epsilon=here))], color=2, label="yours")
+        return chart.picture()
+
+
+def curve_of(
+    clicked: Clicked,
+    schema: Schema,
+    planned: Callable[[str, dict[str, Any]], Plan],
+    *,
+    people: int,
+    confidence: str,
+) -> ErrorCurve:
+    """Plan what was clicked at a small price, and return its curve.
+
+    ``people`` is a public guess at how many rows there are; they are taken to be spread evenly over
+    the groups.
+    """
+    if people < 1:
+        raise OutOfRange(
+            what="the number of people is below one.",
+            why="errors of means, and sampling errors, follow from it.",
+            do="give a rough public guess, such as 10000.",
+        )
+    question = clicked.sql(schema)
+    groups = _groups(clicked, schema)
+    size = max(1, people // groups)
+    references = (_OF_COUNTS,) if clicked.aggregate in _COUNTS else _OF_MEANS
+    most = _range(clicked, schema) if clicked.aggregate in _MEANS else math.inf
+    known = [
+        (float(epsilon), *_predicted(planned(question, {**shared, "epsilon": str(epsilon)})))
+        for epsilon in references
+        for shared in [{"size": size, "confidence": confidence}]
+    ]
+    offset = _offset(known, most)
+    epsilon, output, half = known[0]
+    return ErrorCurve(
+        question=question,
+        output=output,
+        k=half * (epsilon - offset),
+        floor=_floor(clicked, schema, size),
+        groups=groups,
+        offset=offset,
+        most=most,
+    )
+
+
+def _predicted(plan: Plan) -> tuple[str, float]:
+    for each in reversed(plan.predicted):
+        if each.half_width is not None:
+            return each.output, float(each.half_width)
+    raise OutOfRange(
+        what="the error of this statistic is not known beforehand.",
+        why="it depends on how values are spread, which only the data knows.",
+        do="choose a count, a total or a mean.",
+    )
+
+
+def _offset(known: list[tuple[float, str, float]], most: float) -> float:
+    """Solve h (epsilon - offset) = k for two known half-widths."""
+    if len(known) == 1 or known[1][2] >= most:
+        return 0.0
+    (first, _, narrow), (second, _, wide) = known
+    if wide <= narrow:
+        return 0.0
+    return max(0.0, (second * wide - first * narrow) / (wide - narrow))
+
+
+def _groups(clicked: Clicked, schema: Schema) -> int:
+    table = schema.table(clicked.table)
+    known = {column.name: column for column in table.columns} if table is not None else {}
+    sizes = (known[name].categories for name in clicked.groups if name in known)
+    return math.prod(2 if values is None else len(values) for values in sizes)
+
+
+def _floor(clicked: Clicked, schema: Schema, size: int) -> float:
+    """Return the 95 % sampling error: at most, since spread is at most half of the range."""
+    if clicked.aggregate in _COUNTS:
+        return _NORMAL * math.sqrt(size) / 2
+    spread = _range(clicked, schema) / 2
+    if math.isinf(spread):
+        return 0.0
+    if clicked.aggregate == "sum":
+        return _NORMAL * spread * math.sqrt(size)
+    return _NORMAL * spread / math.sqrt(size)
+
+
+def _range(clicked: Clicked, schema: Schema) -> float:
+    table = schema.table(clicked.table)
+    columns = () if table is None else table.columns
+    facts = next((column for column in columns if column.name == clicked.column), None)
+    if facts is None or facts.low is None or facts.high is None:
+        return math.inf
+    return float(facts.high - facts.low)

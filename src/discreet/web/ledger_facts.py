@@ -1,0 +1,160 @@
+"""The record as rows of a page: charges with their state, and what needs attention.
+
+Trust: public.  All of it is in the ledger, and none of it depends on data.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, final
+
+from discreet.accounting import Budget
+from discreet.accounting.budgets.amounts import format_up
+from discreet.errors import WrongKind
+from discreet.explain.pictures.spending import highest_amount
+from discreet.ledger.ledger_view import LedgerView
+from discreet.plan.plan import Plan
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LedgerRow:
+    """One entry: when, whose account, what it is about, its cost, and how it stands."""
+
+    seq: int
+    at: str
+    kind: str
+    account: str = ""
+    about: str = ""
+    cost: str = ""
+    state: str = ""
+    answer: str = ""
+
+
+def ledger_rows(
+    ledger: LedgerView, entries: Sequence[Mapping[str, Any]], questions: Mapping[str, str]
+) -> list[LedgerRow]:
+    """Return one row for each entry but the steps of an answer, which are the state of a charge.
+
+    Args:
+        ledger: an open ledger.
+        entries: its entries.
+        questions: the texts of questions that the visitor may see, by the digests of their charges.
+    """
+    budget = ledger.left().budget
+    answers = {entry["key"]: entry for entry in entries if entry["kind"] == "release"}
+    started = {entry["key"] for entry in entries if entry["kind"] == "start"}
+    closed = set(ledger.closed)
+    rows = []
+    for entry in entries:
+        kind = entry["kind"]
+        if kind in {"start", "release"}:
+            continue
+        if kind != "charge":
+            rows.append(_other(entry))
+            continue
+        key = entry["key"]
+        state = "charged"
+        if key in answers:
+            state = "released"
+        elif key in closed:
+            state = "closed"
+        elif key in started:
+            state = "started"
+        rows.append(
+            LedgerRow(
+                seq=entry["seq"],
+                at=entry["at"],
+                kind=kind,
+                account=entry["account"],
+                about=questions.get(key, f"question {str(entry['question'])[:16]}"),
+                cost=cost_of_entry(budget, entry),
+                state=state,
+                answer=str(answers[key]["answer"]) if key in answers else "",
+            )
+        )
+    return rows
+
+
+def _other(entry: Mapping[str, Any]) -> LedgerRow:
+    words = {
+        "open": "the ledger was opened",
+        "describe": f"a {entry.get('what', 'thing')} was described",
+        "account": "an account was opened",
+        "raise": f"a limit was raised: {entry.get('reason', '')}",
+        "reopen": f"a question was reopened: {entry.get('reason', '')}",
+        "fail": "an attempt failed",
+    }
+    people = " and ".join(str(entry[name]) for name in ("by", "approved_by") if entry.get(name))
+    about = words.get(entry["kind"], entry["kind"])
+    return LedgerRow(
+        seq=entry["seq"],
+        at=entry["at"],
+        kind=entry["kind"],
+        account=str(entry.get("account", "")),
+        about=f"{about}, by {people}" if people else about,
+    )
+
+
+def cost_of_entry(budget: Budget, entry: Mapping[str, Any]) -> str:
+    """Say the most that a charge costs anybody."""
+    return cost_words(
+        budget, [highest_amount(entry, place) for place in range(len(budget.components))]
+    )
+
+
+def cost_of_plan(budget: Budget, plan: Plan) -> str:
+    """Say what a plan costs."""
+    return cost_words(budget, _amounts(budget, plan))
+
+
+def cost_words(budget: Budget, amounts: Sequence[int]) -> str:
+    """Say what is spent, without the parts of which nothing is.
+
+    >>> cost_words(Budget(epsilon=1), [10**23, 0])
+    'epsilon 0.1'
+    """
+    parts = zip(budget.components, amounts, strict=True)
+    return ", ".join(f"{name} {format_up(amount)}" for name, amount in parts if amount) or "nothing"
+
+
+def _amounts(budget: Budget, plan: Plan) -> Sequence[int]:
+    try:
+        return budget.price(plan.loss)
+    except WrongKind:
+        return budget.price(plan.loss, delta=plan.delta)
+
+
+def share_of(budget: Budget, plan: Plan) -> Fraction:
+    """Return which share of a whole budget a plan costs, by the cheapest route."""
+    pairs = list(zip(_amounts(budget, plan), budget.limit, strict=True))
+    routes = [[pairs[at] for at in route] for route in budget.currency.routes]
+    shares = [
+        max((Fraction(cost, limit) if limit else Fraction(bool(cost)) for cost, limit in route))
+        for route in routes
+    ]
+    return min(shares)
+
+
+def attention(rows: Iterable[LedgerRow], left: Fraction) -> list[str]:
+    """Say what a steward should look at.
+
+    >>> attention([LedgerRow(seq=4, at="", kind="charge", state="started")], Fraction(1, 2))
+    ['1 question is paid for and not answered: asking again completes it at no charge.']
+    """
+    states = Counter(row.state for row in rows)
+    said = []
+    open_ones = states["started"] + states["charged"]
+    if open_ones:
+        are = "question is" if open_ones == 1 else "questions are"
+        said.append(
+            f"{open_ones} {are} paid for and not answered: asking again completes it at no charge."
+        )
+    if states["closed"]:
+        said.append(f"{states['closed']} closed by a failed attempt: the owner can reopen them.")
+    if left < Fraction(1, 10):
+        said.append("Less than a tenth of the budget is left.")
+    return said

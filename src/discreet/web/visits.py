@@ -1,0 +1,151 @@
+"""A visit: who looks at a page, which forms are accepted, and what is at the top of every page.
+
+Trust: kernel.  A form without the token of the visitor, or from another site, does nothing.
+"""
+
+from __future__ import annotations
+
+import hmac
+from collections.abc import Mapping
+from typing import Annotated, Any, Final
+from urllib.parse import urlsplit
+
+from fastapi import Depends, Request
+from fastapi.responses import HTMLResponse
+
+from discreet.errors import NotAllowed, UnknownName, WrongKind
+from discreet.session.display import part_left
+from discreet.units.unit import describe_unit
+from discreet.web.desk import DatasetFacts, Desk, Visitor
+from discreet.web.rendering import page
+
+COOKIE: Final = "discreet"
+_LARGEST: Final = 256 * 1024
+RAIL: Final = (
+    ("Budget", "budget", "budget"),
+    ("Explore", "explore", "plan"),
+    ("Query", "query", "plan"),
+    ("Releases", "releases", "releases"),
+    ("Ledger", "ledger", "ledger"),
+)
+"""What stands on the left of a page about a dataset: a word, a path, and who may go there."""
+
+
+class NotLoggedIn(Exception):
+    """Nobody is logged in, so that the log-in is shown."""
+
+
+def desk_of(request: Request) -> Desk:
+    """Return the desk that this application serves."""
+    desk: Desk = request.app.state.desk
+    return desk
+
+
+def visitor_of(request: Request) -> Visitor:
+    """Return who visits, or send them to the log-in."""
+    found = desk_of(request).visitor(request.cookies.get(COOKIE))
+    if found is None:
+        raise NotLoggedIn
+    return found
+
+
+Visiting = Annotated[Visitor, Depends(visitor_of)]
+
+
+async def fields_of(request: Request) -> dict[str, list[str]]:
+    """Return the fields of a form from one of our own pages; refuse others."""
+    length = request.headers.get("content-length", "")
+    if not length.isdecimal() or int(length) > _LARGEST:
+        raise WrongKind(
+            what="a form is too large.",
+            why="a question is a few lines long.",
+            do="shorten it.",
+        )
+    _check_origin(request)
+    form = await request.form(max_files=0, max_fields=2000)
+    fields: dict[str, list[str]] = {}
+    for name, value in form.multi_items():
+        fields.setdefault(name, []).append(str(value))
+    return fields
+
+
+Fields = Annotated[dict[str, list[str]], Depends(fields_of)]
+
+
+def ours(visitor: Visiting, fields: Fields) -> dict[str, list[str]]:
+    """Return the fields of a form that carries the token of its visitor."""
+    token = fields.get("csrf", [""])[0]
+    if not hmac.compare_digest(token.encode(), visitor.csrf.encode()):
+        raise NotAllowed(
+            what="a form does not come from one of our own pages.",
+            why="another site could send a form in your name, and spend the budget.",
+            do="open the page again, and send the form from there.",
+        )
+    return fields
+
+
+Form = Annotated[dict[str, list[str]], Depends(ours)]
+
+
+def _check_origin(request: Request) -> None:
+    """Refuse forms that a browser says come from elsewhere."""
+    origin = request.headers.get("origin")
+    site = request.headers.get("sec-fetch-site", "same-origin")
+    other = origin is not None and urlsplit(origin).netloc != request.headers.get("host", "")
+    if other or site not in {"same-origin", "none"}:
+        raise NotAllowed(
+            what="a form comes from another site.",
+            why="it could spend the budget in your name.",
+            do="send it from a page of this workbench.",
+        )
+
+
+def field(form: Mapping[str, list[str]], name: str, default: str = "") -> str:
+    """Return the one value of a field.
+
+    >>> field({"sql": ["SELECT 1"]}, "sql"), field({}, "sql", "none")
+    ('SELECT 1', 'none')
+    """
+    return form.get(name, [default])[0].replace("\r\n", "\n")
+
+
+def dataset_of(request: Request, visitor: Visitor, dataset: str) -> DatasetFacts:
+    """Return a dataset that the visitor may see."""
+    if dataset not in desk_of(request).datasets(visitor):
+        raise UnknownName(
+            what="there is no such dataset here.",
+            why="it does not exist, or is not yours to see.",
+            do="choose one from the list of datasets.",
+        )
+    return desk_of(request).facts(visitor, dataset)
+
+
+def need(visitor: Visitor, permission: str) -> None:
+    """Refuse what a visitor may not do, before anything else happens."""
+    if not visitor.may(permission):
+        raise NotAllowed(
+            what="this page is not yours to see.",
+            why=f"it needs the permission '{permission}', and your role does not have it.",
+            do="ask the owner of the data for a role that has it.",
+        )
+
+
+def visited(
+    template: str,
+    request: Request,
+    visitor: Visitor | None,
+    facts: DatasetFacts | None = None,
+    **values: Any,
+) -> HTMLResponse:
+    """Return a page with the frame around it."""
+    desk = desk_of(request)
+    frame: dict[str, Any] = {"visitor": visitor, "facts": facts}
+    frame["datasets"] = () if visitor is None else desk.datasets(visitor)
+    frame["rail"], frame["left"], frame["unit"] = (), None, ""
+    if visitor is not None and facts is not None:
+        frame["rail"] = [
+            (word, f"/data/{facts.name}/{path}") for word, path, can in RAIL if visitor.may(can)
+        ]
+        frame["left"] = int(100 * part_left(facts.ledger.left()))
+        frame["unit"] = describe_unit(facts.unit)
+    return page(template, request, **{**frame, **values})

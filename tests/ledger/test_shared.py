@@ -1,0 +1,161 @@
+"""Processes that share a ledger through one writer: the same steps, one budget, nothing twice."""
+
+import contextlib
+import multiprocessing
+import socket
+
+import pytest
+
+from discreet import errors
+from discreet.accounting import Budget, equals
+from discreet.ledger import Ledger
+from discreet.ledger.shared.messages import receive_message, send_message
+from discreet.ledger.shared.remote_writer import shared_ledger
+from discreet.ledger.shared.writer_socket import WriterSocket
+from discreet.loss import Pure
+from discreet.units import row
+
+ONE = Pure(epsilon="0.1")
+
+
+@pytest.fixture
+def place(tmp_path):
+    return tmp_path / "a.ledger", tmp_path / "w.sock"
+
+
+@pytest.fixture
+def written(place):
+    heard = []
+    with Ledger.open(place[0], unit=row(), budget=Budget(epsilon=1)) as ledger:
+        writer = WriterSocket(ledger, place[1], observer=lambda *what: heard.append(what))
+        yield ledger, heard
+        writer.close()
+
+
+def test_all_steps_lead_to_what_they_lead_to_in_one_process(written, place):
+    ledger, heard = written
+    shared = shared_ledger(*place, name="worker 1")
+    first = shared.charge(ONE, key="k", question="q")
+    again = shared.charge(ONE, key="k", question="q")
+    assert (first.new, again.new) == (True, False)
+    assert (first.receipt, first.amounts) == (again.receipt, again.amounts)
+    assert shared.start("k").attempt == 1
+    assert shared.release("k", b"\x00answer").answer == b"\x00answer"
+    assert shared.release("k", b"another").answer == b"\x00answer"
+    assert shared.find("q").answer == b"\x00answer"
+    assert shared.left().amounts == ledger.left().amounts
+    assert shared.receipt == ledger.receipt
+    assert [entry["kind"] for entry in shared.entries()] == ["open", "charge", "start", "release"]
+    digest = shared.describe("schema", {"tables": []})
+    assert digest == ledger.describe("schema", {"tables": []})
+    assert ("worker 1", "start", "k") in heard
+    shared.close()
+    shared.close()
+    with pytest.raises(errors.LedgerUnavailable):
+        shared.charge(ONE, key="later")
+    assert ledger.verify().ok
+
+
+def test_what_is_refused_is_refused_in_the_same_words(written, place):
+    ledger, _ = written
+    shared = shared_ledger(*place)
+    shared.charge(ONE, key="k")
+    told = []
+    for each in (shared, ledger):
+        for bad in (
+            lambda each=each: each.charge(Pure(epsilon=5), key="large"),
+            lambda each=each: each.charge(Pure(epsilon="0.2"), key="k"),
+            lambda each=each: each.start("never charged"),
+            lambda each=each: each.charge(ONE, key="x", account="nowhere"),
+        ):
+            with pytest.raises(errors.DiscreetError) as caught:
+                bad()
+            told.append((type(caught.value), caught.value.what))
+    assert told[:4] == told[4:]
+    shared.close()
+
+
+def test_scopes_and_accounts_travel(written, place):
+    ledger, _ = written
+    shared = shared_ledger(*place)
+    ledger.open_account("data/ana", budget=Budget(epsilon="0.15"), by="sue")
+    shared.charge(ONE, key="north", scope=equals(region="north"), account="data/ana")
+    with pytest.raises(errors.OverBudget):
+        shared.charge(ONE, key="more", account="data/ana")
+    assert ledger.left(account="data/ana").amounts == shared.left(account="data/ana").amounts
+    shared.close()
+
+
+def _charge_many(place, name, results):
+    shared = shared_ledger(*place)
+    granted = 0
+    for number in range(8):
+        with contextlib.suppress(errors.OverBudget):
+            granted += shared.charge(ONE, key=f"{name} {number}").new
+    results.put(granted)
+    shared.close()
+
+
+def test_many_processes_never_overspend(written, place):
+    ledger, _ = written
+    context = multiprocessing.get_context("spawn")
+    results = context.Queue()
+    processes = [
+        context.Process(target=_charge_many, args=(place, name, results)) for name in range(4)
+    ]
+    for process in processes:
+        process.start()
+    granted = sum(results.get(timeout=120) for _ in processes)
+    for process in processes:
+        process.join()
+    assert granted == 10
+    assert ledger.left().amounts[0] == 0
+    assert ledger.verify().ok
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        {},
+        {"verb": "charge"},
+        {"verb": "charge", "key": "k", "question": "", "asked": "["},
+        {"verb": "charge", "key": "k", "question": "", "asked": '["data",{},{},null,'},
+        {"verb": "raise", "account": "data"},
+        {"verb": "release", "key": "k", "answer": 5},
+        {"verb": "describe", "what": "schema", "content": []},
+    ],
+)
+def test_other_messages_change_nothing(written, place, message):
+    ledger, _ = written
+    before = ledger.receipt
+    with socket.socket(socket.AF_UNIX) as plain:
+        plain.connect(str(place[1]))
+        send_message(plain, message)
+        assert receive_message(plain)["kind"] == "error"
+    assert ledger.receipt == before
+
+
+def test_a_price_that_is_sent_along_is_not_believed(written, place):
+    """The writer works the price out from the tree, whatever else a message says."""
+    ledger, _ = written
+    shared = shared_ledger(*place)
+    priced = shared._link.pricer.price(
+        Pure(epsilon="0.7"), shared.accounts, "data", scope=None, delta=None
+    )
+    with socket.socket(socket.AF_UNIX) as plain:
+        plain.connect(str(place[1]))
+        message = {"verb": "charge", "key": "k", "question": "", "asked": priced.asked}
+        send_message(plain, {**message, "amounts": {"data": ["0", "0"]}, "texts": []})
+        assert receive_message(plain)["new"]
+    assert ledger.left().loss == Pure(epsilon="0.3")
+    shared.close()
+
+
+def test_the_socket_is_this_user_s_alone(written, place):
+    assert place[1].stat().st_mode & 0o077 == 0
+
+
+def test_without_a_writer_nothing_is_charged(place):
+    Ledger.open(place[0], unit=row(), budget=Budget(epsilon=1)).close()
+    with pytest.raises(errors.LedgerUnavailable):
+        shared_ledger(*place)

@@ -1,0 +1,247 @@
+"""The spend protocol over HTTP: keys, retries, kills, time limits, closed questions, raises."""
+
+import os
+import signal
+import threading
+import time
+from fractions import Fraction
+
+import pytest
+
+from discreet import errors
+from discreet.service import QuestionForm
+from discreet.service.workers.jobs import AskJob
+from discreet.service.workers.plan_class import LARGE, MEDIUM, SMALL, class_of, due
+from tests.service import served
+from tests.session import clinic
+
+PATH = "/v1/datasets/clinic/queries"
+
+
+def query(number, epsilon="0.5"):
+    text = f"SELECT COUNT(*) AS n FROM visits WHERE cost < {number}"  # noqa: S608
+    return {"question": text, "epsilon": epsilon}
+
+
+def spent(server):
+    entries = list(server.counter.history(server.caller("sue"), "clinic"))
+    return [entry["kind"] for entry in entries]
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory):
+    with served.serving(tmp_path_factory.mktemp("spending"), workers=2) as server:
+        server.counter.plan(server.caller("ana"), "clinic", QuestionForm.read(query(1)))
+        yield server
+
+
+def test_a_key_names_one_request(server):
+    ana, key = server.client("ana"), {"Idempotency-Key": "one"}
+    first = ana.post(PATH, json=query(2), headers=key)
+    again = ana.post(PATH, json=query(2), headers=key)
+    other = ana.post(PATH, json=query(3), headers=key)
+    assert [each.status_code for each in (first, again, other)] == [200, 200, 409]
+    assert first.json()["rows"] == again.json()["rows"]
+    assert again.json()["replayed"]
+    assert server.client("ben").post(PATH, json=query(3), headers=key).status_code == 200
+
+
+def test_racing_retries_are_charged_once_and_told_the_same(server):
+    before = spent(server).count("charge")
+    answers = []
+
+    def ask():
+        answers.append(server.client("ana").post(PATH, json=query(4)).json())
+
+    threads = [threading.Thread(target=ask) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len({str(answer["rows"]) for answer in answers}) == 1
+    assert spent(server).count("charge") == before + 1
+
+
+def test_a_charge_comes_before_data_and_an_answer_is_stored_before_it_is_told(server):
+    before = len(spent(server))
+    answer = server.client("ana").post(PATH, json=query(5)).json()
+    assert spent(server)[before:] == ["charge", "start", "release"]
+    stored = server.client("vic").get(f"/v1/datasets/clinic/releases/{answer['entry']}").json()
+    assert stored["receipt"] == answer["receipt"]
+    (column,) = stored["answer"]["columns"]
+    assert column["values"] == [row["n"] for row in answer["rows"]]
+
+
+def test_planning_and_refusals_write_nothing(server):
+    before = spent(server)
+    ana = server.client("ana")
+    assert ana.post(f"{PATH}?dry_run=true", json=query(6)).json()["standing"]["fits"]
+    assert ana.post(PATH, json=query(6, "1.5")).status_code == 403
+    assert ana.post(PATH, json={"question": "SELECT 1", "epsilon": "1"}).status_code == 422
+    assert ana.post(PATH, json=query(6, "not a number")).status_code == 422
+    assert spent(server) == before
+
+
+class Stalls:
+    """Stops a worker with a signal once its question has come to a step."""
+
+    def __init__(self, server, at="charged"):
+        self.server = server
+        self.at = at
+
+    def ask(self, form):
+        """Begin a question, and stop its worker right after the step."""
+        counter = self.server.counter
+        told = AskJob.tell
+
+        def tell(job, event):
+            if event == self.at:
+                os.kill(server_pid(self.server, job), signal.SIGSTOP)
+            told(job, event)
+
+        AskJob.tell = tell
+        try:
+            job = counter.begin(self.server.caller("ana"), "clinic", QuestionForm.read(form))
+            while self.at not in job.events and not job.over:
+                time.sleep(0.01)
+        finally:
+            AskJob.tell = told
+        return job
+
+
+@pytest.mark.parametrize(("at", "number"), [("charged", 7), ("reading", 17)])
+def test_a_worker_that_is_killed_after_the_charge_costs_nothing_more(server, at, number):
+    form = query(number)
+    job = Stalls(server, at=at).ask(form)
+    os.kill(server_pid(server, job), signal.SIGKILL)
+    assert job.wait(60)
+    with pytest.raises(errors.TryAgain):
+        server.counter.result(server.caller("ana"), job)
+    charges = spent(server).count("charge")
+    answer = server.client("ana").post(PATH, json=form)
+    assert answer.status_code == 200
+    assert spent(server).count("charge") == charges
+
+
+def server_pid(server, job):
+    pool = server.counter._pools["clinic"]
+    name = next(n for n, running in pool._running.items() if running is job)
+    return pool._processes[name].pid
+
+
+def test_a_canceled_question_stays_charged_and_a_retry_completes_it(server):
+    form = query(8)
+    job = Stalls(server).ask(form)
+    ana = server.client("ana")
+    assert ana.delete(f"/v1/jobs/{job.id}").status_code == 200
+    assert job.wait(60)
+    assert ana.get(f"/v1/jobs/{job.id}").status_code == 503
+    charges = spent(server).count("charge")
+    assert ana.post(PATH, json=form).status_code == 200
+    assert spent(server).count("charge") == charges
+
+
+def test_a_question_that_takes_too_long_is_closed_and_told_as_all_else(tmp_path):
+    with served.serving(tmp_path, seconds=Fraction(1)) as server:
+        server.counter.plan(server.caller("ana"), "clinic", QuestionForm.read(query(1)))
+        form = query(9)
+        job = Stalls(server, at="reading").ask(form)
+        assert job.wait(60)
+        assert spent(server)[-3:] == ["charge", "start", "fail"]
+        ana, olga = server.client("ana"), server.client("olga")
+        told = [ana.get(f"/v1/jobs/{job.id}"), ana.post(PATH, json=form)]
+        (key,) = olga.get("/v1/datasets/clinic/closed").json()["closed"]
+        body = {"key": key, "reason": "a slow disk"}
+        assert olga.post("/v1/datasets/clinic/closed", json=body).status_code == 200
+        assert {(each.status_code, each.text) for each in told} == {(503, told[0].text)}
+        assert told[0].headers["retry-after"] == "1"
+        charges = spent(server).count("charge")
+        assert ana.post(PATH, json=form).status_code == 200
+        assert spent(server).count("charge") == charges
+
+
+def test_a_limit_is_raised_by_two_people_and_on_record(tmp_path):
+    policy = clinic.POLICY.replace('epsilon = "2"', 'epsilon = "1"')
+    with served.serving(tmp_path, policy=policy) as server:
+        ana, sue, olga = (server.client(name) for name in ("ana", "sue", "olga"))
+        assert ana.post(PATH, json=query(10, "1")).status_code == 200
+        refused = ana.post(PATH, json=query(11, "0.5"))
+        assert refused.status_code == 402
+        assert refused.json()["ways_out"]
+        wanted = {"account": "data", "budget": {"epsilon": "2"}, "reason": "a second study"}
+        place = "/v1/datasets/clinic/requests"
+        number = sue.post(place, json=wanted).json()["id"]
+        decision = f"/v1/requests/{number}/decision"
+        assert sue.post(decision, json={"approve": True}).status_code == 403
+        assert ana.post(decision, json={"approve": True}).status_code == 403
+        assert olga.post(decision, json={"approve": True}).json()["state"] == "approved"
+        assert olga.post(decision, json={"approve": True}).status_code == 422
+        raised = list(server.counter.history(server.caller("sue"), "clinic"))[-1]
+        assert (raised["kind"], raised["by"], raised["approved_by"]) == ("raise", "sue", "olga")
+        assert ana.post(PATH, json=query(11, "0.5")).status_code == 200
+        lower = {**wanted, "budget": {"epsilon": "1"}}
+        again = ana.post(place, json=lower).json()["id"]
+        assert (
+            olga.post(f"/v1/requests/{again}/decision", json={"approve": True}).status_code == 422
+        )
+        assert ana.get(place).json()["requests"][0]["state"] == "open"
+    with served.serving(tmp_path, policy=policy) as server:  # it is still so after a restart
+        assert server.client("ana").post(PATH, json=query(12, "0.5")).status_code == 200
+
+
+def test_an_account_of_one_s_own_pays(server):
+    sue, ben = server.client("sue"), server.client("ben")
+    body = {"path": "data/ben", "budget": {"epsilon": "0.5"}}
+    assert sue.post("/v1/datasets/clinic/accounts", json=body).status_code == 200
+    assert ben.get("/v1/datasets/clinic/budget").json()["account"] == "data/ben"
+    assert ben.post(PATH, json=query(13)).status_code == 200
+    assert ben.post(PATH, json=query(14)).status_code == 402
+    assert server.client("ana").post(PATH, json=query(14)).status_code == 200
+
+
+def test_progress_is_told_as_events(server):
+    ana = server.client("ana")
+    sent = ana.post(PATH, json=query(15), headers={"Prefer": "respond-async"})
+    with ana.stream("GET", f"{sent.headers['location']}/events") as events:
+        assert events.headers["content-type"].startswith("text/event-stream")
+        lines = [line for line in events.iter_lines() if line.startswith("event: ")]
+    names = [line.removeprefix("event: ") for line in lines]
+    assert names == ["queued", "started", "planned", "charged", "reading", "over"]
+    assert ana.get(sent.headers["location"]).json()["rows"]
+
+
+def test_answers_come_as_arrow_too(server):
+    import pyarrow as pa  # noqa: PLC0415
+
+    accept = {"Accept": "application/vnd.apache.arrow.stream"}
+    answer = server.client("ana").post(PATH, json=query(16), headers=accept)
+    table = pa.ipc.open_stream(answer.content).read_all()
+    assert table.column_names == ["n", "n_low", "n_high"]
+    assert table.num_rows == 1
+
+
+def test_the_ledger_is_exported_line_by_line_and_verified(server):
+    aud = server.client("aud")
+    lines = aud.get("/v1/datasets/clinic/ledger").text.splitlines()
+    assert len(lines) == len(spent(server))
+    assert len(aud.get(f"/v1/datasets/clinic/ledger?after={len(lines) - 1}").text.splitlines()) == 1
+    assert aud.post("/v1/datasets/clinic/ledger/verify").json()["ok"]
+
+
+# --- classes and ticks ------------------------------------------------------------------------
+
+
+def test_a_class_follows_from_the_plan(tmp_path):
+    with clinic.in_test_mode() as session:
+        assert class_of(session.plan(clinic.COUNT, epsilon=1)) is SMALL
+        assert class_of(session.plan(clinic.BY_WARD, epsilon=1)) is SMALL
+        by_visit = "SELECT visit, COUNT(*) AS n FROM visits GROUP BY visit"
+        assert class_of(session.plan(by_visit, epsilon=1, delta=1e-9)) is MEDIUM
+    assert LARGE.factor > MEDIUM.factor > SMALL.factor
+
+
+def test_answers_are_due_at_powers_of_two():
+    tick = Fraction(1, 4)
+    assert due(10.0, 10.01, tick) == due(10.0, 10.249, tick) == 10.25
+    assert due(10.0, 10.26, tick) == due(10.0, 10.5, tick) == 10.5
+    assert due(10.0, 10.51, tick) == due(10.0, 10.99, tick) == 11.0

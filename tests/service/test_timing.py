@@ -1,0 +1,99 @@
+"""A secret that costs time is not told from when answers come, as long as ticks are on.
+
+The secret is one person with very many rows: tables with and without them are neighbors, and
+reading them takes longer.  Rank statistics tell the two sets of times apart where ticks are off.
+"""
+
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from tests.service import served
+
+PATH = "/v1/datasets/clinic/queries"
+POLICY = """
+format = 1
+unit = "patient"
+[budget]
+epsilon = "1000000"
+[limits]
+max_rows = 3
+[tables.visits.columns.cost]
+type = "float"
+low = 0
+high = 100
+nullable = false
+"""
+
+
+def table(rows):
+    """People with one row each, and one person with so many."""
+    people = np.concatenate([np.arange(2000), np.full(rows, 2000)])
+    return pa.table({"patient": people, "cost": (people % 97).astype(float)})
+
+
+def area(first, second):
+    """Return how likely a time of the second is above one of the first (ties count half)."""
+    first, second = np.sort(first), np.asarray(second)
+    below = np.searchsorted(first, second, "left") + np.searchsorted(first, second, "right")
+    return below.mean() / (2 * len(first))
+
+
+def times(folder, *, tick, count, rows, threads=1):
+    """Return how long answers take about both tables, asked side by side."""
+    waits = {"without": [], "with": []}
+
+    def ask(server, name, first):
+        client = server.client("ana")
+        for number in range(first, first + count // threads):
+            text = f"SELECT COUNT(*) AS n FROM visits WHERE cost < 50.{number:06d}"  # noqa: S608
+            begun = time.monotonic()
+            answer = client.post(PATH, json={"question": text, "epsilon": "0.5"})
+            waits[name].append(time.monotonic() - begun)
+            assert answer.status_code == 200
+
+    for name in waits:
+        (folder / name).mkdir(parents=True)
+    common = {"tick": tick, "policy": POLICY}
+    with (
+        served.serving(folder / "without", table=table(0), **common) as first,
+        served.serving(folder / "with", table=table(rows), **common) as second,
+    ):
+        servers = {"without": first, "with": second}
+        for name, server in servers.items():  # until its worker is warm
+            ask(server, name, 900_000)
+        for found in waits.values():
+            found.clear()
+        with ThreadPoolExecutor(2 * threads) as pool:
+            jobs = [
+                pool.submit(ask, server, name, 1 + thread * count)
+                for thread in range(threads)
+                for name, server in servers.items()
+            ]
+            for job in jobs:
+                job.result()
+    return waits["without"], waits["with"]
+
+
+SPREAD = 4.9
+"""How many standard deviations chance exceeds once in a million."""
+
+
+def test_ticks_hide_a_secret_that_costs_time(tmp_path):
+    """Without ticks the secret is told; with them the order of times is that of chance."""
+    without, with_ = times(tmp_path / "off", tick="0", count=16, rows=8_000_000)
+    assert np.median(with_) - np.median(without) > 0.02
+    told = area(without, with_)
+    first, second = times(tmp_path / "on", tick="1", count=40, rows=8_000_000, threads=4)
+    bound = SPREAD * np.sqrt((len(first) + len(second) + 1) / (12 * len(first) * len(second)))
+    assert abs(area(first, second) - 0.5) < bound < told - 0.5
+    assert min(*first, *second) >= 1
+
+
+@pytest.mark.slow
+def test_ticks_hide_it_in_ten_thousand_answers(tmp_path):
+    first, second = times(tmp_path, tick="0.5", count=5_000, rows=3_000_000, threads=4)
+    assert abs(area(first, second) - 0.5) <= 0.02

@@ -1,0 +1,229 @@
+"""Forged forms, foreign hosts, large bodies, paths and names that try to break out."""
+
+import re
+
+import httpx
+import pytest
+
+from discreet.web.desk import Desk
+from discreet.web.pages import web_application
+from discreet.web.rendering import POLICY
+from tests.web.served import HOSTILE, PASSWORD, listening
+
+FORM = re.compile(r'name="csrf" value="([^"]*)"')
+
+
+@pytest.fixture
+def ana(site):
+    address, _ = site
+    with httpx.Client(base_url=address, follow_redirects=False, timeout=60) as client:
+        client.post("/login", data={"name": "ana", "password": PASSWORD})
+        yield client
+
+
+def token(client):
+    return FORM.search(client.get("/data/clinic/query").text)[1]
+
+
+PAGES = (
+    "/login",
+    "/datasets",
+    "/data/clinic/query",
+    "/data/clinic/explore",
+    "/data/clinic/budget",
+    "/data/clinic/releases",
+    "/data/clinic/label",
+    "/assets/workbench.css",
+    "/nothing",
+)
+
+
+@pytest.mark.parametrize("path", PAGES)
+def test_every_response_has_a_strict_policy_and_no_script_or_style_inside(ana, path):
+    found = ana.get(path)
+    assert found.headers["content-security-policy"] == POLICY
+    assert "unsafe" not in POLICY
+    assert found.headers["cache-control"] in {"no-store", "no-cache"}
+    if path.startswith("/assets"):
+        return
+    assert found.headers["cache-control"] == "no-store"
+    tags = "".join(re.findall(r"<[^<>]*>", found.text))  # text is escaped, and has none
+    assert not re.search(r"<style|<script(?! src=)|\son\w+=|\sstyle=|javascript:", tags)
+    assert not re.search(r'(?:src|href|action)="(?:https?:)?//', found.text)
+
+
+def test_cookies_are_for_this_site_and_no_script(site):
+    address, _ = site
+    sent = httpx.post(f"{address}/login", data={"name": "ana", "password": PASSWORD}).headers
+    assert "httponly" in sent["set-cookie"].lower()
+    assert "samesite=strict" in sent["set-cookie"].lower()
+
+
+def test_a_planted_cookie_is_worth_nothing(site):
+    address, _ = site
+    planted = {"cookie": "discreet=" + "0" * 64}
+    sent = httpx.post(
+        f"{address}/login", data={"name": "ana", "password": PASSWORD}, headers=planted
+    )
+    assert "0" * 64 not in sent.headers["set-cookie"]
+    found = httpx.get(f"{address}/data/clinic/query", headers=planted)
+    assert (found.status_code, found.headers["location"]) == (303, "/login")
+
+
+def test_wrong_passwords_are_refused_alike(site):
+    address, _ = site
+    texts = {
+        httpx.post(f"{address}/login", data={"name": name, "password": "wrong"}).text
+        for name in ("vi", "nobody")
+    }
+    assert len(texts) == 1
+
+
+POSTS = (
+    "/logout",
+    "/people",
+    "/wizard/questions",
+    "/wizard/review",
+    "/wizard/write",
+    "/data/clinic/query",
+    "/data/clinic/explore",
+    "/data/clinic/ledger",
+    "/data/clinic/ledger/export/csv",
+    "/data/clinic/requests",
+    "/data/clinic/requests/1",
+    "/data/clinic/releases/4",
+    "/data/clinic/answers/x/cancel",
+    "/data/clinic/answers/x/remeasure",
+)
+
+
+def test_every_form_is_listed_here():
+    routes = web_application(None).routes
+    paths = {
+        route.path for route in _all(routes) if "POST" in (getattr(route, "methods", None) or ())
+    }
+    listed = {re.sub(r"\{\w+\}", "X", path) for path in paths}
+    known = {"/login", "/welcome/X"}  # nobody is logged in there
+    tested = {
+        path.replace("clinic", "X")
+        .replace("/x/", "/X/")
+        .replace("/1", "/X")
+        .replace("/4", "/X")
+        .replace("/csv", "/X")
+        for path in POSTS
+    }
+    assert listed == tested | known
+
+
+def _all(routes):
+    for route in routes:
+        inner = getattr(route, "original_router", None)
+        yield from _all(inner.routes) if inner is not None else [route]
+
+
+@pytest.mark.parametrize("path", POSTS)
+@pytest.mark.parametrize("forged", ["", "0" * 64])
+def test_a_form_without_the_token_does_nothing(ana, site, path, forged):
+    _, counter = site
+    ledger = counter.ledger(counter.directory.find("ana").caller, "clinic")
+    before = ledger.receipt
+    found = ana.post(path, data={"csrf": forged, "sql": "SELECT COUNT(*) AS n FROM visits"})
+    assert found.status_code == 403
+    assert "own pages" in found.text
+    assert ledger.receipt == before
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [{"origin": "https://evil.example"}, {"origin": "null"}, {"sec-fetch-site": "cross-site"}],
+)
+def test_a_form_from_another_site_is_refused_even_with_the_token(ana, headers):
+    data = {"csrf": token(ana), "sql": "SELECT COUNT(*) AS n FROM visits", "action": "ask"}
+    found = ana.post("/data/clinic/query", data=data, headers=headers)
+    assert found.status_code == 403
+
+
+def test_bodies_are_small_and_have_a_length(ana):
+    data = {"csrf": token(ana), "sql": "x" * 300_000}
+    assert ana.post("/data/clinic/query", data=data).status_code in {413, 422}
+    pieces = (piece for piece in [b"csrf=1"])
+    assert ana.post("/data/clinic/query", content=pieces).status_code == 422
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/assets/../desk.py",
+        "/assets/..%2fdesk.py",
+        "/assets/%2e%2e/desk.py",
+        "/data/..%2f..%2fetc/query",
+        "/data/clinic%0d%0aSet-Cookie:x=1/query",
+        "/data/clinic/answers/..%2f..%2fx",
+        "/data/other/query",
+    ],
+)
+def test_paths_lead_nowhere_else(ana, path):
+    found = ana.get(path)
+    assert found.status_code in {303, 404}
+    assert "x=1" not in found.headers.get("set-cookie", "")
+
+
+def test_the_text_of_a_question_is_in_no_address(ana):
+    data = {"csrf": token(ana), "amount": "0.01", "action": "ask"}
+    data["sql"] = "SELECT COUNT(*) AS secretword FROM visits"
+    found = ana.post("/data/clinic/query", data=data)
+    assert found.status_code == 303
+    assert "secretword" not in found.headers["location"]
+    shown = ana.get(found.headers["location"])
+    assert "secretword" in shown.text
+
+
+def test_hostile_strings_stay_text_in_a_real_browser(visit, site):
+    """Categories, aliases, questions, titles, reasons; the browser must complain of none."""
+    address, _ = site
+    one = visit(address, "ana")
+    page = one.page
+    quoted = HOSTILE.replace("'", "''")
+    alias = "<script>document.title='broken'</script>"
+    count = f"SELECT ward, COUNT(*) AS `{alias}`"
+    question = f"{count} FROM visits WHERE ward <> '{quoted}' GROUP BY ward"
+    page.goto("/data/clinic/query")
+    for text in (
+        question,
+        f"SELECT {HOSTILE}",
+        '</textarea><script>document.title="broken"</script>',
+    ):
+        page.fill("#sql", text)
+        page.fill("#amount", "0.02")
+        page.click("[data-key=plan]")
+        page.wait_for_selector(".refused, #plan-title")
+        assert page.input_value("#sql") == text
+    page.fill("#sql", question)
+    page.click("[data-key=plan]")
+    page.wait_for_selector("#plan-title")
+    page.click("[data-key=ask]")
+    page.wait_for_selector("[aria-label='The answer as a table']")
+    assert alias in page.inner_text("table")
+    answer = page.url
+    paths = ["/datasets", "/data/clinic/budget", "/data/clinic/releases", "/data/clinic/label"]
+    paths += [f"{answer}/label", f"{answer}/explain/subject", f"{answer}/explain/auditor"]
+    for path in paths:
+        page.goto(path)
+        assert "broken" not in page.title()
+        assert page.locator("main img, main script").count() == 0
+    page.goto("/login")
+    page.fill("#name", HOSTILE)
+    page.fill("#password", HOSTILE)
+    page.click("button.main")
+    page.wait_for_selector(".refused")
+    assert "broken" not in page.title()
+
+
+def test_only_own_names_of_the_machine_are_answered(site):
+    _, counter = site
+
+    desk = Desk(counter, secret="x")  # noqa: S106
+    with listening(lambda port: web_application(desk, hosts=(f"127.0.0.1:{port}",))) as other:
+        assert httpx.get(f"{other}/login").status_code == 200
+        rebound = httpx.get(f"{other}/login", headers={"host": "evil.example"})
+        assert rebound.status_code == 421

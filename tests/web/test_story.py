@@ -1,0 +1,278 @@
+"""The whole story in a real browser, and every screen in every light."""
+
+import contextlib
+import os
+import signal
+from pathlib import Path
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from PIL import Image
+
+from discreet.service.protocol.question_form import QuestionForm
+from discreet.web.local_server import local_application
+from tests.web.served import HOSTILE, listening, write_visits
+
+OUT = Path(__file__).parents[2] / "out" / "workbench"
+QUESTION = "SELECT ward, COUNT(*) AS visits, AVG(cost) AS cost FROM visits GROUP BY ward"
+
+
+def picture(page, name, **options):
+    OUT.mkdir(parents=True, exist_ok=True)
+    # the caret stays: to hide it, the driver would put a style into the page
+    page.screenshot(path=OUT / f"{name}.png", full_page=True, caret="initial", **options)
+
+
+def guide(page, name):
+    """Take a picture for the guide: small, in few colors."""
+    (OUT / "guide").mkdir(parents=True, exist_ok=True)
+    path = OUT / "guide" / f"workbench-{name}.png"
+    page.screenshot(path=path, caret="initial")
+    with Image.open(path) as taken:
+        taken.convert("RGB").quantize(64).save(path, optimize=True)
+    assert path.stat().st_size < 100_000
+
+
+def ask(page, question, amount, *, confirm=False):
+    page.fill("#sql", question)
+    page.fill("#amount", amount)
+    page.click("[data-key=plan]")
+    page.wait_for_selector("#plan-title")
+    if confirm:
+        page.check("[name=confirm]")
+    page.click("[data-key=ask]")
+    page.wait_for_selector("[aria-label='The answer as a table']", timeout=20_000)
+
+
+def test_from_the_wizard_to_an_answer_on_a_laptop(visit, tmp_path):
+    write_visits(tmp_path / "visits.csv", wards=("north", "north", "south", "west"))
+    holder = {}
+
+    def app_for(port):
+        holder["open"] = local_application(tmp_path / "clinic.toml", port=port)
+        return holder["open"].__enter__()
+
+    with listening(app_for) as address:
+        page = visit(address, viewport={"width": 1000, "height": 720}).page
+        page.goto("/")
+        assert "Whose data is it?" in page.inner_text("h1")
+        page.click("button.main")
+        page.fill("[name='low.cost']", "900")
+        page.fill("[name='high.cost']", "0")
+        page.click("button.main")
+        assert page.inner_text(".refused")  # bounds the wrong way around
+        page.select_option("#unit", "patient")
+        page.select_option("[name='type.patient']", "integer")
+        page.fill("#max_rows", "4")
+        page.fill("#max_groups", "3")
+        page.fill("[name='low.cost']", "0")
+        page.fill("[name='high.cost']", "900")
+        page.fill("[name='categories.ward']", "north, south, west")
+        page.fill("#epsilon", "2")
+        guide(page, "wizard")
+        page.click("button.main")
+        assert 'unit = "patient"' in page.inner_text("pre")
+        assert not (tmp_path / "clinic.toml").exists()
+        page.click("button.main")
+        page.wait_for_url("**/data/clinic/query")
+        assert "ledger_id" in (tmp_path / "clinic.toml").read_text()
+        page.select_option("#aggregate", "avg")
+        page.select_option("#column", "cost")
+        page.select_option("#groups", "ward")
+        page.click("[value=build]")
+        page.wait_for_selector("#plan-title")
+        assert "AVG(`cost`)" in page.input_value("#sql")
+        page.fill("#amount", "0.2")
+        page.keyboard.press("Control+Enter")
+        page.wait_for_selector("dd:has-text('epsilon 0.2')")
+        guide(page, "plan")
+        page.keyboard.press("Control+Shift+Enter")
+        page.wait_for_selector("[aria-label='The answer as a table']")
+        assert "±" in page.inner_text("table")
+        guide(page, "answer")
+        for name in ("budget", "explore", "ledger"):
+            page.goto(f"/data/clinic/{name}")
+            guide(page, name)
+        page.goto("/wizard")
+        assert "there is a policy already" in page.inner_text(".refused")
+    holder["open"].__exit__(None, None, None)
+
+
+def test_refusal_request_raise_by_two_people_label_and_audit(visit, site):  # noqa: PLR0915  a story
+    address, counter = site
+    ana = visit(address, "ana", viewport={"width": 1100, "height": 800})
+    page = ana.page
+    page.wait_for_url("**/data/clinic/query")
+    page.fill("#sql", "SELECT ward, AVG(costs) AS c FROM visits GROUP BY ward")
+    page.keyboard.press("Control+Enter")
+    page.wait_for_selector(".refused")
+    assert page.inner_text(".refused mark") == "costs"
+    picture(page, "refusal")
+    page.fill("#sql", QUESTION)
+    page.fill("#amount", "0.5")
+    page.click("[data-key=plan]")
+    page.wait_for_selector("#plan-title")
+    picture(page, "plan")
+    page.click("[data-key=ask]")
+    page.wait_for_selector("text=Tick this first")  # half of the budget is confirmed
+    assert counter.ledger(counter.directory.find("ana").caller, "clinic").receipt.seq < 4
+    page.check("[name=confirm]")
+    page.click("[data-key=ask]")
+    page.wait_for_selector("[aria-label='The answer as a table']")
+    assert HOSTILE in page.inner_text("table")
+    picture(page, "answer")
+    answer = page.url
+    for audience in ("analyst", "subject", "steward", "auditor"):
+        page.goto(f"{answer}/explain/{audience}")
+        assert "of 100" in page.inner_text("main")
+    page.goto(f"{answer}/label")
+    assert "Protects" in page.inner_text("table")
+    page.goto(answer)
+    page.fill("#epsilon", "0.1")
+    page.click("text=Remeasure")
+    page.wait_for_selector("text=and epsilon 0.1")
+    page.goto("/data/clinic/query")
+    page.fill("#sql", QUESTION)
+    page.fill("#amount", "0.9")
+    page.click("[data-key=plan]")
+    page.wait_for_selector("text=It does not fit")
+    page.check("[name=confirm]")
+    page.click("[data-key=ask]")
+    page.wait_for_selector(".refused")
+    page.click("text=Ask the steward for a higher limit")
+    page.fill("#epsilon", "3")
+    page.fill("#reason", f"a second year {HOSTILE}")
+    page.click("text=Ask the steward")
+    assert page.inner_text("#request td:last-child") == "open"
+
+    stan = visit(address, "stan", viewport={"width": 1100, "height": 800})
+    stan.page.wait_for_url("**/data/clinic/budget")
+    assert HOSTILE in stan.page.inner_text("#request")
+    picture(stan.page, "budget")
+    stan.page.click("text=Approve")
+    assert "approved by stan" in stan.page.inner_text("#request")
+
+    page.goto("/data/clinic/query")
+    ask(page, QUESTION, "0.9", confirm=True)
+    page.goto("/data/clinic/releases")
+    assert page.locator("tbody tr").count() == 3
+    picture(page, "releases")
+    page.click("tbody tr:last-child button")
+    page.wait_for_selector("text=this cost nothing")
+
+    aud = visit(address, "aud", viewport={"width": 1100, "height": 800}).page
+    aud.wait_for_url("**/data/clinic/ledger")
+    assert "by ana and stan" in aud.inner_text("table")
+    aud.click("text=Verify the chain")
+    aud.wait_for_selector("text=no account is overspent")
+    picture(aud, "ledger")
+    aud.click("tbody tr:last-child a")
+    aud.wait_for_selector("text=What it records")
+    aud.goto("/audit")
+    assert "theorems" in aud.inner_text("main")
+    assert aud.goto("/data/clinic/query").status == 403
+    assert aud.goto("/people").status == 403
+
+
+def test_the_owner_invites_by_a_link_that_works_once(visit, site):
+    address, _ = site
+    olga = visit(address, "olga").page
+    olga.goto("/people")
+    olga.fill("#name", "newton")
+    olga.check("[value=viewer]")
+    olga.click("button.main")
+    link = olga.inner_text("#link")
+    path = link[link.index("/welcome/") :]
+    new = visit(address).page
+    new.goto(path)
+    new.fill("#password", "an apple a day keeps")
+    new.click("button.main")
+    new.wait_for_url("**/datasets")
+    assert "newton" in new.inner_text("header")
+    late = visit(address).page
+    late.goto(path)
+    assert "no longer works" in late.inner_text("h1")
+
+
+def test_the_explorer_follows_both_ways(visit, site):
+    address, _ = site
+    page = visit(address, "ana").page
+    page.goto("/data/clinic/explore")
+    page.fill("#spend", "0.2")
+    need = float(page.input_value("#need"))
+    page.fill("#need", str(need / 2))
+    assert float(page.input_value("#spend")) == pytest.approx(0.4, rel=0.01)
+    assert "at most 60 of 100 with you" in page.inner_text("#odds")
+    assert page.locator("#dots circle").count() == 25
+    page.click("#add")
+    page.click("#add")
+    page.click("[data-balance=error]")
+    assert page.inner_text("#sum").split(" of ")[0] == page.inner_text("#sum").split(" of ")[1]
+    picture(page, "explore")
+
+
+def test_a_question_under_way_can_be_canceled_and_completes_later(visit, site):
+    address, counter = site
+    caller = counter.directory.find("ana").caller
+    form = QuestionForm.read({"question": "SELECT COUNT(*) AS n FROM visits", "epsilon": "0.01"})
+    page = visit(address, "ana").page
+    (worker,) = counter.workers("clinic")
+    os.kill(worker, signal.SIGSTOP)
+    try:
+        job = counter.begin(caller, "clinic", form)
+        page.goto(f"/data/clinic/answers/{job.id}")
+        assert "Under way" in page.inner_text("h2")
+        picture(page, "under-way")
+        page.click("button.danger")
+        page.wait_for_selector(".refused")
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(worker, signal.SIGCONT)
+    page.goto("/data/clinic/query")
+    ask(page, "SELECT COUNT(*) AS n FROM visits", "0.01")
+
+
+SCREENS = {
+    "ana": ("datasets", "data/clinic/explore", "data/clinic/query", "data/clinic/releases"),
+    "olga": ("people", "data/clinic/budget", "data/clinic/ledger", "data/clinic/label", "audit"),
+}
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_every_screen_passes_axe_and_fits_a_phone_and_paper(visit, site, scheme):
+    address, _ = site
+    axe = Axe()
+    rules = {"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "best-practice"]}
+    for person, paths in {"": ("login",), **SCREENS}.items():
+        one = visit(address, person or None, color_scheme=scheme)
+        for path in paths:
+            one.page.goto(f"/{path}")
+            if path.endswith("query"):
+                one.page.fill("#sql", QUESTION)
+                one.page.click("[data-key=plan]")
+                one.page.wait_for_selector("#plan-title")
+            found = axe.run(one.page, options=rules)
+            assert not found.response["violations"], (path, found.generate_report())
+            name = f"{path.rpartition('/')[2]}-{scheme}"
+            picture(one.page, name)
+            one.page.set_viewport_size({"width": 390, "height": 844})
+            width = one.page.evaluate("document.documentElement.scrollWidth")
+            assert width <= 390, (path, width)
+            picture(one.page, f"{name}-phone")
+            if scheme == "light":
+                one.page.set_viewport_size({"width": 800, "height": 1100})
+                one.page.emulate_media(media="print")
+                assert one.page.locator("nav.rail:visible").count() == 0
+                picture(one.page, f"{name}-print")
+                one.page.emulate_media(media="screen", color_scheme=scheme)
+            one.page.set_viewport_size({"width": 1280, "height": 720})
+
+
+def test_the_pictures_of_the_guide_are_small_and_used():
+    folder = Path(__file__).parents[2] / "docs" / "guide"
+    pictures = sorted(folder.glob("pictures/workbench-*.png"))
+    text = (folder / "workbench.md").read_text()
+    assert len(pictures) >= 6
+    for each in pictures:
+        assert each.stat().st_size < 100_000
+        assert f"pictures/{each.name}" in text
