@@ -1,0 +1,45 @@
+"""Private learning: gradients, clipped and noised on a grid, paid from the same ledger.
+
+Trust: kernel.
+
+A plan says how a model will be trained and what that costs; the whole run is charged before a row
+is read; every step releases one noisy sum of clipped contributions, and nothing else of the data.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from discreet.doors import late_names
+
+if TYPE_CHECKING:  # each is loaded when first used, because most programs need few of them
+    from discreet.learning.calibrated import calibrated_sigma, noise_multiplier
+    from discreet.learning.clipping import Clipping
+    from discreet.learning.private_sum import PrivateSum
+    from discreet.learning.run_tree import one_sum, statement_of, tree_of_run
+    from discreet.learning.sampling import PoissonBatches, overflow_chance, smallest_cap
+
+__all__ = [
+    "Clipping",
+    "PoissonBatches",
+    "PrivateSum",
+    "calibrated_sigma",
+    "noise_multiplier",
+    "one_sum",
+    "overflow_chance",
+    "smallest_cap",
+    "statement_of",
+    "tree_of_run",
+]
+
+if not TYPE_CHECKING:  # to which every name would be one of this room
+    __getattr__, __dir__ = late_names(
+        __name__,
+        {
+            "calibrated": ("calibrated_sigma", "noise_multiplier"),
+            "clipping": ("Clipping",),
+            "private_sum": ("PrivateSum",),
+            "run_tree": ("one_sum", "statement_of", "tree_of_run"),
+            "sampling": ("PoissonBatches", "overflow_chance", "smallest_cap"),
+        },
+    )
