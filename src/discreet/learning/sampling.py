@@ -42,7 +42,7 @@ def overflow_chance(*, population: int, rate: object, cap: int, steps: int = 1) 
     """Bound the chance that in any of the steps at least ``cap`` of the population show heads.
 
     >>> chance = overflow_chance(population=50_000, rate=Fraction(4096, 50_000), cap=4915)
-    >>> 1e-35 < chance < 1e-32
+    >>> 1e-38 < chance < 1e-36
     True
     >>> overflow_chance(population=100, rate=1, cap=100)
     Fraction(0, 1)
