@@ -60,6 +60,10 @@ class _Tokens(Part):
         squares = squares + (raised(width + places**2 + 8) - 1.0) * spans**2
         return cls(weight, tokens, g, squares, spans)
 
+    @property
+    def owner(self) -> nn.Parameter:
+        return self.weight
+
     def add(self, scales: Tensor, totals: Totals) -> None:
         scaled = finite(self.g, scales) * scales[:, None, None]
         totals[self.weight].index_add_(0, self.tokens.flatten(), scaled.flatten(0, 1))

@@ -74,6 +74,12 @@ class _Products(Part):
             squares = squares.clamp_min(0.0) + (raised(width + places**2 + 8) - 1.0) * spans**2
         return cls(weight, bias, a, g, squares, spans)
 
+    @property
+    def owner(self) -> nn.Parameter:
+        owner = self.bias if self.weight is None else self.weight
+        assert owner is not None  # noqa: S101  a part is made for one of the two
+        return owner
+
     def add(self, scales: Tensor, totals: Totals) -> None:
         scaled = finite(self.g, scales) * scales[:, None, None]
         flat = scaled.flatten(0, 1)

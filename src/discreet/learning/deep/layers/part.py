@@ -33,6 +33,11 @@ class Part(ABC):
     squares: Tensor
     spans: Tensor
 
+    @property
+    @abstractmethod
+    def owner(self) -> nn.Parameter:
+        """One of its parameters; all of them are clipped together."""
+
     @abstractmethod
     def add(self, scales: Tensor, totals: Totals) -> None:
         """Add the scaled contributions of all units to the totals."""
@@ -61,6 +66,11 @@ class Expanded(Part):
         lines = vectors.flatten(1)
         squares = squared(lines)
         return cls(parameter, lines, squares, squares.sqrt() * raised(2))
+
+    @property
+    def owner(self) -> nn.Parameter:
+        """Its parameter."""
+        return self.parameter
 
     def add(self, scales: Tensor, totals: Totals) -> None:
         """Add the scaled lines."""
