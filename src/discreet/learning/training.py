@@ -36,6 +36,7 @@ from discreet.learning.deep.batch_sums import BatchSums, ClipGroup, Rows
 from discreet.learning.deep.choice import check_model, choose
 from discreet.learning.deep.independence import measured_drift
 from discreet.learning.deep.objectives import Objective, SummedObjective
+from discreet.learning.deep.release import released
 from discreet.learning.marks import Marks, run_history
 from discreet.learning.noise_ahead import NoiseAhead
 from discreet.learning.sampling import UnitRows
@@ -326,15 +327,13 @@ class Training:
         self._check_parameters()
         drawn = self.plan.batches.draw(self._units.units, self._entropy)
         total, _ = self._sums.total(self._units.of(drawn))
-        released = self.plan.one.release(total, noise=noise) / self.plan.batch
-        self._hand_over(released)
+        self._hand_over(released(self.plan.one, total, noise) / self.plan.batch)
         self.optimizer.step()
         self.optimizer.zero_grad(set_to_none=True)
 
-    def _hand_over(self, released: np.ndarray[Any, np.dtype[np.float64]]) -> None:
+    def _hand_over(self, values: Tensor) -> None:
         """Set the gradients of all trainable parameters."""
         start = 0
-        values = torch.from_numpy(released)
         for parameter in self._parameters:
             part = values[start : start + parameter.numel()]
             parameter.grad = part.view(parameter.shape).to(

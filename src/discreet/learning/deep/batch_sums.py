@@ -88,9 +88,7 @@ class BatchSums:
         self.micro, self.normalized, self.device = micro, normalized, device
         self.parameters = [p for p in model.parameters() if p.requires_grad]
 
-    def total(
-        self, rows: NDArray[np.int64], *, factor: float = 1.0
-    ) -> tuple[NDArray[np.float64], float]:
+    def total(self, rows: NDArray[np.int64], *, factor: float = 1.0) -> tuple[Tensor, float]:
         """Return the total of all coordinates, and how many units were below their threshold.
 
         Args:
@@ -106,7 +104,7 @@ class BatchSums:
             with torch.no_grad():
                 below += self._add(parts, totals, real, factor)
         flat = [totals[p].reshape(-1) for p in self.parameters]
-        return torch.cat(flat).cpu().numpy(), below
+        return torch.cat(flat), below
 
     def _add(
         self, parts: list[Part], totals: dict[nn.Parameter, Tensor], real: Scales, factor: float
@@ -127,8 +125,9 @@ class BatchSums:
             scales = group.bound.scales(both[0], both[1], most=most, added=extra)
             small &= both[0] <= threshold**2
             on_device = torch.from_numpy(scales).to(self.device)
+            drop = not scales.all()
             for part in mine:
-                part.add(on_device, totals)
+                part.add(on_device, totals, drop=drop)
         return float(small.sum())
 
     def _micro_batches(self, rows: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:

@@ -186,7 +186,7 @@ def _compare_with_examples(model: nn.Module, objective: SummedObjective, trial: 
     except RuntimeError:
         return  # vmap does not know every operation; autograd's sum has been compared
     true = sum(
-        v.detach().double().view(few, trial.count, -1).sum(1).square().sum(1)
+        v.detach().double().reshape(few, trial.count, -1).sum(1).square().sum(1)
         for v in single.values()
     )
     if not bool((squares[:few] >= true * (1 - 1e-3) - 1e-20).all()):
