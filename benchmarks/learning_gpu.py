@@ -1,3 +1,4 @@
+# ruff: noqa: E402  the paths come first
 """Private training on one GPU beside plain SGD, and beside Opacus where it is installed.
 
     python benchmarks/learning_gpu.py [--quick] [--rows MLP,CNN] [--json FILE] [--device cuda]

@@ -23,6 +23,7 @@ class Block(nn.Module):
         self.up, self.down = nn.Linear(width, 4 * width), nn.Linear(4 * width, width)
 
     def forward(self, x: Tensor) -> Tensor:
+        """Compute the outputs."""
         rows, places, width = x.shape
         normal = self.first(x)
 
@@ -46,6 +47,7 @@ class Transformer(nn.Module):
         self.normal, self.head = nn.LayerNorm(width), nn.Linear(width, 2)
 
     def forward(self, x: Tensor) -> Tensor:
+        """Compute the outputs."""
         where = torch.arange(x.shape[1], device=x.device).expand(x.shape[0], -1)
         h = self.tokens(x) + self.places(where)
         for block in self.blocks:
@@ -65,6 +67,7 @@ class Wide(nn.Module):
         self.skip = None if same else nn.Conv2d(inside, outside, 1, stride=stride, bias=False)
 
     def forward(self, x: Tensor) -> Tensor:
+        """Compute the outputs."""
         h = torch.relu(self.n1(x))
         short = x if self.skip is None else self.skip(h)
         return self.c2(torch.relu(self.n2(self.c1(h)))) + short
