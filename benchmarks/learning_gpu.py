@@ -5,7 +5,7 @@
 
 Needs torch, numpy, scipy and cryptography, and this source.  Times are medians of CUDA events of
 whole steps; contenders take turns.  Kernels are deterministic.  One step of ours is: contributions,
-norms, clipped sums in float64, the floor to the grid, exact noise that threads have drawn
+norms, clipped sums in float64, the floor to the grid, exact noise that processes have drawn
 meanwhile, its way to the device, and the optimizer's step.
 """
 
@@ -77,7 +77,7 @@ class Ours:
     """Private steps on one fixed batch."""
 
     def __init__(
-        self, make: Callable[[], nn.Module], x: Any, y: Any, *, micro: int, threads: int
+        self, make: Callable[[], nn.Module], x: Any, y: Any, *, micro: int, processes: int
     ) -> None:
         self.model = make().to(x.device)
         self.optimizer = torch.optim.SGD(self.model.parameters(), lr=0.01)
@@ -115,7 +115,7 @@ class Ours:
             units=units,
             operations=micro * self.engine.positions + -(-units // micro) + 8,
         )
-        self.noise = NoiseAhead(self.one.law, self.one.coordinates, threads=threads)
+        self.noise = NoiseAhead(self.one.law, self.one.coordinates, processes=processes)
         self.rows = np.arange(units, dtype=np.int64)[:, None]
         self.units = units
 
@@ -173,13 +173,13 @@ def opacus_steps(make: Callable[[], nn.Module], x: Any, y: Any) -> dict[str, Cal
     return steps
 
 
-def measure(name: str, *, device: torch.device, repeats: int, threads: int, quick: bool) -> Any:
+def measure(name: str, *, device: torch.device, repeats: int, processes: int, quick: bool) -> Any:
     """Measure one row."""
     make, rows = MODELS[name]
     batch = BATCHES[name] // (16 if quick else 1)
     torch.manual_seed(0)
     x, y = (t.to(device) for t in rows(batch))
-    ours = Ours(make, x, y, micro=batch, threads=threads)
+    ours = Ours(make, x, y, micro=batch, processes=processes)
     steps = {"plain": plain_step(make, x, y), "ours": ours.step, "ours, sum alone": ours.sum}
     steps |= opacus_steps(make, x, y)
     peak = {}
@@ -227,7 +227,7 @@ def main() -> None:
     parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
     parser.add_argument("--rows", default=",".join(BATCHES))
     parser.add_argument("--repeats", type=int, default=30)
-    parser.add_argument("--threads", type=int, default=os.cpu_count() or 1)
+    parser.add_argument("--processes", type=int, default=min(8, os.cpu_count() or 1))
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--tf32", action="store_true")
     parser.add_argument("--json", type=Path)
@@ -238,7 +238,7 @@ def main() -> None:
     torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = given.tf32
     where = torch.cuda.get_device_name() if device.type == "cuda" else "CPU"
     print(
-        f"torch {torch.__version__} on {where}, {given.threads} threads for noise, tf32 {given.tf32}"
+        f"torch {torch.__version__} on {where}, {given.processes} processes for noise, tf32 {given.tf32}"
     )
     results = []
     for name in given.rows.split(","):
@@ -246,7 +246,7 @@ def main() -> None:
             name,
             device=device,
             repeats=3 if given.quick else given.repeats,
-            threads=given.threads,
+            processes=given.processes,
             quick=given.quick,
         )
         results.append(result)

@@ -131,7 +131,7 @@ class Training:
         folder: str | Path | None = None,
         every: int | None = None,
         public_weights: str | None = None,
-        threads: int = 1,
+        processes: int | None = None,
         entropy: Entropy = SYSTEM,
     ) -> None:
         """Plan a run; nothing is spent, and no value of the data is looked at.
@@ -157,7 +157,7 @@ class Training:
             folder: where checkpoints are kept; without one, an interrupted run starts over.
             every: after how many steps a checkpoint is written.
             public_weights: where weights come from that were trained on public data.
-            threads: how many threads draw noise beside the model.
+            processes: how many processes draw noise beside the model; fitted to its size by default.
             entropy: random bits.
         """
         self.model, self.optimizer, self.ledger = check_model(model), optimizer, ledger
@@ -235,7 +235,7 @@ class Training:
             if every is None
             else whole(every, name="every", low=1)
         )
-        self._threads, self._entropy, self._public = threads, entropy, public_weights
+        self._processes, self._entropy, self._public = processes, entropy, public_weights
         self._taken = self._attempts = self._again = 0
         self._untold, self._stop, self._weights = False, False, None
         self._begun = False
@@ -269,7 +269,7 @@ class Training:
         one = self.plan.one
         marked = self._taken
         with NoiseAhead(
-            one.law, one.coordinates, threads=self._threads, entropy=self._entropy
+            one.law, one.coordinates, processes=self._processes, entropy=self._entropy
         ) as noise:
             while self._taken < self.plan.steps:
                 if self._taken >= marked:
