@@ -238,7 +238,8 @@ def main() -> None:
     torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = given.tf32
     where = torch.cuda.get_device_name() if device.type == "cuda" else "CPU"
     print(
-        f"torch {torch.__version__} on {where}, {given.processes} processes for noise, tf32 {given.tf32}"
+        f"torch {torch.__version__} on {where}, tf32 {given.tf32}, "
+        f"{given.processes} processes for noise"
     )
     results = []
     for name in given.rows.split(","):

@@ -3,8 +3,8 @@
 Trust: kernel.
 
 Noise depends on no data, so it may be drawn before the sum that it protects is known.  Every array
-is handed out once, and its place is overwritten with zeros.  Each process has random bits of its own
-(:class:`discreet.noise.SystemEntropy`); a sampler in Python keeps its interpreter busy, so threads
+is handed out once, and its place is overwritten with zeros.  Each process has random bits of its
+own (:class:`discreet.noise.SystemEntropy`); a sampler in Python keeps its interpreter busy, so threads
 would wait for each other and for the model.  A process that ends early ends the run: no array is
 handed out that was not drawn in full.
 """
@@ -16,6 +16,7 @@ import os
 import subprocess
 import sys
 import tempfile
+from itertools import pairwise
 from typing import Final, final
 
 import numpy as np
@@ -82,7 +83,7 @@ class NoiseAhead:
             file.truncate(size)
             self._cells = np.frombuffer(mmap.mmap(file.fileno(), size), np.int64)
             edges = [self._length * place // count for place in range(count + 1)]
-            self._parts = list(zip(edges, edges[1:], strict=False))
+            self._parts = list(pairwise(edges))
             variance = self._law.variance
             for low, high in self._parts:
                 words = [str(n) for n in (file.fileno(), size, low, high)]
@@ -93,6 +94,7 @@ class NoiseAhead:
                         stdin=subprocess.PIPE,
                         stdout=subprocess.PIPE,
                         pass_fds=[file.fileno()],
+                        env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
                         bufsize=0,
                     )
                 )

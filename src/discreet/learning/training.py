@@ -157,7 +157,7 @@ class Training:
             folder: where checkpoints are kept; without one, an interrupted run starts over.
             every: after how many steps a checkpoint is written.
             public_weights: where weights come from that were trained on public data.
-            processes: how many processes draw noise beside the model; fitted to its size by default.
+            processes: how many draw noise beside the model; fitted to its size by default.
             entropy: random bits.
         """
         self.model, self.optimizer, self.ledger = check_model(model), optimizer, ledger
