@@ -18,7 +18,7 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).parents[1] / "rows"))  # opacus has a "benchmarks", too
 
 import torch
-from learning_models import CASES
+from learning_models import MODELS
 from opacus import PrivacyEngine
 from torch import nn
 from torch.utils.data import DataLoader, TensorDataset
@@ -30,12 +30,13 @@ torch.set_num_threads(1)
 class Steps:
     """A model that Opacus has made private, and its steps."""
 
-    def __init__(self, name: str, mode: str) -> None:
+    def __init__(self, name: str, mode: str, batch: int) -> None:
         """Make everything once."""
-        case = next(one for one in CASES if one.name == name)
-        self.inputs, self.targets = case.data()
-        model = case.made()
-        loader = DataLoader(TensorDataset(self.inputs, self.targets), batch_size=case.batch)
+        make, rows = MODELS[name]
+        torch.manual_seed(0)
+        self.inputs, self.targets = rows(batch)
+        model = make()
+        loader = DataLoader(TensorDataset(self.inputs, self.targets), batch_size=batch)
         criterion = nn.CrossEntropyLoss()
         ghost = {"criterion": criterion} if mode == "ghost" else {}
         made = PrivacyEngine().make_private(
@@ -58,9 +59,9 @@ class Steps:
         self.optimizer.step()
 
 
-def answered(request: dict[str, Any], made: dict[tuple[str, str], Steps]) -> dict[str, Any]:
+def answered(request: dict[str, Any], made: dict[tuple[str, str, int], Steps]) -> dict[str, Any]:
     """Take the steps of one request."""
-    key = request["case"], request["mode"]
+    key = request["case"], request["mode"], request["batch"]
     try:
         if key not in made:
             made.clear()  # one model at a time, for memory
@@ -81,7 +82,7 @@ def main() -> None:
     """Answer each line."""
     versions = {name: version(name) for name in ("opacus", "torch")}
     print(json.dumps({"versions": versions}), flush=True)
-    made: dict[tuple[str, str], Steps] = {}
+    made: dict[tuple[str, str, int], Steps] = {}
     for line in sys.stdin:
         print(json.dumps(answered(json.loads(line), made)), flush=True)
 

@@ -13,12 +13,13 @@ from dp_accounting.pld import pld_privacy_accountant
 
 from benchmarks.measure import Contender, Race, timed
 from benchmarks.peers.environment import Peers
-from benchmarks.rows.learning_models import CASES
-from benchmarks.rows.learning_steps import plain, private
+from benchmarks.rows.learning_models import MODELS
+from benchmarks.rows.learning_steps import Ours, plain_step
 from discreet.learning.calibrated import noise_multiplier
 from discreet.units import row
 
 MODES: Final = ("hooks", "functorch", "ew", "ghost")
+BATCHES: Final = {"MLP": 1024, "linear": 4096, "CNN": 256, "transformer": 32, "WRN-16-4": 16}
 STEPS: Final = "step"
 DELTA: Final = 1e-5
 SIGMAS: Final = ((50_000, 4096, 875, 1), (60_000, 512, 4688, 3))
@@ -28,17 +29,22 @@ SIGMAS: Final = ((50_000, 4096, 875, 1), (60_000, 512, 4688, 3))
 def races(peers: Peers | None, *, quick: bool) -> Iterator[Race]:
     """Yield one race for each model."""
     torch.set_num_threads(1)
-    for case in CASES[:3] if quick else CASES:
-        calls = 5 if case.name == "MLP" else 1
+    for name in list(BATCHES)[:3] if quick else BATCHES:
+        make, rows = MODELS[name]
+        torch.manual_seed(0)
+        inputs, targets = rows(BATCHES[name])
+        ours = Ours(make, inputs, targets, micro=BATCHES[name], processes=0)
+        calls = 5 if name == "MLP" else 1
         contenders: dict[str, Contender] = {
-            "plain": timed(plain(case), units=1, calls=calls),
-            "discreet": timed(private(case), units=1, calls=calls),
-            "sums alone": timed(private(case, noise=False), units=1, calls=calls),
+            "plain": timed(plain_step(make, inputs, targets), units=1, calls=calls),
+            "discreet": timed(ours.step, units=1, calls=calls),
+            "sums alone": timed(ours.sum, units=1, calls=calls),
         }
         if peers is not None:
             for mode in MODES:
-                contenders[mode] = peers.contender(case=case.name, mode=mode, steps=calls)
-        yield Race(kind=STEPS, name=case.name, contenders=contenders, unit="ms", size=case.batch)
+                asked = {"case": name, "mode": mode, "batch": BATCHES[name], "steps": calls}
+                contenders[mode] = peers.contender(**asked)
+        yield Race(kind=STEPS, name=name, contenders=contenders, unit="ms", size=BATCHES[name])
 
 
 def noise_rows(population: int, batch: int, steps: int, epsilon: int) -> dict[str, float]:

@@ -4,9 +4,9 @@ Trust: kernel.
 
 Noise depends on no data, so it may be drawn before the sum that it protects is known.  Every array
 is handed out once, and its place is overwritten with zeros.  Each process has random bits of its
-own (:class:`discreet.noise.SystemEntropy`); a sampler in Python keeps its interpreter busy, so threads
-would wait for each other and for the model.  A process that ends early ends the run: no array is
-handed out that was not drawn in full.
+own (:class:`discreet.noise.SystemEntropy`); a sampler in Python keeps its interpreter busy, so
+threads would wait for each other and for the model.  A process that ends early ends the run: no
+array is handed out that was not drawn in full.
 """
 
 from __future__ import annotations
