@@ -19,8 +19,9 @@ if TYPE_CHECKING:  # each is loaded when first used, because most programs need 
     from discreet.learning.private_sum import PrivateSum
     from discreet.learning.run_tree import one_sum, statement_of, tree_of_run
     from discreet.learning.sampling import PoissonBatches, overflow_chance, smallest_cap
-    from discreet.learning.training import Training, TrainingReport
+    from discreet.learning.training import Training
     from discreet.learning.training_plan import TrainingPlan, plan_training
+    from discreet.learning.training_report import TrainingReport
 
 __all__ = [
     "Clipping",
@@ -50,7 +51,8 @@ if not TYPE_CHECKING:  # to which every name would be one of this room
             "private_sum": ("PrivateSum",),
             "run_tree": ("one_sum", "statement_of", "tree_of_run"),
             "sampling": ("PoissonBatches", "overflow_chance", "smallest_cap"),
-            "training": ("Training", "TrainingReport"),
+            "training": ("Training",),
             "training_plan": ("TrainingPlan", "plan_training"),
+            "training_report": ("TrainingReport",),
         },
     )

@@ -10,80 +10,44 @@ own optimizer as a gradient.  Nothing else of the data leaves: no objective, no 
 
 from __future__ import annotations
 
-import hashlib
 import io
 import json
-import signal
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
-from fractions import Fraction
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from types import FrameType
 from typing import Any, Final, final
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
-from discreet.certified import sqrt
 from discreet.errors import NotSampled, OtherRun, OutOfRange, WrongKind
-from discreet.exact import decimal, float_down, positive, whole
+from discreet.exact import whole
 from discreet.learning.checkpoint import Checkpoint
-from discreet.learning.clipping import Clipping
-from discreet.learning.deep.batch_sums import BatchSums, ClipGroup, Rows
+from discreet.learning.deep.batch_sums import BatchSums, Rows
 from discreet.learning.deep.choice import check_model, choose
 from discreet.learning.deep.independence import measured_drift
 from discreet.learning.deep.objectives import Objective, SummedObjective
 from discreet.learning.deep.release import released
+from discreet.learning.deep.training_data import (
+    clip_groups,
+    data_of,
+    is_normalized,
+    normalized_groups,
+    weights_digest,
+)
 from discreet.learning.marks import Marks, run_history
 from discreet.learning.noise_ahead import NoiseAhead
 from discreet.learning.sampling import UnitRows
-from discreet.learning.training_plan import TrainingPlan, plan_training
+from discreet.learning.training_plan import plan_training
+from discreet.learning.training_report import Interruptible, Step, StepBar, TrainingReport
 from discreet.ledger import Ledger
 from discreet.ledger.values import StoredAnswer
 from discreet.noise import SYSTEM, Entropy
 from discreet.units import PrivacyUnit
 
 _BLOCKS: Final = 20
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class Step:
-    """One step that was taken; it says nothing about the rows."""
-
-    number: int
-    steps: int
-    seconds: float
-
-
-@final
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TrainingReport:
-    """What a run has done, and what it has cost; made of public values alone."""
-
-    plan: TrainingPlan
-    taken: int
-    attempts: int
-    charged_again: int
-    untold: bool
-    public_weights: str | None
-    weights: str | None
-
-    def __str__(self) -> str:
-        """Show it on a few lines."""
-        lines = [str(self.plan), f"{self.taken} of {self.plan.steps} steps taken"]
-        if self.charged_again:
-            lines.append(f"{self.charged_again} steps charged again after an interruption")
-        if self.untold:
-            lines.append("the owner vouches that nobody saw the steps that were lost")
-        if self.public_weights:
-            lines.append(f"started from public weights: {self.public_weights}")
-        if self.weights:
-            lines.append(f"weights on record: sha256 {self.weights}")
-        return "\n".join(lines)
 
 
 @final
@@ -169,7 +133,7 @@ class Training:
                 do="give unit=ledger.unit.",
             )
         self._device = next(iter(self.model.parameters())).device
-        inputs, targets, names = _data_of(data, unit)
+        inputs, targets, names = data_of(data, unit)
         self._units = UnitRows(int(inputs.shape[0]) if names is None else names, rows=rows_per_unit)
         if self._units.units > whole(population, name="population", low=1):
             raise NotSampled(
@@ -179,7 +143,7 @@ class Training:
                 do="declare a larger population; that it is an upper bound is enough.",
             )
         self._data = Rows(inputs, targets)
-        groups = _clip_groups(self.model, clip)
+        groups = clip_groups(self.model, clip)
         rows = whole(rows_per_unit, name="rows_per_unit", low=1)
         size = whole(micro_batch or max(1, 256 // rows), name="micro_batch", low=1)
         size = min(size, max(1, 2 * whole(batch, name="batch", low=1)))
@@ -224,9 +188,9 @@ class Training:
             self.model,
             engine,
             self._data,
-            groups=_normalized_groups(self.model, groups),
+            groups=normalized_groups(self.model, groups),
             micro=self.plan.micro,
-            normalized=_is_normalized(clipping),
+            normalized=is_normalized(clipping),
             device=self._device,
         )
         self._folder = None if folder is None else Path(folder)
@@ -237,7 +201,8 @@ class Training:
         )
         self._processes, self._entropy, self._public = processes, entropy, public_weights
         self._taken = self._attempts = self._again = 0
-        self._untold, self._stop, self._weights = False, False, None
+        self._untold = self._stop = False
+        self._weights: str | None = None
         self._begun = False
 
     # --- running ------------------------------------------------------------------------------
@@ -248,7 +213,7 @@ class Training:
         A run that was interrupted goes on from its checkpoint.  The steps after it may have been
         seen, so they are charged again, unless ``lost="untold"``: the owner's word that nobody did.
         """
-        shown = _Bar(self.plan.steps, active=bar and sys.stderr.isatty())
+        shown = StepBar(self.plan.steps, active=bar and sys.stderr.isatty())
         with self._interruptible():
             for step in self.steps(lost=lost):
                 shown.show(step)
@@ -375,7 +340,7 @@ class Training:
 
     def _record(self) -> None:
         """Store a manifest of the weights in the ledger."""
-        digest = _weights_digest(self.model)
+        digest = weights_digest(self.model)
         manifest = {
             "answer": "weights",
             "plan": self.plan.digest,
@@ -393,7 +358,7 @@ class Training:
         kept = None if self._folder is None else Checkpoint.read(self._folder, run=self.plan.digest)
         if kept is not None:
             self._load(kept)
-        if _weights_digest(self.model) != manifest["sha256"]:
+        if weights_digest(self.model) != manifest["sha256"]:
             raise OtherRun(
                 what="this run has ended, and its weights are not these.",
                 why="one run has one result; a second one would be drawn again, and not paid for.",
@@ -434,137 +399,9 @@ class Training:
                 do="make a new Training for the changed model.",
             )
 
-    def _interruptible(self) -> _Interruptible:
+    def _interruptible(self) -> Interruptible:
         def stop() -> None:
             self._stop = True
 
         self._stop = False
-        return _Interruptible(stop)
-
-
-@final
-class _Interruptible:
-    """Turns the first Ctrl-C into an end after the current step."""
-
-    def __init__(self, stop: Callable[[], None]) -> None:
-        self._stop = stop
-        self._before: Any = None
-
-    def __enter__(self) -> None:
-        def handle(_signal: int, _frame: FrameType | None) -> None:
-            self._stop()
-            signal.signal(signal.SIGINT, self._before or signal.default_int_handler)
-
-        try:
-            self._before = signal.signal(signal.SIGINT, handle)
-        except ValueError:  # not the main thread: nobody can interrupt it
-            self._before = None
-
-    def __exit__(self, *_: object) -> None:
-        if self._before is not None:
-            signal.signal(signal.SIGINT, self._before)
-
-
-@final
-class _Bar:
-    """Steps and time, and nothing else."""
-
-    def __init__(self, steps: int, *, active: bool) -> None:
-        self._steps, self._active, self._began = steps, active, time.perf_counter()
-
-    def show(self, step: Step) -> None:
-        if self._active:
-            passed = time.perf_counter() - self._began
-            sys.stderr.write(f"\r{step.number}/{self._steps} steps, {passed:.0f} s")
-            sys.stderr.flush()
-
-    def end(self) -> None:
-        if self._active:
-            sys.stderr.write("\n")
-
-
-def _weights_digest(model: nn.Module) -> str:
-    """Return a digest of all values of a model, whatever file they are in."""
-    digest = hashlib.sha256()
-    for name, value in sorted(model.state_dict().items()):
-        digest.update(name.encode() + b"\0" + str(value.dtype).encode() + b"\0")
-        digest.update(
-            value.detach().cpu().contiguous().flatten().view(torch.uint8).numpy().tobytes()
-        )
-    return digest.hexdigest()
-
-
-def _data_of(data: object, unit: PrivacyUnit) -> tuple[Tensor, Tensor, Any]:
-    """Return inputs, targets, and the unit of each row; refuse what cannot be drawn from."""
-    expected = 3 if unit.columns else 2
-    if not isinstance(data, tuple) or len(data) != expected:
-        raise NotSampled(
-            what="the data is not a tuple of inputs and targets"
-            + (", and the unit of each row." if unit.columns else "."),
-            why="units are drawn by exact coins, one for each; a loader or an iterator has drawn "
-            "already, in a way that nobody can price.",
-            do="give data=(X, y)"
-            + (", with the column of the unit third." if unit.columns else "."),
-        )
-    tensors = []
-    for values in data[:2]:
-        if not isinstance(values, Tensor | np.ndarray):
-            raise NotSampled(
-                what=f"a part of the data is a {type(values).__name__}, not an array.",
-                why="each unit is read by itself, in whatever order chance decides.",
-                do="give tensors or NumPy arrays.",
-            )
-        tensors.append(values if isinstance(values, Tensor) else torch.from_numpy(values))
-    names = None if expected == 2 else np.asarray(data[2])
-    lengths = {int(t.shape[0]) for t in tensors} | (set() if names is None else {len(names)})
-    if len(lengths) != 1:
-        raise NotSampled(
-            what="inputs, targets or units differ in length.",
-            why="each row has one of each.",
-            do="give arrays with one line for each row.",
-        )
-    return tensors[0], tensors[1], names
-
-
-def _clip_groups(model: nn.Module, clip: object) -> tuple[tuple[str, Fraction], ...]:
-    """Return the threshold of each group of parameters, by prefix."""
-    if not isinstance(clip, Mapping):
-        return (("", _threshold(clip)),)
-    groups = tuple((str(p), _threshold(c)) for p, c in clip.items())
-    for name, parameter in model.named_parameters():
-        owners = [p for p, _ in groups if name.startswith(p)]
-        if parameter.requires_grad and len(owners) != 1:
-            raise OutOfRange(
-                what=f"the parameter '{name}' belongs to {len(owners)} groups of clip.",
-                why="each parameter is clipped once.",
-                do="give prefixes of which exactly one fits each trainable parameter.",
-            )
-    return groups
-
-
-def _normalized_groups(
-    model: nn.Module, groups: tuple[tuple[str, Fraction], ...]
-) -> tuple[ClipGroup, ...]:
-    """Scale groups so that all of them together add at most 1."""
-    length = Fraction(sqrt(sum((c**2 for _, c in groups), Fraction(0)), 64)[1], 1 << 64)
-    named = list(model.named_parameters())
-    found = []
-    for prefix, threshold in groups:
-        share = Fraction(1) if len(groups) == 1 else threshold / length
-        mine = frozenset(p for n, p in named if n.startswith(prefix) and p.requires_grad)
-        found.append(ClipGroup(mine, Clipping(bound=share), float_down(threshold)))
-    return tuple(found)
-
-
-def _is_normalized(clipping: str) -> bool:
-    if clipping not in {"norm", "normalized"}:
-        raise OutOfRange(
-            what="clipping is neither 'norm' nor 'normalized'.",
-            why="it says what happens to contributions that are short already.",
-            do="leave it out, or give 'normalized'.",
-        )
-    return clipping == "normalized"
-
-
-def _threshold(clip: object) -> Fraction:
-    return positive(decimal(clip, name="clip"), name="clip")
+        return Interruptible(stop)

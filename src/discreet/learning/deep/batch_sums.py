@@ -18,7 +18,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from discreet.learning.clipping import Clipping, Scales, raised
+from discreet.learning.clipping import Clipping, raised
 from discreet.learning.deep.choice import Engine
 from discreet.learning.deep.generated import RowShape
 from discreet.learning.deep.independence import zeros_of
@@ -98,7 +98,7 @@ class BatchSums:
         totals = zeros_of(self.model)
         below = 0.0
         for part_rows in self._micro_batches(rows):
-            real = (part_rows >= 0).any(axis=1)
+            real: NDArray[np.bool_] = np.any(part_rows >= 0, axis=1)
             x, y, inside = self.data.take(part_rows, self.device)
             parts = self.engine.contributions.parts(x, y, inside, self.micro)
             with torch.no_grad():
@@ -107,7 +107,11 @@ class BatchSums:
         return torch.cat(flat), below
 
     def _add(
-        self, parts: list[Part], totals: dict[nn.Parameter, Tensor], real: Scales, factor: float
+        self,
+        parts: list[Part],
+        totals: dict[nn.Parameter, Tensor],
+        real: NDArray[np.bool_],
+        factor: float,
     ) -> float:
         """Scale and add the parts of one micro-batch."""
         small = real.copy()

@@ -153,5 +153,5 @@ _NARROW = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
 def _positions(layer: nn.Module, a: Tensor, g: Tensor) -> int:
     """Return how many products the rows together add to a coordinate at most."""
     if isinstance(layer, nn.Linear | nn.Embedding):
-        return g.numel() // g.shape[-1]
-    return a.shape[0]
+        return int(g.numel() // g.shape[-1])
+    return int(a.shape[0])

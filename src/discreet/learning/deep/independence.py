@@ -54,7 +54,10 @@ def measured_drift(  # noqa: PLR0913  a model and the shape of its micro-batches
     trial = _Trial(model, contributions, inputs, targets, units, rows, device)
     before = {name: b.clone() for name, b in model.named_buffers()}
     worst = 0.0
-    with without_dropout(model), torch.random.fork_rng(devices=[]):
+    with (
+        without_dropout(model),
+        torch.random.fork_rng(devices=[device] if device.type == "cuda" else []),
+    ):
         for seed in range(_TRIED):
             own = trial.rows(seed, rows)
             first = trial.vector(own, place=0, company=seed + 100)
