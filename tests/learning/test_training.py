@@ -55,7 +55,7 @@ def training(ledger, *, model=None, **changed):
         "epsilon": 2,
         "delta": "1e-5",
         "every": 2,
-        "threads": 0,
+        "processes": 0,
     }
     return Training(model, **(given | changed))
 

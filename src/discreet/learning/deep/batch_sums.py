@@ -42,6 +42,7 @@ class Rows:
         """Return rows by number, zeros where the number is -1, and which are real."""
         flat = torch.from_numpy(rows.reshape(-1))
         inside = flat >= 0
+        padded = not bool(inside.all())
         index = flat.clamp_min(0).to(self.inputs.device)
         taken = []
         for values in (self.inputs, self.targets):
@@ -50,8 +51,10 @@ class Rows:
             else:
                 chosen = values[index]
             chosen = chosen.to(device)
-            kept = inside.to(device).view(-1, *[1] * (chosen.dim() - 1))
-            taken.append(torch.where(kept, chosen, torch.zeros_like(chosen)))
+            if padded:
+                kept = inside.to(device).view(-1, *[1] * (chosen.dim() - 1))
+                chosen = torch.where(kept, chosen, torch.zeros_like(chosen))
+            taken.append(chosen)
         return taken[0], taken[1], inside.to(device)
 
 

@@ -18,7 +18,15 @@ import torch
 from torch import Tensor, nn
 
 from discreet.learning.clipping import raised
-from discreet.learning.deep.layers.part import Expanded, Part, Totals, finite, lengths, positions
+from discreet.learning.deep.layers.part import (
+    Expanded,
+    Part,
+    Totals,
+    add_products,
+    finite,
+    lengths,
+    positions,
+)
 
 
 def refuse_linear(layer: nn.Module) -> str | None:
@@ -33,7 +41,7 @@ def linear_parts(layer: nn.Linear, inputs: Tensor, gradients: Tensor, units: int
     bias = layer.bias if layer.bias is not None and layer.bias.requires_grad else None
     places = a.shape[1]
     if weight is None or places == 1 or 2 * places**2 <= layer.weight.numel():
-        return [_Products.of(weight, bias, a.double(), g.double())]
+        return [_Products.of(weight, bias, a, g.double())]
     parts: list[Part] = [Expanded.of(weight, torch.einsum("utp,utq->upq", g, a))]
     return parts if bias is None else [*parts, _Products.of(None, bias, a[:, :, :0], g.double())]
 
@@ -62,7 +70,7 @@ class _Products(Part):
         else:
             squares = torch.zeros_like(spans)
             if weight is not None:
-                grams = torch.bmm(a, a.transpose(1, 2)) * torch.bmm(g, g.transpose(1, 2))
+                grams = _gram(a) * _gram(g)
                 squares = squares + grams.sum((1, 2))
             if bias is not None:
                 whole = g.sum(1)
@@ -80,6 +88,13 @@ class _Products(Part):
         scaled = finite(self.g, scales, drop) * scales[:, None, None]
         flat = scaled.flatten(0, 1)
         if self.weight is not None:
-            totals[self.weight] += flat.T @ finite(self.a, scales, drop).flatten(0, 1)
+            inputs = finite(self.a, scales, drop).flatten(0, 1)
+            add_products(totals[self.weight], flat, inputs)
         if self.bias is not None:
             totals[self.bias] += flat.sum(0)
+
+
+def _gram(values: Tensor) -> Tensor:
+    """Return the products of all pairs of positions of a unit, in float64."""
+    wide = values.double()
+    return torch.bmm(wide, wide.transpose(1, 2))

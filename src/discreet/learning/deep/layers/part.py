@@ -15,14 +15,17 @@ neither overflow nor underflow.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import final
+from typing import Final, final
 
 import torch
 from torch import Tensor, nn
 
 from discreet.learning.clipping import raised
 
+_BLOCK: Final = 1 << 17
+"""Numbers of a block: one megabyte of float64."""
 Totals = dict[nn.Parameter, Tensor]
 """Float64 totals of each trainable parameter, in its shape."""
 
@@ -54,8 +57,36 @@ def squared(values: Tensor) -> Tensor:
 
 def lengths(lines: Tensor) -> Tensor:
     """Return at least the norm along the last dimension, in float64."""
-    norms = torch.linalg.vector_norm(lines, dim=-1, dtype=torch.float64)
-    return norms * raised(lines.shape[-1] + 4)
+    flat = lines.reshape(-1, lines.shape[-1])
+    if flat.device.type != "cpu" or not flat.shape[1]:
+        norms = torch.linalg.vector_norm(lines, dim=-1, dtype=torch.float64)
+    else:
+        parts = [_squares(flat[rows].double()) for rows in blocks(flat)]
+        norms = torch.cat(parts).sqrt().reshape(lines.shape[:-1])
+    return norms * raised(lines.shape[-1] + 6)
+
+
+def _squares(lines: Tensor) -> Tensor:
+    """Return the sums of squares of float64 lines."""
+    return torch.bmm(lines[:, None, :], lines[:, :, None]).flatten()
+
+
+def blocks(lines: Tensor) -> Iterator[slice]:
+    """Yield rows that are worth converting at once: on a CPU, as many as its caches hold."""
+    count = lines.shape[0]
+    size = count if lines.device.type != "cpu" else max(1, _BLOCK // max(1, lines.shape[1]))
+    for start in range(0, count, size):
+        yield slice(start, start + size)
+
+
+def add_products(total: Tensor, left: Tensor, right: Tensor) -> None:
+    """Add the sum of outer products of lines to a float64 total.
+
+    ``left`` is float64.  A total of so many lines is off by as many roundings, however they are
+    cut into blocks.
+    """
+    for rows in blocks(right):
+        total.addmm_(left[rows].T, right[rows].double())
 
 
 @final
