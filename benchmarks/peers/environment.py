@@ -21,6 +21,8 @@ from typing import Any, Self
 from benchmarks.measure import ROOT, Contender
 
 ENVIRONMENTS = ROOT / ".venv.bench"
+WITH_TORCH = frozenset({"learning_opacus"})
+"""Environments that get the build of PyTorch that the tests run with."""
 
 
 class PeersUnavailable(Exception):
@@ -45,6 +47,8 @@ def make_environment(name: str) -> Path:
     except (OSError, subprocess.CalledProcessError) as failure:
         raise PeersUnavailable(str(failure)) from failure
     _install(python, requirements)
+    if name in WITH_TORCH:
+        _install(python, ROOT / "requirements" / "torch.txt")
     stamp.write_text(wanted, encoding="utf-8")
     return python
 

@@ -16,6 +16,7 @@ from discreet.theorems.continual import CONTINUAL, SPARSE_VECTOR
 from discreet.theorems.dual_query import DUAL_QUERY
 from discreet.theorems.explain import EXPLAIN
 from discreet.theorems.foundations import NOISE, NOTIONS
+from discreet.theorems.learning import LEARNING
 from discreet.theorems.local_analysis import LOCAL_ANALYSIS
 from discreet.theorems.local_numbers import LOCAL_NUMBERS
 from discreet.theorems.local_randomizers import LOCAL_RANDOMIZERS
@@ -36,6 +37,7 @@ _ALL: Final = (
     *DUAL_QUERY,
     *EXPLAIN,
     *PARTITION_SELECTION,
+    *LEARNING,
     *LEDGER,
     *LOCAL_ANALYSIS,
     *LOCAL_NUMBERS,

@@ -1,0 +1,98 @@
+"""Plain and private steps on one fixed batch, for CPUs and GPUs; imports no other benchmark."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import torch
+from torch import nn
+
+from discreet.learning.clipping import Clipping
+from discreet.learning.deep.batch_sums import BatchSums, ClipGroup, Rows
+from discreet.learning.deep.choice import choose
+from discreet.learning.deep.generated import RowShape
+from discreet.learning.deep.independence import measured_drift
+from discreet.learning.deep.objectives import SummedObjective
+from discreet.learning.deep.release import released
+from discreet.learning.noise_ahead import NoiseAhead
+from discreet.learning.private_sum import PrivateSum
+
+OBJECTIVE = nn.functional.cross_entropy
+
+
+def plain_step(make: Callable[[], nn.Module], x: Any, y: Any) -> Callable[[], None]:
+    """Return a step of plain SGD."""
+    model = make().to(x.device)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+
+    def step() -> None:
+        optimizer.zero_grad(set_to_none=True)
+        OBJECTIVE(model(x), y).backward()
+        optimizer.step()
+
+    return step
+
+
+class Ours:
+    """Private steps on one fixed batch."""
+
+    def __init__(
+        self, make: Callable[[], nn.Module], x: Any, y: Any, *, micro: int, processes: int
+    ) -> None:
+        self.model = make().to(x.device)
+        self.optimizer = torch.optim.SGD(self.model.parameters(), lr=0.01)
+        data = Rows(x, y)
+        with torch.no_grad():
+            summed = SummedObjective.tested(OBJECTIVE, self.model(x[:8]), y[:8])
+        self.engine = choose(self.model, summed, x[:micro], y[:micro], units=micro)
+        self.drift = float(
+            measured_drift(
+                self.model,
+                self.engine.contributions,
+                summed,
+                inputs=RowShape.of(x),
+                targets=RowShape.of(y),
+                units=micro,
+                rows=1,
+                device=x.device,
+            )
+        )
+        parameters = frozenset(self.model.parameters())
+        self.sums = BatchSums(
+            self.model,
+            self.engine,
+            data,
+            groups=(ClipGroup(parameters, Clipping(bound=1), 1.0),),
+            micro=micro,
+            normalized=False,
+            device=x.device,
+        )
+        units = x.shape[0]
+        self.one = PrivateSum(
+            clipping=Clipping(bound=1),
+            sigma=Fraction(1),
+            coordinates=sum(p.numel() for p in parameters),
+            units=units,
+            operations=micro * self.engine.positions + -(-units // micro) + 8,
+        )
+        self.noise = NoiseAhead(self.one.law, self.one.coordinates, processes=processes)
+        self.rows = np.arange(units, dtype=np.int64)[:, None]
+        self.units = units
+
+    def sum(self) -> Any:
+        """Return the float64 total alone."""
+        return self.sums.total(self.rows)[0]
+
+    def step(self) -> None:
+        """Take one whole step."""
+        values = released(self.one, self.sum(), self.noise.take()) / self.units
+        start = 0
+        for parameter in self.sums.parameters:
+            part = values[start : start + parameter.numel()]
+            parameter.grad = part.view(parameter.shape).to(parameter.dtype)
+            start += parameter.numel()
+        self.optimizer.step()
+        self.optimizer.zero_grad(set_to_none=True)

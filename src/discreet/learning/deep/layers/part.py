@@ -1,0 +1,130 @@
+"""What one layer knows about the contributions of a micro-batch: norms, and scaled sums.
+
+Trust: kernel.
+
+Definition.  Unit i contributes a vector v_i to the parameters of a layer.  A part gives, for each
+unit, at least its squared norm and at least the sum of |g||a| over its products (its span), and for
+scales c_i the total of c_i v_i in float64 (key ``gradient-sum``).
+
+``Expanded`` holds every v_i as a vector of floats: the contribution *is* that vector, so it does
+not matter how it was rounded on the way, as long as it depends on unit i alone.
+Parts that hold factors g and a multiply in float64, where products of float32 or narrower numbers
+neither overflow nor underflow.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final, final
+
+import torch
+from torch import Tensor, nn
+
+from discreet.learning.clipping import raised
+
+_BLOCK: Final = 1 << 17
+"""Numbers of a block: one megabyte of float64."""
+Totals = dict[nn.Parameter, Tensor]
+"""Float64 totals of each trainable parameter, in its shape."""
+
+
+class Part(ABC):
+    """The contributions of a micro-batch to some parameters."""
+
+    squares: Tensor
+    spans: Tensor
+
+    @property
+    @abstractmethod
+    def owner(self) -> nn.Parameter:
+        """One of its parameters; all of them are clipped together."""
+
+    @abstractmethod
+    def add(self, scales: Tensor, totals: Totals, *, drop: bool = True) -> None:
+        """Add the scaled contributions of all units to the totals.
+
+        ``drop`` may be false where no scale is zero.
+        """
+
+
+def squared(values: Tensor) -> Tensor:
+    """Return at least the sum of squares of each line, in float64."""
+    lines = values.flatten(1)
+    return lengths(lines).square() * raised(4)
+
+
+def lengths(lines: Tensor) -> Tensor:
+    """Return at least the norm along the last dimension, in float64."""
+    flat = lines.reshape(-1, lines.shape[-1])
+    if flat.device.type != "cpu" or not flat.shape[1]:
+        norms = torch.linalg.vector_norm(lines, dim=-1, dtype=torch.float64)
+    else:
+        parts = [_squares(flat[rows].double()) for rows in blocks(flat)]
+        norms = torch.cat(parts).sqrt().reshape(lines.shape[:-1])
+    return norms * raised(lines.shape[-1] + 6)
+
+
+def _squares(lines: Tensor) -> Tensor:
+    """Return the sums of squares of float64 lines."""
+    return torch.bmm(lines[:, None, :], lines[:, :, None]).flatten()
+
+
+def blocks(lines: Tensor) -> Iterator[slice]:
+    """Yield rows that are worth converting at once: on a CPU, as many as its caches hold."""
+    count = lines.shape[0]
+    size = count if lines.device.type != "cpu" else max(1, _BLOCK // max(1, lines.shape[1]))
+    for start in range(0, count, size):
+        yield slice(start, start + size)
+
+
+def add_products(total: Tensor, left: Tensor, right: Tensor) -> None:
+    """Add the sum of outer products of lines to a float64 total.
+
+    ``left`` is float64.  A total of so many lines is off by as many roundings, however they are
+    cut into blocks.
+    """
+    for rows in blocks(right):
+        total.addmm_(left[rows].T, right[rows].double())
+
+
+@final
+@dataclass(slots=True, eq=False)
+class Expanded(Part):
+    """A vector of floats for each unit."""
+
+    parameter: nn.Parameter
+    vectors: Tensor
+    squares: Tensor
+    spans: Tensor
+
+    @classmethod
+    def of(cls, parameter: nn.Parameter, vectors: Tensor) -> Expanded:
+        """Take one line for each unit, with one number for each coordinate."""
+        lines = vectors.flatten(1)
+        squares = squared(lines)
+        return cls(parameter, lines, squares, squares.sqrt() * raised(2))
+
+    @property
+    def owner(self) -> nn.Parameter:
+        """Its parameter."""
+        return self.parameter
+
+    def add(self, scales: Tensor, totals: Totals, *, drop: bool = True) -> None:
+        """Add the scaled lines."""
+        lines = finite(self.vectors, scales, drop)
+        totals[self.parameter] += (scales @ lines.double()).view_as(self.parameter)
+
+
+def finite(values: Tensor, scales: Tensor, drop: bool) -> Tensor:  # noqa: FBT001  told by callers
+    """Return the values, with zeros for units whose scale is zero: infinity times 0 is NaN."""
+    if not drop:
+        return values
+    kept = (scales != 0).view(-1, *[1] * (values.dim() - 1))
+    return torch.where(kept, values, torch.zeros((), dtype=values.dtype, device=values.device))
+
+
+def positions(values: Tensor, units: int) -> Tensor:
+    """Return values as units x positions x features; rows of a unit are positions, too."""
+    return values.reshape(units, -1, values.shape[-1])
