@@ -10,7 +10,9 @@ One tree, so that a caller can catch as much or as little as it wants::
     │   ├── OutOfRange      E002  a number outside the range in which the answer is defined
     │   ├── WrongKind       E003  a value of the wrong or of a mixed type
     │   ├── TooLarge        E004  a result that would not fit in 64-bit integers
-    │   └── NotComposable   E005  a composition that no theorem supports
+    │   ├── NotComposable   E005  a composition that no theorem supports
+    │   ├── BadArrays       E808  arrays that a model cannot be fitted on or used with
+    │   └── NotFitted       E809  a model that is used before it is fitted
     ├── EntropyError              randomness cannot be had safely; nothing was drawn
     │   ├── EntropyUnavailable  E201  the operating system gave no random bits
     │   ├── EntropyCopied       E202  an attempt to copy or store a random stream
@@ -53,6 +55,7 @@ from __future__ import annotations
 from typing import ClassVar, final
 
 __all__ = [
+    "BadArrays",
     "BadPolicy",
     "BudgetError",
     "DamagedLedger",
@@ -77,6 +80,7 @@ __all__ = [
     "NotCharged",
     "NotComposable",
     "NotExact",
+    "NotFitted",
     "NotPerUnit",
     "OtherLedger",
     "OutOfRange",
@@ -178,6 +182,14 @@ class TooLarge(InputError, code="E004"):
 @final
 class NotComposable(InputError, code="E005"):
     """Releases are put together in a way that no theorem supports."""
+
+
+class BadArrays(InputError, ValueError, code="E808"):
+    """Arrays cannot be used with a model as they are; a ``ValueError``, as scikit-learn expects."""
+
+
+class NotFitted(InputError, ValueError, AttributeError, code="E809"):
+    """A model was used before it was fitted."""
 
 
 class EntropyError(DiscreetError):

@@ -311,7 +311,7 @@ class Session(Labeled):
                 why="a question is about the tables that this session has opened.",
                 do=f"use one of: {known}.",
             )
-        return Inquiry(queries.table(name), plan=self.plan, ask=self.ask)
+        return Inquiry(queries.table(name), session=self)
 
     # --- what is known ------------------------------------------------------------------------
 
