@@ -2,14 +2,17 @@
 
 Trust: public.  It processes released numbers, and cannot lose any privacy.
 
-Definition (Bernstein and Sheldon 2019).  Entries z = (x, y, 1) of a row follow a normal law with
+Definition (after Bernstein and Sheldon 2019).  Entries (x, y) of a row follow a normal law with
 unknown mean and covariance, given a weak normal-inverse-Wishart prior about the middle of the
 declared bounds; y = slope x + offset + error follows.  The release is W = S + noise, where S is the
-sum of z z' over all rows.  By the central limit theorem S is nearly normal, with the mean and the
-covariance that Isserlis' theorem gives.  Gibbs sampling alternates
-    parameters | S     the conjugate posterior of the normal law
-    S | parameters, W  the product of two normal laws, moved to the nearest matrix of moments.
+sum of z z' over all rows z = (x, y, 1).  S is uncertain within the noise, and has to be *possible*:
+at least two rows, no direction of negative variance, and no entry beyond its bounds.  Each draw is
+    S | W             normal about W with the variance of the noise, among possible matrices
+    parameters | S    the conjugate posterior of the normal law
 A posterior that takes W for S (*naive*) ignores the noise, and its intervals cover too little.
+They draw S from the central limit theorem's law given parameters in place of the first step.  Where
+noise is wider than that law, which is where it matters, their chain moves by less than a hundredth
+of the posterior in a step; this one draws S anew each time.
 """
 
 from __future__ import annotations
@@ -29,6 +32,8 @@ Floats = NDArray[np.float64]
 _WIDEST: Final = 32
 _BURNT: Final = 4  # a fourth of all draws is left out before the first that counts
 _PRIOR_ROWS: Final = 1.0
+_FEWEST: Final = 2.0
+_SHRINKS: Final = 60
 _PRIOR_SPREAD: Final = 1 / 3  # that of a number that is uniform between its bounds
 
 
@@ -95,7 +100,7 @@ class NoisyMoments:
                 do="use fewer columns; coefficients need no posterior.",
             )
         text = self.matrix.tobytes() + str((self.deviation, count, aware)).encode()
-        sampler = _Gibbs(self, PublicDraws(public_stream(text, "linear posterior")), aware=aware)
+        sampler = _Sampler(self, PublicDraws(public_stream(text, "linear posterior")), aware=aware)
         kept = sampler.run(count)
         slopes, offsets = kept[:, :-1], kept[:, -1]
         up = half[-1]
@@ -105,108 +110,84 @@ class NoisyMoments:
         )
 
 
-class _Gibbs:
+class _Sampler:
     """One chain; matrices are in the order (x, y, 1)."""
 
     def __init__(self, noisy: NoisyMoments, draws: PublicDraws, *, aware: bool) -> None:
         self._draws = draws
         self._aware = aware
-        self._released = noisy.matrix
         self._width = noisy.matrix.shape[0]
         self._upper = np.triu_indices(self._width)
+        self._released = noisy.matrix[self._upper]
         diagonal = self._upper[0] == self._upper[1]
-        wide = np.where(diagonal, noisy.deviation, noisy.deviation * 29 / 41)
-        self._noise = np.maximum(wide**2, 1e-18)
+        self._wide = np.where(diagonal, noisy.deviation, noisy.deviation * 29 / 41)
 
     def run(self, count: int) -> Floats:
-        moments = _possible(self._released)
+        moments = _possible(self._full(self._released))
         kept = []
         for _ in range(count):
-            mean, covariance = self._parameters(moments)
-            kept.append(_slopes(mean, covariance))
             if self._aware:
-                moments = self._moments(mean, covariance)
+                moments = self._moments(moments)
+            kept.append(_slopes(*self._parameters(moments)))
         return np.array(kept[count // _BURNT :])
+
+    def _moments(self, before: Floats) -> Floats:
+        """Draw possible moments given the release, by one elliptical slice (Murray et al. 2010)."""
+        away = before[self._upper] - self._released
+        fresh = self._draws.normal((len(away),)) * self._wide
+        angle = 2 * np.pi * float(self._draws.uniform((1,))[0])
+        low, high = angle - 2 * np.pi, angle
+        for _ in range(_SHRINKS):
+            moved = self._released + away * np.cos(angle) + fresh * np.sin(angle)
+            drawn = self._full(moved)
+            if _is_possible(drawn):
+                return drawn
+            low, high = (angle, high) if angle < 0 else (low, angle)
+            angle = low + (high - low) * float(self._draws.uniform((1,))[0])
+        return before
+
+    def _full(self, upper: Floats) -> Floats:
+        matrix = np.zeros((self._width, self._width))
+        matrix[self._upper] = upper
+        full: Floats = matrix + np.triu(matrix, 1).T
+        return full
 
     def _parameters(self, moments: Floats) -> tuple[Floats, Floats]:
         """Draw mean and covariance of (x, y) given true moments."""
         inner = self._width - 1
-        size = max(moments[-1, -1], 1.0)
+        size = max(float(moments[-1, -1]), 2.0)
         sums, squares = moments[-1, :-1], moments[:-1, :-1]
         rows = size + _PRIOR_ROWS
-        center = sums / rows
-        scale = squares - np.outer(sums, sums) / rows
-        scale += np.eye(inner) * _PRIOR_SPREAD
+        scale = squares - np.outer(sums, sums) / rows + np.eye(inner) * _PRIOR_SPREAD
         values, vectors = np.linalg.eigh((scale + scale.T) / 2)
         root = vectors / np.sqrt(np.maximum(values, 1e-9))
-        freedom = size + inner + 1
         bartlett = np.tril(self._draws.normal((inner, inner)), -1)
-        shapes = (freedom - np.arange(inner)) / 2
+        shapes = (size + inner + 1 - np.arange(inner)) / 2
         np.fill_diagonal(bartlett, np.sqrt(2 * self._draws.gamma(shapes)))
-        half = root @ bartlett  # half @ half.T is a Wishart draw of the inverse covariance
-        inverse = np.linalg.inv(half)
-        covariance = inverse.T @ inverse
+        inverse = np.linalg.inv(root @ bartlett)  # of a root of a Wishart draw
+        covariance: Floats = inverse.T @ inverse
         shift = inverse.T @ self._draws.normal((inner,)) / rows**0.5
-        return center + shift, covariance
-
-    def _moments(self, mean: Floats, covariance: Floats) -> Floats:
-        """Draw true moments given parameters and the release."""
-        size = self._size()
-        inner = self._width - 1
-        second = np.ones((self._width, self._width))
-        second[:-1, :-1] = covariance + np.outer(mean, mean)
-        second[-1, :-1] = second[:-1, -1] = mean
-        spread = np.zeros((self._width, self._width))
-        spread[:inner, :inner] = covariance
-        full = np.append(mean, 1.0)
-        i, j = self._upper
-        vary = _isserlis(spread, full, i, j) * size
-        expected = second[self._upper] * size
-        total = vary + np.diag(self._noise)
-        gain = np.linalg.solve(total, vary).T
-        middle = expected + gain @ (self._released[self._upper] - expected)
-        left = vary - gain @ vary
-        values, vectors = np.linalg.eigh((left + left.T) / 2)
-        noise = self._draws.normal((len(values),)) * np.sqrt(np.maximum(values, 0.0))
-        drawn = np.zeros((self._width, self._width))
-        drawn[self._upper] = middle + vectors @ noise
-        drawn += np.triu(drawn, 1).T
-        drawn[-1, -1] = size
-        return _possible(drawn)
-
-    def _size(self) -> float:
-        """Draw the number of rows, which is the moment of the constant."""
-        noise = float(self._draws.normal((1,))[0]) * float(self._noise[-1]) ** 0.5
-        return max(float(self._released[-1, -1]) + noise, 2.0)
+        return sums / rows + shift, covariance
 
 
-def _isserlis(spread: Floats, mean: Floats, i: Any, j: Any) -> Floats:
-    """Return the covariance of products z_i z_j of normal numbers.
-
-    >>> one, at = np.eye(1), (np.array([0]),)
-    >>> _isserlis(one, np.array([2.0]), *at, *at).tolist()
-    [[18.0]]
-    """
-    first = spread[np.ix_(i, i)] * spread[np.ix_(j, j)]
-    second = spread[np.ix_(i, j)] * spread[np.ix_(j, i)]
-    outer = np.outer
-    mixed = (
-        outer(mean[i], mean[i]) * spread[np.ix_(j, j)]
-        + outer(mean[i], mean[j]) * spread[np.ix_(j, i)]
-        + outer(mean[j], mean[i]) * spread[np.ix_(i, j)]
-        + outer(mean[j], mean[j]) * spread[np.ix_(i, i)]
-    )
-    found: Floats = first + second + mixed
-    return found
+def _is_possible(moments: Floats) -> bool:
+    """Whether a matrix may be the second moments of (x, y, 1) with all entries from -1 to 1."""
+    size = float(moments[-1, -1])
+    if size < _FEWEST or np.abs(moments).max() > size:
+        return False
+    mean = moments[-1, :-1] / size
+    spread = moments[:-1, :-1] / size - np.outer(mean, mean)
+    return bool(np.linalg.eigvalsh(spread)[0] > 0)
 
 
 def _possible(moments: Floats) -> Floats:
-    """Return the nearest matrix of moments: without negative directions, and at least one row."""
-    size = max(float(moments[-1, -1]), 2.0)
-    mean = np.clip(moments[-1, :-1] / size, -1.0, 1.0)
+    """Return possible moments near a matrix: the start of a chain."""
+    size = max(float(moments[-1, -1]), 2.0 * _FEWEST)
+    mean = np.clip(moments[-1, :-1] / size, -0.5, 0.5)
     spread = moments[:-1, :-1] / size - np.outer(mean, mean)
     values, vectors = np.linalg.eigh((spread + spread.T) / 2)
-    spread = (vectors * np.maximum(values, 1e-6)) @ vectors.T
+    spread = (vectors * np.clip(values, 1e-3, None)) @ vectors.T
+    spread *= min(1.0, 0.5 / float(np.diag(spread).max()))
     out = np.empty_like(moments)
     out[:-1, :-1] = size * (spread + np.outer(mean, mean))
     out[-1, :-1] = out[:-1, -1] = size * mean

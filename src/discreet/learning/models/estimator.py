@@ -42,7 +42,7 @@ from discreet.learning.models.paid_fit import (
 from discreet.learning.models.session_rows import fit_in_session, is_table, plan_in_session
 from discreet.ledger.values import StoredAnswer
 from discreet.requests.table_schema import KeyValue
-from discreet.units import row
+from discreet.units import PrivacyUnit, row
 
 _NUMBERS: Final = "iufb"
 
@@ -154,13 +154,16 @@ class PrivateModel(ABC):
         if is_table(source):
             return plan_in_session(self, source, label, asked, columns)
         width = source if isinstance(source, int) else _matrix(source).shape[1]
-        encoding = self._encoding(width)
         if self.ledger is None:
-            unit = row()
-        else:
-            with opened(self.ledger) as record:
-                unit = unit_of_rows(record)
-        return fit_plan(type(self).__name__, self._recipe(encoding), encoding, asked, unit=unit)
+            return self.plan_for(width, row())
+        with opened(self.ledger) as record:
+            return self.plan_for(width, unit_of_rows(record))
+
+    def plan_for(self, width: int, unit: PrivacyUnit) -> FitPlan:
+        """Return the plan of a fit on arrays of so many columns, for a unit of one row."""
+        encoding = self._encoding(width)
+        recipe, asked = self._recipe(encoding), self._asked()
+        return fit_plan(type(self).__name__, recipe, encoding, asked, unit=unit)
 
     def fit(
         self,
@@ -182,27 +185,38 @@ class PrivateModel(ABC):
         if is_table(X):
             plan, stored = fit_in_session(self, X, label, asked, columns)
         else:
-            plan, stored = self._fit_arrays(X, y, asked)
-        self.plan_ = plan
+            plan, stored = self._fit_arrays(X, y)
         self.receipt_ = stored.receipt
+        self.take(plan, stored.answer)
+        return self
+
+    def take(self, plan: FitPlan, stored: bytes) -> None:
+        """Become the model that a fit has stored; nothing is read or paid for.
+
+        Args:
+            plan: the plan of the fit.
+            stored: what the ledger holds of it.
+        """
+        self.plan_ = plan
         self.n_features_in_ = len(plan.encoding.features)
         self.from_table_ = bool(plan.names)
         if plan.names:
             self.feature_names_in_ = np.array(plan.names[: self.n_features_in_], object)
         self._encoding_ = plan.encoding
-        self._finish(read_released(stored.answer), plan.encoding)
-        return self
+        self._finish(read_released(stored), plan.encoding)
 
-    def _fit_arrays(self, X: Any, y: Any, asked: AskedPrice) -> tuple[FitPlan, StoredAnswer]:
-        columns, named = _matrix(X), _column_names(X)
-        labels = _labels(y, columns.shape[0], self.kind)
-        encoding = self._encoding(columns.shape[1])
+    def checked(self, X: Any, y: Any) -> tuple[NDArray[Any], NDArray[Any] | None]:
+        """Return arrays of the right shape and type; their values are not looked at."""
+        columns = _matrix(X)
+        return columns, _labels(y, columns.shape[0], self.kind)
+
+    def _fit_arrays(self, X: Any, y: Any) -> tuple[FitPlan, StoredAnswer]:
+        named = _column_names(X)
+        columns, labels = self.checked(X, y)
         with opened(self.ledger) as record:
-            unit = unit_of_rows(record)
-            recipe = self._recipe(encoding)
-            plan = fit_plan(type(self).__name__, recipe, encoding, asked, unit=unit)
+            plan = self.plan_for(columns.shape[1], unit_of_rows(record))
             stored = pay_and_draw(
-                record, plan, lambda: encoding.rows(columns, labels), key=self._key()
+                record, plan, lambda: plan.encoding.rows(columns, labels), key=self._key()
             )
         self.__dict__.pop("feature_names_in_", None)
         if named is not None:

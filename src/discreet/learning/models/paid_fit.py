@@ -15,6 +15,7 @@ import json
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from fractions import Fraction
 from pathlib import Path
 from typing import Any, Final, Protocol, final
 
@@ -219,27 +220,45 @@ def pay_and_draw(
     record: Record, plan: FitPlan, rows: Callable[[], BoundedRows], *, key: str | None
 ) -> StoredAnswer:
     """Charge a fit, draw it and store it; with a key, once and for all."""
-    question = plan.digest
-    fresh = f"{SYSTEM.bits(_NAME_BITS):032x}"
-    name = f"fit/{question[:16]}/{fresh if key is None else key}"
-    delta = plan.schedule.asked.delta
+
+    def draw() -> bytes:
+        return drawn_bytes(plan.recipe, plan.encoding, plan.schedule, rows(), SYSTEM)
+
+    name = f"fit {plan.digest[:16]}"
+    return pay_and_store(
+        record, plan.tree, draw, name=name, key=key, delta=plan.schedule.asked.delta
+    )
+
+
+def pay_and_store(  # noqa: PLR0913  a charge, and what it pays for
+    record: Record,
+    tree: Node,
+    draw: Callable[[], bytes],
+    *,
+    name: str,
+    key: str | None = None,
+    delta: Fraction | None = None,
+) -> StoredAnswer:
+    """Charge, start, draw and release; without a key, under a name that is never used again."""
+    last = f"{SYSTEM.bits(_NAME_BITS):032x}" if key is None else key
+    called = f"{name}/{last}"
     try:
-        paid = record.charge(plan.tree, key=name)
+        paid = record.charge(tree, key=called)
     except WrongKind:
         if delta is None:
             raise
-        paid = record.charge(plan.tree, key=name, delta=delta)
+        paid = record.charge(tree, key=called, delta=delta)
     begun = record.start(paid.key)
     if isinstance(begun, StoredAnswer):
         return begun
-    return record.release(paid.key, _drawn(record, paid.key, plan, rows))
+    return record.release(paid.key, _drawn(record, paid.key, draw))
 
 
-def _drawn(record: Record, key: str, plan: FitPlan, rows: Callable[[], BoundedRows]) -> bytes:
+def _drawn(record: Record, key: str, draw: Callable[[], bytes]) -> bytes:
     """Draw, or close the charge without a word about the reason: it may hold values."""
     failure: DiscreetError | None = None
     try:
-        return drawn_bytes(plan.recipe, plan.encoding, plan.schedule, rows(), SYSTEM)
+        return draw()
     except EntropyError as error:  # never about a value
         failure = type(error)(what=error.what, why=error.why, do=error.do)
     except Exception:  # noqa: BLE001, S110  (its text may quote the data; replaced below)
