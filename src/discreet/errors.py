@@ -41,11 +41,19 @@ One tree, so that a caller can catch as much or as little as it wants::
     ├── PolicyError               the owner's rules are unclear, or forbid it; nothing was spent
     │   ├── BadPolicy           E601  a policy that cannot be followed
     │   └── NotAllowed          E602  a question that the policy does not allow
-    └── EngineError               the data cannot be read as asked
-        ├── EngineFailed        E701  the answer failed; the question is charged, and closed
-        ├── UnreadableSource    E702  something that cannot be opened as a table
-        ├── SourceChanged       E703  data that is not what it was when it was opened
-        └── EngineStopped       E704  stopped from outside; asking again completes the answer
+    ├── EngineError               the data cannot be read as asked
+    │   ├── EngineFailed        E701  the answer failed; the question is charged, and closed
+    │   ├── UnreadableSource    E702  something that cannot be opened as a table
+    │   ├── SourceChanged       E703  data that is not what it was when it was opened
+    │   └── EngineStopped       E704  stopped from outside; asking again completes the answer
+    └── LearningError             a model cannot be trained privately as it stands
+        ├── ExamplesMix         E801  what one example contributes depends on others
+        ├── LayerNotProvable    E802  a model whose contributions cannot be bounded
+        ├── NotSampled          E803  data that units cannot be drawn from by chance
+        ├── NotPerExample       E804  an objective that is not one of single examples
+        ├── OtherRun            E805  a checkpoint, or weights, of another run
+        ├── RunFenced           E806  another process has resumed this run
+        └── TooImprecise        E807  drift or rounding that would cost too much
 
 Each leaf has a code, and each code a page ``docs/errors/<code>.md``.
 """
@@ -69,8 +77,11 @@ __all__ = [
     "EntropyExhausted",
     "EntropyForked",
     "EntropyUnavailable",
+    "ExamplesMix",
     "InputError",
     "KeyReused",
+    "LayerNotProvable",
+    "LearningError",
     "LedgerError",
     "LedgerUnavailable",
     "MissingBounds",
@@ -81,15 +92,20 @@ __all__ = [
     "NotComposable",
     "NotExact",
     "NotFitted",
+    "NotPerExample",
     "NotPerUnit",
+    "NotSampled",
     "OtherLedger",
+    "OtherRun",
     "OutOfRange",
     "OverBudget",
     "PolicyError",
     "QuestionClosed",
     "QuestionError",
+    "RunFenced",
     "SourceChanged",
     "Tampered",
+    "TooImprecise",
     "TooLarge",
     "UnknownName",
     "UnreadableSQL",
@@ -349,3 +365,42 @@ class SourceChanged(EngineError, code="E703"):
 @final
 class EngineStopped(EngineError, code="E704"):
     """The engine was stopped from outside; asking again completes the answer."""
+
+
+class LearningError(DiscreetError):
+    """A model cannot be trained privately as it stands."""
+
+
+@final
+class ExamplesMix(LearningError, code="E801"):
+    """What one example contributes depends on the examples beside it; nothing was spent."""
+
+
+@final
+class LayerNotProvable(LearningError, code="E802"):
+    """What examples contribute to a model cannot be bounded; nothing was spent."""
+
+
+@final
+class NotSampled(LearningError, code="E803"):
+    """Units cannot be drawn from the data by chance; nothing was spent."""
+
+
+@final
+class NotPerExample(LearningError, code="E804"):
+    """An objective is not a sum over examples; nothing was spent."""
+
+
+@final
+class OtherRun(LearningError, code="E805"):
+    """A checkpoint belongs to another run, or the model was replaced in the middle of one."""
+
+
+@final
+class RunFenced(LearningError, code="E806"):
+    """Another process has resumed this run, and this one has stopped."""
+
+
+@final
+class TooImprecise(LearningError, code="E807"):
+    """Drift or rounding would add too much to the distance; nothing was spent."""

@@ -1,6 +1,100 @@
-"""Learning: models that are trained and posteriors that are drawn, each paid for before it reads.
+"""Private learning: training, models and posteriors, paid from the same ledger.
 
 Trust: kernel.
+
+A plan says how a model will be trained and what that costs; the whole run is charged before a row
+is read; every step releases one noisy sum of clipped contributions, and nothing else of the data.
 """
 
 from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from discreet.doors import late_names
+
+if TYPE_CHECKING:  # each is loaded when first used, because most programs need few of them
+    from discreet.learning import bayes, models
+    from discreet.learning.bayes import (
+        BetaBernoulli,
+        DirichletCounts,
+        PosteriorDraw,
+        PrivateLikelihood,
+    )
+    from discreet.learning.calibrated import calibrated_sigma, noise_multiplier
+    from discreet.learning.clipping import Clipping
+    from discreet.learning.evaluation import Evaluation, evaluate
+    from discreet.learning.models import (
+        PCA,
+        CategoricalNB,
+        GaussianNB,
+        KMeans,
+        LinearRegression,
+        LogisticRegression,
+        RandomForest,
+        Ridge,
+        SoftmaxRegression,
+    )
+    from discreet.learning.private_sum import PrivateSum
+    from discreet.learning.run_tree import one_sum, statement_of, tree_of_run
+    from discreet.learning.sampling import PoissonBatches, overflow_chance, smallest_cap
+    from discreet.learning.tuning import Tuned, TuningPrice, tune
+
+__all__ = [
+    "PCA",
+    "BetaBernoulli",
+    "CategoricalNB",
+    "Clipping",
+    "DirichletCounts",
+    "Evaluation",
+    "GaussianNB",
+    "KMeans",
+    "LinearRegression",
+    "LogisticRegression",
+    "PoissonBatches",
+    "PosteriorDraw",
+    "PrivateLikelihood",
+    "PrivateSum",
+    "RandomForest",
+    "Ridge",
+    "SoftmaxRegression",
+    "Tuned",
+    "TuningPrice",
+    "bayes",
+    "calibrated_sigma",
+    "evaluate",
+    "models",
+    "noise_multiplier",
+    "one_sum",
+    "overflow_chance",
+    "smallest_cap",
+    "statement_of",
+    "tree_of_run",
+    "tune",
+]
+
+if not TYPE_CHECKING:  # to which every name would be one of this room
+    __getattr__, __dir__ = late_names(
+        __name__,
+        {
+            "bayes": ("BetaBernoulli", "DirichletCounts", "PosteriorDraw", "PrivateLikelihood"),
+            "calibrated": ("calibrated_sigma", "noise_multiplier"),
+            "clipping": ("Clipping",),
+            "evaluation": ("Evaluation", "evaluate"),
+            "models": (
+                "CategoricalNB",
+                "GaussianNB",
+                "KMeans",
+                "LinearRegression",
+                "LogisticRegression",
+                "PCA",
+                "RandomForest",
+                "Ridge",
+                "SoftmaxRegression",
+            ),
+            "private_sum": ("PrivateSum",),
+            "run_tree": ("one_sum", "statement_of", "tree_of_run"),
+            "sampling": ("PoissonBatches", "overflow_chance", "smallest_cap"),
+            "tuning": ("Tuned", "TuningPrice", "tune"),
+        },
+        rooms=("bayes", "models"),
+    )

@@ -1,0 +1,4 @@
+"""Contributions of PyTorch models.  Only this sub-room imports torch.
+
+Trust: kernel.
+"""

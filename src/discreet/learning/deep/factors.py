@@ -1,0 +1,127 @@
+"""Contributions from recorded factors: one forward, one backward to the outputs of layers.
+
+Trust: kernel.
+
+Hooks record input and output of each layer with trainable parameters; one call of
+``torch.autograd.grad`` gives the gradients of the outputs, and the gradients of parameters are
+never computed.  What a layer makes of the two is proved in :mod:`discreet.learning.deep.layers`.
+Hooks exist during a call only: the model stays the user's own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final, Protocol, final
+
+import torch
+from torch import Tensor, nn
+
+from discreet.learning.deep.layers.convolution import (
+    CONVOLUTIONS,
+    convolution_parts,
+    refuse_convolution,
+)
+from discreet.learning.deep.layers.embedding import embedding_parts, refuse_embedding
+from discreet.learning.deep.layers.linear import linear_parts, refuse_linear
+from discreet.learning.deep.layers.normalization import (
+    NORMALIZATIONS,
+    normalization_parts,
+    refuse_normalization,
+)
+from discreet.learning.deep.layers.part import Part
+from discreet.learning.deep.objectives import SummedObjective
+
+Parts = Callable[[Any, Tensor, Tensor, int], list[Part]]
+
+PROVED: Final[dict[type[nn.Module], tuple[Callable[[nn.Module], str | None], Parts]]] = {
+    nn.Linear: (refuse_linear, linear_parts),
+    nn.Embedding: (refuse_embedding, embedding_parts),
+    **dict.fromkeys(CONVOLUTIONS, (refuse_convolution, convolution_parts)),
+    **dict.fromkeys(NORMALIZATIONS, (refuse_normalization, normalization_parts)),
+}
+
+
+class Contributions(Protocol):
+    """A way to find out what each unit of a micro-batch contributes."""
+
+    def parts(self, inputs: Tensor, targets: Tensor, inside: Tensor, units: int) -> list[Part]:
+        """Return the parts of all trainable parameters.
+
+        Args:
+            inputs: the rows of all units, one after another, padded to a public number.
+            targets: their targets.
+            inside: which rows are real.
+            units: how many units the rows are of, each with as many rows.
+        """
+        ...
+
+
+def trainable_layers(model: nn.Module) -> list[tuple[str, nn.Module]]:
+    """Return every module with trainable parameters of its own, by name."""
+    return [
+        (name, module)
+        for name, module in model.named_modules()
+        if any(p.requires_grad for p in module.parameters(recurse=False))
+    ]
+
+
+@final
+class RecordedFactors:
+    """Contributions of a model all of whose trainable layers are proved."""
+
+    def __init__(self, model: nn.Module, objective: SummedObjective) -> None:
+        """Take a model and its objective."""
+        self.model, self.objective = model, objective
+        self.layers = trainable_layers(model)
+
+    def record(
+        self, inputs: Tensor, targets: Tensor
+    ) -> list[tuple[str, nn.Module, Tensor, Tensor]]:
+        """Return each call of a layer: its name, itself, its input and the gradient of its output.
+
+        A layer that was not used is left out: it contributes nothing.
+        """
+        calls: list[tuple[str, nn.Module, Tensor, Tensor]] = []
+        handles = []
+        for name, layer in self.layers:
+
+            def hook(
+                module: nn.Module, given: tuple[Any, ...], output: Tensor, name: str = name
+            ) -> None:
+                calls.append((name, module, given[0].detach(), output))
+
+            handles.append(layer.register_forward_hook(hook))
+        try:
+            with torch.enable_grad():
+                total = self.objective(self.model(inputs), targets)
+                outputs = [call[3] for call in calls]
+                gradients = torch.autograd.grad(total, outputs, allow_unused=True)
+        finally:
+            for handle in handles:
+                handle.remove()
+        if len(calls) != len(outputs):
+            calls.append(calls[0])  # forwards ran again in the backward pass: seen as a second use
+        return [
+            (*call[:3], gradient.detach())
+            for call, gradient in zip(calls, gradients, strict=False)
+            if gradient is not None
+        ] + [(*call[:3], call[3].detach()) for call in calls[len(outputs) :]]
+
+    def parts(self, inputs: Tensor, targets: Tensor, inside: Tensor, units: int) -> list[Part]:
+        """Return the parts of all layers."""
+        found: list[Part] = []
+        whole = bool(inside.all())
+        recorded = self.record(inputs, targets)
+        with torch.no_grad():
+            while recorded:
+                _, layer, a, g = recorded.pop()
+                if not whole:
+                    g = _masked(g, inside)
+                found += PROVED[type(layer)][1](layer, a, g, units)
+        return found
+
+
+def _masked(gradients: Tensor, inside: Tensor) -> Tensor:
+    """Return zeros where a row is padding, whatever the model makes of it."""
+    kept = inside.view(-1, *[1] * (gradients.dim() - 1))
+    return torch.where(kept, gradients, torch.zeros_like(gradients))

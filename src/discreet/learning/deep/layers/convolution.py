@@ -1,0 +1,66 @@
+"""Convolutions: the contribution of a unit from strided views of its padded input.
+
+Trust: kernel.
+
+The vector of a unit is formed as floats, in the precision of the model, and *is* its contribution;
+its norm is that of these floats.  Views come from ``Tensor.unfold``: a call of ``F.unfold`` takes
+eighty times as long on CUDA.  Padding other than zeros, and transposed or lazy layers, are left to
+:mod:`discreet.learning.deep.examples`: a norm and a gradient that pad differently released 1.72
+times the bound in another library.
+"""
+
+from __future__ import annotations
+
+import torch
+import torch.nn.functional as F  # noqa: N812  its usual name
+from torch import Tensor, nn
+
+from discreet.learning.deep.layers.part import Expanded, Part
+
+CONVOLUTIONS = (nn.Conv1d, nn.Conv2d, nn.Conv3d)
+
+
+def refuse_convolution(layer: nn.Module) -> str | None:
+    """Say why a layer is not covered, or nothing."""
+    if type(layer) not in CONVOLUTIONS:
+        return f"{type(layer).__name__} is no plain convolution"
+    if layer.padding_mode != "zeros":
+        return f"its padding mode is {layer.padding_mode!r}"
+    return None
+
+
+def convolution_parts(
+    layer: nn.Conv1d | nn.Conv2d | nn.Conv3d, inputs: Tensor, gradients: Tensor, units: int
+) -> list[Part]:
+    """Return the parts of a convolution."""
+    parts: list[Part] = []
+    if layer.weight.requires_grad:
+        vectors = _weights(layer, inputs, gradients)
+        parts.append(Expanded.of(layer.weight, _by_unit(vectors, units)))
+    if layer.bias is not None and layer.bias.requires_grad:
+        vectors = gradients.flatten(2).sum(2)
+        parts.append(Expanded.of(layer.bias, _by_unit(vectors, units)))
+    return parts
+
+
+def _weights(layer: nn.Conv1d | nn.Conv2d | nn.Conv3d, inputs: Tensor, gradients: Tensor) -> Tensor:
+    """Return the weight gradient of each row, flat."""
+    groups, dims = layer.groups, len(layer.kernel_size)
+    windows = F.pad(inputs, layer._reversed_padding_repeated_twice)  # noqa: SLF001  'same' too
+    for axis in range(dims):
+        size = layer.dilation[axis] * (layer.kernel_size[axis] - 1) + 1
+        windows = windows.unfold(2 + axis, size, layer.stride[axis])
+        windows = windows[..., :: layer.dilation[axis]]
+    rows = inputs.shape[0]
+    places = gradients.shape[2:].numel()
+    g = gradients.reshape(rows, groups, -1, places)
+    order = (0, 1, *range(2 + dims, 2 + 2 * dims), *range(2, 2 + dims))
+    x = windows.permute(order).reshape(rows, groups, -1, places)
+    return torch.matmul(g, x.transpose(2, 3)).reshape(rows, -1)
+
+
+def _by_unit(vectors: Tensor, units: int) -> Tensor:
+    """Add up the rows of each unit."""
+    if vectors.shape[0] == units:
+        return vectors
+    return vectors.view(units, -1, vectors.shape[1]).sum(1)

@@ -1,0 +1,65 @@
+"""Embeddings: contributions that touch the rows of a unit's own tokens.
+
+Trust: kernel.
+
+With tokens k_t and output gradients g_t, the contribution is g_t added to line k_t for each t.  Its
+squared norm is the sum of g_t . g_t' over pairs of equal tokens, and its span the sum of |g_t|.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import final
+
+import torch
+from torch import Tensor, nn
+
+from discreet.learning.clipping import raised
+from discreet.learning.deep.layers.part import Part, Totals, finite, positions
+
+
+def refuse_embedding(layer: nn.Module) -> str | None:
+    """Say why a layer is not covered, or nothing."""
+    if type(layer) is not nn.Embedding:
+        return f"{type(layer).__name__} is no plain Embedding"
+    special = {
+        "padding_idx": layer.padding_idx is not None,
+        "max_norm": layer.max_norm is not None,
+        "scale_grad_by_freq": layer.scale_grad_by_freq,
+        "sparse": layer.sparse,
+    }
+    named = [name for name, used in special.items() if used]
+    return f"it has {' and '.join(named)}" if named else None
+
+
+def embedding_parts(
+    layer: nn.Embedding, inputs: Tensor, gradients: Tensor, units: int
+) -> list[Part]:
+    """Return the part of an embedding."""
+    g = positions(gradients, units).double()
+    tokens = inputs.reshape(units, -1)
+    return [_Tokens.of(layer.weight, tokens, g)]
+
+
+@final
+@dataclass(slots=True, eq=False)
+class _Tokens(Part):
+    weight: nn.Parameter
+    tokens: Tensor
+    g: Tensor
+    squares: Tensor
+    spans: Tensor
+
+    @classmethod
+    def of(cls, weight: nn.Parameter, tokens: Tensor, g: Tensor) -> _Tokens:
+        places, width = g.shape[1], g.shape[2]
+        spans = ((g * g).sum(2) * raised(width + 2)).sqrt().sum(1) * raised(places + 4)
+        same = tokens[:, :, None] == tokens[:, None, :]
+        grams = torch.bmm(g, g.transpose(1, 2)) * same
+        squares = grams.sum((1, 2)).clamp_min(0.0)
+        squares = squares + (raised(width + places**2 + 8) - 1.0) * spans**2
+        return cls(weight, tokens, g, squares, spans)
+
+    def add(self, scales: Tensor, totals: Totals) -> None:
+        scaled = finite(self.g, scales) * scales[:, None, None]
+        totals[self.weight].index_add_(0, self.tokens.flatten(), scaled.flatten(0, 1))

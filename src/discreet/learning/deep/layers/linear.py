@@ -1,0 +1,83 @@
+"""Linear layers: norms and sums from inputs and output gradients, without the products.
+
+Trust: kernel.
+
+Theorem.  With inputs a_t and output gradients g_t at positions t, the weight's contribution is the
+sum of g_t a_t^T and the bias's the sum of g_t.  Its squared norm is
+    |g|^2 (|a|^2 + 1)  at one position,   sum over t, t' of (g_t . g_t')(a_t . a_t') + |sum g_t|^2
+at several; the span is the sum of |g_t| (|a_t| + 1).  In float64 the double sum is off by at most
+g span^2, g being the rounding of p + q + 4 operations and the additions: it is added.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import final
+
+import torch
+from torch import Tensor, nn
+
+from discreet.learning.clipping import raised
+from discreet.learning.deep.layers.part import Expanded, Part, Totals, finite, positions
+
+
+def refuse_linear(layer: nn.Module) -> str | None:
+    """Say why a layer is not covered by the theorem, or nothing."""
+    return None if type(layer) is nn.Linear else f"{type(layer).__name__} is no plain Linear"
+
+
+def linear_parts(layer: nn.Linear, inputs: Tensor, gradients: Tensor, units: int) -> list[Part]:
+    """Return the parts of a linear layer."""
+    a, g = positions(inputs, units), positions(gradients, units)
+    weight = layer.weight if layer.weight.requires_grad else None
+    bias = layer.bias if layer.bias is not None and layer.bias.requires_grad else None
+    places = a.shape[1]
+    if weight is None or places == 1 or 2 * places**2 <= layer.weight.numel():
+        return [_Products.of(weight, bias, a.double(), g.double())]
+    parts: list[Part] = [Expanded.of(weight, torch.einsum("utp,utq->upq", g, a))]
+    return parts if bias is None else [*parts, _Products.of(None, bias, a[:, :, :0], g.double())]
+
+
+@final
+@dataclass(slots=True, eq=False)
+class _Products(Part):
+    weight: nn.Parameter | None
+    bias: nn.Parameter | None
+    a: Tensor
+    g: Tensor
+    squares: Tensor
+    spans: Tensor
+
+    @classmethod
+    def of(
+        cls, weight: nn.Parameter | None, bias: nn.Parameter | None, a: Tensor, g: Tensor
+    ) -> _Products:
+        one = 0.0 if bias is None else 1.0
+        places, width = a.shape[1], a.shape[2] + g.shape[2]
+        long = (g * g).sum(2) * raised(g.shape[2] + 2)
+        wide = (
+            (a * a).sum(2) * raised(a.shape[2] + 2)
+            if weight is not None
+            else torch.zeros_like(long)
+        )
+        spans = (long.sqrt() * (wide.sqrt() + one)).sum(1) * raised(places + 8)
+        if places == 1:
+            squares = (long * (wide + one)).sum(1) * raised(4)
+        else:
+            squares = torch.zeros_like(spans)
+            if weight is not None:
+                grams = torch.bmm(a, a.transpose(1, 2)) * torch.bmm(g, g.transpose(1, 2))
+                squares = squares + grams.sum((1, 2))
+            if bias is not None:
+                whole = g.sum(1)
+                squares = squares + (whole * whole).sum(1)
+            squares = squares.clamp_min(0.0) + (raised(width + places**2 + 8) - 1.0) * spans**2
+        return cls(weight, bias, a, g, squares, spans)
+
+    def add(self, scales: Tensor, totals: Totals) -> None:
+        scaled = finite(self.g, scales) * scales[:, None, None]
+        flat = scaled.flatten(0, 1)
+        if self.weight is not None:
+            totals[self.weight] += flat.T @ finite(self.a, scales).flatten(0, 1)
+        if self.bias is not None:
+            totals[self.bias] += flat.sum(0)

@@ -1,0 +1,209 @@
+"""One noisy sum of clipped contributions: the only thing a training step tells about the data.
+
+Trust: kernel.
+
+Theorem (key ``gradient-sum``).  Let unit i contribute the real vector v_i, which depends on its own
+rows and on public values alone, and let c_i be its scale (:mod:`discreet.learning.clipping`).  Add
+up c_i v_i over at most B units in float64, where n roundings or fewer lie between any product and
+the total; floor the total to a dyadic grid; add discrete Gaussian noise.  Between batches of which
+one has one unit more, the totals on the grid differ by less than
+    (C + 2 g k B C) / step + sqrt(d)  steps in L2,    g = n u / (1 - n u), u = 2**-53,
+so the release is a Gaussian mechanism at that distance (keys ``grid-distance``,
+``gaussian-mechanism``).  Proof in docs/proofs/learning.md.
+
+What is added to the distance beside C is called slack.  Where a library computes the factors of one
+unit differently in other company, by a share of ``drift`` at most, that adds 2 drift B C.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Final, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.accounting import Leaf
+from discreet.certified import sqrt
+from discreet.errors import OutOfRange, WrongKind
+from discreet.exact import positive, whole
+from discreet.learning.clipping import (
+    DOUBLE,
+    Clipping,
+    Floats,
+    Scales,
+    raised,
+    squared_norms,
+)
+from discreet.learning.run_tree import one_sum
+from discreet.mechanisms import Gaussian
+from discreet.noise import SYSTEM, DiscreteGaussian, DyadicGrid, Entropy
+from discreet.units import PrivacyUnit
+
+_MOST_UNITS: Final = 1 << 34
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PrivateSum:
+    """A sum of clipped contributions, and the noise that it is released with.
+
+    Args:
+        clipping: what one unit adds at most.
+        sigma: the standard deviation of the noise, in the units of the sum.
+        coordinates: how many numbers the sum has.
+        units: how many units a batch has at most.
+        operations: how many roundings lie between any product and the total.
+        precision: the unit of these roundings; that of float64 by default.
+        drift: by which share a contribution may differ in other company.
+        floors: how often parts of the sum are floored and then added up as integers.
+
+    >>> one = PrivateSum(clipping=Clipping(bound=1, spread=1), sigma=Fraction(4), coordinates=3,
+    ...                  units=100, operations=102)
+    >>> 1 < one.distance < 1 + 1e-11
+    True
+    >>> total = one.sum_vectors(np.array([[3.0, 0.0, 4.0], [0.0, 0.5, 0.0]]))
+    >>> total.round(3).tolist(), one.release(total).shape
+    ([0.6, 0.5, 0.8], (3,))
+    """
+
+    clipping: Clipping
+    sigma: Fraction
+    coordinates: int
+    units: int
+    operations: int
+    precision: Fraction = field(default=DOUBLE)
+    drift: Fraction = field(default=Fraction(0))
+    floors: int = 1
+
+    def __post_init__(self) -> None:
+        """Refuse sizes that cannot be added up exactly."""
+        positive(self.sigma, name="sigma")
+        whole(self.coordinates, name="coordinates", low=1)
+        whole(self.units, name="units", low=1, high=_MOST_UNITS)
+        whole(self.floors, name="floors", low=1)
+
+    @property
+    def grid(self) -> DyadicGrid:
+        """At least 2**24 steps in the clipping bound."""
+        return DyadicGrid.fine(distance=self.clipping.bound)
+
+    @property
+    def slack(self) -> Fraction:
+        """What rounding, drift and further floors add to the distance."""
+        error = self.clipping.error(
+            units=self.units, operations=self.operations, unit=self.precision
+        )
+        moved = self.drift * self.units * self.clipping.bound
+        more = Fraction(sqrt(Fraction(self.coordinates), 32)[1], 1 << 32) * self.grid.step
+        return 2 * (error + moved) + (self.floors - 1) * more + Fraction(1, 1 << 200)
+
+    @property
+    def distance(self) -> Fraction:
+        """How far adding one unit moves the total, before it is floored."""
+        return self.clipping.bound + self.slack
+
+    @property
+    def squared(self) -> int:
+        """How far it moves it on the grid: the square, in steps."""
+        return self.grid.distance_l2_squared(self.distance, coordinates=self.coordinates)
+
+    @property
+    def mechanism(self) -> Gaussian:
+        """Discrete Gaussian noise on the grid."""
+        return Gaussian(sigma=self.sigma, grid=self.grid)
+
+    @property
+    def law(self) -> DiscreteGaussian:
+        """The law of the noise, in steps."""
+        return self.mechanism.law
+
+    def leaf(self, unit: PrivacyUnit) -> Leaf:
+        """Return one release, for a composition."""
+        return one_sum(
+            self.mechanism, distance=self.distance, coordinates=self.coordinates, unit=unit
+        )
+
+    # --- sums ---------------------------------------------------------------------------------
+
+    def sum_vectors(self, vectors: Floats) -> Scales:
+        """Clip each line of a matrix and add them up; each line is what one unit contributes."""
+        lines = _matrix(vectors, units=self.units)
+        squares = squared_norms(lines)
+        with np.errstate(all="ignore"):
+            scales = self.clipping.scales(squares, np.sqrt(squares) * raised(2))
+        return scales @ _finite(lines, scales)
+
+    def sum_products(self, left: Floats, right: Floats) -> Scales:
+        """Clip and add up the outer products of lines, without forming any; return them flat.
+
+        >>> one = PrivateSum(clipping=Clipping(bound=5), sigma=Fraction(1), coordinates=2, units=9,
+        ...                  operations=11)
+        >>> one.sum_products(np.array([[2.0]]), np.array([[3.0, 4.0]])).round(6).tolist()
+        [3.0, 4.0]
+        """
+        first, second = _matrix(left, units=self.units), _matrix(right, units=self.units)
+        with np.errstate(all="ignore"):
+            squares = squared_norms(first) * squared_norms(second) * raised(2)
+            scales = self.clipping.scales(squares, np.sqrt(squares) * raised(2))
+        return (
+            (_finite(first, scales) * scales[:, None]).T.__matmul__(_finite(second, scales)).ravel()
+        )
+
+    # --- the release --------------------------------------------------------------------------
+
+    def noise(self, entropy: Entropy = SYSTEM) -> NDArray[np.int64]:
+        """Draw the noise of one release, in steps; it depends on no data, and is used once."""
+        return self.law.sample(self.coordinates, entropy)
+
+    def release(
+        self,
+        total: Scales,
+        *,
+        noise: NDArray[np.int64] | None = None,
+        entropy: Entropy = SYSTEM,
+    ) -> Scales:
+        """Floor a total to the grid, add noise, and return it in its own units."""
+        return self.release_cells(self.grid.to_grid(total), noise=noise, entropy=entropy)
+
+    def release_cells(
+        self,
+        cells: NDArray[np.int64],
+        *,
+        noise: NDArray[np.int64] | None = None,
+        entropy: Entropy = SYSTEM,
+    ) -> Scales:
+        """Add noise to a total on the grid, perhaps the sum of several floored ones."""
+        drawn = self.noise(entropy) if noise is None else noise
+        if cells.shape != (self.coordinates,) or drawn.shape != cells.shape:
+            raise WrongKind(
+                what="the total or its noise has another length than was planned.",
+                why="the price rests on how many numbers are released.",
+                do="give one number for each coordinate.",
+            )
+        return self.grid.from_grid(cells + drawn)
+
+
+def _matrix(values: Floats, *, units: int) -> Floats:
+    """Refuse what is no matrix of floats, or has more lines than were priced."""
+    if values.ndim != 2 or values.dtype.kind != "f" or values.dtype.itemsize > 8:
+        raise WrongKind(
+            what="contributions are not a matrix of float64 or narrower floats.",
+            why="each line is what one unit contributes, and wider floats would be rounded.",
+            do="give an array with one line for each unit.",
+        )
+    if values.shape[0] > units:
+        raise OutOfRange(
+            what="there are more contributions than a batch may have.",
+            why="what rounding does to the sum was priced for no more.",
+            do="draw batches with PoissonBatches, whose cap is that number.",
+        )
+    return values
+
+
+def _finite(lines: Floats, scales: Scales) -> Scales:
+    """Return float64 lines, with zeros where the scale is zero: infinity times zero is NaN."""
+    wide: Scales = lines.astype(np.float64, copy=False)
+    dropped = scales == 0
+    return np.where(dropped[:, None], 0.0, wide) if dropped.any() else wide

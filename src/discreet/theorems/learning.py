@@ -1,0 +1,30 @@
+"""What private training rests on.
+
+Trust: public.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from discreet.theorems.theorem import Theorem
+
+LEARNING: Final = (
+    Theorem(
+        key="gradient-sum",
+        statement="Float64 totals of contributions that are scaled to an L2 norm of at most C, "
+        "each made of products that add up to at most k C, differ by at most C + 2 g k B C between "
+        "batches of at most B units that differ by one, g being the rounding of the operations "
+        "behind a product; floored to a dyadic grid they differ by less than that and the root of "
+        "the number of coordinates, in steps.",
+        source="Higham 2002, Accuracy and Stability, lemma 3.1; grid-distance; proof in "
+        "docs/proofs/learning.md",
+    ),
+    Theorem(
+        key="capped-batch",
+        statement="A Poisson sample that is cut to its first k units loses no more than the sample "
+        "itself, beside a release that tells all with the chance that k of the other units show "
+        "heads.",
+        source="proof in learning/sampling.py and docs/proofs/learning.md; enumeration",
+    ),
+)
