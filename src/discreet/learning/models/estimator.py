@@ -133,7 +133,7 @@ class PrivateModel(ABC):
             tags.classifier_tags = words.ClassifierTags(multi_class=not self.two_classes)
         elif kind == "regressor":
             tags.regressor_tags = words.RegressorTags()
-        elif kind == "transformer":
+        if hasattr(self, "transform"):
             tags.transformer_tags = words.TransformerTags(preserves_dtype=[])
         return tags
 

@@ -171,7 +171,8 @@ class RandomForest(PrivateModel):
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the likeliest class of each row."""
-        found: NDArray[Any] = self.classes_[self.predict_proba(X).argmax(axis=1)]
+        best = self.predict_proba(X).argmax(axis=1)
+        found: NDArray[Any] = self.classes_[best]
         return found
 
     def score(self, X: Any, y: Any) -> float:

@@ -29,7 +29,7 @@ from discreet.learning.models.paid_fit import Released
 from discreet.learning.models.row_sums import table
 
 SUMS: Final = "sums of each class"
-_LEAST_VARIANCE: Final = 1e-3
+_LEAST_VARIANCE: Final = 1e-4
 
 
 @final
@@ -105,7 +105,8 @@ class ClassTableModel(PrivateModel):
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the likeliest class of each row."""
-        found: NDArray[Any] = self.classes_[self._joint(self._features(X)).argmax(axis=1)]
+        best = self._joint(self._features(X)).argmax(axis=1)
+        found: NDArray[Any] = self.classes_[best]
         return found
 
     def score(self, X: Any, y: Any) -> float:
