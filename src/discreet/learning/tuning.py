@@ -230,4 +230,3 @@ class _Run:
             if top is None or score > top["score"]:
                 top = {"candidate": place, "score": score, "stored": stored.decode("ascii")}
         return json.dumps(top, sort_keys=True).encode("ascii")
-

@@ -85,7 +85,8 @@ def test_moments_of_every_small_row_keep_the_bound():
         assert int((sums[tuple(vector)] ** 2).sum()) <= moment_bound(square)
     held = np.array(list(sums.values()))
     assert (held @ held.T).min() >= 0  # so a replacement moves by the root of 2 at most
-    assert (29**2 * 2 >= 41**2) and not (29**2 * 2 >= 42**2)
+    assert 29**2 * 2 >= 41**2
+    assert not (29**2 * 2 >= 42**2)
 
 
 @pytest.mark.theorem("moment-matrix")
@@ -106,7 +107,8 @@ def test_one_row_moves_one_place_of_a_table(seed):
     for gone in range(12):
         rest = np.arange(12) != gone
         moved = whole - table(places[rest], 4, vectors[rest], **bound).values
-        assert (moved**2).sum() <= 40 and np.abs(moved).sum() <= 10
+        assert (moved**2).sum() <= 40
+        assert np.abs(moved).sum() <= 10
     assert counts(places, 4).values.tolist() == [(places == p).sum() for p in range(4)]
 
 

@@ -30,10 +30,16 @@ if not TYPE_CHECKING:  # to which every name would be one of this room
     __getattr__, __dir__ = late_names(
         __name__,
         {
-            "beta_bernoulli": ("BetaBernoulli", "BetaMixture",),
+            "beta_bernoulli": (
+                "BetaBernoulli",
+                "BetaMixture",
+            ),
             "dirichlet": ("DirichletCounts",),
             "likelihood": ("PrivateLikelihood",),
-            "linear_model": ("LinearPosterior", "NoisyMoments",),
+            "linear_model": (
+                "LinearPosterior",
+                "NoisyMoments",
+            ),
             "one_draw": ("PosteriorDraw",),
         },
     )

@@ -53,13 +53,13 @@ class BetaMixture:
 
     def cdf(self, share: float) -> float:
         """Return the probability of at most this share."""
-        from scipy.special import betainc  # noqa: PLC0415  takes its time
+        from scipy.special import betainc  # type: ignore[import-untyped]  # noqa: PLC0415  takes its time
 
         return float((self.weights * betainc(self.first, self.second, share)).sum())
 
     def quantile(self, chance: float) -> float:
         """Return the share that is not exceeded with this probability."""
-        from scipy.optimize import brentq  # noqa: PLC0415  takes its time
+        from scipy.optimize import brentq  # type: ignore[import-untyped]  # noqa: PLC0415  takes its time
 
         return float(brentq(lambda share: self.cdf(share) - chance, 0.0, 1.0, xtol=1e-12))
 
@@ -104,7 +104,7 @@ class BetaBernoulli:
                 why="noise has a width, and a Beta law two positive numbers.",
                 do="give the epsilon that was paid, and yes=1, no=1 for a prior that says nothing.",
             )
-        from scipy.special import betaln, gammaln  # noqa: PLC0415  takes its time
+        from scipy.special import betaln, gammaln  # type: ignore[import-untyped]  # noqa: PLC0415  takes its time
 
         s = np.arange(size + 1, dtype=np.float64)
         first, second = float(a) + s, float(b) + size - s

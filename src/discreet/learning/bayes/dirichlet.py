@@ -56,7 +56,7 @@ class DirichletCounts:
         released = [whole(z, name="each count") for z in self.released]
         given = [1] * len(released) if self.prior is None else list(self.prior)
         prior = [float(decimal(a, name="prior")) for a in given]
-        if len(released) < 2 or len(prior) != len(released):  # noqa: PLR2004  yes and no
+        if len(released) < 2 or len(prior) != len(released):
             raise WrongKind(
                 what="there are fewer than two categories, or not one number of the prior each.",
                 why="shares are about several categories.",
@@ -74,7 +74,7 @@ class DirichletCounts:
 def _mixtures(
     size: int, released: list[int], epsilon: float, prior: list[float]
 ) -> tuple[BetaMixture, ...]:
-    from scipy.special import gammaln  # noqa: PLC0415  takes its time
+    from scipy.special import gammaln  # type: ignore[import-untyped]  # noqa: PLC0415  takes its time
 
     s = np.arange(size + 1, dtype=np.float64)
     each = []
@@ -93,9 +93,7 @@ def _mixtures(
         weights = w * others[::-1]
         weights = weights / weights.sum()
         kept = weights > 0
-        mixtures.append(
-            BetaMixture(weights[kept], (a + s)[kept], (total - a + size - s)[kept])
-        )
+        mixtures.append(BetaMixture(weights[kept], (a + s)[kept], (total - a + size - s)[kept]))
     return tuple(mixtures)
 
 

@@ -5,8 +5,8 @@ Trust: kernel.
 Definition.  A share lies on a public grid of points from w to 1 - w, and s of n people (n public)
 said yes.  A draw shows point t with a chance proportional to t**(a+s-1) (1-t)**(b+n-s-1), for whole
 numbers a and b of a Beta prior.
-Theorem (key ``posterior-draw``; Dimitrakakis and others 2014, Wang, Fienberg and Smola 2015).  It is
-the exponential mechanism with the log-likelihood as its score, which is bounded since w > 0.
+Theorem (key ``posterior-draw``; Dimitrakakis and others 2014, Wang, Fienberg and Smola 2015).  It
+is the exponential mechanism with the log-likelihood as its score, which is bounded since w > 0.
 Between counts s and s + 1 the log ratio of chances is ln(t / (1-t)) - ln(N(s+1) / N(s)), which
 rises in t; N(s) is the sum of weights.  So the loss is the largest of |ratio| at the two ends over
 all s, and the epsilon returned here is that number, rounded up: all weights are integers.

@@ -19,13 +19,13 @@ if TYPE_CHECKING:  # each is loaded when first used, because most programs need 
     from discreet.learning.models.paid_fit import FitPlan
 
 __all__ = [
+    "PCA",
     "CategoricalNB",
     "FitPlan",
     "GaussianNB",
     "KMeans",
     "LinearRegression",
     "LogisticRegression",
-    "PCA",
     "RandomForest",
     "Ridge",
     "SoftmaxRegression",
@@ -38,9 +38,18 @@ if not TYPE_CHECKING:  # to which every name would be one of this room
             "components": ("PCA",),
             "forest": ("RandomForest",),
             "k_means": ("KMeans",),
-            "linear": ("LinearRegression", "Ridge",),
-            "logistic": ("LogisticRegression", "SoftmaxRegression",),
-            "naive_bayes": ("CategoricalNB", "GaussianNB",),
+            "linear": (
+                "LinearRegression",
+                "Ridge",
+            ),
+            "logistic": (
+                "LogisticRegression",
+                "SoftmaxRegression",
+            ),
+            "naive_bayes": (
+                "CategoricalNB",
+                "GaussianNB",
+            ),
             "paid_fit": ("FitPlan",),
         },
     )

@@ -1,6 +1,6 @@
 """Principal components of a noisy matrix of second moments.
 
-Trust: kernel.  The matrix is released (key ``moment-matrix``); its eigenvectors are post-processing.
+Trust: kernel.  The matrix is released (key ``moment-matrix``); its eigenvectors process it.
 """
 
 from __future__ import annotations

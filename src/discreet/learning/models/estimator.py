@@ -233,7 +233,8 @@ class PrivateModel(ABC):
                 why="it is the name under which the model is on record.",
                 do="give key='first model', say, or none.",
             )
-        return cast("str | None", self.key)
+        key: str | None = self.key
+        return key
 
     def _encoding(self, width: int) -> Encoding:
         """Return how rows of arrays are bounded, from the parameters."""
@@ -273,7 +274,7 @@ class PrivateModel(ABC):
                 )
         if self.__dict__.get("from_table_", False):
             array = np.asarray(X, object)
-            if array.ndim == 2:  # noqa: PLR2004  rows and columns
+            if array.ndim == 2:
                 return list(array.T)
         return list(_matrix(X).T)
 
@@ -311,7 +312,7 @@ def number_columns(bounds: Any, width: int) -> tuple[Column, ...]:
 
 def _ends(bounds: Any, width: int) -> tuple[list[Fraction], list[Fraction]]:
     pair = None if bounds is None or isinstance(bounds, str) else tuple(bounds)
-    if pair is None or len(pair) != 2:  # noqa: PLR2004  two ends
+    if pair is None or len(pair) != 2:
         raise WrongKind(
             what="no bounds are given, or they are no pair.",
             why="bounds that were read off the data would tell of the largest value.",
@@ -367,7 +368,7 @@ def _matrix(X: Any) -> NDArray[Any]:
             why="bounds are about real numbers.",
             do="give real and imaginary parts as two columns.",
         )
-    if array.ndim != 2:  # noqa: PLR2004  rows and columns
+    if array.ndim != 2:
         raise BadArrays(
             what=f"Expected 2D array, got {array.ndim}D array instead. Reshape your data.",
             why="each row is one unit, and each column one number.",
@@ -406,7 +407,7 @@ def _labels(y: Any, count: int, kind: str) -> NDArray[Any] | None:
             do="give fit(X, y).",
         )
     array = np.asarray(y)
-    if array.ndim == 2 and array.shape[1] == 1:  # noqa: PLR2004  a column
+    if array.ndim == 2 and array.shape[1] == 1:
         _warn_column()
         array = array[:, 0]
     if array.ndim != 1 or array.shape[0] != count:

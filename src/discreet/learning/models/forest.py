@@ -1,4 +1,4 @@
-"""A random forest with public splits: trees on disjoint parts of the rows, leaves with noisy counts.
+"""A random forest with public splits, trees on disjoint parts of the rows, and noisy leaves.
 
 Trust: kernel.  Splits are chosen without data, and each row goes to one tree by a fair draw that
 does not look at it; so it adds one to one leaf of one tree and one class (key ``row-tables``).
@@ -41,9 +41,7 @@ class ForestRecipe:
     def sums(self, encoding: Encoding) -> tuple[PlannedSum, ...]:
         """Return the one table."""
         cells = self.trees * 2**self.depth * len(encoding.classes or ())
-        return (
-            PlannedSum(name=LEAVES, squared=1, linear=1, opposed=False, coordinates=cells),
-        )
+        return (PlannedSum(name=LEAVES, squared=1, linear=1, opposed=False, coordinates=cells),)
 
     def run(self, rows: BoundedRows, encoding: Encoding, see: RowMeasurer) -> Released:
         """Count rows in their leaves."""
@@ -92,7 +90,8 @@ def leaf_of(splits: tuple[Integers, Floats], tree: int, depth: int, points: Floa
     for _ in range(depth):
         at = points[np.arange(len(points)), column[tree, node]]
         node = 2 * node + 1 + (at > threshold[tree, node])
-    return node - (2**depth - 1)
+    leaf: Integers = node - (2**depth - 1)
+    return leaf
 
 
 class RandomForest(PrivateModel):
@@ -138,7 +137,7 @@ class RandomForest(PrivateModel):
             features=number_columns(self.bounds, width), classes=declared_classes(self.classes)
         )
 
-    def _recipe(self, encoding: Encoding) -> ForestRecipe:
+    def _recipe(self, encoding: Encoding) -> ForestRecipe:  # noqa: ARG002  the same for all
         return ForestRecipe(
             whole(self.n_estimators, name="n_estimators", low=1, high=10_000),
             whole(self.max_depth, name="max_depth", low=1, high=16),

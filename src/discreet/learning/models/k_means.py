@@ -137,7 +137,7 @@ class KMeans(PrivateModel):
         self.ledger = ledger
         self.key = key
 
-    def _recipe(self, encoding: Encoding) -> ClusterRecipe:
+    def _recipe(self, encoding: Encoding) -> ClusterRecipe:  # noqa: ARG002  the same for all
         clusters = whole(self.n_clusters, name="n_clusters", low=1, high=10_000)
         return ClusterRecipe(clusters, whole(self.rounds, name="rounds", low=1, high=1000))
 

@@ -6,6 +6,7 @@ drawing their posterior is post-processing.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -16,12 +17,18 @@ import numpy as np
 from discreet.errors import OutOfRange
 from discreet.exact import decimal
 from discreet.learning.bayes.linear_model import LinearPosterior, NoisyMoments
-from discreet.learning.models.bounded_rows import LEVELS, BoundedRows, Encoding, Floats, NumberColumn
+from discreet.learning.models.bounded_rows import (
+    LEVELS,
+    BoundedRows,
+    Encoding,
+    Floats,
+    NumberColumn,
+)
 from discreet.learning.models.estimator import PrivateModel, number_columns
 from discreet.learning.models.measurement import PlannedSum, RowMeasurer
 from discreet.learning.models.paid_fit import Released
 from discreet.learning.models.row_sums import DIAGONAL, MIXED, moment_bound, moments
-from discreet.mechanisms import Gaussian
+from discreet.mechanisms import Gaussian, Laplace
 
 MOMENTS: Final = "second moments"
 _ENTRIES: Final = 2000
@@ -57,7 +64,7 @@ class MomentRecipe:
             ),
         )
 
-    def run(self, rows: BoundedRows, encoding: Encoding, see: RowMeasurer) -> Released:
+    def run(self, rows: BoundedRows, encoding: Encoding, see: RowMeasurer) -> Released:  # noqa: ARG002
         """Measure the moments."""
         return {"moments": see.measure(MOMENTS, moments(rows)).tolist()}
 
@@ -75,10 +82,10 @@ def moment_matrix(released: Released, width: int) -> Floats:
     return matrix + np.triu(matrix, 1).T
 
 
-def moment_noise(noise: Any, encoding: Encoding) -> float:
+def moment_noise(noise: Gaussian | Laplace) -> float:
     """Return the standard deviation of noise on the diagonal of that matrix."""
     variance = noise.variance if isinstance(noise, Gaussian) else 2 * noise.scale**2
-    return float(variance) ** 0.5 / DIAGONAL / LEVELS**2
+    return math.sqrt(variance) / DIAGONAL / LEVELS**2
 
 
 class LinearModel(PrivateModel):
@@ -96,7 +103,7 @@ class LinearModel(PrivateModel):
             raise TypeError
         return Encoding(features=features, target=target, constant=True)
 
-    def _recipe(self, encoding: Encoding) -> MomentRecipe:
+    def _recipe(self, encoding: Encoding) -> MomentRecipe:  # noqa: ARG002  the same for all
         self._penalty()
         return MomentRecipe("regression")
 
@@ -105,7 +112,7 @@ class LinearModel(PrivateModel):
 
     def _finish(self, released: Released, encoding: Encoding) -> None:
         width = encoding.width
-        deviation = moment_noise(self.plan_.schedule.noises[0], encoding)
+        deviation = moment_noise(self.plan_.schedule.noises[0])
         matrix = moment_matrix(released, width)
         self.moments_ = NoisyMoments(matrix=matrix, deviation=deviation)
         half, middle = _scales(encoding)

@@ -102,9 +102,7 @@ class PlannedSum:
 
     def leaf(self, noise: Gaussian | Laplace, *, unit: PrivacyUnit, rows: int) -> Leaf:
         """Return what taking it once costs a unit of so many rows."""
-        whose = PrivacyUnit(
-            name=unit.name, columns=unit.columns, relation=Relation.ADD_REMOVE
-        )
+        whose = PrivacyUnit(name=unit.name, columns=unit.columns, relation=Relation.ADD_REMOVE)
         if isinstance(noise, Laplace):
             added, replaced = Fraction(rows * self.linear), Fraction(2 * rows * self.linear)
         else:
@@ -180,14 +178,18 @@ def scheduled(
             moved = each.linear * rows * (2 if unit.relation.replaces else 1)
             part = (asked.epsilon or Fraction(1)) * each.share / total
             noises.append(Laplace(scale=moved * each.times / part))
-        return SumSchedule(sums=tuple(sums), noises=tuple(noises), unit=unit, rows=rows, asked=asked)
+        return SumSchedule(
+            sums=tuple(sums), noises=tuple(noises), unit=unit, rows=rows, asked=asked
+        )
 
     def at(rho: Fraction) -> SumSchedule:
         noises = []
         for each in sums:
             moved = each.moved(unit=unit, rows=rows)
             noises.append(Gaussian(variance=moved * each.times * total / (2 * rho * each.share)))
-        return SumSchedule(sums=tuple(sums), noises=tuple(noises), unit=unit, rows=rows, asked=asked)
+        return SumSchedule(
+            sums=tuple(sums), noises=tuple(noises), unit=unit, rows=rows, asked=asked
+        )
 
     if asked.rho is not None:
         return at(asked.rho)

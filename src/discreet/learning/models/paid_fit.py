@@ -151,7 +151,7 @@ def fit_document(recipe: Recipe, encoding: Encoding, asked: AskedPrice) -> dict[
     }
 
 
-def fit_plan(
+def fit_plan(  # noqa: PLR0913  all that is public about a fit
     model: str,
     recipe: Recipe,
     encoding: Encoding,

@@ -125,7 +125,7 @@ def residual_bound(outputs: int) -> int:
     return (1 if outputs == 1 else 2) * RESIDUALS**2
 
 
-def table(
+def table(  # noqa: PLR0913  rows, their places, and three bounds
     places: Integers, size: int, vectors: Floats, *, squared: int, linear: int, opposed: bool
 ) -> BoundedSum:
     """Add up one vector a row in the place of the row (key ``row-tables``).
@@ -157,5 +157,3 @@ def counts(places: Integers, size: int) -> BoundedSum:
     """
     inside = places[(places >= 0) & (places < size)]
     return BoundedSum(np.bincount(inside, minlength=size).astype(np.int64), 1, 1, opposed=False)
-
-

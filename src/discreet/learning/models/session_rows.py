@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, Final, Protocol, final
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -69,8 +69,8 @@ _MOST: Final = 1 << 27
 class Fitted(Protocol):
     """What a fit in a session needs to know of a model."""
 
-    kind: Any
-    constant: Any
+    kind: ClassVar[str]
+    constant: ClassVar[bool]
 
     def _recipe(self, encoding: Encoding) -> Recipe: ...
 
@@ -112,9 +112,7 @@ def plan_in_session(
     sums, most = recipe.sums(encoding), rows_of_unit(request)
     noise = scheduled(sums, asked, unit=session.unit, rows=most)
     draw = ModelDraw(recipe=recipe, encoding=encoding, noise=noise)
-    program = Program.of(
-        rows, unit=session.unit, reads=(request,), delta=asked.delta, draw=draw
-    )
+    program = Program.of(rows, unit=session.unit, reads=(request,), delta=asked.delta, draw=draw)
     return FitPlan(
         model=type(model).__name__,
         recipe=recipe,
@@ -199,8 +197,7 @@ def rows_of(raw: RawTotals, encoding: Encoding) -> BoundedRows:
     arrays = [_values(key) for key in raw.keys]
     labeled = encoding.target is not None or encoding.classes is not None
     features = arrays[:-1] if labeled else arrays
-    bounded = encoding.rows(features, arrays[-1] if labeled else None, counts=counts)
-    return bounded
+    return encoding.rows(features, arrays[-1] if labeled else None, counts=counts)
 
 
 def _values(key: Any) -> NDArray[Any]:
