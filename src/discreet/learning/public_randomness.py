@@ -73,7 +73,7 @@ class PublicDraws:
 
     def gamma(self, shapes: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return one gamma number of scale 1 for each shape."""
-        from scipy.special import gammaincinv  # type: ignore[import-untyped]  # noqa: PLC0415  takes its time
+        from scipy.special import gammaincinv  # noqa: PLC0415  takes its time
 
         drawn: NDArray[np.float64] = gammaincinv(shapes, self.uniform(shapes.shape))
         return np.maximum(drawn, np.finfo(np.float64).tiny)

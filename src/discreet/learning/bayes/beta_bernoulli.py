@@ -4,8 +4,8 @@ Trust: public.  It processes a released count, and cannot lose any privacy.
 
 Theorem (key ``noise-aware-beta``).  Let a share have the prior Beta(a, b), let s of n people (a
 public number) say yes, and let z = s + Z be released, where P[Z = k] is proportional to
-exp(-epsilon |k|).  Given z, the share has the law that mixes Beta(a + s, b + n - s) over s = 0, ...,
-n with weights proportional to BetaBin(s; n, a, b) exp(-epsilon |z - s|).
+exp(-epsilon |k|).  Given z, the share has the law that mixes Beta(a + s, b + n - s) over s = 0,
+..., n with weights proportional to BetaBin(s; n, a, b) exp(-epsilon |z - s|).
 Proof.  Bayes' rule for s, given z; given s, the noisy count says nothing more about the share.
 
 z is neither clamped to [0, n] nor rounded: both would leave out what it says.
@@ -104,7 +104,7 @@ class BetaBernoulli:
                 why="noise has a width, and a Beta law two positive numbers.",
                 do="give the epsilon that was paid, and yes=1, no=1 for a prior that says nothing.",
             )
-        from scipy.special import betaln, gammaln  # type: ignore[import-untyped]  # noqa: PLC0415  takes its time
+        from scipy.special import betaln, gammaln  # noqa: PLC0415  takes its time
 
         s = np.arange(size + 1, dtype=np.float64)
         first, second = float(a) + s, float(b) + size - s

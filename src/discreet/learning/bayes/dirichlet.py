@@ -2,8 +2,8 @@
 
 Trust: public.  It processes released counts, and cannot lose any privacy.
 
-Theorem (key ``noise-aware-dirichlet``).  Let shares have the prior Dirichlet(a), let s_i of n people
-(a public number) be in category i, and let z_i = s_i + Z_i be released with independent two-sided
+Theorem (key ``noise-aware-dirichlet``).  Let shares have the prior Dirichlet(a), let s_i of n
+people (a public number) be in category i, and let z_i = s_i + Z_i be released with independent two-sided
 geometric noise, P[Z = k] proportional to exp(-epsilon |k|).  With w_i(s) = Gamma(a_i + s) / s!
 exp(-epsilon |z_i - s|), the counts have weights proportional to the product of w_i(s_i), among
 those that add up to n.  Given z, the share of category i is a mixture of Beta(a_i + s,
