@@ -16,6 +16,7 @@ from draw_composition import COMPOSITION
 from draw_counters import counters
 from draw_hitters import HITTERS
 from draw_local import LOCAL
+from draw_posteriors import POSTERIORS
 from draw_synthetic import SYNTHETIC
 
 from discreet.charts import Axis, Chart
@@ -331,6 +332,7 @@ PICTURES = {
     **COMPOSITION,
     **HITTERS,
     **LOCAL,
+    **POSTERIORS,
     **SYNTHETIC,
 }
 

@@ -21,7 +21,7 @@ from discreet.exact import float_up, positive
 from discreet.learning.run_tree import statement_of
 from discreet.loss import gaussian_sigma
 from discreet.loss.pairs.smoothed_gaussian import smoothing
-from discreet.loss.parameters import checked_count, checked_delta, checked_rate
+from discreet.loss.parameters import checked_count, checked_delta, checked_epsilon, checked_rate
 from discreet.units import PrivacyUnit
 
 _BITS: Final = 22
@@ -34,7 +34,7 @@ def calibrated_sigma(  # noqa: PLR0913  a promise, and the run that it is about
     steps: int,
     epsilon: object,
     delta: object,
-    squared: Callable[[], int],
+    squared: int,
     step: Fraction,
     coordinates: int,
     tree: Callable[[Fraction], Node],
@@ -56,7 +56,7 @@ def calibrated_sigma(  # noqa: PLR0913  a promise, and the run that it is about
         overflow: the part of delta that is spent on batches above their cap.
     """
     chance = checked_delta(delta)
-    target = positive(epsilon, name="epsilon")
+    target = positive(checked_epsilon(epsilon), name="epsilon")
     rest = chance - (2 if unit.relation.replaces else 1) * overflow
     if rest <= 0:
         raise OutOfRange(
@@ -65,8 +65,7 @@ def calibrated_sigma(  # noqa: PLR0913  a promise, and the run that it is about
             do="give a larger delta, or a larger cap.",
         )
     multiplier = noise_multiplier(rate=rate, steps=steps, epsilon=target, delta=rest, unit=unit)
-    wide = squared()
-    sigma = _on_grid(multiplier, wide, step, smoothing(min(coordinates, wide)))
+    sigma = _on_grid(multiplier, squared, step, smoothing(min(coordinates, squared)))
     for _ in range(_TRIES):
         if statement_of(tree(sigma), unit).delta(epsilon=target) <= chance:
             return sigma
@@ -92,7 +91,7 @@ def noise_multiplier(
     9.119
     """
     times, chance = checked_count(steps, name="steps"), checked_rate(rate)
-    goal = positive(epsilon, name="epsilon")
+    goal = positive(checked_epsilon(epsilon), name="epsilon")
     if chance == 1:
         far = 2 if unit.relation.replaces else 1
         return gaussian_sigma(epsilon=goal, delta=delta, count=times, distance=far)

@@ -76,18 +76,25 @@ class Clipping:
         object.__setattr__(self, "bound", exact)
         object.__setattr__(self, "spread", whole(spread, name="spread", low=1, high=1 << 20))
 
-    def scales(self, squares: Scales, spans: Scales) -> Scales:
+    def scales(
+        self, squares: Scales, spans: Scales, *, most: float = 1.0, added: float = 0.0
+    ) -> Scales:
         """Return c of each unit.
+
+        Neither ``most`` nor ``added`` can raise what a unit adds above the bound.
 
         Args:
             squares: at least the squared norm of each contribution.
             spans: at least the sum of |g||a| over its products.
+            most: the scale of a small contribution; C / ``threshold`` turns a bound of C into one
+                of ``threshold`` on the contributions, and infinity normalizes all of them.
+            added: a public number added to each norm, so that normalizing stays stable.
         """
         bound = float_down(self.bound)
         with np.errstate(all="ignore"):
-            by_norm = bound / np.sqrt(squares + _TINY) * _DOWN
+            by_norm = bound / (np.sqrt(squares + _TINY) + added) * _DOWN
             by_span = bound * self.spread / (spans + _TINY) * _DOWN
-            scales = np.minimum(1.0, np.minimum(by_norm, by_span))
+            scales = np.minimum(most, np.minimum(by_norm, by_span))
         finite = np.isfinite(squares) & np.isfinite(spans)
         return np.where(finite, scales, 0.0)
 

@@ -58,6 +58,8 @@ class PrivateSum:
         precision: the unit of these roundings; that of float64 by default.
         drift: by which share a contribution may differ in other company.
         floors: how often parts of the sum are floored and then added up as integers.
+        beside: the squared L2 norm of what one unit adds to coordinates beside its contribution,
+            such as noisy counts that are bought in the same sample.
 
     >>> one = PrivateSum(clipping=Clipping(bound=1, spread=1), sigma=Fraction(4), coordinates=3,
     ...                  units=100, operations=102)
@@ -76,6 +78,7 @@ class PrivateSum:
     precision: Fraction = field(default=DOUBLE)
     drift: Fraction = field(default=Fraction(0))
     floors: int = 1
+    beside: Fraction = field(default=Fraction(0))
 
     def __post_init__(self) -> None:
         """Refuse sizes that cannot be added up exactly."""
@@ -102,7 +105,10 @@ class PrivateSum:
     @property
     def distance(self) -> Fraction:
         """How far adding one unit moves the total, before it is floored."""
-        return self.clipping.bound + self.slack
+        far = self.clipping.bound
+        if self.beside:
+            far = Fraction(sqrt(far**2 + self.beside, 64)[1], 1 << 64)
+        return far + self.slack
 
     @property
     def squared(self) -> int:

@@ -33,6 +33,7 @@ from discreet.certified import log
 from discreet.errors import OutOfRange, WrongKind
 from discreet.exact import probability, whole
 from discreet.noise import SYSTEM, Bernoulli, Entropy
+from discreet.noise.bernoulli import COIN_WORDS, CoinWords
 
 _BITS: Final = 64
 _LARGEST: Final = 1 << 36
@@ -96,9 +97,11 @@ class PoissonBatches:
 
     rate: Fraction
     cap: int
+    words: CoinWords
 
-    def __init__(self, *, rate: object, cap: int) -> None:
+    def __init__(self, *, rate: object, cap: int, words: CoinWords = COIN_WORDS) -> None:
         """Take an exact chance, and a public number of units."""
+        object.__setattr__(self, "words", words)
         object.__setattr__(self, "rate", probability(rate, name="rate"))
         object.__setattr__(self, "cap", whole(cap, name="cap", low=1, high=_LARGEST))
 
@@ -107,7 +110,7 @@ class PoissonBatches:
 
         An empty batch is a batch: noise alone is released for it.
         """
-        heads = Bernoulli(p=self.rate).flips(units, entropy)
+        heads = Bernoulli(p=self.rate, words=self.words).flips(units, entropy)
         return np.flatnonzero(heads)[: self.cap]
 
 

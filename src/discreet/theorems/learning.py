@@ -27,4 +27,11 @@ LEARNING: Final = (
         "heads.",
         source="proof in learning/sampling.py and docs/proofs/learning.md; enumeration",
     ),
+    Theorem(
+        key="marked-steps",
+        statement="If every attempt at a run records how far it is about to draw, stops where a "
+        "later attempt is on record, and is charged again for the steps between where it begins "
+        "and the furthest mark before its start, then no more steps are drawn than are charged.",
+        source="proof in learning/marks.py and docs/proofs/learning.md; one-answer",
+    ),
 )

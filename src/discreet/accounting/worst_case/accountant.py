@@ -209,7 +209,7 @@ def _limits(tree: Node, unit: PrivacyUnit, contribution: Contribution | None) ->
         return contribution.within(unit.columns) if unit.columns else contribution
     whole = all(
         leaf.unit is not None and set(leaf.unit.columns) == set(unit.columns)
-        if isinstance(leaf, Leaf)
+        if isinstance(leaf, Leaf | Sampled)
         else leaf.passes_rows
         for leaf in tree.walk()
     )

@@ -9,6 +9,7 @@ comes out.  Slower, and as large as the model for each example of a chunk.
 
 from __future__ import annotations
 
+import warnings
 from typing import final
 
 import torch
@@ -40,7 +41,9 @@ class ExampleGradients:
             return self.objective(output, target[None])
 
         each = vmap(grad(of_one), (None, 0, 0), randomness="different", chunk_size=self.chunk)
-        found = each({k: p.detach() for k, p in named.items()}, inputs, targets)
+        with warnings.catch_warnings():  # operations without a rule of their own run one by one
+            warnings.filterwarnings("ignore", message="There is a performance drop")
+            found = each({k: p.detach() for k, p in named.items()}, inputs, targets)
         return {named[name]: values for name, values in found.items()}
 
     def parts(self, inputs: Tensor, targets: Tensor, inside: Tensor, units: int) -> list[Part]:
@@ -50,6 +53,6 @@ class ExampleGradients:
             with torch.no_grad():
                 lines = rows.detach().flatten(1)
                 lines = torch.where(inside[:, None], lines, torch.zeros_like(lines))
-                lines = lines.view(units, -1, lines.shape[1]).sum(1)
+                lines = lines.reshape(units, -1, lines.shape[1]).sum(1)
                 found.append(Expanded.of(parameter, lines))
         return found

@@ -16,6 +16,7 @@ from typing import Any, Final, Protocol, final
 import torch
 from torch import Tensor, nn
 
+from discreet.errors import LayerNotProvable
 from discreet.learning.deep.layers.convolution import (
     CONVOLUTIONS,
     convolution_parts,
@@ -100,12 +101,16 @@ class RecordedFactors:
             for handle in handles:
                 handle.remove()
         if len(calls) != len(outputs):
-            calls.append(calls[0])  # forwards ran again in the backward pass: seen as a second use
+            raise LayerNotProvable(
+                what="forwards ran again in the backward pass (activation checkpointing).",
+                why="inputs and outputs of layers are recorded once.",
+                do="switch checkpointing off; gradients of parameters are not computed anyway.",
+            )
         return [
-            (*call[:3], gradient.detach())
-            for call, gradient in zip(calls, gradients, strict=False)
+            (name, layer, given, gradient.detach())
+            for (name, layer, given, _), gradient in zip(calls, gradients, strict=True)
             if gradient is not None
-        ] + [(*call[:3], call[3].detach()) for call in calls[len(outputs) :]]
+        ]
 
     def parts(self, inputs: Tensor, targets: Tensor, inside: Tensor, units: int) -> list[Part]:
         """Return the parts of all layers."""

@@ -63,4 +63,4 @@ def _by_unit(vectors: Tensor, units: int) -> Tensor:
     """Add up the rows of each unit."""
     if vectors.shape[0] == units:
         return vectors
-    return vectors.view(units, -1, vectors.shape[1]).sum(1)
+    return vectors.reshape(units, -1, vectors.shape[1]).sum(1)

@@ -15,7 +15,7 @@ import torch
 from torch import Tensor, nn
 
 from discreet.learning.clipping import raised
-from discreet.learning.deep.layers.part import Part, Totals, finite, positions
+from discreet.learning.deep.layers.part import Part, Totals, finite, lengths, positions
 
 
 def refuse_embedding(layer: nn.Module) -> str | None:
@@ -53,13 +53,17 @@ class _Tokens(Part):
     @classmethod
     def of(cls, weight: nn.Parameter, tokens: Tensor, g: Tensor) -> _Tokens:
         places, width = g.shape[1], g.shape[2]
-        spans = ((g * g).sum(2) * raised(width + 2)).sqrt().sum(1) * raised(places + 4)
+        spans = lengths(g).sum(1) * raised(places + 4)
         same = tokens[:, :, None] == tokens[:, None, :]
         grams = torch.bmm(g, g.transpose(1, 2)) * same
         squares = grams.sum((1, 2)).clamp_min(0.0)
         squares = squares + (raised(width + places**2 + 8) - 1.0) * spans**2
         return cls(weight, tokens, g, squares, spans)
 
-    def add(self, scales: Tensor, totals: Totals) -> None:
-        scaled = finite(self.g, scales) * scales[:, None, None]
+    @property
+    def owner(self) -> nn.Parameter:
+        return self.weight
+
+    def add(self, scales: Tensor, totals: Totals, *, drop: bool = True) -> None:
+        scaled = finite(self.g, scales, drop) * scales[:, None, None]
         totals[self.weight].index_add_(0, self.tokens.flatten(), scaled.flatten(0, 1))

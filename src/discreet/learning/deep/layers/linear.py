@@ -18,7 +18,7 @@ import torch
 from torch import Tensor, nn
 
 from discreet.learning.clipping import raised
-from discreet.learning.deep.layers.part import Expanded, Part, Totals, finite, positions
+from discreet.learning.deep.layers.part import Expanded, Part, Totals, finite, lengths, positions
 
 
 def refuse_linear(layer: nn.Module) -> str | None:
@@ -54,15 +54,11 @@ class _Products(Part):
     ) -> _Products:
         one = 0.0 if bias is None else 1.0
         places, width = a.shape[1], a.shape[2] + g.shape[2]
-        long = (g * g).sum(2) * raised(g.shape[2] + 2)
-        wide = (
-            (a * a).sum(2) * raised(a.shape[2] + 2)
-            if weight is not None
-            else torch.zeros_like(long)
-        )
-        spans = (long.sqrt() * (wide.sqrt() + one)).sum(1) * raised(places + 8)
+        long = lengths(g)
+        wide = torch.zeros_like(long) if weight is None else lengths(a)
+        spans = (long * (wide + one)).sum(1) * raised(places + 8)
         if places == 1:
-            squares = (long * (wide + one)).sum(1) * raised(4)
+            squares = (long.square() * (wide.square() + one)).sum(1) * raised(8)
         else:
             squares = torch.zeros_like(spans)
             if weight is not None:
@@ -74,10 +70,16 @@ class _Products(Part):
             squares = squares.clamp_min(0.0) + (raised(width + places**2 + 8) - 1.0) * spans**2
         return cls(weight, bias, a, g, squares, spans)
 
-    def add(self, scales: Tensor, totals: Totals) -> None:
-        scaled = finite(self.g, scales) * scales[:, None, None]
+    @property
+    def owner(self) -> nn.Parameter:
+        owner = self.bias if self.weight is None else self.weight
+        assert owner is not None  # noqa: S101  a part is made for one of the two
+        return owner
+
+    def add(self, scales: Tensor, totals: Totals, *, drop: bool = True) -> None:
+        scaled = finite(self.g, scales, drop) * scales[:, None, None]
         flat = scaled.flatten(0, 1)
         if self.weight is not None:
-            totals[self.weight] += flat.T @ finite(self.a, scales).flatten(0, 1)
+            totals[self.weight] += flat.T @ finite(self.a, scales, drop).flatten(0, 1)
         if self.bias is not None:
             totals[self.bias] += flat.sum(0)

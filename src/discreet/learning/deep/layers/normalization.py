@@ -45,5 +45,5 @@ def _per_unit(layer: nn.Module, values: Tensor, units: int) -> Tensor:
     """Add up all positions of a unit."""
     if isinstance(layer, nn.GroupNorm):  # rows x channels x positions
         rows = values.flatten(2).sum(2) if values.dim() > 2 else values
-        return rows.view(units, -1, rows.shape[1]).sum(1)
+        return rows.reshape(units, -1, rows.shape[1]).sum(1)
     return values.reshape(units, -1, layer.weight.numel()).sum(1)

@@ -33,16 +33,29 @@ class Part(ABC):
     squares: Tensor
     spans: Tensor
 
+    @property
     @abstractmethod
-    def add(self, scales: Tensor, totals: Totals) -> None:
-        """Add the scaled contributions of all units to the totals."""
+    def owner(self) -> nn.Parameter:
+        """One of its parameters; all of them are clipped together."""
+
+    @abstractmethod
+    def add(self, scales: Tensor, totals: Totals, *, drop: bool = True) -> None:
+        """Add the scaled contributions of all units to the totals.
+
+        ``drop`` may be false where no scale is zero.
+        """
 
 
 def squared(values: Tensor) -> Tensor:
     """Return at least the sum of squares of each line, in float64."""
     lines = values.flatten(1)
-    wide = lines.double()
-    return (wide * wide).sum(1) * raised(lines.shape[1] + 2)
+    return lengths(lines).square() * raised(4)
+
+
+def lengths(lines: Tensor) -> Tensor:
+    """Return at least the norm along the last dimension, in float64."""
+    norms = torch.linalg.vector_norm(lines, dim=-1, dtype=torch.float64)
+    return norms * raised(lines.shape[-1] + 4)
 
 
 @final
@@ -62,14 +75,21 @@ class Expanded(Part):
         squares = squared(lines)
         return cls(parameter, lines, squares, squares.sqrt() * raised(2))
 
-    def add(self, scales: Tensor, totals: Totals) -> None:
+    @property
+    def owner(self) -> nn.Parameter:
+        """Its parameter."""
+        return self.parameter
+
+    def add(self, scales: Tensor, totals: Totals, *, drop: bool = True) -> None:
         """Add the scaled lines."""
-        lines = finite(self.vectors, scales)
+        lines = finite(self.vectors, scales, drop)
         totals[self.parameter] += (scales @ lines.double()).view_as(self.parameter)
 
 
-def finite(values: Tensor, scales: Tensor) -> Tensor:
+def finite(values: Tensor, scales: Tensor, drop: bool) -> Tensor:  # noqa: FBT001  told by callers
     """Return the values, with zeros for units whose scale is zero: infinity times 0 is NaN."""
+    if not drop:
+        return values
     kept = (scales != 0).view(-1, *[1] * (values.dim() - 1))
     return torch.where(kept, values, torch.zeros((), dtype=values.dtype, device=values.device))
 

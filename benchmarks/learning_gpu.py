@@ -1,0 +1,273 @@
+# ruff: noqa: E402  the paths come first
+"""Private training on one GPU beside plain SGD, and beside Opacus where it is installed.
+
+    python benchmarks/learning_gpu.py [--quick] [--rows MLP,CNN] [--json FILE] [--device cuda]
+
+Needs torch, numpy, scipy and cryptography, and this source.  Times are medians of CUDA events of
+whole steps; contenders take turns.  Kernels are deterministic.  One step of ours is: contributions,
+norms, clipped sums in float64, the floor to the grid, exact noise that threads have drawn
+meanwhile, its way to the device, and the optimizer's step.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import statistics
+import sys
+import time
+from collections.abc import Callable
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
+sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parent.parent / "src")]
+
+import numpy as np
+import torch
+from rows.learning_models import MODELS
+from torch import nn
+
+from discreet.learning.clipping import Clipping
+from discreet.learning.deep.batch_sums import BatchSums, ClipGroup, Rows
+from discreet.learning.deep.choice import choose
+from discreet.learning.deep.generated import RowShape
+from discreet.learning.deep.independence import measured_drift
+from discreet.learning.deep.objectives import SummedObjective
+from discreet.learning.deep.release import released
+from discreet.learning.noise_ahead import NoiseAhead
+from discreet.learning.private_sum import PrivateSum
+
+BATCHES = {"MLP": 8192, "linear": 8192, "CNN": 4096, "transformer": 512, "WRN-16-4": 512}
+BARS = {"MLP": 1.4, "transformer": 1.3, "CNN": 1.6, "WRN-16-4": 1.8}
+OBJECTIVE = nn.functional.cross_entropy
+
+
+def timed(step: Callable[[], None], device: torch.device) -> float:
+    """Return the milliseconds of one step."""
+    if device.type != "cuda":
+        began = time.perf_counter()
+        step()
+        return 1000 * (time.perf_counter() - began)
+    start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+    torch.cuda.synchronize()
+    start.record()
+    step()
+    end.record()
+    torch.cuda.synchronize()
+    return float(start.elapsed_time(end))
+
+
+def plain_step(make: Callable[[], nn.Module], x: Any, y: Any) -> Callable[[], None]:
+    """Return a step of plain SGD."""
+    model = make().to(x.device)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+
+    def step() -> None:
+        optimizer.zero_grad(set_to_none=True)
+        OBJECTIVE(model(x), y).backward()
+        optimizer.step()
+
+    return step
+
+
+class Ours:
+    """Private steps on one fixed batch."""
+
+    def __init__(
+        self, make: Callable[[], nn.Module], x: Any, y: Any, *, micro: int, threads: int
+    ) -> None:
+        self.model = make().to(x.device)
+        self.optimizer = torch.optim.SGD(self.model.parameters(), lr=0.01)
+        data = Rows(x, y)
+        with torch.no_grad():
+            summed = SummedObjective.tested(OBJECTIVE, self.model(x[:8]), y[:8])
+        self.engine = choose(self.model, summed, x[:micro], y[:micro], units=micro)
+        self.drift = float(
+            measured_drift(
+                self.model,
+                self.engine.contributions,
+                summed,
+                inputs=RowShape.of(x),
+                targets=RowShape.of(y),
+                units=micro,
+                rows=1,
+                device=x.device,
+            )
+        )
+        parameters = frozenset(self.model.parameters())
+        self.sums = BatchSums(
+            self.model,
+            self.engine,
+            data,
+            groups=(ClipGroup(parameters, Clipping(bound=1), 1.0),),
+            micro=micro,
+            normalized=False,
+            device=x.device,
+        )
+        units = x.shape[0]
+        self.one = PrivateSum(
+            clipping=Clipping(bound=1),
+            sigma=Fraction(1),
+            coordinates=sum(p.numel() for p in parameters),
+            units=units,
+            operations=micro * self.engine.positions + -(-units // micro) + 8,
+        )
+        self.noise = NoiseAhead(self.one.law, self.one.coordinates, threads=threads)
+        self.rows = np.arange(units, dtype=np.int64)[:, None]
+        self.units = units
+
+    def sum(self) -> Any:
+        """Return the float64 total alone."""
+        return self.sums.total(self.rows)[0]
+
+    def step(self) -> None:
+        """Take one whole step."""
+        values = released(self.one, self.sum(), self.noise.take()) / self.units
+        start = 0
+        for parameter in self.sums.parameters:
+            part = values[start : start + parameter.numel()]
+            parameter.grad = part.view(parameter.shape).to(parameter.dtype)
+            start += parameter.numel()
+        self.optimizer.step()
+        self.optimizer.zero_grad(set_to_none=True)
+
+
+def opacus_steps(make: Callable[[], nn.Module], x: Any, y: Any) -> dict[str, Callable[[], None]]:
+    """Return a step of Opacus in each of its modes, where it is installed and takes the model."""
+    try:
+        from opacus import PrivacyEngine  # noqa: PLC0415  may be missing
+    except ImportError:
+        return {}
+    from torch.utils.data import DataLoader, TensorDataset  # noqa: PLC0415
+
+    steps: dict[str, Callable[[], None]] = {}
+    for mode in ("hooks", "ew", "functorch", "ghost"):
+        try:
+            model = make().to(x.device)
+            loader = DataLoader(TensorDataset(x, y), batch_size=x.shape[0])
+            made = PrivacyEngine(accountant="rdp").make_private(
+                module=model,
+                optimizer=torch.optim.SGD(model.parameters(), lr=0.01),
+                data_loader=loader,
+                noise_multiplier=1.0,
+                max_grad_norm=1.0,
+                grad_sample_mode=mode,
+                criterion=nn.CrossEntropyLoss(),
+                poisson_sampling=False,
+            )
+            module, optimizer = made[0], made[1]
+            objective = made[2] if mode == "ghost" else OBJECTIVE
+
+            def step(m: Any = module, o: Any = optimizer, f: Any = objective) -> None:
+                o.zero_grad(set_to_none=True)
+                f(m(x), y).backward()
+                o.step()
+
+            step()
+            steps[f"opacus {mode}"] = step
+        except Exception as failure:  # noqa: BLE001  a mode that fails is a row that says so
+            print(f"  opacus {mode}: {type(failure).__name__}")
+    return steps
+
+
+def measure(name: str, *, device: torch.device, repeats: int, threads: int, quick: bool) -> Any:
+    """Measure one row."""
+    make, rows = MODELS[name]
+    batch = BATCHES[name] // (16 if quick else 1)
+    torch.manual_seed(0)
+    x, y = (t.to(device) for t in rows(batch))
+    ours = Ours(make, x, y, micro=batch, threads=threads)
+    steps = {"plain": plain_step(make, x, y), "ours": ours.step, "ours, sum alone": ours.sum}
+    steps |= opacus_steps(make, x, y)
+    peak = {}
+    for key, step in steps.items():
+        for _ in range(3):
+            step()
+        if device.type == "cuda":
+            torch.cuda.synchronize()
+            torch.cuda.reset_peak_memory_stats()
+            before = torch.cuda.memory_allocated()
+            step()
+            torch.cuda.synchronize()
+            peak[key] = (torch.cuda.max_memory_allocated() - before) / 2**20
+    times: dict[str, list[float]] = {key: [] for key in steps}
+    for _ in range(repeats):  # contenders take turns
+        for key, step in steps.items():
+            times[key].append(timed(step, device))
+    began = time.perf_counter()
+    for _ in range(3):
+        ours.noise.take()
+    noise = 1000 * (time.perf_counter() - began) / 3
+    ours.noise.close()
+    plain = times["plain"]
+    return {
+        "row": name,
+        "batch": batch,
+        "parameters": ours.one.coordinates,
+        "engine": ours.engine.layers[0],
+        "drift": ours.drift,
+        "slack": float(ours.one.slack),
+        "noise_ms_alone": noise,
+        "milliseconds": {key: statistics.median(v) for key, v in times.items()},
+        "ratio": {
+            key: statistics.median(a / b for a, b in zip(v, plain, strict=True))
+            for key, v in times.items()
+        },
+        "peak_mib": peak,
+        "bar": BARS.get(name),
+    }
+
+
+def main() -> None:
+    """Print a table and JSON."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
+    parser.add_argument("--rows", default=",".join(BATCHES))
+    parser.add_argument("--repeats", type=int, default=30)
+    parser.add_argument("--threads", type=int, default=os.cpu_count() or 1)
+    parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--tf32", action="store_true")
+    parser.add_argument("--json", type=Path)
+    given = parser.parse_args()
+    device = torch.device(given.device)
+    torch.backends.cudnn.deterministic = True
+    torch.backends.cudnn.benchmark = False
+    torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = given.tf32
+    where = torch.cuda.get_device_name() if device.type == "cuda" else "CPU"
+    print(
+        f"torch {torch.__version__} on {where}, {given.threads} threads for noise, tf32 {given.tf32}"
+    )
+    results = []
+    for name in given.rows.split(","):
+        result = measure(
+            name,
+            device=device,
+            repeats=3 if given.quick else given.repeats,
+            threads=given.threads,
+            quick=given.quick,
+        )
+        results.append(result)
+        print(
+            f"{name}: batch {result['batch']}, {result['parameters']} parameters, "
+            f"drift {result['drift']:.1e}, slack {result['slack']:.1e}, "
+            f"noise alone {result['noise_ms_alone']:.2f} ms, bar {result['bar']}"
+        )
+        for key, ms in result["milliseconds"].items():
+            memory = result["peak_mib"].get(key)
+            shown = "" if memory is None else f"{memory:10.0f} MiB"
+            print(
+                f"  {key:18} {ms:10.3f} ms {result['ratio'][key]:8.2f} x plain{shown}", flush=True
+            )
+    text = json.dumps(
+        {"torch": torch.__version__, "device": where, "tf32": given.tf32, "rows": results}, indent=1
+    )
+    if given.json:
+        given.json.write_text(text)
+    print(text)
+
+
+if __name__ == "__main__":
+    main()

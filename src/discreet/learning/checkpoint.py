@@ -1,0 +1,91 @@
+"""Checkpoints: a state that was paid for, written aside and renamed, or not there at all.
+
+Trust: kernel.
+
+A checkpoint holds the weights, the optimizer and the step; never a random generator, since noise
+that is drawn twice would tell of data.  It is written under another name, synced and renamed: a
+process that dies leaves the one before.  It names the run that it belongs to.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, final
+
+from discreet.errors import OtherRun
+
+_FILE: Final = "checkpoint"
+_LENGTH: Final = 8
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Checkpoint:
+    """A step of a run, and the state of model and optimizer after it.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     Checkpoint(run="a" * 64, step=7, state=b"weights").write(Path(folder))
+    ...     Checkpoint.read(Path(folder), run="a" * 64).step
+    7
+    """
+
+    run: str
+    step: int
+    state: bytes
+
+    def write(self, folder: Path) -> None:
+        """Write it whole, or leave what was there."""
+        folder.mkdir(parents=True, exist_ok=True)
+        head = json.dumps(
+            {"run": self.run, "step": self.step, "sha256": hashlib.sha256(self.state).hexdigest()}
+        ).encode("ascii")
+        aside = folder / f"{_FILE}.{os.getpid()}.new"
+        with aside.open("wb") as file:
+            file.write(len(head).to_bytes(_LENGTH, "little") + head + self.state)
+            file.flush()
+            os.fsync(file.fileno())
+        aside.replace(folder / _FILE)
+        _sync_folder(folder)
+
+    @classmethod
+    def read(cls, folder: Path, *, run: str) -> Checkpoint | None:
+        """Return the checkpoint of a run; nothing where there is none."""
+        try:
+            text = (folder / _FILE).read_bytes()
+        except FileNotFoundError:
+            return None
+        try:
+            size = int.from_bytes(text[:_LENGTH], "little")
+            head = json.loads(text[_LENGTH : _LENGTH + size])
+            state = text[_LENGTH + size :]
+            found = cls(str(head["run"]), int(head["step"]), state)
+            whole = head["sha256"] == hashlib.sha256(state).hexdigest()
+        except (ValueError, KeyError, TypeError) as failure:
+            raise _other("it cannot be read") from failure
+        if not whole:
+            raise _other("it is torn")
+        if found.run != run:
+            raise _other("it belongs to another run")
+        return found
+
+
+def _sync_folder(folder: Path) -> None:
+    """Make a renamed file last."""
+    number = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(number)
+    finally:
+        os.close(number)
+
+
+def _other(why: str) -> OtherRun:
+    return OtherRun(
+        what=f"the checkpoint in the folder is of no use: {why}.",
+        why="weights of another model, plan or data would be trained on as if they were these.",
+        do="give each run a folder of its own, and resume it with the same arguments.",
+    )

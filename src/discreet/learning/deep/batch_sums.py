@@ -1,0 +1,144 @@
+"""The float64 total of the clipped contributions of a batch, micro-batch by micro-batch.
+
+Trust: kernel.
+
+Every micro-batch has one shape: as many units, each with as many rows, padded by a public constant
+whose contributions are zero.  Norms decide scales on the CPU (:mod:`discreet.learning.clipping`);
+products are added up in float64 on the device of the model.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from discreet.learning.clipping import Clipping, raised
+from discreet.learning.deep.choice import Engine
+from discreet.learning.deep.generated import RowShape
+from discreet.learning.deep.independence import zeros_of
+from discreet.learning.deep.layers.part import Part
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """Inputs and targets, row by row; values are read only for drawn units."""
+
+    inputs: Tensor
+    targets: Tensor
+
+    @property
+    def shapes(self) -> tuple[RowShape, RowShape]:
+        """Shape and type of one row of each."""
+        return RowShape.of(self.inputs), RowShape.of(self.targets)
+
+    def take(self, rows: NDArray[np.int64], device: torch.device) -> tuple[Tensor, Tensor, Tensor]:
+        """Return rows by number, zeros where the number is -1, and which are real."""
+        flat = torch.from_numpy(rows.reshape(-1))
+        inside = flat >= 0
+        index = flat.clamp_min(0).to(self.inputs.device)
+        taken = []
+        for values in (self.inputs, self.targets):
+            if values.shape[0] == 0:
+                chosen = torch.zeros((flat.numel(), *values.shape[1:]), dtype=values.dtype)
+            else:
+                chosen = values[index]
+            chosen = chosen.to(device)
+            kept = inside.to(device).view(-1, *[1] * (chosen.dim() - 1))
+            taken.append(torch.where(kept, chosen, torch.zeros_like(chosen)))
+        return taken[0], taken[1], inside.to(device)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class ClipGroup:
+    """Parameters that are clipped together, to a public threshold.
+
+    ``bound`` is what the group adds to the normalized sum at most; all groups together add 1.
+    """
+
+    parameters: frozenset[nn.Parameter]
+    bound: Clipping
+    threshold: float
+
+
+@final
+class BatchSums:
+    """Adds up what the units of a batch contribute."""
+
+    def __init__(  # noqa: PLR0913  a model, its data and its micro-batches
+        self,
+        model: nn.Module,
+        engine: Engine,
+        data: Rows,
+        *,
+        groups: tuple[ClipGroup, ...],
+        micro: int,
+        normalized: bool,
+        device: torch.device,
+    ) -> None:
+        """Take a model, how its contributions are found, and how they are clipped."""
+        self.model, self.engine, self.data, self.groups = model, engine, data, groups
+        self.micro, self.normalized, self.device = micro, normalized, device
+        self.parameters = [p for p in model.parameters() if p.requires_grad]
+
+    def total(self, rows: NDArray[np.int64], *, factor: float = 1.0) -> tuple[Tensor, float]:
+        """Return the total of all coordinates, and how many units were below their threshold.
+
+        Args:
+            rows: the rows of each drawn unit on a line, -1 for none.
+            factor: a public number by which thresholds have been adapted.
+        """
+        totals = zeros_of(self.model)
+        below = 0.0
+        for part_rows in self._micro_batches(rows):
+            real: NDArray[np.bool_] = np.any(part_rows >= 0, axis=1)
+            x, y, inside = self.data.take(part_rows, self.device)
+            parts = self.engine.contributions.parts(x, y, inside, self.micro)
+            with torch.no_grad():
+                below += self._add(parts, totals, real, factor)
+        flat = [totals[p].reshape(-1) for p in self.parameters]
+        return torch.cat(flat), below
+
+    def _add(
+        self,
+        parts: list[Part],
+        totals: dict[nn.Parameter, Tensor],
+        real: NDArray[np.bool_],
+        factor: float,
+    ) -> float:
+        """Scale and add the parts of one micro-batch."""
+        small = real.copy()
+        for group in self.groups:
+            mine = [part for part in parts if part.owner in group.parameters]
+            if not mine:
+                continue
+            squares = sum(part.squares for part in mine) * raised(len(mine))
+            spans = sum(part.spans for part in mine) * raised(len(mine))
+            both = torch.stack([squares, spans]).cpu().numpy()
+            threshold = group.threshold * factor
+            bound = float(group.bound.bound)
+            most = np.inf if self.normalized else bound / threshold
+            extra = threshold / 100 if self.normalized else 0.0
+            scales = group.bound.scales(both[0], both[1], most=most, added=extra)
+            small &= both[0] <= threshold**2
+            on_device = torch.from_numpy(scales).to(self.device)
+            drop = not scales.all()
+            for part in mine:
+                part.add(on_device, totals, drop=drop)
+        return float(small.sum())
+
+    def _micro_batches(self, rows: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
+        """Cut a batch into parts of one shape, the last one padded."""
+        for start in range(0, rows.shape[0], self.micro):
+            part = rows[start : start + self.micro]
+            if part.shape[0] < self.micro:
+                filler = np.full((self.micro - part.shape[0], rows.shape[1]), -1, np.int64)
+                part = np.concatenate([part, filler])
+            yield part

@@ -1,0 +1,57 @@
+"""Generated rows of the shape of the data, on which a model is tried before anything is paid.
+
+Trust: public.
+
+Shapes and types of rows are public; their values are not looked at.  Real numbers are drawn from a
+normal law, tokens and classes are 0 or 1, which every model has.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import final
+
+import torch
+from torch import Tensor, nn
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class RowShape:
+    """Shape and type of one row of a tensor."""
+
+    shape: tuple[int, ...]
+    dtype: torch.dtype
+
+    @classmethod
+    def of(cls, values: Tensor) -> RowShape:
+        """Read the shape of rows."""
+        return cls(tuple(values.shape[1:]), values.dtype)
+
+    def rows(self, count: int, *, seed: int, device: torch.device) -> Tensor:
+        """Return rows that depend on the seed alone."""
+        stream = torch.Generator().manual_seed(seed)
+        size = (count, *self.shape)
+        if self.dtype.is_floating_point:
+            return torch.randn(size, generator=stream).to(device=device, dtype=self.dtype)
+        return torch.randint(0, 2, size, generator=stream).to(device=device, dtype=self.dtype)
+
+    def padding(self, count: int, *, device: torch.device) -> Tensor:
+        """Return the public constant that fills up a micro-batch."""
+        return torch.zeros((count, *self.shape), dtype=self.dtype, device=device)
+
+
+@contextmanager
+def without_dropout(model: nn.Module) -> Iterator[None]:
+    """Switch dropout off, whose masks are independent of the data and of each other."""
+    kind = nn.modules.dropout._DropoutNd  # noqa: SLF001  the one base of all dropouts
+    active = [m for m in model.modules() if isinstance(m, kind) and m.training]
+    for module in active:
+        module.training = False
+    try:
+        yield
+    finally:
+        for module in active:
+            module.training = True

@@ -1,0 +1,110 @@
+"""Arguments of a training run that are about tensors: data, groups of parameters, weights.
+
+Trust: kernel.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from discreet.certified import sqrt
+from discreet.errors import NotSampled, OutOfRange
+from discreet.exact import decimal, float_down, positive
+from discreet.learning.clipping import Clipping
+from discreet.learning.deep.batch_sums import ClipGroup
+from discreet.units import PrivacyUnit
+
+
+def data_of(data: object, unit: PrivacyUnit) -> tuple[Tensor, Tensor, Any]:
+    """Return inputs, targets, and the unit of each row; refuse what cannot be drawn from."""
+    expected = 3 if unit.columns else 2
+    if not isinstance(data, tuple) or len(data) != expected:
+        raise NotSampled(
+            what="the data is not a tuple of inputs and targets"
+            + (", and the unit of each row." if unit.columns else "."),
+            why="units are drawn by exact coins, one for each; a loader or an iterator has drawn "
+            "already, in a way that nobody can price.",
+            do="give data=(X, y)"
+            + (", with the column of the unit third." if unit.columns else "."),
+        )
+    tensors = []
+    for values in data[:2]:
+        if not isinstance(values, Tensor | np.ndarray):
+            raise NotSampled(
+                what=f"a part of the data is a {type(values).__name__}, not an array.",
+                why="each unit is read by itself, in whatever order chance decides.",
+                do="give tensors or NumPy arrays.",
+            )
+        tensors.append(values if isinstance(values, Tensor) else torch.from_numpy(values))
+    names = None if expected == 2 else np.asarray(data[2])
+    lengths = {int(t.shape[0]) for t in tensors} | (set() if names is None else {len(names)})
+    if len(lengths) != 1:
+        raise NotSampled(
+            what="inputs, targets or units differ in length.",
+            why="each row has one of each.",
+            do="give arrays with one line for each row.",
+        )
+    return tensors[0], tensors[1], names
+
+
+def clip_groups(model: nn.Module, clip: object) -> tuple[tuple[str, Fraction], ...]:
+    """Return the threshold of each group of parameters, by prefix."""
+    if not isinstance(clip, Mapping):
+        return (("", _threshold(clip)),)
+    groups = tuple((str(p), _threshold(c)) for p, c in clip.items())
+    for name, parameter in model.named_parameters():
+        owners = [p for p, _ in groups if name.startswith(p)]
+        if parameter.requires_grad and len(owners) != 1:
+            raise OutOfRange(
+                what=f"the parameter '{name}' belongs to {len(owners)} groups of clip.",
+                why="each parameter is clipped once.",
+                do="give prefixes of which exactly one fits each trainable parameter.",
+            )
+    return groups
+
+
+def normalized_groups(
+    model: nn.Module, groups: tuple[tuple[str, Fraction], ...]
+) -> tuple[ClipGroup, ...]:
+    """Scale groups so that all of them together add at most 1."""
+    length = Fraction(sqrt(sum((c**2 for _, c in groups), Fraction(0)), 64)[1], 1 << 64)
+    named = list(model.named_parameters())
+    found = []
+    for prefix, threshold in groups:
+        share = Fraction(1) if len(groups) == 1 else threshold / length
+        mine = frozenset(p for n, p in named if n.startswith(prefix) and p.requires_grad)
+        found.append(ClipGroup(mine, Clipping(bound=share), float_down(threshold)))
+    return tuple(found)
+
+
+def is_normalized(clipping: str) -> bool:
+    """Read how short contributions are treated."""
+    if clipping not in {"norm", "normalized"}:
+        raise OutOfRange(
+            what="clipping is neither 'norm' nor 'normalized'.",
+            why="it says what happens to contributions that are short already.",
+            do="leave it out, or give 'normalized'.",
+        )
+    return clipping == "normalized"
+
+
+def _threshold(clip: object) -> Fraction:
+    return positive(decimal(clip, name="clip"), name="clip")
+
+
+def weights_digest(model: nn.Module) -> str:
+    """Return a digest of all values of a model, whatever file they are in."""
+    digest = hashlib.sha256()
+    for name, value in sorted(model.state_dict().items()):
+        digest.update(name.encode() + b"\0" + str(value.dtype).encode() + b"\0")
+        digest.update(
+            value.detach().cpu().contiguous().flatten().view(torch.uint8).numpy().tobytes()
+        )
+    return digest.hexdigest()

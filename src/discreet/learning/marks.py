@@ -1,0 +1,91 @@
+"""How far noise has been drawn, on record before it is drawn, and who may go on.
+
+Trust: kernel.
+
+Definition.  A run of T steps is charged under one key.  Every process that works on it calls
+``start`` and gets the next attempt number.  Before it draws a block of steps it records the mark
+"attempt a draws up to step t" in the ledger, then reads what was recorded since its own start: if
+there is a later attempt, it stops without drawing.
+Theorem (key ``marked-steps``).  The steps that all processes together have drawn are at most the
+steps charged, if an attempt that begins at step s is charged once more for the steps between s and
+the largest mark before its start.
+    Proof.  The chain of the ledger puts all starts and marks in one order.  A mark of attempt a
+    after the start of attempt b > a draws nothing.  So whatever attempts before b have drawn lies
+    below the largest mark before b's start, which b reads; b draws from s on, and what it draws
+    for a second time lies between s and that mark: it is charged.  By induction over attempts.
+An attempt that ends in order records how far it came, and draws no more: its last entry counts.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final, final
+
+from discreet.errors import RunFenced
+from discreet.ledger import Ledger
+
+_WORD: Final = "training mark"
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class RunHistory:
+    """What a ledger knows of a run: attempts, how far they have drawn, and up to which entry."""
+
+    attempts: int
+    drawn: int
+    seq: int
+
+
+def run_history(
+    ledger: Ledger, key: str, *, before: int | None = None, after: int = 0
+) -> RunHistory:
+    """Read starts and marks of a key, up to the start of one attempt if it is given."""
+    attempts, seq = 0, after
+    drawn: dict[int, int] = {}
+    for entry in ledger.entries(after):
+        seq = int(str(entry["seq"]))
+        content = entry.get("content")
+        if entry["kind"] == "start" and entry["key"] == key:
+            attempts = int(str(entry["attempt"]))
+            if attempts == before:
+                break
+        elif (
+            entry["kind"] == "describe"
+            and entry["what"] == _WORD
+            and isinstance(content, dict)
+            and content["run"] == key
+        ):
+            drawn[content["attempt"]] = content["drawn"]
+    return RunHistory(attempts, max(drawn.values(), default=0), seq)
+
+
+@final
+class Marks:
+    """The marks of one attempt."""
+
+    __slots__ = ("_attempt", "_key", "_ledger", "_seq")
+
+    def __init__(self, ledger: Ledger, key: str, attempt: int, *, seq: int) -> None:
+        """Take the attempt, and the entry of its start."""
+        self._ledger, self._key, self._attempt, self._seq = ledger, key, attempt, seq
+
+    def mark(self, drawn: int) -> None:
+        """Record that noise is drawn up to this step; stop if somebody else has gone on."""
+        self._ledger.describe(_WORD, {"run": self._key, "attempt": self._attempt, "drawn": drawn})
+        since = run_history(self._ledger, self._key, after=self._seq)
+        if since.attempts > self._attempt:
+            raise RunFenced(
+                what="another process has resumed this run.",
+                why="if both went on, steps would be drawn twice and paid for once.",
+                do="let the other process finish, or stop it and resume once more.",
+            )
+        self._seq = since.seq
+
+    def stop(self, drawn: int) -> None:
+        """Record that this attempt has drawn no further than this step, and draws no more."""
+        self._write(drawn, ended=True)
+
+    def _write(self, drawn: int, *, ended: bool) -> None:
+        content = {"run": self._key, "attempt": self._attempt, "drawn": drawn, "ended": ended}
+        self._ledger.describe(_WORD, content)

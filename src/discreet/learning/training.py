@@ -1,0 +1,407 @@
+"""A private training run of a PyTorch model: planned, paid, drawn, recorded.
+
+Trust: kernel.
+
+The whole run is charged before the first row is read.  Every iterate is then paid for: stopping in
+view of weights or of public data is free, and nothing is given back.  Each step draws a batch by
+exact coins, adds up clipped contributions, releases the sum with noise, and hands it to the user's
+own optimizer as a gradient.  Nothing else of the data leaves: no objective, no norm, no batch size.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, Final, final
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from discreet.errors import NotSampled, OtherRun, OutOfRange, WrongKind
+from discreet.exact import whole
+from discreet.learning.checkpoint import Checkpoint
+from discreet.learning.deep.batch_sums import BatchSums, Rows
+from discreet.learning.deep.choice import check_model, choose
+from discreet.learning.deep.independence import measured_drift
+from discreet.learning.deep.objectives import Objective, SummedObjective
+from discreet.learning.deep.release import released
+from discreet.learning.deep.training_data import (
+    clip_groups,
+    data_of,
+    is_normalized,
+    normalized_groups,
+    weights_digest,
+)
+from discreet.learning.marks import Marks, run_history
+from discreet.learning.noise_ahead import NoiseAhead
+from discreet.learning.sampling import UnitRows
+from discreet.learning.training_plan import plan_training
+from discreet.learning.training_report import Interruptible, Step, StepBar, TrainingReport
+from discreet.ledger import Ledger
+from discreet.ledger.values import StoredAnswer
+from discreet.noise import SYSTEM, Entropy
+from discreet.units import PrivacyUnit
+
+_BLOCKS: Final = 20
+
+
+@final
+class Training:
+    """A model, data and a ledger; ``fit`` pays and trains.
+
+    >>> import tempfile
+    >>> import discreet as dp
+    >>> from discreet.accounting import Budget
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> ledger = Ledger.open(f"{folder.name}/a.ledger", unit=dp.row(),
+    ...                      budget=Budget(epsilon=8, delta="1e-4"))
+    >>> model = nn.Linear(4, 2)
+    >>> run = Training(model, objective=nn.functional.cross_entropy,
+    ...     data=(torch.zeros(100, 4), torch.zeros(100, dtype=torch.long)),
+    ...     optimizer=torch.optim.SGD(model.parameters(), lr=1.0), ledger=ledger, unit=dp.row(),
+    ...     population=100, batch=20, steps=5, clip=1, epsilon=1, delta="1e-5")
+    >>> round(float(run.plan.sigma), 2)
+    2.27
+    >>> run.fit(bar=False).taken
+    5
+    >>> ledger.close(); folder.cleanup()
+    """
+
+    def __init__(  # noqa: PLR0913  a run depends on all of it
+        self,
+        model: nn.Module,
+        *,
+        objective: Objective,
+        data: tuple[Any, ...],
+        optimizer: torch.optim.Optimizer,
+        ledger: Ledger,
+        unit: PrivacyUnit,
+        population: int,
+        batch: int,
+        steps: int,
+        clip: object = 1,
+        delta: object,
+        epsilon: object = None,
+        sigma: object = None,
+        rows_per_unit: int = 1,
+        micro_batch: int | None = None,
+        clipping: str = "norm",
+        name: str = "training",
+        folder: str | Path | None = None,
+        every: int | None = None,
+        public_weights: str | None = None,
+        threads: int = 1,
+        entropy: Entropy = SYSTEM,
+    ) -> None:
+        """Plan a run; nothing is spent, and no value of the data is looked at.
+
+        Args:
+            model: any module; it stays yours, and so does its optimizer.
+            objective: a function of outputs and targets, such as cross_entropy.
+            data: inputs and targets, and the unit of each row where units are not rows.
+            optimizer: what turns noisy gradients into steps.
+            ledger: who pays.
+            unit: who is protected; the unit of the ledger.
+            population: at most so many units, a public number.
+            batch: how many units a step draws on average.
+            steps: how many noisy sums are released.
+            clip: the bound on a contribution, or one for each group of parameters by prefix.
+            delta: see epsilon.
+            epsilon: what the run may lose at delta; the noise follows.
+            sigma: the noise multiplier, in place of epsilon.
+            rows_per_unit: how many rows of a unit count, at most.
+            micro_batch: how many units are computed at once; changes speed and memory alone.
+            clipping: "norm", or "normalized" to scale all contributions to one length.
+            name: tells runs of the same plan apart.
+            folder: where checkpoints are kept; without one, an interrupted run starts over.
+            every: after how many steps a checkpoint is written.
+            public_weights: where weights come from that were trained on public data.
+            threads: how many threads draw noise beside the model.
+            entropy: random bits.
+        """
+        self.model, self.optimizer, self.ledger = check_model(model), optimizer, ledger
+        self._check_optimizer()
+        if unit != ledger.unit:
+            raise WrongKind(
+                what="the unit of the run is not that of its ledger.",
+                why="the ledger promises protection to its own unit.",
+                do="give unit=ledger.unit.",
+            )
+        self._device = next(iter(self.model.parameters())).device
+        inputs, targets, names = data_of(data, unit)
+        self._units = UnitRows(int(inputs.shape[0]) if names is None else names, rows=rows_per_unit)
+        if self._units.units > whole(population, name="population", low=1):
+            raise NotSampled(
+                what="the data has more units than its declared population.",
+                why="the population is a public promise, and the chance of a large batch is "
+                "computed from it.",
+                do="declare a larger population; that it is an upper bound is enough.",
+            )
+        self._data = Rows(inputs, targets)
+        groups = clip_groups(self.model, clip)
+        rows = whole(rows_per_unit, name="rows_per_unit", low=1)
+        size = whole(micro_batch or max(1, 256 // rows), name="micro_batch", low=1)
+        size = min(size, max(1, 2 * whole(batch, name="batch", low=1)))
+        shapes = self._data.shapes
+        x = shapes[0].rows(size * rows, seed=1, device=self._device)
+        y = shapes[1].rows(size * rows, seed=2, device=self._device)
+        with torch.no_grad():
+            outputs = self.model(x[: min(8, size * rows)])
+        summed = SummedObjective.tested(objective, outputs, y[: outputs.shape[0]])
+        engine = choose(self.model, summed, x, y, units=size)
+        drift = measured_drift(
+            self.model,
+            engine.contributions,
+            summed,
+            inputs=shapes[0],
+            targets=shapes[1],
+            units=size,
+            rows=rows,
+            device=self._device,
+        )
+        self._parameters = [p for p in self.model.parameters() if p.requires_grad]
+        self.plan = plan_training(
+            name=name,
+            unit=unit,
+            population=population,
+            batch=batch,
+            steps=steps,
+            clip=groups,
+            coordinates=sum(p.numel() for p in self._parameters),
+            delta=delta,
+            epsilon=epsilon,
+            sigma=sigma,
+            rows=rows,
+            micro=size,
+            positions=-(-engine.positions // rows),
+            drift=drift,
+            layers=engine.layers,
+            model=self._shape(clipping),
+            notes=() if public_weights is None else (f"public weights: {public_weights}",),
+        )
+        self._sums = BatchSums(
+            self.model,
+            engine,
+            self._data,
+            groups=normalized_groups(self.model, groups),
+            micro=self.plan.micro,
+            normalized=is_normalized(clipping),
+            device=self._device,
+        )
+        self._folder = None if folder is None else Path(folder)
+        self._every = (
+            max(1, -(-self.plan.steps // _BLOCKS))
+            if every is None
+            else whole(every, name="every", low=1)
+        )
+        self._threads, self._entropy, self._public = threads, entropy, public_weights
+        self._taken = self._attempts = self._again = 0
+        self._untold = self._stop = False
+        self._weights: str | None = None
+        self._begun = False
+
+    # --- running ------------------------------------------------------------------------------
+
+    def fit(self, *, bar: bool = True, lost: str = "told") -> TrainingReport:
+        """Pay, train to the end, and record the weights; Ctrl-C ends after the current step.
+
+        A run that was interrupted goes on from its checkpoint.  The steps after it may have been
+        seen, so they are charged again, unless ``lost="untold"``: the owner's word that nobody did.
+        """
+        shown = StepBar(self.plan.steps, active=bar and sys.stderr.isatty())
+        with self._interruptible():
+            for step in self.steps(lost=lost):
+                shown.show(step)
+        shown.end()
+        return self.report
+
+    resume = fit
+
+    def __iter__(self) -> Iterator[Step]:
+        """Yield after each step; leaving the loop early is free, and gives nothing back."""
+        return self.steps()
+
+    def steps(self, *, lost: str = "told") -> Iterator[Step]:
+        """Pay, then take one step after another."""
+        marks = self._begin(lost)
+        if marks is None:
+            return
+        one = self.plan.one
+        marked = self._taken
+        with NoiseAhead(
+            one.law, one.coordinates, threads=self._threads, entropy=self._entropy
+        ) as noise:
+            while self._taken < self.plan.steps:
+                if self._taken >= marked:
+                    self._save()
+                    marked = min(self._taken + self._every, self.plan.steps)
+                    marks.mark(marked)
+                began = time.perf_counter()
+                self._step(noise.take())
+                self._taken += 1
+                try:
+                    yield Step(self._taken, self.plan.steps, time.perf_counter() - began)
+                finally:  # also where somebody leaves the loop
+                    if self._stop or sys.exc_info()[0] is GeneratorExit:
+                        self._save()
+                        marks.stop(self._taken)
+                if self._stop:
+                    return
+        self._save()
+        self._record()
+
+    def _begin(self, lost: str) -> Marks | None:
+        """Charge the run, and what is drawn a second time; return the marks of this attempt."""
+        if lost not in {"told", "untold"}:
+            raise OutOfRange(
+                what="lost is neither 'told' nor 'untold'.",
+                why="it says whether anybody may have seen the steps that were lost.",
+                do="leave it out, unless you vouch that nobody did.",
+            )
+        plan = self.plan
+        self.ledger.charge(plan.tree, key=plan.key, question=plan.digest, delta=plan.delta)
+        seq = self.ledger.receipt.seq
+        started = self.ledger.start(plan.key)
+        if isinstance(started, StoredAnswer):
+            self._load_recorded(started)
+            return None
+        before = run_history(self.ledger, plan.key, before=started.attempt)
+        kept = None if self._folder is None else Checkpoint.read(self._folder, run=plan.digest)
+        if kept is not None:
+            self._load(kept)
+        elif not self._begun:
+            self._taken = 0
+        self._begun = True
+        self._attempts = started.attempt
+        again = before.drawn - self._taken
+        if again > 0 and lost == "untold":
+            self._untold = True
+        elif again > 0:
+            key = f"{plan.key}/resume-{started.attempt}"
+            self.ledger.charge(plan.tree_of(again), key=key, delta=plan.delta)
+            self._again += again
+        return Marks(self.ledger, plan.key, started.attempt, seq=max(seq, before.seq))
+
+    def _step(self, noise: np.ndarray[Any, np.dtype[np.int64]]) -> None:
+        """Draw a batch, release its noisy sum, and let the optimizer use it."""
+        self._check_parameters()
+        drawn = self.plan.batches.draw(self._units.units, self._entropy)
+        total, _ = self._sums.total(self._units.of(drawn))
+        self._hand_over(released(self.plan.one, total, noise) / self.plan.batch)
+        self.optimizer.step()
+        self.optimizer.zero_grad(set_to_none=True)
+
+    def _hand_over(self, values: Tensor) -> None:
+        """Set the gradients of all trainable parameters."""
+        start = 0
+        for parameter in self._parameters:
+            part = values[start : start + parameter.numel()]
+            parameter.grad = part.view(parameter.shape).to(
+                device=parameter.device, dtype=parameter.dtype
+            )
+            start += parameter.numel()
+
+    # --- state --------------------------------------------------------------------------------
+
+    @property
+    def report(self) -> TrainingReport:
+        """What the run has done so far."""
+        return TrainingReport(
+            plan=self.plan,
+            taken=self._taken,
+            attempts=self._attempts,
+            charged_again=self._again,
+            untold=self._untold,
+            public_weights=self._public,
+            weights=self._weights,
+        )
+
+    def _state(self) -> bytes:
+        file = io.BytesIO()
+        torch.save(
+            {"model": self.model.state_dict(), "optimizer": self.optimizer.state_dict()}, file
+        )
+        return file.getvalue()
+
+    def _save(self) -> None:
+        if self._folder is not None:
+            Checkpoint(self.plan.digest, self._taken, self._state()).write(self._folder)
+
+    def _load(self, kept: Checkpoint) -> None:
+        state = torch.load(io.BytesIO(kept.state), map_location=self._device, weights_only=True)
+        self.model.load_state_dict(state["model"])
+        self.optimizer.load_state_dict(state["optimizer"])
+        self._taken = kept.step
+
+    def _record(self) -> None:
+        """Store a manifest of the weights in the ledger."""
+        digest = weights_digest(self.model)
+        manifest = {
+            "answer": "weights",
+            "plan": self.plan.digest,
+            "step": self._taken,
+            "sha256": digest,
+            "public_weights": self._public,
+        }
+        text = json.dumps(manifest, sort_keys=True, separators=(",", ":"))
+        self.ledger.release(self.plan.key, text.encode("ascii"))
+        self._weights = digest
+
+    def _load_recorded(self, stored: StoredAnswer) -> None:
+        """Go back to the weights of a run that has ended, if they are at hand."""
+        manifest = json.loads(stored.answer)
+        kept = None if self._folder is None else Checkpoint.read(self._folder, run=self.plan.digest)
+        if kept is not None:
+            self._load(kept)
+        if weights_digest(self.model) != manifest["sha256"]:
+            raise OtherRun(
+                what="this run has ended, and its weights are not these.",
+                why="one run has one result; a second one would be drawn again, and not paid for.",
+                do="load the weights of that run, or give the new run another name.",
+            )
+        self._taken, self._weights = int(manifest["step"]), manifest["sha256"]
+
+    def _shape(self, clipping: str) -> Mapping[str, Any]:
+        """Describe model and optimizer by public facts."""
+        return {
+            "parameters": [
+                [name, list(p.shape), str(p.dtype)]
+                for name, p in self.model.named_parameters()
+                if p.requires_grad
+            ],
+            "optimizer": type(self.optimizer).__name__,
+            "clipping": clipping,
+        }
+
+    def _check_optimizer(self) -> None:
+        known = {id(p) for p in self.model.parameters()}
+        groups = getattr(self.optimizer, "param_groups", None)
+        if groups is None or any(id(p) not in known for g in groups for p in g["params"]):
+            raise WrongKind(
+                what="the optimizer is not one of the parameters of this model.",
+                why="it would update something else with noisy gradients, or nothing.",
+                do="give, say, torch.optim.SGD(model.parameters(), lr=1).",
+            )
+
+    def _check_parameters(self) -> None:
+        now = [p for p in self.model.parameters() if p.requires_grad]
+        if len(now) != len(self._parameters) or any(
+            a is not b for a, b in zip(now, self._parameters, strict=True)
+        ):
+            raise OtherRun(
+                what="parameters of the model were replaced in the middle of a run.",
+                why="the plan was made, and contributions were tested, for those before.",
+                do="make a new Training for the changed model.",
+            )
+
+    def _interruptible(self) -> Interruptible:
+        def stop() -> None:
+            self._stop = True
+
+        self._stop = False
+        return Interruptible(stop)

@@ -1,0 +1,265 @@
+"""What a training run will do and cost, before a row is read.
+
+Trust: kernel.
+
+A plan is a value made of public numbers: the shape of the model, how units are drawn, the bound on
+what one contributes, the noise.  Its tree is what the ledger is charged, and its digest names the
+run on record.  ``batch`` and ``population`` are declared; nothing follows from how many rows there
+are.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Final, final
+
+from discreet.accounting import Node, encode
+from discreet.accounting.storage.codec import encode_unit
+from discreet.errors import OutOfRange, TooImprecise, WrongKind
+from discreet.exact import decimal, positive, whole
+from discreet.learning.calibrated import calibrated_sigma
+from discreet.learning.clipping import DOUBLE, Clipping
+from discreet.learning.private_sum import PrivateSum
+from discreet.learning.run_tree import statement_of, tree_of_run
+from discreet.learning.sampling import PoissonBatches, overflow_chance, smallest_cap
+from discreet.loss.parameters import checked_delta
+from discreet.units import PrivacyUnit, Relation
+
+_SHARE_OF_DELTA: Final = 1000
+_MOST_DRIFT: Final = Fraction(2, 100)
+_MOST_SLACK: Final = Fraction(5, 100)
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrainingPlan:
+    """A run: T noisy sums, each on a Poisson sample.
+
+    ``one`` is a sum that is normalized: one unit adds at most 1, whatever the clipping threshold.
+    """
+
+    name: str
+    unit: PrivacyUnit
+    population: int
+    batch: int
+    steps: int
+    clip: tuple[tuple[str, Fraction], ...]
+    rows: int
+    micro: int
+    delta: Fraction
+    one: PrivateSum
+    overflow: Fraction
+    layers: tuple[str, ...]
+    model: Mapping[str, Any]
+    notes: tuple[str, ...] = ()
+
+    @property
+    def rate(self) -> Fraction:
+        """The chance with which a unit enters the sample of a step."""
+        return Fraction(self.batch, self.population)
+
+    @property
+    def sigma(self) -> Fraction:
+        """The noise multiplier: the noise on a sum to which one unit adds at most 1."""
+        return self.one.sigma
+
+    @property
+    def batches(self) -> PoissonBatches:
+        """How units are drawn."""
+        return PoissonBatches(rate=self.rate, cap=self.one.units)
+
+    @property
+    def tree(self) -> Node:
+        """What the ledger is charged."""
+        return self.tree_of(self.steps)
+
+    def tree_of(self, steps: int) -> Node:
+        """Return the composition of so many steps, with their share of batches above the cap."""
+        return tree_of_run(
+            self.one.leaf(self.unit),
+            rate=self.rate,
+            steps=steps,
+            unit=self.unit,
+            overflow=self.overflow * steps / self.steps,
+        )
+
+    def epsilon(self, *, relation: Relation | str | None = None) -> float:
+        """Return what the run loses at its delta, for the unit's relation or another one."""
+        unit = self.unit
+        if relation is not None:
+            unit = PrivacyUnit(
+                name=unit.name, columns=unit.columns, relation=Relation.read(relation)
+            )
+        return statement_of(self.tree, unit).epsilon(delta=self.delta)
+
+    @property
+    def document(self) -> dict[str, Any]:
+        """All public parameters, in plain JSON."""
+        return {
+            "format": 1,
+            "training": self.name,
+            "unit": encode_unit(self.unit),
+            "population": self.population,
+            "batch": self.batch,
+            "steps": self.steps,
+            "clip": [[name, str(bound)] for name, bound in self.clip],
+            "rows": self.rows,
+            "delta": str(self.delta),
+            "tree": encode(self.tree),
+            "model": dict(self.model),
+        }
+
+    @property
+    def digest(self) -> str:
+        """The name of the run on record."""
+        text = json.dumps(self.document, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+        return hashlib.sha256(text.encode("ascii")).hexdigest()
+
+    @property
+    def key(self) -> str:
+        """The key of the charge."""
+        return f"training {self.digest}"
+
+    def __str__(self) -> str:
+        """Show it on a few lines."""
+        bounds = ", ".join(f"{n}: {float(b):g}" if n else f"{float(b):g}" for n, b in self.clip)
+        slack = float(self.one.slack / self.one.clipping.bound)
+        both = " and ".join(
+            f"{self.epsilon(relation=r):.4g} under {r}" for r in ("add_remove", "replace")
+        )
+        lines = [
+            (
+                f"{self.steps} steps on {self.batch} of at most {self.population} "
+                f"{self.unit.name}s, drawn by chance (rate {float(self.rate):.4g})"
+            ),
+            (
+                f"noise multiplier {float(self.sigma):.5g} on {self.one.coordinates} numbers, "
+                f"clipped at {bounds}"
+            ),
+            f"epsilon {both}, at delta {float(self.delta):g}",
+            (
+                f"cap {self.one.units} (exceeded with a chance of {float(self.overflow):.1g}), "
+                f"micro-batches of {self.micro}, slack {slack:.1e}"
+            ),
+            *(f"  {line}" for line in self.layers),
+            *self.notes,
+        ]
+        return "\n".join(lines)
+
+
+def plan_training(  # noqa: PLR0913  everything that a run depends on
+    *,
+    name: str,
+    unit: PrivacyUnit,
+    population: int,
+    batch: int,
+    steps: int,
+    clip: tuple[tuple[str, Fraction], ...],
+    coordinates: int,
+    delta: object,
+    epsilon: object = None,
+    sigma: object = None,
+    rows: int = 1,
+    micro: int = 256,
+    positions: int = 1,
+    precision: Fraction = DOUBLE,
+    drift: Fraction = Fraction(0),
+    floors: int = 1,
+    beside: Fraction = Fraction(0),
+    layers: tuple[str, ...] = (),
+    model: Mapping[str, Any] | None = None,
+    notes: tuple[str, ...] = (),
+) -> TrainingPlan:
+    """Plan a run for an epsilon, or with a noise multiplier ``sigma``.
+
+    >>> from discreet.units import row
+    >>> plan = plan_training(name="digits", unit=row(), population=1797, batch=256, steps=100,
+    ...     clip=(("", Fraction(1)),), coordinates=650, epsilon=3, delta="1e-5")
+    >>> round(float(plan.sigma), 3), plan.epsilon() <= 3
+    (2.22, True)
+    """
+    if (epsilon is None) == (sigma is None):
+        raise WrongKind(
+            what="neither or both of epsilon and sigma are given.",
+            why="one of them says how much noise there is.",
+            do="give epsilon, and the noise follows; or give sigma, and the price follows.",
+        )
+    people = whole(population, name="population", low=1)
+    drawn = whole(batch, name="batch", low=1, high=people)
+    times, chance = whole(steps, name="steps", low=1), checked_delta(delta)
+    if chance == 0:
+        raise OutOfRange(
+            what="delta is 0.",
+            why="Gaussian noise never gives pure privacy.",
+            do="give a delta far below one over the population.",
+        )
+    rate = Fraction(drawn, people)
+    cap = smallest_cap(population=people, rate=rate, steps=times, chance=chance / _SHARE_OF_DELTA)
+    overflow = overflow_chance(population=people, rate=rate, cap=cap, steps=times)
+    size = min(whole(micro, name="micro", low=1), cap)
+
+    def one(width: Fraction) -> PrivateSum:
+        return PrivateSum(
+            clipping=Clipping(bound=1),
+            sigma=width,
+            coordinates=coordinates,
+            units=cap,
+            operations=size * positions * rows + -(-cap // size) + 8,
+            precision=precision,
+            drift=drift,
+            floors=floors,
+            beside=beside,
+        )
+
+    first = one(Fraction(1))
+    _check_slack(first)
+    if sigma is None:
+        width = calibrated_sigma(
+            rate=rate,
+            steps=times,
+            epsilon=epsilon,
+            delta=chance,
+            squared=first.squared,
+            step=first.grid.step,
+            coordinates=coordinates,
+            tree=lambda s: tree_of_run(
+                one(s).leaf(unit), rate=rate, steps=times, unit=unit, overflow=overflow
+            ),
+            unit=unit,
+            overflow=overflow,
+        )
+    else:
+        width = positive(decimal(sigma, name="sigma"), name="sigma")
+    return TrainingPlan(
+        name=name,
+        unit=unit,
+        population=people,
+        batch=drawn,
+        steps=times,
+        clip=clip,
+        rows=rows,
+        micro=size,
+        delta=chance,
+        one=one(width),
+        overflow=overflow,
+        layers=layers,
+        model={} if model is None else model,
+        notes=notes,
+    )
+
+
+def _check_slack(one: PrivateSum) -> None:
+    """Refuse sums whose rounding would cost too much."""
+    moved = 2 * one.drift * one.units
+    if moved > _MOST_DRIFT or one.slack > _MOST_SLACK:
+        raise TooImprecise(
+            what="rounding may move a sum by more than "
+            f"{'2' if moved > _MOST_DRIFT else '5'} percent of what one unit adds.",
+            why="it is added to the distance that noise is scaled to, and costs accuracy.",
+            do="take smaller batches, add up in float64, or set "
+            "torch.backends.cudnn.deterministic = True on a GPU.",
+        )

@@ -1,0 +1,370 @@
+"""Contributions of every proved layer against a loop of autograd, and the neighbor contract."""
+
+import itertools
+from fractions import Fraction
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+from discreet.errors import ExamplesMix, LayerNotProvable, NotPerExample, OutOfRange, WrongKind
+from discreet.learning import Clipping, PrivateSum
+from discreet.learning.deep.batch_sums import BatchSums, ClipGroup, Rows
+from discreet.learning.deep.choice import Engine, check_model, choose
+from discreet.learning.deep.examples import ExampleGradients
+from discreet.learning.deep.factors import RecordedFactors
+from discreet.learning.deep.generated import RowShape
+from discreet.learning.deep.independence import measured_drift, zeros_of
+from discreet.learning.deep.objectives import SummedObjective
+from discreet.learning.deep.release import released
+
+CPU = torch.device("cpu")
+
+
+class Head(nn.Module):
+    """A layer, and a smooth function of its output that has no parameters."""
+
+    def __init__(self, layer):
+        super().__init__()
+        self.layer = layer
+
+    def forward(self, x):
+        return torch.tanh(self.layer(x)).flatten(1).cumsum(1)
+
+
+def objective(outputs, targets):
+    return (outputs.double() * targets.double()[:, None]).square().mean(1)
+
+
+SUMMED = SummedObjective(objective, "each")
+LAYERS = {
+    "linear": (lambda: nn.Linear(5, 4), (5,)),
+    "linear without bias": (lambda: nn.Linear(5, 4, bias=False), (5,)),
+    "linear 3-D": (lambda: nn.Linear(5, 4), (3, 5)),
+    "linear 4-D, many places": (lambda: nn.Linear(3, 2), (4, 3, 3)),
+    "linear 5-D": (lambda: nn.Linear(4, 6), (2, 1, 2, 4)),
+    "conv1d": (lambda: nn.Conv1d(4, 6, 3, padding=1, stride=2, groups=2), (4, 9)),
+    "conv1d same": (lambda: nn.Conv1d(2, 3, 4, padding="same", dilation=2), (2, 9)),
+    "conv2d": (lambda: nn.Conv2d(2, 4, (3, 2), padding=(2, 1), stride=(1, 2)), (2, 6, 5)),
+    "conv2d dilated": (lambda: nn.Conv2d(2, 4, 3, padding=1, dilation=2, bias=False), (2, 8, 7)),
+    "conv3d": (lambda: nn.Conv3d(1, 2, 2, padding=1), (1, 3, 4, 3)),
+    "layer norm": (lambda: nn.LayerNorm((3, 4)), (2, 3, 4)),
+    "layer norm without bias": (lambda: nn.LayerNorm(4, bias=False), (4,)),
+    "group norm": (lambda: nn.GroupNorm(2, 4), (4, 3, 2)),
+    "group norm 2-D": (lambda: nn.GroupNorm(2, 4), (4,)),
+    "rms norm": (lambda: nn.RMSNorm(4), (3, 4)),
+    "embedding": (lambda: nn.Embedding(2, 3), (5,)),
+    "embedding 2-D": (lambda: nn.Embedding(2, 3), (2, 3)),
+}
+
+
+def rows_for(name, shape, count, seed, dtype):
+    stream = torch.Generator().manual_seed(seed)
+    if "embedding" in name:
+        return torch.randint(0, 2, (count, *shape), generator=stream)
+    return torch.randn((count, *shape), generator=stream, dtype=torch.float64).to(dtype)
+
+
+def by_loop(model, x, y, units):
+    """Return the gradient of each unit, one at a time."""
+    parameters = [p for p in model.parameters() if p.requires_grad]
+    size = x.shape[0] // units
+    found = []
+    for i in range(units):
+        part = slice(i * size, (i + 1) * size)
+        total = objective(model(x[part]), y[part]).sum()
+        grads = torch.autograd.grad(total, parameters)
+        found.append(torch.cat([g.reshape(-1).double() for g in grads]))
+    return torch.stack(found)
+
+
+def vectors_of(contributions, model, x, y, units):
+    inside = torch.ones(x.shape[0], dtype=torch.bool)
+    parts = contributions.parts(x, y, inside, units)
+    lines = []
+    for i in range(units):
+        totals = zeros_of(model)
+        for part in parts:
+            part.add(torch.eye(units, dtype=torch.float64)[i], totals)
+        lines.append(torch.cat([t.reshape(-1) for t in totals.values()]))
+    squares = sum(part.squares for part in parts)
+    spans = sum(part.spans for part in parts)
+    return torch.stack(lines), squares, spans
+
+
+@pytest.mark.theorem("gradient-sum")
+@pytest.mark.parametrize("name", LAYERS)
+@pytest.mark.parametrize("rows", [1, 2])
+@pytest.mark.parametrize("way", [RecordedFactors, ExampleGradients])
+def test_contributions_are_the_gradients_of_single_units(name, rows, way):
+    make, shape = LAYERS[name]
+    torch.manual_seed(0)
+    model = Head(make()).double()
+    x, y = rows_for(name, shape, 4 * rows, 1, torch.float64), torch.linspace(-2, 2, 4 * rows)
+    truth = by_loop(model, x, y, 4)
+    lines, squares, spans = vectors_of(way(model, SUMMED), model, x, y, 4)
+    assert torch.allclose(lines, truth, rtol=1e-10, atol=1e-12)
+    norms = truth.square().sum(1)
+    assert (squares >= norms * (1 - 1e-12)).all()
+    assert torch.allclose(squares, norms, rtol=1e-9, atol=1e-12)
+    assert (spans**2 >= norms * (1 - 1e-12)).all()
+
+
+def sums_for(model, engine, x, y, *, micro, rows=1, bound=1):
+    group = ClipGroup(frozenset(model.parameters()), Clipping(bound=1), float(bound))
+    return BatchSums(
+        model, engine, Rows(x, y), groups=(group,), micro=micro, normalized=False, device=CPU
+    )
+
+
+def hard_rows(name, shape, count, kind):
+    x = rows_for(name, shape, count, 3, torch.float32)
+    if "embedding" in name:
+        return torch.zeros_like(x) if kind == "repeated" else x
+    flat = x.view(count, -1)
+    if kind == "border":
+        flat[:] = 0
+        flat[:, [0, -1]] = 30.0
+    elif kind == "huge":
+        flat *= 1e15
+    elif kind == "denormal":
+        flat *= 1e-40
+    elif kind == "repeated":
+        flat[:] = flat[:, :1]
+    elif kind == "cancelling":
+        flat[:, 1::2] = -flat[:, 0 : flat.shape[1] - 1 : 2]
+    return x
+
+
+@pytest.mark.theorem("gradient-sum")
+@pytest.mark.parametrize("name", LAYERS)
+@pytest.mark.parametrize("kind", ["border", "huge", "denormal", "repeated", "cancelling"])
+def test_neighbors_differ_by_at_most_what_is_priced(name, kind):
+    make, shape = LAYERS[name]
+    torch.manual_seed(0)
+    model = Head(make())
+    count, micro = 7, 3
+    x, y = hard_rows(name, shape, count, kind), torch.full((count,), 50.0)
+    engine = Engine(RecordedFactors(model, SUMMED), (), int(np.prod(shape)))
+    sums = sums_for(model, engine, x, y, micro=micro)
+    one = PrivateSum(
+        clipping=Clipping(bound=1),
+        sigma=Fraction(1),
+        units=8,
+        drift=Fraction(1, 10**6),
+        coordinates=sum(p.numel() for p in model.parameters()),
+        operations=micro * engine.positions + 12,
+    )
+    everyone = np.arange(count)[:, None]
+    whole = one.grid.to_grid(sums.total(everyone)[0].numpy())
+    for gone in (0, 3, 6):
+        part = one.grid.to_grid(sums.total(np.delete(everyone, gone, axis=0))[0].numpy())
+        moved = sum(int(v) ** 2 for v in whole - part)
+        assert moved <= one.squared
+
+
+@pytest.mark.parametrize("mode", ["replicate", "circular", "reflect"])
+def test_other_padding_is_differentiated_example_by_example_and_stays_within_the_bound(mode):
+    """Ghost norms of another library release 1.72 times the bound here."""
+    torch.manual_seed(0)
+    model = Head(nn.Conv2d(4, 4, 3, padding=1, padding_mode=mode, bias=False))
+    x = torch.zeros(1, 4, 5, 5)
+    x[..., 0] = x[..., -1] = 30.0
+    y = torch.full((1,), 50.0)
+    engine = choose(model, SUMMED, x, y, units=1)
+    assert mode in engine.layers[0]
+    total, _ = sums_for(model, engine, x, y, micro=1).total(np.array([[0]]))
+    assert 0.99 < float(total.square().sum().sqrt()) <= 1
+
+
+def test_a_norm_that_leaves_the_bias_out_breaks_the_bound():
+    torch.manual_seed(0)
+    model = Head(nn.Linear(1, 8))
+    x, y = torch.full((1, 1), 1e-3), torch.full((1,), 50.0)
+    parts = RecordedFactors(model, SUMMED).parts(x, y, torch.tensor([True]), 1)
+    short = parts[0].g.square().sum() * parts[0].a.square().sum()
+    totals = zeros_of(model)
+    parts[0].add((1 / short.sqrt()).reshape(1), totals)
+    assert sum(float(t.square().sum()) for t in totals.values()) > 2
+    assert float(parts[0].squares) > 1000 * float(short)
+
+
+@pytest.mark.parametrize("micro", [1, 3, 7])
+def test_micro_batches_agree_within_the_slack(micro):
+    torch.manual_seed(0)
+    model = Head(nn.Linear(5, 4)).double()
+    x, y = rows_for("", (5,), 20, 1, torch.float64), torch.linspace(-9, 9, 20)
+    engine = Engine(RecordedFactors(model, SUMMED), (), 1)
+    rows = np.arange(20)[:, None]
+    first = sums_for(model, engine, x, y, micro=20).total(rows)[0]
+    other = sums_for(model, engine, x, y, micro=micro).total(rows)[0]
+    one = PrivateSum(
+        clipping=Clipping(bound=1), sigma=Fraction(1), coordinates=24, units=20, operations=32
+    )
+    assert float((first - other).square().sum().sqrt()) <= float(one.slack)
+
+
+def test_padding_and_rows_that_are_not_finite_contribute_nothing():
+    model = Head(nn.Linear(5, 4))
+    x, y = rows_for("", (5,), 4, 1, torch.float32), torch.ones(4)
+    engine = Engine(RecordedFactors(model, SUMMED), (), 1)
+    clean = sums_for(model, engine, x[:2], y[:2], micro=2).total(np.array([[0], [1]]))[0]
+    bad = x.clone()
+    bad[2], bad[3, 0] = torch.nan, torch.inf
+    sums = sums_for(model, engine, bad, y, micro=2)
+    assert torch.equal(sums.total(np.array([[0], [1], [2], [3]]))[0], clean)
+    assert torch.equal(sums.total(np.zeros((0, 1), np.int64))[0], torch.zeros_like(clean))
+
+
+def test_the_release_on_a_device_is_that_of_the_kernel():
+    one = PrivateSum(
+        clipping=Clipping(bound=3), sigma=Fraction(2), coordinates=50, units=20, operations=32
+    )
+    total = np.random.default_rng(0).standard_normal(50) * 7
+    noise = one.noise()
+    assert (
+        released(one, torch.from_numpy(total), noise).tolist()
+        == one.release(total, noise=noise).tolist()
+    )
+    with pytest.raises(WrongKind):
+        released(one, torch.zeros(49, dtype=torch.float64), noise)
+    with pytest.raises(OutOfRange):
+        released(one, torch.full((50,), torch.nan, dtype=torch.float64), noise)
+
+
+# --- which way, and independence --------------------------------------------------------------
+
+
+class Twice(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(6, 6)
+
+    def forward(self, x):
+        return self.layer(torch.tanh(self.layer(x)))
+
+
+class Bare(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.weight = nn.Parameter(torch.ones(6))
+
+    def forward(self, x):
+        return x * self.weight
+
+
+class Centered(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(6, 6)
+
+    def forward(self, x):
+        h = self.layer(x)
+        return h - h.mean(0)
+
+
+class SequenceFirst(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(3, 2)
+
+    def forward(self, x):
+        return self.layer(x.view(-1, 2, 3).transpose(0, 1)).transpose(0, 1).flatten(1)
+
+
+class Counting(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(6, 6)
+        self.register_buffer("seen", torch.zeros(()))
+
+    def forward(self, x):
+        self.seen += x.sum().detach()
+        return self.layer(x)
+
+
+class Outside(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(6, 6)
+
+    def forward(self, x):
+        return self.layer(x) + x @ self.layer.weight
+
+
+def tried(model, units=4):
+    check_model(model)
+    x = RowShape((6,), torch.float32)
+    y = RowShape((), torch.int64)
+    rows, targets = x.rows(units, seed=1, device=CPU), y.rows(units, seed=2, device=CPU)
+    summed = SummedObjective.tested(nn.functional.cross_entropy, model(rows).detach(), targets)
+    engine = choose(model, summed, rows, targets, units=units)
+    drift = measured_drift(
+        model, engine.contributions, summed, inputs=x, targets=y, units=units, rows=1, device=CPU
+    )
+    return engine, drift
+
+
+@pytest.mark.parametrize(
+    ("model", "word"),
+    [
+        (nn.Sequential(nn.Linear(6, 5), nn.ReLU(), nn.Linear(5, 3)), "recorded"),
+        (nn.Sequential(nn.Linear(6, 5), nn.Dropout(0.5), nn.Linear(5, 3)), "recorded"),
+        (Twice(), "2 times"),
+        (Bare(), "not among the proved"),
+        (SequenceFirst(), "another order"),
+        (nn.Sequential(nn.Linear(6, 6), nn.BatchNorm1d(6).eval()), "not among the proved"),
+        (torch.nn.utils.parametrizations.weight_norm(nn.Linear(6, 3)), "one gradient"),
+    ],
+)
+def test_models_are_recorded_or_differentiated_example_by_example(model, word):
+    engine, drift = tried(model)
+    assert word in engine.layers[0]
+    assert drift < 1e-5
+
+
+@pytest.mark.parametrize(
+    ("model", "error", "word"),
+    [
+        (Centered(), ExamplesMix, "layer"),
+        (nn.Sequential(nn.Linear(6, 16), nn.BatchNorm1d(16)), ExamplesMix, "GroupNorm(8, 16)"),
+        (Counting(), ExamplesMix, "seen"),
+        (nn.Sequential(nn.Linear(6, 6), nn.ReLU(inplace=True)), LayerNotProvable, "in place"),
+        (Outside(), LayerNotProvable, "outside its layer"),
+        (nn.Linear(6, 3).requires_grad_(requires_grad=False), OutOfRange, "trainable"),
+        ("a model", WrongKind, "Module"),
+    ],
+)
+def test_models_that_mix_examples_are_refused_with_a_reason(model, error, word):
+    with pytest.raises(error, match=word.replace("(", r"\(").replace(")", r"\)")):
+        tried(model)
+
+
+def test_frozen_layers_are_left_alone():
+    model = nn.Sequential(nn.Linear(6, 5), nn.Tanh(), nn.Linear(5, 3))
+    model[0].requires_grad_(requires_grad=False)
+    engine, _ = tried(model)
+    assert len(engine.layers) == 1
+
+
+def test_objectives_that_mix_examples_are_refused():
+    outputs, targets = torch.randn(6, 3), torch.tensor([0, 1, 0, 1, 1, 0])
+    weighted = nn.CrossEntropyLoss(weight=torch.tensor([1.0, 5.0, 1.0]))
+    for bad in (weighted, lambda o, t: o.mean(0), lambda o, t: (o - o.mean()).square().sum(1)):
+        with pytest.raises(NotPerExample):
+            SummedObjective.tested(bad, outputs, targets)
+    for good, kind in (
+        (nn.functional.cross_entropy, "mean"),
+        (nn.CrossEntropyLoss(reduction="sum"), "sum"),
+        (nn.CrossEntropyLoss(reduction="none"), "each"),
+    ):
+        assert SummedObjective.tested(good, outputs, targets).kind == kind
+
+
+def test_hooks_are_gone_afterwards_and_gradients_untouched():
+    model = nn.Sequential(nn.Linear(6, 5), nn.ReLU(), nn.Linear(5, 3))
+    tried(model)
+    for module, parameter in itertools.zip_longest(model.modules(), model.parameters()):
+        assert not module._forward_hooks
+        assert parameter is None or parameter.grad is None

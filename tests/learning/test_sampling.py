@@ -1,0 +1,113 @@
+"""Batches by exact coins: their law, by trying every coin; the cap; the rows of units."""
+
+import itertools
+from fractions import Fraction
+from math import comb
+
+import numpy as np
+import pytest
+
+from discreet.errors import OutOfRange, WrongKind
+from discreet.learning import PoissonBatches, overflow_chance, smallest_cap
+from discreet.learning.sampling import UnitRows
+from discreet.noise import exact_law
+from discreet.noise.bernoulli import CoinWords
+
+WORDS = CoinWords(first_bits=2, word_bits=4, step_bits=2)
+
+
+def law(units, rate, cap):
+    batches = PoissonBatches(rate=rate, cap=cap, words=WORDS)
+    return exact_law(lambda entropy: tuple(batches.draw(units, entropy).tolist())).mass
+
+
+@pytest.mark.theorem("poisson-sampling")
+@pytest.mark.parametrize("units", [0, 1, 2, 3, 4])
+@pytest.mark.parametrize("rate", [Fraction(1, 4), Fraction(3, 4)])
+def test_every_unit_enters_by_itself_with_just_that_chance(units, rate):
+    found = law(units, rate, cap=8)
+    for size in range(units + 1):
+        for batch in itertools.combinations(range(units), size):
+            assert found[batch] == rate**size * (1 - rate) ** (units - size)
+    assert sum(found.values()) == 1
+
+
+@pytest.mark.theorem("capped-batch")
+@pytest.mark.parametrize("units", [2, 3, 4])
+@pytest.mark.parametrize("cap", [1, 2])
+def test_a_capped_batch_is_the_first_units_of_a_batch(units, cap):
+    whole, cut = law(units, Fraction(1, 4), cap=8), law(units, Fraction(1, 4), cap=cap)
+    expected = {}
+    for batch, chance in whole.items():
+        expected[batch[:cap]] = expected.get(batch[:cap], 0) + chance
+    assert cut == expected
+
+
+@pytest.mark.theorem("capped-batch")
+@pytest.mark.parametrize("cap", [1, 2, 3])
+def test_a_unit_moves_more_than_itself_only_if_others_fill_the_cap(cap):
+    """The coupling of the proof: the same coins, with and without the unit at each place."""
+    units = 4
+    for coins in itertools.product([False, True], repeat=units):
+        for place in range(units):
+            others = [i for i in range(units) if coins[i] and i != place][:cap]
+            with_it = [i for i in range(units) if coins[i] or i == place][:cap]
+            crowded = sum(coins[i] for i in range(units) if i != place) >= cap
+            if not crowded:
+                assert with_it == sorted([*others, place])
+            assert len(set(with_it) ^ set(others)) <= 2
+
+
+@pytest.mark.theorem("capped-batch")
+@pytest.mark.parametrize(("population", "rate"), [(20, Fraction(1, 4)), (60, Fraction(1, 10))])
+def test_the_chance_of_an_overflow_is_bounded(population, rate):
+    for cap in range(1, population):
+        true = sum(
+            comb(population, k) * rate**k * (1 - rate) ** (population - k)
+            for k in range(cap, population + 1)
+        )
+        assert true <= overflow_chance(population=population, rate=rate, cap=cap)
+    assert overflow_chance(population=population, rate=rate, cap=population) == 0
+
+
+def test_the_smallest_cap_is_the_smallest():
+    kwargs = {"population": 60_000, "rate": Fraction(512, 60_000), "steps": 100}
+    cap = smallest_cap(**kwargs, chance=Fraction(1, 10**8))
+    assert overflow_chance(**kwargs, cap=cap) <= Fraction(1, 10**8)
+    assert overflow_chance(**kwargs, cap=cap - 1) > Fraction(1, 10**8)
+
+
+def test_a_cap_that_is_not_priced_is_a_loss():
+    """A mutant: with the cap at the mean, one unit more drops another, and nothing is paid."""
+    assert overflow_chance(population=100, rate=Fraction(1, 10), cap=10) == 1
+
+
+def test_rows_of_units_are_their_first_ones_in_order():
+    rows = UnitRows(np.array([7, 3, 7, 3, 9, 7]), rows=2)
+    assert rows.units == 3
+    assert rows.of(np.array([0, 1, 2])).tolist() == [[0, 2], [1, 3], [4, -1]]
+    assert UnitRows(4).of(np.array([3, 0])).tolist() == [[3], [0]]
+    assert UnitRows(np.array([], dtype=int)).of(np.array([], dtype=int)).shape == (0, 1)
+
+
+def test_rows_of_a_unit_depend_on_its_own_rows_alone():
+    names = np.array([5, 1, 5, 2, 1, 1])
+    whole = UnitRows(names, rows=2)
+    order = [5, 1, 2]
+    for gone in order:
+        kept = np.flatnonzero(names != gone)
+        part = UnitRows(names[kept], rows=2)
+        left = [name for name in order if name != gone]
+        for place, name in enumerate(left):
+            mine = part.of(np.array([place]))[0]
+            again = [int(kept[i]) for i in mine if i >= 0]
+            assert again == [i for i in whole.of(np.array([order.index(name)]))[0] if i >= 0]
+
+
+def test_bad_units_are_refused():
+    with pytest.raises(OutOfRange):
+        UnitRows(np.array([1.0, np.nan]))
+    with pytest.raises(WrongKind):
+        UnitRows(np.zeros((2, 2)))
+    with pytest.raises(OutOfRange):
+        PoissonBatches(rate="3/2", cap=3)
