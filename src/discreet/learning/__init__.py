@@ -22,7 +22,6 @@ if TYPE_CHECKING:  # each is loaded when first used, because most programs need 
     )
     from discreet.learning.calibrated import calibrated_sigma, noise_multiplier
     from discreet.learning.clipping import Clipping
-<<<<<<< HEAD
     from discreet.learning.evaluation import Evaluation, evaluate
     from discreet.learning.models import (
         PCA,
@@ -35,11 +34,6 @@ if TYPE_CHECKING:  # each is loaded when first used, because most programs need 
         Ridge,
         SoftmaxRegression,
     )
-    from discreet.learning.private_sum import PrivateSum
-    from discreet.learning.run_tree import one_sum, statement_of, tree_of_run
-    from discreet.learning.sampling import PoissonBatches, overflow_chance, smallest_cap
-    from discreet.learning.tuning import Tuned, TuningPrice, tune
-=======
     from discreet.learning.noise_ahead import NoiseAhead
     from discreet.learning.private_sum import PrivateSum
     from discreet.learning.run_tree import one_sum, statement_of, tree_of_run
@@ -47,39 +41,33 @@ if TYPE_CHECKING:  # each is loaded when first used, because most programs need 
     from discreet.learning.training import Training
     from discreet.learning.training_plan import TrainingPlan, plan_training
     from discreet.learning.training_report import TrainingReport
->>>>>>> w-engine
+    from discreet.learning.tuning import Tuned, TuningPrice, tune
 
 __all__ = [
     "PCA",
     "BetaBernoulli",
     "CategoricalNB",
     "Clipping",
-<<<<<<< HEAD
     "DirichletCounts",
     "Evaluation",
     "GaussianNB",
     "KMeans",
     "LinearRegression",
     "LogisticRegression",
-=======
     "NoiseAhead",
->>>>>>> w-engine
     "PoissonBatches",
     "PosteriorDraw",
     "PrivateLikelihood",
     "PrivateSum",
-<<<<<<< HEAD
     "RandomForest",
     "Ridge",
     "SoftmaxRegression",
-    "Tuned",
-    "TuningPrice",
-    "bayes",
-=======
     "Training",
     "TrainingPlan",
     "TrainingReport",
->>>>>>> w-engine
+    "Tuned",
+    "TuningPrice",
+    "bayes",
     "calibrated_sigma",
     "evaluate",
     "models",
@@ -100,7 +88,6 @@ if not TYPE_CHECKING:  # to which every name would be one of this room
             "bayes": ("BetaBernoulli", "DirichletCounts", "PosteriorDraw", "PrivateLikelihood"),
             "calibrated": ("calibrated_sigma", "noise_multiplier"),
             "clipping": ("Clipping",),
-<<<<<<< HEAD
             "evaluation": ("Evaluation", "evaluate"),
             "models": (
                 "CategoricalNB",
@@ -117,15 +104,10 @@ if not TYPE_CHECKING:  # to which every name would be one of this room
             "run_tree": ("one_sum", "statement_of", "tree_of_run"),
             "sampling": ("PoissonBatches", "overflow_chance", "smallest_cap"),
             "tuning": ("Tuned", "TuningPrice", "tune"),
-=======
             "noise_ahead": ("NoiseAhead",),
-            "private_sum": ("PrivateSum",),
-            "run_tree": ("one_sum", "statement_of", "tree_of_run"),
-            "sampling": ("PoissonBatches", "overflow_chance", "smallest_cap"),
             "training": ("Training",),
             "training_plan": ("TrainingPlan", "plan_training"),
             "training_report": ("TrainingReport",),
->>>>>>> w-engine
         },
         rooms=("bayes", "models"),
     )
