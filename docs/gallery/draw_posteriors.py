@@ -2,27 +2,28 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
 from discreet.charts import Axis, Chart
 from discreet.learning.bayes import BetaBernoulli, BetaMixture
+from discreet.learning.public_randomness import PublicDraws, public_stream
+from discreet.noise import DiscreteLaplace, KeyedEntropy
 
 PEOPLE, EPSILON, RUNS = (20, 50, 100, 300, 1000), 0.1, 600
 
 
 def beta_coverage() -> Chart:
     """How often 90 % intervals hold the share, for an analyst who is naive and one who is aware."""
-    draw = np.random.default_rng(4)
+    draws = PublicDraws(public_stream(b"gallery", "coverage"))
+    noises = DiscreteLaplace(scale=round(1 / EPSILON))
+    entropy = KeyedEntropy(key=bytes(32), label="coverage")
     aware, naive = [], []
-    stop = 1 - math.exp(-EPSILON)
     for people in PEOPLE:
         hits = np.zeros(2)
         for _ in range(RUNS):
-            share = draw.uniform()
-            noise = int(draw.geometric(stop) - draw.geometric(stop))
-            seen = int(draw.binomial(people, share)) + noise
+            share, *others = draws.uniform((1 + people,)).tolist()
+            noise = int(noises.sample(1, entropy=entropy)[0])
+            seen = sum(other < share for other in others) + noise
             law = BetaBernoulli(people=people, released=seen, epsilon=EPSILON).posterior
             inside = min(max(seen, 0), people)
             plain = BetaMixture(

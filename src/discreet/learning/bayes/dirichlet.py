@@ -3,12 +3,12 @@
 Trust: public.  It processes released counts, and cannot lose any privacy.
 
 Theorem (key ``noise-aware-dirichlet``).  Let shares have the prior Dirichlet(a), let s_i of n
-people (a public number) be in category i, and let z_i = s_i + Z_i be released with independent two-sided
-geometric noise, P[Z = k] proportional to exp(-epsilon |k|).  With w_i(s) = Gamma(a_i + s) / s!
-exp(-epsilon |z_i - s|), the counts have weights proportional to the product of w_i(s_i), among
-those that add up to n.  Given z, the share of category i is a mixture of Beta(a_i + s,
-sum of all other a + n - s) with weights proportional to w_i(s) c_i(n - s), where c_i is the
-convolution of all w but w_i.
+people (a public number) be in category i, and let z_i = s_i + Z_i be released with independent
+two-sided geometric noise, P[Z = k] proportional to exp(-epsilon |k|).  With w_i(s) =
+Gamma(a_i + s) / s! exp(-epsilon |z_i - s|), the counts have weights proportional to the product of
+w_i(s_i), among those that add up to n.  Given z, the share of category i is a mixture of
+Beta(a_i + s, sum of all other a + n - s) with weights proportional to w_i(s) c_i(n - s), where c_i
+is the convolution of all w but w_i.
 Proof.  The Dirichlet-multinomial law is a product over categories given the sum; margins of a
 product given a sum are convolutions; given s, the share of one category is a Beta law.
 

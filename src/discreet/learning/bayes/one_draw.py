@@ -38,7 +38,7 @@ class PosteriorDraw:
 
     >>> draw = PosteriorDraw(people=50, lowest="0.1")
     >>> round(float(draw.epsilon), 2)
-    4.21
+    4.23
     >>> 0.1 <= draw.run(20) <= 0.9
     True
     """

@@ -229,8 +229,8 @@ class LogisticRegression(GradientClassifier):
 class SoftmaxRegression(GradientClassifier):
     """Tell any number of declared classes apart.
 
-    >>> SoftmaxRegression(classes=(1, 2, 3), steps=64)
-    SoftmaxRegression(classes=(1, 2, 3), steps=64)
+    >>> SoftmaxRegression(classes=(1, 2, 3), steps=32)
+    SoftmaxRegression(classes=(1, 2, 3), steps=32)
     """
 
     def __init__(  # noqa: PLR0913  parameters of scikit-learn's kind
