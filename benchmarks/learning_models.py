@@ -106,7 +106,9 @@ def main(folder: Path) -> None:
         train, test = table.take(order[:TRAINED]), table.take(order[TRAINED:])
         with dp.open({"adults": train}, policy=rules, test_mode=True) as session:
             start = time.perf_counter()
-            model = dp.learning.LogisticRegression(epsilon="0.1", delta="1e-5")
+            model = dp.learning.LogisticRegression(
+                epsilon="0.1", delta="1e-5", steps=32, learning_rate=4
+            )
             model.fit(session.table("adults"), label="rich")
             seconds = time.perf_counter() - start
         truth = np.array(test.column("rich").to_pylist())
