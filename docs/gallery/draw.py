@@ -17,6 +17,7 @@ from draw_counters import counters
 from draw_course import COURSE
 from draw_hitters import HITTERS
 from draw_local import LOCAL
+from draw_posteriors import POSTERIORS
 from draw_synthetic import SYNTHETIC
 
 from discreet.charts import Axis, Chart
@@ -338,6 +339,7 @@ PICTURES = {
     **COURSE,
     **HITTERS,
     **LOCAL,
+    **POSTERIORS,
     **SYNTHETIC,
 }
 

@@ -11,7 +11,9 @@ One tree, so that a caller can catch as much or as little as it wants::
     │   ├── WrongKind       E003  a value of the wrong or of a mixed type
     │   ├── TooLarge        E004  a result that would not fit in 64-bit integers
     │   ├── NotComposable   E005  a composition that no theorem supports
-    │   └── NotServed       E006  something that a server does not have, or not for its caller
+    │   ├── NotServed       E006  something that a server does not have, or not for its caller
+    │   ├── BadArrays       E808  arrays that a model cannot be fitted on or used with
+    │   └── NotFitted       E809  a model that is used before it is fitted
     ├── EntropyError              randomness cannot be had safely; nothing was drawn
     │   ├── EntropyUnavailable  E201  the operating system gave no random bits
     │   ├── EntropyCopied       E202  an attempt to copy or store a random stream
@@ -63,6 +65,7 @@ from __future__ import annotations
 from typing import ClassVar, final
 
 __all__ = [
+    "BadArrays",
     "BadPolicy",
     "BudgetError",
     "DamagedLedger",
@@ -90,6 +93,7 @@ __all__ = [
     "NotCharged",
     "NotComposable",
     "NotExact",
+    "NotFitted",
     "NotPerExample",
     "NotPerUnit",
     "NotSampled",
@@ -203,6 +207,14 @@ class NotComposable(InputError, code="E005"):
 @final
 class NotServed(InputError, code="E006"):
     """A server does not have what was named, or not for its caller."""
+
+
+class BadArrays(InputError, ValueError, code="E808"):
+    """Arrays cannot be used with a model as they are; a ``ValueError``, as scikit-learn expects."""
+
+
+class NotFitted(InputError, ValueError, AttributeError, code="E809"):
+    """A model was used before it was fitted."""
 
 
 class EntropyError(DiscreetError):

@@ -1,4 +1,4 @@
-"""Private learning: gradients, clipped and noised on a grid, paid from the same ledger.
+"""Private learning: training, models and posteriors, paid from the same ledger.
 
 Trust: kernel.
 
@@ -13,8 +13,27 @@ from typing import TYPE_CHECKING
 from discreet.doors import late_names
 
 if TYPE_CHECKING:  # each is loaded when first used, because most programs need few of them
+    from discreet.learning import bayes, models
+    from discreet.learning.bayes import (
+        BetaBernoulli,
+        DirichletCounts,
+        PosteriorDraw,
+        PrivateLikelihood,
+    )
     from discreet.learning.calibrated import calibrated_sigma, noise_multiplier
     from discreet.learning.clipping import Clipping
+    from discreet.learning.evaluation import Evaluation, evaluate
+    from discreet.learning.models import (
+        PCA,
+        CategoricalNB,
+        GaussianNB,
+        KMeans,
+        LinearRegression,
+        LogisticRegression,
+        RandomForest,
+        Ridge,
+        SoftmaxRegression,
+    )
     from discreet.learning.noise_ahead import NoiseAhead
     from discreet.learning.private_sum import PrivateSum
     from discreet.learning.run_tree import one_sum, statement_of, tree_of_run
@@ -22,16 +41,36 @@ if TYPE_CHECKING:  # each is loaded when first used, because most programs need 
     from discreet.learning.training import Training
     from discreet.learning.training_plan import TrainingPlan, plan_training
     from discreet.learning.training_report import TrainingReport
+    from discreet.learning.tuning import Tuned, TuningPrice, tune
 
 __all__ = [
+    "PCA",
+    "BetaBernoulli",
+    "CategoricalNB",
     "Clipping",
+    "DirichletCounts",
+    "Evaluation",
+    "GaussianNB",
+    "KMeans",
+    "LinearRegression",
+    "LogisticRegression",
     "NoiseAhead",
     "PoissonBatches",
+    "PosteriorDraw",
+    "PrivateLikelihood",
     "PrivateSum",
+    "RandomForest",
+    "Ridge",
+    "SoftmaxRegression",
     "Training",
     "TrainingPlan",
     "TrainingReport",
+    "Tuned",
+    "TuningPrice",
+    "bayes",
     "calibrated_sigma",
+    "evaluate",
+    "models",
     "noise_multiplier",
     "one_sum",
     "overflow_chance",
@@ -39,20 +78,36 @@ __all__ = [
     "smallest_cap",
     "statement_of",
     "tree_of_run",
+    "tune",
 ]
 
 if not TYPE_CHECKING:  # to which every name would be one of this room
     __getattr__, __dir__ = late_names(
         __name__,
         {
+            "bayes": ("BetaBernoulli", "DirichletCounts", "PosteriorDraw", "PrivateLikelihood"),
             "calibrated": ("calibrated_sigma", "noise_multiplier"),
             "clipping": ("Clipping",),
-            "noise_ahead": ("NoiseAhead",),
+            "evaluation": ("Evaluation", "evaluate"),
+            "models": (
+                "CategoricalNB",
+                "GaussianNB",
+                "KMeans",
+                "LinearRegression",
+                "LogisticRegression",
+                "PCA",
+                "RandomForest",
+                "Ridge",
+                "SoftmaxRegression",
+            ),
             "private_sum": ("PrivateSum",),
             "run_tree": ("one_sum", "statement_of", "tree_of_run"),
             "sampling": ("PoissonBatches", "overflow_chance", "smallest_cap"),
+            "tuning": ("Tuned", "TuningPrice", "tune"),
+            "noise_ahead": ("NoiseAhead",),
             "training": ("Training",),
             "training_plan": ("TrainingPlan", "plan_training"),
             "training_report": ("TrainingReport",),
         },
+        rooms=("bayes", "models"),
     )

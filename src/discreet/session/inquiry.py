@@ -23,6 +23,7 @@ if TYPE_CHECKING:  # annotations alone name them
     from discreet.plan.pricing.requested_price import BoundsPrice
     from discreet.plan.statistics.limit_choice import LimitsPrice, QuestionLimits, SharePrice
     from discreet.release.release import Release
+    from discreet.session.session import Session
 
 
 class PriceOptions(TypedDict, total=False):
@@ -51,15 +52,28 @@ class Inquiry:
     ``session.table("visits").where("age >= 18").group_by("ward").count(name="n").ask(epsilon=0.1)``
     """
 
-    __slots__ = ("_ask", "_builder", "_plan")
+    __slots__ = ("_builder", "_session")
 
-    def __init__(
-        self, built: queries.Rows | Asked, *, plan: Callable[..., Plan], ask: Callable[..., Release]
-    ) -> None:
-        """Take what is built so far, and who plans and answers it."""
+    def __init__(self, built: queries.Rows | Asked, *, session: Session) -> None:
+        """Take what is built so far, and the session that plans and answers it."""
         self._builder = built
-        self._plan = plan
-        self._ask = ask
+        self._session = session
+
+    @property
+    def session(self) -> Session:
+        """The session that it belongs to, which a workshop such as ``learning`` goes on with."""
+        return self._session
+
+    @property
+    def rows(self) -> queries.Rows:
+        """The rows as they stand, before anything is asked about them."""
+        if not isinstance(self._builder, queries.Rows):
+            raise WrongKind(
+                what="groups or totals are asked for, and no rows are left.",
+                why="a model is fitted on rows.",
+                do="use session.table('visits'), with .where(...) if need be.",
+            )
+        return self._builder
 
     def question(self) -> Question:
         """Return the question as it stands."""
@@ -73,11 +87,11 @@ class Inquiry:
 
     def plan(self, **price: Unpack[AskOptions]) -> Plan:
         """Plan the question; takes what ``Session.plan`` takes, and spends nothing."""
-        return self._plan(self.question(), **price)
+        return self._session.plan(self.question(), **price)
 
     def ask(self, *, confirm: bool = False, **price: Unpack[AskOptions]) -> Release:
         """Answer the question; takes what ``Session.ask`` takes."""
-        return self._ask(self.question(), confirm=confirm, **price)
+        return self._session.ask(self.question(), confirm=confirm, **price)
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
         """Find a method of the builder."""
@@ -91,7 +105,7 @@ class Inquiry:
             built = method(*map(_plain, arguments), **named)
             if not isinstance(built, queries.Rows | Asked):
                 return built
-            return Inquiry(built, plan=self._plan, ask=self._ask)
+            return Inquiry(built, session=self._session)
 
         return step
 

@@ -318,7 +318,7 @@ class Session(Labeled):
                 why="a question is about the tables that this session has opened.",
                 do=f"use one of: {known}.",
             )
-        return Inquiry(queries.table(name), plan=self.plan, ask=self.ask)
+        return Inquiry(queries.table(name), session=self)
 
     def charging(self, *, account: str | None, analyst: str | None = None) -> Session:
         """Return a session on the same data and ledger whose questions another account pays for.

@@ -22,6 +22,7 @@ from discreet.theorems.local_numbers import LOCAL_NUMBERS
 from discreet.theorems.local_randomizers import LOCAL_RANDOMIZERS
 from discreet.theorems.local_reports import LOCAL_REPORTS
 from discreet.theorems.mechanisms import MECHANISMS, PARTITION_SELECTION, UNITS_AND_MATRICES
+from discreet.theorems.models import MODELS
 from discreet.theorems.questions_and_plans import QUESTIONS_AND_PLANS
 from discreet.theorems.release import RELEASE
 from discreet.theorems.synthetic import SYNTHETIC
@@ -44,6 +45,7 @@ _ALL: Final = (
     *LOCAL_RANDOMIZERS,
     *LOCAL_REPORTS,
     *MECHANISMS,
+    *MODELS,
     *NOISE,
     *NOTIONS,
     *QUESTIONS_AND_PLANS,

@@ -1,0 +1,201 @@
+"""The noise-aware linear model: posteriors of coefficients from noisy second moments.
+
+Trust: public.  It processes released numbers, and cannot lose any privacy.
+
+Definition (after Bernstein and Sheldon 2019).  Entries (x, y) of a row follow a normal law with
+unknown mean and covariance, given a weak normal-inverse-Wishart prior about the middle of the
+declared bounds; y = slope x + offset + error follows.  The release is W = S + noise, where S is the
+sum of z z' over all rows z = (x, y, 1).  S is uncertain within the noise, and has to be *possible*:
+at least two rows, no direction of negative variance, and no entry beyond its bounds.  Each draw is
+    S | W             normal about W with the variance of the noise, among possible matrices
+    parameters | S    the conjugate posterior of the normal law
+A posterior that takes W for S (*naive*) ignores the noise, and its intervals cover too little.
+They draw S from the central limit theorem's law given parameters in place of the first step.  Where
+noise is wider than that law, which is where it matters, their chain moves by less than a hundredth
+of the posterior in a step; this one draws S anew each time.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Final, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.errors import OutOfRange
+from discreet.exact import whole
+from discreet.learning.public_randomness import PublicDraws, public_stream
+
+Floats = NDArray[np.float64]
+
+_WIDEST: Final = 32
+_BURNT: Final = 4  # a fourth of all draws is left out before the first that counts
+_PRIOR_ROWS: Final = 1.0
+_FEWEST: Final = 2.0
+_SHRINKS: Final = 60
+_PRIOR_SPREAD: Final = 1 / 3  # that of a number that is uniform between its bounds
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class LinearPosterior:
+    """Draws of slopes and the offset, in the units of the table.
+
+    >>> posterior = LinearPosterior(slopes=np.zeros((4, 2)), offsets=np.ones(4))
+    >>> posterior.interval("0.9").tolist()
+    [[0.0, 0.0], [0.0, 0.0]]
+    """
+
+    slopes: Floats
+    offsets: Floats
+
+    @property
+    def mean(self) -> Floats:
+        """The posterior mean of each slope."""
+        average: Floats = self.slopes.mean(axis=0)
+        return average
+
+    def interval(self, confidence: Any = "0.9") -> Floats:
+        """Return the central credible interval of each slope, one row a slope."""
+        outside = (1 - float(confidence)) / 2
+        if not 0 < outside < 1 / 2:
+            raise OutOfRange(
+                what="a confidence is not between 0 and 1.",
+                why="it is the chance that the interval holds the coefficient.",
+                do="give 0.9, say.",
+            )
+        ends: Floats = np.quantile(self.slopes, (outside, 1 - outside), axis=0).T
+        return ends
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class NoisyMoments:
+    """Released second moments of (x, y, 1) in units of the ends of bounds, with their noise.
+
+    ``deviation`` is that of noise on the diagonal; off it, noise is 29/41 times as wide.
+    """
+
+    matrix: Floats
+    deviation: float
+
+    def posterior(
+        self, *, half: Floats, middle: Floats, draws: int = 2000, aware: bool = True
+    ) -> LinearPosterior:
+        """Draw slopes and offsets; ``half`` and ``middle`` lead back to the units of the table.
+
+        Args:
+            half: half of the range of each entry but the constant.
+            middle: the middle of each range.
+            draws: how many steps the sampler takes; a fourth of them is left out.
+            aware: whether it knows of the noise; otherwise moments are taken as they are.
+        """
+        count = whole(draws, name="draws", low=8, high=10**6)
+        width = self.matrix.shape[0]
+        if width > _WIDEST:
+            raise OutOfRange(
+                what=f"a row has {width} entries, and {_WIDEST} are the most for a posterior.",
+                why="each draw solves for all pairs of moments at once.",
+                do="use fewer columns; coefficients need no posterior.",
+            )
+        text = self.matrix.tobytes() + str((self.deviation, count, aware)).encode()
+        sampler = _Sampler(self, PublicDraws(public_stream(text, "linear posterior")), aware=aware)
+        kept = sampler.run(count)
+        slopes, offsets = kept[:, :-1], kept[:, -1]
+        up = half[-1]
+        scaled = slopes * up / half[:-1]
+        return LinearPosterior(
+            slopes=scaled, offsets=middle[-1] + up * offsets - scaled @ middle[:-1]
+        )
+
+
+class _Sampler:
+    """One chain; matrices are in the order (x, y, 1)."""
+
+    def __init__(self, noisy: NoisyMoments, draws: PublicDraws, *, aware: bool) -> None:
+        self._draws = draws
+        self._aware = aware
+        self._width = noisy.matrix.shape[0]
+        self._upper = np.triu_indices(self._width)
+        self._released = noisy.matrix[self._upper]
+        diagonal = self._upper[0] == self._upper[1]
+        self._wide = np.where(diagonal, noisy.deviation, noisy.deviation * 29 / 41)
+
+    def run(self, count: int) -> Floats:
+        moments = _possible(self._full(self._released))
+        kept = []
+        for _ in range(count):
+            if self._aware:
+                moments = self._moments(moments)
+            kept.append(_slopes(*self._parameters(moments)))
+        return np.array(kept[count // _BURNT :])
+
+    def _moments(self, before: Floats) -> Floats:
+        """Draw possible moments given the release, by one elliptical slice (Murray et al. 2010)."""
+        away = before[self._upper] - self._released
+        fresh = self._draws.normal((len(away),)) * self._wide
+        angle = 2 * np.pi * float(self._draws.uniform((1,))[0])
+        low, high = angle - 2 * np.pi, angle
+        for _ in range(_SHRINKS):
+            moved = self._released + away * np.cos(angle) + fresh * np.sin(angle)
+            drawn = self._full(moved)
+            if _is_possible(drawn):
+                return drawn
+            low, high = (angle, high) if angle < 0 else (low, angle)
+            angle = low + (high - low) * float(self._draws.uniform((1,))[0])
+        return before
+
+    def _full(self, upper: Floats) -> Floats:
+        matrix = np.zeros((self._width, self._width))
+        matrix[self._upper] = upper
+        full: Floats = matrix + np.triu(matrix, 1).T
+        return full
+
+    def _parameters(self, moments: Floats) -> tuple[Floats, Floats]:
+        """Draw mean and covariance of (x, y) given true moments."""
+        inner = self._width - 1
+        size = max(float(moments[-1, -1]), 2.0)
+        sums, squares = moments[-1, :-1], moments[:-1, :-1]
+        rows = size + _PRIOR_ROWS
+        scale = squares - np.outer(sums, sums) / rows + np.eye(inner) * _PRIOR_SPREAD
+        values, vectors = np.linalg.eigh((scale + scale.T) / 2)
+        root = vectors / np.sqrt(np.maximum(values, 1e-9))
+        bartlett = np.tril(self._draws.normal((inner, inner)), -1)
+        shapes = (size + inner + 1 - np.arange(inner)) / 2
+        np.fill_diagonal(bartlett, np.sqrt(2 * self._draws.gamma(shapes)))
+        inverse = np.linalg.inv(root @ bartlett)  # of a root of a Wishart draw
+        covariance: Floats = inverse.T @ inverse
+        shift = inverse.T @ self._draws.normal((inner,)) / rows**0.5
+        return sums / rows + shift, covariance
+
+
+def _is_possible(moments: Floats) -> bool:
+    """Whether a matrix may be the second moments of (x, y, 1) with all entries from -1 to 1."""
+    size = float(moments[-1, -1])
+    if size < _FEWEST or np.abs(moments).max() > size:
+        return False
+    mean = moments[-1, :-1] / size
+    spread = moments[:-1, :-1] / size - np.outer(mean, mean)
+    return bool(np.linalg.eigvalsh(spread)[0] > 0)
+
+
+def _possible(moments: Floats) -> Floats:
+    """Return possible moments near a matrix: the start of a chain."""
+    size = max(float(moments[-1, -1]), 2.0 * _FEWEST)
+    mean = np.clip(moments[-1, :-1] / size, -0.5, 0.5)
+    spread = moments[:-1, :-1] / size - np.outer(mean, mean)
+    values, vectors = np.linalg.eigh((spread + spread.T) / 2)
+    spread = (vectors * np.clip(values, 1e-3, None)) @ vectors.T
+    spread *= min(1.0, 0.5 / float(np.diag(spread).max()))
+    out = np.empty_like(moments)
+    out[:-1, :-1] = size * (spread + np.outer(mean, mean))
+    out[-1, :-1] = out[:-1, -1] = size * mean
+    out[-1, -1] = size
+    return out
+
+
+def _slopes(mean: Floats, covariance: Floats) -> Floats:
+    """Return slopes and offset of the last entry given the others."""
+    slope = np.linalg.solve(covariance[:-1, :-1], covariance[:-1, -1])
+    return np.append(slope, mean[-1] - slope @ mean[:-1])

@@ -1,0 +1,120 @@
+"""One draw of a posterior: a release by itself, with its exact epsilon and no added noise.
+
+Trust: kernel.
+
+Definition.  A share lies on a public grid of points from w to 1 - w, and s of n people (n public)
+said yes.  A draw shows point t with a chance proportional to t**(a+s-1) (1-t)**(b+n-s-1), for whole
+numbers a and b of a Beta prior.
+Theorem (key ``posterior-draw``; Dimitrakakis and others 2014, Wang, Fienberg and Smola 2015).  It
+is the exponential mechanism with the log-likelihood as its score, which is bounded since w > 0.
+Between counts s and s + 1 the log ratio of chances is ln(t / (1-t)) - ln(N(s+1) / N(s)), which
+rises in t; N(s) is the sum of weights.  So the loss is the largest of |ratio| at the two ends over
+all s, and the epsilon returned here is that number, rounded up: all weights are integers.
+Without a lower end w the ratio at t near 0 has no bound: a draw of a plain Beta posterior is not
+private.
+Assumes: one person moves s by at most one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any, Final, final
+
+from discreet.errors import OutOfRange
+from discreet.exact import float_up, rational, whole
+from discreet.loss import Pure
+from discreet.loss.elementary import log
+from discreet.noise import SYSTEM, Entropy
+
+_MOST_WORK: Final = 2_000_000
+_TWO: Final = Fraction(1, 2)
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PosteriorDraw:
+    """A mechanism that draws one share from its posterior.
+
+    >>> draw = PosteriorDraw(people=50, lowest="0.1")
+    >>> round(float(draw.epsilon), 2)
+    4.23
+    >>> 0.1 <= draw.run(20) <= 0.9
+    True
+    """
+
+    people: int
+    lowest: Any
+    yes: int = 1
+    no: int = 1
+    points: int = 257
+    epsilon: Fraction = field(init=False, compare=False)
+    _weights: tuple[tuple[int, int], ...] = field(init=False, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        """Work out the exact loss."""
+        size = whole(self.people, name="people", low=1)
+        points = whole(self.points, name="points", low=2)
+        whole(self.yes, name="yes", low=1)
+        whole(self.no, name="no", low=1)
+        low = rational(self.lowest, name="lowest")
+        if not 0 < low < _TWO:
+            raise OutOfRange(
+                what="the lowest share is not between 0 and 1/2.",
+                why="near 0 and 1 a single answer can change the likelihood without bound, and a "
+                "draw of the posterior would not be private.",
+                do="give lowest='0.05', say.",
+            )
+        if size * points > _MOST_WORK:
+            raise OutOfRange(
+                what="there are too many people and points for an exact price.",
+                why="the loss is computed for every count, in whole numbers.",
+                do=f"keep people times points up to {_MOST_WORK}.",
+            )
+        step = (1 - 2 * low) / (points - 1)
+        common = low.denominator * step.denominator
+        grid = [low + place * step for place in range(points)]
+        pairs = tuple((int(t * common), common - int(t * common)) for t in grid)
+        object.__setattr__(self, "_weights", pairs)
+        object.__setattr__(self, "epsilon", self._loss())
+
+    def _of(self, count: int) -> list[int]:
+        a, b = self.yes + count - 1, self.no + self.people - count - 1
+        return [yes**a * no**b for yes, no in self._weights]
+
+    def _loss(self) -> Fraction:
+        worst = Fraction(1)
+        before = self._of(0)
+        for count in range(1, self.people + 1):
+            here = self._of(count)
+            sums = sum(before), sum(here)
+            for end in (0, -1):
+                ratio = Fraction(here[end] * sums[0], before[end] * sums[1])
+                worst = max(worst, ratio, 1 / ratio)
+            before = here
+        return Fraction(float_up(log(worst).high))
+
+    @property
+    def loss(self) -> Pure:
+        """What a draw costs each person, who moves the count by at most one."""
+        return Pure(epsilon=self.epsilon)
+
+    def run(self, count: int, *, entropy: Entropy = SYSTEM) -> float:
+        """Draw one share, given how many said yes; counts are clamped to 0 and all people."""
+        weights = self._of(min(max(whole(count, name="count"), 0), self.people))
+        total = sum(weights)
+        place = _below(total, entropy)
+        for (yes, no), weight in zip(self._weights, weights, strict=True):
+            if place < weight:
+                return yes / (yes + no)
+            place -= weight
+        raise AssertionError
+
+
+def _below(total: int, entropy: Entropy) -> int:
+    """Return a whole number below another, each with the same chance."""
+    width = (total - 1).bit_length()
+    while True:
+        word = entropy.bits(width)
+        if word < total:
+            return word

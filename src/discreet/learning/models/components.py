@@ -1,0 +1,96 @@
+"""Principal components of a noisy matrix of second moments.
+
+Trust: kernel.  The matrix is released (key ``moment-matrix``); its eigenvectors process it.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+
+from discreet.errors import BadArrays, WrongKind
+from discreet.exact import whole
+from discreet.learning.models.bounded_rows import LEVELS, Encoding, Floats, NumberColumn
+from discreet.learning.models.estimator import PrivateModel
+from discreet.learning.models.linear import MomentRecipe, moment_matrix
+from discreet.learning.models.paid_fit import Released
+
+
+class PCA(PrivateModel):
+    """Directions in which rows vary most.
+
+    >>> PCA(n_components=2, rho=1, bounds=(0, 1))
+    PCA(n_components=2, rho=1, bounds=(0, 1))
+    """
+
+    kind: ClassVar[str] = "transformer"
+    constant: ClassVar[bool] = True
+
+    def __init__(  # noqa: PLR0913  parameters of scikit-learn's kind
+        self,
+        n_components: Any = None,
+        *,
+        epsilon: Any = None,
+        delta: Any = None,
+        rho: Any = None,
+        bounds: Any = None,
+        ledger: Any = None,
+        key: Any = None,
+    ) -> None:
+        """Take how many components, a price, declared bounds, and the ledger that pays."""
+        self.n_components = n_components
+        self.epsilon = epsilon
+        self.delta = delta
+        self.rho = rho
+        self.bounds = bounds
+        self.ledger = ledger
+        self.key = key
+
+    def _recipe(self, encoding: Encoding) -> MomentRecipe:
+        if not all(isinstance(column, NumberColumn) for column in encoding.features):
+            raise WrongKind(
+                what="a column has categories.",
+                why="components are directions of numbers.",
+                do="leave it out with columns=[...].",
+            )
+        wanted = self.n_components
+        if wanted is not None and whole(wanted, name="n_components", low=1) > encoding.width - 1:
+            raise BadArrays(
+                what=f"n_components={wanted} is more than the {encoding.width - 1} columns.",
+                why="there are only as many directions as columns.",
+                do="ask for fewer components.",
+            )
+        return MomentRecipe("components")
+
+    def _finish(self, released: Released, encoding: Encoding) -> None:
+        matrix = moment_matrix(released, encoding.width)
+        columns = [column for column in encoding.features if isinstance(column, NumberColumn)]
+        half = np.array([column.half for column in columns])
+        size = max(1.0, float(matrix[-1, -1]))
+        mean = matrix[-1, :-1] / size
+        spread = (matrix[:-1, :-1] / size - np.outer(mean, mean)) * np.outer(half, half)
+        values, vectors = np.linalg.eigh(spread)
+        count = len(columns) if self.n_components is None else self.n_components
+        self.n_components_ = count
+        self.explained_variance_ = np.maximum(values[::-1][:count], 0.0)
+        directions = vectors[:, ::-1][:, :count].T
+        signs = np.sign(directions[np.arange(count), np.abs(directions).argmax(axis=1)])
+        self.components_ = directions * signs[:, None]
+        self._half_, self._middle_ = half, np.array([column.middle for column in columns])
+        self.mean_ = mean * half + self._middle_
+
+    def transform(self, X: Any) -> Floats:
+        """Return the components of each row, which is clamped to the declared bounds."""
+        cells = self._features(X) / LEVELS
+        found: Floats = (cells * self._half_ + self._middle_ - self.mean_) @ self.components_.T
+        return found
+
+    def inverse_transform(self, X: Any) -> Floats:
+        """Return rows from their components."""
+        rows: Floats = np.asarray(X, np.float64) @ self.components_ + self.mean_
+        return rows
+
+    def fit_transform(self, X: Any, y: Any = None) -> Floats:
+        """Fit, and return the components of the same rows: these are as private as the rows."""
+        return self.fit(X, y).transform(X)

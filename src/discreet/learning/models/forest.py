@@ -1,0 +1,179 @@
+"""A random forest with public splits, trees on disjoint parts of the rows, and noisy leaves.
+
+Trust: kernel.  Splits are chosen without data, and each row goes to one tree by a fair draw that
+does not look at it; so it adds one to one leaf of one tree and one class (key ``row-tables``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, Final, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.exact import whole
+from discreet.learning.models.bounded_rows import LEVELS, BoundedRows, Encoding, Floats, Integers
+from discreet.learning.models.estimator import PrivateModel, declared_classes, number_columns
+from discreet.learning.models.measurement import PlannedSum, RowMeasurer
+from discreet.learning.models.paid_fit import Released
+from discreet.learning.models.row_sums import counts
+from discreet.learning.public_randomness import PublicDraws, public_stream
+from discreet.noise import Uniform
+
+LEAVES: Final = "classes of each leaf"
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class ForestRecipe:
+    """Releases how many rows of each class every leaf has."""
+
+    trees: int
+    depth: int
+    seed: int
+
+    def document(self) -> Mapping[str, Any]:
+        """Return its parameters."""
+        return {"measures": LEAVES, "trees": self.trees, "depth": self.depth, "seed": self.seed}
+
+    def sums(self, encoding: Encoding) -> tuple[PlannedSum, ...]:
+        """Return the one table."""
+        cells = self.trees * 2**self.depth * len(encoding.classes or ())
+        return (PlannedSum(name=LEAVES, squared=1, linear=1, opposed=False, coordinates=cells),)
+
+    def run(self, rows: BoundedRows, encoding: Encoding, see: RowMeasurer) -> Released:
+        """Count rows in their leaves."""
+        classes, leaves = len(encoding.classes or ()), 2**self.depth
+        splits = public_splits(self, encoding.width)
+        tree = Uniform(below=self.trees).sample(len(rows.cells), entropy=see.entropy)
+        leaf = np.zeros(len(rows.cells), np.int64)
+        for each in range(self.trees):
+            mine = tree == each
+            leaf[mine] = leaf_of(splits, each, self.depth, rows.cells[mine] / LEVELS)
+        place = (tree * leaves + leaf) * classes + rows.codes
+        noisy = see.measure(LEAVES, counts(place, self.trees * leaves * classes))
+        return {"leaves": noisy.tolist()}
+
+
+def public_splits(recipe: ForestRecipe, width: int) -> tuple[Integers, Floats]:
+    """Return a column and a threshold for each inner node of each tree, chosen without data.
+
+    A threshold lies within what earlier splits on its column have left.
+    """
+    inner = 2**recipe.depth - 1
+    text = f"{recipe.trees} {recipe.depth} {recipe.seed} {width}".encode()
+    draws = PublicDraws(public_stream(text, "forest"))
+    column = np.minimum((draws.uniform((recipe.trees, inner)) * width).astype(np.int64), width - 1)
+    share = draws.uniform((recipe.trees, inner))
+    threshold = np.zeros((recipe.trees, inner))
+    for tree in range(recipe.trees):
+        low = {0: np.full(width, -1.0)}
+        high = {0: np.full(width, 1.0)}
+        for node in range(inner):
+            at = column[tree, node]
+            a, b = low.pop(node), high.pop(node)
+            cut = a[at] + (b[at] - a[at]) * (0.25 + 0.5 * share[tree, node])
+            threshold[tree, node] = cut
+            left, right = 2 * node + 1, 2 * node + 2
+            low[left], high[right] = a.copy(), b.copy()
+            high[left], low[right] = b.copy(), a.copy()
+            high[left][at] = low[right][at] = cut
+    return column, threshold
+
+
+def leaf_of(splits: tuple[Integers, Floats], tree: int, depth: int, points: Floats) -> Integers:
+    """Return the leaf of each point in a tree."""
+    column, threshold = splits
+    node = np.zeros(len(points), np.int64)
+    for _ in range(depth):
+        at = points[np.arange(len(points)), column[tree, node]]
+        node = 2 * node + 1 + (at > threshold[tree, node])
+    leaf: Integers = node - (2**depth - 1)
+    return leaf
+
+
+class RandomForest(PrivateModel):
+    """Tell declared classes apart by counts in the leaves of trees with public splits.
+
+    >>> RandomForest(n_estimators=4, epsilon=1, classes=(0, 1), bounds=(0, 1))
+    RandomForest(n_estimators=4, epsilon=1, bounds=(0, 1), classes=(0, 1))
+    """
+
+    kind: ClassVar[str] = "classifier"
+
+    def __init__(  # noqa: PLR0913  parameters of scikit-learn's kind
+        self,
+        n_estimators: Any = 10,
+        *,
+        max_depth: Any = 5,
+        random_state: Any = 0,
+        epsilon: Any = None,
+        delta: Any = None,
+        rho: Any = None,
+        bounds: Any = None,
+        classes: Any = None,
+        ledger: Any = None,
+        key: Any = None,
+    ) -> None:
+        """Take the trees, a price, declared bounds and classes, and the ledger that pays.
+
+        ``random_state`` chooses the public splits, and nothing that is secret.
+        """
+        self.n_estimators = n_estimators
+        self.max_depth = max_depth
+        self.random_state = random_state
+        self.epsilon = epsilon
+        self.delta = delta
+        self.rho = rho
+        self.bounds = bounds
+        self.classes = classes
+        self.ledger = ledger
+        self.key = key
+
+    def _encoding(self, width: int) -> Encoding:
+        return Encoding(
+            features=number_columns(self.bounds, width), classes=declared_classes(self.classes)
+        )
+
+    def _recipe(self, encoding: Encoding) -> ForestRecipe:  # noqa: ARG002  the same for all
+        return ForestRecipe(
+            whole(self.n_estimators, name="n_estimators", low=1, high=10_000),
+            whole(self.max_depth, name="max_depth", low=1, high=16),
+            whole(self.random_state, name="random_state", low=0),
+        )
+
+    def _finish(self, released: Released, encoding: Encoding) -> None:
+        recipe = self._recipe(encoding)
+        self._splits_ = public_splits(recipe, encoding.width)
+        self._depth_ = recipe.depth
+        self.classes_ = np.array(encoding.classes)
+        shape = (recipe.trees, 2**recipe.depth, len(self.classes_))
+        self.leaf_counts_ = np.array(released["leaves"], np.float64).reshape(shape)
+        self._noise_ = self.plan_.schedule.noises[0]
+
+    def leaf_half_width(self, confidence: Any = "0.95") -> float:
+        """Return how far a count of a leaf may be off, with this confidence; noise alone."""
+        self._features(np.zeros((1, self.n_features_in_)))  # refuses an unfitted model
+        return float(self._noise_.error(confidence=confidence))
+
+    def predict_proba(self, X: Any) -> Floats:
+        """Return the share of each class among the leaves of all trees."""
+        points = self._features(X) / LEVELS
+        total = np.zeros((len(points), len(self.classes_)))
+        for tree in range(len(self.leaf_counts_)):
+            total += self.leaf_counts_[tree][leaf_of(self._splits_, tree, self._depth_, points)]
+        total = np.maximum(total, 0.0) + 1e-9
+        share: Floats = total / total.sum(axis=1, keepdims=True)
+        return share
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the likeliest class of each row."""
+        best = self.predict_proba(X).argmax(axis=1)
+        found: NDArray[Any] = self.classes_[best]
+        return found
+
+    def score(self, X: Any, y: Any) -> float:
+        """Return the accuracy on public data; on private data, buy it with ``evaluate``."""
+        return float((self.predict(X) == np.asarray(y)).mean())

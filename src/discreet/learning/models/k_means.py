@@ -1,0 +1,168 @@
+"""k-means: a few rounds of noisy counts and sums of clusters, from a public start.
+
+Trust: kernel.  In each round a row adds itself and a one to the place of its nearest center, which
+was released before (key ``row-tables``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, Final, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.exact import whole
+from discreet.learning.models.bounded_rows import (
+    LEVELS,
+    BoundedRows,
+    Encoding,
+    Floats,
+    Integers,
+    NumberColumn,
+)
+from discreet.learning.models.estimator import PrivateModel
+from discreet.learning.models.measurement import PlannedSum, RowMeasurer
+from discreet.learning.models.paid_fit import Released
+from discreet.learning.models.row_sums import table
+from discreet.learning.public_randomness import PublicDraws, public_stream
+
+CLUSTERS: Final = "counts and sums of clusters"
+_CANDIDATES: Final = 64
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class ClusterRecipe:
+    """Releases counts and sums of clusters, round by round."""
+
+    clusters: int
+    rounds: int
+
+    def document(self) -> Mapping[str, Any]:
+        """Return its parameters."""
+        return {"measures": CLUSTERS, "clusters": self.clusters, "rounds": self.rounds}
+
+    def sums(self, encoding: Encoding) -> tuple[PlannedSum, ...]:
+        """Return the table of a round."""
+        entries = 1 + len(encoding.features)
+        return (
+            PlannedSum(
+                name=CLUSTERS,
+                squared=entries * LEVELS**2,
+                linear=entries * LEVELS,
+                opposed=True,
+                coordinates=self.clusters * (1 + encoding.width),
+                times=self.rounds,
+            ),
+        )
+
+    def run(self, rows: BoundedRows, encoding: Encoding, see: RowMeasurer) -> Released:
+        """Move centers to the noisy means of their clusters."""
+        (planned,) = self.sums(encoding)
+        centers = public_centers(self.clusters, encoding.width)
+        vectors = np.hstack([np.full((len(rows.cells), 1), float(LEVELS)), rows.cells])
+        sizes = np.zeros(self.clusters)
+        for _ in range(self.rounds):
+            total = table(
+                nearest(rows.cells / LEVELS, centers),
+                self.clusters,
+                vectors,
+                squared=planned.squared,
+                linear=planned.linear,
+                opposed=True,
+            )
+            noisy = see.measure(CLUSTERS, total).reshape(self.clusters, -1) / LEVELS
+            sizes = noisy[:, 0]
+            moved = np.clip(noisy[:, 1:] / np.maximum(sizes, 1.0)[:, None], -1.0, 1.0)
+            centers = np.where((sizes > 1.0)[:, None], moved, centers)
+        return {"centers": centers.tolist(), "sizes": sizes.tolist()}
+
+
+def public_centers(clusters: int, width: int) -> Floats:
+    """Return centers far from one another, chosen without data.
+
+    >>> public_centers(2, 1).shape
+    (2, 1)
+    """
+    draws = PublicDraws(public_stream(f"{clusters} {width}".encode(), "k-means start"))
+    pool = draws.uniform((max(_CANDIDATES, 4 * clusters), width)) * 1.6 - 0.8
+    chosen = [pool[0]]
+    for _ in range(clusters - 1):
+        gaps = np.min([((pool - center) ** 2).sum(axis=1) for center in chosen], axis=0)
+        chosen.append(pool[int(gaps.argmax())])
+    return np.array(chosen)
+
+
+def nearest(points: Floats, centers: Floats) -> Integers:
+    """Return the number of the nearest center of each point.
+
+    >>> nearest(np.array([[0.1], [0.9]]), np.array([[0.0], [1.0]])).tolist()
+    [0, 1]
+    """
+    scores = (centers**2).sum(axis=1) - 2 * points @ centers.T
+    found: Integers = scores.argmin(axis=1).astype(np.int64)
+    return found
+
+
+class KMeans(PrivateModel):
+    """Group rows around a few centers.
+
+    >>> KMeans(n_clusters=3, rho=1, bounds=(0, 1))
+    KMeans(n_clusters=3, rho=1, bounds=(0, 1))
+    """
+
+    kind: ClassVar[str] = "clusterer"
+
+    def __init__(  # noqa: PLR0913  parameters of scikit-learn's kind
+        self,
+        n_clusters: Any = 8,
+        *,
+        rounds: Any = 5,
+        epsilon: Any = None,
+        delta: Any = None,
+        rho: Any = None,
+        bounds: Any = None,
+        ledger: Any = None,
+        key: Any = None,
+    ) -> None:
+        """Take how many clusters and rounds, a price, bounds, and the ledger that pays."""
+        self.n_clusters = n_clusters
+        self.rounds = rounds
+        self.epsilon = epsilon
+        self.delta = delta
+        self.rho = rho
+        self.bounds = bounds
+        self.ledger = ledger
+        self.key = key
+
+    def _recipe(self, encoding: Encoding) -> ClusterRecipe:  # noqa: ARG002  the same for all
+        clusters = whole(self.n_clusters, name="n_clusters", low=1, high=10_000)
+        return ClusterRecipe(clusters, whole(self.rounds, name="rounds", low=1, high=1000))
+
+    def _finish(self, released: Released, encoding: Encoding) -> None:
+        centers = np.array(released["centers"])
+        self._centers_ = centers
+        half, middle = [], []
+        for column in encoding.features:
+            half += [column.half] if isinstance(column, NumberColumn) else [1.0] * column.width
+            middle += [column.middle] if isinstance(column, NumberColumn) else [0.0] * column.width
+        self.cluster_centers_ = centers * np.array(half) + np.array(middle)
+        self.cluster_sizes_ = np.array(released["sizes"])
+        self._noise_ = self.plan_.schedule.noises[0]
+
+    def size_half_width(self, confidence: Any = "0.95") -> float:
+        """Return how far the size of a cluster may be off, with this confidence; noise alone."""
+        self._features(np.zeros((1, self.n_features_in_)))  # refuses an unfitted model
+        return float(self._noise_.error(confidence=confidence)) / LEVELS
+
+    def predict(self, X: Any) -> NDArray[np.int64]:
+        """Return the number of the nearest center of each row."""
+        return nearest(self._features(X) / LEVELS, self._centers_)
+
+    def transform(self, X: Any) -> Floats:
+        """Return the distance to each center, in units of the ends of bounds."""
+        points = self._features(X) / LEVELS
+        gaps: Floats = np.linalg.norm(points[:, None, :] - self._centers_, axis=2)
+        return gaps

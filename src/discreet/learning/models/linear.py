@@ -1,0 +1,245 @@
+"""Linear and ridge regression from one noisy matrix of second moments.
+
+Trust: kernel.  What is released is the matrix (key ``moment-matrix``); solving for coefficients and
+drawing their posterior is post-processing.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, ClassVar, Final, final
+
+import numpy as np
+
+from discreet.errors import OutOfRange
+from discreet.exact import decimal
+from discreet.learning.bayes.linear_model import LinearPosterior, NoisyMoments
+from discreet.learning.models.bounded_rows import (
+    LEVELS,
+    BoundedRows,
+    Encoding,
+    Floats,
+    NumberColumn,
+)
+from discreet.learning.models.estimator import PrivateModel, number_columns
+from discreet.learning.models.measurement import PlannedSum, RowMeasurer
+from discreet.learning.models.paid_fit import Released
+from discreet.learning.models.row_sums import DIAGONAL, MIXED, moment_bound, moments
+from discreet.mechanisms import Gaussian, Laplace
+
+MOMENTS: Final = "second moments"
+_ENTRIES: Final = 2000
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class MomentRecipe:
+    """Releases the second moments of all entries of a row, once."""
+
+    purpose: str
+
+    def document(self) -> Mapping[str, Any]:
+        """Return its name."""
+        return {"measures": MOMENTS, "purpose": self.purpose}
+
+    def sums(self, encoding: Encoding) -> tuple[PlannedSum, ...]:
+        """Return the one sum."""
+        width = encoding.width
+        if width > _ENTRIES:
+            raise OutOfRange(
+                what=f"rows have {width} entries, and {_ENTRIES} are the most.",
+                why="there is a moment for each pair of them.",
+                do="use fewer columns or categories.",
+            )
+        return (
+            PlannedSum(
+                name=MOMENTS,
+                squared=moment_bound(encoding.squared),
+                linear=MIXED * width * encoding.squared,
+                opposed=False,
+                coordinates=width * (width + 1) // 2,
+            ),
+        )
+
+    def run(self, rows: BoundedRows, encoding: Encoding, see: RowMeasurer) -> Released:  # noqa: ARG002
+        """Measure the moments."""
+        return {"moments": see.measure(MOMENTS, moments(rows)).tolist()}
+
+
+def moment_matrix(released: Released, width: int) -> Floats:
+    """Return released moments as a symmetric matrix, in units of the ends of bounds.
+
+    >>> moment_matrix({"moments": [29 * LEVELS**2]}, 1).tolist()
+    [[1.0]]
+    """
+    matrix = np.zeros((width, width))
+    upper = np.triu_indices(width)
+    factor = np.where(upper[0] == upper[1], float(DIAGONAL), float(MIXED))
+    matrix[upper] = np.array(released["moments"], np.float64) / factor / LEVELS**2
+    return matrix + np.triu(matrix, 1).T
+
+
+def moment_noise(noise: Gaussian | Laplace) -> float:
+    """Return the standard deviation of noise on the diagonal of that matrix."""
+    variance = noise.variance if isinstance(noise, Gaussian) else 2 * noise.scale**2
+    return math.sqrt(variance) / DIAGONAL / LEVELS**2
+
+
+class LinearModel(PrivateModel):
+    """What linear and ridge regression share."""
+
+    kind: ClassVar[str] = "regressor"
+    constant: ClassVar[bool] = True
+
+    target_bounds: Any
+
+    def _encoding(self, width: int) -> Encoding:
+        (target,) = number_columns(self.target_bounds, 1)
+        features = number_columns(self.bounds, width)
+        if not isinstance(target, NumberColumn):
+            raise TypeError
+        return Encoding(features=features, target=target, constant=True)
+
+    def _recipe(self, encoding: Encoding) -> MomentRecipe:  # noqa: ARG002  the same for all
+        self._penalty()
+        return MomentRecipe("regression")
+
+    def _penalty(self) -> float:
+        return 0.0
+
+    def _finish(self, released: Released, encoding: Encoding) -> None:
+        width = encoding.width
+        deviation = moment_noise(self.plan_.schedule.noises[0])
+        matrix = moment_matrix(released, width)
+        self.moments_ = NoisyMoments(matrix=matrix, deviation=deviation)
+        half, middle = _scales(encoding)
+        count = max(1.0, float(matrix[-1, -1]))
+        mean = matrix[-1, :-1] / count
+        spread = matrix[:-1, :-1] / count - np.outer(mean, mean)
+        covariance, lift = _lifted(spread[:-1, :-1], deviation / count)
+        ridge = np.diag(self._penalty() / (count * half[:-1] ** 2))
+        slope = np.linalg.solve(covariance + lift + ridge, spread[:-1, -1])
+        up = half[-1]
+        self.coef_ = slope * up / half[:-1]
+        self.intercept_ = float(middle[-1] + up * (mean[-1] - slope @ mean[:-1]))
+        self.intercept_ -= float(self.coef_ @ middle[:-1])
+        self._slope_ = slope, float(mean[-1] - slope @ mean[:-1]), up, middle[-1]
+        self._limits_ = middle[-1] - up, middle[-1] + up
+
+    def predict(self, X: Any) -> Floats:
+        """Predict the target of each row, within its declared bounds."""
+        cells = self._features(X) / LEVELS
+        slope, offset, up, middle = self._slope_
+        answer: Floats = np.clip(middle + up * (cells @ slope + offset), *self._limits_)
+        return answer
+
+    def score(self, X: Any, y: Any) -> float:
+        """Return R squared on public data; on private data, buy it with ``evaluate``."""
+        truth = np.asarray(y, np.float64)
+        residual = ((truth - self.predict(X)) ** 2).sum()
+        return float(1 - residual / max(((truth - truth.mean()) ** 2).sum(), 1e-300))
+
+    def posterior(self, *, draws: int = 2000) -> LinearPosterior:
+        """Return the noise-aware posterior of coefficients; free, since it reads the release."""
+        self._features(np.zeros((1, self.n_features_in_)))  # refuses an unfitted model
+        half, middle = _scales(self._encoding_)
+        return self.moments_.posterior(half=half, middle=middle, draws=draws)
+
+
+def _scales(encoding: Encoding) -> tuple[Floats, Floats]:
+    """Return half-widths and middles of all entries but the constant; 1/2 and 1/2 of a category."""
+    half: list[float] = []
+    middle: list[float] = []
+    columns = (*encoding.features, *(() if encoding.target is None else (encoding.target,)))
+    for column in columns:
+        if isinstance(column, NumberColumn):
+            half.append(column.half)
+            middle.append(column.middle)
+        else:
+            half += [1.0] * column.width
+            middle += [0.0] * column.width
+    return np.array(half), np.array(middle)
+
+
+def _lifted(covariance: Floats, deviation: float) -> tuple[Floats, Floats]:
+    """Return a covariance without negative directions, and what keeps noise from ruling it."""
+    values, vectors = np.linalg.eigh(covariance)
+    width = len(values)
+    noise = deviation * (2 * width) ** 0.5  # about the norm of a symmetric matrix of noise
+    lift = max(0.0, noise - max(float(values[0]), 0.0))
+    return (vectors * np.maximum(values, 0.0)) @ vectors.T, np.eye(width) * (lift + 1e-12)
+
+
+class LinearRegression(LinearModel):
+    """Least squares with an intercept, from noisy second moments.
+
+    >>> from discreet.session import Rehearsal
+    >>> x = np.linspace(-1, 1, 400)[:, None]
+    >>> model = LinearRegression(rho=1000, bounds=(-1, 1), target_bounds=(-3, 3),
+    ...                          ledger=Rehearsal())
+    >>> bool(abs(model.fit(x, 2 * x[:, 0]).coef_[0] - 2) < 0.1)
+    True
+    """
+
+    def __init__(  # noqa: PLR0913  parameters of scikit-learn's kind
+        self,
+        *,
+        epsilon: Any = None,
+        delta: Any = None,
+        rho: Any = None,
+        bounds: Any = None,
+        target_bounds: Any = None,
+        ledger: Any = None,
+        key: Any = None,
+    ) -> None:
+        """Take a price, declared bounds, and the ledger that pays."""
+        self.epsilon = epsilon
+        self.delta = delta
+        self.rho = rho
+        self.bounds = bounds
+        self.target_bounds = target_bounds
+        self.ledger = ledger
+        self.key = key
+
+
+class Ridge(LinearModel):
+    """Least squares with a penalty on coefficients, from noisy second moments.
+
+    >>> Ridge(alpha=2, rho=1)
+    Ridge(alpha=2, rho=1)
+    """
+
+    def __init__(  # noqa: PLR0913  parameters of scikit-learn's kind
+        self,
+        alpha: Any = 1.0,
+        *,
+        epsilon: Any = None,
+        delta: Any = None,
+        rho: Any = None,
+        bounds: Any = None,
+        target_bounds: Any = None,
+        ledger: Any = None,
+        key: Any = None,
+    ) -> None:
+        """Take the penalty, a price, declared bounds, and the ledger that pays."""
+        self.alpha = alpha
+        self.epsilon = epsilon
+        self.delta = delta
+        self.rho = rho
+        self.bounds = bounds
+        self.target_bounds = target_bounds
+        self.ledger = ledger
+        self.key = key
+
+    def _penalty(self) -> float:
+        alpha = decimal(self.alpha, name="alpha")
+        if alpha < 0:
+            raise OutOfRange(
+                what="alpha is below zero.",
+                why="it is a penalty, and not a reward, for large coefficients.",
+                do="give alpha=1, say.",
+            )
+        return float(max(alpha, Fraction(0)))

@@ -1,0 +1,260 @@
+"""Logistic and softmax regression by gradients of the whole table, each an exact sum with noise.
+
+Trust: kernel.  Every step releases the sum of residual times row over all rows (key
+``integer-rows``): a residual has a norm of at most 1, or of the root of 2 for several classes, and
+rows are bounded.  So nothing has to be clipped, and no sample drawn.
+
+Between the steps, weights follow accelerated gradient descent with a fixed step of one over the
+curvature bound, and the average of the last half of them is the model.  All of that processes
+released numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, ClassVar, Final, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.errors import OutOfRange, WrongKind
+from discreet.exact import decimal, whole
+from discreet.learning.models.bounded_rows import LEVELS, BoundedRows, Encoding, Floats
+from discreet.learning.models.estimator import PrivateModel, declared_classes, number_columns
+from discreet.learning.models.measurement import PlannedSum, RowMeasurer
+from discreet.learning.models.paid_fit import Released
+from discreet.learning.models.row_sums import RESIDUALS, counts, gradients, residual_bound
+
+COUNT: Final = "number of rows"
+GRADIENT: Final = "gradient"
+_COUNT_SHARE: Final = Fraction(1, 50)
+_BINARY: Final = 2
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class GradientRecipe:
+    """Releases the number of rows once and a gradient at each step.
+
+    ``outputs`` is 1 for two classes, and the number of classes otherwise.
+    """
+
+    outputs: int
+    steps: int
+    rate: Fraction
+    penalty: Fraction
+
+    def document(self) -> Mapping[str, Any]:
+        """Return its parameters."""
+        return {
+            "measures": GRADIENT,
+            "outputs": self.outputs,
+            "steps": self.steps,
+            "rate": str(self.rate),
+            "penalty": str(self.penalty),
+        }
+
+    def sums(self, encoding: Encoding) -> tuple[PlannedSum, ...]:
+        """Return the count and the gradients."""
+        squared = encoding.squared * residual_bound(self.outputs)
+        return (
+            PlannedSum(
+                name=COUNT, squared=1, linear=1, opposed=False, coordinates=1, share=_COUNT_SHARE
+            ),
+            PlannedSum(
+                name=GRADIENT,
+                squared=squared,
+                linear=squared,
+                opposed=True,
+                coordinates=encoding.width * self.outputs,
+                times=self.steps,
+                share=1 - _COUNT_SHARE,
+            ),
+        )
+
+    def run(self, rows: BoundedRows, encoding: Encoding, see: RowMeasurer) -> Released:
+        """Descend, seeing gradients with noise alone."""
+        norm = encoding.squared**0.5
+        inputs = rows.cells / norm
+        noisy = see.measure(COUNT, counts(np.zeros(len(inputs), np.int64), 1))
+        size = max(1.0, float(noisy[0]))
+        shape = (encoding.width, self.outputs)
+        weights, look = np.zeros(shape), np.zeros(shape)
+        kept, momentum = np.zeros(shape), 1.0
+        rate = float(self.rate) * (4.0 if self.outputs == 1 else 2.0)
+        shrink = float(self.penalty)
+        for step in range(self.steps):
+            residual = _probabilities(inputs @ look) - _indicators(rows.codes, self.outputs)
+            noised = see.measure(GRADIENT, gradients(rows, residual)).reshape(shape)
+            slope = noised / (RESIDUALS * norm * size) + shrink * look
+            fresh = look - rate * slope
+            after = (1 + (1 + 4 * momentum**2) ** 0.5) / 2
+            look = fresh + (momentum - 1) / after * (fresh - weights)
+            weights, momentum = fresh, after
+            if step >= self.steps // 2:
+                kept += weights
+        average = kept / max(1, self.steps - self.steps // 2)
+        return {"size": int(noisy[0]), "weights": average.tolist()}
+
+
+def _probabilities(scores: Floats) -> Floats:
+    if scores.shape[1] == 1:
+        half: Floats = 0.5 * (1 + np.tanh(scores / 2))
+        return half
+    shifted = np.exp(scores - scores.max(axis=1, keepdims=True))
+    share: Floats = shifted / shifted.sum(axis=1, keepdims=True)
+    return share
+
+
+def _indicators(codes: NDArray[np.int64], outputs: int) -> Floats:
+    if outputs == 1:
+        return codes[:, None].astype(np.float64)
+    return np.eye(outputs)[codes]
+
+
+class GradientClassifier(PrivateModel):
+    """What logistic and softmax regression share."""
+
+    kind: ClassVar[str] = "classifier"
+    constant: ClassVar[bool] = True
+
+    classes: Any
+    steps: Any
+    learning_rate: Any
+    penalty: Any
+
+    def _encoding(self, width: int) -> Encoding:
+        return Encoding(
+            features=number_columns(self.bounds, width),
+            classes=declared_classes(self.classes),
+            constant=True,
+        )
+
+    def _recipe(self, encoding: Encoding) -> GradientRecipe:
+        classes = encoding.classes or ()
+        if self.two_classes and len(classes) != _BINARY:
+            raise WrongKind(
+                what=f"{len(classes)} classes are declared. Only binary classification is "
+                "supported.",
+                why="logistic regression has one score, for the second class.",
+                do="use SoftmaxRegression for more than two classes.",
+            )
+        rate = decimal(self.learning_rate, name="learning_rate")
+        penalty = decimal(self.penalty, name="penalty")
+        if rate <= 0 or penalty < 0:
+            raise OutOfRange(
+                what="the learning rate is not above zero, or the penalty below it.",
+                why="steps go downhill, and a penalty keeps weights small.",
+                do="give learning_rate=1 and penalty=0, say.",
+            )
+        steps = whole(self.steps, name="steps", low=1, high=100_000)
+        return GradientRecipe(1 if self.two_classes else len(classes), steps, rate, penalty)
+
+    def _finish(self, released: Released, encoding: Encoding) -> None:
+        weights = np.array(released["weights"]) / encoding.squared**0.5
+        self.classes_ = np.array(encoding.classes)
+        self._weights_ = weights
+        self.coef_ = weights[:-1].T * LEVELS
+        self.intercept_ = weights[-1] * LEVELS
+        self.size_ = int(released["size"])
+
+    def decision_function(self, X: Any) -> Floats:
+        """Return the score of each row: of the second class, or one a class."""
+        cells = self._features(X)
+        scores: Floats = cells @ self._weights_[:-1] + self._weights_[-1] * LEVELS
+        return scores[:, 0] if self.two_classes else scores
+
+    def predict_proba(self, X: Any) -> Floats:
+        """Return the probability of each class."""
+        scores = np.asarray(self.decision_function(X))
+        if self.two_classes:
+            second = _probabilities(scores[:, None])
+            return np.hstack([1 - second, second])
+        return _probabilities(scores)
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the likeliest class of each row."""
+        scores = self.decision_function(X)
+        best = (scores > 0).astype(int) if self.two_classes else scores.argmax(axis=1)
+        found: NDArray[Any] = self.classes_[best]
+        return found
+
+    def score(self, X: Any, y: Any) -> float:
+        """Return the accuracy on public data; on private data, buy it with ``evaluate``."""
+        return float((self.predict(X) == np.asarray(y)).mean())
+
+
+class LogisticRegression(GradientClassifier):
+    """Tell two declared classes apart.
+
+    >>> from discreet.session import Rehearsal
+    >>> x = np.linspace(-1, 1, 400)[:, None]
+    >>> model = LogisticRegression(epsilon=5, delta="1e-6", bounds=(-1, 1), classes=(0, 1),
+    ...                            ledger=Rehearsal())
+    >>> model.fit(x, (x[:, 0] > 0).astype(int)).score(x, (x[:, 0] > 0).astype(int)) > 0.8
+    True
+    """
+
+    two_classes: ClassVar[bool] = True
+
+    def __init__(  # noqa: PLR0913  parameters of scikit-learn's kind
+        self,
+        *,
+        epsilon: Any = None,
+        delta: Any = None,
+        rho: Any = None,
+        bounds: Any = None,
+        classes: Any = None,
+        steps: Any = 64,
+        learning_rate: Any = 1,
+        penalty: Any = 0,
+        ledger: Any = None,
+        key: Any = None,
+    ) -> None:
+        """Take a price, declared bounds and classes, how to descend, and the ledger that pays."""
+        self.epsilon = epsilon
+        self.delta = delta
+        self.rho = rho
+        self.bounds = bounds
+        self.classes = classes
+        self.steps = steps
+        self.learning_rate = learning_rate
+        self.penalty = penalty
+        self.ledger = ledger
+        self.key = key
+
+
+class SoftmaxRegression(GradientClassifier):
+    """Tell any number of declared classes apart.
+
+    >>> SoftmaxRegression(classes=(1, 2, 3), steps=32)
+    SoftmaxRegression(classes=(1, 2, 3), steps=32)
+    """
+
+    def __init__(  # noqa: PLR0913  parameters of scikit-learn's kind
+        self,
+        *,
+        epsilon: Any = None,
+        delta: Any = None,
+        rho: Any = None,
+        bounds: Any = None,
+        classes: Any = None,
+        steps: Any = 64,
+        learning_rate: Any = 1,
+        penalty: Any = 0,
+        ledger: Any = None,
+        key: Any = None,
+    ) -> None:
+        """Take a price, declared bounds and classes, how to descend, and the ledger that pays."""
+        self.epsilon = epsilon
+        self.delta = delta
+        self.rho = rho
+        self.bounds = bounds
+        self.classes = classes
+        self.steps = steps
+        self.learning_rate = learning_rate
+        self.penalty = penalty
+        self.ledger = ledger
+        self.key = key

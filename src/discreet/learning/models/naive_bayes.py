@@ -1,0 +1,264 @@
+"""Naive Bayes: a table of sums for each declared class, of which a row moves one.
+
+Trust: kernel.  Rows of different classes move different places of one table (key ``row-tables``),
+so all classes together cost what one of them does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, Final, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.errors import OutOfRange, WrongKind
+from discreet.exact import decimal
+from discreet.learning.models.bounded_rows import (
+    LEVELS,
+    BoundedRows,
+    CategoryColumn,
+    Encoding,
+    Floats,
+    NumberColumn,
+)
+from discreet.learning.models.estimator import PrivateModel, declared_classes, number_columns
+from discreet.learning.models.measurement import PlannedSum, RowMeasurer
+from discreet.learning.models.paid_fit import Released
+from discreet.learning.models.row_sums import table
+
+SUMS: Final = "sums of each class"
+_LEAST_VARIANCE: Final = 1e-4
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class ClassSums:
+    """Releases count, sums and sums of squares of each class, or counts of categories."""
+
+    squares: bool
+
+    def document(self) -> Mapping[str, Any]:
+        """Return its parameters."""
+        return {"measures": SUMS, "squares": self.squares}
+
+    def _norms(self, encoding: Encoding) -> tuple[int, int]:
+        """Return the squared L2 norm and the L1 norm of what a row adds."""
+        columns = len(encoding.features)
+        entries = 1 + columns * (2 if self.squares else 1)
+        return entries * LEVELS**2, entries * LEVELS
+
+    def sums(self, encoding: Encoding) -> tuple[PlannedSum, ...]:
+        """Return the one table."""
+        squared, linear = self._norms(encoding)
+        width = 1 + encoding.width * (2 if self.squares else 1)
+        return (
+            PlannedSum(
+                name=SUMS,
+                squared=squared,
+                linear=linear,
+                opposed=self.squares,
+                coordinates=width * len(encoding.classes or ()),
+            ),
+        )
+
+    def run(self, rows: BoundedRows, encoding: Encoding, see: RowMeasurer) -> Released:
+        """Measure the table."""
+        one = np.full((len(rows.cells), 1), float(LEVELS))
+        parts = [one, rows.cells]
+        if self.squares:
+            parts.append(np.floor(rows.cells**2 / LEVELS))
+        squared, linear = self._norms(encoding)
+        size = len(encoding.classes or ())
+        total = table(
+            rows.codes,
+            size,
+            np.hstack(parts),
+            squared=squared,
+            linear=linear,
+            opposed=self.squares,
+        )
+        return {"sums": see.measure(SUMS, total).reshape(size, -1).tolist()}
+
+
+class ClassTableModel(PrivateModel):
+    """What both kinds of naive Bayes share."""
+
+    kind: ClassVar[str] = "classifier"
+
+    classes: Any
+
+    def _joint(self, cells: Floats) -> Floats:
+        raise NotImplementedError
+
+    def predict_log_proba(self, X: Any) -> Floats:
+        """Return the logarithm of the probability of each class."""
+        joint = self._joint(self._features(X))
+        top = joint.max(axis=1, keepdims=True)
+        shifted: Floats = joint - top - np.log(np.exp(joint - top).sum(axis=1, keepdims=True))
+        return shifted
+
+    def predict_proba(self, X: Any) -> Floats:
+        """Return the probability of each class."""
+        return np.exp(self.predict_log_proba(X))
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the likeliest class of each row."""
+        best = self._joint(self._features(X)).argmax(axis=1)
+        found: NDArray[Any] = self.classes_[best]
+        return found
+
+    def score(self, X: Any, y: Any) -> float:
+        """Return the accuracy on public data; on private data, buy it with ``evaluate``."""
+        return float((self.predict(X) == np.asarray(y)).mean())
+
+    def _counts(self, released: Released, encoding: Encoding) -> Floats:
+        """Set classes, noisy counts and their interval; return all sums in units of rows."""
+        sums = np.array(released["sums"], np.float64) / LEVELS
+        self.classes_ = np.array(encoding.classes)
+        self.class_count_ = sums[:, 0]
+        noise = self.plan_.schedule.noises[0]
+        self._noise_ = noise
+        share = np.maximum(sums[:, 0], 1.0)
+        self.class_prior_ = share / share.sum()
+        return sums
+
+    def count_half_width(self, confidence: Any = "0.95") -> float:
+        """Return how far a class count may be off, with this confidence; noise alone."""
+        self._features(np.zeros((1, self.n_features_in_)))  # refuses an unfitted model
+        return float(self._noise_.error(confidence=confidence)) / LEVELS
+
+
+class GaussianNB(ClassTableModel):
+    """Normal features within each declared class.
+
+    >>> GaussianNB(classes=(0, 1), bounds=(0, 9), rho=1)
+    GaussianNB(rho=1, bounds=(0, 9), classes=(0, 1))
+    """
+
+    def __init__(  # noqa: PLR0913  parameters of scikit-learn's kind
+        self,
+        *,
+        epsilon: Any = None,
+        delta: Any = None,
+        rho: Any = None,
+        bounds: Any = None,
+        classes: Any = None,
+        ledger: Any = None,
+        key: Any = None,
+    ) -> None:
+        """Take a price, declared bounds and classes, and the ledger that pays."""
+        self.epsilon = epsilon
+        self.delta = delta
+        self.rho = rho
+        self.bounds = bounds
+        self.classes = classes
+        self.ledger = ledger
+        self.key = key
+
+    def _encoding(self, width: int) -> Encoding:
+        return Encoding(
+            features=number_columns(self.bounds, width), classes=declared_classes(self.classes)
+        )
+
+    def _recipe(self, encoding: Encoding) -> ClassSums:
+        if not all(isinstance(column, NumberColumn) for column in encoding.features):
+            raise WrongKind(
+                what="a column has categories.",
+                why="this model describes numbers.",
+                do="use CategoricalNB for categories, or columns=[...] to leave them out.",
+            )
+        return ClassSums(squares=True)
+
+    def _finish(self, released: Released, encoding: Encoding) -> None:
+        sums = self._counts(released, encoding)
+        width = encoding.width
+        size = np.maximum(sums[:, :1], 1.0)
+        mean = np.clip(sums[:, 1 : 1 + width] / size, -1.0, 1.0)
+        square = np.clip((sums[:, 1 + width :]) / size, 0.0, 1.0)
+        self._mean_, self._var_ = mean, np.maximum(square - mean**2, _LEAST_VARIANCE)
+        columns = [column for column in encoding.features if isinstance(column, NumberColumn)]
+        half = np.array([column.half for column in columns])
+        self.theta_ = mean * half + np.array([column.middle for column in columns])
+        self.var_ = self._var_ * half**2
+
+    def _joint(self, cells: Floats) -> Floats:
+        away = cells[:, None, :] / LEVELS - self._mean_
+        log = -0.5 * (away**2 / self._var_ + np.log(2 * np.pi * self._var_)).sum(axis=2)
+        joint: Floats = log + np.log(self.class_prior_)
+        return joint
+
+
+class CategoricalNB(ClassTableModel):
+    """Categories within each declared class; columns hold 0, 1, ..., ``categories`` - 1.
+
+    In a session, the categories of all columns come from the policy.
+
+    >>> CategoricalNB(categories=3, classes=(0, 1), epsilon=1)
+    CategoricalNB(epsilon=1, categories=3, classes=(0, 1))
+    """
+
+    def __init__(  # noqa: PLR0913  parameters of scikit-learn's kind
+        self,
+        *,
+        epsilon: Any = None,
+        delta: Any = None,
+        rho: Any = None,
+        categories: Any = None,
+        classes: Any = None,
+        alpha: Any = 1,
+        ledger: Any = None,
+        key: Any = None,
+    ) -> None:
+        """Take a price, declared categories and classes, smoothing, and the ledger that pays."""
+        self.epsilon = epsilon
+        self.delta = delta
+        self.rho = rho
+        self.categories = categories
+        self.classes = classes
+        self.alpha = alpha
+        self.ledger = ledger
+        self.key = key
+
+    def _encoding(self, width: int) -> Encoding:
+        given = self.categories
+        sizes = [given] * width if isinstance(given, int) else list(given or ())
+        if len(sizes) != width or not all(isinstance(s, int) and s > 0 for s in sizes):
+            raise WrongKind(
+                what="the numbers of categories are missing, or do not fit the columns.",
+                why="a category that only the data names would tell of whoever has it.",
+                do="give categories=4 for all columns, or one number for each.",
+            )
+        columns = tuple(CategoryColumn(tuple(range(size))) for size in sizes)
+        return Encoding(features=columns, classes=declared_classes(self.classes))
+
+    def _recipe(self, encoding: Encoding) -> ClassSums:
+        if not all(isinstance(column, CategoryColumn) for column in encoding.features):
+            raise WrongKind(
+                what="a column has numbers, and no categories.",
+                why="this model counts categories.",
+                do="use GaussianNB for numbers, or columns=[...] to leave them out.",
+            )
+        if decimal(self.alpha, name="alpha") <= 0:
+            raise OutOfRange(
+                what="alpha is not above zero.",
+                why="it keeps the chance of a category that noise hides above zero.",
+                do="give alpha=1, say.",
+            )
+        return ClassSums(squares=False)
+
+    def _finish(self, released: Released, encoding: Encoding) -> None:
+        sums = self._counts(released, encoding)
+        self.category_count_ = sums[:, 1:]
+        shares = []
+        start = 1
+        for column in encoding.features:
+            part = np.maximum(sums[:, start : start + column.width], 0.0) + float(self.alpha)
+            shares.append(np.log(part / part.sum(axis=1, keepdims=True)))
+            start += column.width
+        self._log_ = np.hstack(shares)
+
+    def _joint(self, cells: Floats) -> Floats:
+        joint: Floats = cells / LEVELS @ self._log_.T + np.log(self.class_prior_)
+        return joint

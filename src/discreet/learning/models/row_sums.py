@@ -1,0 +1,159 @@
+"""Sums over bounded rows, each with what one row can add to it.
+
+Trust: kernel.  All sums are exact integers (key ``integer-rows``), so that noise scaled to the
+stated bound hides each row.
+
+Theorem (key ``moment-matrix``).  For a row z let M(z) hold 29 z_i**2 for each i and 41 z_i z_j for
+each i < j.  Then |M(z)| <= 29 |z|**2, and M(z) . M(z') >= 0 for any two rows; so adding or removing
+k rows moves the sum by at most 29 k max |z|**2, and replacing them by at most the root of 2 times
+that.
+Proof.  41**2 = 1681 <= 2 * 29**2 = 1682, hence |M(z)|**2 <= 29**2 (sum of z_i**4 and of
+2 z_i**2 z_j**2 over i < j) = 29**2 |z|**4.  M(z) . M(z') = 1681/2 (z . z')**2 + 1/2 (sum of
+z_i**2 z'_i**2) >= 0.  Let a and b be sums over the rows that come and go: |a - b|**2 = |a|**2 +
+|b|**2 - 2 a . b, and a . b >= 0.
+
+Theorem (key ``row-tables``).  Give each row one place by its own values and released ones, and let
+it add a vector v to that place alone.  The table of all places moves by at most |v|, and by no more
+in L1 than v has, as if there were only one place; if no entry is negative, replacing a row moves it
+by at most the root of 2 times that.
+Proof.  All other places stay as they are; vectors without negative entries have inner products of
+at least zero.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final, final
+
+import numpy as np
+
+from discreet.learning.models.bounded_rows import BoundedRows, Floats, Integers
+
+DIAGONAL: Final = 29
+MIXED: Final = 41
+"""The moments are scaled by these, of which the second is nearly the root of 2 times the first."""
+RESIDUALS: Final = 1 << 16
+"""Steps of a residual between 0 and 1."""
+_BLOCK: Final = 1 << 20  # rows whose products add up to less than 2**53
+_LARGEST: Final = 1 << 61
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class BoundedSum:
+    """A sum of integer vectors, of which each row adds one of bounded length; shows nothing.
+
+    ``squared`` bounds the square of the L2 norm and ``linear`` the L1 norm of what a row adds;
+    ``opposed`` says that what two rows add may point in opposite directions.
+    """
+
+    values: Integers
+    squared: int
+    linear: int
+    opposed: bool
+
+    def __repr__(self) -> str:
+        """Show nothing: the sum has no noise yet."""
+        return "BoundedSum(hidden)"
+
+
+def product(left: Floats, right: Floats) -> Integers:
+    """Return left.T @ right exactly, for integers whose products are below 2**32.
+
+    >>> product(np.array([[3.0], [4.0]]), np.array([[5.0], [6.0]])).tolist()
+    [[39]]
+    """
+    total = np.zeros((left.shape[1], right.shape[1]), np.int64)
+    for start in range(0, left.shape[0], _BLOCK):
+        block = left[start : start + _BLOCK].T @ right[start : start + _BLOCK]
+        total += block.astype(np.int64)
+    return np.clip(total, -_LARGEST, _LARGEST)
+
+
+def moment_bound(squared: int) -> int:
+    """Return the squared norm that a row of this squared norm adds to the moments.
+
+    >>> moment_bound(4) == (29 * 4) ** 2
+    True
+    """
+    return (DIAGONAL * squared) ** 2
+
+
+def moments(rows: BoundedRows) -> BoundedSum:
+    """Return the upper triangle of the scaled second moments (key ``moment-matrix``).
+
+    >>> rows = BoundedRows(np.array([[1.0, 2.0]]), np.zeros(1, np.int64), 5)
+    >>> moments(rows).values.tolist()
+    [29, 82, 116]
+    """
+    square = product(rows.cells, rows.cells)
+    upper = np.triu_indices(square.shape[0])
+    factor = np.where(upper[0] == upper[1], DIAGONAL, MIXED)
+    return BoundedSum(
+        values=square[upper] * factor,
+        squared=moment_bound(rows.squared),
+        linear=MIXED * square.shape[0] * rows.squared,
+        opposed=False,
+    )
+
+
+def gradients(rows: BoundedRows, residuals: Floats) -> BoundedSum:
+    """Return the sum of z times its residuals, one column an output.
+
+    Residuals of a row are cut to a norm of 1, or of the root of 2 where there are several.
+    """
+    outputs = residuals.shape[1]
+    bound = residual_bound(outputs)
+    whole = np.trunc(np.nan_to_num(residuals, posinf=0.0, neginf=0.0) * RESIDUALS)
+    squares = np.einsum("ij,ij->i", whole, whole)
+    whole = np.where((squares > bound)[:, None], 0.0, whole)
+    squared = rows.squared * bound
+    return BoundedSum(
+        values=product(rows.cells, whole).ravel(),
+        squared=squared,
+        linear=squared,
+        opposed=True,
+    )
+
+
+def residual_bound(outputs: int) -> int:
+    """Return the squared norm of the residuals of one row.
+
+    >>> residual_bound(1) == RESIDUALS**2
+    True
+    """
+    return (1 if outputs == 1 else 2) * RESIDUALS**2
+
+
+def table(  # noqa: PLR0913  rows, their places, and three bounds
+    places: Integers, size: int, vectors: Floats, *, squared: int, linear: int, opposed: bool
+) -> BoundedSum:
+    """Add up one vector a row in the place of the row (key ``row-tables``).
+
+    Rows outside all places and vectors beyond the bounds add nothing.
+    """
+    long = np.einsum("ij,ij->i", vectors, vectors) > squared
+    long |= np.abs(vectors).sum(axis=1) > linear
+    if not opposed:
+        long |= (vectors < 0).any(axis=1)
+    kept = ~long & (places >= 0) & (places < size)
+    total = np.zeros((size, vectors.shape[1]), np.int64)
+    where, whole = places[kept], vectors[kept]
+    order = np.argsort(where, kind="stable")
+    where, whole = where[order], whole[order]
+    starts = np.searchsorted(where, np.arange(size + 1))
+    for place in range(size):
+        part = whole[starts[place] : starts[place + 1]]
+        if part.size:
+            total[place] = product(part, np.ones((len(part), 1)))[:, 0]
+    return BoundedSum(total.ravel(), squared, linear, opposed)
+
+
+def counts(places: Integers, size: int) -> BoundedSum:
+    """Count the rows of each place (key ``row-tables``).
+
+    >>> counts(np.array([0, 2, 2, 9]), 3).values.tolist()
+    [1, 0, 2]
+    """
+    inside = places[(places >= 0) & (places < size)]
+    return BoundedSum(np.bincount(inside, minlength=size).astype(np.int64), 1, 1, opposed=False)

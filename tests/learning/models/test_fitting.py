@@ -1,0 +1,189 @@
+"""Fits of arrays: what they cost, what they keep, and what is refused before anything is spent."""
+
+import pickle
+import re
+
+import numpy as np
+import pytest
+
+import discreet as dp
+from discreet.errors import BadArrays, DiscreetError, EngineFailed, OverBudget, WrongKind
+from discreet.ledger import Ledger
+from discreet.session import Rehearsal
+
+learning = dp.learning
+DRAW = np.random.default_rng(7)
+X = DRAW.normal(size=(3000, 3)).clip(-3, 3)
+SCORE = X @ [1.5, -1, 0.5] + 0.3 * DRAW.normal(size=3000)
+Y = np.where(SCORE > 0, "ill", "well")
+THREE = np.digitize(SCORE, [-0.8, 0.8])
+PRICE = {"epsilon": 1, "delta": "1e-6", "bounds": (-3, 3)}
+CLASSIFIERS = [
+    learning.LogisticRegression(**PRICE, classes=("well", "ill")),
+    learning.SoftmaxRegression(**PRICE, classes=("well", "ill")),
+    learning.GaussianNB(**PRICE, classes=("well", "ill")),
+    learning.RandomForest(**PRICE, classes=("well", "ill")),
+]
+
+
+@pytest.fixture
+def ledger(tmp_path):
+    """A ledger with room for two fits."""
+    budget = dp.Budget(epsilon=2, delta="1e-4")
+    with Ledger.open(tmp_path / "study.ledger", unit=dp.row(), budget=budget) as found:
+        yield found
+
+
+@pytest.mark.parametrize("model", CLASSIFIERS, ids=lambda model: type(model).__name__)
+def test_classifiers_learn(model):
+    fitted = model.set_params(ledger=Rehearsal()).fit(X, Y)
+    assert fitted.score(X, Y) > 0.75
+    assert np.allclose(fitted.predict_proba(X).sum(axis=1), 1)
+
+
+@pytest.mark.parametrize("kind", [learning.SoftmaxRegression, learning.GaussianNB])
+def test_several_classes(kind):
+    model = kind(**PRICE, classes=(0, 1, 2), ledger=Rehearsal()).fit(X, THREE)
+    assert model.score(X, THREE) > 0.65
+
+
+def test_categories_are_counted():
+    codes = (X > 0).astype(int)
+    model = learning.CategoricalNB(
+        epsilon=1, categories=2, classes=("well", "ill"), ledger=Rehearsal()
+    ).fit(codes, Y)
+    assert model.score(codes, Y) > 0.75
+    truth = np.array([(Y == "well").sum(), (Y == "ill").sum()])
+    assert np.abs(model.class_count_ - truth).max() < model.count_half_width("0.999999999")
+
+
+def test_regression_and_components():
+    y = np.clip(X @ [0.5, -0.2, 0.0] + 1, -4, 4)
+    for kind in (learning.LinearRegression, learning.Ridge):
+        model = kind(**PRICE, target_bounds=(-4, 4), ledger=Rehearsal()).fit(X, y)
+        assert np.abs(model.coef_ - [0.5, -0.2, 0.0]).max() < 0.25
+        assert abs(model.intercept_ - 1) < 0.25
+        assert model.score(X, y) > 0.5
+    turned = X * [1, 0.2, 0.1]
+    parts = learning.PCA(1, **PRICE, ledger=Rehearsal()).fit(turned)
+    assert abs(parts.components_[0, 0]) > 0.9
+    assert parts.inverse_transform(parts.transform(turned)).shape == turned.shape
+
+
+def test_clusters_have_sizes_with_intervals():
+    points = np.vstack([DRAW.normal(c, 0.05, (800, 2)) for c in ((0.2, 0.2), (0.8, 0.8))])
+    model = learning.KMeans(2, epsilon=1, delta="1e-6", bounds=(0, 1), ledger=Rehearsal()).fit(
+        points
+    )
+    assert np.abs(np.sort(model.cluster_sizes_) - 800).max() < model.size_half_width("0.999999999")
+    assert np.abs(np.sort(model.cluster_centers_[:, 0]) - [0.2, 0.8]).max() < 0.1
+
+
+def test_each_fit_of_arrays_is_paid_for(ledger):
+    model = learning.GaussianNB(**PRICE, classes=("well", "ill"), ledger=ledger)
+    plan = model.plan(X)
+    assert plan.price.epsilon <= 1
+    assert "epsilon 1" in str(plan)
+    heads = [ledger.receipt]
+    with pytest.raises(OverBudget):  # noqa: PT012  it may be any of these fits
+        for _ in range(20):
+            model.fit(X, Y)
+            heads.append(ledger.receipt)
+    assert 3 <= len({str(head) for head in heads}) == len(heads) <= 12
+    assert ledger.verify()
+
+
+def test_a_fit_with_a_key_is_paid_for_once(ledger):
+    model = learning.GaussianNB(**PRICE, classes=("well", "ill"), ledger=ledger, key="first")
+    first = model.fit(X, Y).theta_
+    for _ in range(3):
+        assert (model.fit(X[:5], Y[:5]).theta_ == first).all()
+
+
+def test_plans_do_not_look_at_values():
+    model = learning.RandomForest(**PRICE, classes=("well", "ill"))
+    assert model.plan(X).digest == model.plan(X[:1]).digest == model.plan(3).digest
+
+
+@pytest.mark.parametrize(
+    ("params", "data"),
+    [
+        ({"bounds": None}, (X, Y)),
+        ({"bounds": (3, -3)}, (X, Y)),
+        ({"bounds": ([0, 0], 1)}, (X, Y)),
+        ({"classes": None}, (X, Y)),
+        ({"classes": ("ill",)}, (X, Y)),
+        ({"epsilon": None}, (X, Y)),
+        ({"rho": 1}, (X, Y)),
+        ({"epsilon": -1}, (X, Y)),
+        ({"delta": 2}, (X, Y)),
+        ({"steps": 0}, (X, Y)),
+        ({"learning_rate": 0}, (X, Y)),
+        ({}, (X, Y[:-1])),
+        ({}, (X, None)),
+        ({}, (X[:, 0], Y)),
+        ({}, (X.astype(complex), Y)),
+        ({"key": 7}, (X, Y)),
+    ],
+)
+def test_mistakes_are_refused_before_anything_is_spent(ledger, params, data):
+    model = learning.LogisticRegression(**PRICE, classes=("well", "ill"), ledger=ledger)
+    before = ledger.receipt
+    with pytest.raises(DiscreetError):
+        model.set_params(**params).fit(*data)
+    assert ledger.receipt == before
+
+
+def test_a_ledger_is_needed_and_rows_must_be_its_unit(tmp_path):
+    model = learning.GaussianNB(**PRICE, classes=("well", "ill"))
+    with pytest.raises(WrongKind, match="no ledger"):
+        model.fit(X, Y)
+    place = tmp_path / "people.ledger"
+    Ledger.open(place, unit=dp.person("patient"), budget=dp.Budget(rho=1)).close()
+    with pytest.raises(WrongKind, match="whose rows"):
+        model.set_params(ledger=str(place)).fit(X, Y)
+
+
+@pytest.mark.parametrize("planted", [np.nan, np.inf, -np.inf, 1e300])
+def test_no_value_is_told_of(planted, ledger):
+    model = learning.GaussianNB(**PRICE, classes=("well", "ill"), ledger=ledger)
+    odd = X.copy()
+    odd[0, 0] = planted
+    labels = Y.astype(object)
+    labels[1] = None
+    shown = repr(model.fit(odd, labels)) + str(model.plan_) + repr(model.plan_)
+    assert not re.search(r"3000|2999|2998", shown)
+
+
+def test_a_failure_after_the_charge_says_nothing(ledger, monkeypatch):
+    model = learning.GaussianNB(**PRICE, classes=("well", "ill"), ledger=ledger)
+
+    def broken(*_):
+        raise RuntimeError("patient 17")
+
+    monkeypatch.setattr("discreet.learning.models.naive_bayes.table", broken)
+    with pytest.raises(EngineFailed) as caught:
+        model.fit(X, Y)
+    assert "17" not in str(caught.value)
+    assert caught.value.__cause__ is None
+    assert caught.value.__context__ is None
+
+
+def test_stored_models_leave_their_ledger_behind():
+    model = learning.GaussianNB(**PRICE, classes=("well", "ill"), ledger=Rehearsal()).fit(X, Y)
+    again = pickle.loads(pickle.dumps(model))  # noqa: S301  our own
+    assert again.ledger is None
+    assert (again.predict(X) == model.predict(X)).all()
+
+
+def test_evaluations_cover_the_truth(ledger):
+    model = learning.LogisticRegression(**PRICE, classes=("well", "ill"), ledger=Rehearsal()).fit(
+        X, Y
+    )
+    bought = learning.evaluate(model, X, Y, epsilon="0.5", ledger=ledger, confidence="0.999999999")
+    low, high = bought.interval
+    assert low <= model.score(X, Y) <= high
+    assert high - low < 0.1
+    assert 0 < bought.accuracy < 1
+    with pytest.raises(BadArrays):
+        learning.evaluate(model, X, Y[:5], epsilon="0.5", ledger=ledger)
