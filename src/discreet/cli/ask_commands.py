@@ -197,16 +197,17 @@ def ask(  # noqa: PLR0913  the options of a question
     with errors_reported(as_json=as_json):
         if server is not None:
             _refuse_local(data, policy, ledger, account, analyst)
-            price = _price(epsilon, rho, delta, error, size, confidence, bounds_epsilon)
+            text = _text(question)
+            price = _price(epsilon, rho, delta, error, size, confidence, bounds_epsilon, text)
             price["limits"] = _limits(max_rows, max_groups, limits_epsilon)
             with service.connect(server, token=token, dataset=dataset) as connection:
                 if dry_run:
                     _refuse_buying(limits_epsilon)
-                    _show_plan(connection, _text(question), price, as_json=as_json)
+                    _show_plan(connection, text, price, as_json=as_json)
                     return
                 if share_cut_epsilon is not None:
                     price["share_cut"] = share_cut(epsilon=share_cut_epsilon)
-                answer = connection.ask(_text(question), confirm=confirm, **price)
+                answer = connection.ask(text, confirm=confirm, **price)
                 _show_answer(answer, connection.remaining, as_json=as_json)
             return
         project = options.command_inputs(data=options.data_of(data), policy=policy, ledger=ledger)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, TypedDict, Unpack, final
+from typing import TYPE_CHECKING, Any, Protocol, TypedDict, Unpack, cast, final
 
 from discreet import query as queries
 from discreet.errors import DiscreetError, WrongKind
@@ -45,6 +45,16 @@ class AskOptions(PriceOptions, total=False):
     share_cut: SharePrice | None
 
 
+class Answers(Protocol):
+    """What plans and answers questions: a session, or a connection to a server."""
+
+    def plan(self, question: Any, **price: Unpack[AskOptions]) -> Plan:
+        """Plan a question."""
+
+    def ask(self, question: Any, *, confirm: bool = ..., **price: Unpack[AskOptions]) -> Release:
+        """Answer a question."""
+
+
 @final
 class Inquiry:
     """Rows or groups of a table, with all methods of the table builder, and ``plan`` and ``ask``.
@@ -54,15 +64,21 @@ class Inquiry:
 
     __slots__ = ("_builder", "_session")
 
-    def __init__(self, built: queries.Rows | Asked, *, session: Session) -> None:
-        """Take what is built so far, and the session that plans and answers it."""
+    def __init__(self, built: queries.Rows | Asked, *, session: Answers) -> None:
+        """Take what is built so far, and who plans and answers it: a session, or a connection."""
         self._builder = built
         self._session = session
 
     @property
     def session(self) -> Session:
         """The session that it belongs to, which a workshop such as ``learning`` goes on with."""
-        return self._session
+        if not hasattr(self._session, "perform"):
+            raise WrongKind(
+                what="these rows are on a server, and no session holds them.",
+                why="a model is fitted where the rows are.",
+                do="fit it in a session of dp.open, on the machine that holds the table.",
+            )
+        return cast("Session", self._session)
 
     @property
     def rows(self) -> queries.Rows:

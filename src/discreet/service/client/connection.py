@@ -115,7 +115,7 @@ class ServerConnection:
                 why="a question is about the tables that the server has opened.",
                 do=f"use one of: {', '.join(self._schema['tables'])}.",
             )
-        return Inquiry(queries.table(name), plan=self.plan, ask=self.ask)
+        return Inquiry(queries.table(name), session=self)
 
     # --- what is known ------------------------------------------------------------------------
 
