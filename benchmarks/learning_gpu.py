@@ -237,9 +237,7 @@ def main() -> None:
     torch.backends.cudnn.benchmark = False
     torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = given.tf32
     where = torch.cuda.get_device_name() if device.type == "cuda" else "CPU"
-    print(
-        f"torch {torch.__version__} on {where}, {given.threads} threads for noise, tf32 {given.tf32}"
-    )
+    print(f"torch {torch.__version__} on {where}, {given.threads} threads, tf32 {given.tf32}")
     results = []
     for name in given.rows.split(","):
         result = measure(
