@@ -11,12 +11,12 @@ import torch
 from torch import nn
 
 from discreet.learning.clipping import Clipping
-from discreet.learning.deep.batch_sums import BatchSums, ClipGroup, Rows
+from discreet.learning.deep.batch_sums import BatchSums, ClipGroup, RowTensors
 from discreet.learning.deep.choice import choose
+from discreet.learning.deep.device_release import released
 from discreet.learning.deep.generated import RowShape
 from discreet.learning.deep.independence import measured_drift
 from discreet.learning.deep.objectives import SummedObjective
-from discreet.learning.deep.release import released
 from discreet.learning.noise_ahead import NoiseAhead
 from discreet.learning.private_sum import PrivateSum
 
@@ -44,7 +44,7 @@ class Ours:
     ) -> None:
         self.model = make().to(x.device)
         self.optimizer = torch.optim.SGD(self.model.parameters(), lr=0.01)
-        data = Rows(x, y)
+        data = RowTensors(x, y)
         with torch.no_grad():
             summed = SummedObjective.tested(OBJECTIVE, self.model(x[:8]), y[:8])
         self.engine = choose(self.model, summed, x[:micro], y[:micro], units=micro)

@@ -30,7 +30,7 @@ Totals = dict[nn.Parameter, Tensor]
 """Float64 totals of each trainable parameter, in its shape."""
 
 
-class Part(ABC):
+class LayerPart(ABC):
     """The contributions of a micro-batch to some parameters."""
 
     squares: Tensor
@@ -91,7 +91,7 @@ def add_products(total: Tensor, left: Tensor, right: Tensor) -> None:
 
 @final
 @dataclass(slots=True, eq=False)
-class Expanded(Part):
+class Expanded(LayerPart):
     """A vector of floats for each unit."""
 
     parameter: nn.Parameter
