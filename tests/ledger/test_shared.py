@@ -7,7 +7,7 @@ import socket
 import pytest
 
 from discreet import errors
-from discreet.accounting import Budget, equals
+from discreet.accounting import Box, Budget, equals
 from discreet.ledger import Ledger
 from discreet.ledger.shared.messages import receive_message, send_message
 from discreet.ledger.shared.remote_writer import shared_ledger
@@ -79,7 +79,7 @@ def test_scopes_and_accounts_travel(written, place):
     ledger, _ = written
     shared = shared_ledger(*place)
     ledger.open_account("data/ana", budget=Budget(epsilon="0.15"), by="sue")
-    shared.charge(ONE, key="north", scope=equals(region="north"), account="data/ana")
+    shared.charge(ONE, key="north", scope=Box({"region": equals("north")}), account="data/ana")
     with pytest.raises(errors.OverBudget):
         shared.charge(ONE, key="more", account="data/ana")
     assert ledger.left(account="data/ana").amounts == shared.left(account="data/ana").amounts

@@ -1,0 +1,138 @@
+"""Site files, their check, and the commands ``serve`` and ``ask --server``."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import httpx
+import pytest
+from typer.testing import CliRunner
+
+from discreet import errors
+from discreet.cli.app import app
+from discreet.service import check_site, read_site
+from discreet.service.people.roles import Role
+from discreet.service.site_toml import SITE_KEYS
+from tests.service import served
+
+ROOT = Path(__file__).parents[2]
+
+
+def test_a_site_is_read(tmp_path):
+    site = read_site(served.written(tmp_path))
+    assert site.datasets["clinic"].ledger == str(tmp_path / "clinic.ledger")
+    assert site.people["ana"] == {Role.ANALYST}
+    assert site.limits.tick == 0
+    assert site.state == tmp_path / "site.state"
+    assert "visits.parquet" not in repr(site)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        ("format = 1", "format = 2"),
+        ("[limits]", "[limit]"),
+        ("workers = 1", "workers = 0"),
+        ("workers = 1", 'workers = "two"'),
+        ("tick = 0", "tick = -1"),
+        ("port = 0", "port = 70000"),
+        ("port = 0", 'certificate = "a.pem"'),
+        ('roles = ["owner"]', 'roles = ["king"]'),
+        ('roles = ["owner"]', 'roles = ["owner"]\ndatasets = ["nothing"]'),
+        ("[datasets.clinic]", '[datasets."../x"]'),
+        ('ledger = "clinic.ledger"', "ledger = 5"),
+        ('policy = "policy.toml"', 'policy = "nothing.toml"'),
+        ("[datasets.clinic]", "[datasets]\n[other]"),
+        ("port = 0", "port = "),
+    ],
+)
+def test_what_cannot_be_followed_is_refused(tmp_path, change):
+    path = served.written(tmp_path, site=served.SITE.replace(*change, 1))
+    with pytest.raises(errors.BadPolicy):
+        read_site(path)
+
+
+def test_two_datasets_cannot_share_a_ledger(tmp_path):
+    again = served.SITE.split("[datasets.clinic]")[1].split("[people")[0]
+    path = served.written(tmp_path, site=served.SITE + "[datasets.other]" + again)
+    with pytest.raises(errors.BadPolicy):
+        read_site(path)
+
+
+def test_a_server_without_log_in_listens_here_alone(tmp_path):
+    path = served.written(tmp_path, site=served.SITE.replace("port = 0", 'host = "0.0.0.0"'))
+    with pytest.raises(errors.NotAllowed):
+        read_site(path, loopback_person="you")
+
+
+def test_the_check_finds_what_would_fail(tmp_path):
+    path = served.written(tmp_path)
+    good = check_site(read_site(path))
+    assert not any(finding.serious for finding in good)
+    assert any("ticks are off" in finding.words for finding in good)
+    (tmp_path / "visits.parquet").unlink()
+    assert any(finding.serious for finding in check_site(read_site(path)))
+    runner = CliRunner()
+    found = runner.invoke(app, ["serve", str(path), "--check", "--json"])
+    assert found.exit_code == 6
+    assert json.loads(found.stdout)["findings"][0]["serious"]
+    assert runner.invoke(app, ["serve", str(tmp_path / "nothing.toml")]).exit_code == 4
+
+
+def test_every_key_of_a_site_is_in_the_guide():
+    text = (ROOT / "docs" / "guide" / "service.md").read_text()
+    named = {"workers", "tick", "seconds", "memory_mib", "calls_per_minute", "policy", "data"}
+    named |= {"ledger", "roles", "host", "port", "certificate", "key", "format"}
+    known = {key for keys in SITE_KEYS.values() for key in keys}
+    assert named <= known
+    assert all(key in text for key in named)
+
+
+def test_a_served_policy_is_asked_from_the_command_line_and_stops_gracefully(tmp_path):
+    served.written(tmp_path)
+    program = [sys.executable, "-m", "discreet.cli", "serve", "site.toml", "--port", "0"]
+    process = subprocess.Popen(program, cwd=tmp_path, stderr=subprocess.PIPE, text=True)
+    try:
+        first, second = process.stderr.readline(), process.stderr.readline()
+        url = first.split()[-1]
+        assert first.startswith("serving clinic at http://127.0.0.1:")
+        secret = second.rsplit("/", 1)[1].strip()
+        deadline = time.monotonic() + 60
+        while time.monotonic() < deadline:
+            try:
+                httpx.get(f"{url}/v1/health")
+                break
+            except httpx.HTTPError:
+                time.sleep(0.05)
+        with httpx.Client(base_url=url) as olga:
+            body = {"secret": secret, "password": served.PASSWORD}
+            assert olga.post("/v1/password", json=body).json() == {"person": "olga"}
+            csrf = olga.post(
+                "/v1/login", json={"name": "olga", "password": served.PASSWORD}
+            ).json()["csrf"]
+            headers = {"X-CSRF-Token": csrf}
+            olga.put("/v1/people/tom", json={"roles": ["analyst"]}, headers=headers)
+            sent = olga.post("/v1/people/tom/invitation", headers=headers).json()["secret"]
+            olga.post("/v1/password", json={"secret": sent, "password": served.PASSWORD})
+        with httpx.Client(base_url=url) as tom:
+            csrf = tom.post("/v1/login", json={"name": "tom", "password": served.PASSWORD}).json()[
+                "csrf"
+            ]
+            scope = {"scope": ["plan", "ask", "schema", "budget"]}
+            token = tom.post("/v1/tokens", json=scope, headers={"X-CSRF-Token": csrf}).json()
+        question = ["SELECT COUNT(*) AS n FROM visits", "--epsilon", "0.5", "--server", url]
+        runner = CliRunner(env={"DISCREET_TOKEN": token["token"]})
+        answer = runner.invoke(app, ["ask", *question, "--json"])
+        assert answer.exit_code == 0, answer.stderr
+        assert json.loads(answer.stdout)["rows"][0].keys() == {"n", "n_low", "n_high"}
+        planned = runner.invoke(app, ["ask", *question, "--dry-run"])
+        assert "costs epsilon 0.5" in planned.stdout
+        assert runner.invoke(app, ["ask", *question, "--data", "x.csv"]).exit_code == 2
+    finally:
+        os.kill(process.pid, signal.SIGTERM)
+        process.stderr.close()
+        assert process.wait(60) in {0, -signal.SIGTERM}
