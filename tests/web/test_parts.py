@@ -12,9 +12,6 @@ import httpx
 import pytest
 
 import discreet as dp
-import discreet_audit.findings
-import discreet_audit.report.form
-import discreet_audit.suite.report
 from discreet.errors import DiscreetError, UnknownName, WrongKind
 from discreet.service.people.roles import Permission
 from discreet.web.audit_facts import audit_picture, audited_promises
@@ -22,6 +19,9 @@ from discreet.web.code_copies import local_copies, served_copies
 from discreet.web.ledger_facts import attention, ledger_rows, share_of
 from discreet.web.question_builder import Clicked, group_columns, number_columns
 from discreet.web.refusals import Refusal
+from discreet_audit.findings import Finding
+from discreet_audit.report.form import form
+from discreet_audit.suite.report import Report
 from tests.web.served import AUDIT, HOSTILE, POLICY, write_visits
 
 QUESTION = "SELECT COUNT(*) AS n FROM visits"
@@ -179,10 +179,10 @@ def test_the_command_serves_this_machine_alone(tmp_path):
 def test_reports_of_audits_have_what_the_page_shows():
     measured = dp.attacks.Measured.__dict__["to_json"]
     assert {"lower", "claimed"} <= set(re.findall(r'"(\w+)"', inspect.getsource(measured)))
-    finding = inspect.getsource(discreet_audit.findings.Finding.to_json)
+    finding = inspect.getsource(Finding.to_json)
     assert set(AUDIT["findings"][0]) <= set(re.findall(r'"(\w+)":', finding))
-    whole = inspect.getsource(discreet_audit.report.form.form)
-    whole += inspect.getsource(discreet_audit.suite.report.Report.to_json)
+    whole = inspect.getsource(form)
+    whole += inspect.getsource(Report.to_json)
     assert set(AUDIT) <= set(re.findall(r'"(\w+)":', whole))
     assert audit_picture(audited_promises(AUDIT)).svg().count("<circle") == 3
     assert audit_picture([]) is None

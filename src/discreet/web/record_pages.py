@@ -39,7 +39,7 @@ def budget(request: Request, visitor: Visiting, dataset: str) -> Response:
     accounts = [
         (
             path,
-            int(100 * (1 - part_left(ledger.left(account=path)))),
+            100 - int(100 * part_left(ledger.left(account=path))),
             str(ledger.left(account=path)),
         )
         for path in sorted(ledger.accounts)
@@ -50,7 +50,7 @@ def budget(request: Request, visitor: Visiting, dataset: str) -> Response:
         visitor,
         facts,
         told=told,
-        spent=int(100 * (1 - part_left(ledger.left()))),
+        spent=100 - int(100 * part_left(ledger.left())),
         words=str(ledger.left()),
         accounts=accounts,
         heed=attention(rows, part_left(ledger.left())),

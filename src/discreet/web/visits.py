@@ -141,11 +141,13 @@ def visited(
     desk = desk_of(request)
     frame: dict[str, Any] = {"visitor": visitor, "facts": facts}
     frame["datasets"] = () if visitor is None else desk.datasets(visitor)
-    frame["rail"], frame["left"], frame["unit"] = (), None, ""
-    if visitor is not None and facts is not None:
+    frame["rail"], frame["left"], frame["unit"] = [], None, ""
+    name = facts.name if facts is not None else next(iter(frame["datasets"]), None)
+    if visitor is not None and name is not None:
         frame["rail"] = [
-            (word, f"/data/{facts.name}/{path}") for word, path, can in RAIL if visitor.may(can)
+            (word, f"/data/{name}/{path}") for word, path, can in RAIL if visitor.may(can)
         ]
+    if facts is not None:
         frame["left"] = int(100 * part_left(facts.ledger.left()))
         frame["unit"] = describe_unit(facts.unit)
     return page(template, request, **{**frame, **values})
