@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import Any, Final, NoReturn, final
 
 from discreet.accounting import Box, Node
-from discreet.errors import WrongKind
+from discreet.errors import EngineFailed, WrongKind
 from discreet.ledger.canonical_lines import DescriptionEntry
 from discreet.ledger.ledger import Ledger
 from discreet.ledger.question_requests import refuse_closed
@@ -189,3 +189,13 @@ class NoLedger:
 
 Record = Ledger | Rehearsal | NoLedger
 """What takes the steps of an answer."""
+
+
+def answer_failed_error() -> EngineFailed:
+    """Return the error that stands for every failed answer."""
+    return EngineFailed(
+        what="the answer could not be computed.",
+        why="what is known of the reason may hold values of the data.",
+        do="ask the owner of the table to look.  What was charged stays charged, and the question "
+        "is closed until the owner reopens it.",
+    )

@@ -37,8 +37,7 @@ from discreet.loss import PrivacyLoss
 from discreet.noise import SYSTEM, Entropy
 from discreet.plan.plan_text import Branch, html_of, plan_text, shown_price
 from discreet.plan.pricing.calibration import Price, loss_of
-from discreet.session.answer_pipeline import answer_failed_error
-from discreet.session.record import Record, Rehearsal
+from discreet.session.record import Record, Rehearsal, answer_failed_error
 from discreet.units import PrivacyUnit, row
 from discreet.units.unit import describe_unit
 
