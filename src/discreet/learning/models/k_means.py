@@ -23,8 +23,8 @@ from discreet.learning.models.bounded_rows import (
     NumberColumn,
 )
 from discreet.learning.models.estimator import PrivateModel
+from discreet.learning.models.fit_plans import Released
 from discreet.learning.models.measurement import PlannedSum, RowMeasurer
-from discreet.learning.models.paid_fit import Released
 from discreet.learning.models.row_sums import table
 from discreet.learning.public_randomness import PublicDraws, public_stream
 

@@ -21,8 +21,8 @@ from discreet.learning.models.bounded_rows import (
     NumberColumn,
 )
 from discreet.learning.models.estimator import PrivateModel, number_columns
+from discreet.learning.models.fit_plans import Released
 from discreet.learning.models.moment_release import MomentRecipe, moment_matrix, moment_noise
-from discreet.learning.models.paid_fit import Released
 
 
 class LinearModel(PrivateModel):

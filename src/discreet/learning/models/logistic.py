@@ -23,8 +23,8 @@ from discreet.errors import OutOfRange, WrongKind
 from discreet.exact import decimal, whole
 from discreet.learning.models.bounded_rows import LEVELS, BoundedRows, Encoding, Floats
 from discreet.learning.models.estimator import PrivateModel, declared_classes, number_columns
+from discreet.learning.models.fit_plans import Released
 from discreet.learning.models.measurement import PlannedSum, RowMeasurer
-from discreet.learning.models.paid_fit import Released
 from discreet.learning.models.row_sums import RESIDUALS, counts, gradients, residual_bound
 
 COUNT: Final = "number of rows"

@@ -14,8 +14,8 @@ import numpy as np
 
 from discreet.errors import OutOfRange
 from discreet.learning.models.bounded_rows import LEVELS, BoundedRows, Encoding, Floats
+from discreet.learning.models.fit_plans import Released
 from discreet.learning.models.measurement import PlannedSum, RowMeasurer
-from discreet.learning.models.paid_fit import Released
 from discreet.learning.models.row_sums import DIAGONAL, MIXED, moment_bound, moments
 from discreet.mechanisms import Gaussian, Laplace
 
