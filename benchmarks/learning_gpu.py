@@ -31,12 +31,12 @@ from rows.learning_models import MODELS
 from torch import nn
 
 from discreet.learning.clipping import Clipping
-from discreet.learning.deep.batch_sums import BatchSums, ClipGroup, Rows
+from discreet.learning.deep.batch_sums import BatchSums, ClipGroup, RowTensors
 from discreet.learning.deep.choice import choose
+from discreet.learning.deep.device_release import released
 from discreet.learning.deep.generated import RowShape
 from discreet.learning.deep.independence import measured_drift
 from discreet.learning.deep.objectives import SummedObjective
-from discreet.learning.deep.release import released
 from discreet.learning.noise_ahead import NoiseAhead
 from discreet.learning.private_sum import PrivateSum
 
@@ -81,7 +81,7 @@ class Ours:
     ) -> None:
         self.model = make().to(x.device)
         self.optimizer = torch.optim.SGD(self.model.parameters(), lr=0.01)
-        data = Rows(x, y)
+        data = RowTensors(x, y)
         with torch.no_grad():
             summed = SummedObjective.tested(OBJECTIVE, self.model(x[:8]), y[:8])
         self.engine = choose(self.model, summed, x[:micro], y[:micro], units=micro)
@@ -237,9 +237,7 @@ def main() -> None:
     torch.backends.cudnn.benchmark = False
     torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = given.tf32
     where = torch.cuda.get_device_name() if device.type == "cuda" else "CPU"
-    print(
-        f"torch {torch.__version__} on {where}, {given.threads} threads for noise, tf32 {given.tf32}"
-    )
+    print(f"torch {torch.__version__} on {where}, {given.threads} threads, tf32 {given.tf32}")
     results = []
     for name in given.rows.split(","):
         result = measure(

@@ -7,6 +7,7 @@ import pytest
 from dp_accounting import dp_event
 from dp_accounting.pld import pld_privacy_accountant
 
+from discreet.accounting import account
 from discreet.errors import OutOfRange, TooImprecise, WrongKind
 from discreet.learning import PrivateSum, one_sum, plan_training, statement_of, tree_of_run
 from discreet.learning.clipping import Clipping
@@ -128,3 +129,17 @@ def test_price_of_counts_beside_the_sum():
 def test_bad_plans_are_refused(changed, error):
     with pytest.raises(error):
         plan(row(), **changed)
+
+
+@pytest.mark.parametrize("relation", ["add_remove", "replace"])
+def test_a_sample_by_unit_is_priced_for_the_unit_whatever_its_rows(relation):
+    unit = person("patient", relation=relation)
+    made = plan(unit, steps=20)
+    known = statement_of(made.tree, unit).epsilon(delta=1e-5)
+    assert account(made.tree, unit=unit).epsilon(delta=1e-5) == known
+    by_row = plan(row(relation=relation), steps=20).tree
+    with pytest.raises(OutOfRange):
+        account(by_row, unit=unit)
+    other = person("ward", relation=relation)
+    with pytest.raises(OutOfRange):
+        account(made.tree, unit=other)

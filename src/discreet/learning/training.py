@@ -25,11 +25,11 @@ from torch import Tensor, nn
 from discreet.errors import NotSampled, OtherRun, OutOfRange, WrongKind
 from discreet.exact import whole
 from discreet.learning.checkpoint import Checkpoint
-from discreet.learning.deep.batch_sums import BatchSums, Rows
+from discreet.learning.deep.batch_sums import BatchSums, RowTensors
 from discreet.learning.deep.choice import check_model, choose
+from discreet.learning.deep.device_release import released
 from discreet.learning.deep.independence import measured_drift
 from discreet.learning.deep.objectives import Objective, SummedObjective
-from discreet.learning.deep.release import released
 from discreet.learning.deep.training_data import (
     clip_groups,
     data_of,
@@ -142,7 +142,7 @@ class Training:
                 "computed from it.",
                 do="declare a larger population; that it is an upper bound is enough.",
             )
-        self._data = Rows(inputs, targets)
+        self._data = RowTensors(inputs, targets)
         groups = clip_groups(self.model, clip)
         rows = whole(rows_per_unit, name="rows_per_unit", low=1)
         size = whole(micro_batch or max(1, 256 // rows), name="micro_batch", low=1)

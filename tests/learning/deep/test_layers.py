@@ -10,14 +10,14 @@ from torch import nn
 
 from discreet.errors import ExamplesMix, LayerNotProvable, NotPerExample, OutOfRange, WrongKind
 from discreet.learning import Clipping, PrivateSum
-from discreet.learning.deep.batch_sums import BatchSums, ClipGroup, Rows
-from discreet.learning.deep.choice import Engine, check_model, choose
+from discreet.learning.deep.batch_sums import BatchSums, ClipGroup, RowTensors
+from discreet.learning.deep.choice import ModelEngine, check_model, choose
+from discreet.learning.deep.device_release import released
 from discreet.learning.deep.examples import ExampleGradients
 from discreet.learning.deep.factors import RecordedFactors
 from discreet.learning.deep.generated import RowShape
 from discreet.learning.deep.independence import measured_drift, zeros_of
 from discreet.learning.deep.objectives import SummedObjective
-from discreet.learning.deep.release import released
 
 CPU = torch.device("cpu")
 
@@ -114,7 +114,7 @@ def test_contributions_are_the_gradients_of_single_units(name, rows, way):
 def sums_for(model, engine, x, y, *, micro, rows=1, bound=1):
     group = ClipGroup(frozenset(model.parameters()), Clipping(bound=1), float(bound))
     return BatchSums(
-        model, engine, Rows(x, y), groups=(group,), micro=micro, normalized=False, device=CPU
+        model, engine, RowTensors(x, y), groups=(group,), micro=micro, normalized=False, device=CPU
     )
 
 
@@ -146,7 +146,7 @@ def test_neighbors_differ_by_at_most_what_is_priced(name, kind):
     model = Head(make())
     count, micro = 7, 3
     x, y = hard_rows(name, shape, count, kind), torch.full((count,), 50.0)
-    engine = Engine(RecordedFactors(model, SUMMED), (), int(np.prod(shape)))
+    engine = ModelEngine(RecordedFactors(model, SUMMED), (), int(np.prod(shape)))
     sums = sums_for(model, engine, x, y, micro=micro)
     one = PrivateSum(
         clipping=Clipping(bound=1),
@@ -195,7 +195,7 @@ def test_micro_batches_agree_within_the_slack(micro):
     torch.manual_seed(0)
     model = Head(nn.Linear(5, 4)).double()
     x, y = rows_for("", (5,), 20, 1, torch.float64), torch.linspace(-9, 9, 20)
-    engine = Engine(RecordedFactors(model, SUMMED), (), 1)
+    engine = ModelEngine(RecordedFactors(model, SUMMED), (), 1)
     rows = np.arange(20)[:, None]
     first = sums_for(model, engine, x, y, micro=20).total(rows)[0]
     other = sums_for(model, engine, x, y, micro=micro).total(rows)[0]
@@ -208,7 +208,7 @@ def test_micro_batches_agree_within_the_slack(micro):
 def test_padding_and_rows_that_are_not_finite_contribute_nothing():
     model = Head(nn.Linear(5, 4))
     x, y = rows_for("", (5,), 4, 1, torch.float32), torch.ones(4)
-    engine = Engine(RecordedFactors(model, SUMMED), (), 1)
+    engine = ModelEngine(RecordedFactors(model, SUMMED), (), 1)
     clean = sums_for(model, engine, x[:2], y[:2], micro=2).total(np.array([[0], [1]]))[0]
     bad = x.clone()
     bad[2], bad[3, 0] = torch.nan, torch.inf

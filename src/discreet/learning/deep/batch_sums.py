@@ -19,15 +19,15 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from discreet.learning.clipping import Clipping, raised
-from discreet.learning.deep.choice import Engine
+from discreet.learning.deep.choice import ModelEngine
 from discreet.learning.deep.generated import RowShape
 from discreet.learning.deep.independence import zeros_of
-from discreet.learning.deep.layers.part import Part
+from discreet.learning.deep.layers.part import LayerPart
 
 
 @final
 @dataclass(frozen=True, slots=True)
-class Rows:
+class RowTensors:
     """Inputs and targets, row by row; values are read only for drawn units."""
 
     inputs: Tensor
@@ -75,8 +75,8 @@ class BatchSums:
     def __init__(  # noqa: PLR0913  a model, its data and its micro-batches
         self,
         model: nn.Module,
-        engine: Engine,
-        data: Rows,
+        engine: ModelEngine,
+        data: RowTensors,
         *,
         groups: tuple[ClipGroup, ...],
         micro: int,
@@ -108,7 +108,7 @@ class BatchSums:
 
     def _add(
         self,
-        parts: list[Part],
+        parts: list[LayerPart],
         totals: dict[nn.Parameter, Tensor],
         real: NDArray[np.bool_],
         factor: float,

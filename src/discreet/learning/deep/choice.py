@@ -26,7 +26,7 @@ from discreet.learning.deep.objectives import SummedObjective
 
 @final
 @dataclass(frozen=True, slots=True)
-class Engine:
+class ModelEngine:
     """A way to find contributions, the lines of a plan about it, and how long sums are.
 
     ``positions`` is the most products that one unit adds to any coordinate.
@@ -74,7 +74,7 @@ def check_model(model: object) -> nn.Module:
 
 def choose(
     model: nn.Module, objective: SummedObjective, inputs: Tensor, targets: Tensor, *, units: int
-) -> Engine:
+) -> ModelEngine:
     """Choose the way for a model, from one run on generated rows."""
     why = _unproved(model)
     recorder = RecordedFactors(model, objective)
@@ -94,7 +94,7 @@ def choose(
             f"{name or 'model'}: {type(layer).__name__}, recorded"
             for name, layer in recorder.layers
         )
-        return Engine(recorder, lines, max(1, positions))
+        return ModelEngine(recorder, lines, max(1, positions))
     examples = ExampleGradients(model, objective)
     try:
         examples.gradients(inputs[:2], targets[:2])
@@ -107,7 +107,7 @@ def choose(
             why="each example is clipped by itself, and so must be differentiated by itself.",
             do="replace the layer that vmap does not support, or freeze it.",
         ) from failure
-    return Engine(examples, (f"whole model: one gradient for each example, since {why}",), 1)
+    return ModelEngine(examples, (f"whole model: one gradient for each example, since {why}",), 1)
 
 
 def _unproved(model: nn.Module) -> str | None:

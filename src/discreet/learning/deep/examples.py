@@ -16,7 +16,7 @@ import torch
 from torch import Tensor, nn
 from torch.func import functional_call, grad, vmap
 
-from discreet.learning.deep.layers.part import Expanded, Part
+from discreet.learning.deep.layers.part import Expanded, LayerPart
 from discreet.learning.deep.objectives import SummedObjective
 
 
@@ -46,9 +46,9 @@ class ExampleGradients:
             found = each({k: p.detach() for k, p in named.items()}, inputs, targets)
         return {named[name]: values for name, values in found.items()}
 
-    def parts(self, inputs: Tensor, targets: Tensor, inside: Tensor, units: int) -> list[Part]:
+    def parts(self, inputs: Tensor, targets: Tensor, inside: Tensor, units: int) -> list[LayerPart]:
         """Return one part for each parameter."""
-        found: list[Part] = []
+        found: list[LayerPart] = []
         for parameter, rows in self.gradients(inputs, targets).items():
             with torch.no_grad():
                 lines = rows.detach().flatten(1)

@@ -29,10 +29,10 @@ from discreet.learning.deep.layers.normalization import (
     normalization_parts,
     refuse_normalization,
 )
-from discreet.learning.deep.layers.part import Part
+from discreet.learning.deep.layers.part import LayerPart
 from discreet.learning.deep.objectives import SummedObjective
 
-Parts = Callable[[Any, Tensor, Tensor, int], list[Part]]
+Parts = Callable[[Any, Tensor, Tensor, int], list[LayerPart]]
 
 PROVED: Final[dict[type[nn.Module], tuple[Callable[[nn.Module], str | None], Parts]]] = {
     nn.Linear: (refuse_linear, linear_parts),
@@ -45,7 +45,7 @@ PROVED: Final[dict[type[nn.Module], tuple[Callable[[nn.Module], str | None], Par
 class Contributions(Protocol):
     """A way to find out what each unit of a micro-batch contributes."""
 
-    def parts(self, inputs: Tensor, targets: Tensor, inside: Tensor, units: int) -> list[Part]:
+    def parts(self, inputs: Tensor, targets: Tensor, inside: Tensor, units: int) -> list[LayerPart]:
         """Return the parts of all trainable parameters.
 
         Args:
@@ -112,9 +112,9 @@ class RecordedFactors:
             if gradient is not None
         ]
 
-    def parts(self, inputs: Tensor, targets: Tensor, inside: Tensor, units: int) -> list[Part]:
+    def parts(self, inputs: Tensor, targets: Tensor, inside: Tensor, units: int) -> list[LayerPart]:
         """Return the parts of all layers."""
-        found: list[Part] = []
+        found: list[LayerPart] = []
         whole = bool(inside.all())
         recorded = self.record(inputs, targets)
         with torch.no_grad():

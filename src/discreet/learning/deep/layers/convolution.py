@@ -15,7 +15,7 @@ import torch
 import torch.nn.functional as F  # noqa: N812  its usual name
 from torch import Tensor, nn
 
-from discreet.learning.deep.layers.part import Expanded, Part
+from discreet.learning.deep.layers.part import Expanded, LayerPart
 
 CONVOLUTIONS = (nn.Conv1d, nn.Conv2d, nn.Conv3d)
 
@@ -31,9 +31,9 @@ def refuse_convolution(layer: nn.Module) -> str | None:
 
 def convolution_parts(
     layer: nn.Conv1d | nn.Conv2d | nn.Conv3d, inputs: Tensor, gradients: Tensor, units: int
-) -> list[Part]:
+) -> list[LayerPart]:
     """Return the parts of a convolution."""
-    parts: list[Part] = []
+    parts: list[LayerPart] = []
     if layer.weight.requires_grad:
         vectors = _weights(layer, inputs, gradients)
         parts.append(Expanded.of(layer.weight, _by_unit(vectors, units)))

@@ -15,7 +15,7 @@ import torch
 from torch import Tensor, nn
 
 from discreet.learning.clipping import raised
-from discreet.learning.deep.layers.part import Part, Totals, finite, lengths, positions
+from discreet.learning.deep.layers.part import LayerPart, Totals, finite, lengths, positions
 
 
 def refuse_embedding(layer: nn.Module) -> str | None:
@@ -34,7 +34,7 @@ def refuse_embedding(layer: nn.Module) -> str | None:
 
 def embedding_parts(
     layer: nn.Embedding, inputs: Tensor, gradients: Tensor, units: int
-) -> list[Part]:
+) -> list[LayerPart]:
     """Return the part of an embedding."""
     g = positions(gradients, units).double()
     tokens = inputs.reshape(units, -1)
@@ -43,7 +43,7 @@ def embedding_parts(
 
 @final
 @dataclass(slots=True, eq=False)
-class _Tokens(Part):
+class _Tokens(LayerPart):
     weight: nn.Parameter
     tokens: Tensor
     g: Tensor

@@ -18,7 +18,14 @@ import torch
 from torch import Tensor, nn
 
 from discreet.learning.clipping import raised
-from discreet.learning.deep.layers.part import Expanded, Part, Totals, finite, lengths, positions
+from discreet.learning.deep.layers.part import (
+    Expanded,
+    LayerPart,
+    Totals,
+    finite,
+    lengths,
+    positions,
+)
 
 
 def refuse_linear(layer: nn.Module) -> str | None:
@@ -26,7 +33,9 @@ def refuse_linear(layer: nn.Module) -> str | None:
     return None if type(layer) is nn.Linear else f"{type(layer).__name__} is no plain Linear"
 
 
-def linear_parts(layer: nn.Linear, inputs: Tensor, gradients: Tensor, units: int) -> list[Part]:
+def linear_parts(
+    layer: nn.Linear, inputs: Tensor, gradients: Tensor, units: int
+) -> list[LayerPart]:
     """Return the parts of a linear layer."""
     a, g = positions(inputs, units), positions(gradients, units)
     weight = layer.weight if layer.weight.requires_grad else None
@@ -34,13 +43,13 @@ def linear_parts(layer: nn.Linear, inputs: Tensor, gradients: Tensor, units: int
     places = a.shape[1]
     if weight is None or places == 1 or 2 * places**2 <= layer.weight.numel():
         return [_Products.of(weight, bias, a.double(), g.double())]
-    parts: list[Part] = [Expanded.of(weight, torch.einsum("utp,utq->upq", g, a))]
+    parts: list[LayerPart] = [Expanded.of(weight, torch.einsum("utp,utq->upq", g, a))]
     return parts if bias is None else [*parts, _Products.of(None, bias, a[:, :, :0], g.double())]
 
 
 @final
 @dataclass(slots=True, eq=False)
-class _Products(Part):
+class _Products(LayerPart):
     weight: nn.Parameter | None
     bias: nn.Parameter | None
     a: Tensor

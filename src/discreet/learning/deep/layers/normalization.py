@@ -11,7 +11,7 @@ from __future__ import annotations
 import torch.nn.functional as F  # noqa: N812  its usual name
 from torch import Tensor, nn
 
-from discreet.learning.deep.layers.part import Expanded, Part
+from discreet.learning.deep.layers.part import Expanded, LayerPart
 
 NORMALIZATIONS = (nn.LayerNorm, nn.GroupNorm, nn.RMSNorm)
 
@@ -25,7 +25,7 @@ def refuse_normalization(layer: nn.Module) -> str | None:
 
 def normalization_parts(
     layer: nn.LayerNorm | nn.GroupNorm | nn.RMSNorm, inputs: Tensor, gradients: Tensor, units: int
-) -> list[Part]:
+) -> list[LayerPart]:
     """Return the parts of a normalization."""
     if isinstance(layer, nn.GroupNorm):
         normal = F.group_norm(inputs, layer.num_groups, eps=layer.eps)
@@ -33,7 +33,7 @@ def normalization_parts(
         normal = F.layer_norm(inputs, layer.normalized_shape, eps=layer.eps)
     else:
         normal = F.rms_norm(inputs, layer.normalized_shape, eps=layer.eps)
-    parts: list[Part] = []
+    parts: list[LayerPart] = []
     bias = getattr(layer, "bias", None)
     for parameter, values in ((layer.weight, normal * gradients), (bias, gradients)):
         if parameter is not None and parameter.requires_grad:

@@ -27,7 +27,7 @@ Totals = dict[nn.Parameter, Tensor]
 """Float64 totals of each trainable parameter, in its shape."""
 
 
-class Part(ABC):
+class LayerPart(ABC):
     """The contributions of a micro-batch to some parameters."""
 
     squares: Tensor
@@ -60,7 +60,7 @@ def lengths(lines: Tensor) -> Tensor:
 
 @final
 @dataclass(slots=True, eq=False)
-class Expanded(Part):
+class Expanded(LayerPart):
     """A vector of floats for each unit."""
 
     parameter: nn.Parameter
