@@ -101,8 +101,9 @@ def nearest(points: Floats, centers: Floats) -> Integers:
     >>> nearest(np.array([[0.1], [0.9]]), np.array([[0.0], [1.0]])).tolist()
     [0, 1]
     """
-    scores = (centers**2).sum(axis=1) - 2 * points @ centers.T
-    found: Integers = scores.argmin(axis=1).astype(np.int64)
+    whole, steps = np.rint(centers * LEVELS), np.rint(points * LEVELS)  # so that sums are exact
+    gaps = (whole**2).sum(axis=1) - 2 * steps @ whole.T
+    found: Integers = gaps.argmin(axis=1).astype(np.int64)
     return found
 
 
