@@ -15,15 +15,9 @@ from discreet.errors import OutOfRange
 from discreet.exact import decimal
 from discreet.learning.models.bounded_rows import BoundedRows, Encoding
 from discreet.learning.models.estimator import PrivateModel
+from discreet.learning.models.fit_plans import Released, fit_plan, read_released
 from discreet.learning.models.measurement import AskedPrice, PlannedSum, RowMeasurer
-from discreet.learning.models.paid_fit import (
-    Released,
-    fit_plan,
-    opened,
-    pay_and_draw,
-    read_released,
-    unit_of_rows,
-)
+from discreet.learning.models.paid_fit import opened, pay_and_draw, unit_of_rows
 from discreet.learning.models.row_sums import counts
 
 SCORES: Final = "right and wrong answers"

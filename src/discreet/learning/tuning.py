@@ -32,13 +32,8 @@ from discreet.accounting import Leaf
 from discreet.errors import OutOfRange, WrongKind
 from discreet.exact import decimal, float_up
 from discreet.learning.models.estimator import PrivateModel
-from discreet.learning.models.paid_fit import (
-    FitPlan,
-    drawn_bytes,
-    opened,
-    pay_and_store,
-    unit_of_rows,
-)
+from discreet.learning.models.fit_plans import FitPlan, drawn_bytes
+from discreet.learning.models.paid_fit import opened, pay_and_store, unit_of_rows
 from discreet.learning.models.row_sums import counts
 from discreet.loss import Approximate, RenyiDP
 from discreet.mechanisms import Gaussian

@@ -38,7 +38,6 @@ from discreet.engines.hash_order import HashOrder
 from discreet.engines.sources.identity import scanned_tables
 from discreet.errors import (
     DiscreetError,
-    EngineFailed,
     EngineStopped,
     EntropyError,
     SourceChanged,
@@ -51,6 +50,7 @@ from discreet.noise import SYSTEM, Entropy
 from discreet.plan.pricing.requested_price import check_confirmed
 from discreet.release.answer import answer
 from discreet.requests.raw_totals import RawTotals
+from discreet.session.record import answer_failed_error
 
 if TYPE_CHECKING:  # the record is handed in; a plain question has one stage
     from discreet.accounting import Box, Node
@@ -278,16 +278,6 @@ def finish_with_noise(finish: Callable[[], bytes]) -> bytes:
         raise
     except Exception:  # noqa: BLE001  (its text may quote the data)
         return _FAILURE
-
-
-def answer_failed_error() -> EngineFailed:
-    """Return the error that stands for every failed answer."""
-    return EngineFailed(
-        what="the answer could not be computed.",
-        why="what is known of the reason may hold values of the data.",
-        do="ask the owner of the table to look.  What was charged stays charged, and the question "
-        "is closed until the owner reopens it.",
-    )
 
 
 def _answered(stored: StoredAnswer) -> StoredAnswer:

@@ -35,7 +35,7 @@ from discreet.plan.binding.bound_question import BoundQuestion
 from discreet.plan.plan import request_document
 from discreet.plan.policy.owner_promises import OwnerPromise, promises_behind
 from discreet.plan.policy.policy import Policy
-from discreet.plan.pricing.calibration import Price, epsilon_nearly, epsilon_sum, rho_sum
+from discreet.plan.pricing.calibration import Price, price_of
 from discreet.plan.statistics.contribution_bounds import (
     ContributionBounds,
     contribution_bounds,
@@ -210,24 +210,6 @@ class Program:
             digest=hashlib.sha256(text.encode("ascii")).hexdigest(),
             draw=draw,
         )
-
-
-def price_of(tree: Node, unit: PrivacyUnit, delta: Fraction | None) -> Price:
-    """Return what a composition is proved to cost one unit, in epsilon and in rho.
-
-    >>> from discreet.accounting import Leaf
-    >>> from discreet.loss import ZeroConcentrated
-    >>> from discreet.units import row
-    >>> price_of(Leaf(ZeroConcentrated(rho="0.1")), row(), None)
-    Price(epsilon=None, delta=Fraction(0, 1), rho=Fraction(1, 10), beside=Fraction(0, 1))
-    """
-    rho, beside = rho_sum(tree, unit)
-    if delta is not None:
-        epsilon = epsilon_nearly(tree, unit, delta)
-        return Price(epsilon=epsilon, delta=delta, rho=rho, beside=beside)
-    pure = epsilon_sum(tree, unit)
-    epsilon, chance = (None, beside) if pure is None else pure
-    return Price(epsilon=epsilon, delta=chance, rho=rho, beside=beside)
 
 
 def check_program(

@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import Any, Final, NoReturn, final
 
 from discreet.accounting import Box, Node
-from discreet.errors import NotAllowed, WrongKind
+from discreet.errors import EngineFailed, NotAllowed, WrongKind
 from discreet.ledger.canonical_lines import DescriptionEntry
 from discreet.ledger.ledger import Ledger
 from discreet.ledger.question_requests import refuse_closed
@@ -200,3 +200,13 @@ def check_account(ledger: Ledger, account: str | None) -> None:
             do=f"name {named_accounts(ledger.accounts)}, or have it opened with "
             "ledger.open_account.",
         )
+
+
+def answer_failed_error() -> EngineFailed:
+    """Return the error that stands for every failed answer."""
+    return EngineFailed(
+        what="the answer could not be computed.",
+        why="what is known of the reason may hold values of the data.",
+        do="ask the owner of the table to look.  What was charged stays charged, and the question "
+        "is closed until the owner reopens it.",
+    )

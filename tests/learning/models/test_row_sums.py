@@ -29,6 +29,7 @@ from discreet.learning.models.row_sums import (
     gradients,
     moment_bound,
     moments,
+    scores,
     table,
 )
 from discreet.noise import SYSTEM
@@ -163,3 +164,18 @@ def test_the_price_is_kept_and_nearly_used_up(relation, rows, price):
         assert Fraction(99, 100) * asked.rho <= cost.rho <= asked.rho * Fraction(101, 100)
     else:
         assert Fraction(97, 100) * asked.epsilon <= cost.epsilon <= asked.epsilon
+
+
+@pytest.mark.theorem("integer-rows")
+def test_what_a_row_scores_does_not_depend_on_its_neighbors():
+    draw = np.random.default_rng(1)
+    cells = draw.integers(-LEVELS, LEVELS + 1, (501, 7)).astype(float)
+    weights = draw.normal(size=(7, 3)) * 50
+    whole = scores(cells, weights)
+    for start, stop in ((0, 1), (3, 500), (17, 18), (100, 333)):
+        assert (scores(cells[start:stop], weights) == whole[start:stop]).all()
+    exact = [[Fraction(int(c)) for c in line] for line in cells[:5]]
+    steps = [[Fraction(round(w * 2**18), 2**18) for w in column] for column in weights.T]
+    for line, found in zip(exact, whole[:5], strict=True):
+        slow = [sum(c * w for c, w in zip(line, column, strict=True)) for column in steps]
+        assert found.tolist() == [float(value) for value in slow]

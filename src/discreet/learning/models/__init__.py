@@ -11,12 +11,12 @@ from discreet.doors import late_names
 
 if TYPE_CHECKING:  # each is loaded when first used, because most programs need one of them
     from discreet.learning.models.components import PCA
+    from discreet.learning.models.fit_plans import FitPlan
     from discreet.learning.models.forest import RandomForest
     from discreet.learning.models.k_means import KMeans
     from discreet.learning.models.linear import LinearRegression, Ridge
     from discreet.learning.models.logistic import LogisticRegression, SoftmaxRegression
     from discreet.learning.models.naive_bayes import CategoricalNB, GaussianNB
-    from discreet.learning.models.paid_fit import FitPlan
 
 __all__ = [
     "PCA",
@@ -50,6 +50,6 @@ if not TYPE_CHECKING:  # to which every name would be one of this room
                 "CategoricalNB",
                 "GaussianNB",
             ),
-            "paid_fit": ("FitPlan",),
+            "fit_plans": ("FitPlan",),
         },
     )

@@ -13,8 +13,8 @@ from discreet.errors import BadArrays, WrongKind
 from discreet.exact import whole
 from discreet.learning.models.bounded_rows import LEVELS, Encoding, Floats, NumberColumn
 from discreet.learning.models.estimator import PrivateModel
-from discreet.learning.models.linear import MomentRecipe, moment_matrix
-from discreet.learning.models.paid_fit import Released
+from discreet.learning.models.fit_plans import Released
+from discreet.learning.models.moment_release import MomentRecipe, moment_matrix
 
 
 class PCA(PrivateModel):

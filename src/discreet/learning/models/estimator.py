@@ -28,17 +28,9 @@ from discreet.learning.models.bounded_rows import (
     Floats,
     NumberColumn,
 )
+from discreet.learning.models.fit_plans import FitPlan, Recipe, Released, fit_plan, read_released
 from discreet.learning.models.measurement import AskedPrice
-from discreet.learning.models.paid_fit import (
-    FitPlan,
-    Recipe,
-    Released,
-    fit_plan,
-    opened,
-    pay_and_draw,
-    read_released,
-    unit_of_rows,
-)
+from discreet.learning.models.paid_fit import opened, pay_and_draw, unit_of_rows
 from discreet.learning.models.session_rows import fit_in_session, is_table, plan_in_session
 from discreet.ledger.values import StoredAnswer
 from discreet.requests.table_schema import KeyValue

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from discreet.exact import whole
 from discreet.learning.models.bounded_rows import LEVELS, BoundedRows, Encoding, Floats, Integers
 from discreet.learning.models.estimator import PrivateModel, declared_classes, number_columns
+from discreet.learning.models.fit_plans import Released
 from discreet.learning.models.measurement import PlannedSum, RowMeasurer
-from discreet.learning.models.paid_fit import Released
 from discreet.learning.models.row_sums import counts
 from discreet.learning.public_randomness import PublicDraws, public_stream
 from discreet.noise import Uniform

@@ -23,8 +23,8 @@ from discreet.learning.models.bounded_rows import (
     NumberColumn,
 )
 from discreet.learning.models.estimator import PrivateModel
+from discreet.learning.models.fit_plans import Released
 from discreet.learning.models.measurement import PlannedSum, RowMeasurer
-from discreet.learning.models.paid_fit import Released
 from discreet.learning.models.row_sums import table
 from discreet.learning.public_randomness import PublicDraws, public_stream
 
@@ -101,8 +101,9 @@ def nearest(points: Floats, centers: Floats) -> Integers:
     >>> nearest(np.array([[0.1], [0.9]]), np.array([[0.0], [1.0]])).tolist()
     [0, 1]
     """
-    scores = (centers**2).sum(axis=1) - 2 * points @ centers.T
-    found: Integers = scores.argmin(axis=1).astype(np.int64)
+    whole, steps = np.rint(centers * LEVELS), np.rint(points * LEVELS)  # so that sums are exact
+    gaps = (whole**2).sum(axis=1) - 2 * steps @ whole.T
+    found: Integers = gaps.argmin(axis=1).astype(np.int64)
     return found
 
 

@@ -6,11 +6,8 @@ drawing their posterior is post-processing.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping
-from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, ClassVar, Final, final
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -19,73 +16,13 @@ from discreet.exact import decimal
 from discreet.learning.bayes.linear_model import LinearPosterior, NoisyMoments
 from discreet.learning.models.bounded_rows import (
     LEVELS,
-    BoundedRows,
     Encoding,
     Floats,
     NumberColumn,
 )
 from discreet.learning.models.estimator import PrivateModel, number_columns
-from discreet.learning.models.measurement import PlannedSum, RowMeasurer
-from discreet.learning.models.paid_fit import Released
-from discreet.learning.models.row_sums import DIAGONAL, MIXED, moment_bound, moments
-from discreet.mechanisms import Gaussian, Laplace
-
-MOMENTS: Final = "second moments"
-_ENTRIES: Final = 2000
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class MomentRecipe:
-    """Releases the second moments of all entries of a row, once."""
-
-    purpose: str
-
-    def document(self) -> Mapping[str, Any]:
-        """Return its name."""
-        return {"measures": MOMENTS, "purpose": self.purpose}
-
-    def sums(self, encoding: Encoding) -> tuple[PlannedSum, ...]:
-        """Return the one sum."""
-        width = encoding.width
-        if width > _ENTRIES:
-            raise OutOfRange(
-                what=f"rows have {width} entries, and {_ENTRIES} are the most.",
-                why="there is a moment for each pair of them.",
-                do="use fewer columns or categories.",
-            )
-        return (
-            PlannedSum(
-                name=MOMENTS,
-                squared=moment_bound(encoding.squared),
-                linear=MIXED * width * encoding.squared,
-                opposed=False,
-                coordinates=width * (width + 1) // 2,
-            ),
-        )
-
-    def run(self, rows: BoundedRows, encoding: Encoding, see: RowMeasurer) -> Released:  # noqa: ARG002
-        """Measure the moments."""
-        return {"moments": see.measure(MOMENTS, moments(rows)).tolist()}
-
-
-def moment_matrix(released: Released, width: int) -> Floats:
-    """Return released moments as a symmetric matrix, in units of the ends of bounds.
-
-    >>> moment_matrix({"moments": [29 * LEVELS**2]}, 1).tolist()
-    [[1.0]]
-    """
-    matrix = np.zeros((width, width))
-    upper = np.triu_indices(width)
-    factor = np.where(upper[0] == upper[1], float(DIAGONAL), float(MIXED))
-    matrix[upper] = np.array(released["moments"], np.float64) / factor / LEVELS**2
-    return matrix + np.triu(matrix, 1).T
-
-
-def moment_noise(noise: Gaussian | Laplace) -> float:
-    """Return the standard deviation of noise on the diagonal of that matrix."""
-    variance = noise.variance if isinstance(noise, Gaussian) else 2 * noise.scale**2
-    return math.sqrt(variance) / DIAGONAL / LEVELS**2
+from discreet.learning.models.fit_plans import Released
+from discreet.learning.models.moment_release import MomentRecipe, moment_matrix, moment_noise
 
 
 class LinearModel(PrivateModel):

@@ -23,9 +23,16 @@ from discreet.errors import OutOfRange, WrongKind
 from discreet.exact import decimal, whole
 from discreet.learning.models.bounded_rows import LEVELS, BoundedRows, Encoding, Floats
 from discreet.learning.models.estimator import PrivateModel, declared_classes, number_columns
+from discreet.learning.models.fit_plans import Released
 from discreet.learning.models.measurement import PlannedSum, RowMeasurer
-from discreet.learning.models.paid_fit import Released
-from discreet.learning.models.row_sums import RESIDUALS, counts, gradients, residual_bound
+from discreet.learning.models.row_sums import (
+    RESIDUALS,
+    WIDEST,
+    counts,
+    gradients,
+    residual_bound,
+    scores,
+)
 
 COUNT: Final = "number of rows"
 GRADIENT: Final = "gradient"
@@ -58,6 +65,12 @@ class GradientRecipe:
 
     def sums(self, encoding: Encoding) -> tuple[PlannedSum, ...]:
         """Return the count and the gradients."""
+        if encoding.width > WIDEST:
+            raise OutOfRange(
+                what=f"rows have {encoding.width} entries, and {WIDEST} are the most.",
+                why="scores of longer rows would not be exact.",
+                do="use fewer columns or categories.",
+            )
         squared = encoding.squared * residual_bound(self.outputs)
         return (
             PlannedSum(
@@ -77,8 +90,7 @@ class GradientRecipe:
     def run(self, rows: BoundedRows, encoding: Encoding, see: RowMeasurer) -> Released:
         """Descend, seeing gradients with noise alone."""
         norm = encoding.squared**0.5
-        inputs = rows.cells / norm
-        noisy = see.measure(COUNT, counts(np.zeros(len(inputs), np.int64), 1))
+        noisy = see.measure(COUNT, counts(np.zeros(len(rows.cells), np.int64), 1))
         size = max(1.0, float(noisy[0]))
         shape = (encoding.width, self.outputs)
         weights, look = np.zeros(shape), np.zeros(shape)
@@ -86,7 +98,9 @@ class GradientRecipe:
         rate = float(self.rate) * (4.0 if self.outputs == 1 else 2.0)
         shrink = float(self.penalty)
         for step in range(self.steps):
-            residual = _probabilities(inputs @ look) - _indicators(rows.codes, self.outputs)
+            residual = _probabilities(scores(rows.cells, look) / norm) - _indicators(
+                rows.codes, self.outputs
+            )
             noised = see.measure(GRADIENT, gradients(rows, residual)).reshape(shape)
             slope = noised / (RESIDUALS * norm * size) + shrink * look
             fresh = look - rate * slope
@@ -153,9 +167,10 @@ class GradientClassifier(PrivateModel):
         return GradientRecipe(1 if self.two_classes else len(classes), steps, rate, penalty)
 
     def _finish(self, released: Released, encoding: Encoding) -> None:
-        weights = np.array(released["weights"]) / encoding.squared**0.5
+        self._weights_ = np.array(released["weights"])
+        self._norm_ = encoding.squared**0.5
+        weights = self._weights_ / self._norm_
         self.classes_ = np.array(encoding.classes)
-        self._weights_ = weights
         self.coef_ = weights[:-1].T * LEVELS
         self.intercept_ = weights[-1] * LEVELS
         self.size_ = int(released["size"])
@@ -163,21 +178,23 @@ class GradientClassifier(PrivateModel):
     def decision_function(self, X: Any) -> Floats:
         """Return the score of each row: of the second class, or one a class."""
         cells = self._features(X)
-        scores: Floats = cells @ self._weights_[:-1] + self._weights_[-1] * LEVELS
-        return scores[:, 0] if self.two_classes else scores
+        full = np.hstack([cells, np.full((len(cells), 1), float(LEVELS))])
+        found: Floats = scores(full, self._weights_) / self._norm_
+        return found[:, 0] if self.two_classes else found
 
     def predict_proba(self, X: Any) -> Floats:
         """Return the probability of each class."""
-        scores = np.asarray(self.decision_function(X))
+        found = np.asarray(self.decision_function(X))
         if self.two_classes:
-            second = _probabilities(scores[:, None])
+            second = _probabilities(found[:, None])
             return np.hstack([1 - second, second])
-        return _probabilities(scores)
+        return _probabilities(found)
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the likeliest class of each row."""
-        scores = self.decision_function(X)
-        best = (scores > 0).astype(int) if self.two_classes else scores.argmax(axis=1)
+        found_scores = self.decision_function(X)
+        second = self.two_classes
+        best = (found_scores > 0).astype(int) if second else found_scores.argmax(axis=1)
         found: NDArray[Any] = self.classes_[best]
         return found
 

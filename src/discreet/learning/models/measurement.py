@@ -27,9 +27,8 @@ from discreet.learning.models.bounded_rows import Integers
 from discreet.learning.models.row_sums import BoundedSum
 from discreet.mechanisms import Gaussian, Laplace
 from discreet.noise import Entropy
-from discreet.plan.pricing.calibration import Price, gaussian_rho, loss_of
+from discreet.plan.pricing.calibration import Price, gaussian_rho, loss_of, price_of
 from discreet.plan.pricing.group_sensitivity import root_up
-from discreet.session.programs import price_of
 from discreet.units import PrivacyUnit, Relation
 
 _STEP: Final = Fraction(255, 256)

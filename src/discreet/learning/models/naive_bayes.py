@@ -24,8 +24,8 @@ from discreet.learning.models.bounded_rows import (
     NumberColumn,
 )
 from discreet.learning.models.estimator import PrivateModel, declared_classes, number_columns
+from discreet.learning.models.fit_plans import Released
 from discreet.learning.models.measurement import PlannedSum, RowMeasurer
-from discreet.learning.models.paid_fit import Released
 from discreet.learning.models.row_sums import table
 
 SUMS: Final = "sums of each class"

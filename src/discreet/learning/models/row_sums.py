@@ -34,6 +34,11 @@ MIXED: Final = 41
 """The moments are scaled by these, of which the second is nearly the root of 2 times the first."""
 RESIDUALS: Final = 1 << 16
 """Steps of a residual between 0 and 1."""
+WEIGHTS: Final = 1 << 18
+"""Steps of a weight between 0 and 1."""
+WIDEST: Final = 2000
+"""So many entries a row may have where scores are exact: 2**14 * 2**28 * 2000 < 2**53."""
+_HEAVIEST: Final = 1 << 28
 _BLOCK: Final = 1 << 20  # rows whose products add up to less than 2**53
 _LARGEST: Final = 1 << 61
 
@@ -114,6 +119,20 @@ def gradients(rows: BoundedRows, residuals: Floats) -> BoundedSum:
         linear=squared,
         opposed=True,
     )
+
+
+def scores(cells: Floats, weights: Floats) -> Floats:
+    """Return cells @ weights, with weights rounded so that the products are exact.
+
+    What a row scores then depends on the row and the weights alone, to the last bit: sums of floats
+    would depend on how rows lie beside one another in memory.
+
+    >>> scores(np.array([[3.0, 4.0]]), np.array([[0.5], [0.25]])).tolist()
+    [[2.5]]
+    """
+    whole = np.clip(np.rint(weights * WEIGHTS), -_HEAVIEST, _HEAVIEST)
+    exact: Floats = cells @ whole / WEIGHTS
+    return exact
 
 
 def residual_bound(outputs: int) -> int:

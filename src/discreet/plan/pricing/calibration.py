@@ -141,6 +141,24 @@ def rho_sum(tree: Node, unit: PrivacyUnit) -> Sum:
     return rho, delta
 
 
+def price_of(tree: Node, unit: PrivacyUnit, delta: Fraction | None) -> Price:
+    """Return what a composition is proved to cost one unit, in epsilon and in rho.
+
+    >>> from discreet.accounting import Leaf
+    >>> from discreet.loss import ZeroConcentrated
+    >>> from discreet.units import row
+    >>> price_of(Leaf(ZeroConcentrated(rho="0.1")), row(), None)
+    Price(epsilon=None, delta=Fraction(0, 1), rho=Fraction(1, 10), beside=Fraction(0, 1))
+    """
+    rho, beside = rho_sum(tree, unit)
+    if delta is not None:
+        epsilon = epsilon_nearly(tree, unit, delta)
+        return Price(epsilon=epsilon, delta=delta, rho=rho, beside=beside)
+    pure = epsilon_sum(tree, unit)
+    epsilon, chance = (None, beside) if pure is None else pure
+    return Price(epsilon=epsilon, delta=chance, rho=rho, beside=beside)
+
+
 def _leaves(node: Node, count: int) -> Iterator[tuple[Leaf, int]]:
     if isinstance(node, Leaf):
         yield node, count
