@@ -45,7 +45,7 @@ class AskOptions(PriceOptions, total=False):
     share_cut: SharePrice | None
 
 
-class Answers(Protocol):
+class Answerer(Protocol):
     """What plans and answers questions: a session, or a connection to a server."""
 
     def plan(self, question: Any, **price: Unpack[AskOptions]) -> Plan:
@@ -64,7 +64,7 @@ class Inquiry:
 
     __slots__ = ("_builder", "_session")
 
-    def __init__(self, built: queries.Rows | Asked, *, session: Answers) -> None:
+    def __init__(self, built: queries.Rows | Asked, *, session: Answerer) -> None:
         """Take what is built so far, and who plans and answers it: a session, or a connection."""
         self._builder = built
         self._session = session
