@@ -9,7 +9,7 @@ import math
 from collections.abc import AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
-from typing import Any, Final, TextIO
+from typing import TYPE_CHECKING, Any, Final, TextIO
 
 from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
@@ -17,13 +17,15 @@ from starlette.exceptions import HTTPException
 
 from discreet import __version__
 from discreet.errors import DiscreetError
-from discreet.service.counter import ServiceCounter
 from discreet.service.http import people_routes, query_routes, record_routes
 from discreet.service.http.authentication import NobodyCalls
-from discreet.service.http.guard import Guard
+from discreet.service.http.guard import CallGuard
 from discreet.service.http.metrics import Metrics
 from discreet.service.http.problems import problem, problem_of
 from discreet.service.http.route_table import TooManyCalls, add_routes
+
+if TYPE_CHECKING:  # handed in
+    from discreet.service.counter import ServiceCounter
 
 __all__ = ["create_app"]
 
@@ -31,7 +33,8 @@ _THREADS: Final = 256
 _TABLES: Final = (people_routes, query_routes, record_routes)
 """The files that add calls to the table when they are loaded."""
 
-Mount = Callable[[FastAPI, ServiceCounter], None]
+Mount = Callable[[FastAPI, "ServiceCounter"], None]
+"""Adds pages to an application."""
 
 
 def create_app(
@@ -66,7 +69,7 @@ def create_app(
     if mount is not None:
         mount(app, counter)
     app.add_middleware(
-        Guard, largest=counter.site.limits.body_bytes, metrics=app.state.metrics, log=log
+        CallGuard, largest=counter.site.limits.body_bytes, metrics=app.state.metrics, log=log
     )
     return app
 

@@ -10,13 +10,15 @@ to it, and a name of its own could lead there (DNS rebinding).
 
 from __future__ import annotations
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
 from fastapi import Request
 
-from discreet.service.counter import ServiceCounter
 from discreet.service.people.caller import Caller
+
+if TYPE_CHECKING:  # handed in
+    from discreet.service.counter import ServiceCounter
 
 COOKIE: Final = "discreet"
 CSRF: Final = "x-csrf-token"

@@ -42,7 +42,7 @@ _BUCKETS: Final = (0.25, 1.0, 4.0, 16.0, 64.0)
 
 
 @final
-class Guard:
+class CallGuard:
     """Wraps an application."""
 
     __slots__ = ("_app", "_largest", "_log", "_metrics")

@@ -9,13 +9,12 @@ import asyncio
 import json
 import time
 from collections.abc import AsyncIterator
-from typing import Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 from fastapi import Header, Query, Request, Response
 from fastapi.responses import JSONResponse, StreamingResponse
 
 from discreet.errors import DiscreetError
-from discreet.service.counter import ServiceCounter
 from discreet.service.http.authentication import counter_of
 from discreet.service.http.bodies import QueryBody, RemeasureBody
 from discreet.service.http.problems import problem_of
@@ -25,6 +24,9 @@ from discreet.service.people.roles import Permission
 from discreet.service.protocol.question_form import QuestionForm
 from discreet.service.views import Answered, Planned
 from discreet.service.workers.jobs import AskJob
+
+if TYPE_CHECKING:  # handed in
+    from discreet.service.counter import ServiceCounter
 
 RELEASE_MEDIA: Final = "application/vnd.discreet.release+json"
 PLAN_MEDIA: Final = "application/vnd.discreet.plan+json"
