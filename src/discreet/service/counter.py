@@ -501,7 +501,7 @@ class ServiceCounter:
         checked_key(key, name="idempotency key")
         body = " ".join((dataset, *(form.digest for form in forms)))
         now = time.time()
-        with self._store.transaction() as within:
+        with self._store.transaction(durable=False) as within:
             within.execute("DELETE FROM keys WHERE at < ?", (now - 86400 * _KEY_DAYS,))
             within.execute(
                 "INSERT INTO keys VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING",
@@ -519,7 +519,7 @@ class ServiceCounter:
 
     def _remember(self, caller: Caller, job: AskJob, entry: int | None) -> None:
         forms = json.dumps(job.message["forms"], sort_keys=True)
-        with self._store.transaction() as within:
+        with self._store.transaction(durable=False) as within:
             within.execute(
                 "INSERT INTO questions (person, dataset, forms, entry, at) VALUES (?, ?, ?, ?, ?) "
                 "ON CONFLICT DO NOTHING",

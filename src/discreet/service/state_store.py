@@ -3,7 +3,9 @@
 Trust: kernel.  It holds hashes of secrets, and nothing of any data.
 
 One SQLite file in the state folder, which its owner alone may read.  Every change is one
-transaction that is durable before its call returns.
+transaction.  It is durable before its call returns, but for idempotency keys and the list of
+questions: a power cut may forget the last of them.  No charge rests on these, since the key of a
+charge follows from its plan.
 """
 
 from __future__ import annotations
@@ -87,9 +89,10 @@ class StateStore:
                 )
 
     @contextmanager
-    def transaction(self) -> Iterator[sqlite3.Connection]:
-        """Change several things at once, or none of them."""
+    def transaction(self, *, durable: bool = True) -> Iterator[sqlite3.Connection]:
+        """Change several things at once, or none of them; a killed process loses none."""
         with self._lock:
+            self._connection.execute(f"PRAGMA synchronous = {'FULL' if durable else 'NORMAL'}")
             self._connection.execute("BEGIN IMMEDIATE")
             try:
                 yield self._connection
