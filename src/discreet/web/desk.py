@@ -29,6 +29,9 @@ from discreet.units import PrivacyUnit
 _PATIENCE: Final = 2.0
 """For how many seconds a page waits for an answer before it shows that it is under way."""
 
+_KEPT: Final = 4096
+"""How many ticks of answers are remembered."""
+
 
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -171,6 +174,8 @@ class Desk:
         found = Progress(job=job, forms=forms)
         if not job.wait(_PATIENCE):
             return found
+        while len(self._due) >= _KEPT:
+            self._due.pop(next(iter(self._due)))
         due = self._due.setdefault(job.id, self.open.due(job))
         wait = due - time.monotonic()
         if wait > _PATIENCE:
