@@ -11,9 +11,7 @@ One tree, so that a caller can catch as much or as little as it wants::
     │   ├── WrongKind       E003  a value of the wrong or of a mixed type
     │   ├── TooLarge        E004  a result that would not fit in 64-bit integers
     │   ├── NotComposable   E005  a composition that no theorem supports
-    │   ├── NotServed       E006  something that a server does not have, or not for its caller
-    │   ├── BadArrays       E808  arrays that a model cannot be fitted on or used with
-    │   └── NotFitted       E809  a model that is used before it is fitted
+    │   └── NotServed       E006  something that a server does not have, or not for its caller
     ├── EntropyError              randomness cannot be had safely; nothing was drawn
     │   ├── EntropyUnavailable  E201  the operating system gave no random bits
     │   ├── EntropyCopied       E202  an attempt to copy or store a random stream
@@ -55,7 +53,9 @@ One tree, so that a caller can catch as much or as little as it wants::
         ├── NotPerExample       E804  an objective that is not one of single examples
         ├── OtherRun            E805  a checkpoint, or weights, of another run
         ├── RunFenced           E806  another process has resumed this run
-        └── TooImprecise        E807  drift or rounding that would cost too much
+        ├── TooImprecise        E807  drift or rounding that would cost too much
+        ├── BadArrays           E808  arrays that a model cannot be fitted on or used with
+        └── NotFitted           E809  a model that is used before it is fitted
 
 Each leaf has a code, and each code a page ``docs/errors/<code>.md``.
 """
@@ -207,14 +207,6 @@ class NotComposable(InputError, code="E005"):
 @final
 class NotServed(InputError, code="E006"):
     """A server does not have what was named, or not for its caller."""
-
-
-class BadArrays(InputError, ValueError, code="E808"):
-    """Arrays cannot be used with a model as they are; a ``ValueError``, as scikit-learn expects."""
-
-
-class NotFitted(InputError, ValueError, AttributeError, code="E809"):
-    """A model was used before it was fitted."""
 
 
 class EntropyError(DiscreetError):
@@ -418,3 +410,13 @@ class RunFenced(LearningError, code="E806"):
 @final
 class TooImprecise(LearningError, code="E807"):
     """Drift or rounding would add too much to the distance; nothing was spent."""
+
+
+@final
+class BadArrays(LearningError, ValueError, code="E808"):
+    """Arrays cannot be used with a model as they are; a ``ValueError``, as scikit-learn expects."""
+
+
+@final
+class NotFitted(LearningError, ValueError, AttributeError, code="E809"):
+    """A model was used before it was fitted."""

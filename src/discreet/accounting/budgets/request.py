@@ -21,7 +21,6 @@ from discreet.accounting.scopes.box import Box
 from discreet.accounting.scopes.contribution import Contribution
 from discreet.accounting.tree.leaf import Leaf
 from discreet.accounting.tree.node import Node
-from discreet.accounting.tree.processing import Sampled
 from discreet.errors import NotComposable, WrongKind
 from discreet.loss import PrivacyLoss
 from discreet.mechanisms import Mechanism
@@ -132,9 +131,9 @@ class RequestPricer:
     def _with(self, relation: Relation) -> PrivacyUnit:
         return PrivacyUnit(name=self.unit.name, columns=self.unit.columns, relation=relation)
 
-    def _certified(self, node: Leaf | Sampled) -> bool:
-        """Whether a leaf is known for just the unit of this book, or a sample draws it as one."""
-        return {*self.unit.columns} == {*(node.unit.columns if node.unit else ())}
+    def _certified(self, leaf: Leaf) -> bool:
+        """Whether a leaf is known for just the unit of this book."""
+        return {*self.unit.columns} == {*(leaf.unit.columns if leaf.unit else ())}
 
     def _shared(self, column: str) -> bool:
         """Whether all rows of a unit have the same value in a column."""
@@ -144,10 +143,7 @@ class RequestPricer:
         """Refuse trees whose price depends on how many rows a unit has, if that is not known."""
         if not self.unit.columns or self.contribution is not None:
             return
-        if all(
-            self._certified(below) if isinstance(below, Leaf | Sampled) else below.passes_rows
-            for below in node.walk()
-        ):
+        if all(below.takes_whole(self.unit.columns) for below in node.walk()):
             return
         raise NotComposable(
             what=f"how many rows belong to one {self.unit.name} is not known.",

@@ -23,6 +23,7 @@ loss is the largest sum over two different parts.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import final
@@ -123,6 +124,10 @@ class Leaf(Node):
             if getattr(self, field) != getattr(usual, field)
         ]
         return f"Leaf({', '.join([repr(self.source), *given])})"
+
+    def takes_whole(self, columns: Collection[str]) -> bool:
+        """Whether it is certified for just this unit."""
+        return self.unit is not None and {*columns} == {*self.unit.columns}
 
     def title(self) -> str:
         """Show the name and the source."""

@@ -18,7 +18,7 @@ alternatives before anything is composed with it.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, final
 
@@ -74,6 +74,10 @@ class Node(Explainable, Shown, ABC):
 
     passes_rows: ClassVar[bool] = False
     """Whether the node looks at no row itself: what it costs a unit is known from its leaves."""
+
+    def takes_whole(self, columns: Collection[str]) -> bool:  # noqa: ARG002  (leaves and samples ask)
+        """Whether all rows of a unit, named by these columns, count as one here."""
+        return self.passes_rows
 
     @abstractmethod
     def title(self) -> str:

@@ -27,7 +27,7 @@ than it does in the leaf.  It needs a leaf with a finite epsilon at delta 0, and
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar, final
@@ -187,6 +187,10 @@ class Sampled(Node):
             together = "" if self.unit is None else f", by {self.unit.name}"
             return f"Sampled at rate {self.rate}{together}"
         return f"Sampled: {self.size} of {self.population}"
+
+    def takes_whole(self, columns: Collection[str]) -> bool:
+        """Whether all rows of just this unit are drawn together."""
+        return self.unit is not None and {*columns} == {*self.unit.columns}
 
 
 @final

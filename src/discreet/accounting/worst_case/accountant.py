@@ -23,7 +23,6 @@ from discreet.accounting.scopes.box import Box
 from discreet.accounting.scopes.column_conditions import equals
 from discreet.accounting.scopes.contribution import Contribution, RowChange
 from discreet.accounting.scopes.value_set import Values
-from discreet.accounting.tree.leaf import Leaf
 from discreet.accounting.tree.node import Choice, Node, checked_node
 from discreet.accounting.tree.parallel import Parallel, Where, overlapping_keys
 from discreet.accounting.tree.processing import Group, Post, Sampled, Shuffled
@@ -207,12 +206,7 @@ def _limits(tree: Node, unit: PrivacyUnit, contribution: Contribution | None) ->
     """Return what belongs to one unit, or refuse if that is not given."""
     if contribution is not None:
         return contribution.within(unit.columns) if unit.columns else contribution
-    whole = all(
-        leaf.unit is not None and set(leaf.unit.columns) == set(unit.columns)
-        if isinstance(leaf, Leaf | Sampled)
-        else leaf.passes_rows
-        for leaf in tree.walk()
-    )
+    whole = all(node.takes_whole(unit.columns) for node in tree.walk())
     if unit.columns and not whole:
         raise OutOfRange(
             what=f"it is not said how many rows a {unit.name} can have.",
