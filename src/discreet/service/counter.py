@@ -36,7 +36,7 @@ from discreet.errors import (
     QuestionClosed,
     TryAgain,
 )
-from discreet.ledger.ledger import Ledger
+from discreet.ledger import Ledger
 from discreet.ledger.ledger_view import LedgerView
 from discreet.ledger.values import Account, Receipt, checked_key
 from discreet.plan.policy.policy import Policy, read_policy

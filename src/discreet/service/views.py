@@ -17,7 +17,7 @@ from discreet.service.protocol.value_codec import read_value
 
 if TYPE_CHECKING:  # made when first used, since a server that only passes them on needs neither
     from discreet.plan.plan import Plan
-    from discreet.release.release import Release
+    from discreet.release import Release
 
 
 @final

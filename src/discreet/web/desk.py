@@ -15,9 +15,9 @@ from discreet.errors import DiscreetError, UnknownName, WrongKind
 from discreet.ledger.ledger_view import LedgerView
 from discreet.plan.plan import Plan
 from discreet.plan.policy.policy import Policy
-from discreet.release.release import Release
+from discreet.release import Release
 from discreet.requests.table_schema import Schema
-from discreet.service.counter import ServiceCounter
+from discreet.service import ServiceCounter
 from discreet.service.people.caller import Caller
 from discreet.service.people.roles import Permission, Role
 from discreet.service.protocol.question_form import QuestionForm

@@ -20,7 +20,7 @@ import uvicorn
 from fastapi import FastAPI
 
 from discreet.errors import OutOfRange
-from discreet.service.counter import ServiceCounter
+from discreet.service import ServiceCounter
 from discreet.service.people.credentials import new_secret
 from discreet.service.site import ServerAddress, Site
 from discreet.service.site_toml import read_site

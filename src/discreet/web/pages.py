@@ -15,7 +15,7 @@ from fastapi.responses import PlainTextResponse, Response
 from starlette.exceptions import HTTPException
 
 from discreet.errors import DiscreetError, NotAllowed, UnknownName
-from discreet.service.counter import ServiceCounter
+from discreet.service import ServiceCounter
 from discreet.service.people.credentials import new_secret
 from discreet.web import people_pages, query_pages, record_pages, setup_pages
 from discreet.web.desk import Desk

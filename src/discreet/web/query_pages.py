@@ -17,8 +17,8 @@ from discreet.explain import explain, label_of
 from discreet.explain.label.rendering import label_lines
 from discreet.explain.pictures.answer_bars import answer_bars, can_be_drawn
 from discreet.plan.plan import Plan
+from discreet.release import Release
 from discreet.release.display import cells, notes, plain
-from discreet.release.release import Release
 from discreet.service.protocol.question_form import QuestionForm
 from discreet.web.code_copies import local_copies, served_copies
 from discreet.web.desk import DatasetFacts, Desk, Progress, Visitor, form_of

@@ -20,10 +20,10 @@ from typing import Final, TypeVar, cast, final
 
 from discreet.accounting.budgets.price_cache import PriceCache
 from discreet.errors import LedgerUnavailable
+from discreet.ledger import Ledger
 from discreet.ledger.batch import Batch, LastSeenEntry, LedgerRequest, catch_up, closed_ledger_error
 from discreet.ledger.canonical_lines import EntryRow
 from discreet.ledger.charge import Pricer
-from discreet.ledger.ledger import Ledger
 from discreet.ledger.ledger_requests import SnapshotRequest
 from discreet.ledger.shared.messages import (
     read_result,

@@ -25,8 +25,8 @@ from discreet.accounting.scopes.box import Box
 from discreet.accounting.storage.codec import decode
 from discreet.accounting.tree.node import Node
 from discreet.errors import DiscreetError, LedgerUnavailable
+from discreet.ledger import Ledger
 from discreet.ledger.entry_kinds import PARSE_ERRORS
-from discreet.ledger.ledger import Ledger
 from discreet.ledger.shared.messages import (
     Message,
     error_message,

@@ -15,7 +15,7 @@ from discreet import query as queries
 from discreet.accounting import Left
 from discreet.errors import UnknownName, WrongKind
 from discreet.plan.plan import Plan
-from discreet.release.release import Release
+from discreet.release import Release
 from discreet.service.client.asked_forms import form_of
 from discreet.service.client.transport import Transport
 from discreet.service.people.credentials import new_secret

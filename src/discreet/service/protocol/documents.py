@@ -14,7 +14,7 @@ if TYPE_CHECKING:  # all are handed in
     from discreet.accounting import Left
     from discreet.plan.plan import BudgetPreview, Plan
     from discreet.plan.pricing.calibration import Price
-    from discreet.release.release import Release
+    from discreet.release import Release
     from discreet.session import Session
 
 

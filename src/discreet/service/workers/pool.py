@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Final, final
 
 from discreet.errors import DiscreetError, EngineStopped
-from discreet.ledger.ledger import Ledger
+from discreet.ledger import Ledger
 from discreet.ledger.shared.messages import Message, read_error, receive_message, send_message
 from discreet.ledger.shared.writer_socket import WriterSocket
 from discreet.service.site import ServedDataset, ServiceLimits

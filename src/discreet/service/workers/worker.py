@@ -27,7 +27,7 @@ from discreet.explain import explain, label_of
 from discreet.ledger.shared.messages import error_message, receive_message, send_message
 from discreet.ledger.shared.remote_writer import shared_ledger
 from discreet.plan.policy.policy import read_policy
-from discreet.release.release import Release
+from discreet.release import Release
 from discreet.service.protocol.documents import plan_document, release_document, schema_document
 from discreet.service.protocol.question_form import QuestionForm
 from discreet.service.protocol.value_codec import written_value
