@@ -23,7 +23,6 @@ from discreet.service.people.roles import Permission, Role
 from discreet.service.protocol.question_form import QuestionForm
 from discreet.service.views import AskedBefore
 from discreet.service.workers.jobs import AskJob
-from discreet.session.opening_arguments import unit_of
 from discreet.units import PrivacyUnit
 
 _PATIENCE: Final = 2.0
@@ -146,7 +145,8 @@ class Desk:
     def facts(self, visitor: Visitor, dataset: str) -> DatasetFacts:
         """Return what is public about a dataset: the owner's declarations, and the ledger."""
         policy = self.open.policy(visitor.caller, dataset)
-        unit = unit_of(None, policy)
+        unit = policy.unit
+        assert unit is not None  # noqa: S101  no dataset is served without one
         return DatasetFacts(
             name=dataset,
             policy=policy,

@@ -21,7 +21,7 @@ from discreet.session.first_run import (
     with_ledger,
 )
 from discreet.session.opening_arguments import unit_of
-from discreet.session.owner_check import FirstLook, first_look
+from discreet.session.owner_check.cell_shares import FirstLook, first_look
 from discreet.session.schemas import schema_of
 
 _ENDINGS: Final = (".csv", ".parquet")

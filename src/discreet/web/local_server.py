@@ -24,9 +24,9 @@ from discreet.service import ServiceCounter
 from discreet.service.people.credentials import new_secret
 from discreet.service.site import ServerAddress, Site
 from discreet.service.site_toml import read_site
+from discreet.web import web_application
 from discreet.web.desk import Desk
 from discreet.web.first_run import FirstRun
-from discreet.web.pages import web_application
 
 _HOST: Final = "127.0.0.1"
 _ODD: Final = re.compile(r"[^a-z0-9_.-]")

@@ -19,14 +19,23 @@ from discreet.explain.pictures.answer_bars import answer_bars, can_be_drawn
 from discreet.plan.plan import Plan
 from discreet.release import Release
 from discreet.release.display import cells, notes, plain
-from discreet.service.protocol.question_form import QuestionForm
 from discreet.web.code_copies import local_copies, served_copies
 from discreet.web.desk import DatasetFacts, Desk, Progress, Visitor, form_of
 from discreet.web.ledger_facts import cost_of_plan, share_of
 from discreet.web.question_builder import AGGREGATES, Clicked, group_columns, number_columns
 from discreet.web.refusals import Refusal
 from discreet.web.rendering import see_other
-from discreet.web.visits import Form, Visiting, dataset_of, desk_of, field, need, ours, visited
+from discreet.web.visits import (
+    Form,
+    Visiting,
+    dataset_of,
+    desk_of,
+    field,
+    need,
+    ours,
+    visited,
+    written_form,
+)
 
 router = APIRouter()
 THRESHOLD: Final = Fraction(1, 10)
@@ -265,17 +274,6 @@ def _answer(release: Release) -> dict[str, Any]:
         "chart": answer_bars(release) if can_be_drawn(release) else None,
         "odds": release.odds.sentence(),
     }
-
-
-def written_form(form: QuestionForm) -> tuple[str, dict[str, Any]]:
-    """Return the text of a question, and its price.
-
-    >>> written_form(QuestionForm.read({"question": "SELECT 1", "epsilon": "0.1"}))
-    ('SELECT 1', {'epsilon': '0.1'})
-    """
-    price = form.written()
-    question = price.pop("question")
-    return question if isinstance(question, str) else "(made in Python)", price
 
 
 def _copies(desk: Desk, dataset: str, question: str, price: Mapping[str, Any]) -> dict[str, str]:

@@ -20,9 +20,18 @@ from discreet.theorems import THEOREMS
 from discreet.web.audit_facts import audit_picture, audited_promises
 from discreet.web.desk import DatasetFacts, Visitor
 from discreet.web.ledger_facts import LedgerRow, attention, ledger_rows
-from discreet.web.query_pages import written_form
 from discreet.web.rendering import download
-from discreet.web.visits import Form, Visiting, dataset_of, desk_of, field, need, ours, visited
+from discreet.web.visits import (
+    Form,
+    Visiting,
+    dataset_of,
+    desk_of,
+    field,
+    need,
+    ours,
+    visited,
+    written_form,
+)
 
 router = APIRouter()
 _PAGE: Final = 100

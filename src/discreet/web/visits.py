@@ -14,6 +14,7 @@ from fastapi import Depends, Request
 from fastapi.responses import HTMLResponse
 
 from discreet.errors import NotAllowed, UnknownName, WrongKind
+from discreet.service.protocol.question_form import QuestionForm
 from discreet.session.display import part_left
 from discreet.units.unit import describe_unit
 from discreet.web.desk import DatasetFacts, Desk, Visitor
@@ -151,3 +152,14 @@ def visited(
         frame["left"] = int(100 * part_left(facts.ledger.left()))
         frame["unit"] = describe_unit(facts.unit)
     return page(template, request, **{**frame, **values})
+
+
+def written_form(form: QuestionForm) -> tuple[str, dict[str, Any]]:
+    """Return the text of a question, and its price.
+
+    >>> written_form(QuestionForm.read({"question": "SELECT 1", "epsilon": "0.1"}))
+    ('SELECT 1', {'epsilon': '0.1'})
+    """
+    price = form.written()
+    question = price.pop("question")
+    return question if isinstance(question, str) else "(made in Python)", price

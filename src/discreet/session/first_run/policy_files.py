@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from discreet.errors import WrongKind
-from discreet.ledger.ledger import Ledger
+from discreet.ledger import Ledger
 from discreet.ledger.stores.store import is_server
 from discreet.plan.policy.policy import Policy, SessionSettings
 
