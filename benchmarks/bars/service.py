@@ -41,9 +41,9 @@ def bars(
             binding=True,
         ),
         Bar(
-            text=f"a server answers within {START:g} s of its start (CPU time; wall beside it)",
-            measured=f"{start['cpu']:.2f} s, {start['wall']:.2f} s",
-            passed=start["cpu"] <= START,
+            text=f"a server answers within {START:g} s of its start (by the clock; beside it, CPU)",
+            measured=f"{start['wall']:.2f} s, {start['cpu']:.2f} s",
+            passed=start["wall"] <= START,
             binding=True,
         ),
     ]

@@ -10,7 +10,10 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pyarrow as pa
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from discreet.service.workers.plan_class import due
 from tests.service import served
 
 PATH = "/v1/datasets/clinic/queries"
@@ -83,6 +86,35 @@ SPREAD = 4.9
 """How many standard deviations chance exceeds once in a million."""
 
 
+@given(
+    arrived=st.floats(0, 1e6),
+    first=st.floats(0, 4),
+    second=st.floats(0, 4),
+    tick=st.fractions("1/100", 2),
+)
+def test_answers_that_are_ready_within_one_tick_are_sent_at_the_same_time(
+    arrived, first, second, tick
+):
+    """When an answer is sent follows from the power of two that its time is below, and no more."""
+    sent = [due(arrived, arrived + ready, tick) - arrived for ready in (first, second)]
+    bins = [next(k for k in range(64) if ready <= tick * 2**k) for ready in (first, second)]
+    if (
+        bins[0] == bins[1]
+        and min(abs(r - tick * 2**k) for r in (first, second) for k in range(64)) > 1e-6
+    ):
+        assert sent[0] == sent[1]
+    for ready, time_sent in zip((first, second), sent, strict=True):
+        assert time_sent >= ready - 1e-6
+        assert time_sent >= float(tick) - 1e-6
+
+
+def test_no_answer_comes_before_its_tick(tmp_path):
+    """Over HTTP, with a tick that reading two thousand rows needs a part of."""
+    first, second = times(tmp_path, tick="0.5", count=3, rows=20_000)
+    assert min(*first, *second) >= 0.5
+
+
+@pytest.mark.slow  # it reads the clock, and wants a machine of its own
 def test_ticks_hide_a_secret_that_costs_time(tmp_path):
     """Without ticks the secret is told; with them the order of times is that of chance."""
     without, with_ = times(tmp_path / "off", tick="0", count=16, rows=6_000_000)
