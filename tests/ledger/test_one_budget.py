@@ -13,7 +13,14 @@ from dataclasses import replace
 import pytest
 
 from discreet.accounting import Box, Budget, equals
-from discreet.errors import DamagedLedger, LedgerError, NotALedger, OtherLedger, OverBudget
+from discreet.errors import (
+    DamagedLedger,
+    LedgerError,
+    NotALedger,
+    OtherLedger,
+    OverBudget,
+    QuestionClosed,
+)
 from discreet.ledger import Ledger
 from discreet.ledger.stores.file_identity import WitnessCard, birth_time
 from discreet.ledger.verify import verify, verify_file
@@ -388,6 +395,9 @@ def test_what_may_be_unknown_counts_as_spent(path, tmp_path):
         for account in ("data", "data/flu"):
             with pytest.raises(OverBudget):
                 back.charge(LITTLE, key="more", account=account)
+        with pytest.raises(QuestionClosed):  # the old ledger may have answered it
+            back.charge(LITTLE, key="k", scope=Box({"ward": equals("A")}))
+        back.reopen("k", reason="it never did", by="ana")
         assert not back.charge(LITTLE, key="k", scope=Box({"ward": equals("A")})).new
         assert back.verify().ok
         back.raise_limit("data", budget=Budget(epsilon="1.1"), **PEOPLE)
@@ -420,7 +430,36 @@ def test_a_file_that_cannot_be_used_any_more_is_restored_from_itself(path, tmp_p
     shutil.copy(path, copy)
     with Ledger.restore(tmp_path / "new", copy, **PEOPLE) as back:
         assert back.left().amounts == (0, 0)
-        assert not back.charge(LITTLE, key="k").new
+        with pytest.raises(QuestionClosed):
+            back.charge(LITTLE, key="k")
+
+
+@pytest.mark.parametrize("started", [False, True])
+def test_what_the_old_ledger_may_have_answered_is_not_drawn_again(path, tmp_path, started):
+    with Ledger.open(path, **TERMS) as ledger:
+        ledger.charge(LITTLE, key="k")
+        if started:
+            ledger.start("k")
+        ledger.charge(LITTLE, key="answered")
+        ledger.start("answered")
+        ledger.release("answered", b"0")
+        ledger.backup(tmp_path / "backup")
+        if not started:
+            ledger.start("k")
+        ledger.release("k", b"1")
+        last = ledger.receipt
+    with Ledger.restore(tmp_path / "new", tmp_path / "backup", **PEOPLE) as back:
+        assert back.closed == ("k",)
+        for verb in (lambda: back.charge(LITTLE, key="k"), lambda: back.start("k")):
+            with pytest.raises(QuestionClosed):
+                verb()
+        assert back.start("answered").answer == b"0"
+        assert back.verify().ok
+    with Ledger.open(path, **TERMS) as ledger:
+        ledger.backup(tmp_path / "later")
+    vouched = Ledger.restore(tmp_path / "whole", tmp_path / "later", last=last, **PEOPLE)
+    with vouched as back:
+        assert back.closed == ()
 
 
 @pytest.mark.parametrize("relation", ["add_remove", "replace"])

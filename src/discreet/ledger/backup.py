@@ -19,8 +19,10 @@ from which head, why, and by whom.  Entries are read without an index, so a ledg
 or card is damaged can be a source.
 It cannot know whether the old ledger went on after that.  So all that was left in the accounts
 counts as spent, the most that can have been charged within the limits of the source; where one of
-two routes had to fit, both have to from then on, since it is unknown which did.  Two people may
-raise the limits.  They have to know whether the old ledger was raised, or got further accounts,
+two routes had to fit, both have to from then on, since it is unknown which did.  And every question
+that was charged and not answered is closed: the old ledger may have answered it, and another draw
+would be a second release for one charge.  The owner may reopen it.  Two people may raise the
+limits.  They have to know whether the old ledger was raised, or got further accounts,
 after its backup: that is unknown too.  Or they vouch for the receipt of the last entry that the old
 ledger ever had: if the source ends there, nothing is unknown.  In any case they vouch that the old
 ledger is no longer used.
@@ -45,7 +47,7 @@ from typing import IO, Final
 
 from discreet.errors import DamagedLedger, LedgerUnavailable, NewerFormat, NotALedger, OtherLedger
 from discreet.ledger.canonical_lines import NO_HEAD, EntryRow, canonical, digest, now
-from discreet.ledger.entry_kinds import RestoreEntry, row_of
+from discreet.ledger.entry_kinds import FailEntry, RestoreEntry, StartEntry, row_of
 from discreet.ledger.stores.sqlite_files import sync
 from discreet.ledger.stores.store import LedgerStore
 from discreet.ledger.values import Receipt
@@ -179,27 +181,56 @@ def restore(  # noqa: PLR0913  two people, and what they say
     said = {"reason": reason, "by": by, "approved_by": approved_by}
     with closing(store):
         end = (report.entries, report.head)
-        last = row_of(RestoreEntry(**said, head=report.head, spent=last is None), end, now())
-        if not store.create(_followed(source, end, last)):
+        tail: list[EntryRow] = []
+        entry = RestoreEntry(**said, head=report.head, spent=last is None)
+        if not store.create(_followed(source, end, entry, tail)):
             raise OtherLedger(
                 what="there is already something at this address.",
                 why="entries of two ledgers do not form one chain.",
                 do="restore to an address where nothing is, and keep the other ledger.",
             )
-    return Receipt(report.ledger, last.seq, last.head)
+    return Receipt(report.ledger, tail[-1].seq, tail[-1].head)
 
 
-def _followed(source: Path, end: tuple[int, str], last: EntryRow) -> Iterator[EntryRow]:
-    """Yield the rows of an export, if it ends where it was verified, and one more row."""
+def _followed(
+    source: Path, end: tuple[int, str], entry: RestoreEntry, tail: list[EntryRow]
+) -> Iterator[EntryRow]:
+    """Yield the rows of an export, if it ends where it was verified, and those of restoring it.
+
+    Where it is unknown whether the old ledger went on, it may have answered what the source has as
+    charged and not answered: a second draw would be free, so these questions are closed.
+    """
     seq, head = 0, NO_HEAD
+    attempts: dict[str, int] = {}
     for row in _read(source):
         if not row.follows(seq, head):
             raise _broken(seq + 1)
         seq, head = row.seq, row.head
+        _follow_key(attempts, row)
         yield row
     if (seq, head) != end:
         raise _broken(seq)
-    yield last
+    at = now()
+    entries: list[RestoreEntry | StartEntry | FailEntry] = [entry]
+    for key, count in attempts.items() if entry.spent else ():
+        if not count:
+            entries.append(StartEntry(key=key, attempt=1))
+        entries.append(FailEntry(key=key))
+    for each in entries:
+        tail.append(row_of(each, (seq, head), at))
+        seq, head = tail[-1].seq, tail[-1].head
+        yield tail[-1]
+
+
+def _follow_key(attempts: dict[str, int], row: EntryRow) -> None:
+    """Keep the questions that are charged, neither answered nor closed, and their attempts."""
+    match row.kind, row.key:
+        case "charge" | "reopen", str(key):
+            attempts.setdefault(key, 0)
+        case "start", str(key):
+            attempts[key] = attempts.get(key, 0) + 1
+        case "release" | "fail", str(key):
+            attempts.pop(key, None)
 
 
 def _written(row: EntryRow) -> str:

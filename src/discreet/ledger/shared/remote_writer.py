@@ -139,6 +139,8 @@ class RemoteWriter:
                 reply = receive_message(self._channel)
             except (OSError, ValueError):
                 reply = None
+            if reply is None:  # a late reply would be taken for that of the next request
+                self._channel.close()
         if reply is None:
             raise LedgerUnavailable(
                 what="the process that writes the ledger does not answer.",
