@@ -38,7 +38,7 @@ def audited(folder):
             unit=dp.row(),
             population=CANARIES,
             batch=CANARIES // 2,
-            steps=4,
+            steps=12,  # so that hardly any canary is never drawn
             epsilon=3,
             delta=DELTA,
             processes=0,
