@@ -52,10 +52,7 @@ MUTANTS: Final = (
         old="        return far + self.slack",
         new="        return far",
         why="Noise is scaled to less than a unit moves.",
-        caught_by=(
-            "tests/learning/test_run_prices.py::test_slack_and_drift_raise_the_noise",
-            "tests/learning/test_run_prices.py::test_price_of_counts_beside_the_sum",
-        ),
+        caught_by=("tests/learning/test_run_prices.py::test_slack_and_drift_raise_the_noise",),
     ),
     Mutant(
         name="what lies beside a sum is free",
@@ -93,7 +90,7 @@ MUTANTS: Final = (
         new="        share = Fraction(1)",
         why="Two groups together move the sum by the root of two times what is priced.",
         caught_by=(
-            "tests/learning/test_training.py::test_groups_of_parameters_and_normalized_contributions",
+            "tests/learning/test_training.py::test_long_contributions_fill_the_share_of_each_group",
         ),
     ),
     Mutant(
@@ -237,6 +234,16 @@ MUTANTS: Final = (
         why="A row moves the sum by more than its noise is scaled to.",
         caught_by=(
             "tests/learning/models/test_row_sums.py::test_residuals_beyond_their_bound_add_nothing",
+        ),
+    ),
+    Mutant(
+        name="a run of another library is priced at the rate that was typed",
+        file="discreet/learning/adoption.py",
+        old="    return min(Fraction(1), Fraction(math.ceil(max(exact, short) * _COINS), _COINS))",
+        new="    return min(Fraction(1), min(exact, short))",
+        why="Coins of short floats show heads more often than that.",
+        caught_by=(
+            "tests/learning/test_adoption.py::test_coins_of_floats_show_heads_as_often_as_is_priced",
         ),
     ),
 )

@@ -14,6 +14,7 @@ from discreet.doors import late_names
 
 if TYPE_CHECKING:  # each is loaded when first used, because most programs need few of them
     from discreet.learning import bayes, models
+    from discreet.learning.adoption import adopt
     from discreet.learning.bayes import (
         BetaBernoulli,
         DirichletCounts,
@@ -67,6 +68,7 @@ __all__ = [
     "TrainingReport",
     "Tuned",
     "TuningPrice",
+    "adopt",
     "bayes",
     "calibrated_sigma",
     "evaluate",
@@ -85,6 +87,7 @@ if not TYPE_CHECKING:  # to which every name would be one of this room
     __getattr__, __dir__ = late_names(
         __name__,
         {
+            "adoption": ("adopt",),
             "bayes": ("BetaBernoulli", "DirichletCounts", "PosteriorDraw", "PrivateLikelihood"),
             "calibrated": ("calibrated_sigma", "noise_multiplier"),
             "clipping": ("Clipping",),
