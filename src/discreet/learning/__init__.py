@@ -23,6 +23,7 @@ if TYPE_CHECKING:  # each is loaded when first used, because most programs need 
     )
     from discreet.learning.calibrated import calibrated_sigma, noise_multiplier
     from discreet.learning.clipping import Clipping
+    from discreet.learning.deep.corrected_adam import CorrectedAdam
     from discreet.learning.evaluation import Evaluation, evaluate
     from discreet.learning.models import (
         PCA,
@@ -49,6 +50,7 @@ __all__ = [
     "BetaBernoulli",
     "CategoricalNB",
     "Clipping",
+    "CorrectedAdam",
     "DirichletCounts",
     "Evaluation",
     "GaussianNB",
@@ -91,6 +93,7 @@ if not TYPE_CHECKING:  # to which every name would be one of this room
             "bayes": ("BetaBernoulli", "DirichletCounts", "PosteriorDraw", "PrivateLikelihood"),
             "calibrated": ("calibrated_sigma", "noise_multiplier"),
             "clipping": ("Clipping",),
+            "deep.corrected_adam": ("CorrectedAdam",),
             "evaluation": ("Evaluation", "evaluate"),
             "models": (
                 "CategoricalNB",
