@@ -6,6 +6,7 @@ Trust: public.
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 from typing import Final
 
 from discreet.attacks.reconstruction import ceiling, differencing
@@ -22,8 +23,9 @@ def _any_rows(rows: Rows, coins: ReplayEntropy) -> bool:
 
 
 def _tells_them_apart(empty: Law, one: Law) -> str | None:
-    apart = max((abs(empty.get(y, 0) - one.get(y, 0)) for y in {*empty, *one}), default=0)
-    return None if apart >= 1 / 4 else "no output is a quarter likelier on one of the two tables."
+    none = Fraction(0)
+    apart = max(abs(empty.get(y, none) - one.get(y, none)) for y in {*empty, *one})
+    return None if 4 * apart >= 1 else "no output is a quarter likelier on one of the two tables."
 
 
 EXERCISES: Final = (
