@@ -1,6 +1,7 @@
 """Things that readers of the gallery stumbled over, and that stay corrected."""
 
 import re
+import runpy
 from fractions import Fraction
 
 import numpy as np
@@ -85,3 +86,18 @@ def test_a_typical_error_is_defined_wherever_the_word_is_used():
     assert "typical one, which is the root of the mean of all variances" in page(
         "continual-release"
     )
+
+
+def test_drawn_accuracies_are_those_of_the_benchmark():
+    digits = runpy.run_path(str(GALLERY / "draw_course.py"))["DIGITS"]
+    text = (GALLERY.parent / "benchmarks" / "learning.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| (\d+) \| ([\d.]+) % \|", text, re.MULTILINE)
+    assert digits == {int(epsilon): float(share) for epsilon, share in rows}
+
+
+def test_every_deployed_value_names_its_source():
+    text = page("deployed-values")
+    rows = re.findall(r"^\|.*\| (\d) \|$", text, re.MULTILINE)
+    _, _, sources = text.partition("**Sources.**")
+    assert len(rows) == 9
+    assert all(f"{number}: " in sources for number in rows)

@@ -1,5 +1,7 @@
 """What a notebook shows and completes, in a real IPython."""
 
+from fractions import Fraction
+
 import pytest
 from IPython.core.completer import provisionalcompleter
 from IPython.core.interactiveshell import InteractiveShell
@@ -95,3 +97,19 @@ def test_values_have_a_text_and_a_page(shell, value):
     assert words in data["text/html"]
     assert "Fraction" not in data["text/plain"]
     assert "<" not in data["text/html"].removeprefix("<pre>").removesuffix("</pre>")
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        (GaussianDP(mu="1.2345678901234567890123456789"), "GaussianDP(mu_squared≈1.52416)"),
+        (Pure(epsilon="0.33333333333333333333333333333333"), "Pure(epsilon≈0.333333)"),
+        (mechanisms.Laplace(scale="2995923/2097152"), "Laplace(scale=2995923/2097152)"),
+        (Pure(epsilon=1000), "Pure(epsilon=1000)"),
+    ],
+)
+def test_long_fractions_are_shown_as_decimals_and_kept_in_the_repr(value, shown):
+    assert str(value) == shown
+    assert value._repr_html_() == f"<pre>{shown}</pre>"
+    names = {**vars(mechanisms), "GaussianDP": GaussianDP, "Pure": Pure, "Fraction": Fraction}
+    assert eval(repr(value), names) == value  # noqa: S307  the promise of a repr

@@ -9,6 +9,7 @@ import pytest
 
 from discreet import teach
 from discreet.errors import DiscreetError, UnknownName, WrongKind
+from discreet.learning.bayes import BetaBernoulli
 from discreet.teach.book import EXERCISES
 from discreet.teach.exercise import Verdict
 from discreet.teach.judges import Number, OneOf, PrivateProgram
@@ -124,3 +125,14 @@ def test_tables_that_fit_ten_bits_differ_in_four_of_them_at_most():
 def test_fractions_and_text_are_numbers_too():
     assert teach.check("D1", Fraction(1, 3)).right
     assert teach.check("S2", "0.1").right
+
+
+def test_a_count_below_zero_says_what_zero_says():
+    """Exercise B2: the posterior of a Laplace count is the same from 0 down, and moves above."""
+    at = {
+        z: BetaBernoulli(people=30, released=z, epsilon="0.3").posterior.interval("0.9")
+        for z in (-40, -4, 0, 1)
+    }
+    assert at[-4] == pytest.approx(at[0], rel=1e-12)
+    assert at[-40] == pytest.approx(at[0], rel=1e-12)
+    assert at[1][1] > at[0][1] + 1e-4

@@ -13,18 +13,20 @@ from discreet.local import Direct, calibrate_shuffled
 from discreet.loss import Approximate, Laplace, laplace_scale
 from discreet.mechanisms import AboveThreshold
 from discreet.mechanisms import Laplace as LaplaceMechanism
-from discreet.noise import DyadicGrid
+from discreet.noise import DyadicGrid, KeyedEntropy
 from discreet.teach.gallery_pages import MOVING, SCRIPT
 from tests.servers.node import node
 
 QUESTIONS = """
-const { laws, GAME, pictures } = require(process.argv[1]);
+const { laws, GAME, RECORDED, COUNTS, THRESHOLD, pictures } = require(process.argv[1]);
 const grid = [[0.1, 0, 1], [1, 0, 1], [1, 0.05, 2], [2.5, 0.3, 5], [4, 0.01, 1]];
 console.log(JSON.stringify({
   pictures,
   worlds: grid.map(([e, d, x]) => [laws.scale(e, d, x), laws.delta(e, laws.scale(e, d, x), x),
     laws.caught(e, d, 0.01)]),
   runs: [0, 1, 2, 5, 10, 20].map((n) => laws.runLoss(n, 1)),
+  recorded: RECORDED, counts: COUNTS, threshold: THRESHOLD,
+  steps: RECORDED.map(laws.steps),
   depths: Array.from({ length: 16 }, (_, i) => laws.depth(i + 1)),
   blocks: Array.from({ length: 16 }, (_, i) => laws.blocks(i + 1)),
   devices: laws.devices,
@@ -71,6 +73,27 @@ def test_a_sparse_vector_run(told):
         here = plan.reference_pmf((0,) * belows + (1,))[outcome].nearest()
         there = plan.reference_pmf((1,) * belows + (0,))[outcome].nearest()
         assert math.isclose(loss, math.log(here / there), abs_tol=1e-9)
+
+
+def test_recorded_runs_are_runs_of_the_library(told):
+    plan = AboveThreshold(threshold=told["threshold"], epsilon=1)
+    assert len(told["recorded"]) == 3
+    for recorded, steps in zip(told["recorded"], told["steps"], strict=True):
+        answers = plan.run(told["counts"], entropy=fixed(recorded["label"]))
+        coins = fixed(recorded["label"])  # the same stream of bits, and now the draws themselves
+        assert recorded["threshold"] == plan.threshold_noise.draw(coins)
+        assert recorded["counts"] == [plan.query_noise.draw(coins) for _ in answers]
+        assert [step["above"] for step in steps] == list(answers)
+        assert [step["noisy"] for step in steps] == [
+            a + b for a, b in zip(told["counts"], recorded["counts"], strict=False)
+        ]
+        assert {step["bar"] for step in steps} == {told["threshold"] + recorded["threshold"]}
+    ends = [len(steps) for steps in told["steps"]]
+    assert ends == [6, 8, 3]  # right, two counts late, and early by noise
+
+
+def fixed(label):
+    return KeyedEntropy(key=bytes(32), label=label)
 
 
 def test_the_binary_tree(told):

@@ -1,5 +1,6 @@
 """Pictures that move, driven in a real browser: sliders, keys, and numbers of the library."""
 
+import math
 import re
 
 import pytest
@@ -7,7 +8,7 @@ from playwright.sync_api import sync_playwright
 
 from discreet.continual import BinaryTreeCounter
 from discreet.loss import Approximate, laplace_scale
-from discreet.mechanisms import Laplace
+from discreet.mechanisms import AboveThreshold, Laplace
 from discreet.teach.gallery_pages import MOVING, moving_page
 from tests.servers.chromium import OPTIONS, chromium
 
@@ -75,12 +76,34 @@ def test_keys_move_a_slider_and_press_a_button(page):
     assert words(page, "binary-tree").startswith("Day 8: the sum adds 1 noisy block.")
 
 
-def test_a_run_goes_on_step_by_step(page):
-    more = figure(page, "sparse-run").get_by_role("button", name="one more “below”")
+def test_a_run_goes_on_count_by_count_and_halts(page):
+    run = figure(page, "sparse-run")
+    following = run.get_by_role("button", name="next count")
+    assert words(page, "sparse-run").startswith("Count 1: 88 − 1 = 87, noisy threshold 101: ⊥")
     for _ in range(5):
-        more.click()
-    assert "the run loses 0.9264" in words(page, "sparse-run")
-    assert "one by one 1.50" in words(page, "sparse-run")
+        following.click()
+    told = words(page, "sparse-run")
+    assert "Count 6: 103 − 1 = 102, noisy threshold 101: ⊤, above, and the run halts" in told
+    assert "One by one 1.50 so far" in told
+    plan, outcome = AboveThreshold(threshold=0, epsilon=1), (False,) * 5 + (True,)
+    here = plan.reference_pmf((0,) * 5 + (1,))[outcome].nearest()
+    there = plan.reference_pmf((1,) * 5 + (0,))[outcome].nearest()
+    assert f"loses {math.log(here / there):.4f}, and was charged 1" in told
+    assert following.is_disabled()
+    signs = [text for text in run.locator("svg text").all_text_contents() if text in "⊥⊤"]
+    assert signs == ["⊥"] * 5 + ["⊤"]
+
+
+def test_another_run_is_wrong_by_noise_and_starts_again(page):
+    run = figure(page, "sparse-run")
+    for _ in range(2):
+        run.get_by_role("button", name="another run").click()
+    for _ in range(2):
+        run.get_by_role("button", name="next count").click()
+    assert "97 + 5 = 102, noisy threshold 98: ⊤" in words(page, "sparse-run")
+    run.get_by_role("button", name="start again").click()
+    assert words(page, "sparse-run").startswith("Count 1:")
+    assert run.get_by_role("button", name="next count").is_enabled()
 
 
 def test_the_slider_of_people(page):

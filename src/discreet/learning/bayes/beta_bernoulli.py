@@ -8,7 +8,8 @@ exp(-epsilon |k|).  Given z, the share has the law that mixes Beta(a + s, b + n 
 ..., n with weights proportional to BetaBin(s; n, a, b) exp(-epsilon |z - s|).
 Proof.  Bayes' rule for s, given z; given s, the noisy count says nothing more about the share.
 
-z is neither clamped to [0, n] nor rounded: both would leave out what it says.
+z may lie outside [0, n]: below 0 all weights shrink by one factor, so that it says what 0 says, and
+beyond n what n says.
 """
 
 from __future__ import annotations

@@ -47,6 +47,17 @@ const laws = {
     const there = [...Array(belows).fill(1), 0];
     return Math.log(laws.run(here, epsilon) / laws.run(there, epsilon));
   },
+  // A recorded run, step by step: the noisy threshold, and each noisy count until the first above.
+  steps(run) {
+    const bar = THRESHOLD + run.threshold;
+    const found = [];
+    for (let i = 0; i < run.counts.length; i += 1) {
+      const noisy = COUNTS[i] + run.counts[i];
+      found.push({ count: COUNTS[i], noise: run.counts[i], noisy, bar, above: noisy >= bar });
+      if (noisy >= bar) break;
+    }
+    return found;
+  },
   depth(days) {
     return Math.floor(Math.log2(days)) + 1;
   },
@@ -105,6 +116,16 @@ const laws = {
   },
 };
 
+// Noise that the library drew for AboveThreshold at epsilon 1, on these counts: recorded, so that
+// a page repeats.  A real run keeps all of it secret, and shows its answers only.
+const THRESHOLD = 100;
+const COUNTS = [88, 91, 97, 90, 94, 103, 99, 106, 121];
+const RECORDED = [
+  { label: "recorded run 11", threshold: 1, counts: [-1, -3, 1, -4, 5, -1] },
+  { label: "recorded run 8", threshold: 2, counts: [-1, -14, 1, 2, -6, -13, -2, 0] },
+  { label: "recorded run 12", threshold: -2, counts: [4, 0, 5] },
+];
+
 const GAME = [
   { name: "How many patients", unit: "patients", sensitivity: 1 },
   { name: "How many in ward 7", unit: "patients", sensitivity: 1 },
@@ -116,7 +137,7 @@ const GAME = [
 
 const kit = {
   make(name, attributes, ...inside) {
-    const svg = ["svg", "polyline", "polygon", "rect", "text", "line", "g", "title"];
+    const svg = ["svg", "polyline", "polygon", "rect", "text", "line", "circle", "g", "title"];
     const made = svg.includes(name)
       ? document.createElementNS("http://www.w3.org/2000/svg", name)
       : document.createElement(name);
@@ -193,29 +214,57 @@ const pictures = {
   },
 
   "sparse-run"(figure) {
-    const { controls, svg, words } = kit.stage(figure, "A sparse-vector run, step by step (ε = 1)");
-    let belows = 0;
+    const title = "A sparse-vector run, count by count: threshold 100, ε = 1, and its price beside it";
+    const { controls, svg, words } = kit.stage(figure, title);
+    let chosen = 0;
+    let shown = 1;
+    const height = (value) => 200 - 4.5 * (value - 75);
+    const across = (x1, x2, y, style, name) => [
+      kit.make("line", { x1, x2, y1: y, y2: y, class: style }),
+      ...(name ? [kit.make("text", { x: x1 + 4, y: y - 5 }, name)] : []),
+    ];
+    const run = (steps) => steps.flatMap((step, i) => [
+      kit.make("line", { x1: 60 + 38 * i, x2: 60 + 38 * i, y1: height(step.count), y2: height(step.noisy), class: "moving-noise" }),
+      kit.make("circle", { cx: 60 + 38 * i, cy: height(step.count), r: 5, class: "moving-true" }),
+      kit.make("circle", { cx: 60 + 38 * i, cy: height(step.noisy), r: 5, class: step.above ? "moving-on" : "moving-first-bar" }),
+      kit.make("text", { x: 54 + 38 * i, y: 235 }, step.above ? "⊤" : "⊥"),
+    ]);
+    const prices = (steps) => steps.flatMap((_, i) => {
+      const one = (i + 1) / 4;
+      const whole = laws.runLoss(i, 1);
+      return [
+        kit.make("rect", { x: 430 + 25 * i, y: 215 - 80 * one, width: 9, height: 80 * one, class: "moving-second-bar" }),
+        kit.make("rect", { x: 440 + 25 * i, y: 215 - 80 * whole, width: 9, height: 80 * whole, class: "moving-first-bar" }),
+      ];
+    });
     const show = () => {
-      const marks = [];
-      for (let i = 0; i <= belows; i += 1) {
-        const x = 40 + i * 27;
-        const one = (i + 1) / 4;
-        const run = laws.runLoss(i, 1);
-        marks.push(kit.make("rect", { x, y: 240 - 40 * one, width: 9, height: 40 * one, class: "moving-second-bar" }));
-        marks.push(kit.make("rect", { x: x + 10, y: 240 - 40 * run, width: 9, height: 40 * run, class: "moving-first-bar" }));
-      }
-      marks.push(kit.make("line", { x1: 30, x2: 620, y1: 200, y2: 200, class: "moving-promise" }));
-      svg.replaceChildren(...marks);
-      words.textContent = `${belows} times “below”, then “above”: paid one by one ${((belows + 1) / 4).toFixed(2)}; the run loses ${laws.runLoss(belows, 1).toFixed(4)}, and never more than 1.`;
+      const all = laws.steps(RECORDED[chosen]);
+      const steps = all.slice(0, shown);
+      const { count, noise, noisy, bar, above } = steps[steps.length - 1];
+      svg.replaceChildren(
+        ...across(40, 400, height(THRESHOLD), "moving-promise"),
+        ...across(40, 400, height(bar), "moving-bar"),
+        ...run(steps),
+        ...across(425, 630, 135, "moving-promise", "the promise: 1"),
+        ...prices(steps),
+        kit.make("text", { x: 40, y: 255 }, "○ count   ● noisy count   — noisy threshold"),
+        kit.make("text", { x: 425, y: 255 }, "one by one, and in one run"),
+      );
+      next.disabled = above;
+      const sign = noise < 0 ? "−" : "+";
+      words.textContent = `Count ${shown}: ${count} ${sign} ${Math.abs(noise)} = ${noisy}, noisy threshold ${bar}: ${above ? "⊤, above, and the run halts" : "⊥, below"}. One by one ${(shown / 4).toFixed(2)} so far; a run that ends with ⊤ here loses ${laws.runLoss(shown - 1, 1).toFixed(4)}, and was charged 1 before it began.`;
     };
-    kit.button(controls, "one more “below”", () => {
-      belows = Math.min(20, belows + 1);
+    const begin = (which) => () => {
+      chosen = which() % RECORDED.length;
+      shown = 1;
+      show();
+    };
+    const next = kit.button(controls, "next count", () => {
+      shown = Math.min(laws.steps(RECORDED[chosen]).length, shown + 1);
       show();
     });
-    kit.button(controls, "start again", () => {
-      belows = 0;
-      show();
-    });
+    kit.button(controls, "start again", begin(() => chosen));
+    kit.button(controls, "another run", begin(() => chosen + 1));
     show();
   },
 
@@ -341,6 +390,7 @@ const STYLE = `
 .moving-band{fill:#0072b2;opacity:.2}.moving-area{fill:#d55e00;opacity:.7}
 .moving-first{stroke:#0072b2;stroke-width:2}.moving-second{stroke:#d55e00;stroke-width:2;stroke-dasharray:6 3}
 .moving-first-bar{fill:#0072b2}.moving-second-bar{fill:#d55e00}.moving-promise{stroke:currentColor;stroke-dasharray:4 4}
+.moving-bar{stroke:#d55e00;stroke-width:2}.moving-noise{stroke:currentColor;opacity:.5}.moving-true{fill:none;stroke:currentColor}
 .moving-on{fill:#d55e00}.moving-known{fill:#0072b2;opacity:.35}.moving-off{fill:none;stroke:#8888}
 .moving-part-0{fill:#0072b2}.moving-part-1{fill:#d55e00}.moving-part-2{fill:#009e73}.moving-part-3{fill:#cc79a7}
 @media print{.moving-controls{display:none}}
@@ -355,4 +405,4 @@ if (typeof document !== "undefined") {
   if (document.readyState === "loading") document.addEventListener("DOMContentLoaded", begin);
   else begin();
 }
-if (typeof module !== "undefined") module.exports = { laws, GAME, pictures: Object.keys(pictures) };
+if (typeof module !== "undefined") module.exports = { laws, GAME, RECORDED, COUNTS, THRESHOLD, pictures: Object.keys(pictures) };

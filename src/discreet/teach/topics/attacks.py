@@ -1,4 +1,4 @@
-"""Exercises on reconstruction and auditing, and on ε in the world.
+"""Exercises on reconstruction, auditing and broken mechanisms, and on ε in the world.
 
 Trust: public.
 """
@@ -6,14 +6,27 @@ Trust: public.
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 from typing import Final
 
 from discreet.attacks.reconstruction import ceiling, differencing
 from discreet.explain import Guesses
 from discreet.loss import Pure
-from discreet.noise import DiscreteLaplace
+from discreet.noise import DiscreteLaplace, ReplayEntropy
 from discreet.teach.exercise import Exercise
-from discreet.teach.judges import Number, OneOf
+from discreet.teach.judges import Law, Number, OneOf, PrivateProgram, epsilon_of
+from discreet.teach.puzzle_laws import Rows, no_data, short_noise
+
+
+def _any_rows(rows: Rows, coins: ReplayEntropy) -> bool:
+    return bool(rows) ^ (coins.bits(3) < 3)
+
+
+def _tells_them_apart(empty: Law, one: Law) -> str | None:
+    none = Fraction(0)
+    apart = max(abs(empty.get(y, none) - one.get(y, none)) for y in {*empty, *one})
+    return None if 4 * apart >= 1 else "no output is a quarter likelier on one of the two tables."
+
 
 EXERCISES: Final = (
     Exercise(
@@ -135,5 +148,63 @@ EXERCISES: Final = (
             slips={1: "that is for ε = 0."},
         ),
         solution="All 100: the promise is empty.",
+    ),
+    Exercise(
+        key="K1",
+        page="break-this-mechanism",
+        question="A count says 'no data' for an empty table, and has geometric noise otherwise. "
+        "What is its ε between no row and one row? (math.inf is a number here.)",
+        judge=Number(
+            lambda: epsilon_of(no_data(()), no_data((1,)))[0],
+            slips={math.log(2): "that is between one row and two."},
+        ),
+        solution="Infinite: 'no data' is certain for the empty table, and impossible with a row.",
+    ),
+    Exercise(
+        key="K2",
+        page="break-this-mechanism",
+        question="An audit with 2,000 answers does not refute a claim. Is the mechanism private: "
+        "'yes', 'no' or 'unknown'?",
+        judge=OneOf(
+            "unknown",
+            {
+                "yes": "a fault with a chance of one in a million is seldom seen in 2,000 answers.",
+                "no": "honest mechanisms are not refuted either.",
+            },
+        ),
+        solution="Unknown. An audit gives a lower bound on ε; an upper one comes from a proof, or "
+        "from the exact law.",
+    ),
+    Exercise(
+        key="K3",
+        page="break-this-mechanism",
+        question="Repair the first: write a program(rows, entropy) that is ln 2-DP for no row "
+        "against one and for one against two, with an output that is at least a quarter likelier "
+        "on one of the tables () and (1,) than on the other.",
+        judge=PrivateProgram(
+            pairs=(((), (1,)), ((1,), (1, 1))),
+            epsilon=math.log(2),
+            useful=_tells_them_apart,
+            example=_any_rows,
+        ),
+        solution="Answer whether there are rows, and flip the answer with a chance of 3/8: 5/8 "
+        "against 3/8 is less than 2, and 1/4 apart.",
+    ),
+    Exercise(
+        key="K4",
+        page="break-this-mechanism",
+        question="Noise is -1, 0 or 1 with the chances 1/4, 1/2 and 1/4. Which δ is the least at "
+        "ε = ln 2, for counts that differ by one?",
+        judge=Number(
+            lambda: sum(
+                max(p - 2 * short_noise((0,)).get(y, 0), 0) for y, p in short_noise((1,)).items()
+            ),
+            slips={
+                1 / 2: "outputs that both counts have are covered twice over.",
+                0: "one output is possible for one count only.",
+            },
+        ),
+        solution="1/4: the largest output is possible for the larger count only, and all others "
+        "are covered by twice the other law.",
     ),
 )

@@ -1,4 +1,4 @@
-"""Exercises on the local model, heavy hitters and synthetic tables.
+"""Exercises on the local model, heavy hitters, synthetic tables and posteriors.
 
 Trust: public.
 """
@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from typing import Final
 
+from discreet.learning.bayes import BetaBernoulli, PosteriorDraw
 from discreet.local import Direct, LaplaceReport, Memo
 from discreet.loss import Pure
 from discreet.mechanisms import Laplace
@@ -133,5 +134,51 @@ EXERCISES: Final = (
             slips={1: "a person is in one cell of each of the three tables."},
         ),
         solution="A person is in three counts, so the sensitivity is 3, and so is the scale.",
+    ),
+    Exercise(
+        key="B1",
+        page="posteriors",
+        question="100 people, a noisy count of 37 at ε = 0.1, a uniform prior. What is the mean of "
+        "the posterior of the share, to three digits, for someone who knows about the noise?",
+        judge=Number(
+            lambda: BetaBernoulli(people=100, released=37, epsilon="0.1").posterior.mean,
+            tolerance=2e-3,
+            slips={38 / 102: "that takes the noisy count for people: it is Beta(38, 64)."},
+        ),
+        solution="0.377: Beta laws of all true counts, weighed by how well each explains 37. Noise "
+        "pulls the mean toward that of the prior, 1/2.",
+    ),
+    Exercise(
+        key="B2",
+        page="posteriors",
+        question="The noisy count is -4, not 0. Noise is Laplace. Is the posterior of the share "
+        "another one: 'yes' or 'no'?",
+        judge=OneOf(
+            "no", {"yes": "compare exp(-ε|-4 - s|) with exp(-ε|0 - s|) for counts s from 0 up."}
+        ),
+        solution="No. For s >= 0 the chance of -4 is e^(-4ε) times that of 0, whatever s is, and "
+        "a factor that does not depend on s cancels.",
+    ),
+    Exercise(
+        key="B3",
+        page="posteriors",
+        question="A share is 1/4 or 3/4, both equally likely before. One person answers yes or no, "
+        "and one draw of the posterior is published. What is its ε?",
+        judge=Number(
+            lambda: PosteriorDraw(people=1, lowest="1/4", points=2).epsilon,
+            slips={
+                2 * math.log(3): "that compares two outputs; compare one output on two answers."
+            },
+        ),
+        solution="After a yes, 3/4 is drawn with a chance of 3/4, after a no with 1/4: ln 3.",
+    ),
+    Exercise(
+        key="B4",
+        page="posteriors",
+        question="One draw of the plain Beta posterior of n people, every share from 0 to 1 being "
+        "possible: is it ε-differentially private for some ε: 'yes' or 'no'?",
+        judge=OneOf("no", {"yes": "look at draws close to 0, and at one yes more or less."}),
+        solution="No. One yes more multiplies the density at t by t / (1 - t), up to a constant, "
+        "and that comes as close to 0 as one likes.",
     ),
 )
