@@ -82,6 +82,27 @@ def test_planning_and_refusals_write_nothing(server):
     assert spent(server) == before
 
 
+@pytest.mark.parametrize("name", ["max_rows", "max_groups", "size"])
+def test_a_zero_is_given_and_refused(server, name):
+    before = spent(server)
+    form = QuestionForm.read({**query(6), name: 0})
+    assert form.written()[name] == 0
+    assert form.digest != QuestionForm.read(query(6)).digest
+    assert server.client("ana").post(PATH, json={**query(6), name: 0}).status_code == 422
+    assert spent(server) == before
+
+
+def test_further_draws_are_of_the_same_question(server):
+    before = spent(server)
+    place = "/v1/datasets/clinic/remeasurements"
+    other = {"forms": [query(18), query(19, "0.25")]}
+    assert server.client("ana").post(place, json=other).status_code == 422
+    assert spent(server) == before
+    same = {"forms": [query(18), query(18, "0.25")]}
+    assert server.client("ana").post(place, json=same).status_code == 200
+    assert spent(server).count("charge") == before.count("charge") + 2
+
+
 class Stalls:
     """Stops a worker with a signal once its question has come to a step."""
 

@@ -47,7 +47,7 @@ from discreet.service.people.logins import Logins
 from discreet.service.people.rate_limits import RateLimits
 from discreet.service.people.roles import Permission, Role
 from discreet.service.people.tokens import Tokens
-from discreet.service.protocol.question_form import QuestionForm
+from discreet.service.protocol.question_form import QuestionForm, check_draws
 from discreet.service.raises import Raises
 from discreet.service.security_log import SecurityLog
 from discreet.service.site import ServedDataset, Site
@@ -196,6 +196,7 @@ class ServiceCounter:
         """
         self._check(caller, dataset, Permission.ASK)
         forms = (form, *more)
+        check_draws(forms)
         if key is not None:
             self._claim(caller, key, dataset, forms)
         job = self._job(
