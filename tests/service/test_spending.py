@@ -163,6 +163,21 @@ def test_a_canceled_question_stays_charged_and_a_retry_completes_it(server):
     assert spent(server).count("charge") == charges
 
 
+def test_three_attempts_at_reading_are_all_that_one_charge_pays_for(server):
+    form, ana, olga = query(28), server.client("ana"), server.client("olga")
+    for _ in range(3):
+        job = Stalls(server, at="reading").ask(form)
+        assert ana.delete(f"/v1/jobs/{job.id}").status_code == 200
+        assert job.wait(60)
+    starts = spent(server).count("start")
+    assert ana.post(PATH, json=form).status_code == 503
+    assert spent(server).count("start") == starts
+    (key,) = olga.get("/v1/datasets/clinic/closed").json()["closed"]
+    body = {"key": key, "reason": "canceled three times"}
+    assert olga.post("/v1/datasets/clinic/closed", json=body).status_code == 200
+    assert ana.post(PATH, json=form).status_code == 200
+
+
 def test_a_question_that_takes_too_long_is_closed_and_told_as_all_else(tmp_path):
     with served.serving(tmp_path, seconds=Fraction(1)) as server:
         server.counter.plan(server.caller("ana"), "clinic", QuestionForm.read(query(1)))

@@ -81,6 +81,11 @@ class LedgerView(Labeled):
             if row.kind == "release"
         )
 
+    def attempts(self, key: str) -> int:
+        """Return how often data was about to be read for the charge with a key."""
+        rows = self._link.current().read(lambda store: store.rows_of([key]))
+        return sum(row.kind == "start" for row in rows)
+
     @property
     def closed(self) -> tuple[str, ...]:
         """The keys of questions that a failed attempt has closed, the oldest first."""

@@ -101,7 +101,7 @@ async def _at_tick(
     request: Request, counter: ServiceCounter, caller: Caller, job: AskJob, accept: str
 ) -> Response:
     """Make the response of a job that is over, and return it when its tick has come."""
-    due = counter.due(job)
+    due = await in_thread(request, counter.due, job)
     response: Response
     try:
         answered = await in_thread(request, counter.result, caller, job)
@@ -138,7 +138,7 @@ async def job_state(
     """Return the answer of a question in the background, or how far it has come."""
     counter = counter_of(request)
     found = counter.job(caller, job)
-    if not found.over:
+    if not await in_thread(request, counter.is_told, found):
         return JSONResponse({"job": found.id, "events": list(found.events)}, status_code=202)
     return await _at_tick(request, counter, caller, found, accept)
 
