@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from discreet.service.workers.jobs import AskJob
 from discreet.service.workers.plan_class import due
 from tests.service import served
 
@@ -176,20 +177,24 @@ def test_the_record_moves_at_ticks_for_those_without_the_ledger(slow_ticks):
         )
 
     before = seen(vic), seen(aud)
-    _, job = begun(slow_ticks, "ana", 2)
+    body, job = begun(slow_ticks, "ana", 2)
     entry = job.result["document"]["entry"]
     place = f"/v1/datasets/clinic/releases/{entry}"
     told = [vic.get(place).status_code, ana.get(place).status_code, aud.get(place).status_code]
     listed = ana.get("/v1/datasets/clinic/releases").json()["releases"]
+    standing = ana.post(f"{PATH}?dry_run=true", json=body).json()["standing"]
     hidden, shown = seen(vic), seen(aud)
     assert time.monotonic() < slow_ticks.counter.due(job)  # all of this was before the tick
     assert told == [404, 404, 200]
     assert entry not in [each["entry"] for each in listed]
+    assert standing is None
     assert hidden == before[0]
     assert shown != before[1]
     time.sleep(max(0, slow_ticks.counter.due(job) - time.monotonic()))
     assert vic.get(place).status_code == 200
     assert seen(vic)[0] == seen(aud)[0]
+    assert ana.post(f"{PATH}?dry_run=true", json=body).json()["standing"]["answered"] == entry
+    assert len(vic.get(place).json()["at"]) < len(aud.get(place).json()["at"])  # no microseconds
 
 
 def test_asking_again_before_the_tick_is_no_quicker(slow_ticks):
@@ -201,3 +206,10 @@ def test_asking_again_before_the_tick_is_no_quicker(slow_ticks):
     sent = time.monotonic()
     assert slow_ticks.client("ben").post(PATH, json=body).json()["replayed"]
     assert time.monotonic() - sent < 2  # what was told is told at once
+
+
+def test_what_follows_a_reading_is_not_told_on_the_way():
+    job = AskJob(id="1", person="ana", dataset="clinic", message={})
+    for event in ("started", "planned", "charged", "reading", "charged", "reading"):
+        job.tell(event)
+    assert job.told == ("queued", "started", "planned", "charged", "reading")

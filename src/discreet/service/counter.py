@@ -164,7 +164,14 @@ class ServiceCounter:
     def plan(self, caller: Caller, dataset: str, form: QuestionForm) -> Planned:
         """Say how a question would be answered, at what cost and how exactly; spend nothing."""
         self._check(caller, dataset, Permission.PLAN)
-        found = self._worked(caller, dataset, {"verb": "plan", "forms": [form.written()]})
+        untold = [] if caller.may(Permission.LEDGER) else self._untold(dataset, time.monotonic())
+        keys = frozenset[str]().union(*(job.keys for job in untold))
+        job = {
+            "verb": "plan",
+            "forms": [form.written()],
+            "untold": sorted(self._ledgers[dataset].questions_of(keys)),
+        }
+        found = self._worked(caller, dataset, job)
         return Planned(document=found["document"], encoded=found["plan"], size=found["class"])
 
     def ask(

@@ -139,7 +139,7 @@ async def job_state(
     counter = counter_of(request)
     found = counter.job(caller, job)
     if not await in_thread(request, counter.is_told, found):
-        return JSONResponse({"job": found.id, "events": list(found.events)}, status_code=202)
+        return JSONResponse({"job": found.id, "events": found.told}, status_code=202)
     return await _at_tick(request, counter, caller, found, accept)
 
 
@@ -147,7 +147,7 @@ async def job_state(
 async def cancel(request: Request, caller: Calling, job: str) -> Response:
     """Stop working on a question; what was charged stays charged, and a retry completes it."""
     found = await in_thread(request, counter_of(request).cancel, caller, job)
-    return JSONResponse({"job": found.id, "events": list(found.events)})
+    return JSONResponse({"job": found.id, "events": found.told})
 
 
 @route("GET", "/v1/jobs/{job}/events", Permission.ASK)
@@ -161,10 +161,11 @@ async def job_events(request: Request, caller: Calling, job: str) -> Response:
 async def _events(counter: ServiceCounter, job: AskJob) -> AsyncIterator[str]:
     told = 0
     while not job.over:
-        for event in job.events[told:]:
+        for event in job.told[told:]:
             yield f"event: {event}\ndata: {json.dumps({'job': job.id})}\n\n"
             told += 1
         await asyncio.sleep(_PAUSE)
-    await asyncio.sleep(max(0.0, counter.due(job) - time.monotonic()))
-    for event in (*job.events[told:], "over"):
+    due = await asyncio.to_thread(counter.due, job)
+    await asyncio.sleep(max(0.0, due - time.monotonic()))
+    for event in (*job.told[told:], "over"):
         yield f"event: {event}\ndata: {json.dumps({'job': job.id})}\n\n"

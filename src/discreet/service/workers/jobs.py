@@ -64,6 +64,15 @@ class AskJob:
         return "charged" in self.events
 
     @property
+    def told(self) -> tuple[str, ...]:
+        """The events that may be told before the end: those before data is read for the first time.
+
+        Later ones, such as a second charge, come when something was read, and so depend on data.
+        """
+        first = self.events.index("reading") + 1 if "reading" in self.events else None
+        return tuple(self.events[:first])
+
+    @property
     def over(self) -> bool:
         """Whether there is an answer, or an error."""
         return self.result is not None or self.error is not None

@@ -18,6 +18,7 @@ import signal
 import socket
 import sys
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, Final
@@ -118,6 +119,8 @@ class Worker:
         options = form.options()
         options.pop("share_cut")
         plan = session.plan(form.question, **options)
+        if plan.digest in job["untold"]:  # whether it is on record yet is told at its tick
+            plan = replace(plan, budget_preview=None)
         return {
             "document": plan_document(plan),
             "plan": written_value(plan),
