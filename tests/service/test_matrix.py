@@ -64,6 +64,8 @@ def test_every_cell(clients, role, each):
         allowed = each.permission is None or each.permission in PERMISSIONS[role]
         if name == "query":  # without dry_run it asks
             allowed = Permission.ASK in PERMISSIONS[role]
+        if name == "make_token":  # these calls carry a token, which makes no other
+            allowed = False
         assert (answer.status_code not in REFUSED) == allowed, answer.text
     assert answer.status_code != 500
     if answer.status_code >= 400:

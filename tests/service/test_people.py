@@ -1,10 +1,12 @@
 """Log-in, one-time links, lock-out, tokens, cookies, forged forms, rate limits, the log."""
 
+import sqlite3
 import time
 
 import pytest
 
 from discreet import errors
+from discreet.service import state_store
 from discreet.service.people.rate_limits import RateLimits
 from discreet.service.people.roles import Permission, Role
 from tests.service import served
@@ -122,6 +124,51 @@ def test_a_token_never_widens(server):
     assert client.post("/v1/datasets/clinic/queries", json=QUERY).status_code == 200
     server.counter.directory.put("tom", [Role.VIEWER], by="test")
     assert client.post("/v1/datasets/clinic/queries", json=QUERY).status_code == 403
+
+
+def test_a_token_makes_no_tokens_and_resets_no_password(server):
+    _, answer = logged_in(server, "sue")
+    body = {"scope": ["schema"], "days": 365}
+    refused = server.client("sue").post("/v1/tokens", json=body)
+    assert (refused.status_code, "dsc_" in refused.text) == (403, False)
+    cookie = server.client()
+    cookie.cookies.set("discreet", answer.cookies["discreet"])
+    headers = {"X-CSRF-Token": answer.json()["csrf"]}
+    made = cookie.post("/v1/tokens", json=body, headers=headers)
+    assert made.status_code == 201
+    assert server.client("olga").post("/v1/people/sue/invitation").status_code == 403
+    child = server.client(token=made.json()["token"])
+    assert child.get("/v1/me").status_code == 200
+    logged_in(server, "sue")  # with a new password, which ends all that the old one has made
+    assert child.get("/v1/me").status_code == 401
+
+
+def test_whoever_loses_all_roles_is_out(server):
+    server.counter.directory.put("rex", [Role.VIEWER], by="test")
+    cookie, _ = logged_in(server, "rex")
+    token = server.client("rex")
+    link = server.counter.directory.invite("rex", by="test")
+    assert [each.get("/v1/me").status_code for each in (cookie, token)] == [200, 200]
+    assert server.client("olga").put("/v1/people/rex", json={"roles": []}).status_code == 200
+    server.counter.directory.put("rex", [Role.VIEWER], by="test")
+    assert [each.get("/v1/me").status_code for each in (cookie, token)] == [401, 401]
+    assert server.counter.directory.invited(link) is None
+
+
+def test_a_state_of_the_first_format_is_taken_over(tmp_path):
+    path = tmp_path / "state.sqlite"
+    with sqlite3.connect(path) as old:
+        old.executescript(state_store._TABLES)
+        old.execute("INSERT INTO people (name, roles) VALUES ('ana', 'analyst')")
+        old.execute("PRAGMA user_version = 1")
+    for _ in range(2):
+        store = state_store.StateStore(path)
+        assert store.row("SELECT created FROM people WHERE name = 'ana'")["created"] == 0
+        store.close()
+    with sqlite3.connect(path) as newer:
+        newer.execute("PRAGMA user_version = 3")
+    with pytest.raises(errors.NotALedger):
+        state_store.StateStore(path)
 
 
 @pytest.mark.parametrize("token", ["x", "dsc_", "dsc__", "dsc_a_b", "dsc_" + "a" * 5000, "é"])

@@ -10,6 +10,7 @@ import pytest
 
 from discreet import errors
 from discreet.service import QuestionForm
+from discreet.service.people.roles import Role
 from discreet.service.workers.jobs import AskJob
 from discreet.service.workers.plan_class import LARGE, MEDIUM, SMALL, class_of, due
 from tests.service import served
@@ -82,6 +83,27 @@ def test_planning_and_refusals_write_nothing(server):
     assert spent(server) == before
 
 
+@pytest.mark.parametrize("name", ["max_rows", "max_groups", "size"])
+def test_a_zero_is_given_and_refused(server, name):
+    before = spent(server)
+    form = QuestionForm.read({**query(6), name: 0})
+    assert form.written()[name] == 0
+    assert form.digest != QuestionForm.read(query(6)).digest
+    assert server.client("ana").post(PATH, json={**query(6), name: 0}).status_code == 422
+    assert spent(server) == before
+
+
+def test_further_draws_are_of_the_same_question(server):
+    before = spent(server)
+    place = "/v1/datasets/clinic/remeasurements"
+    other = {"forms": [query(18), query(19, "0.25")]}
+    assert server.client("ana").post(place, json=other).status_code == 422
+    assert spent(server) == before
+    same = {"forms": [query(18), query(18, "0.25")]}
+    assert server.client("ana").post(place, json=same).status_code == 200
+    assert spent(server).count("charge") == before.count("charge") + 2
+
+
 class Stalls:
     """Stops a worker with a signal once its question has come to a step."""
 
@@ -141,6 +163,21 @@ def test_a_canceled_question_stays_charged_and_a_retry_completes_it(server):
     assert spent(server).count("charge") == charges
 
 
+def test_three_attempts_at_reading_are_all_that_one_charge_pays_for(server):
+    form, ana, olga = query(28), server.client("ana"), server.client("olga")
+    for _ in range(3):
+        job = Stalls(server, at="reading").ask(form)
+        assert ana.delete(f"/v1/jobs/{job.id}").status_code == 200
+        assert job.wait(60)
+    starts = spent(server).count("start")
+    assert ana.post(PATH, json=form).status_code == 503
+    assert spent(server).count("start") == starts
+    (key,) = olga.get("/v1/datasets/clinic/closed").json()["closed"]
+    body = {"key": key, "reason": "canceled three times"}
+    assert olga.post("/v1/datasets/clinic/closed", json=body).status_code == 200
+    assert ana.post(PATH, json=form).status_code == 200
+
+
 def test_a_question_that_takes_too_long_is_closed_and_told_as_all_else(tmp_path):
     with served.serving(tmp_path, seconds=Fraction(1)) as server:
         server.counter.plan(server.caller("ana"), "clinic", QuestionForm.read(query(1)))
@@ -187,6 +224,41 @@ def test_a_limit_is_raised_by_two_people_and_on_record(tmp_path):
         assert ana.get(place).json()["requests"][0]["state"] == "open"
     with served.serving(tmp_path, policy=policy) as server:  # it is still so after a restart
         assert server.client("ana").post(PATH, json=query(12, "0.5")).status_code == 200
+
+
+@pytest.mark.parametrize("trick", ["puppet", "invited", "later"])
+def test_one_person_under_two_names_raises_no_limit(server, trick):
+    """Somebody whom the approver has added or invited is not a second person, nor a newcomer."""
+    directory, olga = server.counter.directory, server.client("olga")
+    requester, approver = f"p-{trick}", "olga"
+    if trick == "puppet":
+        assert olga.put(f"/v1/people/{requester}", json={"roles": ["analyst"]}).status_code == 200
+    else:
+        directory.put(requester, [Role.ANALYST], by="site file")
+    if trick == "invited":
+        assert olga.post(f"/v1/people/{requester}/invitation").status_code == 201
+    wanted = {"account": "data", "budget": {"epsilon": "3000"}, "reason": "more"}
+    place = "/v1/datasets/clinic/requests"
+    number = server.client(requester).post(place, json=wanted).json()["id"]
+    if trick == "later":
+        approver = directory.put("late", [Role.STEWARD], by="site file").name
+    decision = f"/v1/requests/{number}/decision"
+    refused = server.client(approver).post(decision, json={"approve": True})
+    assert refused.status_code == 403
+    assert "raise" not in spent(server)
+    assert server.client("sue").post(decision, json={"approve": False}).status_code == 200
+
+
+def test_an_approver_was_not_invited_by_the_requester(server):
+    directory = server.counter.directory
+    directory.put("oda", [Role.OWNER, Role.ANALYST], by="site file")
+    directory.put("stu", [Role.STEWARD], by="oda")
+    wanted = {"account": "data", "budget": {"epsilon": "3000"}, "reason": "more"}
+    oda, stu = server.client("oda"), server.client("stu")
+    number = oda.post("/v1/datasets/clinic/requests", json=wanted).json()["id"]
+    decision = f"/v1/requests/{number}/decision"
+    assert stu.post(decision, json={"approve": True}).status_code == 403
+    assert "raise" not in spent(server)
 
 
 def test_an_account_of_one_s_own_pays(server):

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from discreet.service.workers.jobs import AskJob
 from discreet.service.workers.plan_class import due
 from tests.service import served
 
@@ -130,3 +131,85 @@ def test_ticks_hide_a_secret_that_costs_time(tmp_path):
 def test_ticks_hide_it_in_ten_thousand_answers(tmp_path):
     first, second = times(tmp_path, tick="0.5", count=5_000, rows=3_000_000, threads=4)
     assert abs(area(first, second) - 0.5) <= 0.02
+
+
+# --- nothing tells before the tick ------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def slow_ticks(tmp_path_factory):
+    """A server whose first tick comes long after every answer is ready."""
+    folder = tmp_path_factory.mktemp("ticks")
+    with served.serving(folder, tick="3", table=table(0), policy=POLICY, workers=2) as server:
+        yield server
+
+
+def begun(server, name, number):
+    """Begin a question in the background, and return its job once the answer is on record."""
+    text = f"SELECT COUNT(*) AS n FROM visits WHERE cost < 10.{number}"  # noqa: S608
+    body = {"question": text, "epsilon": "0.5"}
+    place = server.client(name).post(PATH, json=body, headers={"Prefer": "respond-async"})
+    job = server.counter.job(server.caller(name), place.json()["job"])
+    assert job.wait(60)
+    assert server.counter.due(job) > time.monotonic() + 0.5
+    return body, job
+
+
+def test_polls_say_the_same_until_the_tick(slow_ticks):
+    _, job = begun(slow_ticks, "ana", 1)
+    ana, due_at = slow_ticks.client("ana"), slow_ticks.counter.due(job)
+    sent = time.monotonic()
+    early = ana.get(f"/v1/jobs/{job.id}")
+    assert time.monotonic() < due_at, sent
+    assert (early.status_code, early.json()["events"][-1]) == (202, "reading")
+    assert slow_ticks.counter.due(job) == due_at
+    time.sleep(max(0, due_at - time.monotonic()))
+    assert ana.get(f"/v1/jobs/{job.id}").status_code == 200
+
+
+def test_the_record_moves_at_ticks_for_those_without_the_ledger(slow_ticks):
+    ana, vic, aud = (slow_ticks.client(name) for name in ("ana", "vic", "aud"))
+
+    def seen(client):
+        return (
+            client.get("/v1/datasets/clinic").json()["receipt"],
+            client.get("/v1/datasets/clinic/label").json()["evidence"],
+        )
+
+    before = seen(vic), seen(aud)
+    body, job = begun(slow_ticks, "ana", 2)
+    entry = job.result["document"]["entry"]
+    place = f"/v1/datasets/clinic/releases/{entry}"
+    told = [vic.get(place).status_code, ana.get(place).status_code, aud.get(place).status_code]
+    listed = ana.get("/v1/datasets/clinic/releases").json()["releases"]
+    standing = ana.post(f"{PATH}?dry_run=true", json=body).json()["standing"]
+    hidden, shown = seen(vic), seen(aud)
+    assert time.monotonic() < slow_ticks.counter.due(job)  # all of this was before the tick
+    assert told == [404, 404, 200]
+    assert entry not in [each["entry"] for each in listed]
+    assert standing is None
+    assert hidden == before[0]
+    assert shown != before[1]
+    time.sleep(max(0, slow_ticks.counter.due(job) - time.monotonic()))
+    assert vic.get(place).status_code == 200
+    assert seen(vic)[0] == seen(aud)[0]
+    assert ana.post(f"{PATH}?dry_run=true", json=body).json()["standing"]["answered"] == entry
+    assert len(vic.get(place).json()["at"]) < len(aud.get(place).json()["at"])  # no microseconds
+
+
+def test_asking_again_before_the_tick_is_no_quicker(slow_ticks):
+    body, job = begun(slow_ticks, "ana", 3)
+    due_at = slow_ticks.counter.due(job)
+    again = slow_ticks.client("ben").post(PATH, json=body)
+    assert again.json()["replayed"]
+    assert time.monotonic() >= due_at
+    sent = time.monotonic()
+    assert slow_ticks.client("ben").post(PATH, json=body).json()["replayed"]
+    assert time.monotonic() - sent < 2  # what was told is told at once
+
+
+def test_what_follows_a_reading_is_not_told_on_the_way():
+    job = AskJob(id="1", person="ana", dataset="clinic", message={})
+    for event in ("started", "planned", "charged", "reading", "charged", "reading"):
+        job.tell(event)
+    assert job.told == ("queued", "started", "planned", "charged", "reading")

@@ -81,6 +81,16 @@ class LedgerView(Labeled):
             if row.kind == "release"
         )
 
+    def attempts(self, key: str) -> int:
+        """Return how often data was about to be read for the charge with a key."""
+        rows = self._link.current().read(lambda store: store.rows_of([key]))
+        return sum(row.kind == "start" for row in rows)
+
+    def questions_of(self, keys: Collection[str]) -> frozenset[str]:
+        """Return the questions that some keys were charged for."""
+        rows = self._link.current().read(lambda store: store.rows_of(keys)) if keys else ()
+        return frozenset(row.question for row in rows if row.question is not None)
+
     @property
     def closed(self) -> tuple[str, ...]:
         """The keys of questions that a failed attempt has closed, the oldest first."""

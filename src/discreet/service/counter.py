@@ -47,7 +47,8 @@ from discreet.service.people.logins import Logins
 from discreet.service.people.rate_limits import RateLimits
 from discreet.service.people.roles import Permission, Role
 from discreet.service.people.tokens import Tokens
-from discreet.service.protocol.question_form import QuestionForm
+from discreet.service.protocol.question_form import QuestionForm, check_draws
+from discreet.service.published import PublishedLedger
 from discreet.service.raises import Raises
 from discreet.service.security_log import SecurityLog
 from discreet.service.site import ServedDataset, Site
@@ -70,6 +71,7 @@ class ServiceCounter:
     """Serves one site; ``close`` stops its workers and closes its ledgers."""
 
     __slots__ = (
+        "_ends",
         "_jobs",
         "_ledgers",
         "_lock",
@@ -101,6 +103,7 @@ class ServiceCounter:
         self._raises = Raises(self._store, log=self.log)
         self._lock = threading.Lock()
         self._jobs: dict[str, AskJob] = {}
+        self._ends: dict[str, Receipt] = {}
         self._policies: dict[str, Policy] = {}
         self._ledgers: dict[str, Ledger] = {}
         self._pools: dict[str, Pool] = {}
@@ -108,6 +111,7 @@ class ServiceCounter:
             for name, dataset in site.datasets.items():
                 self._policies[name] = read_policy(dataset.policy)
                 self._ledgers[name] = opened_ledger(dataset, self._policies[name])
+                self._ends[name] = self._ledgers[name].receipt
                 self._pools[name] = Pool(dataset, self._ledgers[name], site.limits, site.state)
         except BaseException:
             self.close(wait=0)
@@ -160,7 +164,14 @@ class ServiceCounter:
     def plan(self, caller: Caller, dataset: str, form: QuestionForm) -> Planned:
         """Say how a question would be answered, at what cost and how exactly; spend nothing."""
         self._check(caller, dataset, Permission.PLAN)
-        found = self._worked(caller, dataset, {"verb": "plan", "forms": [form.written()]})
+        untold = [] if caller.may(Permission.LEDGER) else self._untold(dataset, time.monotonic())
+        keys = frozenset[str]().union(*(job.keys for job in untold))
+        job = {
+            "verb": "plan",
+            "forms": [form.written()],
+            "untold": sorted(self._ledgers[dataset].questions_of(keys)),
+        }
+        found = self._worked(caller, dataset, job)
         return Planned(document=found["document"], encoded=found["plan"], size=found["class"])
 
     def ask(
@@ -196,6 +207,7 @@ class ServiceCounter:
         """
         self._check(caller, dataset, Permission.ASK)
         forms = (form, *more)
+        check_draws(forms)
         if key is not None:
             self._claim(caller, key, dataset, forms)
         job = self._job(
@@ -226,14 +238,67 @@ class ServiceCounter:
     def due(self, job: AskJob) -> float:
         """Return the monotonic time at which the end of a job may be told.
 
-        Refusals before the charge, and answers that are on record, follow from public facts: they
-        are told at once.
+        It is fixed when the job ends.  Refusals before the charge, and answers that were told
+        before, follow from public facts: they are told at once.  An answer from the record that was
+        not told yet waits for its own tick, and for that of the question that it comes from.
         """
-        now = time.monotonic()
-        replayed = job.result is not None and bool(job.result.get("replayed"))
-        if replayed or not job.charged:
-            return now
-        return due(job.arrived, now, (job.size or SMALL).tick(self.site.limits))
+        ended = time.monotonic() if job.ended is None else job.ended
+        own = self._tick_of(job)
+        if job.result is None or not job.result.get("replayed"):
+            return own if job.charged else ended
+        key = self._key_of(job.dataset, job.result["document"]["entry"])
+        sources = [each for each in self._untold(job.dataset, ended) if key in each.keys]
+        for each in sources:
+            each.wait()
+        if not sources and not job.keys:
+            return ended
+        return max(own, *map(self._tick_of, sources)) if sources else own
+
+    def is_told(self, job: AskJob) -> bool:
+        """Say whether the end of a job has come, and may be told."""
+        return job.over and self.due(job) <= time.monotonic()
+
+    def _tick_of(self, job: AskJob) -> float:
+        ended = time.monotonic() if job.ended is None else job.ended
+        return due(job.arrived, ended, (job.size or SMALL).tick(self.site.limits))
+
+    def _untold(self, dataset: str, at: float) -> list[AskJob]:
+        """Return the questions whose data was being read at a time, or whose tick was to come."""
+        with self._lock:
+            jobs = tuple(self._jobs.values())
+        return [
+            job
+            for job in jobs
+            if job.dataset == dataset
+            and job.keys
+            and (job.ended is None or max(job.ended, self._tick_of(job)) > at)
+        ]
+
+    def _key_of(self, dataset: str, entry: int | None) -> str | None:
+        """Return the key of the answer that an entry records, if it does."""
+        found = next(self._ledgers[dataset].entries(after=entry - 1), None) if entry else None
+        return str(found["key"]) if found is not None and found["kind"] == "release" else None
+
+    def _published(self, caller: Caller, dataset: str, entry: int | None = None) -> Receipt | None:
+        """Return up to where a caller may see the record; None for all of it.
+
+        The end moves while no question is between its charge and its tick.  An answer that was told
+        is seen from then on.
+        """
+        if caller.may(Permission.LEDGER):
+            return None
+        ledger = self._ledgers[dataset]
+        latest = ledger.receipt
+        with self._lock:
+            end = self._ends[dataset]
+        if not self._untold(dataset, time.monotonic()):
+            with self._lock:
+                end = self._ends[dataset] = max(self._ends[dataset], latest, key=_number)
+        key = self._key_of(dataset, entry)
+        if key is None or any(key in job.keys for job in self._untold(dataset, time.monotonic())):
+            return end
+        (stored,) = ledger.answers_of([key])
+        return max(end, stored.receipt, key=_number)
 
     def result(self, caller: Caller, job: AskJob) -> Answered:
         """Return the answer of a job that is over, or raise why there is none."""
@@ -249,9 +314,11 @@ class ServiceCounter:
         """Return the questions that a caller has asked, the newest first."""
         self._check(caller, dataset, Permission.RELEASES)
         rows = self._store.rows(
-            "SELECT * FROM questions WHERE person = ? AND dataset = ? ORDER BY id DESC LIMIT 500",
+            "SELECT * FROM questions WHERE person = ? AND dataset = ? AND at <= ? "
+            "ORDER BY id DESC LIMIT 500",
             caller.person,
             dataset,
+            time.time(),
         )
         return tuple(
             AskedBefore(
@@ -277,14 +344,16 @@ class ServiceCounter:
                 why="an explanation speaks to one of four kinds of readers.",
                 do=f"use one of: {', '.join(_AUDIENCES)}.",
             )
-        job = {"verb": "explain", "audience": audience, "entry": entry}
+        until = self._published(caller, dataset, entry)
+        job = {"verb": "explain", "audience": audience, **_about(entry, until)}
         found = self._worked(caller, dataset, job)
         return _explained(found)
 
     def label(self, caller: Caller, dataset: str, *, entry: int | None = None) -> Explained:
         """Return the privacy label of all answers, or of one of them."""
         self._check(caller, dataset, Permission.RELEASES)
-        found = self._worked(caller, dataset, {"verb": "label", "entry": entry})
+        until = self._published(caller, dataset, entry)
+        found = self._worked(caller, dataset, {"verb": "label", **_about(entry, until)})
         return _explained(found)
 
     def release(self, caller: Caller, dataset: str, entry: int) -> Mapping[str, Any]:
@@ -292,7 +361,9 @@ class ServiceCounter:
         self._check(caller, dataset, Permission.RELEASES)
         ledger = self._ledgers[dataset]
         found = next(ledger.entries(after=entry - 1), None) if entry > 0 else None
-        if found is None or found.get("kind") != "release":
+        until = self._published(caller, dataset, entry)
+        hidden = until is not None and entry > until.seq
+        if found is None or found.get("kind") != "release" or hidden:
             raise NotServed(
                 what="no entry with this number records an answer.",
                 why="the entry of an answer is in its receipt.",
@@ -301,7 +372,7 @@ class ServiceCounter:
         (stored,) = ledger.answers_of([str(found["key"])])
         return {
             "entry": entry,
-            "at": found["at"],
+            "at": found["at"] if until is None else f"{str(found['at'])[:16]}Z",  # the minute
             "receipt": str(stored.receipt),
             "answer": json.loads(stored.answer),
         }
@@ -315,15 +386,20 @@ class ServiceCounter:
         self._check(caller, dataset, Permission.LEDGER)
         return iter(self._ledgers[dataset].entries(after=max(0, after)))
 
-    def ledger(self, caller: Caller, dataset: str) -> LedgerView:
-        """Return the record of a dataset, to be read by pages: it holds entries and no data."""
+    def ledger(self, caller: Caller, dataset: str, *, entry: int | None = None) -> LedgerView:
+        """Return the record of a dataset, to be read by pages: it holds entries and no data.
+
+        Those who may not read the ledger see what is published, up to ``entry`` at least if that
+        is an answer that was told.
+        """
         self._check(caller, dataset, Permission.RELEASES)
-        return self._ledgers[dataset]
+        ledger, until = self._ledgers[dataset], self._published(caller, dataset, entry)
+        return ledger if until is None else PublishedLedger(ledger, until)
 
     def receipt(self, caller: Caller, dataset: str) -> Receipt:
-        """Return where the ledger stands."""
+        """Return where the ledger stands, as far as it is published to the caller."""
         self._check(caller, dataset, Permission.SCHEMA)
-        return self._ledgers[dataset].receipt
+        return self._published(caller, dataset) or self._ledgers[dataset].receipt
 
     def verify(self, caller: Caller, dataset: str, receipts: Sequence[str] = ()) -> Report:
         """Check everything that the ledger claims, from its entries alone."""
@@ -414,6 +490,7 @@ class ServiceCounter:
             )
         if not approve:
             return self._raises.decide(request, state="declined", by=caller.person)
+        self._check_second(caller, found)
         decided = self._raises.decide(request, state="approved", by=caller.person)
         try:
             self._ledgers[found.dataset].raise_limit(
@@ -427,6 +504,22 @@ class ServiceCounter:
             self._raises.reopen(request)
             raise
         return decided
+
+    def _check_second(self, caller: Caller, found: RaiseView) -> None:
+        """Refuse an approval by somebody who may be the requester under another name."""
+        person = self.directory.find(caller.person)
+        if self.directory.tied(caller.person, found.by):
+            raise NotAllowed(
+                what="one of the two who request and approve it has added or invited the other.",
+                why="whoever makes a one-time link can log in with it, and be both of them.",
+                do="have somebody approve it who has no part in the account of the requester.",
+            )
+        if person is None or person.created > found.at:
+            raise NotAllowed(
+                what="whoever approves it was added after it was requested.",
+                why="a second person must not be made for the purpose.",
+                do="have it approved by somebody who was there before, or request it again.",
+            )
 
     # --- evidence -----------------------------------------------------------------------------
 
@@ -518,13 +611,23 @@ class ServiceCounter:
             )
 
     def _remember(self, caller: Caller, job: AskJob, entry: int | None) -> None:
+        """Note an answer as of when it is told, for the list of what somebody has asked."""
+        told = time.time() + max(0.0, self.due(job) - time.monotonic())
         forms = json.dumps(job.message["forms"], sort_keys=True)
         with self._store.transaction(durable=False) as within:
             within.execute(
                 "INSERT INTO questions (person, dataset, forms, entry, at) VALUES (?, ?, ?, ?, ?) "
                 "ON CONFLICT DO NOTHING",
-                (caller.person, job.dataset, forms, entry or 0, time.time()),
+                (caller.person, job.dataset, forms, entry or 0, told),
             )
+
+
+def _number(receipt: Receipt) -> int:
+    return receipt.seq
+
+
+def _about(entry: int | None, until: Receipt | None) -> dict[str, Any]:
+    return {"entry": entry, "until": None if until is None else str(until)}
 
 
 def _explained(found: Mapping[str, Any]) -> Explained:

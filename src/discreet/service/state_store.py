@@ -21,7 +21,7 @@ from typing import Final, final
 from discreet.errors import NotALedger
 
 _APPLICATION: Final = 0x64735276
-_VERSION: Final = 1
+_VERSION: Final = 2
 _TABLES: Final = """
 CREATE TABLE people (
   name TEXT PRIMARY KEY, roles TEXT NOT NULL, datasets TEXT, password TEXT,
@@ -54,6 +54,13 @@ CREATE TABLE keys (
 ) STRICT;
 CREATE INDEX keys_by_age ON keys (at);
 """
+_SECOND: Final = """
+ALTER TABLE people ADD COLUMN created REAL NOT NULL DEFAULT 0;
+CREATE TABLE ties (
+  by TEXT NOT NULL, person TEXT NOT NULL, at REAL NOT NULL, PRIMARY KEY (by, person)
+) STRICT
+"""
+"""What the second format adds: since when people are known, and who has added or invited whom."""
 
 
 @final
@@ -76,17 +83,17 @@ class StateStore:
         run("PRAGMA busy_timeout = 10000")
         with self.transaction() as within:
             version = within.execute("PRAGMA user_version").fetchone()[0]
-            if version == 0:
-                for statement in _TABLES.split(";"):
-                    within.execute(statement)
-                within.execute(f"PRAGMA application_id = {_APPLICATION}")
-                within.execute(f"PRAGMA user_version = {_VERSION}")
-            elif version != _VERSION:
+            if version not in range(_VERSION + 1):
                 raise NotALedger(
                     what=f"the state file {path.name} has the format {version}.",
                     why="another version of this package wrote it, or it is something else.",
                     do="use that version, or name another state folder.",
                 )
+            for tables in (_TABLES, _SECOND)[version:]:
+                for statement in tables.split(";"):
+                    within.execute(statement)
+            within.execute(f"PRAGMA application_id = {_APPLICATION}")
+            within.execute(f"PRAGMA user_version = {_VERSION}")
 
     @contextmanager
     def transaction(self, *, durable: bool = True) -> Iterator[sqlite3.Connection]:

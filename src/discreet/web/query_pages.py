@@ -158,7 +158,9 @@ def answer_label(request: Request, visitor: Visiting, dataset: str, number: str)
     facts, progress = _found(request, visitor, dataset, number)
     if progress.release is None:
         raise _unknown()
-    label = label_of(progress.release, ledger=facts.ledger, about=facts.policy.about)
+    number_of = None if progress.release.receipt is None else progress.release.receipt.seq
+    record = desk_of(request).open.ledger(visitor.caller, dataset, entry=number_of)
+    label = label_of(progress.release, ledger=record, about=facts.policy.about)
     return visited(
         "label.html",
         request,

@@ -228,4 +228,4 @@ def _mechanisms(disclosure: Disclosure) -> set[str]:
 
 def _last_time(ledger: LedgerView, last: int) -> str | None:
     entry = next(ledger.entries(after=last - 1), None)
-    return None if entry is None else str(entry["at"])
+    return None if entry is None else str(entry["at"])[:10]  # the day; more would tell how long

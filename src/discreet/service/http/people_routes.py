@@ -10,7 +10,7 @@ from typing import Any
 from fastapi import Request, Response
 from fastapi.responses import JSONResponse, PlainTextResponse
 
-from discreet.errors import NotServed, OutOfRange
+from discreet.errors import NotAllowed, NotServed, OutOfRange
 from discreet.service.http.authentication import COOKIE, counter_of
 from discreet.service.http.bodies import LoginBody, PasswordBody, PersonBody, TokenBody
 from discreet.service.http.query_routes import in_thread
@@ -150,11 +150,18 @@ async def put_person(request: Request, caller: Calling, name: str, body: PersonB
 async def invite(request: Request, caller: Calling, name: str) -> Response:
     """Return a one-time link with which somebody sets their password."""
     counter = counter_of(request)
-    if counter.directory.find(name) is None:
+    person = counter.directory.find(name)
+    if person is None:
         raise NotServed(
             what="nobody has this name.",
             why="an invitation is for somebody with roles.",
             do="add the person first.",
+        )
+    if caller.token is not None and person.has_password:
+        raise NotAllowed(
+            what="a token cannot reset a password.",
+            why="whoever has stolen it could log in as somebody else with the link.",
+            do="log in, and invite them again from there.",
         )
     secret = await in_thread(request, counter.directory.invite, name, by=caller.person)
     link = f"{counter.site.address.url}/welcome/{secret}"

@@ -101,7 +101,7 @@ async def _at_tick(
     request: Request, counter: ServiceCounter, caller: Caller, job: AskJob, accept: str
 ) -> Response:
     """Make the response of a job that is over, and return it when its tick has come."""
-    due = counter.due(job)
+    due = await in_thread(request, counter.due, job)
     response: Response
     try:
         answered = await in_thread(request, counter.result, caller, job)
@@ -138,8 +138,8 @@ async def job_state(
     """Return the answer of a question in the background, or how far it has come."""
     counter = counter_of(request)
     found = counter.job(caller, job)
-    if not found.over:
-        return JSONResponse({"job": found.id, "events": list(found.events)}, status_code=202)
+    if not await in_thread(request, counter.is_told, found):
+        return JSONResponse({"job": found.id, "events": found.told}, status_code=202)
     return await _at_tick(request, counter, caller, found, accept)
 
 
@@ -147,7 +147,7 @@ async def job_state(
 async def cancel(request: Request, caller: Calling, job: str) -> Response:
     """Stop working on a question; what was charged stays charged, and a retry completes it."""
     found = await in_thread(request, counter_of(request).cancel, caller, job)
-    return JSONResponse({"job": found.id, "events": list(found.events)})
+    return JSONResponse({"job": found.id, "events": found.told})
 
 
 @route("GET", "/v1/jobs/{job}/events", Permission.ASK)
@@ -161,10 +161,11 @@ async def job_events(request: Request, caller: Calling, job: str) -> Response:
 async def _events(counter: ServiceCounter, job: AskJob) -> AsyncIterator[str]:
     told = 0
     while not job.over:
-        for event in job.events[told:]:
+        for event in job.told[told:]:
             yield f"event: {event}\ndata: {json.dumps({'job': job.id})}\n\n"
             told += 1
         await asyncio.sleep(_PAUSE)
-    await asyncio.sleep(max(0.0, counter.due(job) - time.monotonic()))
-    for event in (*job.events[told:], "over"):
+    due = await asyncio.to_thread(counter.due, job)
+    await asyncio.sleep(max(0.0, due - time.monotonic()))
+    for event in (*job.told[told:], "over"):
         yield f"event: {event}\ndata: {json.dumps({'job': job.id})}\n\n"

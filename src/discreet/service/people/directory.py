@@ -5,11 +5,16 @@ Trust: kernel.
 Nobody is told whether a name exists: a wrong name, a wrong password and a locked person are
 refused in the same words after the same work.  Too many failures lock a person out for a while,
 whether or not the next password is right.
+
+Whoever adds or invites somebody could also log in as them, so each such act is kept: the two do not
+count as two people where two are needed.  A new password, and the loss of all roles, end all
+log-ins and tokens of a person.
 """
 
 from __future__ import annotations
 
 import re
+import sqlite3
 import time
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -38,6 +43,8 @@ class Person:
     datasets: frozenset[str] | None
     has_password: bool
     locked: bool
+    created: float
+    """Since when they are known, in seconds since 1970."""
 
     @property
     def caller(self) -> Caller:
@@ -77,7 +84,7 @@ class Directory:
         by: str,
         datasets: frozenset[str] | None = None,
     ) -> Person:
-        """Add somebody, or change their roles; without roles they can do nothing."""
+        """Add somebody, or change their roles; without roles they can do nothing, and are out."""
         held = frozenset(roles)
         if not _NAME.fullmatch(name):
             raise OutOfRange(
@@ -94,15 +101,27 @@ class Directory:
         words = " ".join(sorted(role.value for role in held))
         where = None if datasets is None else " ".join(sorted(datasets))
         with self._store.transaction() as within:
+            known = within.execute("SELECT 1 FROM people WHERE name = ?", (name,)).fetchone()
             within.execute(
-                "INSERT INTO people (name, roles, datasets) VALUES (?, ?, ?) ON CONFLICT (name) "
+                "INSERT INTO people (name, roles, datasets, created) VALUES (?, ?, ?, ?) "
+                "ON CONFLICT (name) "
                 "DO UPDATE SET roles = excluded.roles, datasets = excluded.datasets",
-                (name, words, where),
+                (name, words, where, time.time()),
             )
+            if known is None:
+                _tie(within, by=by, person=name)
+            if not held:
+                within.execute("DELETE FROM invitations WHERE person = ?", (name,))
+                _log_out(within, name)
         self._log.write("person", by=by, person=name, detail=words)
         found = self.find(name)
         assert found is not None  # noqa: S101  it was just written
         return found
+
+    def tied(self, first: str, second: str) -> bool:
+        """Say whether one of two people has ever added or invited the other."""
+        sql = "SELECT 1 FROM ties WHERE (by = ? AND person = ?) OR (by = ? AND person = ?)"
+        return self._store.row(sql, first, second, second, first) is not None
 
     # --- invitations and passwords ------------------------------------------------------------
 
@@ -121,6 +140,7 @@ class Directory:
                 "INSERT INTO invitations VALUES (?, ?, ?)",
                 (secret_hash(secret), name, time.time() + 3600 * _INVITATION_HOURS),
             )
+            _tie(within, by=by, person=name)
         self._log.write("invitation", by=by, person=name)
         return secret
 
@@ -134,7 +154,7 @@ class Directory:
         return None if row is None else str(row["person"])
 
     def accept(self, secret: str, password: str) -> Person:
-        """Set the password of whoever was invited; the link, and old log-ins, end with it."""
+        """Set the password of whoever was invited; the link, log-ins and tokens end with it."""
         stored = hashed_password(password)
         with self._store.transaction() as within:
             row = within.execute(
@@ -152,7 +172,7 @@ class Directory:
                 "UPDATE people SET password = ?, failed = 0, locked_until = 0 WHERE name = ?",
                 (stored, name),
             )
-            within.execute("DELETE FROM logins WHERE person = ?", (name,))
+            _log_out(within, name)
         self._log.write("password", by=name, person=name)
         found = self.find(name)
         assert found is not None  # noqa: S101  it was just written
@@ -186,6 +206,19 @@ class Directory:
             self._log.write("locked out", person=name)
 
 
+def _tie(within: sqlite3.Connection, *, by: str, person: str) -> None:
+    """Keep who has added or invited somebody."""
+    within.execute(
+        "INSERT INTO ties VALUES (?, ?, ?) ON CONFLICT DO NOTHING", (by, person, time.time())
+    )
+
+
+def _log_out(within: sqlite3.Connection, name: str) -> None:
+    """End all log-ins and tokens of somebody."""
+    within.execute("DELETE FROM logins WHERE person = ?", (name,))
+    within.execute("UPDATE tokens SET revoked = 1 WHERE person = ?", (name,))
+
+
 def _person(row: object) -> Person:
     held = dict(row)  # type: ignore[call-overload]
     where = held["datasets"]
@@ -195,4 +228,5 @@ def _person(row: object) -> Person:
         datasets=None if where is None else frozenset(where.split()),
         has_password=held["password"] is not None,
         locked=held["locked_until"] > time.time(),
+        created=held["created"],
     )

@@ -4,7 +4,8 @@ Trust: kernel.
 
 A token reads ``dsc_<prefix>_<secret>``.  The prefix finds it and may stand in logs; the secret is
 256 random bits, of which a hash is stored.  A token does no more than its scope and the roles that
-its person has when it is used.
+its person has when it is used.  Only somebody who is logged in makes one: a token that could make
+others would outlast its own end.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final, final
 
-from discreet.errors import OutOfRange
+from discreet.errors import NotAllowed, OutOfRange
 from discreet.service.people.caller import Caller
 from discreet.service.people.credentials import new_secret, same_secret, secret_hash
 from discreet.service.people.directory import Directory
@@ -54,6 +55,12 @@ class Tokens:
         self, caller: Caller, *, scope: Iterable[Permission], note: str = "", days: int = 90
     ) -> str:
         """Return a new token of somebody; it is shown this once."""
+        if caller.token is not None:
+            raise NotAllowed(
+                what="a token cannot make tokens.",
+                why="one that was stolen would live on in those that it has made.",
+                do="log in, and make the token there.",
+            )
         wanted = frozenset(scope)
         if not wanted or not wanted <= caller.allowed:
             raise OutOfRange(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, Final, final
 
@@ -83,7 +83,9 @@ class QuestionForm:
         document: dict[str, Any] = {
             item.name: value
             for item in fields(self)
-            if (value := getattr(self, item.name)) not in (None, (), False)
+            if (value := getattr(self, item.name)) is not None
+            and value is not False  # a zero equals it, and is refused where it is planned
+            and value != ()
         }
         if isinstance(self.question, Question):
             document["question"] = written_value(self.question)
@@ -123,6 +125,17 @@ class QuestionForm:
         if given:
             raise _refused("limits are given, and others are to be bought")
         return estimate_limits(epsilon=self.limits_epsilon)
+
+
+def check_draws(forms: Sequence[QuestionForm]) -> None:
+    """Refuse further draws of another question: a draw is one of the first form's answer.
+
+    >>> form = QuestionForm.read({"question": "SELECT COUNT(*) AS n FROM t", "epsilon": "1"})
+    >>> check_draws([form, form])
+    """
+    first, *more = (form.written()["question"] for form in forms)
+    if any(question != first for question in more):
+        raise _refused("a further draw has another question than the first form")
 
 
 def _text(value: object, name: str) -> str | None:

@@ -18,7 +18,8 @@ from discreet.service.workers.plan_class import PlanClass
 class AskJob:
     """A question on its way; threads may wait for it.
 
-    ``events`` are the words queued, started, planned, charged and reading, as far as it has come.
+    ``events`` are the words queued, started, planned, charged and reading, as far as it has come,
+    and ``keys`` those under which data is read for it.
     """
 
     __slots__ = (
@@ -26,9 +27,11 @@ class AskJob:
         "arrived",
         "canceled",
         "dataset",
+        "ended",
         "error",
         "events",
         "id",
+        "keys",
         "message",
         "person",
         "result",
@@ -50,6 +53,8 @@ class AskJob:
         self.result: Mapping[str, Any] | None = None
         self.error: DiscreetError | None = None
         self.canceled = False
+        self.ended: float | None = None
+        self.keys: frozenset[str] = frozenset()
         self.events: list[str] = ["queued"]
         self._changed = threading.Condition()
 
@@ -57,6 +62,15 @@ class AskJob:
     def charged(self) -> bool:
         """Whether something was paid for: from then on, only an answer or a retry is told."""
         return "charged" in self.events
+
+    @property
+    def told(self) -> tuple[str, ...]:
+        """The events that may be told before the end: those before data is read for the first time.
+
+        Later ones, such as a second charge, come when something was read, and so depend on data.
+        """
+        first = self.events.index("reading") + 1 if "reading" in self.events else None
+        return tuple(self.events[:first])
 
     @property
     def over(self) -> bool:
@@ -68,6 +82,10 @@ class AskJob:
         self.size = size
         self.tell("planned")
 
+    def reads(self, key: str) -> None:
+        """Note that data is read under a key."""
+        self.keys |= {key}
+
     def tell(self, event: str) -> None:
         """Note what has happened."""
         with self._changed:
@@ -77,12 +95,14 @@ class AskJob:
     def finish(self, result: Mapping[str, Any]) -> None:
         """Take the answer."""
         with self._changed:
+            self.ended = self.ended or time.monotonic()
             self.result = result
             self._changed.notify_all()
 
     def fail(self, error: DiscreetError) -> None:
         """Take why there is none."""
         with self._changed:
+            self.ended = self.ended or time.monotonic()
             self.error = error
             self._changed.notify_all()
 

@@ -5,8 +5,10 @@ Trust: kernel.
 A worker that takes longer than its plan allows is killed, and its question is closed on record
 before anybody hears of it, as after every failure that data may have caused; so it is when a worker
 dies of itself.  A worker that somebody else kills, and one whose job is canceled, leaves its
-question open: asking again completes it at no charge.  In all of these cases the caller is told
-the same: try again.  A new worker takes the place of each that ends.
+question open: asking again completes it at no charge.  Each attempt reads the data again, and how
+long that takes may show, so the third one that ends without an answer closes its question too.  In
+all of these cases the caller is told the same: try again.  A new worker takes the place of each
+that ends.
 """
 
 from __future__ import annotations
@@ -39,6 +41,8 @@ _TOLD: Final = {"charge": "charged", "start": "reading"}
 _START_SECONDS: Final = 120.0
 _PLAN_SECONDS: Final = 60.0
 _PAUSE: Final = 1.0
+_ATTEMPTS: Final = 3
+"""How often data is read for one charge, whoever stops it, until the owner reopens the question."""
 
 
 @final
@@ -122,6 +126,8 @@ class Pool:
             keys = self._open_keys.setdefault(who, set())
             if verb == "start":
                 keys.add(key)
+                if job is not None:
+                    job.reads(key)
             elif verb in {"release", "fail"}:
                 keys.discard(key)
         if job is not None and verb in _TOLD:
@@ -251,14 +257,16 @@ class Pool:
             job.finish(message)
 
     def _ended(self, name: str, *, late: bool, ending: int, canceled: bool) -> None:
-        """Close the questions of a worker that its data may have ended."""
-        if canceled or (not late and ending in _OUTSIDE) or self._stopping:
+        """Close the questions of a worker that its data may have ended, or that read often."""
+        if self._stopping:
             return
+        outside = canceled or (not late and ending in _OUTSIDE)
         with self._lock:
             keys = tuple(self._open_keys[name])
         for key in keys:
             with suppress(DiscreetError):
-                self._ledger.fail(key)
+                if not outside or self._ledger.attempts(key) >= _ATTEMPTS:
+                    self._ledger.fail(key)
 
 
 def stopped_error() -> EngineStopped:

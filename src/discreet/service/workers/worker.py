@@ -18,19 +18,24 @@ import signal
 import socket
 import sys
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, Final
 
 from discreet.errors import DiscreetError, EngineFailed, WrongKind
 from discreet.explain import explain, label_of
+from discreet.explain.label.label import opened_ledger
+from discreet.ledger.ledger_view import LedgerView
 from discreet.ledger.shared.messages import error_message, receive_message, send_message
 from discreet.ledger.shared.remote_writer import shared_ledger
+from discreet.ledger.values import Receipt
 from discreet.plan.policy.policy import read_policy
 from discreet.release import Release
 from discreet.service.protocol.documents import plan_document, release_document, schema_document
 from discreet.service.protocol.question_form import QuestionForm
 from discreet.service.protocol.value_codec import written_value
+from discreet.service.published import PublishedLedger
 from discreet.service.site import ServiceLimits
 from discreet.service.workers.plan_class import LARGE, PlanClass, class_of
 from discreet.session import Session
@@ -60,7 +65,12 @@ class Worker:
             case "ask":
                 return self._ask(job, tell)
             case "explain":
-                about = explain(self._whole, audience=job["audience"], entry=job["entry"])
+                about = explain(
+                    self._record(job),
+                    about=self._whole.policy.about,
+                    audience=job["audience"],
+                    entry=job["entry"],
+                )
                 return {
                     "text": str(about),
                     "html": about.to_html(),
@@ -68,7 +78,8 @@ class Worker:
                     "encoded": written_value(about),
                 }
             case "label":
-                label = label_of(self._whole, entry=job["entry"])
+                record, said = self._record(job), self._whole.policy.about
+                label = label_of(record, about=said, entry=job["entry"])
                 return {
                     "text": str(label),
                     "html": label.to_html(),
@@ -83,6 +94,11 @@ class Worker:
                     why="it plans, asks, explains and labels.",
                     do="run the same version everywhere.",
                 )
+
+    def _record(self, job: Job) -> LedgerView:
+        """Return the ledger, as far as whoever asks may see it."""
+        ledger, until = opened_ledger(self._whole), job["until"]
+        return ledger if until is None else PublishedLedger(ledger, Receipt.read(until))
 
     def _session(self, job: Job) -> Session:
         who = (job["account"], job["analyst"])
@@ -103,6 +119,8 @@ class Worker:
         options = form.options()
         options.pop("share_cut")
         plan = session.plan(form.question, **options)
+        if plan.digest in job["untold"]:  # whether it is on record yet is told at its tick
+            plan = replace(plan, budget_preview=None)
         return {
             "document": plan_document(plan),
             "plan": written_value(plan),
