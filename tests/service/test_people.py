@@ -6,7 +6,7 @@ import time
 import pytest
 
 from discreet import errors
-from discreet.service import state_store
+from discreet.service import ServiceCounter, state_store
 from discreet.service.people.rate_limits import RateLimits
 from discreet.service.people.roles import Permission, Role
 from tests.service import served
@@ -169,6 +169,13 @@ def test_a_state_of_the_first_format_is_taken_over(tmp_path):
         newer.execute("PRAGMA user_version = 3")
     with pytest.raises(errors.NotALedger):
         state_store.StateStore(path)
+
+
+def test_a_second_server_does_not_take_the_workers_of_the_first(server):
+    with pytest.raises(errors.LedgerUnavailable, match="another server"):
+        ServiceCounter(server.counter.site)
+    assert server.client("ana").get("/v1/datasets/clinic").status_code == 200
+    assert (server.counter.site.state / "clinic.sock").exists()
 
 
 @pytest.mark.parametrize("token", ["x", "dsc_", "dsc__", "dsc_a_b", "dsc_" + "a" * 5000, "é"])

@@ -2,7 +2,8 @@
 
 Trust: kernel.  It holds hashes of secrets, and nothing of any data.
 
-One SQLite file in the state folder, which its owner alone may read.  Every change is one
+One server at a time uses a state folder: a second one would take the sockets of the first one's
+workers.  One SQLite file in the folder, which its owner alone may read.  Every change is one
 transaction.  It is durable before its call returns, but for idempotency keys and the list of
 questions: a power cut may forget the last of them.  No charge rests on these, since the key of a
 charge follows from its plan.
@@ -10,6 +11,7 @@ charge follows from its plan.
 
 from __future__ import annotations
 
+import fcntl
 import os
 import sqlite3
 import threading
@@ -18,7 +20,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final, final
 
-from discreet.errors import NotALedger
+from discreet.errors import LedgerUnavailable, NotALedger
 
 _APPLICATION: Final = 0x64735276
 _VERSION: Final = 2
@@ -67,11 +69,12 @@ CREATE TABLE ties (
 class StateStore:
     """One file, one connection, one thread at a time."""
 
-    __slots__ = ("_connection", "_lock")
+    __slots__ = ("_connection", "_held", "_lock")
 
     def __init__(self, path: Path) -> None:
         """Open the file, or make it."""
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self._held = _held_alone(path.with_name("server.lock"))
         os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
         self._lock = threading.RLock()
         self._connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
@@ -123,3 +126,21 @@ class StateStore:
         """Close the file."""
         with self._lock:
             self._connection.close()
+            if self._held >= 0:
+                os.close(self._held)
+                self._held = -1
+
+
+def _held_alone(path: Path) -> int:
+    """Return an open file that no other process holds until this one closes it, or ends."""
+    held = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        os.close(held)
+        raise LedgerUnavailable(
+            what="another server uses this state folder.",
+            why="two would take each other's workers, and know nothing of each other's log-ins.",
+            do="stop the other one first, or name another state folder.",
+        ) from None
+    return held
