@@ -9,6 +9,7 @@ from mutants.rooms import (
     accounting,
     continual,
     engines,
+    learning,
     ledger,
     local,
     loss,
@@ -39,4 +40,5 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     *session.MUTANTS,
     *local.MUTANTS,
     *synthetic.MUTANTS,
+    *learning.MUTANTS,
 )

@@ -19,6 +19,7 @@ from draw_hitters import HITTERS
 from draw_local import LOCAL
 from draw_posteriors import POSTERIORS
 from draw_synthetic import SYNTHETIC
+from draw_training import TRAINING
 
 from discreet.charts import Axis, Chart
 from discreet.explain import Guesses
@@ -341,6 +342,7 @@ PICTURES = {
     **LOCAL,
     **POSTERIORS,
     **SYNTHETIC,
+    **TRAINING,
 }
 
 

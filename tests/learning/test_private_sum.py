@@ -208,3 +208,13 @@ def test_bad_totals_are_refused():
         rounding(1 << 52)
     with pytest.raises(OutOfRange):
         Clipping(bound=Fraction(1, 1 << 70))
+
+
+@pytest.mark.theorem("gradient-sum")
+@pytest.mark.parametrize("most", [1.0, np.inf])
+def test_products_that_cancel_stay_within_the_spread(most):
+    clipping = Clipping(bound=Fraction(1, 3), spread=8)
+    squares, spans = np.array([1e-30, 1e-8, 1.0]), np.array([1e9, 1e3, 1.0])
+    scales = clipping.scales(squares, spans, most=most)
+    for scale, span in zip(scales, spans, strict=True):
+        assert Fraction(float(scale)) * Fraction(float(span)) <= 8 * clipping.bound

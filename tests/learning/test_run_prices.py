@@ -143,3 +143,15 @@ def test_a_sample_by_unit_is_priced_for_the_unit_whatever_its_rows(relation):
     other = person("ward", relation=relation)
     with pytest.raises(OutOfRange):
         account(made.tree, unit=other)
+
+
+@pytest.mark.theorem("capped-batch")
+def test_a_batch_above_its_cap_is_paid_for():
+    leaf = one_sum(Gaussian(sigma=3), distance=Fraction(1), coordinates=1, unit=row())
+    given = {"rate": Fraction(1, 10), "steps": 5, "unit": row()}
+    free = statement_of(tree_of_run(leaf, **given), row())
+    capped = statement_of(tree_of_run(leaf, **given, overflow=Fraction(1, 1000)), row())
+    assert free.delta(epsilon=3) < 1e-6
+    assert 1e-3 <= capped.delta(epsilon=3) <= 1.01e-3
+    made = plan(row(), steps=50)
+    assert 0 < made.overflow <= statement_of(made.tree, row()).delta(epsilon=50)

@@ -111,3 +111,9 @@ def test_bad_units_are_refused():
         UnitRows(np.zeros((2, 2)))
     with pytest.raises(OutOfRange):
         PoissonBatches(rate="3/2", cap=3)
+
+
+@pytest.mark.theorem("capped-batch")
+def test_every_step_may_exceed_the_cap():
+    given = {"population": 1000, "rate": Fraction(1, 10), "cap": 150}
+    assert overflow_chance(**given, steps=40) == 40 * overflow_chance(**given)

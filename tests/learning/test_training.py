@@ -356,6 +356,17 @@ def test_groups_of_parameters_and_normalized_contributions(ledger):
         training(ledger, clipping="other")
 
 
+def test_long_contributions_fill_the_share_of_each_group(ledger):
+    torch.manual_seed(0)
+    model = nn.Sequential(nn.Linear(4, 8), nn.Linear(8, 2))
+    x, y = rows()
+    run = training(ledger, model=model, data=(1e4 * x, y), clip={"0.": 3, "1.": 4})
+    total, _ = run._sums.total(np.array([[0]]))  # a row that the fresh model gets wrong
+    shares = [float(part.square().sum().sqrt()) for part in (total[:40], total[40:])]
+    assert 0.599 < shares[0] <= 0.6
+    assert 0.799 < shares[1] <= 0.8
+
+
 def bad_inputs():
     x, y = rows()
     loader = torch.utils.data.DataLoader(torch.utils.data.TensorDataset(x, y))

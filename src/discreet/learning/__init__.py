@@ -14,6 +14,7 @@ from discreet.doors import late_names
 
 if TYPE_CHECKING:  # each is loaded when first used, because most programs need few of them
     from discreet.learning import bayes, models
+    from discreet.learning.adoption import adopt
     from discreet.learning.bayes import (
         BetaBernoulli,
         DirichletCounts,
@@ -22,6 +23,7 @@ if TYPE_CHECKING:  # each is loaded when first used, because most programs need 
     )
     from discreet.learning.calibrated import calibrated_sigma, noise_multiplier
     from discreet.learning.clipping import Clipping
+    from discreet.learning.deep.corrected_adam import CorrectedAdam
     from discreet.learning.evaluation import Evaluation, evaluate
     from discreet.learning.models import (
         PCA,
@@ -48,6 +50,7 @@ __all__ = [
     "BetaBernoulli",
     "CategoricalNB",
     "Clipping",
+    "CorrectedAdam",
     "DirichletCounts",
     "Evaluation",
     "GaussianNB",
@@ -67,6 +70,7 @@ __all__ = [
     "TrainingReport",
     "Tuned",
     "TuningPrice",
+    "adopt",
     "bayes",
     "calibrated_sigma",
     "evaluate",
@@ -85,9 +89,11 @@ if not TYPE_CHECKING:  # to which every name would be one of this room
     __getattr__, __dir__ = late_names(
         __name__,
         {
+            "adoption": ("adopt",),
             "bayes": ("BetaBernoulli", "DirichletCounts", "PosteriorDraw", "PrivateLikelihood"),
             "calibrated": ("calibrated_sigma", "noise_multiplier"),
             "clipping": ("Clipping",),
+            "deep.corrected_adam": ("CorrectedAdam",),
             "evaluation": ("Evaluation", "evaluate"),
             "models": (
                 "CategoricalNB",

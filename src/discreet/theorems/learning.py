@@ -34,4 +34,10 @@ LEARNING: Final = (
         "and the furthest mark before its start, then no more steps are drawn than are charged.",
         source="proof in learning/marks.py and docs/proofs/learning.md; one-answer",
     ),
+    Theorem(
+        key="adopted-coins",
+        statement="A row that is kept where a float32, equally likely any multiple of 2**-24 below "
+        "1, is below q is kept with a chance of q rounded up to such a multiple.",
+        source="proof in learning/adoption.py; enumeration",
+    ),
 )

@@ -179,3 +179,13 @@ def test_what_a_row_scores_does_not_depend_on_its_neighbors():
     for line, found in zip(exact, whole[:5], strict=True):
         slow = [sum(c * w for c, w in zip(line, column, strict=True)) for column in steps]
         assert found.tolist() == [float(value) for value in slow]
+
+
+@pytest.mark.parametrize("outputs", [1, 3])
+def test_residuals_beyond_their_bound_add_nothing(outputs):
+    rows = BoundedRows(np.array([[3.0, 4.0], [5.0, 0.0]]), np.zeros(2, np.int64), 25)
+    long = np.zeros((2, outputs))
+    long[:, 0] = 7.0, 1.0
+    total = gradients(rows, long)
+    assert total.values.reshape(2, outputs)[:, 0].tolist() == [5 * RESIDUALS, 0]
+    assert int((total.values**2).sum()) <= total.squared

@@ -1,0 +1,249 @@
+"""Mutants of the room ``learning``."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from mutants.mutant import Mutant
+
+MUTANTS: Final = (
+    Mutant(
+        name="norms of contributions are rounded down",
+        file="discreet/learning/clipping.py",
+        old="        return squares * raised(vectors.shape[1] + 2) + _TINY",
+        new="        return squares * (2 - raised(vectors.shape[1] + 2))",
+        why="A contribution is longer than the bound that noise is scaled to.",
+        caught_by=(
+            "tests/learning/test_private_sum.py::test_no_contribution_is_longer_than_the_bound",
+        ),
+    ),
+    Mutant(
+        name="products of a unit may add up to anything",
+        file="discreet/learning/clipping.py",
+        old="            scales = np.minimum(most, np.minimum(by_norm, by_span))",
+        new="            scales = np.minimum(most, by_norm)",
+        why="Large products that cancel leave an error of rounding that no slack covers.",
+        caught_by=(
+            "tests/learning/test_private_sum.py::test_products_that_cancel_stay_within_the_spread",
+        ),
+    ),
+    Mutant(
+        name="drift is not added to the slack",
+        file="discreet/learning/private_sum.py",
+        old="        moved = self.drift * self.units * self.clipping.bound",
+        new="        moved = Fraction(0)",
+        why="A unit moves what others contribute, and nobody pays for it.",
+        caught_by=(
+            "tests/learning/test_private_sum.py::test_every_part_of_the_slack_counts",
+            "tests/learning/test_run_prices.py::test_slack_and_drift_raise_the_noise",
+        ),
+    ),
+    Mutant(
+        name="slack counts for one neighbor only",
+        file="discreet/learning/private_sum.py",
+        old="        return 2 * (error + moved) + (self.floors - 1)",
+        new="        return (error + moved) + (self.floors - 1)",
+        why="Both sums are rounded.",
+        caught_by=("tests/learning/test_private_sum.py::test_every_part_of_the_slack_counts",),
+    ),
+    Mutant(
+        name="slack is shown and not priced",
+        file="discreet/learning/private_sum.py",
+        old="        return far + self.slack",
+        new="        return far",
+        why="Noise is scaled to less than a unit moves.",
+        caught_by=("tests/learning/test_run_prices.py::test_slack_and_drift_raise_the_noise",),
+    ),
+    Mutant(
+        name="what lies beside a sum is free",
+        file="discreet/learning/private_sum.py",
+        old="        if self.beside:\n",
+        new="        if self.beside > 9:\n",
+        why="A unit moves two things, and pays for one.",
+        caught_by=("tests/learning/test_run_prices.py::test_price_of_counts_beside_the_sum",),
+    ),
+    Mutant(
+        name="a total is rounded to the nearest cell",
+        file="discreet/learning/deep/device_release.py",
+        old="    cells = torch.floor(total / step)",
+        new="    cells = torch.round(total / step)",
+        why="Ties go to even cells, two apart for a distance of one; floors are what is priced.",
+        caught_by=(
+            "tests/learning/deep/test_layers.py::test_the_release_on_a_device_is_that_of_the_kernel",
+        ),
+    ),
+    Mutant(
+        name="the bias is left out of the norm",
+        file="discreet/learning/deep/layers/linear.py",
+        old="        one = 0.0 if bias is None else 1.0",
+        new="        one = 0.0",
+        why="Small inputs with large gradients are scaled up, bias and all.",
+        caught_by=(
+            "tests/learning/deep/test_layers.py::test_contributions_are_the_gradients_of_single_units",
+            "tests/learning/deep/test_layers.py::test_neighbors_differ_by_at_most_what_is_priced",
+        ),
+    ),
+    Mutant(
+        name="every group of parameters may add as much as all",
+        file="discreet/learning/deep/training_data.py",
+        old="        share = Fraction(1) if len(groups) == 1 else threshold / length",
+        new="        share = Fraction(1)",
+        why="Two groups together move the sum by the root of two times what is priced.",
+        caught_by=(
+            "tests/learning/test_training.py::test_long_contributions_fill_the_share_of_each_group",
+        ),
+    ),
+    Mutant(
+        name="batches are not cut to the cap",
+        file="discreet/learning/sampling.py",
+        old="        return np.flatnonzero(heads)[: self.cap]",
+        new="        return np.flatnonzero(heads)",
+        why="Rounding of the sum was priced for so many units and no more.",
+        caught_by=(
+            "tests/learning/test_sampling.py::test_a_capped_batch_is_the_first_units_of_a_batch",
+        ),
+    ),
+    Mutant(
+        name="the cap is priced for one step",
+        file="discreet/learning/sampling.py",
+        old="    return min(Fraction(1), times * Fraction(1, 2 ** max(0, int(exponent / two))))",
+        new="    return min(Fraction(1), Fraction(1, 2 ** max(0, int(exponent / two))))",
+        why="Every step may exceed it.",
+        caught_by=("tests/learning/test_sampling.py::test_every_step_may_exceed_the_cap",),
+    ),
+    Mutant(
+        name="the cap is not priced",
+        file="discreet/learning/run_tree.py",
+        old="    if not overflow:\n        return every\n",
+        new="    if overflow < 1:\n        return every\n",
+        why="Where others fill the cap, one unit drops another.",
+        caught_by=("tests/learning/test_run_prices.py::test_a_batch_above_its_cap_is_paid_for",),
+    ),
+    Mutant(
+        name="all rows of a unit count",
+        file="discreet/learning/sampling.py",
+        old=(
+            "        places = np.arange(self.rows)\n"
+            "        inside = places < np.minimum(self._counts[units], self.rows)[:, None]"
+        ),
+        new=(
+            "        places = np.arange(self._counts.max(initial=1))\n"
+            "        inside = places < self._counts[units][:, None]"
+        ),
+        why="Rounding was priced for the rows that were declared.",
+        caught_by=(
+            "tests/learning/test_sampling.py::test_rows_of_units_are_their_first_ones_in_order",
+        ),
+    ),
+    Mutant(
+        name="the noise of one step is used for all",
+        file="discreet/learning/training.py",
+        old="                self._step(noise.take())\n",
+        new=(
+            "                self._kept = getattr(self, '_kept', None)\n"
+            "                self._kept = noise.take() if self._kept is None else self._kept\n"
+            "                self._step(self._kept)\n"
+        ),
+        why="The difference of two steps has no noise.",
+        caught_by=(
+            "tests/learning/test_training.py::test_a_kill_beside_any_write_draws_no_more_than_was_charged",
+        ),
+    ),
+    Mutant(
+        name="noise is taken before it is drawn",
+        file="discreet/learning/noise_ahead.py",
+        old="        for worker in self._workers:\n            _wait(worker)\n        drawn",
+        new="        drawn",
+        why="What is not drawn yet is zero.",
+        caught_by=("tests/learning/test_noise_ahead.py::test_processes_draw_all_of_an_array",),
+    ),
+    Mutant(
+        name="a mark is written after its steps are drawn",
+        file="discreet/learning/training.py",
+        old=(
+            "                    marks.mark(marked)\n"
+            "                began = time.perf_counter()\n"
+            "                self._step(noise.take())\n"
+            "                self._taken += 1\n"
+        ),
+        new=(
+            "                began = time.perf_counter()\n"
+            "                self._step(noise.take())\n"
+            "                self._taken += 1\n"
+            "                marks.mark(marked)\n"
+        ),
+        why="A kill in between leaves steps that nobody knows of; they are drawn again for free.",
+        caught_by=(
+            "tests/learning/test_training.py::test_the_run_is_charged_and_started_before_a_row_is_read",
+        ),
+    ),
+    Mutant(
+        name="steps that were lost are drawn again for free",
+        file="discreet/learning/training.py",
+        old="        elif again > 0:\n",
+        new="        elif again > plan.steps:\n",
+        why="Two noisy sums were seen, and one was paid for.",
+        caught_by=("tests/learning/test_training.py::test_steps_that_were_lost_are_charged_again",),
+    ),
+    Mutant(
+        name="two processes go on with one run",
+        file="discreet/learning/marks.py",
+        old="        if since.attempts > self._attempt:",
+        new="        if since.attempts > self._attempt + 1:",
+        why="Both draw the same steps, and one of them is paid for.",
+        caught_by=(
+            "tests/learning/test_training.py::test_of_two_resumes_of_one_copy_the_first_is_fenced",
+        ),
+    ),
+    Mutant(
+        name="a checkpoint of another run is taken up",
+        file="discreet/learning/checkpoint.py",
+        old="        if found.run != run:",
+        new="        if len(found.run) != len(run):",
+        why="Its step says that steps of this run were drawn, and its weights are of other data.",
+        caught_by=(
+            "tests/learning/test_training.py::test_checkpoints_of_other_runs_and_torn_ones_are_refused",
+        ),
+    ),
+    Mutant(
+        name="a model takes sums that were not planned",
+        file="discreet/learning/models/measurement.py",
+        old="        if not fits:",
+        new="        if planned is None:",
+        why="A row moves the sum by more than its noise is scaled to.",
+        caught_by=(
+            "tests/learning/models/test_row_sums.py::test_sums_beyond_the_plan_are_refused",
+            "tests/learning/models/test_row_sums.py::test_a_sum_is_taken_as_often_as_planned",
+        ),
+    ),
+    Mutant(
+        name="noise of models is scaled to one row of a unit",
+        file="discreet/learning/models/measurement.py",
+        old="            added = root_up(rows**2 * self.squared)",
+        new="            added = root_up(self.squared)",
+        why="A unit with several rows moves the sum several times as far.",
+        caught_by=(
+            "tests/learning/models/test_row_sums.py::test_the_price_is_kept_and_nearly_used_up",
+        ),
+    ),
+    Mutant(
+        name="residuals of a row have any length",
+        file="discreet/learning/models/row_sums.py",
+        old="    whole = np.where((squares > bound)[:, None], 0.0, whole)\n",
+        new="",
+        why="A row moves the sum by more than its noise is scaled to.",
+        caught_by=(
+            "tests/learning/models/test_row_sums.py::test_residuals_beyond_their_bound_add_nothing",
+        ),
+    ),
+    Mutant(
+        name="a run of another library is priced at the rate that was typed",
+        file="discreet/learning/adoption.py",
+        old="    return min(Fraction(1), Fraction(math.ceil(max(exact, short) * _COINS), _COINS))",
+        new="    return min(Fraction(1), min(exact, short))",
+        why="Coins of short floats show heads more often than that.",
+        caught_by=(
+            "tests/learning/test_adoption.py::test_coins_of_floats_show_heads_as_often_as_is_priced",
+        ),
+    ),
+)
