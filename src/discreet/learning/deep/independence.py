@@ -3,7 +3,8 @@
 Trust: kernel.
 
 On generated rows, what one unit contributes is computed (a) with other companions, (b) in other
-places of the micro-batch, (c) in a padded one, (d) a second time; (e) no buffer may change; (f) the
+places of the micro-batch, (c) in a padded one, (d) a second time; (e) no tensor of the
+model may change; (f) the
 sum without clipping is autograd's own gradient; (g) norms are those of single gradients.
 A gross difference is refused.  Last bits are priced: the largest relative difference, times four,
 is the ``drift`` of :mod:`discreet.learning.private_sum`.
@@ -23,6 +24,7 @@ from discreet.learning.deep.examples import ExampleGradients
 from discreet.learning.deep.factors import Contributions
 from discreet.learning.deep.generated import RowShape, without_dropout
 from discreet.learning.deep.layers.part import Totals
+from discreet.learning.deep.model_state import ModelState, refuse_change
 from discreet.learning.deep.objectives import SummedObjective
 
 _GROSS: Final = 1e-4
@@ -52,7 +54,7 @@ def measured_drift(  # noqa: PLR0913  a model and the shape of its micro-batches
 ) -> Fraction:
     """Return by which share a contribution may differ in other company, or refuse the model."""
     trial = _Trial(model, contributions, inputs, targets, units, rows, device)
-    before = {name: b.clone() for name, b in model.named_buffers()}
+    before = ModelState.of(model, values=True)
     worst = 0.0
     with (
         without_dropout(model),
@@ -74,13 +76,7 @@ def measured_drift(  # noqa: PLR0913  a model and the shape of its micro-batches
             worst = max(worst, *(_difference(model, first, other) for other in variants))
         _compare_with_autograd(model, objective, trial)
         _compare_with_examples(model, objective, trial)
-    for name, value in model.named_buffers():
-        if not torch.equal(before[name], value):
-            raise ExamplesMix(
-                what=f"the buffer '{name}' changes when the model is used.",
-                why="it carries something of the rows from one step to the next, without noise.",
-                do="freeze the module that owns it with .eval(), or replace it.",
-            )
+    refuse_change(before, model)
     return Fraction(_SAFETY * worst)
 
 
