@@ -20,7 +20,7 @@ from discreet.learning.training_plan import TrainingPlan
 
 
 @final
-class CorrectedAdam(torch.optim.Optimizer):
+class CorrectedAdam(torch.optim.Optimizer):  # type: ignore[misc]  # torch has no types here
     """Adam with the variance of the noise taken off the second moment.
 
     Tell it the noise of a run before the first step: ``optimizer.expect(run.plan)``.
@@ -55,8 +55,7 @@ class CorrectedAdam(torch.optim.Optimizer):
         for group in self.param_groups:
             group["variance"] = float(plan.sigma / plan.batch) ** 2
 
-    @torch.no_grad()
-    def step(self, closure: Callable[[], Any] | None = None) -> None:  # type: ignore[override]
+    def step(self, closure: Callable[[], Any] | None = None) -> None:
         """Take one step; a closure would read data, and is refused."""
         if closure is not None:
             raise OutOfRange(
@@ -64,10 +63,11 @@ class CorrectedAdam(torch.optim.Optimizer):
                 why="it would compute gradients that no noise protects.",
                 do="call step() without one.",
             )
-        for group in self.param_groups:
-            for parameter in group["params"]:
-                if parameter.grad is not None:
-                    self._move(parameter, parameter.grad, group)
+        with torch.no_grad():
+            for group in self.param_groups:
+                for parameter in group["params"]:
+                    if parameter.grad is not None:
+                        self._move(parameter, parameter.grad, group)
 
     def _move(self, parameter: Tensor, gradient: Tensor, group: dict[str, Any]) -> None:
         state = self.state[parameter]
