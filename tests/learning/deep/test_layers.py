@@ -37,7 +37,7 @@ def objective(outputs, targets):
     return (outputs.double() * targets.double()[:, None]).square().mean(1)
 
 
-SUMMED = SummedObjective(objective, "each")
+SUMMED = SummedObjective(objective)
 LAYERS = {
     "linear": (lambda: nn.Linear(5, 4), (5,)),
     "linear without bias": (lambda: nn.Linear(5, 4, bias=False), (5,)),
@@ -354,12 +354,56 @@ def test_objectives_that_mix_examples_are_refused():
     for bad in (weighted, lambda o, t: o.mean(0), lambda o, t: (o - o.mean()).square().sum(1)):
         with pytest.raises(NotPerExample):
             SummedObjective.tested(bad, outputs, targets)
-    for good, kind in (
-        (nn.functional.cross_entropy, "mean"),
-        (nn.CrossEntropyLoss(reduction="sum"), "sum"),
-        (nn.CrossEntropyLoss(reduction="none"), "each"),
-    ):
-        assert SummedObjective.tested(good, outputs, targets).kind == kind
+    for good in ("mean", "sum", "none"):
+        found = SummedObjective.tested(nn.CrossEntropyLoss(reduction=good), outputs, targets)
+        truth = nn.functional.cross_entropy(outputs, targets, reduction="none")
+        assert torch.allclose(found.each(outputs, targets), truth)
+
+
+def hidden_weights(outputs, targets):
+    return nn.functional.cross_entropy(outputs, targets, weight=torch.tensor([1.0, 1.0, 1000.0]))
+
+
+@pytest.mark.parametrize(
+    "given", [nn.functional.cross_entropy, nn.CrossEntropyLoss(), hidden_weights]
+)
+def test_no_target_changes_what_another_row_contributes(given):
+    """Under a mean, ignored targets and heavy classes change the divisor of all others."""
+    summed = SummedObjective.tested(given, torch.randn(4, 3), torch.tensor([0, 1, 1, 0]))
+    outputs = torch.randn(4, 3)
+    own = []
+    for others in (0, 1, 2, -100):
+        leaf = outputs.clone().requires_grad_()
+        targets = torch.full((4,), others)
+        targets[1] = 0
+        (gradient,) = torch.autograd.grad(summed(leaf, targets), leaf)
+        own.append(gradient[1])
+    assert all(torch.equal(own[0], other) for other in own[1:])
+
+
+def test_classes_that_are_not_there_add_nothing():
+    summed = SummedObjective(nn.functional.cross_entropy)
+    each = summed.each(torch.randn(4, 3), torch.tensor([0, 3, -1, 2**40]))
+    assert each[0] > 0
+    assert each[1:].tolist() == [0, 0, 0]
+
+
+@pytest.mark.parametrize(
+    "given", [nn.functional.mse_loss, nn.functional.binary_cross_entropy_with_logits]
+)
+def test_known_objectives_are_those_of_single_rows(given):
+    outputs, targets = torch.randn(5, 3), torch.rand(5, 3)
+    each = SummedObjective.tested(given, outputs, targets).each(outputs, targets)
+    single = [given(outputs[i : i + 1], targets[i : i + 1]) for i in range(5)]
+    assert torch.allclose(each, torch.stack(single))
+
+
+def test_objectives_that_cannot_run_on_single_rows_are_refused():
+    def stepwise(outputs, targets):
+        return sum(float(v) for v in outputs[:, 0]) + outputs.sum()
+
+    with pytest.raises(NotPerExample, match="vmap"):
+        SummedObjective.tested(stepwise, torch.randn(4, 3), torch.tensor([0, 1, 1, 0]))
 
 
 def test_hooks_are_gone_afterwards_and_gradients_untouched():
