@@ -173,6 +173,7 @@ class Training:
             units=size,
             rows=rows,
             device=self._device,
+            groups=tuple(group.parameters for group in normalized_groups(self.model, groups)),
         )
         refuse_change(fresh, self.model)
         self._parameters = [p for p in self.model.parameters() if p.requires_grad]
