@@ -10,6 +10,7 @@ own optimizer as a gradient.  Nothing else of the data leaves: no objective, no 
 
 from __future__ import annotations
 
+import contextlib
 import io
 import json
 import sys
@@ -29,6 +30,12 @@ from discreet.learning.deep.batch_sums import BatchSums, RowTensors
 from discreet.learning.deep.choice import check_model, choose
 from discreet.learning.deep.device_release import released
 from discreet.learning.deep.independence import measured_drift
+from discreet.learning.deep.model_state import (
+    ModelModes,
+    ModelState,
+    changed_in_a_step,
+    refuse_change,
+)
 from discreet.learning.deep.objectives import Objective, SummedObjective
 from discreet.learning.deep.training_data import (
     clip_groups,
@@ -45,6 +52,7 @@ from discreet.learning.training_report import Interruptible, Step, StepBar, Trai
 from discreet.ledger import Ledger
 from discreet.ledger.values import StoredAnswer
 from discreet.noise import SYSTEM, Entropy
+from discreet.session.record import answer_failed_error
 from discreet.units import PrivacyUnit
 
 _BLOCKS: Final = 20
@@ -150,6 +158,8 @@ class Training:
         shapes = self._data.shapes
         x = shapes[0].rows(size * rows, seed=1, device=self._device)
         y = shapes[1].rows(size * rows, seed=2, device=self._device)
+        self._modes = ModelModes.of(self.model)
+        fresh = ModelState.of(self.model, values=True)
         with torch.no_grad():
             outputs = self.model(x[: min(8, size * rows)])
         summed = SummedObjective.tested(objective, outputs, y[: outputs.shape[0]])
@@ -163,7 +173,9 @@ class Training:
             units=size,
             rows=rows,
             device=self._device,
+            groups=tuple(group.parameters for group in normalized_groups(self.model, groups)),
         )
+        refuse_change(fresh, self.model)
         self._parameters = [p for p in self.model.parameters() if p.requires_grad]
         self.plan = plan_training(
             name=name,
@@ -290,11 +302,25 @@ class Training:
     def _step(self, noise: np.ndarray[Any, np.dtype[np.int64]]) -> None:
         """Draw a batch, release its noisy sum, and let the optimizer use it."""
         self._check_parameters()
-        drawn = self.plan.batches.draw(self._units.units, self._entropy)
-        total, _ = self._sums.total(self._units.of(drawn))
+        total = self._total()
         self._hand_over(released(self.plan.one, total, noise) / self.plan.batch)
         self.optimizer.step()
         self.optimizer.zero_grad(set_to_none=True)
+
+    def _total(self) -> Tensor:
+        """Draw a batch and add it up; a failure closes the run, and says nothing of its reason."""
+        before = ModelState.of(self.model)
+        drawn = self.plan.batches.draw(self._units.units, self._entropy)
+        total: Tensor | None = None
+        with contextlib.suppress(Exception):  # its text may quote the data; replaced below
+            total, _ = self._sums.total(self._units.of(drawn))
+        if before.changed(self.model) is not None:
+            self.ledger.fail(self.plan.key)
+            raise changed_in_a_step()
+        if total is None:  # raised here, where the other error is out of sight
+            self.ledger.fail(self.plan.key)
+            raise answer_failed_error()
+        return total
 
     def _hand_over(self, values: Tensor) -> None:
         """Set the gradients of all trainable parameters."""
@@ -389,6 +415,7 @@ class Training:
             )
 
     def _check_parameters(self) -> None:
+        self._modes.check(self.model)
         now = [p for p in self.model.parameters() if p.requires_grad]
         if len(now) != len(self._parameters) or any(
             a is not b for a, b in zip(now, self._parameters, strict=True)

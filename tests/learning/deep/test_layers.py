@@ -17,6 +17,7 @@ from discreet.learning.deep.examples import ExampleGradients
 from discreet.learning.deep.factors import RecordedFactors
 from discreet.learning.deep.generated import RowShape
 from discreet.learning.deep.independence import measured_drift, zeros_of
+from discreet.learning.deep.layers.linear import linear_parts
 from discreet.learning.deep.objectives import SummedObjective
 
 CPU = torch.device("cpu")
@@ -37,7 +38,7 @@ def objective(outputs, targets):
     return (outputs.double() * targets.double()[:, None]).square().mean(1)
 
 
-SUMMED = SummedObjective(objective, "each")
+SUMMED = SummedObjective(objective)
 LAYERS = {
     "linear": (lambda: nn.Linear(5, 4), (5,)),
     "linear without bias": (lambda: nn.Linear(5, 4, bias=False), (5,)),
@@ -293,7 +294,7 @@ class Outside(nn.Module):
         return self.layer(x) + x @ self.layer.weight
 
 
-def tried(model, units=4):
+def tried(model, units=4, groups=None):
     check_model(model)
     x = RowShape((6,), torch.float32)
     y = RowShape((), torch.int64)
@@ -301,7 +302,15 @@ def tried(model, units=4):
     summed = SummedObjective.tested(nn.functional.cross_entropy, model(rows).detach(), targets)
     engine = choose(model, summed, rows, targets, units=units)
     drift = measured_drift(
-        model, engine.contributions, summed, inputs=x, targets=y, units=units, rows=1, device=CPU
+        model,
+        engine.contributions,
+        summed,
+        inputs=x,
+        targets=y,
+        units=units,
+        rows=1,
+        device=CPU,
+        groups=groups,
     )
     return engine, drift
 
@@ -341,6 +350,68 @@ def test_models_that_mix_examples_are_refused_with_a_reason(model, error, word):
         tried(model)
 
 
+class Nothing(nn.Module):
+    """Adds nothing, as long as all companions are ordinary."""
+
+    def __init__(self, share):
+        super().__init__()
+        self.layer, self.share = nn.Linear(6, 3), share
+
+    def forward(self, x):
+        found = self.layer(x)
+        return found + self.share * found.mean() * found
+
+
+class CenteredDropout(nn.Dropout):
+    def forward(self, x):
+        return x - x.mean(0) if self.training else x
+
+
+@pytest.mark.parametrize(
+    "model",
+    [Nothing(0.0), Nothing(1e-10), nn.Sequential(CenteredDropout(), nn.Linear(6, 3))],
+)
+def test_mixing_that_ordinary_companions_hide_is_found(model):
+    with pytest.raises(ExamplesMix):
+        tried(model)
+
+
+class TwoScales(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.large, self.small = nn.Linear(6, 3), nn.Linear(6, 3)
+
+    def forward(self, x):
+        centered = x - x.clamp(-5, 5).nan_to_num().mean(0)
+        return 1e4 * torch.tanh(self.large(x)) + 1e-4 * self.small(centered)
+
+
+def test_a_large_clip_group_does_not_hide_a_small_one_that_mixes():
+    model = TwoScales()
+    with pytest.raises(ExamplesMix, match="small"):
+        tried(model, groups=tuple(frozenset(m.parameters()) for m in (model.large, model.small)))
+
+
+@pytest.mark.parametrize("places", [1, 2])
+@pytest.mark.parametrize(
+    ("gradient", "value"), [(1e-200, 1e150), (1e-158, 1e153), (1e120, 1e-200), (1e-149, 1e152)]
+)
+@pytest.mark.parametrize("normalized", [False, True])
+def test_factors_whose_squares_underflow_stay_within_the_bound(places, gradient, value, normalized):
+    torch.manual_seed(0)
+    layer = nn.Linear(4, 3, bias=False).double()
+    a = torch.full((2, places, 4), value, dtype=torch.float64)
+    g = torch.full((2, places, 3), gradient, dtype=torch.float64)
+    (part,) = linear_parts(layer, a, g, 2)
+    scales = Clipping(bound=1).scales(
+        part.squares.numpy(), part.spans.numpy(), most=np.inf if normalized else 2.0**200
+    )
+    scales[1] = 0
+    totals = zeros_of(layer)
+    part.add(torch.from_numpy(scales), totals)
+    assert float(totals[layer.weight].norm()) <= 1
+
+
 def test_frozen_layers_are_left_alone():
     model = nn.Sequential(nn.Linear(6, 5), nn.Tanh(), nn.Linear(5, 3))
     model[0].requires_grad_(requires_grad=False)
@@ -354,12 +425,56 @@ def test_objectives_that_mix_examples_are_refused():
     for bad in (weighted, lambda o, t: o.mean(0), lambda o, t: (o - o.mean()).square().sum(1)):
         with pytest.raises(NotPerExample):
             SummedObjective.tested(bad, outputs, targets)
-    for good, kind in (
-        (nn.functional.cross_entropy, "mean"),
-        (nn.CrossEntropyLoss(reduction="sum"), "sum"),
-        (nn.CrossEntropyLoss(reduction="none"), "each"),
-    ):
-        assert SummedObjective.tested(good, outputs, targets).kind == kind
+    for good in ("mean", "sum", "none"):
+        found = SummedObjective.tested(nn.CrossEntropyLoss(reduction=good), outputs, targets)
+        truth = nn.functional.cross_entropy(outputs, targets, reduction="none")
+        assert torch.allclose(found.each(outputs, targets), truth)
+
+
+def hidden_weights(outputs, targets):
+    return nn.functional.cross_entropy(outputs, targets, weight=torch.tensor([1.0, 1.0, 1000.0]))
+
+
+@pytest.mark.parametrize(
+    "given", [nn.functional.cross_entropy, nn.CrossEntropyLoss(), hidden_weights]
+)
+def test_no_target_changes_what_another_row_contributes(given):
+    """Under a mean, ignored targets and heavy classes change the divisor of all others."""
+    summed = SummedObjective.tested(given, torch.randn(4, 3), torch.tensor([0, 1, 1, 0]))
+    outputs = torch.randn(4, 3)
+    own = []
+    for others in (0, 1, 2, -100):
+        leaf = outputs.clone().requires_grad_()
+        targets = torch.full((4,), others)
+        targets[1] = 0
+        (gradient,) = torch.autograd.grad(summed(leaf, targets), leaf)
+        own.append(gradient[1])
+    assert all(torch.equal(own[0], other) for other in own[1:])
+
+
+def test_classes_that_are_not_there_add_nothing():
+    summed = SummedObjective(nn.functional.cross_entropy)
+    each = summed.each(torch.randn(4, 3), torch.tensor([0, 3, -1, 2**40]))
+    assert each[0] > 0
+    assert each[1:].tolist() == [0, 0, 0]
+
+
+@pytest.mark.parametrize(
+    "given", [nn.functional.mse_loss, nn.functional.binary_cross_entropy_with_logits]
+)
+def test_known_objectives_are_those_of_single_rows(given):
+    outputs, targets = torch.randn(5, 3), torch.rand(5, 3)
+    each = SummedObjective.tested(given, outputs, targets).each(outputs, targets)
+    single = [given(outputs[i : i + 1], targets[i : i + 1]) for i in range(5)]
+    assert torch.allclose(each, torch.stack(single))
+
+
+def test_objectives_that_cannot_run_on_single_rows_are_refused():
+    def stepwise(outputs, targets):
+        return sum(float(v) for v in outputs[:, 0]) + outputs.sum()
+
+    with pytest.raises(NotPerExample, match="vmap"):
+        SummedObjective.tested(stepwise, torch.randn(4, 3), torch.tensor([0, 1, 1, 0]))
 
 
 def test_hooks_are_gone_afterwards_and_gradients_untouched():

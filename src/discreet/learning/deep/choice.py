@@ -69,6 +69,13 @@ def check_model(model: object) -> nn.Module:
                 "all others contribute, and clipping bounds nothing.",
                 do=f"use GroupNorm({groups}, {channels}), or freeze it with .eval().",
             )
+        if getattr(module, "max_norm", None) is not None:
+            raise ExamplesMix(
+                what=f"{type(module).__name__} '{name}' has a max_norm.",
+                why="it scales the lines of the tokens that it meets in place, so that weights "
+                "tell which tokens there are, without noise.",
+                do="leave max_norm out.",
+            )
     return model
 
 

@@ -11,10 +11,20 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import final
+from typing import Final, final
 
 import torch
 from torch import Tensor, nn
+
+_DROPOUTS: Final = (
+    nn.Dropout,
+    nn.Dropout1d,
+    nn.Dropout2d,
+    nn.Dropout3d,
+    nn.AlphaDropout,
+    nn.FeatureAlphaDropout,
+)
+"""The exact types whose masks are independent of the data; a subclass may do anything."""
 
 
 @final
@@ -38,6 +48,12 @@ class RowShape:
             return torch.randn(size, generator=stream).to(device=device, dtype=self.dtype)
         return torch.randint(0, 2, size, generator=stream).to(device=device, dtype=self.dtype)
 
+    def constant(self, count: int, value: float, *, device: torch.device) -> Tensor:
+        """Return rows of one number, or of zeros where it is not one of their type."""
+        if not self.dtype.is_floating_point:
+            return self.padding(count, device=device)
+        return torch.full((count, *self.shape), value, dtype=self.dtype, device=device)
+
     def padding(self, count: int, *, device: torch.device) -> Tensor:
         """Return the public constant that fills up a micro-batch."""
         return torch.zeros((count, *self.shape), dtype=self.dtype, device=device)
@@ -46,8 +62,7 @@ class RowShape:
 @contextmanager
 def without_dropout(model: nn.Module) -> Iterator[None]:
     """Switch dropout off, whose masks are independent of the data and of each other."""
-    kind = nn.modules.dropout._DropoutNd  # noqa: SLF001  the one base of all dropouts
-    active = [m for m in model.modules() if isinstance(m, kind) and m.training]
+    active = [m for m in model.modules() if type(m) in _DROPOUTS and m.training]
     for module in active:
         module.training = False
     try:

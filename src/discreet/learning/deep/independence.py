@@ -2,16 +2,20 @@
 
 Trust: kernel.
 
-On generated rows, what one unit contributes is computed (a) with other companions, (b) in other
-places of the micro-batch, (c) in a padded one, (d) a second time; (e) no buffer may change; (f) the
-sum without clipping is autograd's own gradient; (g) norms are those of single gradients.
-A gross difference is refused.  Last bits are priced: the largest relative difference, times four,
-is the ``drift`` of :mod:`discreet.learning.private_sum`.
+On generated rows, what one unit contributes is computed (a) with other companions, among them huge
+and tiny ones, ones that are not finite, and ones whose targets are ignored or no class at all, (b)
+in other places of the micro-batch, (c) in a padded one, (d) a second time; (e) no tensor of the
+model may change; (f) the sum without clipping is autograd's own gradient; (g) norms are those of
+single gradients.
+A gross difference is refused.  Last bits are priced: the largest difference of a clip group over
+its norm, times four, is the ``drift`` of :mod:`discreet.learning.private_sum`.
 Assumes: what a model does with a row does not branch on values in ways that generated rows miss.
 """
 
 from __future__ import annotations
 
+import contextlib
+import math
 from fractions import Fraction
 from typing import Final
 
@@ -23,11 +27,16 @@ from discreet.learning.deep.examples import ExampleGradients
 from discreet.learning.deep.factors import Contributions
 from discreet.learning.deep.generated import RowShape, without_dropout
 from discreet.learning.deep.layers.part import Totals
+from discreet.learning.deep.model_state import ModelState, refuse_change
 from discreet.learning.deep.objectives import SummedObjective
 
 _GROSS: Final = 1e-4
 _SAFETY: Final = 4
 _TRIED: Final = 3
+_HARD: Final = (math.nan, math.inf, -math.inf, 1e30, -1e30, 1e-30)
+_TARGETS: Final = (-100, 2**31 - 1)
+
+Groups = tuple[frozenset[nn.Parameter], ...]
 
 
 def zeros_of(model: nn.Module) -> Totals:
@@ -49,10 +58,15 @@ def measured_drift(  # noqa: PLR0913  a model and the shape of its micro-batches
     units: int,
     rows: int,
     device: torch.device,
+    groups: Groups | None = None,
 ) -> Fraction:
-    """Return by which share a contribution may differ in other company, or refuse the model."""
+    """Return by which share a contribution may differ in other company, or refuse the model.
+
+    ``groups`` are the parameters that are clipped together; all of them by default.
+    """
+    clipped = (frozenset(zeros_of(model)),) if groups is None else groups
     trial = _Trial(model, contributions, inputs, targets, units, rows, device)
-    before = {name: b.clone() for name, b in model.named_buffers()}
+    before = ModelState.of(model, values=True)
     worst = 0.0
     with (
         without_dropout(model),
@@ -71,16 +85,11 @@ def measured_drift(  # noqa: PLR0913  a model and the shape of its micro-batches
                     trial.vector(own, place=units - 1, company=seed + 100),
                     trial.vector(own, place=units // 2, company=seed + 300),
                 ]
-            worst = max(worst, *(_difference(model, first, other) for other in variants))
+            variants += trial.beside_hard_rows(own)
+            worst = max(worst, *(_difference(model, clipped, first, v) for v in variants))
         _compare_with_autograd(model, objective, trial)
         _compare_with_examples(model, objective, trial)
-    for name, value in model.named_buffers():
-        if not torch.equal(before[name], value):
-            raise ExamplesMix(
-                what=f"the buffer '{name}' changes when the model is used.",
-                why="it carries something of the rows from one step to the next, without noise.",
-                do="freeze the module that owns it with .eval(), or replace it.",
-            )
+    refuse_change(before, model)
     return Fraction(_SAFETY * worst)
 
 
@@ -117,7 +126,28 @@ class _Trial:
 
     def vector(self, own: tuple[Tensor, Tensor], *, place: int, company: int | None) -> Totals:
         """Return what a unit contributes, in float64."""
-        x, y, inside = self.batch(company)
+        return self._vector(own, place, *self.batch(company))
+
+    def beside_hard_rows(self, own: tuple[Tensor, Tensor]) -> list[Totals]:
+        """Return what a unit contributes beside rows that no test would think of."""
+        total = self.units * self.count
+        inside = torch.ones(total, dtype=torch.bool, device=self.device)
+        found = []
+        for value in _HARD:
+            x, y = (shape.constant(total, value, device=self.device) for shape in self.shapes)
+            found.append(self._vector(own, 0, x, y, inside.clone()))
+        if self.shapes[1].dtype.is_floating_point or self.device.type != "cpu":
+            return found  # a bad index ends a GPU's process, and not just the call
+        for value in _TARGETS:
+            x, y = self.rows(5, total)
+            if value <= torch.iinfo(y.dtype).max and value >= torch.iinfo(y.dtype).min:
+                with contextlib.suppress(IndexError, RuntimeError):  # so does the step, in silence
+                    found.append(self._vector(own, 0, x, y.fill_(value), inside.clone()))
+        return found
+
+    def _vector(
+        self, own: tuple[Tensor, Tensor], place: int, x: Tensor, y: Tensor, inside: Tensor
+    ) -> Totals:
         span = slice(place * self.count, (place + 1) * self.count)
         x[span], y[span], inside[span] = own[0], own[1], True
         torch.manual_seed(0)
@@ -130,16 +160,16 @@ class _Trial:
         return totals
 
 
-def _difference(model: nn.Module, first: Totals, other: Totals) -> float:
-    """Return the largest relative difference of a parameter; refuse a gross one."""
+def _difference(model: nn.Module, groups: Groups, first: Totals, other: Totals) -> float:
+    """Return the largest difference of a clip group over its norm; refuse a gross one."""
     worst = 0.0
-    norm = sum(float(v.square().sum()) for v in first.values()) ** 0.5
-    for name, parameter in model.named_parameters():
-        if parameter not in first:
-            continue
-        moved = float((first[parameter] - other[parameter]).square().sum()) ** 0.5
+    for group in groups:
+        norm = sum(float(first[p].square().sum()) for p in group) ** 0.5
+        moves = {p: float((first[p] - other[p]).square().sum()) for p in group}
+        moved = sum(moves.values()) ** 0.5
         share = moved / norm if norm else float(moved > 0)
         if not share <= _GROSS:
+            name = next(n for n, p in model.named_parameters() if not moves.get(p, 0.0) <= 0)
             raise ExamplesMix(
                 what=f"what an example contributes to '{name}' depends on the examples beside it.",
                 why="then one example moves more than its own contribution, and clipping bounds "

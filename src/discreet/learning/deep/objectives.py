@@ -2,71 +2,106 @@
 
 Trust: kernel.
 
-Definition.  An objective is a function of outputs and targets.  It returns one number for each
-example, their sum, or their mean; a mean is multiplied by the public number of examples in a
-micro-batch.  An objective that divides by anything else of its companions, such as the weights of
-their classes, is refused: what one example contributes would depend on others.
+Definition.  An objective is a function of outputs and targets.  What it gives for a row is what it
+gives for a batch that holds this row alone, and what is minimized is the sum over rows.  Rows are
+never given to it together: ``vmap`` runs it on each of them, so that no mean over a batch, no class
+weight and no ignored target of one row can reach another.
+A few objectives of PyTorch are known by identity, and called with ``reduction="none"``: the same
+numbers, sooner.  A class that the outputs do not have is ignored there, as -100 is, and adds zero.
+
+An objective whose value for a batch is neither the sum nor the mean of these numbers is refused: it
+would not be what was meant.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import final
+from typing import Any, Final, cast, final
 
 import torch
+import torch.nn.functional as F  # noqa: N812  its usual name
 from torch import Tensor
+from torch.func import vmap
 
 from discreet.errors import NotPerExample
 
 Objective = Callable[[Tensor, Tensor], Tensor]
 
+_IGNORED: Final = -100
+_ELEMENTWISE: Final = (F.mse_loss, F.binary_cross_entropy_with_logits)
+
 
 @final
 @dataclass(frozen=True, slots=True)
 class SummedObjective:
-    """An objective, and by what to multiply it to get the sum over examples."""
+    """An objective, summed over rows that it sees one by one."""
 
     objective: Objective
-    kind: str
 
     def __call__(self, outputs: Tensor, targets: Tensor) -> Tensor:
-        """Return the sum over all examples."""
-        value = self.objective(outputs, targets)
-        if self.kind == "each":
-            return value.sum()
-        return value * outputs.shape[0] if self.kind == "mean" else value
+        """Return the sum over all rows."""
+        return self.each(outputs, targets).sum()
+
+    def each(self, outputs: Tensor, targets: Tensor) -> Tensor:
+        """Return one number for each row."""
+        known = _known(self.objective, outputs, targets)
+        if known is not None:
+            return known
+        if outputs.shape[0] == 1:
+            return self._one(outputs, targets)[None]
+        return vmap(lambda row, target: self._one(row[None], target[None]))(outputs, targets)
+
+    def _one(self, output: Tensor, target: Tensor) -> Tensor:
+        """Return the number of a single row."""
+        return self.objective(output, target).sum()
 
     @classmethod
     def tested(cls, objective: Objective, outputs: Tensor, targets: Tensor) -> SummedObjective:
-        """Find out what an objective returns, on outputs of generated examples."""
+        """Find out whether an objective is one of single rows, on outputs of generated rows."""
+        if getattr(objective, "weight", None) is not None and (
+            getattr(objective, "reduction", "mean") == "mean"
+        ):
+            raise _refused("it divides by the weights of the classes in a batch")
+        found = cls(objective)
         with torch.no_grad():
             value = objective(outputs, targets)
             rows = outputs.shape[0]
             if not isinstance(value, Tensor) or value.shape not in {(), (rows,), (rows, 1)}:
                 raise _refused("it returns neither one number nor one for each example")
-            single = torch.stack(
-                [objective(outputs[i : i + 1], targets[i : i + 1]).sum() for i in range(rows)]
-            ).double()
+            try:
+                single = found.each(outputs, targets).double()
+            except Exception as failure:
+                raise _refused(
+                    f"vmap cannot run it on single rows ({type(failure).__name__})"
+                ) from failure
         if value.dim():
-            return cls(objective, _checked("each", value.double().flatten(), single))
-        total = single.sum()
-        for kind, scale in (("mean", rows), ("sum", 1)):
-            if torch.allclose(value.double() * scale, total, rtol=1e-4, atol=1e-6):
-                return cls(objective, kind)
+            if torch.allclose(value.double().flatten(), single, rtol=1e-4, atol=1e-6):
+                return found
+            raise _refused("what it gives for an example depends on the others")
+        for total in (single.mean(), single.sum()):
+            if torch.allclose(value.double(), total, rtol=1e-4, atol=1e-6):
+                return found
         raise _refused("it is neither the sum nor the mean of what it gives for single examples")
 
 
-def _checked(kind: str, value: Tensor, single: Tensor) -> str:
-    if torch.allclose(value, single, rtol=1e-4, atol=1e-6):
-        return kind
-    raise _refused("what it gives for an example depends on the others")
+def _known(objective: Objective, outputs: Tensor, targets: Tensor) -> Tensor | None:
+    """Return what a well-known objective gives for each row, or nothing."""
+    if objective is F.cross_entropy and outputs.dim() == 2 and targets.dim() == 1:
+        inside = (targets >= 0) & (targets < outputs.shape[1])
+        classes = torch.where(inside, targets, _IGNORED)
+        return F.cross_entropy(outputs, classes, reduction="none")
+    if objective in _ELEMENTWISE and outputs.shape == targets.shape and outputs.dim() > 1:
+        loss: Any = objective
+        return cast("Tensor", loss(outputs, targets, reduction="none")).flatten(1).mean(1)
+    return None
 
 
 def _refused(why: str) -> NotPerExample:
     return NotPerExample(
         what=f"the objective is not one of single examples: {why}.",
         why="each example is clipped by itself, so what it contributes must be its own.",
-        do="give a function such as torch.nn.functional.cross_entropy without class weights or "
-        "ignored targets, or one that returns a number for each example (reduction='none').",
+        do="give a function such as torch.nn.functional.cross_entropy without class weights, or "
+        "one that returns a number for each example (reduction='none') from tensor operations "
+        "alone.",
     )

@@ -15,7 +15,14 @@ import torch
 from torch import Tensor, nn
 
 from discreet.learning.clipping import raised
-from discreet.learning.deep.layers.part import LayerPart, Totals, finite, lengths, positions
+from discreet.learning.deep.layers.part import (
+    LayerPart,
+    Totals,
+    at_least_zero,
+    finite,
+    lengths,
+    positions,
+)
 
 
 def refuse_embedding(layer: nn.Module) -> str | None:
@@ -56,7 +63,7 @@ class _Tokens(LayerPart):
         spans = lengths(g).sum(1) * raised(places + 4)
         same = tokens[:, :, None] == tokens[:, None, :]
         grams = torch.bmm(g, g.transpose(1, 2)) * same
-        squares = grams.sum((1, 2)).clamp_min(0.0)
+        squares = at_least_zero(grams.sum((1, 2)))
         squares = squares + (raised(width + places**2 + 8) - 1.0) * spans**2
         return cls(weight, tokens, g, squares, spans)
 

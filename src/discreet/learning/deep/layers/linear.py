@@ -23,7 +23,9 @@ from discreet.learning.deep.layers.part import (
     LayerPart,
     Totals,
     add_products,
+    at_least_zero,
     finite,
+    flushed,
     lengths,
     positions,
 )
@@ -38,7 +40,7 @@ def linear_parts(
     layer: nn.Linear, inputs: Tensor, gradients: Tensor, units: int
 ) -> list[LayerPart]:
     """Return the parts of a linear layer."""
-    a, g = positions(inputs, units), positions(gradients, units)
+    a, g = flushed(positions(inputs, units)), flushed(positions(gradients, units))
     weight = layer.weight if layer.weight.requires_grad else None
     bias = layer.bias if layer.bias is not None and layer.bias.requires_grad else None
     places = a.shape[1]
@@ -77,7 +79,7 @@ class _Products(LayerPart):
             if bias is not None:
                 whole = g.sum(1)
                 squares = squares + (whole * whole).sum(1)
-            squares = squares.clamp_min(0.0) + (raised(width + places**2 + 8) - 1.0) * spans**2
+            squares = at_least_zero(squares) + (raised(width + places**2 + 8) - 1.0) * spans**2
         return cls(weight, bias, a, g, squares, spans)
 
     @property

@@ -9,7 +9,7 @@ scales c_i the total of c_i v_i in float64 (key ``gradient-sum``).
 ``Expanded`` holds every v_i as a vector of floats: the contribution *is* that vector, so it does
 not matter how it was rounded on the way, as long as it depends on unit i alone.
 Parts that hold factors g and a multiply in float64, where products of float32 or narrower numbers
-neither overflow nor underflow.
+neither overflow nor underflow; float64 factors are flushed to zero below 2**-500.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from discreet.learning.clipping import raised
 
 _BLOCK: Final = 1 << 17
 """Numbers of a block: one megabyte of float64."""
+_SMALLEST: Final = 2.0**-500
 Totals = dict[nn.Parameter, Tensor]
 """Float64 totals of each trainable parameter, in its shape."""
 
@@ -123,6 +124,22 @@ def finite(values: Tensor, scales: Tensor, drop: bool) -> Tensor:  # noqa: FBT00
         return values
     kept = (scales != 0).view(-1, *[1] * (values.dim() - 1))
     return torch.where(kept, values, torch.zeros((), dtype=values.dtype, device=values.device))
+
+
+def flushed(values: Tensor) -> Tensor:
+    """Return float64 factors with zeros in place of numbers below 2**-500, whose squares underflow.
+
+    A factor that is too small for its square is one whose product with a large one has no norm.
+    Float32 and narrower numbers have none of these.
+    """
+    if values.dtype != torch.float64:
+        return values
+    return torch.where(values.abs() < _SMALLEST, torch.zeros_like(values), values)
+
+
+def at_least_zero(squares: Tensor) -> Tensor:
+    """Return sums with rounding errors below zero taken off; what is not finite is infinite."""
+    return torch.where(squares.isfinite(), squares.clamp_min(0.0), torch.inf)
 
 
 def positions(values: Tensor, units: int) -> Tensor:

@@ -1,0 +1,126 @@
+"""What a model keeps from one call to the next, and whether a call has changed it.
+
+Trust: kernel.
+
+A parameter, a buffer or a plain tensor that a forward pass writes to carries something of the rows
+out of a step without noise: running statistics, embeddings that are scaled in place
+(``max_norm``).  The state of a model is compared before anything is paid, by value on generated
+rows, and around the sum of every step, by object and by the counter that PyTorch raises with each
+write.  A write through ``.data`` raises no counter; the values on generated rows show it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import final
+
+from torch import Tensor, nn
+
+from discreet.errors import ExamplesMix, OtherRun
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class ModelState:
+    """The tensors of a model, the counters of their writes, and perhaps their values."""
+
+    held: tuple[tuple[str, Tensor, int, Tensor | None], ...]
+
+    @classmethod
+    def of(cls, model: nn.Module, *, values: bool = False) -> ModelState:
+        """Read the state of a model.
+
+        Args:
+            model: any module.
+            values: keep a copy of all values, too.
+        """
+        return cls(
+            tuple(
+                (name, value, _writes(value), value.detach().clone() if values else None)
+                for name, value in _tensors(model)
+            )
+        )
+
+    def changed(self, model: nn.Module) -> str | None:
+        """Return the name of a tensor that is another one now, or was written to."""
+        now = dict(_tensors(model))
+        for name, value, writes, copy in self.held:
+            other = now.pop(name, None)
+            if other is not value:
+                return name
+            if copy is None and _writes(value) != writes:
+                return name
+            if copy is not None and not _same(value, copy):
+                return name
+        return next(iter(now), None)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class ModelModes:
+    """The modules of a model, and which of them are in training mode."""
+
+    modules: tuple[tuple[str, nn.Module, bool], ...]
+
+    @classmethod
+    def of(cls, model: nn.Module) -> ModelModes:
+        """Read the modules of a model."""
+        return cls(tuple((name, module, module.training) for name, module in model.named_modules()))
+
+    def check(self, model: nn.Module) -> None:
+        """Refuse a model whose modules are others now, or are in another mode."""
+        now = ModelModes.of(model).modules
+        same = len(now) == len(self.modules) and all(
+            a[1] is b[1] and a[2] == b[2] for a, b in zip(now, self.modules, strict=True)
+        )
+        if not same:
+            raise OtherRun(
+                what="modules of the model were replaced, or changed between .train() and .eval().",
+                why="contributions were tested with the modules and modes at planning; a batch "
+                "normalization that wakes up mixes examples.",
+                do="set each module to its mode of that time before the next step, or make a new "
+                "Training.",
+            )
+
+
+def refuse_change(before: ModelState, model: nn.Module) -> None:
+    """Refuse a model that was changed by being used on generated rows."""
+    name = before.changed(model)
+    if name is not None:
+        raise ExamplesMix(
+            what=f"the tensor '{name}' changes when the model is used.",
+            why="it carries something of the rows from one step to the next, without noise.",
+            do="freeze the module that owns it with .eval(), or replace it.",
+        )
+
+
+def changed_in_a_step() -> OtherRun:
+    """Return the error for a model that wrote to itself in a step."""
+    return OtherRun(
+        what="a forward pass of this run has changed a tensor of the model.",
+        why="it may hold something of the rows, without noise, so nothing of this step is told.",
+        do="discard this model, and replace the module that writes; the run is closed.",
+    )
+
+
+def _tensors(model: nn.Module) -> Iterator[tuple[str, Tensor]]:
+    """Yield parameters, buffers, and tensors that are plain attributes of modules."""
+    yield from model.named_parameters(remove_duplicate=False)
+    yield from model.named_buffers(remove_duplicate=False)
+    for name, module in model.named_modules():
+        for attribute, value in vars(module).items():
+            if isinstance(value, Tensor):
+                yield f"{name}.{attribute}".lstrip("."), value
+
+
+def _writes(value: Tensor) -> int:
+    """Return how often a tensor was written to in place."""
+    return -1 if value.is_inference() else value._version  # noqa: SLF001  PyTorch has no other name
+
+
+def _same(value: Tensor, copy: Tensor) -> bool:
+    """Compare values; NaN equals itself."""
+    if value.shape != copy.shape or value.dtype != copy.dtype:
+        return False
+    return bool(((value == copy) | ((value != value) & (copy != copy))).all())  # noqa: PLR0124

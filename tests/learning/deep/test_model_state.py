@@ -1,0 +1,159 @@
+"""Models that keep something of the rows: refused before anything is paid, or in the step."""
+
+import pytest
+import torch
+from torch import nn
+
+import discreet as dp
+from discreet.accounting import Budget
+from discreet.errors import EngineFailed, ExamplesMix, OtherRun, QuestionClosed
+from discreet.learning import Training
+from discreet.learning.deep.model_state import ModelState
+from discreet.ledger import Ledger
+
+
+@pytest.fixture
+def ledger(tmp_path):
+    with Ledger.open(
+        tmp_path / "a.ledger", unit=dp.row(), budget=Budget(epsilon=20, delta="1e-3")
+    ) as opened:
+        yield opened
+
+
+def training(ledger, model, x, y=None, **changed):
+    given = {
+        "objective": nn.functional.cross_entropy,
+        "data": (x, torch.zeros(len(x), dtype=torch.long) if y is None else y),
+        "optimizer": torch.optim.SGD(model.parameters(), lr=0.1),
+        "ledger": ledger,
+        "unit": ledger.unit,
+        "population": 60,
+        "batch": 60,
+        "steps": 3,
+        "sigma": 10,
+        "delta": "1e-5",
+        "processes": 0,
+    }
+    return Training(model, **(given | changed))
+
+
+def rows():
+    x = torch.randn(60, 4, generator=torch.Generator().manual_seed(1))
+    x[3] = 123.456
+    return x
+
+
+class Tokens(nn.Module):
+    def __init__(self, table):
+        super().__init__()
+        self.table, self.last = table.requires_grad_(requires_grad=False), nn.Linear(8, 2)
+
+    def forward(self, x):
+        found = self.table(x)
+        return self.last(found if found.dim() == 2 else found.mean(1))
+
+
+@pytest.mark.parametrize("kind", [nn.Embedding, nn.EmbeddingBag])
+def test_embeddings_that_are_scaled_in_place_are_refused(ledger, kind):
+    with pytest.raises(ExamplesMix, match="max_norm"):
+        training(ledger, Tokens(kind(50, 8, max_norm=1.0)), torch.randint(0, 40, (60, 3)))
+
+
+class Keeps(nn.Module):
+    """Keeps the largest value it has seen, in one of several places."""
+
+    def __init__(self, place, start=0.0):
+        super().__init__()
+        self.layer, self.place = nn.Linear(4, 2), place
+        if place in {"frozen", "data"}:
+            self.most = nn.Parameter(torch.full((4,), start), requires_grad=False)
+        elif place == "buffer":
+            self.register_buffer("most", torch.full((4,), start))
+        else:
+            self.most = torch.full((4,), start)
+
+    def forward(self, x):
+        with torch.no_grad():
+            largest = torch.maximum(self.most, x.amax(0))
+            if self.place == "plain":
+                if bool((largest > self.most).any()):
+                    self.most = largest
+            elif self.place == "data":
+                self.most.data.copy_(largest)
+            elif bool((largest > self.most).any()):
+                self.most.copy_(largest)
+        return self.layer(x)
+
+
+@pytest.mark.parametrize("place", ["frozen", "buffer", "plain", "data"])
+def test_what_a_forward_pass_keeps_is_found_on_generated_rows(ledger, place):
+    with pytest.raises(ExamplesMix, match="most"):
+        training(ledger, Keeps(place), rows())
+
+
+@pytest.mark.parametrize("place", ["frozen", "buffer", "plain"])
+def test_what_only_private_rows_change_ends_the_run_before_its_release(ledger, place, monkeypatch):
+    model = Keeps(place, start=1e31)  # beyond all generated rows
+    run = training(ledger, model, rows())
+    model.most = (
+        nn.Parameter(torch.zeros(4), requires_grad=False) if place == "frozen" else (torch.zeros(4))
+    )
+    told = []
+    monkeypatch.setattr(run, "_hand_over", told.append)
+    with pytest.raises(OtherRun, match="forward pass"):
+        run.fit(bar=False)
+    assert told == []
+    assert "fail" in [entry["kind"] for entry in ledger.entries()]
+
+
+def test_a_model_is_the_same_as_itself_and_writes_are_seen():
+    model = nn.Linear(2, 2)
+    with torch.no_grad():
+        model.bias[0] = torch.nan
+    for values in (False, True):
+        before = ModelState.of(model, values=values)
+        assert before.changed(model) is None
+        with torch.no_grad():
+            model.weight.mul_(2)
+        assert before.changed(model) == "weight"
+
+
+def normalized():
+    model = nn.Sequential(nn.Linear(4, 8), nn.BatchNorm1d(8, affine=False), nn.Linear(8, 2))
+    model[1].eval()
+    return model
+
+
+def test_a_normalization_that_wakes_up_is_refused_before_anything_is_computed(ledger, monkeypatch):
+    model = normalized()
+    run = training(ledger, model, rows())
+    loop = run.steps()
+    next(loop)
+    monkeypatch.setattr(run._sums, "total", None)
+    model.eval()
+    model.train()
+    with pytest.raises(OtherRun, match="mode"):
+        next(loop)
+    assert torch.equal(model[1].running_mean, torch.zeros(8))
+
+
+def test_modes_that_come_back_go_on(ledger):
+    model = normalized()
+    loop = training(ledger, model, rows()).steps()
+    next(loop)
+    model.eval()
+    model.train()
+    model[1].eval()
+    assert next(loop).number == 2
+
+
+def test_a_failure_in_a_step_quotes_nothing_and_closes_the_run(ledger):
+    tokens = torch.zeros(60, 3, dtype=torch.long)
+    tokens[0, 0] = 987654
+    run = training(ledger, Tokens(nn.Embedding(50, 8)), tokens)
+    with pytest.raises(EngineFailed) as caught:
+        run.fit(bar=False)
+    assert "987654" not in str(caught.value)
+    assert caught.value.__cause__ is caught.value.__context__ is None
+    with pytest.raises(QuestionClosed):
+        run.fit(bar=False)
