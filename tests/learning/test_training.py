@@ -209,7 +209,7 @@ def test_steps_that_were_lost_are_charged_again(ledger, tmp_path, monkeypatch, a
     loop = run.steps()
     for _ in range(at):
         next(loop)
-    run._save = lambda: None  # a kill writes nothing
+    run._save = lambda *_: None  # a kill writes nothing
     monkeypatch.setattr(Marks, "stop", lambda *_: None)
     loop.close()
     report = training(ledger, folder=tmp_path / "run").fit(bar=False)
@@ -224,7 +224,7 @@ def test_the_owner_may_vouch_for_lost_steps(ledger, tmp_path, monkeypatch):
     loop = run.steps()
     next(loop)
     monkeypatch.setattr(Marks, "stop", lambda *_: None)
-    run._save = lambda: None
+    run._save = lambda *_: None
     loop.close()
     report = training(ledger, folder=tmp_path / "run").fit(bar=False, lost="untold")
     assert report.untold
@@ -265,13 +265,15 @@ def test_a_refused_resume_leaves_the_checkpoint(tmp_path, monkeypatch):
         for _ in range(3):
             next(loop)
         monkeypatch.setattr(Marks, "stop", lambda *_: None)
-        run._save = lambda: None
+        run._save = lambda *_: None
         loop.close()
         kept = Checkpoint.read(tmp_path / "run", run=run.plan.digest)
         again = training(tight, folder=tmp_path / "run")
-        with pytest.raises(OverBudget):
+        with pytest.raises(OverBudget, match='lost="untold"'):
             again.fit(bar=False)
-        assert again.report.taken == kept.step == 2
+        assert again.report.taken == 0
+        assert Checkpoint.read(tmp_path / "run", run=run.plan.digest) == kept
+        assert kept.step == 2
 
 
 def test_ctrl_c_ends_the_step_and_leaves_a_model_that_goes_on(ledger, tmp_path):

@@ -40,17 +40,35 @@ class Checkpoint:
 
     def write(self, folder: Path) -> None:
         """Write it whole, or leave what was there."""
+        try:
+            self._write_aside(folder).replace(folder / _FILE)
+            _sync_folder(folder)
+        except OSError as failure:
+            raise _unusable(folder, failure) from failure
+
+    def try_out(self, folder: Path) -> None:
+        """Find out whether it could be written, and leave nothing."""
+        try:
+            self._write_aside(folder).unlink()
+        except OSError as failure:
+            raise _unusable(folder, failure) from failure
+
+    def _write_aside(self, folder: Path) -> Path:
+        """Write it under another name."""
         folder.mkdir(parents=True, exist_ok=True)
         head = json.dumps(
             {"run": self.run, "step": self.step, "sha256": hashlib.sha256(self.state).hexdigest()}
         ).encode("ascii")
         aside = folder / f"{_FILE}.{os.getpid()}.new"
-        with aside.open("wb") as file:
-            file.write(len(head).to_bytes(_LENGTH, "little") + head + self.state)
-            file.flush()
-            os.fsync(file.fileno())
-        aside.replace(folder / _FILE)
-        _sync_folder(folder)
+        try:
+            with aside.open("wb") as file:
+                file.write(len(head).to_bytes(_LENGTH, "little") + head + self.state)
+                file.flush()
+                os.fsync(file.fileno())
+        except OSError:
+            aside.unlink(missing_ok=True)
+            raise
+        return aside
 
     @classmethod
     def read(cls, folder: Path, *, run: str) -> Checkpoint | None:
@@ -59,6 +77,8 @@ class Checkpoint:
             text = (folder / _FILE).read_bytes()
         except FileNotFoundError:
             return None
+        except OSError as failure:
+            raise _unusable(folder, failure) from failure
         try:
             size = int.from_bytes(text[:_LENGTH], "little")
             head = json.loads(text[_LENGTH : _LENGTH + size])
@@ -66,11 +86,16 @@ class Checkpoint:
             found = cls(str(head["run"]), int(head["step"]), state)
             whole = head["sha256"] == hashlib.sha256(state).hexdigest()
         except (ValueError, KeyError, TypeError) as failure:
-            raise _other("it cannot be read") from failure
+            raise torn("it cannot be read") from failure
         if not whole:
-            raise _other("it is torn")
+            raise torn("it is torn")
         if found.run != run:
-            raise _other("it belongs to another run")
+            raise OtherRun(
+                what="the checkpoint in the folder is of no use: it belongs to another run.",
+                why="weights of another model, plan or data would be trained on as if they were "
+                "these.",
+                do="give each run a folder of its own, and resume it with the same arguments.",
+            )
         return found
 
 
@@ -83,9 +108,19 @@ def _sync_folder(folder: Path) -> None:
         os.close(number)
 
 
-def _other(why: str) -> OtherRun:
+def torn(why: str) -> OtherRun:
+    """Say what to do about a checkpoint that cannot be used."""
     return OtherRun(
         what=f"the checkpoint in the folder is of no use: {why}.",
-        why="weights of another model, plan or data would be trained on as if they were these.",
-        do="give each run a folder of its own, and resume it with the same arguments.",
+        why="training on from a part of a state would be another run.",
+        do="put a good copy back, or delete the file and resume: an object that still holds the "
+        "weights goes on from them, and otherwise steps that were drawn are charged again.",
+    )
+
+
+def _unusable(folder: Path, failure: OSError) -> OtherRun:
+    return OtherRun(
+        what=f"no checkpoint can be kept in {folder}: {failure.strerror or failure}.",
+        why="steps whose weights are lost must be paid for a second time.",
+        do="mend the folder or name another one, and resume; weights in memory are still there.",
     )

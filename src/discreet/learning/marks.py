@@ -14,6 +14,8 @@ the largest mark before its start.
     below the largest mark before b's start, which b reads; b draws from s on, and what it draws
     for a second time lies between s and that mark: it is charged.  By induction over attempts.
 An attempt that ends in order records how far it came, and draws no more: its last entry counts.
+An attempt belongs to one process: a forked child has the attempt of its parent, and nothing on the
+chain tells their steps apart.  So it is refused before it draws, marks, stops, saves or records.
 """
 
 from __future__ import annotations
@@ -23,6 +25,7 @@ from typing import Final, final
 
 from discreet.errors import RunFenced
 from discreet.ledger import Ledger
+from discreet.noise.entropy import process_stamp
 
 _WORD: Final = "training mark"
 
@@ -64,15 +67,31 @@ def run_history(
 class Marks:
     """The marks of one attempt."""
 
-    __slots__ = ("_attempt", "_key", "_ledger", "_seq")
+    __slots__ = ("_attempt", "_key", "_ledger", "_seq", "_stamp")
 
     def __init__(self, ledger: Ledger, key: str, attempt: int, *, seq: int) -> None:
         """Take the attempt, and the entry of its start."""
         self._ledger, self._key, self._attempt, self._seq = ledger, key, attempt, seq
+        self._stamp = process_stamp()
+
+    def check_process(self) -> None:
+        """Refuse a forked child, which would draw under the attempt of its parent."""
+        if self._stamp != process_stamp():
+            raise RunFenced(
+                what="a forked process goes on with the run of its parent.",
+                why="if both went on, steps would be drawn twice and paid for once.",
+                do="let the parent finish; to train in a child, begin the run there.",
+            )
 
     def mark(self, drawn: int) -> None:
         """Record that noise is drawn up to this step; stop if somebody else has gone on."""
+        self.check_process()
         self._ledger.describe(_WORD, {"run": self._key, "attempt": self._attempt, "drawn": drawn})
+        self.check()
+
+    def check(self) -> None:
+        """Refuse to go on where a later attempt is on record, or in a forked child."""
+        self.check_process()
         since = run_history(self._ledger, self._key, after=self._seq)
         if since.attempts > self._attempt:
             raise RunFenced(
@@ -84,8 +103,6 @@ class Marks:
 
     def stop(self, drawn: int) -> None:
         """Record that this attempt has drawn no further than this step, and draws no more."""
-        self._write(drawn, ended=True)
-
-    def _write(self, drawn: int, *, ended: bool) -> None:
-        content = {"run": self._key, "attempt": self._attempt, "drawn": drawn, "ended": ended}
+        self.check_process()
+        content = {"run": self._key, "attempt": self._attempt, "drawn": drawn, "ended": True}
         self._ledger.describe(_WORD, content)

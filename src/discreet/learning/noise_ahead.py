@@ -6,7 +6,9 @@ Noise depends on no data, so it may be drawn before the sum that it protects is 
 is handed out once, and its place is overwritten with zeros.  Each process has random bits of its
 own (:class:`discreet.noise.SystemEntropy`); a sampler in Python keeps its interpreter busy, so
 threads would wait for each other and for the model.  A process that ends early ends the run: no
-array is handed out that was not drawn in full.
+array is handed out that was not drawn in full.  Ctrl-C does not reach them: they have a session of
+their own, and end with their pipe, whatever the end of the process that reads it.  A forked child
+has no share in them.
 """
 
 from __future__ import annotations
@@ -22,9 +24,10 @@ from typing import Final, final
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.errors import EntropyUnavailable
+from discreet.errors import EntropyForked, EntropyUnavailable
 from discreet.exact import whole
 from discreet.noise import SYSTEM, DiscreteGaussian, Entropy
+from discreet.noise.entropy import process_stamp
 
 SMALL: Final = 1 << 17
 """Below so many draws, a step waits for them: to start processes takes longer."""
@@ -51,7 +54,16 @@ class NoiseAhead:
     ((5,), False)
     """
 
-    __slots__ = ("_cells", "_drawing", "_entropy", "_law", "_length", "_parts", "_workers")
+    __slots__ = (
+        "_cells",
+        "_drawing",
+        "_entropy",
+        "_law",
+        "_length",
+        "_parts",
+        "_stamp",
+        "_workers",
+    )
 
     def __init__(
         self,
@@ -72,7 +84,7 @@ class NoiseAhead:
             else whole(processes, name="processes", low=0)
         )
         self._workers: list[subprocess.Popen[bytes]] = []
-        self._drawing = False
+        self._drawing, self._stamp = False, process_stamp()
         if entropy is SYSTEM and count:
             self._start(min(count, length))
 
@@ -96,6 +108,7 @@ class NoiseAhead:
                         pass_fds=[file.fileno()],
                         env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
                         bufsize=0,
+                        start_new_session=True,
                     )
                 )
 
@@ -118,6 +131,12 @@ class NoiseAhead:
         """Return the noise of one step, and begin with the next."""
         if not self._workers:
             return self._law.sample(self._length, self._entropy)
+        if self._stamp != process_stamp():
+            raise EntropyForked(
+                what="noise that a parent draws ahead was asked for in a forked process.",
+                why="both could be handed the same noise.",
+                do="make a NoiseAhead in the child.",
+            )
         self.prepare()
         for worker in self._workers:
             _wait(worker)
@@ -129,10 +148,12 @@ class NoiseAhead:
 
     def close(self) -> None:
         """Stop the processes; what was drawn and not used is dropped."""
-        for worker in self._workers:
+        workers, self._workers = self._workers, []
+        if self._stamp != process_stamp():
+            return  # they work for the parent
+        for worker in workers:
             worker.kill()
             worker.communicate()
-        self._workers = []
 
 
 def _tell(worker: subprocess.Popen[bytes]) -> None:

@@ -13,6 +13,7 @@ from __future__ import annotations
 import contextlib
 import io
 import json
+import pickle
 import sys
 import time
 from collections.abc import Iterator, Mapping
@@ -23,9 +24,17 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from discreet.errors import NotSampled, OtherRun, OutOfRange, WrongKind
+from discreet.errors import (
+    EntropyError,
+    NotSampled,
+    OtherRun,
+    OutOfRange,
+    OverBudget,
+    RunFenced,
+    WrongKind,
+)
 from discreet.exact import whole
-from discreet.learning.checkpoint import Checkpoint
+from discreet.learning.checkpoint import Checkpoint, torn
 from discreet.learning.deep.batch_sums import BatchSums, RowTensors
 from discreet.learning.deep.choice import check_model, choose
 from discreet.learning.deep.device_release import released
@@ -250,22 +259,37 @@ class Training:
         ) as noise:
             while self._taken < self.plan.steps:
                 if self._taken >= marked:
-                    self._save()
+                    self._save(marks)
                     marked = min(self._taken + self._every, self.plan.steps)
                     marks.mark(marked)
                 began = time.perf_counter()
-                self._step(noise.take())
+                self._step(self._taken_noise(noise, marks))
                 self._taken += 1
                 try:
                     yield Step(self._taken, self.plan.steps, time.perf_counter() - began)
-                finally:  # also where somebody leaves the loop
-                    if self._stop or sys.exc_info()[0] is GeneratorExit:
-                        self._save()
-                        marks.stop(self._taken)
+                except GeneratorExit:  # somebody leaves the loop
+                    with contextlib.suppress(RunFenced):  # nothing of it is kept
+                        self._leave(marks)
+                    raise
                 if self._stop:
+                    self._leave(marks)
                     return
-        self._save()
-        self._record()
+        self._save(marks)
+        self._record(marks)
+
+    def _taken_noise(self, noise: NoiseAhead, marks: Marks) -> np.ndarray[Any, np.dtype[np.int64]]:
+        """Return the noise of a step; where there is none, nothing was drawn, and the run ends."""
+        marks.check_process()
+        try:
+            return noise.take()
+        except EntropyError:
+            self._leave(marks)
+            raise
+
+    def _leave(self, marks: Marks) -> None:
+        """End an attempt in order: whoever goes on from what is saved pays for nothing again."""
+        self._save(marks)
+        marks.stop(self._taken)
 
     def _begin(self, lost: str) -> Marks | None:
         """Charge the run, and what is drawn a second time; return the marks of this attempt."""
@@ -276,6 +300,9 @@ class Training:
                 do="leave it out, unless you vouch that nobody did.",
             )
         plan = self.plan
+        kept = self._kept()
+        if self._folder is not None and self.ledger.find(plan.digest) is None:
+            Checkpoint(plan.digest, 0, self._state()).try_out(self._folder)
         self.ledger.charge(plan.tree, key=plan.key, question=plan.digest, delta=plan.delta)
         seq = self.ledger.receipt.seq
         started = self.ledger.start(plan.key)
@@ -283,21 +310,35 @@ class Training:
             self._load_recorded(started)
             return None
         before = run_history(self.ledger, plan.key, before=started.attempt)
-        kept = None if self._folder is None else Checkpoint.read(self._folder, run=plan.digest)
-        if kept is not None:
-            self._load(kept)
-        elif not self._begun:
-            self._taken = 0
-        self._begun = True
-        self._attempts = started.attempt
-        again = before.drawn - self._taken
+        if kept is not None and self._begun and self._taken > kept.step:
+            kept = None  # the weights in memory are newer
+        again = before.drawn - (self._taken if kept is None else kept.step)
         if again > 0 and lost == "untold":
             self._untold = True
         elif again > 0:
-            key = f"{plan.key}/resume-{started.attempt}"
-            self.ledger.charge(plan.tree_of(again), key=key, delta=plan.delta)
-            self._again += again
+            self._charge_again(again, started.attempt)
+        if kept is not None:
+            self._load(kept)
+        self._begun, self._attempts = True, started.attempt
         return Marks(self.ledger, plan.key, started.attempt, seq=max(seq, before.seq))
+
+    def _charge_again(self, steps: int, attempt: int) -> None:
+        """Charge for lost steps: a release of its own, with its share of delta."""
+        plan = self.plan
+        try:
+            self.ledger.charge(
+                plan.tree_of(steps),
+                key=f"{plan.key}/resume-{attempt}",
+                delta=plan.delta * steps / plan.steps,
+            )
+        except OverBudget as refusal:
+            raise OverBudget(
+                what=f"{steps} steps that were lost cannot be paid for again: {refusal.what}",
+                why=f"somebody may have seen them. {refusal.why}",
+                do='if you vouch that nobody did, resume with lost="untold", which the report '
+                f"tells; otherwise {refusal.do}",
+            ) from refusal
+        self._again += steps
 
     def _step(self, noise: np.ndarray[Any, np.dtype[np.int64]]) -> None:
         """Draw a batch, release its noisy sum, and let the optimizer use it."""
@@ -352,19 +393,59 @@ class Training:
         torch.save(
             {"model": self.model.state_dict(), "optimizer": self.optimizer.state_dict()}, file
         )
-        return file.getvalue()
+        written = file.getvalue()
+        try:
+            self._read(written)
+        except (pickle.UnpicklingError, RuntimeError) as failure:
+            raise WrongKind(
+                what="the state of the model or of its optimizer cannot be read back.",
+                why="a checkpoint is read without running code, so it holds tensors and plain "
+                "Python values alone.",
+                do="give the optimizer plain numbers, such as lr=float(rate) for one of NumPy.",
+            ) from failure
+        return written
 
-    def _save(self) -> None:
-        if self._folder is not None:
+    def _read(self, state: bytes) -> Any:
+        return torch.load(io.BytesIO(state), map_location=self._device, weights_only=True)
+
+    def _save(self, marks: Marks) -> None:
+        """Write a checkpoint, unless somebody else has gone on; if that fails, stop in order."""
+        marks.check()
+        if self._folder is None:
+            return
+        try:
             Checkpoint(self.plan.digest, self._taken, self._state()).write(self._folder)
+        except Exception:
+            marks.stop(self._taken)
+            raise
+
+    def _kept(self) -> Checkpoint | None:
+        """Return the checkpoint in the folder, if any; it is of this run and this model."""
+        if self._folder is None:
+            return None
+        kept = Checkpoint.read(self._folder, run=self.plan.digest)
+        if kept is None:
+            return None
+        try:
+            state = self._read(kept.state)
+            shapes = [_shapes(state["model"]), _shapes(self.model.state_dict())]
+            groups = [
+                [len(group["params"]) for group in each["param_groups"]]
+                for each in (state["optimizer"], self.optimizer.state_dict())
+            ]
+        except (pickle.UnpicklingError, RuntimeError, KeyError, TypeError) as failure:
+            raise torn("it cannot be read") from failure
+        if shapes[0] != shapes[1] or groups[0] != groups[1]:
+            raise torn("model or optimizer have other parts than those it was written for")
+        return kept
 
     def _load(self, kept: Checkpoint) -> None:
-        state = torch.load(io.BytesIO(kept.state), map_location=self._device, weights_only=True)
+        state = self._read(kept.state)
         self.model.load_state_dict(state["model"])
         self.optimizer.load_state_dict(state["optimizer"])
         self._taken = kept.step
 
-    def _record(self) -> None:
+    def _record(self, marks: Marks) -> None:
         """Store a manifest of the weights in the ledger."""
         digest = weights_digest(self.model)
         manifest = {
@@ -375,13 +456,20 @@ class Training:
             "public_weights": self._public,
         }
         text = json.dumps(manifest, sort_keys=True, separators=(",", ":"))
-        self.ledger.release(self.plan.key, text.encode("ascii"))
+        marks.check()
+        stored = self.ledger.release(self.plan.key, text.encode("ascii"))
+        if stored.answer != text.encode("ascii"):
+            raise RunFenced(
+                what="another process has ended this run with other weights.",
+                why="one run has one result, and these weights are not on record.",
+                do="use the weights of that process; discard these.",
+            )
         self._weights = digest
 
     def _load_recorded(self, stored: StoredAnswer) -> None:
         """Go back to the weights of a run that has ended, if they are at hand."""
         manifest = json.loads(stored.answer)
-        kept = None if self._folder is None else Checkpoint.read(self._folder, run=self.plan.digest)
+        kept = self._kept()
         if kept is not None:
             self._load(kept)
         if weights_digest(self.model) != manifest["sha256"]:
@@ -432,3 +520,8 @@ class Training:
 
         self._stop = False
         return Interruptible(stop)
+
+
+def _shapes(state: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the names of a state and the shapes of its tensors."""
+    return {name: getattr(value, "shape", None) for name, value in state.items()}
