@@ -51,6 +51,7 @@ NOT_MECHANISMS = {
     "Winner",
     "attributes",
     "counts",
+    "discrete_gaussian_sigma",
     "points",
     "thresholds",
     # continual

@@ -20,6 +20,7 @@ EXPECTED = {
     "E703": FAILED,
     "E704": FAILED,
     "E705": FAILED,
+    "E8": FAILED,
 }
 
 

@@ -18,7 +18,7 @@ from tests.house.pages import COMPOSITION_GUIDE as GUIDE
 from tests.house.pages import ROOT, blocks
 
 FOLDER = GUIDE.parent / "pictures"
-PICTURES = sorted(path.name for path in FOLDER.iterdir())
+PICTURES = sorted(path.name for path in FOLDER.glob("*.svg"))  # screenshots have their own guide
 
 _SHOWN = re.compile(r"^!\[([^\]]+)\]\(pictures/([^)]+)\)$", re.MULTILINE)
 _CODE = re.compile(r"^```python\n(.*?)^```\n(?:\n^```text\n(.*?)^```\n)?", re.DOTALL | re.MULTILINE)

@@ -169,7 +169,7 @@ def test_integers(mechanism, value, error):
 
 @pytest.mark.parametrize(
     ("value", "error"),
-    [(5, NotExact), (math.nan, OutOfRange), ([math.inf], OutOfRange), ("x", WrongKind)],
+    [(math.nan, OutOfRange), ([math.inf], OutOfRange), ("x", WrongKind)],
 )
 def test_reals_on_a_grid(value, error):
     refused(lambda: Laplace(scale=2, grid=GRID).run(value, entropy=NOTHING), error)

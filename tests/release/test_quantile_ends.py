@@ -62,7 +62,8 @@ def leaf_of(counts, rank):
 
 def missed_by(choice, counts):
     """Return the chance that an end is on the wrong side of its quantile, at most."""
-    law = choice.mechanism.reference_pmf(scores(choice, dict(enumerate(counts))))
+    numerators, parts = scores(choice, dict(enumerate(counts)))
+    law = choice.mechanism.reference_pmf([Fraction(int(each), parts) for each in numerators])
     low, high = ranks_of(choice.level, sum(counts))
     if choice.side < 0:
         wrong = range(leaf_of(counts, low) + 1, len(counts))

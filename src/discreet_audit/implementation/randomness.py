@@ -29,6 +29,7 @@ _NEEDS_KEYED: Final = (
     "discreet/noise/",
     "discreet/release/answer.py",
     "discreet/synthetic/public_streams.py",  # of public randomness, never of noise
+    "discreet/learning/public_randomness.py",  # likewise: splits, starts, posteriors
 )
 _NEEDS_CIPHERS: Final = "discreet/noise/"
 

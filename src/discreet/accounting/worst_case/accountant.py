@@ -56,6 +56,7 @@ def account(
     Give ``unit``, or just ``relation`` to protect rows.  ``contribution`` limits what belongs to
     one unit.  ``impossible`` lists combinations of values that no record of the domain has.
 
+    >>> from discreet.accounting import Leaf
     >>> from discreet.mechanisms import Laplace
     >>> wards = Parallel("ward", {"A": Leaf(Laplace(scale=1)), "B": Leaf(Laplace(scale=2))})
     >>> account(wards, relation="add_remove").epsilon(delta=0)
