@@ -104,9 +104,25 @@ def test_rows_of_a_unit_depend_on_its_own_rows_alone():
             assert again == [i for i in whole.of(np.array([order.index(name)]))[0] if i >= 0]
 
 
+def test_large_numbers_of_people_stay_apart():
+    assert UnitRows([2**63 + 1, 2**63 + 3, -1]).units == 3
+    assert UnitRows([2**53, 2**53 + 1, 2**53]).units == 2
+    assert UnitRows(["ana", "ben", "ana"]).units == 2
+
+
 def test_bad_units_are_refused():
-    with pytest.raises(OutOfRange):
-        UnitRows(np.array([1.0, np.nan]))
+    for bad in (
+        np.array([1.0, np.nan]),
+        np.array([1.0, 2.0]),
+        [2**53, 2**53 + 1, 0.5],
+        ["ana", None, "ben"],
+        ["ana", float("nan"), "ben"],
+        np.array(["ana", np.nan], object),
+        [1, "1"],
+        np.array(["2020-01-01", "NaT"], "datetime64[D]"),
+    ):
+        with pytest.raises(WrongKind):
+            UnitRows(bad)
     with pytest.raises(WrongKind):
         UnitRows(np.zeros((2, 2)))
     with pytest.raises(OutOfRange):

@@ -11,16 +11,27 @@ from typing import Any, Final, final
 
 import numpy as np
 
-from discreet.errors import OutOfRange
+from discreet.errors import OutOfRange, WrongKind
 from discreet.exact import decimal
 from discreet.learning.models.bounded_rows import BoundedRows, Encoding
 from discreet.learning.models.estimator import PrivateModel
 from discreet.learning.models.fit_plans import Released, fit_plan, read_released
+from discreet.learning.models.forest import RandomForest
+from discreet.learning.models.logistic import LogisticRegression, SoftmaxRegression
 from discreet.learning.models.measurement import AskedPrice, PlannedSum, RowMeasurer
+from discreet.learning.models.naive_bayes import CategoricalNB, GaussianNB
 from discreet.learning.models.paid_fit import opened, pay_and_draw, unit_of_rows
 from discreet.learning.models.row_sums import counts
 
 SCORES: Final = "right and wrong answers"
+_CLASSIFIERS: Final = (
+    CategoricalNB,
+    GaussianNB,
+    LogisticRegression,
+    RandomForest,
+    SoftmaxRegression,
+)
+"""The exact types whose answer for a row is about that row alone."""
 
 
 @final
@@ -100,11 +111,19 @@ def evaluate(  # noqa: PLR0913  a model, its rows and a price
             why="it is the chance that the interval holds the accuracy.",
             do="give 0.95, say.",
         )
+    if type(model) not in _CLASSIFIERS:
+        raise WrongKind(
+            what=f"a {type(model).__name__} is none of the classifiers of discreet.learning.",
+            why="a foreign object may answer for one row in view of another, and then one row "
+            "moves both counts by any number.",
+            do="give a fitted LogisticRegression, SoftmaxRegression, GaussianNB, CategoricalNB or "
+            "RandomForest itself.",
+        )
     columns, labels = model.checked(X, y)
     encoding = Encoding(features=())
 
     def rows() -> BoundedRows:
-        right = np.asarray(model.predict(columns) == labels)  # type: ignore[attr-defined]
+        right = np.asarray(type(model).predict(model, columns) == labels)  # type: ignore[attr-defined]
         return BoundedRows(np.zeros((len(right), 1)), 1 - right.astype(np.int64), 1)
 
     with opened(ledger) as record:

@@ -24,13 +24,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Final, final
+from typing import Any, Final, final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from discreet.certified import log
-from discreet.errors import OutOfRange, WrongKind
+from discreet.errors import WrongKind
 from discreet.exact import probability, whole
 from discreet.noise import SYSTEM, Bernoulli, Entropy
 from discreet.noise.bernoulli import COIN_WORDS, CoinWords
@@ -114,6 +114,37 @@ class PoissonBatches:
         return np.flatnonzero(heads)[: self.cap]
 
 
+def unit_column(names: object) -> NDArray[Any]:
+    """Return the unit of each row as integers, texts or dates, none of them missing or rounded.
+
+    >>> unit_column([2**63 + 1, 2**63 + 3, -1]).dtype
+    dtype('O')
+    """
+    array = isinstance(names, np.ndarray) or hasattr(names, "__array__")
+    column = np.asarray(names) if array else np.asarray(names, object)
+    if column.ndim != 1:
+        raise WrongKind(
+            what="the units are not one column.",
+            why="each row belongs to one unit.",
+            do="give one name or number for each row.",
+        )
+    if column.dtype.kind == "O":
+        exact = {type(value) for value in column}
+        known = len(exact) <= 1 and exact <= {int, str, bytes, bool}
+    elif column.dtype.kind == "M":
+        known = not np.isnat(column).any()
+    else:
+        known = column.dtype.kind in "iubUS"
+    if not known:
+        raise WrongKind(
+            what="units are floats, of several types, or missing.",
+            why="floats round, so that two people may become one; NaN differs from itself; and "
+            "people without a name would count as one.",
+            do="give each row the exact number or the text of its unit, all of one type.",
+        )
+    return column
+
+
 @final
 class UnitRows:
     """Which rows belong to which unit, in the order of first rows; at most ``rows`` of each.
@@ -134,19 +165,7 @@ class UnitRows:
             self._order = np.arange(names)
             self._first, self._counts = self._order, np.ones(names, np.int64)
             return
-        column = np.asarray(names)
-        if column.ndim != 1:
-            raise WrongKind(
-                what="the units are not one column.",
-                why="each row belongs to one unit.",
-                do="give one name or number for each row.",
-            )
-        if column.dtype.kind == "f" and np.isnan(column).any():
-            raise OutOfRange(
-                what="a unit is NaN.",
-                why="NaN differs from itself, so its rows would count as many units.",
-                do="give each row the name of its unit.",
-            )
+        column = unit_column(names)
         _, first, codes = np.unique(column, return_index=True, return_inverse=True)
         place = np.empty(first.size, np.int64)
         place[np.argsort(first, kind="stable")] = np.arange(first.size)

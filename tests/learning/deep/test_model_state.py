@@ -93,7 +93,7 @@ def test_what_a_forward_pass_keeps_is_found_on_generated_rows(ledger, place):
 
 @pytest.mark.parametrize("place", ["frozen", "buffer", "plain"])
 def test_what_only_private_rows_change_ends_the_run_before_its_release(ledger, place, monkeypatch):
-    model = Keeps(place, start=1e31)  # beyond all generated rows
+    model = Keeps(place, start=torch.inf)  # beyond all generated rows
     run = training(ledger, model, rows())
     model.most = (
         nn.Parameter(torch.zeros(4), requires_grad=False) if place == "frozen" else (torch.zeros(4))

@@ -31,7 +31,9 @@ EMPTY = "an empty table is a table: to refuse it would tell that nobody is in it
 MISSING = "a row with a missing label is left out without a word about it"
 DECLARED = "classes are declared: labels that are none of them are left out without a word"
 FRESH = "every fit draws noise of its own, so that no two of them agree to the last digit"
+CELLS = "a cell that is no number leaves its row out without a word about it"
 CONTRADICTED = {
+    "check_dtype_object": CELLS,
     "check_estimators_empty_data_messages": EMPTY,
     "check_supervised_y_no_nan": MISSING,
     "check_classifiers_classes": DECLARED,

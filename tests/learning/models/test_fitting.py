@@ -187,3 +187,40 @@ def test_evaluations_cover_the_truth(ledger):
     assert 0 < bought.accuracy < 1
     with pytest.raises(BadArrays):
         learning.evaluate(model, X, Y[:5], epsilon="0.5", ledger=ledger)
+
+
+@pytest.mark.parametrize(
+    "cell", ["HIV+ since 2019", 10**400, None, {"a": 1}], ids=["text", "huge", "none", "object"]
+)
+@pytest.mark.parametrize("form", ["array", "list"])
+def test_cells_that_are_no_numbers_leave_their_row_out_after_the_charge(ledger, cell, form):
+    cells = X[:50].astype(object)
+    cells[7, 1] = cell
+    given = cells if form == "array" else cells.tolist()
+    model = learning.KMeans(2, epsilon="0.5", bounds=(-3, 3), ledger=ledger)
+    assert model.plan(given).digest == model.plan(X).digest
+    model.fit(given)
+    target = X[:50, 0].astype(object)
+    target[3] = cell
+    line = learning.LinearRegression(
+        rho="0.001", bounds=(-3, 3), target_bounds=(-3, 3), ledger=ledger
+    )
+    line.fit(X[:50], target if form == "array" else target.tolist())
+
+
+def test_arrays_of_text_are_refused_by_their_type_alone(ledger):
+    model = learning.KMeans(2, epsilon=1, bounds=(-3, 3), ledger=ledger)
+    for text in (np.array([["1", "2"]]), np.array([["HIV+", "2"]])):
+        with pytest.raises(BadArrays, match="something else than numbers"):
+            model.fit(text)
+
+
+def test_foreign_objects_are_not_evaluated(ledger):
+    class Spy(learning.GaussianNB):
+        def predict(self, rows):
+            return np.full(len(rows), "ill" if (rows == 123.456).any() else "well")
+
+    before = ledger.receipt
+    with pytest.raises(WrongKind, match="Spy"):
+        learning.evaluate(Spy(**PRICE, classes=("well", "ill")), X, Y, epsilon=1, ledger=ledger)
+    assert ledger.receipt == before

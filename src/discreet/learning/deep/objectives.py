@@ -87,12 +87,12 @@ class SummedObjective:
 
 def _known(objective: Objective, outputs: Tensor, targets: Tensor) -> Tensor | None:
     """Return what a well-known objective gives for each row, or nothing."""
-    if objective is F.cross_entropy and outputs.dim() == 2 and targets.dim() == 1:
+    loss: Any = objective
+    if loss is F.cross_entropy and outputs.dim() == 2 and targets.dim() == 1:
         inside = (targets >= 0) & (targets < outputs.shape[1])
         classes = torch.where(inside, targets, _IGNORED)
-        return F.cross_entropy(outputs, classes, reduction="none")
+        return cast("Tensor", loss(outputs, classes, reduction="none"))
     if objective in _ELEMENTWISE and outputs.shape == targets.shape and outputs.dim() > 1:
-        loss: Any = objective
         return cast("Tensor", loss(outputs, targets, reduction="none")).flatten(1).mean(1)
     return None
 

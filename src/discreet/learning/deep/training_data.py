@@ -19,6 +19,7 @@ from discreet.errors import NotSampled, OutOfRange
 from discreet.exact import decimal, float_down, positive
 from discreet.learning.clipping import Clipping
 from discreet.learning.deep.batch_sums import ClipGroup
+from discreet.learning.sampling import unit_column
 from discreet.units import PrivacyUnit
 
 
@@ -43,7 +44,7 @@ def data_of(data: object, unit: PrivacyUnit) -> tuple[Tensor, Tensor, Any]:
                 do="give tensors or NumPy arrays.",
             )
         tensors.append(values if isinstance(values, Tensor) else torch.from_numpy(values))
-    names = None if expected == 2 else np.asarray(data[2])
+    names = None if expected == 2 else unit_column(data[2])
     lengths = {int(t.shape[0]) for t in tensors} | (set() if names is None else {len(names)})
     if len(lengths) != 1:
         raise NotSampled(

@@ -353,7 +353,7 @@ def _matrix(X: Any) -> NDArray[Any]:
             why="rows are bounded one by one, with a constant beside them.",
             do="give an array, as X.toarray() returns it.",
         )
-    array = np.asarray(X)
+    array = _as_array(X)
     if array.dtype.kind == "c":
         raise BadArrays(
             what="Complex data not supported: the array holds complex numbers.",
@@ -373,19 +373,29 @@ def _matrix(X: Any) -> NDArray[Any]:
             why="there is nothing to learn from.",
             do="give at least one column.",
         )
-    if array.dtype.kind not in _NUMBERS:
-        try:
-            return array.astype(np.float64)
-        except (TypeError, ValueError):
-            pass
-        kinds = (TypeError,) if array.dtype.kind == "O" else ()
-        raise type("BadArrays", (BadArrays, *kinds), {})(
+    if array.dtype.kind not in _NUMBERS + "O":  # cells of objects are read after the charge
+        raise BadArrays(
             what="an array holds something else than numbers: argument must be a string or a "
             "number.",
             why="bounds are about numbers.",
             do="give numbers; categories of a table are read in a session.",
-        ) from None
+        )
     return array
+
+
+def _as_array(values: Any) -> NDArray[Any]:
+    """Return an array whose type no value decides: that of an array, or objects for a list."""
+    if hasattr(values, "dtype") or hasattr(values, "__array__"):
+        return np.asarray(values)
+    try:
+        return np.asarray(values, object)
+    except ValueError:
+        pass
+    raise BadArrays(
+        what="Rows of different lengths are given.",
+        why="each row has one value in each column.",
+        do="give rows of one length.",
+    )
 
 
 def _labels(y: Any, count: int, kind: str) -> NDArray[Any] | None:
@@ -398,7 +408,7 @@ def _labels(y: Any, count: int, kind: str) -> NDArray[Any] | None:
             why="it learns one column from the others.",
             do="give fit(X, y).",
         )
-    array = np.asarray(y)
+    array = _as_array(y)
     if array.ndim == 2 and array.shape[1] == 1:
         _warn_column()
         array = array[:, 0]
@@ -409,10 +419,6 @@ def _labels(y: Any, count: int, kind: str) -> NDArray[Any] | None:
             why="each row has one value that is learned.",
             do="give a y of one dimension, as long as X.",
         )
-    if kind == "regressor":
-        if array.dtype.kind not in _NUMBERS:
-            array = array.astype(np.float64)
-        return array
     return array
 
 
