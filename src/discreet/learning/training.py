@@ -21,8 +21,14 @@ from pathlib import Path
 from typing import Any, Final, final
 
 import numpy as np
-import torch
-from torch import Tensor, nn
+
+from discreet.release.frames import missing_extra
+
+try:
+    import torch
+    from torch import Tensor, nn
+except ModuleNotFoundError:
+    missing_extra("PyTorch", "learning")
 
 from discreet.errors import (
     EntropyError,
