@@ -13,13 +13,17 @@ import numpy as np
 
 from discreet.errors import OutOfRange, WrongKind
 from discreet.exact import decimal
+from discreet.learning.models import (
+    CategoricalNB,
+    GaussianNB,
+    LogisticRegression,
+    RandomForest,
+    SoftmaxRegression,
+)
 from discreet.learning.models.bounded_rows import BoundedRows, Encoding
 from discreet.learning.models.estimator import PrivateModel
 from discreet.learning.models.fit_plans import Released, fit_plan, read_released
-from discreet.learning.models.forest import RandomForest
-from discreet.learning.models.logistic import LogisticRegression, SoftmaxRegression
 from discreet.learning.models.measurement import AskedPrice, PlannedSum, RowMeasurer
-from discreet.learning.models.naive_bayes import CategoricalNB, GaussianNB
 from discreet.learning.models.paid_fit import opened, pay_and_draw, unit_of_rows
 from discreet.learning.models.row_sums import counts
 
