@@ -822,6 +822,7 @@ def test_there_are_no_other_verbs():
     assert verbs == {
         "accounts",
         "answers_of",
+        "attempts",
         "backup",
         "charge",
         "check_terms",
@@ -842,6 +843,7 @@ def test_there_are_no_other_verbs():
         "open",
         "open_account",
         "proved_entries",
+        "questions_of",
         "raise_limit",
         "receipt",
         "release",
