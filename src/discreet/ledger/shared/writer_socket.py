@@ -59,7 +59,15 @@ class WriterSocket:
         self._lock = threading.Lock()
         path.unlink(missing_ok=True)
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        self._socket.bind(str(path))
+        try:
+            self._socket.bind(str(path))
+        except OSError:
+            self._socket.close()
+            raise LedgerUnavailable(
+                what="the socket of the ledger's writer cannot be made.",
+                why="its path is too long for a socket, or its folder cannot be written.",
+                do="choose a shorter path for the state folder.",
+            ) from None
         path.chmod(0o600)
         self._socket.listen(_BACKLOG)
         threading.Thread(target=self._accept, name="discreet-shared-ledger", daemon=True).start()
