@@ -138,7 +138,7 @@ MUTANTS: Final = (
     Mutant(
         name="the noise of one step is used for all",
         file="discreet/learning/training.py",
-        old="                self._step(noise.take())\n",
+        old="                self._step(self._taken_noise(noise, marks))\n",
         new=(
             "                self._kept = getattr(self, '_kept', None)\n"
             "                self._kept = noise.take() if self._kept is None else self._kept\n"
@@ -163,12 +163,12 @@ MUTANTS: Final = (
         old=(
             "                    marks.mark(marked)\n"
             "                began = time.perf_counter()\n"
-            "                self._step(noise.take())\n"
+            "                self._step(self._taken_noise(noise, marks))\n"
             "                self._taken += 1\n"
         ),
         new=(
             "                began = time.perf_counter()\n"
-            "                self._step(noise.take())\n"
+            "                self._step(self._taken_noise(noise, marks))\n"
             "                self._taken += 1\n"
             "                marks.mark(marked)\n"
         ),
