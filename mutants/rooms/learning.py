@@ -140,9 +140,9 @@ MUTANTS: Final = (
         file="discreet/learning/training.py",
         old="                self._step(self._taken_noise(noise, marks))\n",
         new=(
-            "                self._kept = getattr(self, '_kept', None)\n"
-            "                self._kept = noise.take() if self._kept is None else self._kept\n"
-            "                self._step(self._kept)\n"
+            "                self._reused = getattr(self, '_reused', None)\n"
+            "                self._reused = noise.take() if self._reused is None else self._reused\n"
+            "                self._step(self._reused)\n"
         ),
         why="The difference of two steps has no noise.",
         caught_by=(
@@ -223,7 +223,7 @@ MUTANTS: Final = (
         new="            added = root_up(self.squared)",
         why="A unit with several rows moves the sum several times as far.",
         caught_by=(
-            "tests/learning/models/test_row_sums.py::test_the_price_is_kept_and_nearly_used_up",
+            "tests/learning/models/test_row_sums.py::test_the_price_is_reused_and_nearly_used_up",
         ),
     ),
     Mutant(
