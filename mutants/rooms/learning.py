@@ -223,7 +223,7 @@ MUTANTS: Final = (
         new="            added = root_up(self.squared)",
         why="A unit with several rows moves the sum several times as far.",
         caught_by=(
-            "tests/learning/models/test_row_sums.py::test_the_price_is_reused_and_nearly_used_up",
+            "tests/learning/models/test_row_sums.py::test_the_price_is_kept_and_nearly_used_up",
         ),
     ),
     Mutant(
