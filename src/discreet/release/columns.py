@@ -20,7 +20,7 @@ which each side misses with a part of the chance: these errors depend on each ot
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import partial
@@ -165,7 +165,8 @@ class _Table:
         """Return a column of lists; the ends of its intervals are lists too."""
         ((slot, several),) = self._used(output.expression).items()
         alone = Column(slot)
-        ends = [self._ends(alone, {slot: single}, places) for single in several.single()]
+        groups = self._groups(several.totals(), places)  # once for all quantiles
+        ends = [self._ends(alone, {slot: one}, places, groups) for one in several.single()]
         low, high = ([_vector(end[side], output.type) for end in ends] for side in (0, 1))
         levels = [level.taken(places) for level in self.lists[slot]]
         return ReleasedColumn(
@@ -228,20 +229,31 @@ class _Table:
         return everything(size)
 
     def _ends(
-        self, expression: Expression, used: Mapping[str, Estimator], places: Integers
+        self,
+        expression: Expression,
+        used: Mapping[str, Estimator],
+        places: Integers,
+        groups: Sequence[tuple[Integers, Intervals]] | None = None,
     ) -> Ends:
         """Return the intervals of an expression at some places, whichever part they are in."""
         low, high = np.empty(places.size), np.empty(places.size)
         needed = {name for estimator in used.values() for name in estimator.totals()}
-        start = 0
-        for whole in self.parts:
-            part = whole.only(needed)
-            inside = np.flatnonzero((places >= start) & (places < start + part.size))
-            here = places[inside]
-            known = Intervals(self.plan.request, part.taken(here - start), self.plan.confidence)
-            low[inside], high[inside] = self._range(expression, used, known, here)
-            start += part.size
+        for inside, known in groups or self._groups(needed, places):
+            low[inside], high[inside] = self._range(expression, used, known, places[inside])
         return low, high
+
+    def _groups(
+        self, needed: Collection[str], places: Integers
+    ) -> list[tuple[Integers, Intervals]]:
+        """Return which places are in each part, and these totals of their groups."""
+        groups, start = [], 0
+        for whole in self.parts:
+            part = whole.only(frozenset(needed))
+            inside = np.flatnonzero((places >= start) & (places < start + part.size))
+            shown = part.taken(places[inside] - start)
+            groups.append((inside, Intervals(self.plan.request, shown, self.plan.confidence)))
+            start += part.size
+        return groups
 
     def _range(
         self,

@@ -76,12 +76,17 @@ def choose_noise(
     if not sketch.columns:
         return _by_keys(sketch, float(epsilon), float(rho), delta)
     better = 0.0
+    errors: dict[int, tuple[float, float]] = {}  # a thousand quantiles are one part
     for column in sketch.columns:
         pure, concentrated = [], []
         for place, factor in column:
-            part = sketch.parts[place]
-            one = _laplace(part, relation, float(epsilons[place]), miss)
-            other = _gaussian(part, relation, float(rhos[place]), miss)
+            if place not in errors:
+                part = sketch.parts[place]
+                errors[place] = (
+                    _laplace(part, relation, float(epsilons[place]), miss),
+                    _gaussian(part, relation, float(rhos[place]), miss),
+                )
+            one, other = errors[place]
             pure.append(float(abs(factor)) * one)
             concentrated.append(float(abs(factor)) * other)
         chosen = isinstance(sketch.parts[column[0][0]], LeafPart)

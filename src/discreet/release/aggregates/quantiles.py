@@ -96,6 +96,13 @@ Rising = tuple[Integers, Chosen | None, Chosen | None]
 
 def rising_leaves(measure: str, noisy: Noisy) -> dict[Fraction, Rising]:
     """Return the leaves of a histogram at all levels: they rise, and lie between their ends."""
+    if measure not in noisy.known:
+        noisy.known[measure] = _risen(measure, noisy)
+    rising: dict[Fraction, Rising] = noisy.known[measure]
+    return rising
+
+
+def _risen(measure: str, noisy: Noisy) -> dict[Fraction, Rising]:
     sides: dict[int, dict[Fraction, Chosen]] = {-1: {}, 0: {}, 1: {}}
     for chosen in noisy.chosen:
         name, level = chosen.choice.use
