@@ -95,6 +95,8 @@ class Profile(PrivacyLoss):
         return replace(self, indivisible=True)
 
     def _all(self) -> tuple[Composition, ...]:
+        if self.remove is self.add and len(self.add) == 1:
+            return self.add
         return tuple(dict.fromkeys((*self.remove, *self.add)))
 
     def delta(self, epsilon: object) -> float:
