@@ -42,4 +42,4 @@ def test_eight_hundred_different_sums_are_planned_in_linear_time(tmp_path, term)
         session.ask("SELECT SUM(cost) AS s FROM visits", epsilon=1)
         few, many = (min(seconds(session, term, count) for _ in range(2)) for count in (200, 800))
         assert many < 8 * few
-        assert many < 1.5  # under 0.5 s on a machine that does nothing else
+        assert many < 1.5  # the bar is 0.5 s, in the benchmark: here other tests run beside it
