@@ -208,6 +208,7 @@ def _noisy_keys_rho(keys: NoisyKeys, places: int) -> Sum:
     return places * keys.noise.concentrated(distance=keys.most).rho, keys.leak()
 
 
+@functools.lru_cache(maxsize=256)
 def pure_rho(epsilon: Fraction) -> Fraction:
     """Return the rho of a pure loss; of a very large one half its square.
 
