@@ -1,8 +1,9 @@
 """DualQuery on half a million conjunctions: as it was published, upgraded, and on very wide tables.
 
 ``python -m benchmarks.rows.synthetic_queries [ADULT]`` prints errors and CPU seconds; ADULT is the
-file ``adult.data`` of the UCI repository.  Without it the table is a generated twin: as many
-people, columns and codes, from a few hidden classes.
+file ``adult.data`` of the UCI repository, which the benchmark leaves in .venv.bench.
+Without it the table is a generated twin: as many people, columns and codes, from a few hidden
+classes.  With ``curve`` behind it, our errors are printed at every price of the paper's curve.
 """
 
 from __future__ import annotations
@@ -36,6 +37,8 @@ PUBLISHED: Final = DualQuerySettings(rounds=40, samples=488, rate=Fraction(6, 5)
 """Priced at epsilon 1, delta 0.001 by advanced composition (Gaboardi et al. 2014)."""
 RHO: Final = Fraction("0.0593")
 """Epsilon 1 at delta 0.001."""
+PRICES: Final = (0.25, 0.5, 0.75, 1, 2, 3, 4, 5)
+"""The epsilons of the paper's curve on Adult."""
 WIDE_BITS: Final = 512_000
 WIDE_PEOPLE: Final = 100_000
 WIDE_QUERIES: Final = 100_000
@@ -93,7 +96,7 @@ def faithful(codes: Codes, seed: int = 0) -> Answers:
     return _played(_free_queries(seed), bits, replace(PUBLISHED, rows=len(codes[0])), seed)
 
 
-def upgraded(codes: Codes, seed: int = 0) -> Answers:
+def upgraded(codes: Codes, seed: int = 0, rho: Fraction = RHO) -> Answers:
     """Play with one code a column, and the settings that are the default for this price.
 
     The defaults were fitted to settings that were found by search on Adult itself; the twin is the
@@ -105,7 +108,7 @@ def upgraded(codes: Codes, seed: int = 0) -> Answers:
     bits = free.bit_columns[free.bits]
     domain = CodedDomain(tuple(f"c{place:02}" for place in range(len(SIZES))), SIZES)
     queries = Conjunctions.compiled(domain, owners[bits], places[bits], free.negated)
-    settings = default_settings(rows=len(codes[0]), rho=RHO, moved=1, replaces=True)
+    settings = default_settings(rows=len(codes[0]), rho=rho, moved=1, replaces=True)
     return _played(queries, codes, settings, seed)
 
 
@@ -168,9 +171,32 @@ def _stream(label: str, seed: int) -> KeyedEntropy:
     return KeyedEntropy(key=seed.to_bytes(32, "little"), label=label)
 
 
+def curve(codes: Codes) -> None:
+    """Print our largest error at every price of the paper's curve, the mean of three runs."""
+    for epsilon in PRICES:
+        rho = rho_for(epsilon)
+        errors = [upgraded(codes, seed, rho).largest for seed in range(3)]
+        print(f"epsilon {epsilon}: largest error {sum(errors) / 3:.4f}", flush=True)
+    errors = [faithful(codes, seed).largest for seed in range(3)]
+    print(f"as published, epsilon 1: largest error {sum(errors) / 3:.4f}")
+
+
+def rho_for(epsilon: float) -> Fraction:
+    """Return the largest rho on a fine grid that is worth this epsilon at delta 0.001."""
+    low, high = 0, 1 << 20
+    while high - low > 1:
+        middle = (low + high) // 2
+        fits = ZeroConcentrated(rho=Fraction(middle, 1 << 16)).epsilon(delta=1e-3) <= epsilon
+        low, high = (middle, high) if fits else (low, middle)
+    return Fraction(low, 1 << 16)
+
+
 def main() -> int:
     """Play all three, and print how far answers are off."""
     codes = adult(Path(sys.argv[1])) if len(sys.argv) > 1 else twin()
+    if sys.argv[2:] == ["curve"]:
+        curve(codes)
+        return 0
     works: dict[str, Callable[[], Answers]] = {
         "faithful": lambda: faithful(codes),
         "upgraded": lambda: upgraded(codes),

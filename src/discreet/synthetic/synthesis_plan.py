@@ -142,6 +142,8 @@ class SynthesisPlan(Explainable):
         if self.one_way is not None:
             lines = tuple(Branch(f"{name}: {100 * share:.2g} %") for name, share in self.one_way)
             yield Branch(f"gets single columns wrong, in the mean, by shares of {self.size}", lines)
+        else:
+            yield Branch("forecasts no errors: give size, about how many rows there are")
 
 
 def _rows(count: int) -> str:
