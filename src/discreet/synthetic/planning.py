@@ -25,7 +25,7 @@ from discreet.synthetic.domain import BINS, Domain
 from discreet.synthetic.evidence_format import read
 from discreet.synthetic.inference.values import ImpossibleCells
 from discreet.synthetic.joint import joint_request, moved_by
-from discreet.synthetic.methods.aim import AIM
+from discreet.synthetic.methods.aim import AIM, work_seconds
 from discreet.synthetic.methods.method import Method, Schedule, Task
 from discreet.synthetic.models import METHODS
 from discreet.synthetic.program import SyntheticDraw, synthesis_program
@@ -136,6 +136,7 @@ def plan_synthesis(  # noqa: PLR0913  what is made, how, and what it may cost
         confidence=ask.confidence,
         promises=rows.promises,
         program=program,
+        seconds=work_seconds(task, schedule.rounds) if isinstance(chosen, AIM) else 0.0,
         budget_preview=session.preview(program),
     )
     if not anyway:

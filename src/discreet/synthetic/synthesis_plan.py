@@ -28,7 +28,7 @@ if TYPE_CHECKING:  # made by planning, and handed in
     from discreet.synthetic.workload import CompiledWorkload
 
 
-_MANY_CELLS: Final = 10**6
+_SHOWN_SECONDS: Final = 60
 
 
 @final
@@ -39,7 +39,8 @@ class SynthesisPlan(Explainable):
     ``moves`` is by how many rows one unit moves the table, at most.  ``rounds`` is the largest
     number of selections, and ``noise`` the standard deviation of the counts of one column.
     ``one_way`` is the predicted error of the counts of each column, as a share of ``size`` rows
-    (half of the L1 distance, in the mean): None where no size is given.
+    (half of the L1 distance, in the mean): None where no size is given.  ``seconds`` estimates how
+    long one core may be busy, where that is more than moments.
     """
 
     table: str
@@ -58,6 +59,7 @@ class SynthesisPlan(Explainable):
     confidence: Fraction
     promises: tuple[OwnerPromise, ...]
     program: Program
+    seconds: float = 0.0
     budget_preview: BudgetPreview | None = field(default=None, compare=False)
 
     @property
@@ -128,10 +130,9 @@ class SynthesisPlan(Explainable):
             coded = self.domain.coded
             closure = self.workload.closure(coded)
             cells = sum(coded.size(marginal) for marginal, _ in closure)
-            slow = ", which may take minutes" if cells > _MANY_CELLS else ""
-            yield Branch(
-                f"compares {len(closure)} marginals of {cells} cells again and again{slow}"
-            )
+            yield Branch(f"compares {len(closure)} marginals of {cells} cells again and again")
+            if self.seconds >= _SHOWN_SECONDS:
+                yield Branch(f"may keep one core busy for up to {self.seconds / 60:,.0f} minutes")
 
     def _standing(self) -> Iterator[Branch]:
         if self.budget_preview is not None:

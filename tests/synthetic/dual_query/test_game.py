@@ -210,7 +210,7 @@ def test_columns_that_no_drawn_query_names_keep_their_code():
 
 
 def test_rows_remember_what_earlier_draws_said():
-    """Queries that share no column: with fresh codes in each row, errors are beyond .5 here."""
+    """Queries that share no column; with fresh codes in each row, this fails."""
     count, rows = 400, 10**5
     domain = CodedDomain(tuple(map(str, range(3 * count))), (2,) * (3 * count))
     queries = Conjunctions.of(
