@@ -42,7 +42,9 @@ PRICES: Final = (0.25, 0.5, 0.75, 1, 2, 3, 4, 5)
 WIDE_BITS: Final = 512_000
 WIDE_PEOPLE: Final = 100_000
 WIDE_QUERIES: Final = 100_000
-_BLOCK: Final = 1024
+_WORDS: Final = 16
+_CHUNK: Final = 8192
+_ONES: Final = np.uint64(0xFFFF_FFFF_FFFF_FFFF)
 
 Codes = list[NDArray[np.int64]]
 
@@ -116,17 +118,39 @@ def wide(seed: int = 0) -> Answers:
     """Play on biased bits, with the settings that are the default; data is made in pieces."""
     domain = CodedDomain(tuple(map(str, range(WIDE_BITS))), (2,) * WIDE_BITS)
     queries = random_conjunctions(domain, count=WIDE_QUERIES, stream=_stream("queries", seed))
-    used = replace(queries, bit_columns=np.arange(queries.bit_columns.size, dtype=np.int32))
-    generator = np.random.default_rng(seed)
-    bias = generator.integers(0, 256, used.bit_columns.size, dtype=np.uint8)[:, None]
-    held = np.zeros(WIDE_QUERIES, np.int64)
-    for start in range(0, WIDE_PEOPLE, _BLOCK):
-        people = min(_BLOCK, WIDE_PEOPLE - start)
-        block = np.frombuffer(generator.bytes(bias.size * people), np.uint8).reshape(-1, people)
-        part = (block < bias).view(np.uint8)
-        held += count_conjunctions(used, part, np.ones(people, np.int64))[0]
+    held = _counts_of_biased_bits(queries, np.random.Generator(np.random.SFC64(seed)))
     settings = default_settings(rows=WIDE_PEOPLE, rho=RHO, moved=1, replaces=True)
     return _judged(queries, held, settings, seed)
+
+
+def _counts_of_biased_bits(
+    queries: Conjunctions, generator: np.random.Generator
+) -> NDArray[np.int64]:
+    """Draw people whose bits have biases from 0/256 to 255/256, and count conjunctions among them.
+
+    A word holds one bit of 64 people; they are drawn digit by digit of the bias, lowest first.
+    """
+    bias = generator.integers(0, 256, queries.bit_columns.size, dtype=np.uint64)
+    flips = np.where(queries.negated, _ONES, np.uint64(0))
+    held = np.zeros(queries.count, np.int64)
+    table = np.empty((bias.size, _WORDS), np.uint64)
+    for start in range(0, WIDE_PEOPLE, 64 * _WORDS):
+        for first in range(0, bias.size, _CHUNK):
+            part = table[first : first + _CHUNK]
+            part[:] = 0
+            for digit in range(8):
+                words = generator.integers(0, _ONES, part.shape, dtype=np.uint64, endpoint=True)
+                one = np.where(bias[first : first + _CHUNK] >> np.uint64(digit) & 1, _ONES, 0)
+                either = (part ^ words) & one[:, None].astype(np.uint64)
+                part &= words
+                part |= either  # a bit below the bias: by this digit, or equal and by lower ones
+        met = np.full((queries.count, _WORDS), _ONES)
+        for place in range(queries.width):
+            met &= table[queries.bits[:, place]] ^ flips[:, place, None]
+        there = np.arange(64 * _WORDS) < WIDE_PEOPLE - start
+        met &= np.packbits(there, bitorder="little").view(np.uint64)
+        held += np.bitwise_count(met).sum(axis=1, dtype=np.int64)
+    return held
 
 
 def _free_queries(seed: int) -> Conjunctions:
