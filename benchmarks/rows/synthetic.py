@@ -220,10 +220,10 @@ def _asked(
     table: CodedTable, name: str, kind: str, contender: str, request: dict[str, object]
 ) -> Made:
     """Ask for one table, in a process of its own."""
-    spent = 0.0
+    spent, versions = 0.0, dict[str, str]()
     try:
         with within(PATIENCE), Peers(name) as peers:
-            before = peers.seconds()
+            before, versions = peers.seconds(), peers.versions
             try:
                 answer = peers.ask(**request)
             except TookTooLong:
@@ -231,10 +231,10 @@ def _asked(
                 raise
     except TookTooLong as failure:
         why = f"{failure}, with {spent:.0f} s of CPU time"
-        return Made(kind=kind, contender=contender, why=why, limit=spent)
+        return Made(kind=kind, contender=contender, why=why, limit=spent, versions=versions)
     except PeersUnavailable as failure:
         return Made(kind=kind, contender=contender, why=str(failure))
-    return _other(table, kind, contender, answer, peers.versions)
+    return _other(table, kind, contender, answer, versions)
 
 
 def _other(
