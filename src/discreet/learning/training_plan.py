@@ -26,12 +26,14 @@ from discreet.learning.clipping import DOUBLE, Clipping
 from discreet.learning.private_sum import PrivateSum
 from discreet.learning.run_tree import statement_of, tree_of_run
 from discreet.learning.sampling import PoissonBatches, overflow_chance, smallest_cap
+from discreet.learning.side_counts import NOTHING_BESIDE, SideCounts
 from discreet.loss.parameters import checked_delta
 from discreet.units import PrivacyUnit, Relation
 
 _SHARE_OF_DELTA: Final = 1000
 _MOST_DRIFT: Final = Fraction(2, 100)
 _MOST_SLACK: Final = Fraction(5, 100)
+_BYTES: Final = 24  # of a coordinate: float64 totals, noise, and the noise drawn ahead
 
 
 @final
@@ -55,6 +57,8 @@ class TrainingPlan:
     overflow: Fraction
     layers: tuple[str, ...]
     model: Mapping[str, Any]
+    side: SideCounts = NOTHING_BESIDE
+    memory: int = 0
     notes: tuple[str, ...] = ()
 
     @property
@@ -111,6 +115,7 @@ class TrainingPlan:
             "delta": str(self.delta),
             "tree": encode(self.tree),
             "model": dict(self.model),
+            **({"told": [*self.side.names, str(self.side.most)]} if self.side.names else {}),
         }
 
     @property
@@ -146,9 +151,19 @@ class TrainingPlan:
                 f"micro-batches of {self.micro}, slack {slack:.1e}"
             ),
             *(f"  {line}" for line in self.layers),
+            *self._bought(),
             *self.notes,
         ]
         return "\n".join(lines)
+
+    def _bought(self) -> list[str]:
+        """Say what is told beside the sums, and what memory a step takes beside the model."""
+        spreads = self.side.spreads(sigma=self.sigma, batch=self.batch)
+        told = ", ".join(f"{name} (noise {spread:.2g})" for name, spread in spreads.items())
+        lines = [f"told in each step: {told}"] if told else []
+        if self.memory:
+            lines.append(f"about {self.memory / 2**20:.1f} MiB beside model and optimizer")
+        return lines
 
 
 def plan_training(  # noqa: PLR0913  everything that a run depends on
@@ -169,7 +184,8 @@ def plan_training(  # noqa: PLR0913  everything that a run depends on
     precision: Fraction = DOUBLE,
     drift: Fraction = Fraction(0),
     floors: int = 1,
-    beside: Fraction = Fraction(0),
+    side: SideCounts = NOTHING_BESIDE,
+    memory: int = 0,
     layers: tuple[str, ...] = (),
     model: Mapping[str, Any] | None = None,
     notes: tuple[str, ...] = (),
@@ -201,18 +217,19 @@ def plan_training(  # noqa: PLR0913  everything that a run depends on
     cap = smallest_cap(population=people, rate=rate, steps=times, chance=chance / _SHARE_OF_DELTA)
     overflow = overflow_chance(population=people, rate=rate, cap=cap, steps=times)
     size = min(whole(micro, name="micro", low=1), cap)
+    numbers = coordinates + len(side.names)
 
     def one(width: Fraction) -> PrivateSum:
         return PrivateSum(
             clipping=Clipping(bound=1),
             sigma=width,
-            coordinates=coordinates,
+            coordinates=numbers,
             units=cap,
             operations=size * positions * rows + -(-cap // size) + 8,
             precision=precision,
             drift=drift,
             floors=floors,
-            beside=beside,
+            beside=side.squared,
         )
 
     first = one(Fraction(1))
@@ -225,7 +242,7 @@ def plan_training(  # noqa: PLR0913  everything that a run depends on
             delta=chance,
             squared=first.squared,
             step=first.grid.step,
-            coordinates=coordinates,
+            coordinates=numbers,
             tree=lambda s: tree_of_run(
                 one(s).leaf(unit), rate=rate, steps=times, unit=unit, overflow=overflow
             ),
@@ -248,6 +265,8 @@ def plan_training(  # noqa: PLR0913  everything that a run depends on
         overflow=overflow,
         layers=layers,
         model={} if model is None else model,
+        side=side,
+        memory=memory and memory + _BYTES * numbers,
         notes=notes,
     )
 
