@@ -24,6 +24,7 @@ if TYPE_CHECKING:  # each is loaded when first used, because most programs need 
     from discreet.learning.calibrated import calibrated_sigma, noise_multiplier
     from discreet.learning.clipping import Clipping
     from discreet.learning.deep.corrected_adam import CorrectedAdam
+    from discreet.learning.deep.ranks import Ranks, serve_rank
     from discreet.learning.evaluation import Evaluation, evaluate
     from discreet.learning.models import (
         PCA,
@@ -63,6 +64,7 @@ __all__ = [
     "PrivateLikelihood",
     "PrivateSum",
     "RandomForest",
+    "Ranks",
     "Ridge",
     "SoftmaxRegression",
     "Training",
@@ -79,6 +81,7 @@ __all__ = [
     "one_sum",
     "overflow_chance",
     "plan_training",
+    "serve_rank",
     "smallest_cap",
     "statement_of",
     "tree_of_run",
@@ -94,6 +97,7 @@ if not TYPE_CHECKING:  # to which every name would be one of this room
             "calibrated": ("calibrated_sigma", "noise_multiplier"),
             "clipping": ("Clipping",),
             "deep.corrected_adam": ("CorrectedAdam",),
+            "deep.ranks": ("Ranks", "serve_rank"),
             "evaluation": ("Evaluation", "evaluate"),
             "models": (
                 "CategoricalNB",

@@ -65,6 +65,11 @@ class Ranks:
     """The other processes, as rank 0 sees them; they run :func:`serve_rank`.
 
     It needs ``torch.distributed.init_process_group`` in every process.
+
+    >>> Ranks()
+    Traceback (most recent call last):
+        ...
+    discreet.errors.WrongKind: this is not the first process of a group...
     """
 
     def __init__(self) -> None:
@@ -92,7 +97,8 @@ class Ranks:
                 why="all of them compute shares of one sum.",
                 do="call serve_rank with the same model and objective in every process.",
             )
-        return max(drift for _, drift in answers)
+        drifts: list[Fraction] = [drift for _, drift in answers]
+        return max(drifts)
 
     def begin(self, sums: StepSums, parameters: tuple[nn.Parameter, ...], step: Fraction) -> None:
         """Take this process's own sums, and the step of the grid."""
@@ -134,7 +140,13 @@ class Ranks:
 
 
 def serve_rank(model: nn.Module, *, objective: Objective, entropy: Entropy = SYSTEM) -> int:
-    """Compute shares of the sums of rank 0 until it closes; return how many there were."""
+    """Compute shares of the sums of rank 0 until it closes; return how many there were.
+
+    >>> serve_rank(nn.ReLU(), objective=nn.functional.mse_loss)
+    Traceback (most recent call last):
+        ...
+    discreet.errors.OutOfRange: no parameter of the model is trainable...
+    """
     checked = check_model(model)
     sums: StepSums | None = None
     task: RankTask | None = None

@@ -80,6 +80,7 @@ def set_up(  # noqa: PLR0913  a run depends on all of it
     source: RowSource = RowTensors(inputs, targets)
     if augment is not None:
         source = ViewedRows(RowTensors(inputs, targets), times, augment)
+        source.view(source.shapes[0].rows(1, seed=3, device=torch.device("cpu"))[0])
     size = whole(micro_batch or max(1, 256 // rows), name="micro_batch", low=1)
     size = min(size, max(1, 2 * whole(promise["batch"], name="batch", low=1)))
     given = clip_groups(model, clip)
