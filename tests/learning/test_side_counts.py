@@ -135,9 +135,16 @@ def test_neighbors_differ_by_at_most_what_is_priced(kind):
         assert moved <= one.squared
         furthest = max(furthest, moved)
     if kind == "huge":  # clipped, and its objective above the bound
-        alone = one.squared - PrivateSum(
-            clipping=Clipping(bound=1), sigma=Fraction(1), units=8, coordinates=12, operations=16
-        ).squared
+        alone = (
+            one.squared
+            - PrivateSum(
+                clipping=Clipping(bound=1),
+                sigma=Fraction(1),
+                units=8,
+                coordinates=12,
+                operations=16,
+            ).squared
+        )
         assert furthest > one.squared - alone // 2  # a sum without a price for it would be exceeded
 
 
@@ -178,7 +185,7 @@ def test_sums_tell_the_truth_where_there_is_no_noise(ledger):
 
 
 def test_metrics_are_told_if_bought_and_only_then(ledger):
-    run = training(ledger, metrics={"objective": 3, "clipped": True}, sigma="0.1", batch=50)
+    run = training(ledger, metrics={"objective": 3, "clipped": True}, sigma="0.4", batch=50)
     seen = [step.metrics for step in run]
     assert all(set(found) == {"clipped", "objective"} for found in seen)
     assert 0 < np.mean([found["objective"] for found in seen]) < 1.5

@@ -52,14 +52,19 @@ class RunCharges:
         self._seq = self._ledger.receipt.seq
         return self._ledger.start(plan.key)
 
-    def begin(self, started: Started, *, at: int, lost: str) -> Marks:
-        """Charge what is drawn a second time from a step on; return the marks of this attempt."""
+    def begin(self, started: Started, *, at: int, lost: str, fresh: bool = False) -> Marks:
+        """Charge what is drawn a second time from a step on; return the marks of this attempt.
+
+        A ``fresh`` process puts units into new parts: the steps since the last multiple of the band
+        count a second time (key ``banded-sums``).
+        """
         before = run_history(self._ledger, self._plan.key, before=started.attempt)
         again = before.drawn - at
+        turned = at % self._plan.band.width if fresh and at < self._plan.steps else 0
         if again > 0 and lost == "untold":
-            self.untold = True
-        elif again > 0:
-            self._charge_again(again, started.attempt)
+            self.untold, again = True, 0
+        if max(again, 0) + turned > 0:
+            self._charge_again(max(again, 0) + turned, started.attempt)
         self.attempts = started.attempt
         seq = max(self._seq, before.seq)
         return Marks(self._ledger, self._plan.key, started.attempt, seq=seq)

@@ -94,6 +94,7 @@ class Training:
         views: int = 1,
         augment: Augment | None = None,
         metrics: Mapping[str, object] | None = None,
+        band: int = 1,
         constant_work: bool = False,
         ranks: Ranks | None = None,
         name: str = "training",
@@ -126,6 +127,7 @@ class Training:
             views: how many views of a row are averaged before clipping.
             augment: a function of one row that returns a random view of it.
             metrics: what is told in each step: "objective" with its largest value, "clipped".
+            band: over how many steps noise is spread, so that later steps take it off again.
             constant_work: compute every step as if its batch was the largest possible one.
             ranks: the other processes that compute shares of the sums.
             name: tells runs of the same plan apart.
@@ -161,6 +163,7 @@ class Training:
                 "delta": delta,
                 "epsilon": epsilon,
                 "sigma": sigma,
+                "band": band,
                 "notes": () if public_weights is None else (f"public weights: {public_weights}",),
             },
         )
@@ -207,11 +210,9 @@ class Training:
         marks = self._begin(lost)
         if marks is None:
             return
-        one = self.plan.one
+        law, count = self.plan.band.law(self.plan.one), self.plan.one.coordinates
         marked = self._taken
-        with NoiseAhead(
-            one.law, one.coordinates, processes=self._processes, entropy=self._entropy
-        ) as noise:
+        with NoiseAhead(law, count, processes=self._processes, entropy=self._entropy) as noise:
             while self._taken < self.plan.steps:
                 if self._taken >= marked:
                     self._save(marks)
@@ -244,7 +245,7 @@ class Training:
 
     def _step(self, noise: NDArray[np.int64]) -> None:
         """Release one noisy sum, and adapt the threshold to what it tells."""
-        self._metrics = self._stepper.take(noise, factor=self._saved.factor)
+        self._metrics = self._stepper.take(noise, step=self._taken, factor=self._saved.factor)
         if self._adaptive:
             self._saved.factor = adapted(self._saved.factor, self._metrics["clipped"])
 
@@ -266,9 +267,12 @@ class Training:
         if kept is not None and self._begun and self._taken > kept.step:
             kept = None  # the weights in memory are newer
         at = self._taken if kept is None else kept.step
-        marks = self._charges.begin(started, at=at, lost=lost)
+        fresh = kept is not None or not self._begun or not self._stepper.goes_on(at)
+        marks = self._charges.begin(started, at=at, lost=lost, fresh=fresh)
         if kept is not None:
             self._load(kept)
+        if fresh:
+            self._stepper.begin()
         self._begun = True
         return marks
 

@@ -21,6 +21,7 @@ from discreet.accounting import Node, encode
 from discreet.accounting.storage.codec import encode_unit
 from discreet.errors import OutOfRange, TooImprecise, WrongKind
 from discreet.exact import decimal, positive, whole
+from discreet.learning.banded_noise import INDEPENDENT, Band
 from discreet.learning.calibrated import calibrated_sigma
 from discreet.learning.clipping import DOUBLE, Clipping
 from discreet.learning.private_sum import PrivateSum
@@ -58,6 +59,7 @@ class TrainingPlan:
     layers: tuple[str, ...]
     model: Mapping[str, Any]
     side: SideCounts = NOTHING_BESIDE
+    band: Band = INDEPENDENT
     memory: int = 0
     notes: tuple[str, ...] = ()
 
@@ -84,9 +86,9 @@ class TrainingPlan:
     def tree_of(self, steps: int) -> Node:
         """Return the composition of so many steps, with their share of batches above the cap."""
         return tree_of_run(
-            self.one.leaf(self.unit),
-            rate=self.rate,
-            steps=steps,
+            self.band.leaf(self.one, self.unit),
+            rate=self.rate * self.band.width,
+            steps=self.band.blocks(steps),
             unit=self.unit,
             overflow=self.overflow * steps / self.steps,
         )
@@ -115,6 +117,7 @@ class TrainingPlan:
             "delta": str(self.delta),
             "tree": encode(self.tree),
             "model": dict(self.model),
+            **({"band": self.band.width} if self.band.width > 1 else {}),
             **({"told": [*self.side.names, str(self.side.most)]} if self.side.names else {}),
         }
 
@@ -161,6 +164,10 @@ class TrainingPlan:
         spreads = self.side.spreads(sigma=self.sigma, batch=self.batch)
         told = ", ".join(f"{name} (noise {spread:.2g})" for name, spread in spreads.items())
         lines = [f"told in each step: {told}"] if told else []
+        if self.band.width > 1:
+            lines.append(
+                f"noise in bands of {self.band.width} steps; units take turns in as many parts"
+            )
         if self.memory:
             lines.append(f"about {self.memory / 2**20:.1f} MiB beside model and optimizer")
         return lines
@@ -185,6 +192,7 @@ def plan_training(  # noqa: PLR0913  everything that a run depends on
     drift: Fraction = Fraction(0),
     floors: int = 1,
     side: SideCounts = NOTHING_BESIDE,
+    band: int = 1,
     memory: int = 0,
     layers: tuple[str, ...] = (),
     model: Mapping[str, Any] | None = None,
@@ -213,7 +221,8 @@ def plan_training(  # noqa: PLR0913  everything that a run depends on
             why="Gaussian noise never gives pure privacy.",
             do="give a delta far below one over the population.",
         )
-    rate = Fraction(drawn, people)
+    rate, turns = Fraction(drawn, people), Band(band)
+    whole(drawn * turns.width, name="batch times band", high=people)
     cap = smallest_cap(population=people, rate=rate, steps=times, chance=chance / _SHARE_OF_DELTA)
     overflow = overflow_chance(population=people, rate=rate, cap=cap, steps=times)
     size = min(whole(micro, name="micro", low=1), cap)
@@ -236,15 +245,19 @@ def plan_training(  # noqa: PLR0913  everything that a run depends on
     _check_slack(first)
     if sigma is None:
         width = calibrated_sigma(
-            rate=rate,
-            steps=times,
+            rate=rate * turns.width,
+            steps=turns.blocks(times),
             epsilon=epsilon,
             delta=chance,
-            squared=first.squared,
-            step=first.grid.step,
-            coordinates=numbers,
+            squared=turns.squared(first),
+            step=turns.grid(first).step,
+            coordinates=numbers * turns.width,
             tree=lambda s: tree_of_run(
-                one(s).leaf(unit), rate=rate, steps=times, unit=unit, overflow=overflow
+                turns.leaf(one(s), unit),
+                rate=rate * turns.width,
+                steps=turns.blocks(times),
+                unit=unit,
+                overflow=overflow,
             ),
             unit=unit,
             overflow=overflow,
@@ -266,7 +279,8 @@ def plan_training(  # noqa: PLR0913  everything that a run depends on
         layers=layers,
         model={} if model is None else model,
         side=side,
-        memory=memory and memory + _BYTES * numbers,
+        band=turns,
+        memory=memory and memory + (_BYTES + 16 * (turns.width - 1)) * numbers,
         notes=notes,
     )
 

@@ -43,6 +43,15 @@ LEARNING: Final = (
         source="De, Berrada, Hayes, Smith and Balle 2022; proof in learning/deep/augmentation.py",
     ),
     Theorem(
+        key="banded-sums",
+        statement="If units take turns in b parts, each step draws a Poisson sample of rate b q "
+        "from one part, and each sum is measured in b steps with public coefficients r and fresh "
+        "noise, a run of T steps loses no more than ceil(T / b) Gaussian releases at |r| times the "
+        "distance of one sum, each on a Poisson sample of rate b q.",
+        source="Choquette-Choo, Ganesh, McKenna, McMahan, Rush, Thakurta and Xu 2023; proof for "
+        "discrete noise in learning/banded_noise.py and docs/proofs/learning.md",
+    ),
+    Theorem(
         key="floored-shares",
         statement="If k processes floor their shares of a sum to the grid and integers are added "
         "up, sums of neighbors differ by less than the distance and k roots of the number of "

@@ -258,7 +258,6 @@ def test_short_floats_are_added_up_in_long_ones(ledger, kind, scale):
 
 
 def test_mixed_precision_trains_and_stays_near_full_precision(ledger):
-    x, y = rows()
     mixed, full = half_model("autocast"), half_model("autocast").model
     pair = [training(ledger, m, clip=1000) for m in (mixed, full)]
     sums = [run._stepper.sums.total(np.arange(20)[:, None]) for run in pair]

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from discreet.errors import EngineStopped
+from discreet.learning.banded_noise import BandedBatches, BandedSums
 from discreet.learning.deep.device_release import released
 from discreet.learning.deep.model_state import ModelState, changed_in_a_step
 from discreet.learning.deep.ranks import Ranks
@@ -46,21 +47,53 @@ class TrainingStep:
         self.tried, self.plan, self.units, self.sums = tried, plan, units, sums
         self.charges, self.optimizer, self.entropy = charges, optimizer, entropy
         self.ranks, self.constant_work = ranks, constant_work
+        self.begin()
 
-    def take(self, noise: NDArray[np.int64], *, factor: float = 1.0) -> dict[str, float]:
+    def begin(self) -> None:
+        """Put units into parts, and forget earlier sums, where noise is banded."""
+        self._turns: BandedBatches | None = None
+        if self.plan.band.width > 1:
+            self._turns = BandedBatches(
+                self.plan.band, self.plan.batches, units=self.units.units, entropy=self.entropy
+            )
+            self._banded = BandedSums(self.plan.band)
+        self._next: int | None = None
+
+    def goes_on(self, step: int) -> bool:
+        """Whether a step follows the last one that was measured; otherwise ``begin`` again."""
+        return self._turns is None or self._next in {None, step}
+
+    def take(
+        self, noise: NDArray[np.int64], *, step: int = 0, factor: float = 1.0
+    ) -> dict[str, float]:
         """Take a step with noise that is used once; return the metrics that were bought."""
         self.tried.check()
-        noisy = released(self.plan.one, self._total(factor), noise)
+        total = self._total(step, factor)
+        self._next = step + 1
+        noisy = self._released(total, noise)
         count = noisy.numel() - len(self.plan.side.names)
         self.hand_over(noisy[:count] / self.plan.batch)
         self.optimizer.step()
         self.optimizer.zero_grad(set_to_none=True)
         return self.plan.side.told(noisy[count:].cpu().numpy(), batch=self.plan.batch)
 
-    def _total(self, factor: float) -> Tensor:
+    def _released(self, total: Tensor, noise: NDArray[np.int64]) -> Tensor:
+        """Return the noisy sum, or the estimate of it from banded measurements."""
+        if self._turns is None:
+            return released(self.plan.one, total, noise)
+        step = float(self.plan.one.grid.step)
+        cells = torch.floor(total / step).to(torch.int64)
+        drawn = torch.from_numpy(noise).to(total.device)
+        return (self._banded.estimate(self._banded.measured(cells, drawn).double()) + 0.5) * step
+
+    def _total(self, step: int, factor: float) -> Tensor:
         """Draw a batch and add it up; a failure closes the run, and says nothing of its reason."""
         before = ModelState.of(self.tried.model)
-        rows = self.units.of(self.plan.batches.draw(self.units.units, self.entropy))
+        if self._turns is None:
+            drawn = self.plan.batches.draw(self.units.units, self.entropy)
+        else:
+            drawn = self._turns.draw(step)
+        rows = self.units.of(drawn)
         if self.constant_work:
             empty = np.full((self.plan.one.units - rows.shape[0], rows.shape[1]), -1, np.int64)
             rows = np.concatenate([rows, empty])
