@@ -155,9 +155,9 @@ MUTANTS: Final = (
     ),
     Mutant(
         name="earlier sums are remembered across a broken step",
-        file="discreet/learning/training.py",
-        old=" or not self._stepper.goes_on(at)",
-        new="",
+        file="discreet/learning/deep/training_step.py",
+        old="        return self._turns is None or self._next == step",
+        new="        return self._turns is None or self._next is not None",
         why="The sum of a step is measured in a block twice, once of each draw.",
         caught_by=(
             "tests/learning/test_banded_noise.py::test_a_step_that_broke_after_its_release_starts_new_blocks",
@@ -265,12 +265,12 @@ MUTANTS: Final = (
             "                    marks.mark(marked)\n"
             "                began = time.perf_counter()\n"
             "                self._step_or_leave(noise, marks)\n"
-            "                self._taken += 1\n"
+            "                run.taken += 1\n"
         ),
         new=(
             "                began = time.perf_counter()\n"
             "                self._step_or_leave(noise, marks)\n"
-            "                self._taken += 1\n"
+            "                run.taken += 1\n"
             "                marks.mark(marked)\n"
         ),
         why="A kill in between leaves steps that nobody knows of; they are drawn again for free.",

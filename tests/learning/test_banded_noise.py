@@ -211,7 +211,7 @@ def test_nobody_is_drawn_more_often_than_was_charged(ledger, tmp_path, monkeypat
         next(loop)
     with monkeypatch.context() as planted:
         if killed:
-            planted.setattr(run, "_save", lambda *_: None)
+            planted.setattr(run._progress, "save", lambda *_: None)
             planted.setattr(Marks, "stop", lambda *_: None)
         loop.close()
     other = training(ledger, folder=tmp_path / "r")
@@ -236,6 +236,16 @@ def test_a_step_that_broke_after_its_release_starts_new_blocks(ledger, monkeypat
     assert run.fit(bar=False).taken == 10
     assert run._stepper._turns._parts is not parts
     assert most_drawn(drawn) <= blocks_charged(ledger)
+
+
+def test_going_on_with_the_same_object_costs_nothing(ledger, tmp_path, monkeypatch):
+    drawn = watch(monkeypatch)
+    run = training(ledger, folder=tmp_path / "r")
+    for step in run:
+        if step.number == 5:
+            break
+    assert run.fit(bar=False).taken == 10
+    assert most_drawn(drawn) == blocks_charged(ledger) == 3
 
 
 def test_banded_noise_learns_and_its_variance_is_not_one_number(ledger):

@@ -238,7 +238,7 @@ def test_lost_steps_pay_their_share_of_delta(ledger, tmp_path, monkeypatch):
     loop = run.steps()
     next(loop)
     monkeypatch.setattr(Marks, "stop", lambda *_: None)
-    run._save = lambda *_: None
+    run._progress.save = lambda *_: None
     loop.close()
     asked = []
     original = Ledger.charge

@@ -138,6 +138,7 @@ WRITES = [
     (Ledger, "describe"),
     (Ledger, "release"),
     (Checkpoint, "write"),
+    (Checkpoint, "_write_aside"),  # and the rename after it
 ]
 
 
@@ -210,7 +211,7 @@ def test_steps_that_were_lost_are_charged_again(ledger, tmp_path, monkeypatch, a
     loop = run.steps()
     for _ in range(at):
         next(loop)
-    run._save = lambda *_: None  # a kill writes nothing
+    run._progress.save = lambda *_: None  # a kill writes nothing
     monkeypatch.setattr(Marks, "stop", lambda *_: None)
     loop.close()
     report = training(ledger, folder=tmp_path / "run").fit(bar=False)
@@ -225,7 +226,7 @@ def test_the_owner_may_vouch_for_lost_steps(ledger, tmp_path, monkeypatch):
     loop = run.steps()
     next(loop)
     monkeypatch.setattr(Marks, "stop", lambda *_: None)
-    run._save = lambda *_: None
+    run._progress.save = lambda *_: None
     loop.close()
     report = training(ledger, folder=tmp_path / "run").fit(bar=False, lost="untold")
     assert report.untold
@@ -266,7 +267,7 @@ def test_a_refused_resume_leaves_the_checkpoint(tmp_path, monkeypatch):
         for _ in range(3):
             next(loop)
         monkeypatch.setattr(Marks, "stop", lambda *_: None)
-        run._save = lambda *_: None
+        run._progress.save = lambda *_: None
         loop.close()
         kept = Checkpoint.read(tmp_path / "run", run=run.plan.digest)
         again = training(tight, folder=tmp_path / "run")

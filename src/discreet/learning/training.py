@@ -11,7 +11,6 @@ own optimizer as a gradient.  Nothing else of the data leaves: no objective, no 
 from __future__ import annotations
 
 import contextlib
-import json
 import sys
 import time
 from collections.abc import Iterator, Mapping
@@ -29,21 +28,18 @@ try:
 except ModuleNotFoundError:
     missing_extra("PyTorch", "learning")
 
-from discreet.errors import EngineStopped, EntropyError, OtherRun, RunFenced
+from discreet.errors import EngineStopped, EntropyError, RunFenced
 from discreet.exact import whole
-from discreet.learning.checkpoint import Checkpoint
 from discreet.learning.deep.augmentation import Augment
 from discreet.learning.deep.objectives import Objective
 from discreet.learning.deep.ranks import Ranks
+from discreet.learning.deep.run_progress import RunProgress
 from discreet.learning.deep.run_setup import set_up
-from discreet.learning.deep.training_data import weights_digest
 from discreet.learning.marks import Marks
 from discreet.learning.noise_ahead import NoiseAhead
-from discreet.learning.run_charges import check_lost
 from discreet.learning.side_counts import adapted
 from discreet.learning.training_report import Interruptible, Step, StepBar, TrainingReport
 from discreet.ledger import Ledger
-from discreet.ledger.values import StoredAnswer
 from discreet.noise import SYSTEM, Entropy
 from discreet.units import PrivacyUnit
 
@@ -170,19 +166,22 @@ class Training:
         self.model, self.optimizer, self.ledger = model, optimizer, ledger
         self.plan, self._stepper, self._saved = setup.plan, setup.stepper, setup.saved
         self._units, self._sums = setup.stepper.units, setup.stepper.sums.sums
-        self._charges = setup.stepper.charges
+        self._progress = RunProgress(
+            setup.plan,
+            setup.stepper,
+            setup.saved,
+            folder=None if folder is None else Path(folder),
+            public_weights=public_weights,
+        )
         self._adaptive = clipping == "adaptive"
-        self._folder = None if folder is None else Path(folder)
         self._every = (
             max(1, -(-self.plan.steps // _BLOCKS))
             if every is None
             else whole(every, name="every", low=1)
         )
-        self._processes, self._entropy, self._public = processes, entropy, public_weights
-        self._taken = 0
-        self._stop = self._begun = False
+        self._processes, self._entropy = processes, entropy
+        self._stop = False
         self._metrics: dict[str, float] = {}
-        self._weights: str | None = None
 
     # --- running ------------------------------------------------------------------------------
 
@@ -207,32 +206,32 @@ class Training:
 
     def steps(self, *, lost: str = "told") -> Iterator[Step]:
         """Pay, then take one step after another."""
-        marks = self._begin(lost)
+        run = self._progress
+        marks = run.begin(lost)
         if marks is None:
             return
         law, count = self.plan.band.law(self.plan.one), self.plan.one.coordinates
-        marked = self._taken
+        marked = run.taken
         with NoiseAhead(law, count, processes=self._processes, entropy=self._entropy) as noise:
-            while self._taken < self.plan.steps:
-                if self._taken >= marked:
-                    self._save(marks)
-                    marked = min(self._taken + self._every, self.plan.steps)
+            while run.taken < self.plan.steps:
+                if run.taken >= marked:
+                    run.save(marks)
+                    marked = min(run.taken + self._every, self.plan.steps)
                     marks.mark(marked)
                 began = time.perf_counter()
                 self._step_or_leave(noise, marks)
-                self._taken += 1
+                run.taken += 1
                 took = time.perf_counter() - began
                 try:
-                    yield Step(self._taken, self.plan.steps, took, dict(self._metrics))
+                    yield Step(run.taken, self.plan.steps, took, dict(self._metrics))
                 except GeneratorExit:  # somebody leaves the loop
                     with contextlib.suppress(RunFenced):  # nothing of it is kept
-                        self._leave(marks)
+                        run.leave(marks)
                     raise
                 if self._stop:
-                    self._leave(marks)
+                    run.leave(marks)
                     return
-        self._save(marks)
-        self._record(marks)
+        run.end(marks)
 
     def _step_or_leave(self, noise: NoiseAhead, marks: Marks) -> None:
         """Take a step; where its noise or another process is missing, end the run in order."""
@@ -240,105 +239,20 @@ class Training:
         try:
             self._step(noise.take())
         except (EntropyError, EngineStopped):  # nothing was released
-            self._leave(marks)
+            self._progress.leave(marks)
             raise
 
     def _step(self, noise: NDArray[np.int64]) -> None:
         """Release one noisy sum, and adapt the threshold to what it tells."""
-        self._metrics = self._stepper.take(noise, step=self._taken, factor=self._saved.factor)
+        step, factor = self._progress.taken, self._saved.factor
+        self._metrics = self._stepper.take(noise, step=step, factor=factor)
         if self._adaptive:
-            self._saved.factor = adapted(self._saved.factor, self._metrics["clipped"])
-
-    def _leave(self, marks: Marks) -> None:
-        """End an attempt in order: whoever goes on from what is saved pays for nothing again."""
-        self._save(marks)
-        marks.stop(self._taken)
-
-    def _begin(self, lost: str) -> Marks | None:
-        """Charge the run, and what is drawn a second time; return the marks of this attempt."""
-        check_lost(lost)
-        kept = self._kept()
-        if self._folder is not None and not self._charges.charged:
-            Checkpoint(self.plan.digest, 0, self._saved.written()).try_out(self._folder)
-        started = self._charges.pay()
-        if isinstance(started, StoredAnswer):
-            self._load_recorded(started)
-            return None
-        if kept is not None and self._begun and self._taken > kept.step:
-            kept = None  # the weights in memory are newer
-        at = self._taken if kept is None else kept.step
-        fresh = kept is not None or not self._begun or not self._stepper.goes_on(at)
-        marks = self._charges.begin(started, at=at, lost=lost, fresh=fresh)
-        if kept is not None:
-            self._load(kept)
-        if fresh:
-            self._stepper.begin()
-        self._begun = True
-        return marks
-
-    # --- state --------------------------------------------------------------------------------
+            self._saved.factor = adapted(factor, self._metrics["clipped"])
 
     @property
     def report(self) -> TrainingReport:
         """What the run has done so far."""
-        return TrainingReport(
-            plan=self.plan,
-            taken=self._taken,
-            attempts=self._charges.attempts,
-            charged_again=self._charges.again,
-            untold=self._charges.untold,
-            public_weights=self._public,
-            weights=self._weights,
-        )
-
-    def _save(self, marks: Marks) -> None:
-        """Write a checkpoint, unless somebody else has gone on; if that fails, stop in order."""
-        marks.check()
-        if self._folder is None:
-            return
-        try:
-            Checkpoint(self.plan.digest, self._taken, self._saved.written()).write(self._folder)
-        except Exception:
-            marks.stop(self._taken)
-            raise
-
-    def _kept(self) -> Checkpoint | None:
-        """Return the checkpoint in the folder, if any; it is of this run and this model."""
-        if self._folder is None:
-            return None
-        kept = Checkpoint.read(self._folder, run=self.plan.digest)
-        return None if kept is None else self._saved.check(kept)
-
-    def _load(self, kept: Checkpoint) -> None:
-        self._saved.load(kept)
-        self._taken = kept.step
-
-    def _record(self, marks: Marks) -> None:
-        """Store a manifest of the weights in the ledger."""
-        digest = weights_digest(self.model)
-        manifest = {
-            "answer": "weights",
-            "plan": self.plan.digest,
-            "step": self._taken,
-            "sha256": digest,
-            "public_weights": self._public,
-        }
-        self._charges.record(manifest, marks)
-        self._weights = digest
-
-    def _load_recorded(self, stored: StoredAnswer) -> None:
-        """Go back to the weights of a run that has ended, if they are at hand."""
-        manifest = json.loads(stored.answer)
-        kept = self._kept()
-        if kept is not None:
-            self._load(kept)
-        if weights_digest(self.model) != manifest["sha256"]:
-            raise OtherRun(
-                what="this run has ended, and its weights are not these.",
-                why="one run has one result; a second one would be drawn again, and not paid for.",
-                do="load the weights of that run, or give the new run another name.",
-            )
-        self._taken, self._weights = int(manifest["step"]), manifest["sha256"]
+        return self._progress.report()
 
     def _interruptible(self) -> Interruptible:
         def stop() -> None:

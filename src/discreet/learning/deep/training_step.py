@@ -61,7 +61,7 @@ class TrainingStep:
 
     def goes_on(self, step: int) -> bool:
         """Whether a step follows the last one that was measured; otherwise ``begin`` again."""
-        return self._turns is None or self._next in {None, step}
+        return self._turns is None or self._next == step
 
     def take(
         self, noise: NDArray[np.int64], *, step: int = 0, factor: float = 1.0
