@@ -69,7 +69,7 @@ class Band:
     >>> Band(4).coefficients
     (1024, 512, 384, 320)
     >>> round(float(Band(4).length), 3)
-    1.222
+    1.22
     """
 
     width: int = 1

@@ -225,7 +225,7 @@ def plan_training(  # noqa: PLR0913  everything that a run depends on
     whole(drawn * turns.width, name="batch times band", high=people)
     cap = smallest_cap(population=people, rate=rate, steps=times, chance=chance / _SHARE_OF_DELTA)
     overflow = overflow_chance(population=people, rate=rate, cap=cap, steps=times)
-    size = min(whole(micro, name="micro", low=1), cap)
+    size = whole(micro, name="micro", low=1)  # the shape that was tried, whatever the cap
     numbers = coordinates + len(side.names)
 
     def one(width: Fraction) -> PrivateSum:

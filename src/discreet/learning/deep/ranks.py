@@ -38,7 +38,7 @@ from discreet.learning.deep.choice import check_model
 from discreet.learning.deep.generated import RowShape
 from discreet.learning.deep.model_state import ModelState
 from discreet.learning.deep.objectives import Objective
-from discreet.learning.deep.step_sums import StepSums
+from discreet.learning.deep.step_sums import StepSums, secret_seed
 from discreet.learning.deep.tried_model import TriedModel, try_model
 from discreet.learning.side_counts import SideCounts
 from discreet.noise import SYSTEM, Entropy
@@ -109,14 +109,15 @@ class Ranks:
     ) -> Tensor:
         """Return the total of all shares, a multiple of the step in each coordinate."""
         assert self._sums is not None  # noqa: S101  begun before the first step
-        shares = np.array_split(rows, self.count)
+        shares, here = np.array_split(rows, self.count), torch.device("cpu")
+        with secret_seed(here, entropy):  # views of rows are random
+            taken = [self._sums.sums.data.take(share, here) for share in shares[1:]]
         try:
             _told(("add", factor, self._step, [len(share) for share in shares]))
             for parameter in self._parameters:
                 _broadcast(parameter.detach())
-            for rank, share in enumerate(shares[1:], start=1):
-                x, y, inside = self._sums.sums.data.take(share, torch.device("cpu"))
-                for values in (x, y, inside):
+            for rank, share in enumerate(taken, start=1):
+                for values in share:
                     _send(values, rank)
             cells = _cells(self._sums, shares[0], factor, self._step, entropy)
             dist.reduce(cells, dst=0)
