@@ -123,7 +123,8 @@ class Band:
 
     def leaf(self, one: PrivateSum, unit: PrivacyUnit) -> Leaf:
         """Return one block, for a composition."""
-        if sum(self.coefficients) * one.units * (one.length / one.grid.step + 1) >= _LARGEST:
+        largest = sum(self.coefficients) * one.units * (one.length / one.grid.step + 1)
+        if self.width > 1 and largest >= _LARGEST:
             raise OutOfRange(
                 what="measured sums would not fit in 62 bits.",
                 why="they are 64-bit integers, and wrapping around would corrupt them.",

@@ -57,8 +57,14 @@ class SavedState:
                 [len(group["params"]) for group in each["param_groups"]]
                 for each in (state["optimizer"], self._optimizer.state_dict())
             ]
-            float(state["factor"])
-        except (pickle.UnpicklingError, RuntimeError, KeyError, TypeError) as failure:
+            float(state.get("factor", 1))
+        except (
+            pickle.UnpicklingError,
+            RuntimeError,
+            KeyError,
+            TypeError,
+            AttributeError,
+        ) as failure:
             raise torn("it cannot be read") from failure
         if shapes[0] != shapes[1] or groups[0] != groups[1]:
             raise torn("model or optimizer have other parts than those it was written for")
@@ -69,7 +75,7 @@ class SavedState:
         state = self._read(kept.state)
         self._model.load_state_dict(state["model"])
         self._optimizer.load_state_dict(state["optimizer"])
-        self.factor = float(state["factor"])
+        self.factor = float(state.get("factor", 1))  # earlier versions had none
 
     def _read(self, state: bytes) -> Any:
         return torch.load(io.BytesIO(state), map_location=self._device, weights_only=True)
