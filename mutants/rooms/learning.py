@@ -100,7 +100,7 @@ MUTANTS: Final = (
     ),
     Mutant(
         name="masks follow from the seed of the user",
-        file="discreet/learning/deep/step_sums.py",
+        file="discreet/learning/deep/runs/step_sums.py",
         old="        torch.manual_seed(entropy.bits(_SEED_BITS))\n",
         new="",
         why="Whoever knows the seed tells from the masks of others that a unit is there.",
@@ -110,7 +110,7 @@ MUTANTS: Final = (
     ),
     Mutant(
         name="several processes pay for one floor",
-        file="discreet/learning/deep/run_setup.py",
+        file="discreet/learning/deep/runs/run_setup.py",
         old="        floors=1 if ranks is None else ranks.count,\n",
         new="        floors=1,\n",
         why="Each of them floors its share.",
@@ -152,7 +152,7 @@ MUTANTS: Final = (
     ),
     Mutant(
         name="earlier sums are remembered across a broken step",
-        file="discreet/learning/deep/training_step.py",
+        file="discreet/learning/deep/runs/training_step.py",
         old="        return self._turns is None or self._next == step",
         new="        return self._turns is None or self._next is not None",
         why="The sum of a step is measured in a block twice, once of each draw.",

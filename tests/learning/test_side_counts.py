@@ -17,7 +17,7 @@ from discreet.learning.deep.batch_sums import BatchSums, ClipGroup, RowTensors
 from discreet.learning.deep.choice import ModelEngine
 from discreet.learning.deep.factors import RecordedFactors
 from discreet.learning.deep.objectives import SummedObjective
-from discreet.learning.deep.step_sums import StepSums
+from discreet.learning.deep.runs.step_sums import StepSums
 from discreet.learning.side_counts import STEEPNESS, WEIGHT, SideCounts, adapted, centered_lengths
 from discreet.ledger import Ledger
 

@@ -32,9 +32,9 @@ from discreet.errors import EngineStopped, EntropyError, RunFenced
 from discreet.exact import whole
 from discreet.learning.deep.augmentation import Augment
 from discreet.learning.deep.objectives import Objective
-from discreet.learning.deep.ranks import Ranks
-from discreet.learning.deep.run_progress import RunProgress
-from discreet.learning.deep.run_setup import set_up
+from discreet.learning.deep.runs.ranks import Ranks
+from discreet.learning.deep.runs.run_progress import RunProgress
+from discreet.learning.deep.runs.run_setup import set_up
 from discreet.learning.marks import Marks
 from discreet.learning.noise_ahead import NoiseAhead
 from discreet.learning.side_counts import adapted

@@ -56,7 +56,7 @@ LEARNING: Final = (
         statement="If k processes floor their shares of a sum to the grid and integers are added "
         "up, sums of neighbors differ by less than the distance and k roots of the number of "
         "coordinates, in steps, however units are shared out.",
-        source="grid-distance; proof in learning/deep/ranks.py and docs/proofs/learning.md",
+        source="grid-distance; proof in learning/deep/runs/ranks.py and docs/proofs/learning.md",
     ),
     Theorem(
         key="marked-steps",

@@ -15,7 +15,7 @@ import discreet as dp
 from discreet.accounting import Budget
 from discreet.errors import EngineFailed, EngineStopped, WrongKind
 from discreet.learning import Training
-from discreet.learning.deep.ranks import Ranks
+from discreet.learning.deep.runs.ranks import Ranks
 from discreet.ledger import Ledger
 
 OTHER = """
@@ -24,11 +24,11 @@ from datetime import timedelta
 import torch
 import torch.distributed as dist
 from torch import nn
-from discreet.learning.deep.ranks import serve_rank
+from discreet.learning.deep.runs.ranks import serve_rank
 
 torch.set_num_threads(1)
 store, kind = sys.argv[1:]
-dist.init_process_group("gloo", init_method=f"file://{store}", rank=1, world_size=2,
+dist.init_process_group("gloo", init_method=store, rank=1, world_size=2,
                         timeout=timedelta(seconds=300))
 
 class Model(nn.Module):
@@ -70,16 +70,16 @@ def ledger(tmp_path):
 @pytest.fixture
 def group(tmp_path, request):
     """Yield the ranks of two processes, one of which is this one, and the other process."""
-    store = tmp_path / "store"
+    store = (tmp_path / "store").as_uri()
     other = subprocess.Popen(
-        [sys.executable, "-c", OTHER, str(store), request.param],
+        [sys.executable, "-c", OTHER, store, request.param],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         env={**os.environ, "OMP_NUM_THREADS": "1"},
     )
     dist.init_process_group(
         "gloo",
-        init_method=f"file://{store}",
+        init_method=store,
         rank=0,
         world_size=2,
         timeout=timedelta(seconds=300),

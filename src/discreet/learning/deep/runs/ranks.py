@@ -38,7 +38,7 @@ from discreet.learning.deep.choice import check_model
 from discreet.learning.deep.generated import RowShape
 from discreet.learning.deep.model_state import ModelState
 from discreet.learning.deep.objectives import Objective
-from discreet.learning.deep.step_sums import StepSums, secret_seed
+from discreet.learning.deep.runs.step_sums import StepSums, secret_seed
 from discreet.learning.deep.tried_model import TriedModel, try_model
 from discreet.learning.side_counts import SideCounts
 from discreet.noise import SYSTEM, Entropy

@@ -26,7 +26,7 @@ from discreet.errors import OtherRun
 from discreet.exact import whole
 from discreet.learning.deep.batch_sums import RowTensors
 from discreet.learning.deep.model_state import ModelState, changed_in_a_step
-from discreet.learning.deep.step_sums import secret_seed
+from discreet.learning.deep.runs.step_sums import secret_seed
 from discreet.learning.deep.training_data import data_of
 from discreet.learning.sampling import UnitRows
 from discreet.ledger import Ledger

@@ -18,16 +18,16 @@ from discreet.learning.deep.augmentation import Augment, ViewedRows
 from discreet.learning.deep.batch_sums import BatchSums, ClipGroup, RowSource, RowTensors
 from discreet.learning.deep.choice import check_model
 from discreet.learning.deep.objectives import Objective
-from discreet.learning.deep.ranks import Ranks, RankTask, parameters_of
-from discreet.learning.deep.saved_state import SavedState
-from discreet.learning.deep.step_sums import StepSums
+from discreet.learning.deep.runs.ranks import Ranks, RankTask, parameters_of
+from discreet.learning.deep.runs.saved_state import SavedState
+from discreet.learning.deep.runs.step_sums import StepSums
+from discreet.learning.deep.runs.training_step import TrainingStep
 from discreet.learning.deep.training_data import (
     checked_clipping,
     clip_groups,
     data_of,
     normalized_groups,
 )
-from discreet.learning.deep.training_step import TrainingStep
 from discreet.learning.deep.tried_model import TriedModel, try_model
 from discreet.learning.run_charges import RunCharges
 from discreet.learning.sampling import UnitRows

@@ -16,8 +16,8 @@ from discreet.errors import EngineStopped
 from discreet.learning.banded_noise import BandedBatches, BandedSums
 from discreet.learning.deep.device_release import released
 from discreet.learning.deep.model_state import ModelState, changed_in_a_step
-from discreet.learning.deep.ranks import Ranks
-from discreet.learning.deep.step_sums import StepSums
+from discreet.learning.deep.runs.ranks import Ranks
+from discreet.learning.deep.runs.step_sums import StepSums
 from discreet.learning.deep.tried_model import TriedModel
 from discreet.learning.run_charges import RunCharges
 from discreet.learning.sampling import UnitRows
