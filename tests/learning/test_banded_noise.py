@@ -1,6 +1,8 @@
 """Banded noise: what one unit moves in integers, who is drawn when, and what is charged."""
 
 import contextlib
+import itertools
+import math
 from fractions import Fraction
 
 import numpy as np
@@ -18,6 +20,8 @@ from discreet.learning.banded_noise import Band, BandedBatches, BandedSums
 from discreet.learning.marks import Marks
 from discreet.learning.training_plan import plan_training
 from discreet.ledger import Ledger
+from discreet.noise import exact_law
+from discreet.noise.bernoulli import CoinWords
 
 ONE = PrivateSum(
     clipping=Clipping(bound=1), sigma=Fraction(2), coordinates=2, units=20, operations=24
@@ -86,6 +90,25 @@ def test_units_take_turns_and_every_part_is_equally_likely(width):
     sizes = [batches.draw(step).size for step in range(width)]
     assert all(abs(size - 4000 / width) < 5 * (4000 / width) ** 0.5 for size in sizes)
     assert set(batches.draw(0)) == set(batches.draw(width))
+
+
+@pytest.mark.theorem("banded-sums")
+@pytest.mark.parametrize("units", [0, 1, 2, 3])
+def test_turns_have_just_that_law_by_trying_every_coin(units):
+    """Each unit by itself: first step, second step or neither, and never both."""
+    words = CoinWords(first_bits=2, word_bits=4, step_bits=2)
+
+    def drawn(entropy):
+        plain = PoissonBatches(rate=Fraction(1, 4), cap=9, words=words)
+        batches = BandedBatches(Band(2), plain, units=units, entropy=entropy)
+        return tuple(tuple(batches.draw(step).tolist()) for step in range(2))
+
+    found = exact_law(drawn).mass
+    one = {0: Fraction(1, 4), 1: Fraction(1, 4), None: Fraction(1, 2)}
+    for turns in itertools.product(one, repeat=units):
+        batches = tuple(tuple(u for u, t in enumerate(turns) if t == step) for step in range(2))
+        assert found[batches] == math.prod(one[turn] for turn in turns)
+    assert sum(found.values()) == 1
 
 
 def test_batches_of_a_part_are_cut_to_the_cap_and_may_be_empty():
