@@ -1,5 +1,6 @@
 """Several real processes that compute shares of one sum, and what happens when one of them ends."""
 
+import json
 import os
 import subprocess
 import sys
@@ -47,6 +48,45 @@ class Model(nn.Module):
 
 served = serve_rank(Model(), objective=nn.functional.cross_entropy)
 print(served)
+"""
+
+FIRST = """
+import json, os, sys
+from datetime import timedelta
+import torch
+import torch.distributed as dist
+from torch import nn
+import discreet as dp
+from discreet.accounting import Budget
+from discreet.learning import Ranks, Training
+from discreet.ledger import Ledger
+
+torch.set_num_threads(1)
+store, folder, last = sys.argv[1:]
+dist.init_process_group("gloo", init_method=store, rank=0, world_size=2,
+                        timeout=timedelta(seconds=300))
+
+class Model(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(4, 2)
+
+    def forward(self, x):
+        return self.layer(x)
+
+x = torch.randn(60, 4)
+model, ranks = Model(), Ranks()
+with Ledger.open(folder + "/a.ledger", unit=dp.row(),
+                 budget=Budget(epsilon=200, delta="1e-3")) as ledger:
+    run = Training(model, objective=nn.functional.cross_entropy, data=(x, (x[:, 0] > 0).long()),
+        optimizer=torch.optim.SGD(model.parameters(), lr=1.0), ledger=ledger, unit=dp.row(),
+        population=60, batch=40, steps=6, every=2, sigma=4, delta="1e-5", processes=0,
+        micro_batch=5, folder=folder + "/run", ranks=ranks)
+    for step in run:
+        if step.number == int(last):
+            os._exit(9)  # a kill: no checkpoint, no mark, no message to the others
+    print(json.dumps([run.report.taken, run.report.charged_again, ledger.verify().ok]))
+ranks.close()
 """
 
 
@@ -190,6 +230,29 @@ def test_a_process_that_dies_ends_the_run_in_order_and_alone_it_goes_on(
     assert run.report.charged_again == 0  # nothing was released of the step that was lost
     assert len({noise.tobytes() for noise in noises}) == len(noises)
     assert ledger.verify().ok
+
+
+def test_a_killed_rank_0_takes_the_others_along_and_a_new_group_goes_on(tmp_path):
+    """Steps that were lost are charged again, as for one process."""
+    for last in ("3", "0"):
+        store = (tmp_path / f"store{last}").as_uri()
+        started = [
+            subprocess.Popen(
+                [sys.executable, "-c", program, store, *words],
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                env={**os.environ, "OMP_NUM_THREADS": "1"},
+            )
+            for program, words in ((FIRST, (str(tmp_path), last)), (OTHER, ("same",)))
+        ]
+        told = [process.communicate(timeout=600) for process in started]
+        codes = [process.returncode for process in started]
+        if last == "3":
+            assert codes[0] == 9
+            assert codes[1] != 0  # it has ended by itself
+        else:
+            assert codes == [0, 0], told
+            assert json.loads(told[0][0]) == [6, 2, True]
 
 
 def test_ranks_need_a_group():
