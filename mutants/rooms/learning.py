@@ -49,18 +49,116 @@ MUTANTS: Final = (
     Mutant(
         name="slack is shown and not priced",
         file="discreet/learning/private_sum.py",
-        old="        return far + self.slack",
-        new="        return far",
+        old="        return self.length + self.slack",
+        new="        return self.length",
         why="Noise is scaled to less than a unit moves.",
         caught_by=("tests/learning/test_run_prices.py::test_slack_and_drift_raise_the_noise",),
     ),
     Mutant(
         name="what lies beside a sum is free",
         file="discreet/learning/private_sum.py",
-        old="        if self.beside:\n",
-        new="        if self.beside > 9:\n",
+        old="        if not self.beside:\n",
+        new="        if self.beside <= 9:\n",
         why="A unit moves two things, and pays for one.",
         caught_by=("tests/learning/test_run_prices.py::test_price_of_counts_beside_the_sum",),
+    ),
+    Mutant(
+        name="contributions are counted by a jump at the threshold",
+        file="discreet/learning/side_counts.py",
+        old="        cut = np.clip(2.0 - 2.0 * ratios, -1.0, 1.0)",
+        new="        cut = np.where(ratios <= 1, 1.0, -1.0)",
+        why="A norm beside its threshold falls on either side in other company.",
+        caught_by=(
+            "tests/learning/test_side_counts.py::test_a_ramp_moves_by_no_more_than_its_steepness",
+        ),
+    ),
+    Mutant(
+        name="objectives above their bound count in full",
+        file="discreet/learning/side_counts.py",
+        old="            cut = np.clip(2 * values / float_down(self.most) - 1, -1.0, 1.0)",
+        new="            cut = np.maximum(2 * values / float_down(self.most) - 1, -1.0)",
+        why="A unit moves the mean objective by more than is priced.",
+        caught_by=("tests/learning/test_side_counts.py::test_nothing_adds_more_than_the_weight",),
+    ),
+    Mutant(
+        name="drift of what is told beside a sum is free",
+        file="discreet/learning/private_sum.py",
+        old="        moved += self.drift * self.units * STEEPNESS * _root_up(self.beside)\n",
+        new="",
+        why="Counts drift with the norms that they count.",
+        caught_by=("tests/learning/test_private_sum.py::test_every_part_of_the_slack_counts",),
+    ),
+    Mutant(
+        name="views are added up and not averaged",
+        file="discreet/learning/deep/training_data.py",
+        old="Clipping(bound=share), float_down(views * threshold)))",
+        new="Clipping(bound=share), float_down(threshold)))",
+        why="It costs accuracy alone, and the mean is what is promised.",
+        caught_by=(
+            "tests/learning/deep/test_views.py::test_a_unit_contributes_the_mean_of_its_views",
+        ),
+    ),
+    Mutant(
+        name="masks follow from the seed of the user",
+        file="discreet/learning/deep/runs/step_sums.py",
+        old="        torch.manual_seed(entropy.bits(_SEED_BITS))\n",
+        new="",
+        why="Whoever knows the seed tells from the masks of others that a unit is there.",
+        caught_by=(
+            "tests/learning/deep/test_views.py::test_masks_do_not_follow_from_the_seed_of_the_user",
+        ),
+    ),
+    Mutant(
+        name="several processes pay for one floor",
+        file="discreet/learning/deep/runs/run_setup.py",
+        old="        floors=1 if ranks is None else ranks.count,\n",
+        new="        floors=1,\n",
+        why="Each of them floors its share.",
+        caught_by=(
+            "tests/learning/deep/test_ranks.py::test_two_processes_compute_the_sum_of_one[same]",
+        ),
+    ),
+    Mutant(
+        name="banded sums are priced as if each was measured once",
+        file="discreet/learning/banded_noise.py",
+        old="        return self.length * steps * one.grid.step",
+        new="        return steps * one.grid.step",
+        why="A unit moves all measurements of its block.",
+        caught_by=(
+            "tests/learning/test_banded_noise.py::test_a_unit_moves_disjoint_blocks_by_no_more_than_is_priced",
+            "tests/learning/test_banded_noise.py::test_the_price_is_that_of_fewer_releases_at_a_longer_distance",
+        ),
+    ),
+    Mutant(
+        name="every step of a band draws from all units",
+        file="discreet/learning/banded_noise.py",
+        old="        members = np.flatnonzero(self._parts == step % self._band.width)",
+        new="        members = np.arange(self._parts.size)",
+        why="Blocks of one unit overlap, and move the same measurements twice.",
+        caught_by=(
+            "tests/learning/test_banded_noise.py::test_units_take_turns_and_every_part_is_equally_likely",
+            "tests/learning/test_banded_noise.py::test_nobody_is_drawn_more_often_than_was_charged",
+        ),
+    ),
+    Mutant(
+        name="new parts in the middle of a round are free",
+        file="discreet/learning/run_charges.py",
+        old="        turned = at % self._plan.band.width if fresh and at < self._plan.steps else 0",
+        new="        turned = 0",
+        why="A unit is drawn once more than was paid for.",
+        caught_by=(
+            "tests/learning/test_banded_noise.py::test_nobody_is_drawn_more_often_than_was_charged",
+        ),
+    ),
+    Mutant(
+        name="earlier sums are remembered across a broken step",
+        file="discreet/learning/deep/runs/training_step.py",
+        old="        return self._turns is None or self._next == step",
+        new="        return self._turns is None or self._next is not None",
+        why="The sum of a step is measured in a block twice, once of each draw.",
+        caught_by=(
+            "tests/learning/test_banded_noise.py::test_a_step_that_broke_after_its_release_starts_new_blocks",
+        ),
     ),
     Mutant(
         name="a total is rounded to the nearest cell",
@@ -138,11 +236,11 @@ MUTANTS: Final = (
     Mutant(
         name="the noise of one step is used for all",
         file="discreet/learning/training.py",
-        old="                self._step(self._taken_noise(noise, marks))\n",
+        old="            self._step(noise.take())\n",
         new=(
-            "                self._reused = getattr(self, '_reused', None)\n"
-            "                self._reused = noise.take() if self._reused is None else self._reused\n"
-            "                self._step(self._reused)\n"
+            "            self._reused = getattr(self, '_reused', None)\n"
+            "            self._reused = noise.take() if self._reused is None else self._reused\n"
+            "            self._step(self._reused)\n"
         ),
         why="The difference of two steps has no noise.",
         caught_by=(
@@ -163,13 +261,13 @@ MUTANTS: Final = (
         old=(
             "                    marks.mark(marked)\n"
             "                began = time.perf_counter()\n"
-            "                self._step(self._taken_noise(noise, marks))\n"
-            "                self._taken += 1\n"
+            "                self._step_or_leave(noise, marks)\n"
+            "                run.taken += 1\n"
         ),
         new=(
             "                began = time.perf_counter()\n"
-            "                self._step(self._taken_noise(noise, marks))\n"
-            "                self._taken += 1\n"
+            "                self._step_or_leave(noise, marks)\n"
+            "                run.taken += 1\n"
             "                marks.mark(marked)\n"
         ),
         why="A kill in between leaves steps that nobody knows of; they are drawn again for free.",
@@ -179,9 +277,9 @@ MUTANTS: Final = (
     ),
     Mutant(
         name="steps that were lost are drawn again for free",
-        file="discreet/learning/training.py",
-        old="        elif again > 0:\n",
-        new="        elif again > plan.steps:\n",
+        file="discreet/learning/run_charges.py",
+        old="        if max(again, 0) + turned > 0:\n",
+        new="        if max(again, 0) + turned > self._plan.steps:\n",
         why="Two noisy sums were seen, and one was paid for.",
         caught_by=("tests/learning/test_training.py::test_steps_that_were_lost_are_charged_again",),
     ),

@@ -24,6 +24,8 @@ if TYPE_CHECKING:  # each is loaded when first used, because most programs need 
     from discreet.learning.calibrated import calibrated_sigma, noise_multiplier
     from discreet.learning.clipping import Clipping
     from discreet.learning.deep.corrected_adam import CorrectedAdam
+    from discreet.learning.deep.runs.private_stop import PrivateStop
+    from discreet.learning.deep.runs.ranks import Ranks, serve_rank
     from discreet.learning.evaluation import Evaluation, evaluate
     from discreet.learning.models import (
         PCA,
@@ -61,8 +63,10 @@ __all__ = [
     "PoissonBatches",
     "PosteriorDraw",
     "PrivateLikelihood",
+    "PrivateStop",
     "PrivateSum",
     "RandomForest",
+    "Ranks",
     "Ridge",
     "SoftmaxRegression",
     "Training",
@@ -79,6 +83,7 @@ __all__ = [
     "one_sum",
     "overflow_chance",
     "plan_training",
+    "serve_rank",
     "smallest_cap",
     "statement_of",
     "tree_of_run",
@@ -94,6 +99,8 @@ if not TYPE_CHECKING:  # to which every name would be one of this room
             "calibrated": ("calibrated_sigma", "noise_multiplier"),
             "clipping": ("Clipping",),
             "deep.corrected_adam": ("CorrectedAdam",),
+            "deep.runs.private_stop": ("PrivateStop",),
+            "deep.runs.ranks": ("Ranks", "serve_rank"),
             "evaluation": ("Evaluation", "evaluate"),
             "models": (
                 "CategoricalNB",

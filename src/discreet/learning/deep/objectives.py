@@ -64,6 +64,7 @@ class SummedObjective:
         ):
             raise _refused("it divides by the weights of the classes in a batch")
         found = cls(objective)
+        outputs, targets = _widened(outputs), _widened(targets)
         with torch.no_grad():
             value = objective(outputs, targets)
             rows = outputs.shape[0]
@@ -83,6 +84,11 @@ class SummedObjective:
             if torch.allclose(value.double(), total, rtol=1e-4, atol=1e-6):
                 return found
         raise _refused("it is neither the sum nor the mean of what it gives for single examples")
+
+
+def _widened(values: Tensor) -> Tensor:
+    """Return float32 in place of shorter floats, whose sums are too coarse to be compared."""
+    return values.float() if values.dtype in {torch.float16, torch.bfloat16} else values
 
 
 def _known(objective: Objective, outputs: Tensor, targets: Tensor) -> Tensor | None:
