@@ -8,9 +8,12 @@ graphs: factors and norms, and, once norms have become scales, the sums.  These 
 compared with those that it replaces, bit for bit, and its sums within rounding.
 
 A graph repeats what was recorded, and not what code would do now.  So models are recorded only if
-they are made of layers of PyTorch that decide nothing in Python, without hooks, and if the
-objective is known; all others are computed call by call.  A graph is recorded again when a
-parameter has moved, or when shapes change.
+they are made of layers of PyTorch that decide nothing in Python, and of classes that promise the
+same by an attribute ``same_operations = True``: no forward of theirs depends on anything but its
+inputs, parameters and buffers.  There must be no hooks, and the objective must be known.  All
+others are computed call by call.  A graph is recorded again when a parameter has moved, or when
+shapes change.  A broken promise changes what the model learns, and not what is paid: contributions
+are clipped by their own norms.
 """
 
 from __future__ import annotations
@@ -33,6 +36,7 @@ from discreet.learning.deep.objectives import KNOWN
 _PLAIN: Final = frozenset(
     {
         nn.Sequential,
+        nn.ModuleList,
         nn.Linear,
         nn.Embedding,
         *CONVOLUTIONS,
@@ -57,13 +61,13 @@ def captured(model: nn.Module, engine: ModelEngine, device: torch.device) -> Mod
 
 
 def is_plain(model: nn.Module) -> bool:
-    """Say whether all modules are layers that decide nothing in Python, and have no hooks.
+    """Say whether all modules decide nothing in Python, or promise that, and have no hooks.
 
     >>> is_plain(nn.Sequential(nn.Linear(2, 3), nn.ReLU())), is_plain(nn.Dropout())
     (True, False)
     """
     return all(
-        type(module) in _PLAIN
+        (type(module) in _PLAIN or getattr(type(module), "same_operations", False) is True)
         and not module._forward_hooks  # noqa: SLF001
         and not module._forward_pre_hooks  # noqa: SLF001
         and not module._backward_hooks  # noqa: SLF001

@@ -7,12 +7,13 @@ sum of g_t a_t^T and the bias's the sum of g_t.  Its squared norm is
     |g|^2 (|a|^2 + 1)  at one position,   sum over t, t' of (g_t . g_t')(a_t . a_t' + 1)
 at several; the span is the sum of |g_t| (|a_t| + 1).  In float64 the double sum is off by at most
 g span^2, g being the rounding of p + q + 4 operations and the additions: it is added.
+Where positions are many, the sum of g_t a_t^T is formed as floats, and is the contribution.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import final
+from typing import Final, final
 
 import torch
 from torch import Tensor, nn
@@ -32,6 +33,9 @@ from discreet.learning.deep.layers.part import (
     positions,
 )
 
+_PAIRS: Final = 32
+"""How many coordinates a weight has for each pair of positions before pairs are sooner done."""
+
 
 def refuse_linear(layer: nn.Module) -> str | None:
     """Say why a layer is not covered by the theorem, or nothing."""
@@ -46,10 +50,10 @@ def linear_parts(
     weight = layer.weight if layer.weight.requires_grad else None
     bias = layer.bias if layer.bias is not None and layer.bias.requires_grad else None
     places = a.shape[1]
-    if weight is None or places == 1 or 2 * places**2 <= layer.weight.numel():
+    if weight is None or places == 1 or _PAIRS * places**2 <= layer.weight.numel():
         return [_Products.of(weight, bias, a, g)]
-    parts: list[LayerPart] = [Expanded.of(weight, torch.einsum("utp,utq->upq", g, a))]
-    return parts if bias is None else [*parts, _Products.of(None, bias, a[:, :, :0], g)]
+    parts: list[LayerPart] = [Expanded.of(weight, torch.bmm(g.transpose(1, 2), a))]
+    return parts if bias is None else [*parts, Expanded.of(bias, g.sum(1))]
 
 
 @final

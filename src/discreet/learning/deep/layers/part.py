@@ -72,16 +72,15 @@ def lengths(lines: Tensor) -> Tensor:
     width = lines.shape[-1]
     if lines.dtype == torch.float64 or not width:
         return torch.linalg.vector_norm(lines, dim=-1, dtype=torch.float64) * raised(width + 6)
-    parts = [
-        torch.linalg.vector_norm(part, dim=-1, dtype=torch.float32).double()
-        * (1.0 + (part.shape[-1] + 8) * 2.0**-24)
-        + _LOST
-        for part in lines.split(_SHORT, dim=-1)
-    ]
-    if len(parts) == 1:
-        return parts[0]
-    squares = torch.stack(parts).square().sum(0)
-    return squares.sqrt() * raised(len(parts) + 6)
+    full = width // _SHORT * _SHORT
+    cuts = [lines[..., :full].unflatten(-1, (-1, _SHORT))] if full else []
+    if full < width:
+        cuts.append(lines[..., None, full:])
+    parts = [torch.linalg.vector_norm(cut, dim=-1, dtype=torch.float32) for cut in cuts]
+    norms = torch.cat(parts, -1).double() * (1.0 + (min(width, _SHORT) + 8) * 2.0**-24) + _LOST
+    if norms.shape[-1] == 1:
+        return norms.squeeze(-1)
+    return norms.square().sum(-1).sqrt() * raised(norms.shape[-1] + 6)
 
 
 def blocks(lines: Tensor) -> Iterator[slice]:
