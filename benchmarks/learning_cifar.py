@@ -103,6 +103,7 @@ def main() -> None:
     given = reader.parse_args()
     device = "cuda" if torch.cuda.is_available() else "cpu"
     torch.backends.cudnn.deterministic = True
+    torch.backends.cudnn.allow_tf32 = False  # it rounds differently in other company
     train = images(given.folder, TRAIN, "train_lables.json", device)
     test = images(given.folder, ("test_batch.png",), "test_lables.json", device)
     for epsilon in given.epsilons.split(","):

@@ -84,7 +84,7 @@ class CapturedFactors:
         """Take what finds contributions call by call."""
         self._eager = eager
         self._shape: object = None
-        self._graphs: _Graphs | None = None
+        self._graphs: dict[bool, _Graphs | None] = {}
 
     def parts(self, inputs: Tensor, targets: Tensor, inside: Tensor, units: int) -> list[LayerPart]:
         """Return the parts of all layers; as one, where a graph has been recorded."""
@@ -95,33 +95,40 @@ class CapturedFactors:
             units,
             *((t.data_ptr(), t.requires_grad) for t in tensors),
         )
-        if shape != self._shape and is_plain(model):
-            self._shape = shape
-            self._graphs = _recorded(self._eager, inputs, targets, inside, units)
-        if self._graphs is None or not is_plain(model):
+        if not is_plain(model):
             return self._eager.parts(inputs, targets, inside, units)
-        return [self._graphs.part(inputs, targets, inside)]
+        if shape != self._shape:
+            self._shape, self._graphs = shape, {}
+        whole = bool(inside.all())
+        if whole not in self._graphs:
+            mask = None if whole else inside
+            self._graphs[whole] = _recorded(self._eager, inputs, targets, mask, units)
+        graphs = self._graphs[whole]
+        if graphs is None:
+            return self._eager.parts(inputs, targets, inside, units)
+        return graphs.run(inputs, targets, inside)
 
 
 def _recorded(
-    eager: RecordedFactors, inputs: Tensor, targets: Tensor, inside: Tensor, units: int
+    eager: RecordedFactors, inputs: Tensor, targets: Tensor, inside: Tensor | None, units: int
 ) -> _Graphs | None:
     """Record graphs, and compare them with what they replace; nothing, if they are of no use."""
     try:
         graphs = _Graphs(eager, inputs, targets, inside, units)
-        part = graphs.part(inputs, targets, inside)
+        (part,) = graphs.run(inputs, targets, inside)
     except RuntimeError:  # some kernel cannot be recorded
         return None
     with torch.no_grad():
-        parts = eager.parts(inputs, targets, inside, units)
+        parts = eager.masked_parts(inputs, targets, inside, units)
         squares, spans = _norms(parts)
-        scales = torch.rand(units, dtype=torch.float64, device=inputs.device) * squares.isfinite()
+        scales = 1.0 / (1.0 + squares) * squares.isfinite()
+        drop = not bool(scales.all())
         one, other = zeros_of(eager.model), zeros_of(eager.model)
-        part.add(scales, one)
+        part.add(scales, one, drop=drop)
         for each in parts:
-            each.add(scales, other)
+            each.add(scales, other, drop=drop)
         same = torch.equal(squares, part.squares) and torch.equal(spans, part.spans)
-        near = all(torch.allclose(one[p], other[p], rtol=1e-6, atol=1e-6) for p in one)
+        near = all(torch.allclose(one[p], other[p], rtol=1e-9, atol=1e-9) for p in one)
     return graphs if same and near else None
 
 
@@ -137,21 +144,27 @@ class _Graphs:
     """One graph for factors and norms, and one for sums, with the tensors that they work on."""
 
     def __init__(
-        self, eager: RecordedFactors, inputs: Tensor, targets: Tensor, inside: Tensor, units: int
+        self,
+        eager: RecordedFactors,
+        inputs: Tensor,
+        targets: Tensor,
+        inside: Tensor | None,
+        units: int,
     ) -> None:
-        self.given = [inputs.clone(), targets.clone(), inside.clone()]
+        self.given = [inputs.clone(), targets.clone()]
+        self.inside = None if inside is None else inside.clone()
         self.scales = torch.ones(units, dtype=torch.float64, device=inputs.device)
         self.totals = zeros_of(eager.model)
         self.flat = list(self.totals.values())
 
         def first() -> None:
-            self.parts = eager.masked_parts(*self.given, units)
+            self.parts = eager.masked_parts(*self.given, self.inside, units)
             self.squares, self.spans = _norms(self.parts)
 
         def second() -> None:
             torch._foreach_zero_(self.flat)
             for part in self.parts:
-                part.add(self.scales, self.totals)
+                part.add(self.scales, self.totals, drop=False)
 
         aside = torch.cuda.Stream(inputs.device)
         aside.wait_stream(torch.cuda.current_stream(inputs.device))
@@ -168,12 +181,14 @@ class _Graphs:
                 second()
         self.owner = self.parts[0].owner
 
-    def part(self, inputs: Tensor, targets: Tensor, inside: Tensor) -> _CapturedPart:
+    def run(self, inputs: Tensor, targets: Tensor, inside: Tensor | None) -> list[LayerPart]:
         """Compute factors and norms of a micro-batch."""
-        for static, value in zip(self.given, (inputs, targets, inside), strict=True):
+        for static, value in zip(self.given, (inputs, targets), strict=True):
             static.copy_(value)
+        if self.inside is not None and inside is not None:
+            self.inside.copy_(inside)
         self.factors.replay()
-        return _CapturedPart(self)
+        return [_CapturedPart(self)]
 
 
 @final
@@ -187,7 +202,11 @@ class _CapturedPart(LayerPart):
     def owner(self) -> nn.Parameter:
         return self.graphs.owner
 
-    def add(self, scales: Tensor, totals: Totals, *, drop: bool = True) -> None:  # noqa: ARG002
+    def add(self, scales: Tensor, totals: Totals, *, drop: bool = True) -> None:
+        if drop:  # rare, and so not recorded
+            for part in self.graphs.parts:
+                part.add(scales, totals)
+            return
         self.graphs.scales.copy_(scales)
         self.graphs.sums.replay()
         torch._foreach_add_([totals[p] for p in self.graphs.totals], self.graphs.flat)
