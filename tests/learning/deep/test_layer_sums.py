@@ -67,6 +67,18 @@ def test_numbers_whose_squares_overflow_are_not_finite():
     assert math.isnan(lengths(torch.tensor([[math.nan, 1.0]]))[0])
 
 
+@pytest.mark.parametrize("shape", [(3,), (33,), (104,), (3969,), (4097,), (20_000,), (7, 33)])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float64])
+def test_norms_depend_on_no_place_and_no_company(shape, dtype):
+    """Otherwise a unit would move what others are scaled by."""
+    torch.manual_seed(0)
+    values = torch.randn(37, *shape).to(dtype)
+    order = torch.randperm(37)
+    moved = values[order].clone()
+    moved[0], moved[1] = math.inf, 1e10
+    assert torch.equal(lengths(moved)[2:], lengths(values)[order][2:])
+
+
 @pytest.mark.theorem("gradient-sum")
 @pytest.mark.parametrize("shape", [(3, 5), (5, 3), (4, 4)])
 @pytest.mark.parametrize("block", [1, 8, 1 << 17])

@@ -158,7 +158,8 @@ class _Graphs:
         self.flat = list(self.totals.values())
 
         def first() -> None:
-            self.parts = eager.masked_parts(*self.given, self.inside, units)
+            x, y = self.given
+            self.parts = eager.masked_parts(x, y, self.inside, units)
             self.squares, self.spans = _norms(self.parts)
 
         def second() -> None:
