@@ -250,8 +250,8 @@ MUTANTS: Final = (
     Mutant(
         name="noise is taken before it is drawn",
         file="discreet/learning/noise_ahead.py",
-        old="        for worker in self._workers:\n            _wait(worker)\n        drawn",
-        new="        drawn",
+        old="            for worker in self._workers:\n                _wait(worker)\n",
+        new="",
         why="What is not drawn yet is zero.",
         caught_by=("tests/learning/test_noise_ahead.py::test_processes_draw_all_of_an_array",),
     ),

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from discreet.learning.clipping import Clipping, raised
+from discreet.learning.deep.captured import captured
 from discreet.learning.deep.choice import ModelEngine
 from discreet.learning.deep.generated import RowShape
 from discreet.learning.deep.independence import zeros_of
@@ -101,7 +102,8 @@ class BatchSums:
         device: torch.device,
     ) -> None:
         """Take a model, how its contributions are found, and how they are clipped."""
-        self.model, self.engine, self.data, self.groups = model, engine, data, groups
+        self.model, self.data, self.groups = model, data, groups
+        self.engine = captured(model, engine, device) if len(groups) == 1 else engine
         self.micro, self.normalized, self.device = micro, normalized, device
         self.parameters = [p for p in model.parameters() if p.requires_grad]
 

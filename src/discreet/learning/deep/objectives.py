@@ -30,6 +30,8 @@ Objective = Callable[[Tensor, Tensor], Tensor]
 
 _IGNORED: Final = -100
 _ELEMENTWISE: Final = (F.mse_loss, F.binary_cross_entropy_with_logits)
+KNOWN: Final = (F.cross_entropy, *_ELEMENTWISE)
+"""Objectives that are known by identity."""
 
 
 @final
