@@ -134,17 +134,22 @@ class _Sampler:
     def _moments(self, before: Floats) -> Floats:
         """Draw possible moments given the release, by one elliptical slice (Murray et al. 2010)."""
         away = before[self._upper] - self._released
+        least = self._log_prior(before) + np.log(float(self._draws.uniform((1,))[0]))
         fresh = self._draws.normal((len(away),)) * self._wide
         angle = 2 * np.pi * float(self._draws.uniform((1,))[0])
         low, high = angle - 2 * np.pi, angle
         for _ in range(_SHRINKS):
             moved = self._released + away * np.cos(angle) + fresh * np.sin(angle)
             drawn = self._full(moved)
-            if _is_possible(drawn):
+            if _is_possible(drawn) and self._log_prior(drawn) > least:
                 return drawn
             low, high = (angle, high) if angle < 0 else (low, angle)
             angle = low + (high - low) * float(self._draws.uniform((1,))[0])
         return before
+
+    def _log_prior(self, moments: Floats) -> float:
+        """Return the logarithm of the prior of possible moments: that of flat sizes and shares."""
+        return -(len(self._released) - 1) * float(np.log(moments[-1, -1]))
 
     def _full(self, upper: Floats) -> Floats:
         matrix = np.zeros((self._width, self._width))
