@@ -43,7 +43,8 @@ if TYPE_CHECKING:  # each is loaded when first used, because most programs need 
     from discreet.learning.training import Training
     from discreet.learning.training_plan import TrainingPlan, plan_training
     from discreet.learning.training_report import TrainingReport
-    from discreet.learning.tuning import Tuned, TuningPrice, tune
+    from discreet.learning.tuning import Tuned, tune
+    from discreet.learning.tuning_price import TuningPrice
 
 __all__ = [
     "PCA",
@@ -109,7 +110,8 @@ if not TYPE_CHECKING:  # to which every name would be one of this room
             "private_sum": ("PrivateSum",),
             "run_tree": ("one_sum", "statement_of", "tree_of_run"),
             "sampling": ("PoissonBatches", "overflow_chance", "smallest_cap"),
-            "tuning": ("Tuned", "TuningPrice", "tune"),
+            "tuning": ("Tuned", "tune"),
+            "tuning_price": ("TuningPrice",),
             "noise_ahead": ("NoiseAhead",),
             "training": ("Training",),
             "training_plan": ("TrainingPlan", "plan_training"),

@@ -9,6 +9,7 @@ scikit-learn is never imported: it finds everything by its own names (``get_para
 
 from __future__ import annotations
 
+import hashlib
 import inspect
 import sys
 from abc import ABC, abstractmethod
@@ -143,7 +144,7 @@ class PrivateModel(ABC):
             label: the column of a table that is learned.
             columns: the columns of a table that it is learned from; all others by default.
         """
-        asked = self._asked()
+        asked = self.asked_price()
         if is_table(source):
             return plan_in_session(self, source, label, asked, columns)
         width = source if isinstance(source, int) else matrix(source).shape[1]
@@ -155,7 +156,7 @@ class PrivateModel(ABC):
     def plan_for(self, width: int, unit: PrivacyUnit) -> FitPlan:
         """Return the plan of a fit on arrays of so many columns, for a unit of one row."""
         encoding = self._encoding(width)
-        recipe, asked = self._recipe(encoding), self._asked()
+        recipe, asked = self._recipe(encoding), self.asked_price()
         return fit_plan(type(self).__name__, recipe, encoding, asked, unit=unit)
 
     def fit(
@@ -174,7 +175,7 @@ class PrivateModel(ABC):
             label: the column that is learned, where ``X`` is a table.
             columns: the columns that it is learned from, where ``X`` is a table; all by default.
         """
-        asked = self._asked()
+        asked = self.asked_price()
         if is_table(X):
             plan, stored = fit_in_session(self, X, label, asked, columns)
         else:
@@ -199,6 +200,7 @@ class PrivateModel(ABC):
         if plan.names:
             self.feature_names_in_ = np.array(plan.names[: self.n_features_in_], object)
         self._encoding_ = plan.encoding
+        self.digest_ = hashlib.sha256(plan.digest.encode("ascii") + stored).hexdigest()
         self._finish(read_released(stored), plan.encoding)
 
     def checked(self, X: Any, y: Any) -> tuple[NDArray[Any], NDArray[Any] | None]:
@@ -219,7 +221,8 @@ class PrivateModel(ABC):
             self.feature_names_in_ = np.array(named, object)
         return plan, stored
 
-    def _asked(self) -> AskedPrice:
+    def asked_price(self) -> AskedPrice:
+        """Read what it may cost."""
         return AskedPrice.read(epsilon=self.epsilon, delta=self.delta, rho=self.rho)
 
     def _key(self) -> str | None:
@@ -242,8 +245,9 @@ class PrivateModel(ABC):
 
     # --- using --------------------------------------------------------------------------------
 
-    def _fitted(self) -> Encoding:
-        """Return how rows were bounded; refuse a model that is not fitted."""
+    @property
+    def encoding_(self) -> Encoding:
+        """How rows were bounded; a model that is not fitted is refused."""
         encoding = cast("Encoding | None", self.__dict__.get("_encoding_"))
         if encoding is None:
             raise _not_fitted(type(self).__name__)
@@ -251,22 +255,26 @@ class PrivateModel(ABC):
 
     def _features(self, X: Any) -> Floats:
         """Return rows for a prediction, in the same steps as those that were learned from."""
-        encoding = self._fitted()
+        encoding = self.encoding_
         columns = self._columns(X)
-        expected = len(encoding.features)
-        if len(columns) != expected:
+        self.check_width(len(columns))
+        parts = [c.cells(v) for c, v in zip(encoding.features, columns, strict=True)]
+        return np.nan_to_num(np.concatenate(parts, axis=1), nan=0.0)
+
+    def check_width(self, width: int) -> None:
+        """Refuse rows of another number of columns than the model was fitted on."""
+        expected = len(self.encoding_.features)
+        if width != expected:
             raise BadArrays(
-                what=f"X has {len(columns)} features, but {type(self).__name__} is expecting "
+                what=f"X has {width} features, but {type(self).__name__} is expecting "
                 f"{expected} features as input.",
                 why="a model knows the columns that it was fitted on.",
                 do="give the same columns in the same order.",
             )
-        parts = [c.cells(v) for c, v in zip(encoding.features, columns, strict=True)]
-        return np.nan_to_num(np.concatenate(parts, axis=1), nan=0.0)
 
     def _half_width(self, name: str, confidence: Any, *, steps: int = 1) -> float:
         """Return how far the noise moves a sum of a fitted model, with this confidence."""
-        self._fitted()
+        self.encoding_  # noqa: B018  refuses a model that is not fitted
         return float(self._noises_[name].error(confidence=confidence)) / steps
 
     def _columns(self, X: Any) -> list[NDArray[Any]]:

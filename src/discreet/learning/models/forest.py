@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 from typing import Any, Final, final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet.exact import whole
 from discreet.learning.models.bounded_rows import LEVELS, BoundedRows, Encoding, Floats, Integers
@@ -132,16 +131,17 @@ class RandomForest(PrivateClassifier):
 
     def predict_proba(self, X: Any) -> Floats:
         """Return the share of each class among the leaves of all trees."""
-        points = self._features(X) / LEVELS
-        total = np.zeros((len(points), len(self.classes_)))
-        for tree in range(len(self.leaf_counts_)):
-            total += self.leaf_counts_[tree][leaf_of(self._splits_, tree, self._depth_, points)]
-        total = np.maximum(total, 0.0) + 1e-9
+        total = np.maximum(self._votes(self._features(X)), 0.0) + 1e-9
         share: Floats = total / total.sum(axis=1, keepdims=True)
         return share
 
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Return the likeliest class of each row."""
-        best = self.predict_proba(X).argmax(axis=1)
-        found: NDArray[Any] = self.classes_[best]
-        return found
+    def _votes(self, cells: Floats) -> Floats:
+        """Return the counts of each class in the leaves of a row, over all trees."""
+        points = cells / LEVELS
+        total = np.zeros((len(points), len(self.classes_)))
+        for tree in range(len(self.leaf_counts_)):
+            total += self.leaf_counts_[tree][leaf_of(self._splits_, tree, self._depth_, points)]
+        return total
+
+    def _best(self, cells: Floats) -> Integers:
+        return self._votes(cells).argmax(axis=1).astype(np.int64)

@@ -86,7 +86,7 @@ class LinearModel(PrivateModel):
 
     def posterior(self, *, draws: int = 2000) -> LinearPosterior:
         """Return the noise-aware posterior of coefficients; free, since it reads the release."""
-        half, middle = _scales(self._fitted())
+        half, middle = _scales(self.encoding_)
         return self.moments_.posterior(half=half, middle=middle, draws=draws)
 
 

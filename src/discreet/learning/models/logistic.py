@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from discreet.errors import OutOfRange, WrongKind
 from discreet.exact import decimal, whole
-from discreet.learning.models.bounded_rows import LEVELS, BoundedRows, Encoding, Floats
+from discreet.learning.models.bounded_rows import LEVELS, BoundedRows, Encoding, Floats, Integers
 from discreet.learning.models.classifier import PrivateClassifier
 from discreet.learning.models.fit_plans import Released
 from discreet.learning.models.measurement import PlannedSum, RowMeasurer
@@ -174,10 +174,13 @@ class GradientClassifier(PrivateClassifier):
 
     def decision_function(self, X: Any) -> Floats:
         """Return the score of each row: of the second class, or one a class."""
-        cells = self._features(X)
+        found = self._scores(self._features(X))
+        return found[:, 0] if self.two_classes else found
+
+    def _scores(self, cells: Floats) -> Floats:
         full = np.hstack([cells, np.full((len(cells), 1), float(LEVELS))])
         found: Floats = scores(full, self._weights_) / self._norm_
-        return found[:, 0] if self.two_classes else found
+        return found
 
     def predict_proba(self, X: Any) -> Floats:
         """Return the probability of each class."""
@@ -187,13 +190,10 @@ class GradientClassifier(PrivateClassifier):
             return np.hstack([1 - second, second])
         return _probabilities(found)
 
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Return the likeliest class of each row."""
-        found_scores = self.decision_function(X)
-        second = self.two_classes
-        best = (found_scores > 0).astype(int) if second else found_scores.argmax(axis=1)
-        found: NDArray[Any] = self.classes_[best]
-        return found
+    def _best(self, cells: Floats) -> Integers:
+        found = self._scores(cells)
+        best = (found[:, 0] > 0) if self.two_classes else found.argmax(axis=1)
+        return best.astype(np.int64)
 
 
 @dataclass(eq=False, repr=False, kw_only=True)

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from typing import Any, Final, final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet.errors import OutOfRange, WrongKind
 from discreet.exact import decimal
@@ -22,12 +21,13 @@ from discreet.learning.models.bounded_rows import (
     Column,
     Encoding,
     Floats,
+    Integers,
     NumberColumn,
 )
 from discreet.learning.models.classifier import PrivateClassifier
 from discreet.learning.models.fit_plans import Released
 from discreet.learning.models.measurement import PlannedSum, RowMeasurer
-from discreet.learning.models.row_sums import table
+from discreet.learning.models.row_sums import scores, table
 
 SUMS: Final = "sums of each class"
 _LEAST_VARIANCE: Final = 1e-4
@@ -101,11 +101,8 @@ class ClassTableModel(PrivateClassifier):
         """Return the probability of each class."""
         return np.exp(self.predict_log_proba(X))
 
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Return the likeliest class of each row."""
-        best = self._joint(self._features(X)).argmax(axis=1)
-        found: NDArray[Any] = self.classes_[best]
-        return found
+    def _best(self, cells: Floats) -> Integers:
+        return self._joint(cells).argmax(axis=1).astype(np.int64)
 
     def _counts(self, released: Released, encoding: Encoding) -> Floats:
         """Set classes, noisy counts and their interval; return all sums in units of rows."""
@@ -176,9 +173,12 @@ class GaussianNB(ClassTableModel):
         return found
 
     def _joint(self, cells: Floats) -> Floats:
-        away = cells[:, None, :] / LEVELS - self._mean_
-        log = -0.5 * (away**2 / self._var_ + np.log(2 * np.pi * self._var_)).sum(axis=2)
-        joint: Floats = log + np.log(self.class_prior_)
+        points = cells / LEVELS
+        start = np.log(self.class_prior_) - 0.5 * np.log(2 * np.pi * self._var_).sum(axis=1)
+        joint: Floats = np.tile(start, (len(points), 1))
+        for place in range(points.shape[1]):  # one by one, in this order for every row
+            away = points[:, place, None] - self._mean_[:, place]
+            joint -= away * away / (2 * self._var_[:, place])
         return joint
 
 
@@ -235,5 +235,5 @@ class CategoricalNB(ClassTableModel):
         self._log_ = np.hstack(shares)
 
     def _joint(self, cells: Floats) -> Floats:
-        joint: Floats = cells / LEVELS @ self._log_.T + np.log(self.class_prior_)
+        joint: Floats = scores(cells, self._log_.T) / LEVELS + np.log(self.class_prior_)
         return joint
