@@ -155,8 +155,10 @@ def import_seconds(module: str) -> Contender:
     return started(f"import time, {module}; print(time.process_time())")
 
 
-def read_options(name: str, description: str | None, *, rounds: int, quick: int) -> Namespace:
-    """Read the command line that every benchmark shares."""
+def read_options(
+    name: str, description: str | None, *, rounds: int, quick: int, folder: str | None = None
+) -> Namespace:
+    """Read the command line that every benchmark shares; ``folder`` says what one holds."""
     parser = ArgumentParser(prog=f"./run bench {name}", description=description)
     parser.add_argument("--quick", action="store_true", help="less work, rougher figures")
     parser.add_argument(
@@ -165,6 +167,8 @@ def read_options(name: str, description: str | None, *, rounds: int, quick: int)
     turns = f"turns of each contender ({rounds}; {quick} if quick)"
     parser.add_argument("--rounds", type=int, help=turns)
     parser.add_argument("--json", type=Path, metavar="FILE", help="also write the results here")
+    if folder is not None:
+        parser.add_argument("folder", nargs="?", type=Path, help=folder)
     options = parser.parse_args()
     options.rounds = options.rounds or (quick if options.quick else rounds)
     return options

@@ -114,10 +114,12 @@ def shares_held(runs, believed, people=30, epsilon=0.3):
 
 
 @pytest.mark.theorem("noise-aware-dirichlet")
-@pytest.mark.parametrize(("believed", "holds"), [(0.3, True), (3, False), (0.01, False)])
-def test_intervals_of_shares_cover_what_they_say(believed, holds):
-    found = binomtest(shares_held(800, believed), 800, 0.9)
-    assert bool(found.pvalue > ALPHA) is holds
+@pytest.mark.parametrize(
+    ("people", "epsilon", "believed"), [(30, 0.3, 0.3), (30, 0.3, 3), (100, 1, 0.1)]
+)
+def test_intervals_of_shares_cover_what_they_say(people, epsilon, believed):
+    found = binomtest(shares_held(800, believed, people, epsilon), 800, 0.9)
+    assert bool(found.pvalue > ALPHA) is (believed == epsilon)
 
 
 @pytest.mark.slow
