@@ -25,6 +25,7 @@ if TYPE_CHECKING:  # each is loaded when first used, because most programs need 
     from discreet.learning.clipping import Clipping
     from discreet.learning.deep.corrected_adam import CorrectedAdam
     from discreet.learning.evaluation import Evaluation, evaluate
+    from discreet.learning.features import Scattering2d
     from discreet.learning.models import (
         PCA,
         CategoricalNB,
@@ -65,6 +66,7 @@ __all__ = [
     "PrivateSum",
     "RandomForest",
     "Ridge",
+    "Scattering2d",
     "SoftmaxRegression",
     "Training",
     "TrainingPlan",
@@ -96,6 +98,7 @@ if not TYPE_CHECKING:  # to which every name would be one of this room
             "clipping": ("Clipping",),
             "deep.corrected_adam": ("CorrectedAdam",),
             "evaluation": ("Evaluation", "evaluate"),
+            "features": ("Scattering2d",),
             "models": (
                 "CategoricalNB",
                 "GaussianNB",
