@@ -21,6 +21,8 @@ EPSILONS: Final = ("0.5", "1", "3", "8")
 STEPS, RATE, CLIP, POPULATION = 120, 8.0, "0.1", 1500
 MIDDLE: Final = 1 / 9
 """About the mean of a pixel where each digit has length 1."""
+CONSTANT: Final = 0.3
+"""What stands for an offset: a bias of 1 would be the longest part of a contribution."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,12 +38,12 @@ def readings(runs: int) -> Iterator[Reading]:
     pixels, digit = load_digits(return_X_y=True)
     x, y = torch.from_numpy(pixels).float(), torch.from_numpy(digit).long()
     x = x / x.norm(dim=1, keepdim=True) - MIDDLE
+    x = torch.cat([x, torch.full((len(x), 1), CONSTANT)], dim=1)
     held = torch.arange(len(y)) % 5 == 0
     for epsilon in EPSILONS:
         for _ in range(runs):
-            model = torch.nn.Linear(64, 10)
+            model = torch.nn.Linear(65, 10, bias=False)
             torch.nn.init.zeros_(model.weight)
-            torch.nn.init.zeros_(model.bias)
             with tempfile.TemporaryDirectory() as folder:
                 _train(model, (x[~held], y[~held]), epsilon, f"{folder}/digits.ledger")
             right = (model(x[held]).argmax(1) == y[held]).double().mean()

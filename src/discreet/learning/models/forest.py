@@ -144,4 +144,5 @@ class RandomForest(PrivateClassifier):
         return total
 
     def _best(self, cells: Floats) -> Integers:
-        return self._votes(cells).argmax(axis=1).astype(np.int64)
+        best: Integers = self._votes(cells).argmax(axis=1).astype(np.int64)
+        return best

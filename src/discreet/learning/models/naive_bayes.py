@@ -102,7 +102,8 @@ class ClassTableModel(PrivateClassifier):
         return np.exp(self.predict_log_proba(X))
 
     def _best(self, cells: Floats) -> Integers:
-        return self._joint(cells).argmax(axis=1).astype(np.int64)
+        best: Integers = self._joint(cells).argmax(axis=1).astype(np.int64)
+        return best
 
     def _counts(self, released: Released, encoding: Encoding) -> Floats:
         """Set classes, noisy counts and their interval; return all sums in units of rows."""
