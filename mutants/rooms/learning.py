@@ -335,6 +335,120 @@ MUTANTS: Final = (
         ),
     ),
     Mutant(
+        name="rows of any length count",
+        file="discreet/learning/models/bounded_rows.py",
+        old="        odd = long | (cells != np.rint(cells)).any(axis=1)",
+        new="        odd = (cells != np.rint(cells)).any(axis=1)",
+        why="A row moves sums by more than their noise is scaled to.",
+        caught_by=(
+            "tests/learning/models/test_row_sums.py::test_rows_that_break_the_bound_add_nothing",
+        ),
+    ),
+    Mutant(
+        name="moments off the diagonal weigh more than is priced",
+        file="discreet/learning/models/row_sums.py",
+        old="MIXED: Final = 41",
+        new="MIXED: Final = 42",
+        why="A row of two equal entries moves the moments by more than their noise is scaled to.",
+        caught_by=(
+            "tests/learning/models/test_row_sums.py::test_moments_of_every_small_row_keep_the_bound",
+        ),
+    ),
+    Mutant(
+        name="vectors of any length are added to a table",
+        file="discreet/learning/models/row_sums.py",
+        old="    kept = ~long & (places >= 0) & (places < size)",
+        new="    kept = (places >= 0) & (places < size)",
+        why="A row moves its place by more than noise is scaled to.",
+        caught_by=(
+            "tests/learning/models/test_row_sums.py::test_one_row_moves_one_place_of_a_table",
+        ),
+    ),
+    Mutant(
+        name="scores are sums of floats",
+        file="discreet/learning/models/row_sums.py",
+        old="    exact: Floats = cells @ whole / WEIGHTS",
+        new="    exact: Floats = cells @ weights",
+        why="What a row adds depends, in its last bit, on the rows beside it.",
+        caught_by=(
+            (
+                "tests/learning/models/test_row_sums.py::"
+                "test_what_a_row_scores_does_not_depend_on_its_neighbors"
+            ),
+        ),
+    ),
+    Mutant(
+        name="a model in a session is planned for one row of a unit",
+        file="discreet/learning/models/session_rows.py",
+        old="    return total.most * (1 if request.groups is None else request.groups)",
+        new="    return 1",
+        why="A person with several rows moves sums several times as far.",
+        caught_by=(
+            (
+                "tests/learning/models/test_session_rows.py::"
+                "test_a_unit_beyond_all_limits_moves_sums_by_no_more_than_is_priced"
+            ),
+            "tests/learning/models/test_session_rows.py::test_a_model_of_a_session",
+        ),
+    ),
+    Mutant(
+        name="candidates are tuned by plans for fewer rows",
+        file="discreet/learning/tuning.py",
+        old="            if plan.schedule.rows != rows_of_unit(request) or plan.unit != unit:",
+        new="            if plan.unit != unit:",
+        why="Noise that is scaled to less than a unit can add hides nobody.",
+        caught_by=(
+            (
+                "tests/learning/models/test_session_rows.py::"
+                "test_a_candidate_that_is_planned_for_fewer_rows_is_refused"
+            ),
+        ),
+    ),
+    Mutant(
+        name="tuning costs what one run does",
+        file="discreet/learning/tuning_price.py",
+        old="        return (rho * order + mixed + runs) * _UP",
+        new="        return (rho * order + runs) * _UP",
+        why="The best of many runs tells more than any of them.",
+        caught_by=("tests/learning/test_tuning.py::test_golden_prices",),
+    ),
+    Mutant(
+        name="sizes of clusters are printed with the noise of their sums",
+        file="discreet/learning/models/k_means.py",
+        old="        return self._half_width(SIZES, confidence)",
+        new="        return self._half_width(CLUSTERS, confidence, steps=LEVELS)",
+        why="Intervals are those of another release.",
+        caught_by=(
+            "tests/learning/models/test_coverage.py::test_counts_are_off_by_no_more_than_is_printed",
+        ),
+    ),
+    Mutant(
+        name="a draw of a posterior is priced at one end of the grid",
+        file="discreet/learning/bayes/one_draw.py",
+        old="                worst = max(worst, ratio, 1 / ratio)",
+        new="                worst = max(worst, ratio) if end == 0 else worst",
+        why="At the low end another yes makes a draw less likely, and that tells as much.",
+        caught_by=(
+            (
+                "tests/learning/bayes/test_one_draw.py::"
+                "test_the_loss_is_the_largest_ratio_of_all_outcomes"
+            ),
+        ),
+    ),
+    Mutant(
+        name="a draw of a posterior is charged nothing",
+        file="discreet/learning/bayes/one_draw.py",
+        old="        return Pure(epsilon=self.epsilon)",
+        new="        return Pure(epsilon=0)",
+        why="Every draw tells of people.",
+        caught_by=(
+            (
+                "tests/learning/bayes/test_one_draw.py::"
+                "test_each_draw_is_charged_its_exact_epsilon_and_a_named_one_comes_back"
+            ),
+        ),
+    ),
+    Mutant(
         name="a run of another library is priced at the rate that was typed",
         file="discreet/learning/adoption.py",
         old="    return min(Fraction(1), Fraction(math.ceil(max(exact, short) * _COINS), _COINS))",

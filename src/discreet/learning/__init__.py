@@ -27,6 +27,7 @@ if TYPE_CHECKING:  # each is loaded when first used, because most programs need 
     from discreet.learning.deep.runs.private_stop import PrivateStop
     from discreet.learning.deep.runs.ranks import Ranks, serve_rank
     from discreet.learning.evaluation import Evaluation, evaluate
+    from discreet.learning.features import Scattering2d
     from discreet.learning.models import (
         PCA,
         CategoricalNB,
@@ -45,7 +46,8 @@ if TYPE_CHECKING:  # each is loaded when first used, because most programs need 
     from discreet.learning.training import Training
     from discreet.learning.training_plan import TrainingPlan, plan_training
     from discreet.learning.training_report import TrainingReport
-    from discreet.learning.tuning import Tuned, TuningPrice, tune
+    from discreet.learning.tuning import Tuned, tune
+    from discreet.learning.tuning_price import TuningPrice
 
 __all__ = [
     "PCA",
@@ -68,6 +70,7 @@ __all__ = [
     "RandomForest",
     "Ranks",
     "Ridge",
+    "Scattering2d",
     "SoftmaxRegression",
     "Training",
     "TrainingPlan",
@@ -102,6 +105,7 @@ if not TYPE_CHECKING:  # to which every name would be one of this room
             "deep.runs.private_stop": ("PrivateStop",),
             "deep.runs.ranks": ("Ranks", "serve_rank"),
             "evaluation": ("Evaluation", "evaluate"),
+            "features": ("Scattering2d",),
             "models": (
                 "CategoricalNB",
                 "GaussianNB",
@@ -116,7 +120,8 @@ if not TYPE_CHECKING:  # to which every name would be one of this room
             "private_sum": ("PrivateSum",),
             "run_tree": ("one_sum", "statement_of", "tree_of_run"),
             "sampling": ("PoissonBatches", "overflow_chance", "smallest_cap"),
-            "tuning": ("Tuned", "TuningPrice", "tune"),
+            "tuning": ("Tuned", "tune"),
+            "tuning_price": ("TuningPrice",),
             "noise_ahead": ("NoiseAhead",),
             "training": ("Training",),
             "training_plan": ("TrainingPlan", "plan_training"),
