@@ -270,3 +270,15 @@ def test_guesses_are_as_many_as_people():
         recovered([1, 0], [1])
     with pytest.raises(OutOfRange):
         linear.least_squares(SETS, [1, 1], secrets=(0, math.inf))
+
+
+@pytest.mark.parametrize("attack", [linear.least_squares, linear.linear_program])
+def test_people_whom_no_question_tells_apart_are_guessed_without_confidence(attack):
+    """Exact answers, two people in the same sets: nobody knows which of them it is."""
+    sets = np.array([[age <= at for age in (20, 31, 31, 45, 60)] for at in (20, 31, 45, 60)])
+    found = attack(sets, sets @ np.array([1, 0, 1, 1, 0]))
+    assert found.confidence[[1, 2]].tolist() == [0.5, 0.5]
+    assert found.deviation[[1, 2]].tolist() == [math.inf, math.inf]
+    assert found.confidence[[0, 3, 4]].min() > 0.999
+    assert found.guess[[0, 3, 4]].tolist() == [1, 1, 0]
+    assert found.gap <= 0.001

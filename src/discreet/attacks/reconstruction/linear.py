@@ -174,11 +174,15 @@ def _stretched(sets: object, answers: object, ends: tuple[float, float]) -> tupl
 def _fit(near: Answers, matrix: Answers, target: Answers, ends: tuple[float, float]) -> Fit:
     """Say how far numbers may be from the truth; without end where questions do not tell."""
     (low, high), people = ends, matrix.shape[1]
-    spread = np.linalg.inv(matrix.T @ matrix + _LEAST * np.eye(people))
-    free = spread @ (matrix.T @ target + _LEAST / 2)
+    sizes, directions = np.linalg.eigh(matrix.T @ matrix)
+    told = sizes > _LEAST * max(float(sizes[-1]), _LEAST)  # other directions no question sees
+    known, hidden = directions[:, told], directions[:, ~told]
+    free = 0.5 + known @ (known.T @ (matrix.T @ (target - matrix.sum(axis=1) / 2)) / sizes[told])
     errors = matrix @ free - target
     noise = sqrt(float(errors @ errors) / max(len(target) - people, 1))
-    deviation = max(noise, _LEAST) * np.sqrt(spread.diagonal())
+    spread = (known**2 / sizes[told]).sum(axis=1)
+    open_yet = (hidden**2).sum(axis=1) > _LEAST
+    deviation = np.where(open_yet, np.inf, max(noise, _LEAST) * np.sqrt(spread))
     return Fit(
         near=low + (high - low) * near,
         free=low + (high - low) * free,
@@ -188,11 +192,14 @@ def _fit(near: Answers, matrix: Answers, target: Answers, ends: tuple[float, flo
 
 
 def _gap(matrix: Answers, answers: Answers, inside: Answers, dual: Answers) -> float:
-    """Bound how far a sum of errors is from the smallest: weak duality with |dual| <= 1."""
+    """Bound how far a sum of errors is from the smallest: weak duality with |dual| <= 1.
+
+    It is a share of the sum, or of a millionth for each question where they are all but met.
+    """
     distance = float(np.abs(matrix @ inside - answers).sum())
     clipped = np.clip(dual, -1, 1)
     least = float(-clipped @ answers + np.minimum(matrix.T @ clipped, 0).sum())
-    return (distance - least) / distance if distance else 0.0
+    return (distance - least) / max(distance, _LEAST * len(answers))
 
 
 def attack(
