@@ -19,7 +19,7 @@ from typing import Any, Final, final
 
 from mutants.mutant import ROOT, SOURCE, Mutant
 
-_LONGEST: Final = 900
+_LONGEST: Final = 3600
 _AT_ONCE: Final = 30
 
 
