@@ -163,7 +163,9 @@ MUTANTS: Final = (
         old="        and all(_is_about(read.relation, rows.bound.rows.relation) for read in program.reads)\n",
         new="",
         why="Rows of another table are read under the bounds and the scope of this one.",
-        caught_by=("tests/synthetic/test_programs.py::test_forged_programs_are_refused[relation]",),
+        caught_by=(
+            "tests/synthetic/test_programs.py::test_a_program_that_is_whole_but_about_other_rows_is_refused",
+        ),
     ),
     Mutant(
         name="a program is carried out for whatever the policy allows",
