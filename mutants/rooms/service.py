@@ -161,7 +161,7 @@ MUTANTS: Final = (
         old="        known = classes.get(name) == module\n",
         new="        known = name in classes or bool(module)\n",
         why="A caller has the server make values of its own kernel.",
-        caught_by=(f"{_KEPT}::test_a_question_is_made_of_the_classes_of_questions_alone",),
+        caught_by=(f"{_KEPT}::test_a_value_of_another_room_is_no_part_of_a_question",),
     ),
     Mutant(
         name="callers send boxes and trees",

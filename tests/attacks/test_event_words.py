@@ -7,7 +7,7 @@ from discreet.attacks import Calls, estimate_epsilon
 from discreet.attacks.answer_columns import columns_of
 from discreet.attacks.event_words import EventRange, listed, place_words, range_words, value_words
 from discreet.attacks.features import Feature, features_of
-from discreet.attacks.scorers import Bins, CellScorer, WholeScorer
+from discreet.attacks.scorers import Bins, CellScorer, OrderedScorer, WholeScorer
 
 
 def scorer(ones, others, kind="value", most=64):
@@ -69,6 +69,12 @@ def test_whole_answers_are_told_by_what_they_are():
     assert many.tell(0.1).endswith("or 96 others")
     arrays = [columns_of({"n": np.array([at, at]), "s": np.array([0.5, 0.5])}) for at in (7, 8)]
     assert WholeScorer.of(*arrays).tell(0.1) == "the answer is n 7 and s 0.5"
+
+
+def test_an_answer_without_numbers_is_told_so():
+    feature = Feature("smallest")
+    assert OrderedScorer(feature, 1).tell(np.inf) == "the answer has no number below infinity"
+    assert OrderedScorer(feature, 1).tell(3.0) == "the smallest number is at least 3"
 
 
 def test_no_hash_is_ever_shown():

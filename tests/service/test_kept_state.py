@@ -6,6 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from discreet.accounting import Box
 from discreet.errors import NotAllowed, OutOfRange, WrongKind
 from discreet.service.people.caller import Caller
 from discreet.service.people.directory import Directory
@@ -18,6 +19,7 @@ from discreet.service.raises import Raises
 from discreet.service.security_log import SecurityLog
 from discreet.service.site import ServiceLimits
 from discreet.service.state_store import StateStore
+from discreet.units.unit import Relation
 
 PASSWORD = "a long enough password"  # noqa: S105
 
@@ -186,9 +188,14 @@ def test_a_question_is_made_of_the_classes_of_questions_alone(document):
         read_value(document, QUESTION_CLASSES)
 
 
-def test_a_tree_or_a_box_is_read_from_our_own_server_alone():
-    from discreet.accounting import Box  # noqa: PLC0415  beside the one test that needs it
+def test_a_value_of_another_room_is_no_part_of_a_question():
+    written = written_value(Relation.REPLACE)
+    assert read_value(written) is Relation.REPLACE
+    with pytest.raises(WrongKind):
+        read_value(written, QUESTION_CLASSES)
 
+
+def test_a_tree_or_a_box_is_read_from_our_own_server_alone():
     written = json.loads(json.dumps(written_value(Box({}))))
     assert read_value(written) == Box({})
     with pytest.raises(WrongKind):

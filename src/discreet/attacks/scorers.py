@@ -28,6 +28,10 @@ Integers = NDArray[np.int64]
 
 _PRIOR: Final = 3.0
 _MOST_TOLD: Final = 4
+_NO_NUMBER: Final = {
+    ("smallest", math.inf): "below infinity",
+    ("largest", -math.inf): "above minus infinity",
+}
 
 
 class Scorer(Protocol):
@@ -57,6 +61,9 @@ class OrderedScorer:
 
     def tell(self, threshold: float) -> str:
         """Name the side of the threshold."""
+        end = _NO_NUMBER.get((self.feature.kind, self.sign * threshold))
+        if end is not None:
+            return f"the answer has no number {end}"
         side = "at least" if self.sign > 0 else "at most"
         return f"{self.feature} is {side} {value_words(self.feature.kind, self.sign * threshold)}"
 
