@@ -19,9 +19,11 @@ from mutants.rooms import (
     query,
     release,
     requests,
+    service,
     session,
     synthetic,
     units,
+    web,
 )
 
 MUTANTS: Final[tuple[Mutant, ...]] = (
@@ -41,4 +43,6 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     *local.MUTANTS,
     *synthetic.MUTANTS,
     *learning.MUTANTS,
+    *service.MUTANTS,
+    *web.MUTANTS,
 )

@@ -149,4 +149,30 @@ MUTANTS: Final = (
             "tests/session/test_crashes.py::test_an_error_of_the_engine_closes_the_question_whatever_it_says",
         ),
     ),
+    Mutant(
+        name="a program costs what it says",
+        file="discreet/session/programs.py",
+        old="    if program != made:\n",
+        new="    if program.digest != made.digest:\n",
+        why="A workshop names a price, and the ledger charges that.",
+        caught_by=("tests/synthetic/test_programs.py::test_forged_programs_are_refused",),
+    ),
+    Mutant(
+        name="a program reads other rows than its session has bound",
+        file="discreet/session/programs.py",
+        old="        and all(_is_about(read.relation, rows.bound.rows.relation) for read in program.reads)\n",
+        new="",
+        why="Rows of another table are read under the bounds and the scope of this one.",
+        caught_by=(
+            "tests/synthetic/test_programs.py::test_a_program_that_is_whole_but_about_other_rows_is_refused",
+        ),
+    ),
+    Mutant(
+        name="a program is carried out for whatever the policy allows",
+        file="discreet/session/session.py",
+        old="                check_allowed(known.price, self._policy.limits)\n            for read",
+        new="                str(known.price)\n            for read",
+        why="The limit for one question is the owner's, and programs are questions.",
+        caught_by=("tests/synthetic/test_programs.py::test_the_policy_limits_the_price",),
+    ),
 )

@@ -3,18 +3,17 @@
 import numpy as np
 import pytest
 
-from discreet.attacks import estimate_epsilon
+from discreet.attacks import Calls, estimate_epsilon
 from discreet.attacks.answer_columns import columns_of
 from discreet.attacks.event_words import EventRange, listed, place_words, range_words, value_words
-from discreet.attacks.features import Feature, feature_values, features_of
-from discreet.attacks.scorers import Bins, CellScorer
+from discreet.attacks.features import Feature, features_of
+from discreet.attacks.scorers import Bins, CellScorer, OrderedScorer, WholeScorer
 
 
 def scorer(ones, others, kind="value", most=64):
     one, other = columns_of(np.array(ones)), columns_of(np.array(others))
     [feature] = [each for each in features_of(one, other) if each.kind == kind]
-    values = np.concatenate([feature_values(side, feature) for side in (one, other)])
-    return CellScorer.of([Bins.of(feature, values, most)], one, other)
+    return CellScorer.of([Bins.of(feature, (one, other), most)], one, other)
 
 
 def test_values_that_lie_side_by_side_are_told_as_one():
@@ -43,6 +42,39 @@ def test_bits_are_told_as_bits():
 def test_a_reader_knows_which_number_is_meant(answer, words):
     found = estimate_epsilon(answer, (1, 0), 40, level=0.1)
     assert found.event == words
+
+
+@pytest.mark.parametrize(
+    ("answer", "words"),
+    [
+        (lambda x: "many" if x else "few", "words or error) is 'many'"),
+        (lambda x: 1 / x, "words or error) is a number"),
+        (lambda x: 1 / (1 - x), "words or error) is an error, ZeroDivisionError"),
+        (lambda x: [1, "a"] if x else [1, "b"], "words or error) is 'list of 2' and 'a'"),
+        (lambda x: [3 * x, 2, 1], "which number is the largest is the first number"),
+    ],
+)
+def test_forms_and_places_are_told_by_what_they_are(answer, words):
+    one, other = (columns_of([Calls(answer)._once(x)] * 40) for x in (1, 0))
+    kind = "place of the largest" if "largest" in words else "shape"
+    [feature] = [each for each in features_of(one, other) if each.kind == kind]
+    scored = CellScorer.of([Bins.of(feature, (one, other), 64)], one, other)
+    assert scored.tell(0.1).endswith(words)
+
+
+def test_whole_answers_are_told_by_what_they_are():
+    one, other = columns_of([(True, "a")] * 30 + [(False, "b")] * 9), columns_of([1, 2, 3] * 13)
+    assert WholeScorer.of(one, other).tell(0.1) == "the answer is (True, 'a') or (False, 'b')"
+    many = WholeScorer.of(columns_of(list(range(99))), columns_of(["none"] * 99))
+    assert many.tell(0.1).endswith("or 96 others")
+    arrays = [columns_of({"n": np.array([at, at]), "s": np.array([0.5, 0.5])}) for at in (7, 8)]
+    assert WholeScorer.of(*arrays).tell(0.1) == "the answer is n 7 and s 0.5"
+
+
+def test_an_answer_without_numbers_is_told_so():
+    feature = Feature("smallest")
+    assert OrderedScorer(feature, 1).tell(np.inf) == "the answer has no number below infinity"
+    assert OrderedScorer(feature, 1).tell(3.0) == "the smallest number is at least 3"
 
 
 def test_no_hash_is_ever_shown():

@@ -9,7 +9,7 @@ import pytest
 
 from discreet.attacks import AuditedQuestion, Batches, neighbors_for, refute
 from discreet.attacks.search.visitor_values import beyond_bounds, fresh
-from discreet.errors import BadPolicy, WrongKind
+from discreet.errors import BadPolicy, OutOfRange, WrongKind
 from discreet.plan.policy.policy import read_policy
 from discreet.session import open as opened
 from discreet.units import person, row
@@ -206,6 +206,8 @@ def test_schemas_will_do_and_less_will_not():
     assert generators[0].pairs[0][0]["data"].schema.field("when").type == pa.timestamp("us")
     with pytest.raises(BadPolicy):
         neighbors_for(schema)
+    with pytest.raises(OutOfRange):
+        neighbors_for(LINKED, people=0)
     with pytest.raises(WrongKind):
         neighbors_for('format = 1\nunit = "row"')
     with pytest.raises(WrongKind):

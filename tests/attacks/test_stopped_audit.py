@@ -158,7 +158,12 @@ def test_a_promise_that_is_kept_is_not_refuted(seed):
 
 @pytest.mark.parametrize(
     ("options", "error"),
-    [({"most": 2}, OutOfRange), ({"first": 0}, OutOfRange), ({"level": 2}, OutOfRange)],
+    [
+        ({"most": 2}, OutOfRange),
+        ({"first": 0}, OutOfRange),
+        ({"level": 2}, OutOfRange),
+        ({"seconds": "soon"}, WrongKind),
+    ],
 )
 def test_what_makes_no_audit_is_refused(options, error):
     with pytest.raises(error):

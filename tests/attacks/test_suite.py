@@ -33,6 +33,7 @@ from discreet_audit.suite import LEVEL, Line, Report, all_rows, run_rows, runnin
 from discreet_audit.suite.figures import Figure, curve, figures
 from discreet_audit.suite.question_rows import _all_the_way
 from discreet_audit.suite.running import run_in_processes
+from discreet_audit.suite.unfinished import UnfinishedAudit
 from discreet_audit.twins import all_twins
 from tests.attacks.catches import catch_once
 from tests.house.pages import ROOT
@@ -407,7 +408,9 @@ def test_a_row_is_the_same_in_another_process():
     assert found == ROWS[at].run(long=False, level=EACH)
 
 
-def test_a_suite_makes_every_row_and_every_attack(monkeypatch):
+@pytest.fixture
+def small_suite(monkeypatch):
+    """Two laws and two attacks."""
     laws = tuple(row for row in EXACT if row.name in {"Staircase, its law", "Quantile, its law"})
     kept = tuple(attack for attack in ATTACKS if attack.code in {"A6", "A7", "A14"})
     for name, value in {
@@ -419,14 +422,81 @@ def test_a_suite_makes_every_row_and_every_attack(monkeypatch):
         "curve": lambda: points()[:1],
     }.items():
         monkeypatch.setattr(running, name, value)
+    return laws
+
+
+def test_a_suite_makes_every_row_and_every_attack(small_suite):
     heard = []
     found = running.run_suite(long=False, told=lambda *words: heard.append(words))
-    assert [line.name for line in found.lines] == [row.name for row in laws]
+    assert [line.name for line in found.lines] == [row.name for row in small_suite]
     assert [each.code for each in found.findings] == ["A6", "A7", "A14"]
     assert found.violations == ()
     assert found.seconds > 0
     assert [at for _, at, _ in heard] == [0, 1, 2, 3, 3, 4]
     assert {of for *_, of in heard} == {5}
+
+
+def test_a_suite_that_was_killed_is_taken_up_where_it_was(small_suite, tmp_path, monkeypatch):
+    """At some rows: what was found is not looked for again, and the report is the same."""
+    path = tmp_path / "unfinished.jsonl"
+    whole = running.run_suite(long=False, unfinished=path)
+    lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
+    assert len(lines) == 1 + 4
+    seen = []
+    timed = running._timed
+    monkeypatch.setattr(running, "_timed", lambda piece: seen.append(piece) or timed(piece))
+    for count in (1, 3, 5):
+        torn = "".join(lines[:count]) + lines[-1][:20]
+        path.write_text(torn, encoding="utf-8")
+        seen.clear()
+        again = running.run_suite(long=False, unfinished=path)
+        assert len(seen) == 5 - count
+        assert again.lines == whole.lines
+        assert [each.passed for each in again.findings] == [each.passed for each in whole.findings]
+    assert again.findings == whole.findings
+    path.write_text("".join([lines[0].replace("quick", "long"), *lines[1:]]), encoding="utf-8")
+    seen.clear()
+    running.run_suite(long=False, unfinished=path)
+    assert len(seen) == 4
+
+
+@pytest.mark.parametrize(
+    "result",
+    [
+        Line(
+            part="p",
+            name="n",
+            broken=True,
+            measured=Measured(
+                parameter="epsilon",
+                lower=math.inf,
+                estimate=math.inf,
+                claimed=None,
+                event="é",
+                hits=(3, 0),
+                n=3,
+                level=1e-9,
+                pair="pair 1 of 2",
+                drawn=9,
+                curve=((0.0, math.inf, 1.0), (0.1, 0.5, None)),
+            ),
+        ),
+        Finding(
+            code="A1",
+            title="t",
+            claimed="c",
+            measured="m",
+            passed=False,
+            numbers={"a": 1, "b": "x", "c": 0.5},
+            not_covered="n",
+        ),
+    ],
+)
+def test_what_is_kept_is_what_was_found(result, tmp_path):
+    path = tmp_path / "unfinished.jsonl"
+    UnfinishedAudit(path, long=True).add("n", result, 1.5)
+    assert UnfinishedAudit(path, long=True).found == {"n": (result, 1.5)}
+    assert UnfinishedAudit(path, long=False).found == {}
 
 
 # --- the page in the documentation --------------------------------------------------------------

@@ -266,6 +266,18 @@ def test_conditions_on_rows_may_be_added(session):
     session.perform(Program.of(rows, reads=reads, **of))
 
 
+def test_a_program_that_is_whole_but_about_other_rows_is_refused(session):
+    """Its price and digest are right for what it reads, which the session has not bound."""
+    program = clinic.planned(session).program
+    (read,) = program.reads
+    reads = (replace(read, relation=others(read.relation)),)
+    rows = session.program_rows(program.question)
+    of = {"unit": program.unit, "delta": program.delta, "draw": program.draw}
+    with pytest.raises(WrongKind, match="not planned for this session"):
+        session.perform(Program.of(rows, reads=reads, **of))
+    assert kinds(session) == ["open"]
+
+
 def test_a_program_under_the_name_of_another_is_refused(session):
     """Reads, or steps, that differ from those of the digest are not stored under it."""
     program = clinic.planned(session).program

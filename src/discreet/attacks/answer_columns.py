@@ -14,7 +14,7 @@ from __future__ import annotations
 import re
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass, fields, is_dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any, Final, NamedTuple, final
@@ -23,6 +23,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from discreet.attacks.event_words import form_words, listed, place_words, shortened
 from discreet.attacks.subjects import Answers
 from discreet.errors import WrongKind
 
@@ -50,12 +51,14 @@ class Columns:
         numbers: columns by the names of their places; a name that ends in # is of integers.
         shape: a hash of the shape of each answer.
         label: a hash of each whole answer.
+        answers: the answers as they came, unless they came as arrays.
     """
 
     n: int
     numbers: Mapping[str, Numbers]
     shape: NDArray[np.int64]
     label: NDArray[np.int64]
+    answers: Sequence[Any] = ()
 
     def part(self, start: int, stop: int) -> Columns:
         """Return the answers from one place on to another."""
@@ -65,7 +68,27 @@ class Columns:
             for name, (values, present) in self.numbers.items()
         }
         shape, label = self.shape[chosen], self.label[chosen]
-        return Columns(len(shape), numbers, shape, label)
+        return Columns(len(shape), numbers, shape, label, self.answers[chosen])
+
+    def form_words(self, row: int) -> str:
+        """Say what one answer is without its numbers."""
+        if self.answers:
+            parts = _parts(self.answers[row], "")
+            return form_words([(at, part) for at, part in parts if isinstance(part, str)])
+        places = [place for place, column in self.numbers.items() if column.present[row]]
+        return f"{listed([place_words(place) for place in places], 'and')} alone"
+
+    def answer_words(self, row: int) -> str:
+        """Say what one answer is."""
+        if self.answers:
+            return shortened(repr(self.answers[row]))
+        there = [
+            (place_words(place), column.values[row])
+            for place, column in self.numbers.items()
+            if column.present[row]
+        ]
+        told = [f"{value:g}" if len(there) == 1 else f"{at} {value:g}" for at, value in there]
+        return listed(told, "and")
 
 
 def columns_of(answers: Answers) -> Columns:
@@ -134,7 +157,7 @@ def _from_values(values: list[Any]) -> Columns:
             what.append(part)
         shape[row] = hash(tuple(words))
     numbers = {place: _filled(place, where, what, n) for place, (where, what) in cells.items()}
-    return _labelled(numbers, shape.view(np.uint64))
+    return replace(_labelled(numbers, shape.view(np.uint64)), answers=values)
 
 
 def _column(place: str, part: float) -> str:

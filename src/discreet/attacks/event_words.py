@@ -22,6 +22,7 @@ _KINDS: Final = {
 }
 _ZERO_GRAIN: Final = 2000.0
 _NAMED: Final = 3
+_LONGEST: Final = 40
 _WHOLE: Final = {
     "shape": "the form of the answer (its types, lengths, words or error)",
     "sum": "the sum of all numbers",
@@ -73,6 +74,32 @@ def place_words(place: str) -> str:
     return name.removeprefix(".") or "the answer"
 
 
+def form_words(parts: Sequence[tuple[str, str]]) -> str:
+    """Say what an answer is without its numbers: its texts, types and lengths, by their places.
+
+    >>> form_words([("", "many")]), form_words([("", "list of 2"), ("[0]", "yes")])
+    ("'many'", "'list of 2' and 'yes'")
+    >>> form_words([("", "Raised"), (".kind", "timeout"), (".told", "")]), form_words([])
+    ('an error, timeout', 'a number')
+    """
+    texts = [text for _, text in parts if text]
+    if parts and parts[0] == ("", "Raised"):
+        told = f", after {listed([shortened(repr(text)) for text in texts[2:]], 'and')}"
+        return f"an error, {texts[1]}{told if texts[2:] else ''}"
+    if not parts:
+        return "a number"
+    return listed([shortened(repr(text)) for text in texts or [""]], "and")
+
+
+def shortened(text: str) -> str:
+    """Return a text that is not too long to be read in a sentence.
+
+    >>> shortened("a" * 100).endswith("a...")
+    True
+    """
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."
+
+
 def value_words(kind: str, value: float) -> str:
     """Say one value of a feature.
 
@@ -102,15 +129,16 @@ def range_words(kind: str, span: EventRange) -> str:
     return f"{low} or more" if span.high is None else f"{low} to {value_words(kind, span.high)}"
 
 
-def listed(words: Sequence[str], last: str = "or") -> str:
-    """Join words as one says them; of many the first few.
+def listed(words: Sequence[str], last: str = "or", *, count: int | None = None) -> str:
+    """Join words as one says them; of many the first few, of ``count`` in all.
 
-    >>> listed(["a", "b", "c"]), listed(list("abcde"))
-    ('a, b or c', 'a, b, c or 2 others')
+    >>> listed(["a", "b", "c"]), listed(list("abcde")), listed(["a", "b"], count=9)
+    ('a, b or c', 'a, b, c or 2 others', 'a, b or 7 others')
     """
-    shown = list(words)
-    if len(shown) > _NAMED + 1:
-        shown = [*shown[:_NAMED], f"{len(words) - _NAMED} others"]
+    shown, size = list(words), len(words) if count is None else count
+    if size > min(len(shown), _NAMED + 1):
+        shown = shown[:_NAMED]
+        shown.append(f"{size - len(shown)} others")
     if len(shown) < 2:
         return "".join(shown)
     return f"{', '.join(shown[:-1])} {last} {shown[-1]}"

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from discreet.attacks.answer_columns import Columns
 from discreet.attacks.claim import Claim
-from discreet.attacks.features import Feature, feature_values, features_of
+from discreet.attacks.features import Feature, features_of
 from discreet.attacks.scorers import (
     AdditiveScorer,
     Bins,
@@ -178,4 +178,4 @@ def _ranked(features: Sequence[Feature], learn: Sides) -> list[CellScorer]:
 
 
 def _bins(feature: Feature, learn: Sides, most: int) -> Bins:
-    return Bins.of(feature, np.concatenate([feature_values(s, feature) for s in learn]), most)
+    return Bins.of(feature, learn, most)

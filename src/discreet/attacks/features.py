@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.attacks.answer_columns import Columns
-from discreet.attacks.event_words import feature_words
+from discreet.attacks.event_words import feature_words, place_words
 
 Floats = NDArray[np.float64]
 
@@ -30,6 +30,7 @@ _MANTISSA: Final = np.int64((1 << 52) - 1)
 _HIDDEN: Final = np.int64(1 << 52)
 _ZERO_GRAIN: Final = 2000.0
 _MOST_BITS: Final = 32
+_MOST_NAMED: Final = 256
 _SUMMARIES: Final = ("sum", "smallest", "largest", "place of the largest")
 _UNORDERED: Final = frozenset({"shape", "ending", "class", "place of the largest"})
 
@@ -69,6 +70,21 @@ def feature_values(columns: Columns, feature: Feature) -> Floats:
     if column is None:
         return np.full(columns.n, np.nan)
     return np.where(column.present, _PARTS[feature.kind](column.values), np.nan)
+
+
+def value_names(columns: Columns, feature: Feature) -> dict[float, str]:
+    """Return words for the values of a feature that are hashes."""
+    if feature.kind == "shape":
+        shapes, rows = np.unique(columns.shape, return_index=True)
+        few = zip(shapes[:_MOST_NAMED].tolist(), rows[:_MOST_NAMED].tolist(), strict=True)
+        return {float(shape): columns.form_words(row) for shape, row in few}
+    if feature.kind == "place of the largest":
+        return {_place_hash(place): place_words(place) for place in columns.numbers}
+    return {}
+
+
+def _place_hash(place: str) -> float:
+    return float(zlib.crc32(place.encode()))
 
 
 def _value(number: NDArray[Any]) -> Floats:
@@ -149,7 +165,7 @@ def _place(columns: Columns) -> Floats:
     """Return the hash of the first place, in the order of names, with the largest number."""
     best, places = np.full(columns.n, -math.inf), np.full(columns.n, np.nan)
     for place, values in _table(columns, -math.inf):
-        places = np.where(values > best, float(zlib.crc32(place.encode())), places)
+        places = np.where(values > best, _place_hash(place), places)
         best = np.maximum(best, values)
     return places
 

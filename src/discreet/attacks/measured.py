@@ -35,6 +35,12 @@ class Measured:
     ...                  event="the value is at most 3", hits=(5000, 1000), n=10000, level=1e-6)
     >>> print(found)
     epsilon >= 1.54, claimed 1: VIOLATED (5000 against 1000 of 10000: the value is at most 3)
+
+    Where the answers outside of the event say more, these are counted:
+
+    >>> from dataclasses import replace
+    >>> print(replace(found, hits=(9000, 5000), claimed=None))
+    epsilon >= 1.54 (not so in 1000 against 5000 of 10000: the value is at most 3)
     """
 
     parameter: str
@@ -70,9 +76,16 @@ class Measured:
         promise = "" if self.claimed is None else f", claimed {self.claimed:.4g}"
         verdict = ": VIOLATED" if self.violates else ""
         shown = f"{math.floor(self.lower * 1e4) / 1e4:.6g}" if self.lower < 1e9 else "infinity"
-        count = f"{self.hits[0]} against {self.hits[1]} of {self.n}: " if self.n else "exact law: "
+        count = f"{self._counts()} of {self.n}: " if self.n else "exact law: "
         where = f"; {self.pair}" if self.pair else ""
         return f"{name} >= {shown}{promise}{verdict} ({count}{self.event}{where})"
+
+    def _counts(self) -> str:
+        """Return the hits, or the misses where their ratio is the larger one."""
+        one, other = self.hits
+        if one > other and (self.n - other) * other > one * (self.n - one):
+            return f"not so in {self.n - one} against {self.n - other}"
+        return f"{one} against {other}"
 
 
 def _finite(value: Any) -> Any:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.arrays import array_of
-from discreet.errors import WrongKind
+from discreet.errors import OutOfRange, WrongKind
 
 Floats = NDArray[np.float64]
 
@@ -49,3 +49,35 @@ def numbers(
             do="leave out the question, or the person, that it is about.",
         )
     return floats
+
+
+def number_above_zero(value: object, *, name: str, why: str) -> float:
+    """Return one finite number above zero.
+
+    >>> number_above_zero(5, name="base", why="totals are rounded to multiples of it.")
+    5.0
+    """
+    [read] = numbers([value], name=name, shape=(1,), infinite=True).tolist()
+    if not 0 < read < np.inf:
+        raise OutOfRange(
+            what=f"{name} is not a finite number above zero.",
+            why=why,
+            do=f"give {name} as a number above zero.",
+        )
+    return float(read)
+
+
+def secret_ends(secrets: object) -> tuple[float, float]:
+    """Return the smallest and the largest secret that there can be.
+
+    >>> secret_ends((18, 110))
+    (18.0, 110.0)
+    """
+    low, high = numbers(secrets, name="ends of secrets", shape=(2,), infinite=True).tolist()
+    if not -np.inf < low < high < np.inf:
+        raise OutOfRange(
+            what="the ends of secrets are not two finite numbers in their order.",
+            why="secrets are looked for between them.",
+            do="give the smallest and the largest secret that there can be.",
+        )
+    return low, high

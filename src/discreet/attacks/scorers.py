@@ -12,7 +12,7 @@ Trust: public.  A better score makes a bound higher, never wrong.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Protocol, final
 
@@ -21,12 +21,17 @@ from numpy.typing import NDArray
 
 from discreet.attacks.answer_columns import Columns
 from discreet.attacks.event_words import EventRange, listed, range_words, value_words
-from discreet.attacks.features import Feature, feature_values
+from discreet.attacks.features import Feature, feature_values, value_names
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
 _PRIOR: Final = 3.0
+_MOST_TOLD: Final = 4
+_NO_NUMBER: Final = {
+    ("smallest", math.inf): "below infinity",
+    ("largest", -math.inf): "above minus infinity",
+}
 
 
 class Scorer(Protocol):
@@ -56,6 +61,9 @@ class OrderedScorer:
 
     def tell(self, threshold: float) -> str:
         """Name the side of the threshold."""
+        end = _NO_NUMBER.get((self.feature.kind, self.sign * threshold))
+        if end is not None:
+            return f"the answer has no number {end}"
         side = "at least" if self.sign > 0 else "at most"
         return f"{self.feature} is {side} {value_words(self.feature.kind, self.sign * threshold)}"
 
@@ -71,17 +79,21 @@ class Bins:
     feature: Feature
     cuts: Floats
     exact: bool
+    names: Mapping[float, str]
 
     @classmethod
-    def of(cls, feature: Feature, values: Floats, most: int) -> Bins:
+    def of(cls, feature: Feature, sides: Iterable[Columns], most: int) -> Bins:
         """Cut where the values of both neighbors lie."""
+        both = list(sides)
+        values = np.concatenate([feature_values(side, feature) for side in both])
+        names = {at: told for side in both for at, told in value_names(side, feature).items()}
         known = values[~np.isnan(values)]
         distinct = np.unique(known)
         if distinct.size <= most or not feature.ordered:
-            return cls(feature, distinct, exact=True)
+            return cls(feature, distinct, exact=True, names=names)
         finite = known[np.isfinite(known)]
         cuts = np.unique(np.quantile(finite, np.linspace(0, 1, most + 1)[1:-1]))
-        return cls(feature, cuts, exact=False)
+        return cls(feature, cuts, exact=False, names=names)
 
     @property
     def size(self) -> int:
@@ -102,9 +114,7 @@ class Bins:
 
     def words(self, cells: Integers) -> str:
         """Say what is in some cells; neighbors among them are told as one."""
-        kind, told = self.feature.kind, []
-        if kind in {"shape", "place of the largest"}:
-            return f"one of {cells.size} that are likelier on the first"
+        told: list[str] = []
         inside = [int(cell) for cell in cells if 0 < cell < self.size - self.exact]
         for run in np.split(inside, np.flatnonzero(np.diff(inside) != 1) + 1) if inside else ():
             told += self._run_words(int(run[0]), int(run[-1]))
@@ -119,7 +129,8 @@ class Bins:
             low = None if first == 1 else float(self.cuts[first - 2])
             high = None if last == self.size - 1 else float(self.cuts[last - 1])
             return [range_words(kind, EventRange(low, high))]
-        values = [value_words(kind, float(cut)) for cut in self.cuts[first - 1 : last]]
+        cuts = [float(cut) for cut in self.cuts[first - 1 : last]]
+        values = [self.names.get(cut) or value_words(kind, cut) for cut in cuts]
         joined = len(values) > 2 and self.feature.ordered
         return [f"{values[0]} to {values[-1]}"] if joined else values
 
@@ -176,13 +187,18 @@ class WholeScorer:
 
     labels: Integers
     odds: Floats
+    sides: tuple[Columns, Columns]
+    rows: Integers
 
     @classmethod
     def of(cls, one: Columns, other: Columns) -> WholeScorer:
         """Count how often both neighbors gave each answer."""
-        labels, places = np.unique(np.concatenate([one.label, other.label]), return_inverse=True)
+        labels, rows, places = np.unique(
+            np.concatenate([one.label, other.label]), return_index=True, return_inverse=True
+        )
         first = np.bincount(places[: one.n], minlength=labels.size)
-        return cls(labels, log_odds(first, np.bincount(places[one.n :], minlength=labels.size)))
+        odds = log_odds(first, np.bincount(places[one.n :], minlength=labels.size))
+        return cls(labels, odds, (one, other), rows)
 
     def score(self, columns: Columns) -> Floats:
         """Look up the odds."""
@@ -190,9 +206,15 @@ class WholeScorer:
         return np.where(self.labels[places] == columns.label, self.odds[places], 0.0)
 
     def tell(self, threshold: float) -> str:
-        """Count the answers."""
-        count = int((self.odds >= threshold).sum())
-        return f"the whole answer is one of {count} that came up more often on the first"
+        """Name the answers, those first that tell most."""
+        likely = np.flatnonzero(self.odds >= threshold)
+        order = likely[np.argsort(-self.odds[likely], kind="stable")]
+        told = [self._answer_words(int(self.rows[place])) for place in order[:_MOST_TOLD].tolist()]
+        return f"the answer is {listed(told, count=likely.size)}"
+
+    def _answer_words(self, row: int) -> str:
+        one, other = self.sides
+        return one.answer_words(row) if row < one.n else other.answer_words(row - one.n)
 
 
 def log_odds(one: NDArray[Any], other: NDArray[Any]) -> Floats:

@@ -38,7 +38,7 @@ from discreet.attacks.neighbors import Pair
 from discreet.attacks.search.bandit import Bandit
 from discreet.attacks.search.generators import Neighbors, generators_of
 from discreet.attacks.subjects import Subject, subject_of
-from discreet.exact import float_up, whole
+from discreet.exact import decimal, float_up, whole
 
 __all__ = ["refute"]
 
@@ -81,7 +81,8 @@ def refute(  # noqa: PLR0913  what is measured, how surely, and when it ends
     subject, promise, chance = subject_of(mechanism), claim_of(claim), level_of(level)
     total = whole(most, name="most", low=3, high=_MOST)
     begins = whole(first, name="first", low=1, high=_MOST)
-    ends = math.inf if seconds is None else time.monotonic() + seconds
+    lasts = math.inf if seconds is None else float(decimal(seconds, name="seconds"))
+    ends = time.monotonic() + lasts
     audit = _Audit(subject, promise, Bandit(generators_of(neighbors)))
     size, stage, found = min(begins, total // 3), 1, None
     while found is None or not (found.violates or size < 1 or time.monotonic() >= ends):

@@ -116,6 +116,9 @@ def audit(  # noqa: PLR0913  the options of two audits
             program.audit(ending, as_json=as_json)
 
 
+_UNFINISHED: Final = "unfinished.jsonl"
+"""Where rows are kept until the report is written: an audit that is killed is taken up there."""
+
 _OF_PROGRAMS: Final = (
     *("data", "policy", "epsilon", "delta", "rho", "mu", "curve"),
     *("runs", "lines", "timeout"),
@@ -161,8 +164,11 @@ def _suite(  # noqa: PLR0913  the options of one audit
     if key is not None:
         package.check_key(key)
     workers = (os.cpu_count() or 1) if jobs is None else jobs
+    unfinished = None if out is None else out / _UNFINISHED
     with _shown() as progress:
-        report: Report = package.run_suite(long=long, jobs=workers, told=progress)
+        report: Report = package.run_suite(
+            long=long, jobs=workers, told=progress, unfinished=unfinished
+        )
     ending.code = VIOLATION if report.violations else DONE
     made = package.provenance(report)
     form: dict[str, Any] = package.form(report, made, key)
@@ -175,6 +181,7 @@ def _suite(  # noqa: PLR0913  the options of one audit
         (out / "audit.json").write_text(f"{text}\n", encoding="utf-8")
         (out / "audit.html").write_text(page, encoding="utf-8")
         (out / "audit.md").write_text(document, encoding="utf-8")
+        (out / _UNFINISHED).unlink(missing_ok=True)
     if as_json:
         write_json("audit", form)
     else:

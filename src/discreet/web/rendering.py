@@ -1,6 +1,7 @@
 """Templates under a strict content security policy: all is escaped, and nothing is from afar.
 
-Trust: public.  No page has a script or a style inside; answers are kept by no cache.
+Trust: kernel.  What is shown stays text, no page has a script or a style inside, and answers are
+kept by no cache: else somebody's page could ask, and spend, in their name.
 """
 
 from __future__ import annotations

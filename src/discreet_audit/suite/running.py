@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from fractions import Fraction
 from functools import cache, partial
+from pathlib import Path
 from typing import Final, TypeVar, cast
 
 from discreet.attacks.measured import Measured
@@ -30,9 +31,12 @@ from discreet_audit.suite.question_rows import question_rows
 from discreet_audit.suite.release_rows import release_rows
 from discreet_audit.suite.report import Report
 from discreet_audit.suite.rows import Line, Row
+from discreet_audit.suite.unfinished import UnfinishedAudit
 from discreet_audit.twins import Twin, all_twins, catch
 
 Result = TypeVar("Result")
+Piece = Callable[[], Line | Finding]
+"""One audit or attack."""
 
 
 def run_in_processes(work: Sequence[Callable[[], Result]], *, jobs: int) -> Iterator[Result]:
@@ -98,28 +102,64 @@ def all_rows() -> tuple[Row, ...]:
     return (*mechanism_rows(), *question_rows(), *release_rows(), *twin_rows())
 
 
-def run_suite(*, long: bool, jobs: int = 1, told: ProgressCallback = lambda *_: None) -> Report:
-    """Run everything in ``jobs`` processes; attacks on time come last, with nothing beside them."""
-    begun, rows = _seconds(), all_rows()
-    others = [attack for attack in ATTACKS if attack.code not in {_CLAIMED, *_ALONE}]
+def run_suite(
+    *,
+    long: bool,
+    jobs: int = 1,
+    told: ProgressCallback = lambda *_: None,
+    unfinished: Path | None = None,
+) -> Report:
+    """Run everything in ``jobs`` processes; attacks on time come last, with nothing beside them.
+
+    What is found is kept in the file ``unfinished``, if one is named, and is not looked for again
+    by an audit of the same length and the same code.  Whoever has written the report removes it.
+    """
+    begun = _seconds()
+    kept = None if unfinished is None else UnfinishedAudit(unfinished, long=long)
+    made = {} if kept is None else dict(kept.found)
+    earlier = sum(seconds for _, seconds in made.values())
+    together, alone = _pieces(long=long)
+    steps = len(together) + len(alone) + 1
+    for pieces, count, then in ((together, jobs, "attacks on time"), (alone, 1, "figures")):
+        left = [name for name in pieces if name not in made]
+        named = [*left, then]
+        told(named[0], len(made), steps)
+        work = [partial(_timed, pieces[name]) for name in left]
+        results = zip(left, run_in_processes(work, jobs=count), named[1:], strict=True)
+        for name, found, following in results:  # to its end: then other processes have ended
+            made[name] = found
+            if kept is not None:
+                kept.add(name, *found)
+            told(following, len(made), steps)
+    return _report(
+        [made[name][0] for name in (*together, *alone)],
+        long=long,
+        seconds=lambda: earlier + _seconds() - begun,
+    )
+
+
+def _pieces(*, long: bool) -> tuple[dict[str, Piece], dict[str, Piece]]:
+    """Return all audits and attacks by name: those that may run side by side, and those on time."""
+    rows = all_rows()
     share = _level_of_each(rows, long=long, level=LEVEL)
-    work: list[Callable[[], Line | Finding]] = [
-        *(partial(_line, number, long=long, level=share) for number in range(len(rows))),
-        *(partial(attack, quick=not long) for attack in others),
-    ]
-    names = [*(row.name for row in rows), *(f"{attack.code} {attack.title}" for attack in others)]
-    steps = len(work) + len(_ALONE) + 1
-    made: list[Line | Finding] = []
-    told(names[0], 0, steps)
-    for result in run_in_processes(work, jobs=jobs):  # to its end: then other processes have ended
-        made.append(result)
-        told([*names, "attacks on time"][len(made)], len(made), steps)
-    lines = tuple(result for result in made if isinstance(result, Line))
-    findings = [claimed(lines), *(result for result in made if isinstance(result, Finding))]
-    for number, attack in enumerate(a for a in ATTACKS if a.code in _ALONE):
-        told(f"{attack.code} {attack.title}", len(work) + number, steps)
-        findings.append(attack(quick=not long))
-    told("figures", steps - 1, steps)
+    together: dict[str, Piece] = {
+        f"{row.part}: {row.name}": partial(_line, number, long=long, level=share)
+        for number, row in enumerate(rows)
+    }
+    alone: dict[str, Piece] = {}
+    for attack in ATTACKS:
+        if attack.code != _CLAIMED:
+            group = alone if attack.code in _ALONE else together
+            group[f"{attack.code} {attack.title}"] = partial(attack, quick=not long)
+    return together, alone
+
+
+def _report(
+    results: Sequence[Line | Finding], *, long: bool, seconds: Callable[[], float]
+) -> Report:
+    """Put a report together, with the figures."""
+    lines = tuple(result for result in results if isinstance(result, Line))
+    findings = [claimed(lines), *(result for result in results if isinstance(result, Finding))]
     shares, points = tuple(figures(long=long)), tuple(curve())
     return Report(
         long=long,
@@ -128,8 +168,14 @@ def run_suite(*, long: bool, jobs: int = 1, told: ProgressCallback = lambda *_: 
         findings=tuple(sorted(findings, key=lambda finding: int(finding.code[1:]))),
         figures=shares,
         points=points,
-        seconds=_seconds() - begun,
+        seconds=seconds(),
     )
+
+
+def _timed(piece: Piece) -> tuple[Line | Finding, float]:
+    """Return what was found, and the processor time that it took."""
+    begun = _seconds()
+    return piece(), _seconds() - begun
 
 
 def _seconds() -> float:

@@ -97,7 +97,7 @@ def test_votes_are_worth_what_they_say():
     [
         lambda: Published([[1, 1]], low=[2], high=[1]),
         lambda: rounded([[1]], [1], base=0),
-        lambda: suppressed([[1]], below=math.nan),
+        lambda: suppressed([[1]], below=math.inf),
         lambda: known(exact([[1]], [1]), secrets=(1, 0)),
         lambda: known(exact([[1], [1]], [0, 1])),
     ],
@@ -105,6 +105,34 @@ def test_votes_are_worth_what_they_say():
 def test_what_no_table_fits_is_refused(wrong):
     with pytest.raises(OutOfRange):
         wrong()
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        lambda: rounded([[1]], [1], base="5"),
+        lambda: rounded([[1]], [1], base=None),
+        lambda: suppressed([[1]], below=math.nan),
+        lambda: suppressed([[1]], below=5, least="1"),
+        lambda: known(exact([[1]], [1]), secrets=("0", "1")),
+        lambda: known(exact([[1]], [1]), secrets=(1,)),
+        lambda: known([[1]]),
+        lambda: exact([[1]], [1]).also([[1]]),
+        lambda: linear.least_squares([[1]], [1], secrets=(1,)),
+        lambda: linear.linear_program([[1]], [1], secrets=(0, math.nan)),
+        lambda: linear.linear_program([[1]], [1], gap="0.1"),
+        lambda: linear.expected(3, questions=9, deviation=None),
+    ],
+)
+def test_what_is_no_number_is_told_so(wrong):
+    with pytest.raises(WrongKind):
+        wrong()
+
+
+@pytest.mark.parametrize("gap", [0, -1, math.inf])
+def test_a_gap_that_no_sum_reaches_is_refused(gap):
+    with pytest.raises(OutOfRange):
+        linear.linear_program([[1]], [1], gap=gap)
 
 
 # --- numbers, confidence and the gap ------------------------------------------------------------
@@ -242,3 +270,15 @@ def test_guesses_are_as_many_as_people():
         recovered([1, 0], [1])
     with pytest.raises(OutOfRange):
         linear.least_squares(SETS, [1, 1], secrets=(0, math.inf))
+
+
+@pytest.mark.parametrize("attack", [linear.least_squares, linear.linear_program])
+def test_people_whom_no_question_tells_apart_are_guessed_without_confidence(attack):
+    """Exact answers, two people in the same sets: nobody knows which of them it is."""
+    sets = np.array([[age <= at for age in (20, 31, 31, 45, 60)] for at in (20, 31, 45, 60)])
+    found = attack(sets, sets @ np.array([1, 0, 1, 1, 0]))
+    assert found.confidence[[1, 2]].tolist() == [0.5, 0.5]
+    assert found.deviation[[1, 2]].tolist() == [math.inf, math.inf]
+    assert found.confidence[[0, 3, 4]].min() > 0.999
+    assert found.guess[[0, 3, 4]].tolist() == [1, 1, 0]
+    assert found.gap <= 0.001

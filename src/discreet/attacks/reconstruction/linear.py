@@ -29,9 +29,8 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.attacks.read_numbers import numbers
+from discreet.attacks.read_numbers import number_above_zero, numbers, secret_ends
 from discreet.attacks.reconstruction.curators import Answers, Curator, Sets
-from discreet.errors import OutOfRange
 from discreet.exact import whole
 from discreet.noise import SYSTEM, Entropy
 
@@ -95,16 +94,18 @@ def expected(people: int, *, questions: int, deviation: float) -> float:
     0.958
     """
     spare = max(questions - people - 1, 0)
-    return 0.5 * erfc(-sqrt(spare) / (4 * deviation) / sqrt(2))
+    noise = number_above_zero(deviation, name="deviation", why="exact answers tell everything.")
+    return 0.5 * erfc(-sqrt(spare) / (4 * noise) / sqrt(2))
 
 
 def least_squares(
     sets: object, answers: object, *, secrets: tuple[float, float] = (0.0, 1.0)
 ) -> Fit:
     """Return what has the smallest sum of squared errors."""
-    matrix, target = _stretched(sets, answers, secrets)
+    ends = secret_ends(secrets)
+    matrix, target = _stretched(sets, answers, ends)
     near, *_ = np.linalg.lstsq(matrix, target, rcond=None)
-    return _fit(np.asarray(near, np.float64), matrix, target, secrets)
+    return _fit(np.asarray(near, np.float64), matrix, target, ends)
 
 
 def linear_program(
@@ -122,9 +123,10 @@ def linear_program(
     """
     from scipy.linalg import cho_factor, cho_solve  # type: ignore[import-untyped]  # noqa: PLC0415  slow
 
-    matrix, target = _stretched(sets, answers, secrets)
+    ends = secret_ends(secrets)
+    matrix, target = _stretched(sets, answers, ends)
     questions, people = matrix.shape
-    enough = gap if gap is not None else _GAP if people <= _MANY else _COARSE
+    enough = _enough(gap, people)
     weight = questions / 4
     factor = cho_factor(matrix.T @ matrix + weight * np.eye(people))
     start = cho_solve(factor, matrix.T @ target + weight / 2)
@@ -151,47 +153,53 @@ def linear_program(
     noise = _ROBUST * float(np.median(np.sort(errors)[min(people, questions - 1) :]))
     kept = errors <= _OUTLYING * noise + _LEAST
     good = kept if kept.sum() > people else np.ones(questions, np.bool_)
-    return replace(_fit(best, matrix[good], target[good], secrets), gap=float(closest))
+    return replace(_fit(best, matrix[good], target[good], ends), gap=float(closest))
 
 
-def _stretched(
-    sets: object, answers: object, secrets: tuple[float, float]
-) -> tuple[Answers, Answers]:
+def _enough(gap: float | None, people: int) -> float:
+    """Return how close to the smallest a sum has to be."""
+    if gap is None:
+        return _GAP if people <= _MANY else _COARSE
+    return number_above_zero(gap, name="gap", why="the smallest sum is reached in the limit.")
+
+
+def _stretched(sets: object, answers: object, ends: tuple[float, float]) -> tuple[Answers, Answers]:
     """Return questions and answers about secrets between 0 and 1."""
     matrix = numbers(sets, name="sets", shape=(None, None))
     read = numbers(answers, name="answers", shape=(len(matrix),))
-    low, high = secrets
-    if not -np.inf < low < high < np.inf:
-        raise OutOfRange(
-            what="the ends of secrets are not two finite numbers in their order.",
-            why="secrets are looked for between them.",
-            do="give the smallest and the largest secret that there can be.",
-        )
+    low, high = ends
     return matrix, (read - low * matrix.sum(axis=1)) / (high - low)
 
 
-def _fit(near: Answers, matrix: Answers, target: Answers, secrets: tuple[float, float]) -> Fit:
+def _fit(near: Answers, matrix: Answers, target: Answers, ends: tuple[float, float]) -> Fit:
     """Say how far numbers may be from the truth; without end where questions do not tell."""
-    (low, high), people = secrets, matrix.shape[1]
-    spread = np.linalg.inv(matrix.T @ matrix + _LEAST * np.eye(people))
-    free = spread @ (matrix.T @ target + _LEAST / 2)
+    (low, high), people = ends, matrix.shape[1]
+    sizes, directions = np.linalg.eigh(matrix.T @ matrix)
+    told = sizes > _LEAST * max(float(sizes[-1]), _LEAST)  # other directions no question sees
+    known, hidden = directions[:, told], directions[:, ~told]
+    free = 0.5 + known @ (known.T @ (matrix.T @ (target - matrix.sum(axis=1) / 2)) / sizes[told])
     errors = matrix @ free - target
     noise = sqrt(float(errors @ errors) / max(len(target) - people, 1))
-    deviation = max(noise, _LEAST) * np.sqrt(spread.diagonal())
+    spread = (known**2 / sizes[told]).sum(axis=1)
+    open_yet = (hidden**2).sum(axis=1) > _LEAST
+    deviation = np.where(open_yet, np.inf, max(noise, _LEAST) * np.sqrt(spread))
     return Fit(
         near=low + (high - low) * near,
         free=low + (high - low) * free,
         deviation=(high - low) * deviation,
-        ends=(float(low), float(high)),
+        ends=ends,
     )
 
 
 def _gap(matrix: Answers, answers: Answers, inside: Answers, dual: Answers) -> float:
-    """Bound how far a sum of errors is from the smallest: weak duality with |dual| <= 1."""
+    """Bound how far a sum of errors is from the smallest: weak duality with |dual| <= 1.
+
+    It is a share of the sum, or of a millionth for each question where they are all but met.
+    """
     distance = float(np.abs(matrix @ inside - answers).sum())
     clipped = np.clip(dual, -1, 1)
     least = float(-clipped @ answers + np.minimum(matrix.T @ clipped, 0).sum())
-    return (distance - least) / distance if distance else 0.0
+    return (distance - least) / max(distance, _LEAST * len(answers))
 
 
 def attack(

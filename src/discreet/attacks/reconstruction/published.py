@@ -21,8 +21,8 @@ from typing import Any, Final, final
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.attacks.read_numbers import numbers
-from discreet.errors import OutOfRange
+from discreet.attacks.read_numbers import number_above_zero, numbers, secret_ends
+from discreet.errors import OutOfRange, WrongKind
 from discreet.exact import whole
 from discreet.noise import SYSTEM, Entropy
 
@@ -31,6 +31,7 @@ __all__ = ["Known", "Published", "exact", "known", "rounded", "suppressed"]
 Floats = NDArray[np.float64]
 
 _EXACT: Final = 1e-6
+_HIDES: Final = "it says how much of a total is hidden."
 _VOTES: Final = 32
 
 
@@ -70,7 +71,7 @@ class Published:
 
     def also(self, other: Published) -> Published:
         """Return these statements and others, about the same people."""
-        rows = numbers(other.weights, name="weights", shape=(None, self.people))
+        rows = numbers(_checked(other).weights, name="weights", shape=(None, self.people))
         return Published(
             np.concatenate([self.weights, rows]),
             low=np.concatenate([self.low, other.low]),
@@ -90,7 +91,7 @@ def rounded(weights: object, totals: object, *, base: float) -> Published:
     [7.5]
     """
     near = numbers(totals, name="totals", shape=(None,))
-    half = _above_zero(base, "base") / 2
+    half = number_above_zero(base, name="base", why=_HIDES) / 2
     return Published(weights, low=near - half, high=near + half)
 
 
@@ -104,8 +105,9 @@ def suppressed(weights: object, *, below: float, least: float = 0.0) -> Publishe
     [4.0]
     """
     rows = numbers(weights, name="weights", shape=(None, None))
-    most = _above_zero(below, "below") - 1
-    return Published(rows, low=np.full(len(rows), float(least)), high=np.full(len(rows), most))
+    most = number_above_zero(below, name="below", why=_HIDES) - 1
+    smallest = numbers([least] * len(rows), name="least", shape=(len(rows),))
+    return Published(rows, low=smallest, high=np.full(len(rows), most))
 
 
 @final
@@ -161,14 +163,8 @@ def known(
     >>> found.certain.tolist(), found.guess.tolist()
     ([True, True, True], [1, 1, 0])
     """
-    low, high = (float(end) for end in secrets)
-    if not (np.isfinite(low) and np.isfinite(high) and low < high):
-        raise OutOfRange(
-            what="the ends of secrets are not two finite numbers in their order.",
-            why="what statements leave open is looked for between them.",
-            do="give the smallest and the largest secret that there can be.",
-        )
-    program = _Program(published, low, high)
+    low, high = secret_ends(secrets)
+    program = _Program(_checked(published), low, high)
     people = published.people
     eye = np.eye(people)
     least = np.array([program.table(eye[i])[i] for i in range(people)])
@@ -231,11 +227,11 @@ class _Program:
         return np.asarray(found.x, np.float64)
 
 
-def _above_zero(value: float, name: str) -> float:
-    if not (np.isfinite(value) and value > 0):
-        raise OutOfRange(
-            what=f"{name} is not above zero.",
-            why="it says how much of a total is hidden.",
-            do=f"give {name} as a number above zero.",
+def _checked(published: object) -> Published:
+    if not isinstance(published, Published):
+        raise WrongKind(
+            what=f"a {type(published).__name__} is no list of statements.",
+            why="what is published says between which ends each sum of secrets lies.",
+            do="make statements by exact, rounded, suppressed or Published, and join them by also.",
         )
-    return float(value)
+    return published

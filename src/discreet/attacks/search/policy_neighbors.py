@@ -76,7 +76,9 @@ def neighbors_for(
     cost at its bounds (2 pairs)
     """
     rules = _of_schema(policy) if isinstance(policy, pa.Schema) else policy_of(policy)
-    house = _House(rules, unit_of(unit, rules), whole(people, name="people", high=_MOST_PEOPLE))
+    house = _House(
+        rules, unit_of(unit, rules), whole(people, name="people", low=1, high=_MOST_PEOPLE)
+    )
     return tuple(house.generators())
 
 

@@ -1,0 +1,201 @@
+"""Mutants of the room ``service``."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from mutants.mutant import Mutant
+
+_DIRECTORY: Final = "discreet/service/people/directory.py"
+_TOKENS: Final = "discreet/service/people/tokens.py"
+_CALLER: Final = "discreet/service/people/caller.py"
+_LOGINS: Final = "discreet/service/people/logins.py"
+_RAISES: Final = "discreet/service/raises.py"
+_FORM: Final = "discreet/service/protocol/question_form.py"
+_CODEC: Final = "discreet/service/protocol/value_codec.py"
+_CLASSES: Final = "discreet/service/workers/plan_class.py"
+_JOBS: Final = "discreet/service/workers/jobs.py"
+_KEPT: Final = "tests/service/test_kept_state.py"
+_TICKS: Final = "tests/service/test_spending.py::test_answers_are_due_at_powers_of_two"
+
+MUTANTS: Final = (
+    Mutant(
+        name="a one-time link opens again",
+        file=_DIRECTORY,
+        old='"DELETE FROM invitations WHERE hash = ? AND expires > ? RETURNING person",',
+        new='"SELECT person FROM invitations WHERE hash = ? AND expires > ?",',
+        why="Whoever finds an old link sets a password, and spends in another's name.",
+        caught_by=(f"{_KEPT}::test_a_link_opens_once_and_not_for_ever",),
+        fast=True,
+    ),
+    Mutant(
+        name="what an old password has opened stays open",
+        file=_DIRECTORY,
+        old='            _log_out(within, name)\n        self._log.write("password"',
+        new='        self._log.write("password"',
+        why="A thief keeps the cookie and the tokens after the password was changed.",
+        caught_by=(f"{_KEPT}::test_a_new_password_ends_what_the_old_one_has_opened",),
+    ),
+    Mutant(
+        name="a locked name opens with the right password",
+        file=_DIRECTORY,
+        old='row is None or row["locked_until"] > time.time() or not fits',
+        new="row is None or not fits",
+        why="Guessing passwords is limited by nothing.",
+        caught_by=(f"{_KEPT}::test_a_name_is_locked_for_whoever_knows_the_password_too",),
+    ),
+    Mutant(
+        name="an owner may be steward and analyst at once",
+        file=_DIRECTORY,
+        old="if {Role.STEWARD, Role.ANALYST} <= held:",
+        new="if {Role.STEWARD, Role.ANALYST} <= held and Role.OWNER not in held:",
+        why="Whoever asks decides on the budget that pays for it.",
+        caught_by=(f"{_KEPT}::test_whoever_spends_does_not_decide",),
+    ),
+    Mutant(
+        name="ties go one way",
+        file=_DIRECTORY,
+        old="WHERE (by = ? AND person = ?) OR (by = ? AND person = ?)",
+        new="WHERE (by = ? AND person = ?) OR (by = ? AND person = ? AND 0)",
+        why="Somebody adds a steward of their own, who approves what they request.",
+        caught_by=(
+            f"{_KEPT}::test_whom_somebody_has_added_is_tied_to_them_for_good",
+            "tests/service/test_spending.py::test_an_approver_was_not_invited_by_the_requester",
+        ),
+    ),
+    Mutant(
+        name="whom somebody has added is not tied to them",
+        file=_DIRECTORY,
+        old="            if known is None:\n                _tie(within, by=by, person=name)\n",
+        new="",
+        why="One person raises a limit under two names.",
+        caught_by=(f"{_KEPT}::test_whom_somebody_has_added_is_tied_to_them_for_good",),
+    ),
+    Mutant(
+        name="a request is decided twice",
+        file=_RAISES,
+        old="WHERE id = ? AND state = 'open' ",
+        new="WHERE id = ? ",
+        why="What one steward has declined, another approves behind their back.",
+        caught_by=(f"{_KEPT}::test_one_decision_is_made_about_a_request",),
+    ),
+    Mutant(
+        name="a token is known by its prefix",
+        file=_TOKENS,
+        old='if kind != "dsc" or not same_secret(secret_hash(secret), known) or row is None:',
+        new='if kind != "dsc" or not known or row is None:',
+        why="Prefixes are shown in lists and logs, and would be enough to spend.",
+        caught_by=(f"{_KEPT}::test_a_token_is_more_than_its_prefix_and_ends",),
+    ),
+    Mutant(
+        name="a revoked token works on",
+        file=_TOKENS,
+        old="WHERE prefix = ? AND revoked = 0 AND expires > ?",
+        new="WHERE prefix = ? AND expires > ?",
+        why="A token that was stolen spends after its person has ended it.",
+        caught_by=(f"{_KEPT}::test_a_token_is_more_than_its_prefix_and_ends",),
+    ),
+    Mutant(
+        name="a token makes tokens",
+        file=_TOKENS,
+        old="        if caller.token is not None:\n            raise",
+        new="        if caller.token == caller.person:\n            raise",
+        why="A stolen token lives on in those that it has made.",
+        caught_by=(f"{_KEPT}::test_a_token_has_no_more_than_its_person_has_now",),
+    ),
+    Mutant(
+        name="a token outlives the roles of its person",
+        file=_CALLER,
+        old="allowed=allowed if scope is None else allowed & scope,",
+        new="allowed=allowed if scope is None else scope,",
+        why="Whoever may no longer ask goes on asking.",
+        caught_by=(f"{_KEPT}::test_a_token_has_no_more_than_its_person_has_now",),
+        fast=True,
+    ),
+    Mutant(
+        name="a token does all that its person may",
+        file=_CALLER,
+        old="allowed=allowed if scope is None else allowed & scope,",
+        new="allowed=allowed,",
+        why="A token that was made to read spends.",
+        caught_by=(f"{_KEPT}::test_a_token_is_more_than_its_prefix_and_ends",),
+    ),
+    Mutant(
+        name="any form of somebody who is logged in is theirs",
+        file=_LOGINS,
+        old="return token is not None and same_secret(token, self.csrf)",
+        new="return token is not None and len(token) == len(self.csrf)",
+        why="Another site sends questions in their name, and spends the budget.",
+        caught_by=(f"{_KEPT}::test_a_log_in_ends_by_itself_and_knows_its_own_forms",),
+    ),
+    Mutant(
+        name="a log-in lasts for ever",
+        file=_LOGINS,
+        old="WHERE hash = ? AND expires > ?",
+        new="WHERE hash = ? AND (expires > ? OR 1)",
+        why="A cookie that was left behind opens the ledger years later.",
+        caught_by=(f"{_KEPT}::test_a_log_in_ends_by_itself_and_knows_its_own_forms",),
+    ),
+    Mutant(
+        name="a further draw is one of another question",
+        file=_FORM,
+        old="    if any(question != first for question in more):",
+        new="    if len(more) > 1 and any(question != first for question in more):",
+        why="An answer is averaged with one about other rows, and recorded under its name.",
+        caught_by=("tests/service/test_spending.py::test_further_draws_are_of_the_same_question",),
+    ),
+    Mutant(
+        name="forms with other limits have one digest",
+        file=_FORM,
+        old="        text = json.dumps(self.written(), sort_keys=True",
+        new=(
+            '        held = {n: v for n, v in self.written().items() if n != "max_rows"}\n'
+            "        text = json.dumps(held, sort_keys=True"
+        ),
+        why="A question is answered by what was drawn for another one.",
+        caught_by=(f"{_KEPT}::test_forms_that_differ_in_anything_have_other_digests",),
+    ),
+    Mutant(
+        name="a class is known by its name, wherever it is",
+        file=_CODEC,
+        old="        known = classes.get(name) == module\n",
+        new="        known = name in classes or bool(module)\n",
+        why="A caller has the server make values of its own kernel.",
+        caught_by=(f"{_KEPT}::test_a_value_of_another_room_is_no_part_of_a_question",),
+    ),
+    Mutant(
+        name="callers send boxes and trees",
+        file=_CODEC,
+        old="    if tag in _OWN and classes is None:\n",
+        new="    if tag in _OWN:\n",
+        why="Scope and price come from whoever asks.",
+        caught_by=(f"{_KEPT}::test_a_tree_or_a_box_is_read_from_our_own_server_alone",),
+    ),
+    Mutant(
+        name="an answer that misses its tick is sent when it is ready",
+        file=_CLASSES,
+        old="    while arrived + wait < ready:\n        wait *= 2\n    return arrived + wait\n",
+        new="    return max(arrived + wait, ready)\n",
+        why="The time of an answer tells how much work the data made.",
+        caught_by=(_TICKS,),
+        fast=True,
+    ),
+    Mutant(
+        name="ticks come evenly, and not at powers of two",
+        file=_CLASSES,
+        old="        wait *= 2\n",
+        new="        wait += float(tick)\n",
+        why="A slow answer tells its time to a quarter of a second, not to a factor of two.",
+        caught_by=(_TICKS,),
+    ),
+    Mutant(
+        name="what follows a reading is told on the way",
+        file=_JOBS,
+        old="        return tuple(self.events[:first])\n",
+        new="        return tuple(self.events)\n",
+        why="When a second charge comes depends on what was read.",
+        caught_by=(
+            "tests/service/test_timing.py::test_what_follows_a_reading_is_not_told_on_the_way",
+        ),
+    ),
+)
