@@ -6,10 +6,11 @@ Trust: kernel.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 
 from discreet.accounting import Budget, Left
 from discreet.accounting.budgets.amounts import format_down
-from discreet.errors import DiscreetError, NotAllowed, OutOfRange
+from discreet.errors import DiscreetError, LedgerUnavailable, NotAllowed, OutOfRange
 from discreet.ledger import Ledger
 from discreet.ledger.values import Account
 from discreet.service.counter.opened_site import OpenedSite
@@ -44,7 +45,8 @@ class BudgetCounter(OpenedSite):
         limits = None if budget is None else read_budget(budget)
         ledger = self._ledgers[dataset]
         account = ledger.open_account(path, budget=limits, by=caller.person)
-        self.log.write("account", by=caller.person, dataset=dataset, detail=account.path)
+        with suppress(LedgerUnavailable):  # the entry of the ledger says it
+            self.log.write("account", by=caller.person, dataset=dataset, detail=account.path)
         return _account_view(ledger, account)
 
     def requests(self, caller: Caller, dataset: str) -> tuple[RaiseView, ...]:

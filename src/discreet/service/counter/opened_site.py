@@ -82,7 +82,9 @@ class OpenedSite:
                 self._policies[name] = read_policy(dataset.policy)
                 self._ledgers[name] = opened_ledger(dataset, self._policies[name])
                 self._ends[name] = self._ledgers[name].receipt
-                self._pools[name] = Pool(dataset, self._ledgers[name], site.limits, site.state)
+                self._pools[name] = Pool(
+                    dataset, self._ledgers[name], site.limits, site.state, log=self.log
+                )
         except BaseException:
             self.close(wait=0)
             raise
@@ -128,8 +130,8 @@ class OpenedSite:
         return self._policies[dataset]
 
     def ready(self) -> bool:
-        """Say whether the data of all datasets could be opened."""
-        return all(pool.problem is None for pool in self._pools.values())
+        """Say whether the data of all datasets could be opened, and the state is there."""
+        return self._store.is_there() and all(pool.problem is None for pool in self._pools.values())
 
     def workers(self, dataset: str) -> tuple[int, ...]:
         """Return the process numbers of the workers of a dataset."""
@@ -193,11 +195,13 @@ class OpenedSite:
 def told_error(job: AskJob) -> DiscreetError:
     """Return what a caller is told of a failed job: after the charge, that it can be tried again.
 
-    A closed question was charged before, and is told in the same words.
+    A closed question was charged before, and is told in the same words.  What no worker has taken
+    was refused for a public reason.
     """
     error = job.error
     assert error is not None  # noqa: S101  it has failed
-    if job.charged or isinstance(error, QuestionClosed | EngineError | EntropyError):
+    hidden = isinstance(error, QuestionClosed | EngineError | EntropyError)
+    if job.begun and (job.charged or hidden):
         return TryAgain(
             what="there is no answer now.",
             why="after a charge nothing is told but answers: a reason could depend on the data.",

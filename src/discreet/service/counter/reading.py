@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
-from discreet.errors import NotServed, OutOfRange
+from discreet.errors import LedgerUnavailable, NotServed, OutOfRange
 from discreet.ledger.ledger_view import LedgerView
 from discreet.ledger.values import Receipt
 from discreet.service.counter.telling import TellingCounter
@@ -111,7 +112,8 @@ class ReadingCounter(TellingCounter):
         """Allow further attempts at a closed question."""
         self._check(caller, dataset, Permission.REOPEN)
         self._ledgers[dataset].reopen(key, reason=reason, by=caller.person)
-        self.log.write("reopen", by=caller.person, dataset=dataset)
+        with suppress(LedgerUnavailable):  # the entry of the ledger says it
+            self.log.write("reopen", by=caller.person, dataset=dataset)
 
     # --- evidence -----------------------------------------------------------------------------
 
