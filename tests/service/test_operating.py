@@ -175,14 +175,14 @@ def test_a_policy_is_written_whole_or_not_at_all(tmp_path):
     """With no room for files, the command says so, and leaves no half of a policy."""
     (tmp_path / "visits.csv").write_text("patient,ward\n1,A\n2,B\n")
     program = (
-        "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (LIMIT, LIMIT));"
+        "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (ROOM, ROOM));"
         "from discreet.session.first_run import write_policy;"
         "from discreet.plan.policy.policy import read_policy; from pathlib import Path;"
         "write_policy(Path('policy.toml'), read_policy('format = 1\\nunit = \"patient\"'))"
     )
     for size, names in (("20", set()), ("4096", {"policy.toml"})):
         found = subprocess.run(
-            [sys.executable, "-c", program.replace("LIMIT", size)],
+            [sys.executable, "-c", program.replace("ROOM", size)],
             cwd=tmp_path,
             capture_output=True,
             text=True,

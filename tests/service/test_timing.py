@@ -15,9 +15,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from discreet.service import QuestionForm
 from discreet.service.workers.jobs import AskJob
 from discreet.service.workers.plan_class import due
 from tests.service import served
+from tests.session import clinic
 
 PATH = "/v1/datasets/clinic/queries"
 POLICY = """
@@ -144,6 +146,10 @@ def slow_ticks(tmp_path_factory):
     """A server whose first tick comes long after every answer is ready."""
     folder = tmp_path_factory.mktemp("ticks")
     with served.serving(folder, tick="3", table=table(0), policy=POLICY, workers=2) as server:
+        form = QuestionForm.read({"question": clinic.COUNT, "epsilon": "0.5"})
+        with ThreadPoolExecutor(2) as pool:  # until both workers are warm
+            caller = server.caller("ana")
+            list(pool.map(lambda _: server.counter.plan(caller, "clinic", form), range(4)))
         yield server
 
 
@@ -209,6 +215,31 @@ def test_asking_again_before_the_tick_is_no_quicker(slow_ticks):
     sent = time.monotonic()
     assert slow_ticks.client("ben").post(PATH, json=body).json()["replayed"]
     assert time.monotonic() - sent < 2  # what was told is told at once
+
+
+def test_a_plan_that_was_sent_before_an_answer_was_recorded_does_not_tell_it(
+    slow_ticks, monkeypatch
+):
+    """Another question is answered while a plan is on its way to the worker that sees it."""
+    counter, answers = slow_ticks.counter, []
+    kind, worked = type(counter), type(counter)._worked
+    text = "SELECT COUNT(*) AS n FROM visits WHERE cost < 10.9"
+    form = QuestionForm.read({"question": text, "epsilon": "0.5"})
+    ana, ben = slow_ticks.caller("ana"), slow_ticks.caller("ben")
+
+    def late(self, caller, dataset, message):
+        if not answers:
+            answers.append(counter.begin(ana, "clinic", form))
+            assert answers[0].wait(60)
+        return worked(self, caller, dataset, message)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(kind, "_tick_of", lambda *_: time.monotonic() + 1000)  # it has not come yet
+        patch.setattr(kind, "_worked", late)
+        assert counter.plan(ben, "clinic", form).document["standing"] is None
+    time.sleep(max(0, counter.due(answers[0]) - time.monotonic()))
+    told = counter.plan(ben, "clinic", form).document["standing"]
+    assert told["answered"] == answers[0].result["document"]["entry"]
 
 
 def test_what_follows_a_reading_is_not_told_on_the_way():

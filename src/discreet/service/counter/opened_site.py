@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any, Final
 
 from discreet.errors import (
     DiscreetError,
     EngineError,
     EntropyError,
+    LedgerUnavailable,
     NotServed,
     QuestionClosed,
     TryAgain,
@@ -60,7 +62,7 @@ class OpenedSite:
     def __init__(self, site: Site) -> None:
         """Open ledgers, the state of the site, and workers."""
         self.site = site
-        site.state.mkdir(mode=0o700, parents=True, exist_ok=True)
+        _make_folder(site.state)
         self.log = SecurityLog(site.state / "security.log")
         self._store = StateStore(site.state / "state.sqlite")
         self.directory = Directory(self._store, limits=site.limits, log=self.log)
@@ -190,6 +192,18 @@ class OpenedSite:
         if job.error is not None:
             raise told_error(job)
         return dict(job.result or {})
+
+
+def _make_folder(path: Path) -> None:
+    """Make the state folder, which nobody else may read."""
+    try:
+        path.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError:
+        raise LedgerUnavailable(
+            what="the state folder cannot be made.",
+            why="something else lies at its path, or the folder above it cannot be written.",
+            do='name another one in the site file: state = "...".',
+        ) from None
 
 
 def told_error(job: AskJob) -> DiscreetError:

@@ -17,17 +17,21 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any, Final, TextIO, final
+from typing import TYPE_CHECKING, Any, Final, TextIO, final
 
 import uvicorn
-from fastapi import FastAPI
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
+from discreet import service
 from discreet.errors import LedgerUnavailable
 from discreet.service.counter import ServiceCounter
-from discreet.service.http.app import Mount, create_app
 from discreet.service.http.tls_files import check_tls
 from discreet.service.site import Site
+
+if TYPE_CHECKING:  # loaded while workers open the data
+    from fastapi import FastAPI
+
+    from discreet.service.http.app import Mount
 
 _HEADER_SECONDS: Final = 10.0
 _GRACE_SECONDS: Final = 20
@@ -96,7 +100,7 @@ def run_server(
     with stopped_by_signals(), listening_socket(site) as listening:
         counter = ServiceCounter(site)
         try:
-            app = create_app(counter, mount=mount, log=log)
+            app = service.create_app(counter, mount=mount, log=log)
             address, port = site.address, listening.getsockname()[1]
             url = replace(address, port=port).url
             server = ToldServer(
