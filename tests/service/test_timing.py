@@ -145,7 +145,7 @@ def test_ticks_hide_it_in_ten_thousand_answers(tmp_path):
 def slow_ticks(tmp_path_factory):
     """A server whose first tick comes long after every answer is ready."""
     folder = tmp_path_factory.mktemp("ticks")
-    with served.serving(folder, tick="3", table=table(0), policy=POLICY, workers=2) as server:
+    with served.serving(folder, tick="6", table=table(0), policy=POLICY, workers=2) as server:
         form = QuestionForm.read({"question": clinic.COUNT, "epsilon": "0.5"})
         with ThreadPoolExecutor(2) as pool:  # until both workers are warm
             caller = server.caller("ana")
