@@ -14,7 +14,8 @@ from datetime import datetime, timedelta
 from fractions import Fraction
 from typing import Any, Final, final
 
-from discreet.accounting.budgets.amounts import amount_value
+from discreet.accounting import Left
+from discreet.accounting.budgets.amounts import amount_value, format_down
 from discreet.charts import NARROW, Area, Picture, Strokes, Words
 from discreet.explain.pictures.spending import highest_amount
 from discreet.explain.words import rounded_up
@@ -57,7 +58,7 @@ def account_facts(
                 person=name if "/" in path and name in known else "",
                 limited=account.limited,
                 spent=100 - int(100 * part_left(left)),
-                left=str(left) if account.limited else "as above",
+                left=_left_words(left) if account.limited else "as above",
                 charges=len(own),
                 sparkline=sparkline(own, entries, path),
             )
@@ -186,6 +187,15 @@ def moment(entry: Mapping[str, Any]) -> datetime:
     29
     """
     return datetime.fromisoformat(str(entry["at"]))
+
+
+def _left_words(left: Left) -> str:
+    parts = zip(left.budget.components, left.amounts, left.budget.limit, strict=True)
+    return ", ".join(
+        f"{name} {format_down(have)} of {format_down(limit)}"
+        for name, have, limit in parts
+        if "delta" not in name
+    )
 
 
 def _within(path: str, above: str) -> bool:

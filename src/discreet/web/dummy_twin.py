@@ -23,7 +23,7 @@ import pyarrow as pa
 from discreet.errors import DiscreetError, EngineFailed
 from discreet.plan.policy.policy import Policy, read_policy
 from discreet.query.types import Type
-from discreet.release.display import cells, notes, plain
+from discreet.release.display import cells, plain
 from discreet.requests.table_schema import ColumnFacts, TableFacts
 from discreet.session import open as open_session
 
@@ -38,7 +38,7 @@ _FIRST: Final = date(2026, 1, 1)
 
 
 def dry_run(policy: Policy, question: str, price: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the answer about a twin as cells of a table: ``heads``, ``rows`` and ``notes``."""
+    """Return the answer about a twin as cells of a table: ``heads`` and ``rows``."""
     given = {"policy": policy.written(), "question": question, "price": dict(price)}
     try:
         done = subprocess.run(
@@ -81,7 +81,6 @@ def answer_about_twin(given: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "heads": [[plain(column.name), column.low is not None] for column in release.columns],
         "rows": [[[cell.text, cell.weak] for cell in row] for row in zip(*columns, strict=True)],
-        "notes": list(notes(release)),
     }
 
 

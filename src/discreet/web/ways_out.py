@@ -11,7 +11,7 @@ from fractions import Fraction
 from typing import Any, Final, final
 
 from discreet.accounting import Left
-from discreet.accounting.budgets.amounts import amount_down, format_down, format_up
+from discreet.accounting.budgets.amounts import amount_down, amount_up, format_down, format_up
 from discreet.errors import DiscreetError
 from discreet.ledger.ledger_view import LedgerView
 from discreet.ledger.values import path_and_ancestors
@@ -69,6 +69,8 @@ class WaysOut:
     """Which limits are too low, and what can be done about it."""
 
     shortfalls: tuple[Shortfall, ...] = ()
+    either: bool = False
+    """Whether it is enough to fit into one of these limits."""
     ways: tuple[WayOut, ...] = ()
     request: HigherLimit | None = None
 
@@ -115,7 +117,12 @@ def ways_out(  # noqa: PLR0913  what is asked, and of whom
         fewer = without_last_key(question)
         if fewer is not None:
             ways += _priced(fewer, {**others, name: amount}, planned, name, "Ask for fewer groups")
-    return WaysOut(shortfalls=lacking, ways=tuple(ways), request=_request(plan, path, left))
+    return WaysOut(
+        shortfalls=lacking,
+        either=len(left.budget.currency.routes) > 1,
+        ways=tuple(ways),
+        request=_request(plan, path, left),
+    )
 
 
 def within_policy(
@@ -183,12 +190,21 @@ def _way(question: str, name: str, amount: str, plan: Plan, title: str) -> WayOu
     return WayOut(title=title, words=words, question=question, by=name, amount=amount)
 
 
-def _request(plan: Plan, path: str, left: Left) -> HigherLimit:
-    cost = amounts_of_plan(left.budget, plan)
-    parts = zip(left.budget.components, cost, left.amounts, left.budget.limit, strict=True)
-    budget = {
-        name: format_up(limit + max(0, needed - have))
-        for name, needed, have, limit in parts
-        if limit or needed > have
+def _request(plan: Plan, path: str, left: Left) -> HigherLimit | None:
+    """Return the limits under which a plan fits, in the words in which a budget is given."""
+    budget, cost = left.budget, amounts_of_plan(left.budget, plan)
+    lacking = {
+        name: max(0, needed - have)
+        for name, needed, have in zip(budget.components, cost, left.amounts, strict=True)
     }
-    return HigherLimit(account=path, budget=budget)
+    if budget.promise is None:
+        limits = dict(zip(budget.components, budget.limit, strict=True))
+    else:  # both routes follow from the promise
+        bounds = {"epsilon": budget.promise.epsilon_bound, "delta": budget.promise.delta_bound}
+        limits = {name: amount_up(value) for name, value in bounds.items()}
+    given = {name: limit + lacking.get(name, 0) for name, limit in limits.items() if limit}
+    if not set(given) <= {*_PRICES, "delta"}:
+        return None
+    return HigherLimit(
+        account=path, budget={name: format_up(value) for name, value in given.items()}
+    )

@@ -52,8 +52,9 @@ def _history(
     need(visitor, "ledger")
     facts = dataset_of(request, visitor, dataset)
     report = None
+    receipts = field(form, "receipts").split()
     if field(form, "action") == "verify":
-        report = desk_of(request).open.verify(visitor.caller, dataset)
+        report = desk_of(request).open.verify(visitor.caller, dataset, receipts[:_PAGE])
     words = field(form, "words").strip().lower()
     rows = [row for row in reversed(rows_of(request, visitor, facts)) if _fits(row, words)]
     wanted = field(form, "shown")
@@ -68,6 +69,7 @@ def _history(
         next=shown + _PAGE,
         words=words,
         report=report,
+        receipts=receipts,
         receipt=facts.ledger.receipt,
     )
 
