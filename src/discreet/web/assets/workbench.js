@@ -22,8 +22,8 @@ document.addEventListener("click", async (event) => {
 });
 
 // --- what appears after a request is read out and can be reached by keys
-document.addEventListener("htmx:afterSwap", (event) => {
-  const heading = find("[data-focus]", event.detail.target);
+document.addEventListener("htmx:afterSettle", () => {
+  const heading = find("[data-focus]");
   if (heading) heading.focus();
   if (find("#explorer")) explorer();
 });
