@@ -15,10 +15,9 @@ from fractions import Fraction
 from typing import Any, Final, final
 
 from discreet.accounting import Left
-from discreet.accounting.budgets.amounts import amount_value, format_down
+from discreet.accounting.budgets.amounts import amount_value, format_down, format_up
 from discreet.charts import NARROW, Area, Picture, Strokes, Words
 from discreet.explain.pictures.spending import highest_amount
-from discreet.explain.words import rounded_up
 from discreet.ledger.ledger_view import LedgerView
 from discreet.session.display import part_left
 
@@ -71,23 +70,23 @@ def charges_of(entries: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     return [entry for entry in entries if entry["kind"] == "charge"]
 
 
-def by_purpose(entries: Iterable[Mapping[str, Any]]) -> dict[str, float]:
+def by_purpose(entries: Iterable[Mapping[str, Any]]) -> dict[str, int]:
     """Return what was charged for each purpose, in the first component, the most first.
 
     >>> charge = {"kind": "charge", "account": "data/flu/ana", "amounts": {"data": [[[10**24]]]}}
-    >>> by_purpose([charge, charge, {**charge, "account": "data"}])
-    {'flu': 2.0, 'without a purpose': 1.0}
+    >>> spent = by_purpose([charge, charge, {**charge, "account": "data"}])
+    >>> {name: format_up(amount) for name, amount in spent.items()}
+    {'flu': '2', 'without a purpose': '1'}
     """
     sums: dict[str, int] = {}
     for entry in charges_of(entries):
         parts = str(entry["account"]).split("/")
         name = parts[1] if len(parts) > 1 else _ELSE
         sums[name] = sums.get(name, 0) + highest_amount(entry, 0)
-    ordered = sorted(sums.items(), key=lambda each: -each[1])
-    return {name: float(amount_value(total)) for name, total in ordered}
+    return dict(sorted(sums.items(), key=lambda each: -each[1]))
 
 
-def purpose_bar(sums: Mapping[str, float], component: str) -> Picture | None:
+def purpose_bar(sums: Mapping[str, int], component: str) -> Picture | None:
     """Draw one bar with a part for each purpose, and the sums in words below."""
     total = sum(sums.values())
     if not total:
@@ -103,12 +102,12 @@ def purpose_bar(sums: Mapping[str, float], component: str) -> Picture | None:
         shapes.append(Area(corners=((start, 44), (max(end - 2, start + 1), 72)), color=color))
         line = 96 + 24 * color
         shapes.append(Area(corners=((20, line - 11), (34, line + 3)), color=color))
-        words = f"{name[:30]}: {rounded_up(amount, 4)}, {100 * amount / total:.0f} %"
+        words = f"{name[:30]}: {format_up(amount)}, {100 * amount / total:.0f} %"
         shapes.append(Words(at=(42, line), text=words, anchor="start"))
         start = end
     return Picture(
         title=title,
-        description="; ".join(f"{name}: {rounded_up(amount, 4)}" for name, amount in parts),
+        description="; ".join(f"{name}: {format_up(amount)}" for name, amount in parts),
         width=NARROW,
         height=96 + 24 * len(parts),
         shapes=tuple(shapes),
@@ -133,7 +132,7 @@ def sparkline(
     line = tuple((3 + (_WIDE - 6) * x, _HIGH - 3 - (_HIGH - 6) * y / most) for x, y in points)
     return Picture(
         title=f"Charges to {path} over time",
-        description=f"{len(own)} charges, {rounded_up(sums[-1][1], 4)} together",
+        description=f"{len(own)} charges, {format_up(total)} together",
         width=_WIDE,
         height=_HIGH,
         shapes=(Strokes(lines=(line,), color=0, curve=True),),
