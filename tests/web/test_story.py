@@ -26,7 +26,7 @@ def ask(page, question, amount, *, confirm=False):
     page.wait_for_selector("[aria-label='The answer as a table']")
 
 
-def test_from_the_wizard_to_an_answer_on_a_laptop(visit, tmp_path):
+def test_from_the_wizard_to_an_answer_on_a_laptop(visit, tmp_path):  # noqa: PLR0915  a story
     write_visits(tmp_path / "visits.csv", wards=("north", "north", "south", "west"))
     holder = {}
 
@@ -78,6 +78,7 @@ def test_from_the_wizard_to_an_answer_on_a_laptop(visit, tmp_path):
         page.fill("#amount", "2")
         page.keyboard.press("Control+Enter")
         page.wait_for_selector("#ways")
+        page.evaluate("document.querySelector('#ways').scrollIntoView()")
         guide(page, "ways")
         for name in ("budget", "explore", "ledger"):
             page.goto(f"/data/clinic/{name}")
