@@ -229,7 +229,7 @@ EXERCISES: Final = (
         "person into the batch with a chance of 1/10. What does the step lose about a person, "
         "added or removed?",
         judge=Number(
-            lambda: Pure(epsilon=1).sampled("0.1").epsilon(delta=0),
+            lambda: Pure(epsilon=1).sampled(rate="0.1").epsilon(delta=0),
             slips={
                 0.1: "close for a small ε; follow a likelihood ratio of e through the coin.",
                 1: "nine times in ten nothing about the person is used.",
