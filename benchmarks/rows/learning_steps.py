@@ -17,7 +17,7 @@ from discreet.learning.deep.device_release import DeviceNoise, released
 from discreet.learning.deep.generated import RowShape
 from discreet.learning.deep.independence import measured_drift
 from discreet.learning.deep.objectives import SummedObjective
-from discreet.learning.noise_ahead import NoiseAhead
+from discreet.learning.noise_processes.noise_ahead import NoiseAhead
 from discreet.learning.private_sum import PrivateSum
 
 OBJECTIVE = nn.functional.cross_entropy

@@ -249,7 +249,7 @@ MUTANTS: Final = (
     ),
     Mutant(
         name="noise is taken before it is drawn",
-        file="discreet/learning/noise_ahead.py",
+        file="discreet/learning/noise_processes/noise_ahead.py",
         old="            for worker in self._workers:\n                _wait(worker)\n",
         new="",
         why="What is not drawn yet is zero.",

@@ -39,7 +39,7 @@ if TYPE_CHECKING:  # each is loaded when first used, because most programs need 
         Ridge,
         SoftmaxRegression,
     )
-    from discreet.learning.noise_ahead import NoiseAhead
+    from discreet.learning.noise_processes.noise_ahead import NoiseAhead
     from discreet.learning.private_sum import PrivateSum
     from discreet.learning.run_tree import one_sum, statement_of, tree_of_run
     from discreet.learning.sampling import PoissonBatches, overflow_chance, smallest_cap

@@ -36,7 +36,7 @@ from discreet.learning.deep.runs.ranks import Ranks
 from discreet.learning.deep.runs.run_progress import RunProgress
 from discreet.learning.deep.runs.run_setup import set_up
 from discreet.learning.marks import Marks
-from discreet.learning.noise_ahead import NoiseAhead
+from discreet.learning.noise_processes.noise_ahead import NoiseAhead
 from discreet.learning.side_counts import adapted
 from discreet.learning.training_report import Interruptible, Step, StepBar, TrainingReport
 from discreet.ledger import Ledger

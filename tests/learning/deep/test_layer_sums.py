@@ -18,7 +18,7 @@ from discreet.learning.deep.factors import RecordedFactors
 from discreet.learning.deep.layers import convolution, part
 from discreet.learning.deep.layers.part import add_lines, add_products, lengths
 from discreet.learning.deep.objectives import SummedObjective
-from discreet.learning.noise_ahead import NoiseAhead
+from discreet.learning.noise_processes.noise_ahead import NoiseAhead
 from discreet.noise import DiscreteGaussian
 
 CPU = torch.device("cpu")
@@ -164,7 +164,7 @@ def test_noise_for_a_device_is_drawn_once():
 
 
 def test_small_steps_get_processes_after_many_draws(monkeypatch):
-    monkeypatch.setattr("discreet.learning.noise_ahead._MANY", 1000)
+    monkeypatch.setattr("discreet.learning.noise_processes.noise_ahead._MANY", 1000)
     with NoiseAhead(DiscreteGaussian(variance=10**12), 400) as ahead:
         assert ahead.memory is None
         arrays = [ahead.take() for _ in range(5)]

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from discreet.errors import OutOfRange, WrongKind
-from discreet.learning.noise_ahead import NoiseAhead
+from discreet.learning.noise_processes.noise_ahead import NoiseAhead
 from discreet.learning.private_sum import PrivateSum
 
 

@@ -2,9 +2,10 @@
 
 Trust: kernel.
 
-Run by :mod:`discreet.learning.noise_ahead` with the file of the arrays, how many blocks there are,
-of how many arrays of which length, the places of its part in each array, and the variance of the
-law.  It sees no data.  Its bits are its own: a new process, keyed by the operating system.
+Run by :mod:`discreet.learning.noise_processes.noise_ahead` with the file of the arrays, how many
+blocks there are, of how many arrays of which length, the places of its part in each array, and the
+variance of the law.  It sees no data.  Its bits are its own: a new process, keyed by the operating
+system.
 """
 
 from __future__ import annotations

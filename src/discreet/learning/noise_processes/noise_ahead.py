@@ -114,7 +114,7 @@ class NoiseAhead:
             variance = self._law.variance
             for low, high in pairwise(edges):
                 numbers = (file.fileno(), *self._cells.shape, low, high)
-                program = [sys.executable, "-m", "discreet.learning.noise_worker"]
+                program = [sys.executable, "-m", "discreet.learning.noise_processes.noise_worker"]
                 program += [str(n) for n in numbers]
                 self._workers.append(
                     subprocess.Popen(  # noqa: S603  this interpreter, and a file of this package
