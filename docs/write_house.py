@@ -21,7 +21,7 @@ SOURCE = ROOT / "src"
 PAGE = ROOT / "docs/development/house.md"
 LIMITS = {
     "files": 900,
-    "lines": 143_500,
+    "lines": 149_000,
     "files in the largest folder": 20,
     "longest chain of imports": 20,
     "hidden imports": 21,
