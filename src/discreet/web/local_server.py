@@ -21,7 +21,7 @@ from fastapi import FastAPI
 
 from discreet.errors import OutOfRange
 from discreet.service import ServiceCounter
-from discreet.service.http.server import stopped_by_signals
+from discreet.service.http.stop_signals import stopped_by_signals
 from discreet.service.people.credentials import new_secret
 from discreet.service.site import ServerAddress, Site
 from discreet.service.site_toml import read_site

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from discreet.doors import late_names
 
-if TYPE_CHECKING:  # loaded when first used: a check of a site opens no counter
+if TYPE_CHECKING:  # loaded when it is first used, as all names of this room's door are
     from discreet.service.counter.service_counter import ServiceCounter
 
 __all__ = ["ServiceCounter"]

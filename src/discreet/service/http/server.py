@@ -11,11 +11,8 @@ ledgers are closed, and the process ends with 0; a second signal ends it at once
 from __future__ import annotations
 
 import asyncio
-import signal
 import socket
-import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, TextIO, final
 
@@ -24,7 +21,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from discreet import service
 from discreet.errors import LedgerUnavailable
-from discreet.service.counter import ServiceCounter
+from discreet.service.http.stop_signals import let_signals_end_it, stopped_by_signals
 from discreet.service.http.tls_files import check_tls
 from discreet.service.site import Site
 
@@ -98,7 +95,7 @@ def run_server(
     """
     check_tls(site.address)
     with stopped_by_signals(), listening_socket(site) as listening:
-        counter = ServiceCounter(site)
+        counter = service.ServiceCounter(site)
         try:
             app = service.create_app(counter, mount=mount, log=log)
             address, port = site.address, listening.getsockname()[1]
@@ -108,46 +105,8 @@ def run_server(
             )
             server.run(sockets=[listening])
         finally:
-            _let_signals_end_it()
+            let_signals_end_it()
             counter.close(wait=_GRACE_SECONDS)
-
-
-_SIGNALS: Final = (signal.SIGTERM, signal.SIGINT)
-
-
-@contextmanager
-def stopped_by_signals() -> Iterator[None]:
-    """Have signals end what is within as if it were done, so that it closes what it has opened.
-
-    Uvicorn stops at a signal and then raises it again, which by itself would end the process on the
-    spot.
-    """
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before = {each: signal.signal(each, _stop) for each in _SIGNALS}
-    try:
-        yield
-    except _StoppedBySignal:
-        pass
-    finally:
-        for each, handler in before.items():
-            signal.signal(each, handler)
-
-
-class _StoppedBySignal(BaseException):
-    """A signal has come; nothing on the way takes it for an error."""
-
-
-def _stop(*_: object) -> None:
-    raise _StoppedBySignal
-
-
-def _let_signals_end_it() -> None:
-    """Have the next signal end the process: somebody does not want to wait any longer."""
-    if threading.current_thread() is threading.main_thread():
-        for each in _SIGNALS:
-            signal.signal(each, signal.SIG_DFL)
 
 
 def uvicorn_config(app: FastAPI, site: Site) -> uvicorn.Config:
