@@ -148,7 +148,7 @@ def count_steps(monkeypatch):
     original = Training._step
 
     def step(self, noise):
-        drawn.append(noise.copy())
+        drawn.append(noise.numpy().copy())
         original(self, noise)
 
     monkeypatch.setattr(Training, "_step", step)

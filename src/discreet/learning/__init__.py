@@ -122,7 +122,7 @@ if not TYPE_CHECKING:  # to which every name would be one of this room
             "sampling": ("PoissonBatches", "overflow_chance", "smallest_cap"),
             "tuning": ("Tuned", "tune"),
             "tuning_price": ("TuningPrice",),
-            "noise_ahead": ("NoiseAhead",),
+            "noise_processes.noise_ahead": ("NoiseAhead",),
             "training": ("Training",),
             "training_plan": ("TrainingPlan", "plan_training"),
             "training_report": ("TrainingReport",),

@@ -17,20 +17,18 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final, final
 
-import numpy as np
-from numpy.typing import NDArray
-
 from discreet.release.frames import missing_extra
 
 try:
     import torch
-    from torch import nn
+    from torch import Tensor, nn
 except ModuleNotFoundError:
     missing_extra("PyTorch", "learning")
 
 from discreet.errors import EngineStopped, EntropyError, RunFenced
 from discreet.exact import whole
 from discreet.learning.deep.augmentation import Augment
+from discreet.learning.deep.device_release import DeviceNoise
 from discreet.learning.deep.objectives import Objective
 from discreet.learning.deep.runs.ranks import Ranks
 from discreet.learning.deep.runs.run_progress import RunProgress
@@ -212,7 +210,8 @@ class Training:
             return
         law, count = self.plan.band.law(self.plan.one), self.plan.one.coordinates
         marked = run.taken
-        with NoiseAhead(law, count, processes=self._processes, entropy=self._entropy) as noise:
+        ahead = NoiseAhead(law, count, processes=self._processes, entropy=self._entropy)
+        with DeviceNoise(ahead, self._stepper.sums.sums.device) as noise:
             while run.taken < self.plan.steps:
                 if run.taken >= marked:
                     run.save(marks)
@@ -233,7 +232,7 @@ class Training:
                     return
         run.end(marks)
 
-    def _step_or_leave(self, noise: NoiseAhead, marks: Marks) -> None:
+    def _step_or_leave(self, noise: DeviceNoise, marks: Marks) -> None:
         """Take a step; where its noise or another process is missing, end the run in order."""
         marks.check_process()
         try:
@@ -242,7 +241,7 @@ class Training:
             self._progress.leave(marks)
             raise
 
-    def _step(self, noise: NDArray[np.int64]) -> None:
+    def _step(self, noise: Tensor) -> None:
         """Release one noisy sum, and adapt the threshold to what it tells."""
         step, factor = self._progress.taken, self._saved.factor
         self._metrics = self._stepper.take(noise, step=step, factor=factor)

@@ -166,7 +166,7 @@ def drawn_noise(monkeypatch):
     original = Training._step
 
     def step(self, noise):
-        seen.append(noise.copy())
+        seen.append(noise.numpy().copy())
         original(self, noise)
 
     monkeypatch.setattr(Training, "_step", step)

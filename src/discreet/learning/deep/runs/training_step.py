@@ -9,7 +9,6 @@ from typing import Any, final
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
 from discreet.errors import EngineStopped
@@ -63,9 +62,7 @@ class TrainingStep:
         """Whether a step follows the last one that was measured; otherwise ``begin`` again."""
         return self._turns is None or self._next == step
 
-    def take(
-        self, noise: NDArray[np.int64], *, step: int = 0, factor: float = 1.0
-    ) -> dict[str, float]:
+    def take(self, noise: Tensor, *, step: int = 0, factor: float = 1.0) -> dict[str, float]:
         """Take a step with noise that is used once; return the metrics that were bought."""
         self.tried.check()
         total = self._total(step, factor)
@@ -77,13 +74,13 @@ class TrainingStep:
         self.optimizer.zero_grad(set_to_none=True)
         return self.plan.side.told(noisy[count:].cpu().numpy(), batch=self.plan.batch)
 
-    def _released(self, total: Tensor, noise: NDArray[np.int64]) -> Tensor:
+    def _released(self, total: Tensor, noise: Tensor) -> Tensor:
         """Return the noisy sum, or the estimate of it from banded measurements."""
         if self._turns is None:
             return released(self.plan.one, total, noise)
         step = float(self.plan.one.grid.step)
         cells = torch.floor(total / step).to(torch.int64)
-        drawn = torch.from_numpy(noise).to(total.device)
+        drawn = noise.to(total.device)
         return (self._banded.estimate(self._banded.measured(cells, drawn).double()) + 0.5) * step
 
     def _total(self, step: int, factor: float) -> Tensor:
