@@ -236,11 +236,11 @@ MUTANTS: Final = (
     Mutant(
         name="the noise of one step is used for all",
         file="discreet/learning/training.py",
-        old="            self._step(noise.take())\n",
+        old="            drawn = noise.take()\n",
         new=(
             "            self._reused = getattr(self, '_reused', None)\n"
             "            self._reused = noise.take() if self._reused is None else self._reused\n"
-            "            self._step(self._reused)\n"
+            "            drawn = self._reused\n"
         ),
         why="The difference of two steps has no noise.",
         caught_by=(

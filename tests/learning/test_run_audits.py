@@ -68,7 +68,9 @@ def no_clipping(patch):
 
 def noise_of_the_mean(patch):
     step = Training._step
-    patch.setattr(Training, "_step", lambda self, noise: step(self, noise // self.plan.batch))
+    patch.setattr(
+        Training, "_step", lambda self, total, noise: step(self, total, noise // self.plan.batch)
+    )
 
 
 @pytest.mark.parametrize("broken", [no_clipping, noise_of_the_mean])

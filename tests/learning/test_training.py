@@ -14,16 +14,21 @@ import discreet as dp
 from discreet.accounting import Budget
 from discreet.errors import (
     BadCheckpoint,
+    EngineFailed,
+    EngineStopped,
+    EntropyError,
     NotPerExample,
     NotSampled,
     OtherRun,
     OutOfRange,
     OverBudget,
+    QuestionClosed,
     RunFenced,
     WrongKind,
 )
 from discreet.learning import Training
 from discreet.learning.checkpoint import Checkpoint
+from discreet.learning.deep.runs.ranks import RankLost
 from discreet.learning.marks import Marks, run_history
 from discreet.ledger import Ledger
 
@@ -147,9 +152,9 @@ def count_steps(monkeypatch):
     drawn = []
     original = Training._step
 
-    def step(self, noise):
+    def step(self, total, noise):
         drawn.append(noise.numpy().copy())
-        original(self, noise)
+        original(self, total, noise)
 
     monkeypatch.setattr(Training, "_step", step)
     return drawn
@@ -219,6 +224,45 @@ def test_steps_that_were_lost_are_charged_again(ledger, tmp_path, monkeypatch, a
     kept = (at - 1) // 2 * 2
     assert report.charged_again == marked - kept
     assert len(drawn) <= charged_steps(ledger) == 6 + marked - kept
+
+
+@pytest.mark.theorem("marked-steps")
+@pytest.mark.parametrize("error", [EngineStopped, EntropyError, RankLost])
+def test_a_step_that_an_optimizer_has_seen_is_not_taken_again_for_nothing(
+    ledger, tmp_path, monkeypatch, error
+):
+    drawn, failed = count_steps(monkeypatch), []
+    original = torch.optim.SGD.step
+
+    def step(self, *given):
+        if len(failed) < 3:
+            failed.append(self.param_groups[0]["params"][0].grad.clone())
+            raise error(what="seen.", why="it was handed over.", do="nothing.")
+        return original(self, *given)
+
+    monkeypatch.setattr(torch.optim.SGD, "step", step)
+    for _ in range(4):
+        with contextlib.suppress(error):
+            report = training(ledger, folder=tmp_path / "run").fit(bar=False)
+    assert report.taken == 6
+    assert report.charged_again > 0
+    assert len(drawn) <= charged_steps(ledger)
+
+
+def test_no_error_of_an_objective_ends_a_run_in_order(ledger, tmp_path, monkeypatch):
+    """Such a run is closed: what failed may depend on the rows, and is told once."""
+
+    def fails(self, *given, **named):
+        raise EngineStopped(what="a row has a seven.", why="it fails.", do="look.")
+
+    run = training(ledger, folder=tmp_path / "run")
+    monkeypatch.setattr(type(run._stepper.sums), "total", fails)
+    with pytest.raises(EngineFailed) as told:
+        run.fit(bar=False)
+    assert "seven" not in str(told.value)
+    assert told.value.__context__ is None
+    with pytest.raises(QuestionClosed):
+        training(ledger, folder=tmp_path / "run").fit(bar=False)
 
 
 def test_the_owner_may_vouch_for_lost_steps(ledger, tmp_path, monkeypatch):

@@ -85,9 +85,9 @@ class Checkpoint:
             state = text[_LENGTH + size :]
             found = cls(str(head["run"]), int(head["step"]), state)
             whole = head["sha256"] == hashlib.sha256(state).hexdigest()
-        except (ValueError, KeyError, TypeError) as failure:
+        except (ValueError, KeyError, TypeError, OverflowError) as failure:
             raise torn("it cannot be read") from failure
-        if not whole:
+        if not whole or found.step < 0:
             raise torn("it is torn")
         if found.run != run:
             raise OtherRun(

@@ -25,12 +25,12 @@ try:
 except ModuleNotFoundError:
     missing_extra("PyTorch", "learning")
 
-from discreet.errors import EngineStopped, EntropyError, RunFenced
+from discreet.errors import EntropyError, RunFenced
 from discreet.exact import whole
 from discreet.learning.deep.augmentation import Augment
 from discreet.learning.deep.device_release import DeviceNoise
 from discreet.learning.deep.objectives import Objective
-from discreet.learning.deep.runs.ranks import Ranks
+from discreet.learning.deep.runs.ranks import RankLost, Ranks
 from discreet.learning.deep.runs.run_progress import RunProgress
 from discreet.learning.deep.runs.run_setup import set_up
 from discreet.learning.marks import Marks
@@ -233,20 +233,25 @@ class Training:
         run.end(marks)
 
     def _step_or_leave(self, noise: DeviceNoise, marks: Marks) -> None:
-        """Take a step; where its noise or another process is missing, end the run in order."""
+        """Take a step; where its noise or another process is missing, end the run in order.
+
+        Only what comes before the release may end it so: a step that was seen is never taken again
+        for nothing.
+        """
         marks.check_process()
         try:
-            self._step(noise.take())
-        except (EntropyError, EngineStopped):  # nothing was released
+            drawn = noise.take()
+            total = self._stepper.measure(step=self._progress.taken, factor=self._saved.factor)
+        except (EntropyError, RankLost):  # nothing was released
             self._progress.leave(marks)
             raise
+        self._step(total, drawn)
 
-    def _step(self, noise: Tensor) -> None:
+    def _step(self, total: Tensor, noise: Tensor) -> None:
         """Release one noisy sum, and adapt the threshold to what it tells."""
-        step, factor = self._progress.taken, self._saved.factor
-        self._metrics = self._stepper.take(noise, step=step, factor=factor)
+        self._metrics = self._stepper.take(total, noise)
         if self._adaptive:
-            self._saved.factor = adapted(factor, self._metrics["clipped"])
+            self._saved.factor = adapted(self._saved.factor, self._metrics["clipped"])
 
     @property
     def report(self) -> TrainingReport:

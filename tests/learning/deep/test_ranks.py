@@ -165,9 +165,9 @@ def drawn_noise(monkeypatch):
     seen = []
     original = Training._step
 
-    def step(self, noise):
+    def step(self, total, noise):
         seen.append(noise.numpy().copy())
-        original(self, noise)
+        original(self, total, noise)
 
     monkeypatch.setattr(Training, "_step", step)
     return seen

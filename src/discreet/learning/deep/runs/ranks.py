@@ -47,6 +47,11 @@ _LARGEST: Final = 2.0**62
 
 
 @final
+class RankLost(EngineStopped):
+    """Another process has ended, before anything of a step was released."""
+
+
+@final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RankTask:
     """What all processes must agree on; it is made of public values."""
@@ -122,7 +127,7 @@ class Ranks:
             cells = _cells(self._sums, shares[0], factor, self._step, entropy)
             dist.reduce(cells, dst=0)
         except RuntimeError as failure:
-            raise EngineStopped(
+            raise RankLost(
                 what="a process that computes a share of the sums has ended.",
                 why="a sum without all of its shares is not the one that was planned.",
                 do="resume the run with a new group of processes; its steps so far are kept.",

@@ -11,11 +11,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from discreet.errors import EngineStopped
 from discreet.learning.banded_noise import BandedBatches, BandedSums
 from discreet.learning.deep.device_release import released
 from discreet.learning.deep.model_state import ModelState, changed_in_a_step
-from discreet.learning.deep.runs.ranks import Ranks
+from discreet.learning.deep.runs.ranks import RankLost, Ranks
 from discreet.learning.deep.runs.step_sums import StepSums
 from discreet.learning.deep.tried_model import TriedModel
 from discreet.learning.run_charges import RunCharges
@@ -62,11 +61,15 @@ class TrainingStep:
         """Whether a step follows the last one that was measured; otherwise ``begin`` again."""
         return self._turns is None or self._next == step
 
-    def take(self, noise: Tensor, *, step: int = 0, factor: float = 1.0) -> dict[str, float]:
-        """Take a step with noise that is used once; return the metrics that were bought."""
+    def measure(self, *, step: int = 0, factor: float = 1.0) -> Tensor:
+        """Add up the batch of a step; nobody has seen anything of it."""
         self.tried.check()
         total = self._total(step, factor)
         self._next = step + 1
+        return total
+
+    def take(self, total: Tensor, noise: Tensor) -> dict[str, float]:
+        """Take a step with noise that is used once; return the metrics that were bought."""
         noisy = self._released(total, noise)
         count = noisy.numel() - len(self.plan.side.names)
         self.hand_over(noisy[:count] / self.plan.batch)
@@ -98,7 +101,7 @@ class TrainingStep:
         adding = self.sums if self.ranks is None else self.ranks
         try:
             total = adding.total(rows, factor=factor, entropy=self.entropy)
-        except EngineStopped:  # another process has ended, whatever the reason
+        except RankLost:  # no error of a model, an objective or an augmentation
             raise
         except Exception:  # noqa: BLE001, S110  its text may quote the data; replaced below
             pass
