@@ -7,6 +7,7 @@ import pytest
 import discreet as dp
 from discreet.errors import EngineFailed, NotAllowed
 from discreet.plan.policy.policy import read_policy
+from discreet.web import dummy_twin
 from discreet.web.budget_facts import account_facts, by_purpose, forecast, purpose_bar
 from discreet.web.dummy_twin import answer_about_twin, dry_run, twin_of
 from discreet.web.fewer_groups import without_last_key
@@ -164,3 +165,12 @@ def test_a_dry_run_is_a_process_with_limits(monkeypatch):
     monkeypatch.setattr("discreet.web.dummy_twin._SECONDS", 0.01)
     with pytest.raises(EngineFailed, match="stopped"):
         dry_run(policy, QUESTION, {"epsilon": "1"})
+
+
+def test_two_dry_runs_go_on_at_once_and_a_third_is_told(monkeypatch):
+    monkeypatch.setattr(dummy_twin, "_SECONDS", 0)
+    policy = read_policy(POLICY)
+    both = dummy_twin._AT_ONCE
+    with both, both, pytest.raises(EngineFailed, match="other dry runs"):
+        dry_run(policy, QUESTION, {"epsilon": "1"})
+    assert dummy_twin._AT_ONCE._value == 2

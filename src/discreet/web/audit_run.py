@@ -70,7 +70,21 @@ class AuditRun:
         if newest is None:
             return None
         try:
-            report: Mapping[str, Any] = json.loads(newest.read_text(encoding="utf-8"))
-        except ValueError:
+            report = json.loads(newest.read_text(encoding="utf-8"))
+        except (OSError, ValueError):
             return None
-        return report
+        return report if _is_report(report) else None
+
+
+def _is_report(report: object) -> bool:
+    """Whether a file holds what an audit writes: rows and findings with names.
+
+    >>> _is_report({"lines": [{"name": "Laplace"}]}), _is_report([]), _is_report({"lines": ["x"]})
+    (True, False, False)
+    """
+    if not isinstance(report, dict):
+        return False
+    parts = [report.get(name, []) for name in ("lines", "findings")]
+    return all(
+        isinstance(part, list) and all(isinstance(row, dict) for row in part) for part in parts
+    )

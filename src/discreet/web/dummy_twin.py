@@ -5,7 +5,8 @@ categories, by counting, and the same policy always has the same twin.
 
 A dry run is a process of its own, with limits on time and memory, that reads a policy, a question
 and a price from its input, and writes the answer about the twin.  It runs in test mode: nothing is
-charged, and the answer says that it is not private.
+charged, and the answer says that it is not private.  Two run at once; more wait, so that nobody
+fills the memory which questions about the data need.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import json
 import resource
 import subprocess
 import sys
+import threading
 from collections.abc import Mapping
 from datetime import date, datetime, timedelta
 from typing import Any, Final
@@ -33,6 +35,7 @@ _ROWS_EACH: Final = 3
 _SHOWN: Final = 50
 _SECONDS: Final = 30
 _MEMORY: Final = 4 << 30
+_AT_ONCE: Final = threading.BoundedSemaphore(2)
 _STEP: Final = 7919  # a prime, so that columns do not move together
 _FIRST: Final = date(2026, 1, 1)
 
@@ -40,6 +43,8 @@ _FIRST: Final = date(2026, 1, 1)
 def dry_run(policy: Policy, question: str, price: Mapping[str, Any]) -> dict[str, Any]:
     """Return the answer about a twin as cells of a table: ``heads`` and ``rows``."""
     given = {"policy": policy.written(), "question": question, "price": dict(price)}
+    if not _AT_ONCE.acquire(timeout=_SECONDS):
+        raise _busy()
     try:
         done = subprocess.run(
             [sys.executable, "-m", "discreet.web.dummy_twin"],
@@ -50,6 +55,8 @@ def dry_run(policy: Policy, question: str, price: Mapping[str, Any]) -> dict[str
         )
     except (subprocess.SubprocessError, OSError):
         raise _stopped() from None
+    finally:
+        _AT_ONCE.release()
     found: dict[str, Any] = json.loads(done.stdout)
     if "refused" in found:
         raise EngineFailed(**found["refused"])
@@ -146,6 +153,14 @@ def _stopped() -> EngineFailed:
         what="the dry run was stopped.",
         why=f"a question about the dummy twin may take {_SECONDS} seconds, and little memory.",
         do="plan it: the price and the error are those of the real answer.",
+    )
+
+
+def _busy() -> EngineFailed:
+    return EngineFailed(
+        what="other dry runs are under way.",
+        why="only two run at once, so that questions about the data have room.",
+        do="try again in a minute, or plan the question: a plan needs no dry run.",
     )
 
 
