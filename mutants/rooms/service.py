@@ -31,8 +31,8 @@ MUTANTS: Final = (
     Mutant(
         name="what an old password has opened stays open",
         file=_DIRECTORY,
-        old='            _log_out(within, name)\n        self._log.write("password"',
-        new='        self._log.write("password"',
+        old='            _log_out(within, name)\n            self._log.write("password"',
+        new='            self._log.write("password"',
         why="A thief keeps the cookie and the tokens after the password was changed.",
         caught_by=(f"{_KEPT}::test_a_new_password_ends_what_the_old_one_has_opened",),
     ),
@@ -46,9 +46,9 @@ MUTANTS: Final = (
     ),
     Mutant(
         name="an owner may be steward and analyst at once",
-        file=_DIRECTORY,
-        old="if {Role.STEWARD, Role.ANALYST} <= held:",
-        new="if {Role.STEWARD, Role.ANALYST} <= held and Role.OWNER not in held:",
+        file="discreet/service/people/roles.py",
+        old="if {Role.STEWARD, Role.ANALYST} <= frozenset(roles):",
+        new="if {Role.STEWARD, Role.ANALYST} <= frozenset(roles) and Role.OWNER not in roles:",
         why="Whoever asks decides on the budget that pays for it.",
         caught_by=(f"{_KEPT}::test_whoever_spends_does_not_decide",),
     ),

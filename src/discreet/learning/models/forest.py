@@ -98,7 +98,7 @@ class RandomForest(PrivateClassifier):
     """Tell declared classes apart by counts in the leaves of trees with public splits.
 
     >>> RandomForest(n_estimators=4, epsilon=1, classes=(0, 1), bounds=(0, 1))
-    RandomForest(n_estimators=4, epsilon=1, bounds=(0, 1), classes=(0, 1))
+    RandomForest(n_estimators=4, epsilon=1, classes=(0, 1), bounds=(0, 1))
     """
 
     n_estimators: Any = field(default=10, kw_only=False)

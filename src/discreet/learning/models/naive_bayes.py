@@ -124,7 +124,7 @@ class GaussianNB(ClassTableModel):
     """Normal features within each declared class.
 
     >>> GaussianNB(classes=(0, 1), bounds=(0, 9), rho=1)
-    GaussianNB(rho=1, bounds=(0, 9), classes=(0, 1))
+    GaussianNB(rho=1, classes=(0, 1), bounds=(0, 9))
     """
 
     bounds: Any = None
@@ -190,7 +190,7 @@ class CategoricalNB(ClassTableModel):
     In a session, the categories of all columns come from the policy.
 
     >>> CategoricalNB(categories=3, classes=(0, 1), epsilon=1)
-    CategoricalNB(epsilon=1, categories=3, classes=(0, 1))
+    CategoricalNB(epsilon=1, classes=(0, 1), categories=3)
     """
 
     categories: Any = None
