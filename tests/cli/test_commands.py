@@ -463,3 +463,12 @@ def test_a_closed_question_is_shown_and_reopened(clinic, tmp_path):
     assert shown["closed"] == []
     assert shown["entries"][-1]["reason"] == "a new disk"
     assert run(clinic, *reopen).exit_code == 2
+
+
+@pytest.mark.parametrize("command", ["workbench", "serve"])
+@pytest.mark.parametrize("port", ["99999", "-5"])
+def test_a_number_that_is_no_port_is_refused(command, port):
+    found = CliRunner().invoke(app, [command, "policy.toml", "--port", port])
+    assert found.exit_code == 2
+    assert "Invalid value for '--port'" in found.output
+    assert "unexpected" not in found.output

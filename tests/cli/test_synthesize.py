@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
+import subprocess
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -17,6 +21,21 @@ from tests.synthetic.tables import POLICY, SCHEMA, visits
 
 ARGUMENTS = ("visits", "--columns", "ward,age", "--method", "mst", "--bins", "4")
 PRICE = ("--epsilon", "1", "--delta", "1e-9")
+KILLED = """
+import os, signal, sys
+import pyarrow.csv
+from discreet.cli.app import app
+
+whole = pyarrow.csv.write_csv
+
+def half(table, path):
+    whole(table.slice(0, 35), path)
+    os.kill(os.getpid(), signal.SIGKILL)
+
+pyarrow.csv.write_csv = half
+app(sys.argv[1:])
+"""
+"""The command, killed when half of the table is written."""
 
 
 @pytest.fixture
@@ -129,3 +148,47 @@ def test_an_existing_ledger_is_never_overwritten(clinic: Path) -> None:
     Path("ledger.csv").write_bytes(b"")
     assert run(*ARGUMENTS, *PRICE, "--out", "ledger.csv").exit_code != 0
     assert (clinic / "ledger.csv").read_bytes() == b""
+
+
+def test_a_run_that_is_killed_leaves_no_table_that_looks_complete(clinic: Path) -> None:
+    """The file stays empty, the refusal says why, and the same call then costs nothing more."""
+    arguments = (*ARGUMENTS, *PRICE, "--out", "made-up.csv", "--rows", "70")
+    killed = subprocess.run([sys.executable, "-c", KILLED, "synthesize", *arguments], check=False)
+    assert killed.returncode == -signal.SIGKILL
+    target, beside = clinic / "made-up.csv", clinic / ".made-up.discreet-new.csv"
+    assert target.read_bytes() == b""
+    assert pyarrow.csv.read_csv(beside).num_rows == 35
+    refused = run(*arguments)
+    assert refused.exit_code == 2
+    assert "is empty: another run writes it now, or was stopped" in " ".join(refused.stderr.split())
+    assert beside.name in refused.stderr
+    target.unlink()
+    again = run(*arguments, "--json")
+    assert json.loads(again.stdout)["replayed"]
+    assert pyarrow.csv.read_csv(target).num_rows == 70
+    assert not beside.exists()
+
+
+def test_a_table_appears_once_it_is_durable(clinic: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its path is empty until then, and an error leaves nothing in its folder."""
+    target, beside = clinic / "made-up.parquet", clinic / ".made-up.discreet-new.parquet"
+    seen, durable = [], os.fsync
+
+    def full(number: int) -> None:
+        if not (beside.exists() and os.path.samestat(os.fstat(number), beside.stat())):
+            durable(number)  # the ledger's
+            return
+        seen.append((pq.read_table(beside).num_rows, target.stat().st_size))
+        raise OSError(28, "No space left on device")
+
+    arguments = (*ARGUMENTS, *PRICE, "--out", "made-up.parquet", "--rows", "70")
+    with monkeypatch.context() as patched:
+        patched.setattr("discreet.cli.saved_files.os.fsync", full)
+        done = run(*arguments)
+    assert (done.exit_code, done.stdout) == (1, "")
+    assert "the disk that it goes to is full" in done.stderr
+    assert seen == [(70, 0)]
+    assert not target.exists()
+    assert not beside.exists()
+    assert run(*arguments).exit_code == 0
+    assert pq.read_table(target).num_rows == 70

@@ -3,8 +3,10 @@
 import json
 import os
 import signal
+import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import httpx
@@ -50,6 +52,8 @@ def test_a_site_is_read(tmp_path):
         ('policy = "policy.toml"', 'policy = "nothing.toml"'),
         ("[datasets.clinic]", "[datasets]\n[other]"),
         ("port = 0", "port = "),
+        ("port = 0", 'host = "a\\u0000b"'),
+        ("format = 1", 'format = 1\nstate = "a\\u0000b"'),
     ],
 )
 def test_what_cannot_be_followed_is_refused(tmp_path, change):
@@ -107,6 +111,32 @@ def no_state(folder):
     (folder / "site.state").write_text("a file")
 
 
+def kept(folder):
+    (folder / "site.state").mkdir(mode=0o700)
+    return folder / "site.state"
+
+
+def garbage(folder):
+    (kept(folder) / "state.sqlite").write_bytes(b"garbage" * 500)
+
+
+def folder_at(name):
+    return lambda folder: (kept(folder) / name).mkdir()
+
+
+def other_program(*statements):
+    def before(folder):
+        with closing(sqlite3.connect(kept(folder) / "state.sqlite")) as other:
+            for statement in statements:
+                other.execute(statement)
+            other.commit()
+
+    return before
+
+
+SAME = ("format = 1", "format = 1")
+
+
 @pytest.mark.parametrize(
     ("change", "before"),
     [
@@ -114,11 +144,41 @@ def no_state(folder):
         (("port = 0", 'certificate = "a.pem"\nkey = "a.key"'), None),
         (("port = 0", 'host = "192.0.2.1"'), None),
         (("format = 1", f'format = 1\nstate = "{"long" * 30}"'), None),
-        (("format = 1", "format = 1"), no_ledger),
-        (("format = 1", "format = 1"), other_ledger),
-        (("format = 1", "format = 1"), no_state),
+        (("port = 0", f'host = "{"a" * 70}.\u00e9"'), None),
+        (SAME, no_ledger),
+        (SAME, other_ledger),
+        (SAME, no_state),
+        (SAME, garbage),
+        (SAME, folder_at("state.sqlite")),
+        (SAME, folder_at("security.log")),
+        (SAME, folder_at("server.lock")),
+        (SAME, folder_at("clinic.sock")),
+        (SAME, other_program("CREATE TABLE people (x)")),
+        (SAME, other_program("CREATE TABLE notes (x)")),
+        (SAME, other_program("CREATE TABLE notes (x)", "PRAGMA user_version = 2")),
+        (SAME, other_program("PRAGMA application_id = 7")),
+        (SAME, other_program("CREATE TABLE people (x)", "PRAGMA user_version = 3")),
     ],
-    ids=["folder", "tls", "host", "socket", "not a ledger", "other ledger", "state"],
+    ids=[
+        "folder",
+        "tls",
+        "host",
+        "socket",
+        "no host",
+        "not a ledger",
+        "other ledger",
+        "state",
+        "garbage",
+        "folder for state",
+        "folder for log",
+        "folder for lock",
+        "folder for socket",
+        "same table",
+        "other table",
+        "same format",
+        "other program",
+        "newer",
+    ],
 )
 def test_the_check_refuses_what_the_server_refuses(tmp_path, monkeypatch, change, before):
     path = served.written(tmp_path, site=served.SITE.replace(*change, 1))
@@ -128,7 +188,51 @@ def test_the_check_refuses_what_the_server_refuses(tmp_path, monkeypatch, change
     site = read_site(path)
     assert any(finding.serious for finding in check_site(site))
     assert {each for each in tmp_path.rglob("*") if "ledger-" not in each.name} == made
+    state = site.state / "state.sqlite"
+    content = state.read_bytes() if state.is_file() else None
     assert not serves(monkeypatch, site)
+    assert content in {None, state.read_bytes() if state.is_file() else None}
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("state.sqlite", "state.sqlite in the state folder cannot be opened: Is a directory"),
+        ("security.log", "security.log in the state folder cannot be opened: Is a directory"),
+        ("clinic.sock", "remove the folder clinic.sock"),
+    ],
+)
+def test_a_folder_in_the_place_of_a_file_is_named(tmp_path, name, words):
+    path = served.written(tmp_path)
+    folder_at(name)(tmp_path)
+    found = CliRunner().invoke(app, ["serve", str(path)])
+    assert found.exit_code == 1
+    assert words in " ".join(found.stderr.split())
+    assert "unexpected" not in found.stderr
+    checked = CliRunner().invoke(app, ["serve", str(path), "--check"])
+    assert checked.exit_code == 6
+    assert name in checked.stdout
+
+
+@pytest.mark.parametrize(
+    ("code", "kind", "words"),
+    [
+        (sqlite3.SQLITE_FULL, errors.LedgerUnavailable, "disk is full"),
+        (sqlite3.SQLITE_IOERR_WRITE, errors.LedgerUnavailable, "disk is full"),
+        (sqlite3.SQLITE_BUSY_SNAPSHOT, errors.LedgerUnavailable, "another program holds"),
+        (sqlite3.SQLITE_READONLY_DBMOVED, errors.LedgerUnavailable, "may only be read"),
+        (sqlite3.SQLITE_ERROR, errors.NotALedger, "something else lies at its path"),
+    ],
+)
+def test_what_keeps_the_server_from_its_state_is_told_apart(tmp_path, code, kind, words):
+    error = sqlite3.OperationalError("words of SQLite")
+    error.sqlite_errorcode = code
+    store = StateStore(tmp_path / "state.sqlite")
+    try:
+        with pytest.raises(kind, match=words), store.transaction():
+            raise error
+    finally:
+        store.close()
 
 
 @pytest.mark.parametrize(
@@ -146,6 +250,9 @@ def test_what_the_check_lets_through_is_served(tmp_path, monkeypatch):
     site = read_site(served.written(tmp_path))
     assert not any(finding.serious for finding in check_site(site))
     assert serves(monkeypatch, site)
+    made = set(site.state.iterdir())
+    assert not any(finding.serious for finding in check_site(site))
+    assert set(site.state.iterdir()) == made
     store = StateStore(site.state / "state.sqlite")
     try:
         assert any("a server runs" in finding.words for finding in check_site(site))

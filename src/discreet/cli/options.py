@@ -114,6 +114,10 @@ PolicyOption = Annotated[str | None, typer.Option("--policy", help="The policy o
 LedgerOption = Annotated[
     str | None, typer.Option("--ledger", help="The ledger; created if absent.")
 ]
+PortOption = Annotated[
+    int | None,
+    typer.Option("--port", min=0, max=65535, help="Listen on this port; 0 takes a free one."),
+]
 AccountOption = Annotated[str | None, typer.Option("--account", help="The account that pays.")]
 AnalystOption = Annotated[str | None, typer.Option("--analyst", help="Who asks.")]
 EpsilonOption = Annotated[str | None, typer.Option("--epsilon", help="What it may cost.")]

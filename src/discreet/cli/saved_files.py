@@ -1,13 +1,14 @@
-"""Saving a collector: never over what was read, and as a whole or not at all.
+"""Saving collectors and tables: never over what was read, and as a whole or not at all.
 
-Trust: kernel.  Inputs may be the only copy of what people have reported.
+Trust: kernel.  Inputs may be the only copy of what people have reported, and half of a table looks
+like a smaller one.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
-from contextlib import suppress
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from discreet.errors import WrongKind
@@ -67,6 +68,59 @@ def _replace(path: Path, data: bytes) -> None:
         with suppress(OSError):
             beside.unlink()
         raise
+
+
+@contextmanager
+def new_file(path: Path) -> Iterator[Path]:
+    """Claim a path where nothing is; what is then written beside it appears there at the end.
+
+    The path holds an empty file meanwhile, so of two runs one is refused.  An error takes
+    everything away again.  A run that is killed leaves the empty file, and what it had written
+    under the hidden name beside it.
+    """
+    beside = path.with_name(f".{path.stem}.discreet-new{path.suffix}")
+    try:
+        path.open("xb").close()
+    except OSError as error:
+        raise unwritable_error(_in_the_way(path, beside, error)) from None
+    try:
+        try:
+            beside.unlink(missing_ok=True)  # of a run that was killed: the claim is ours alone
+            beside.open("xb").close()
+        except OSError as error:
+            raise unwritable_error(_in_the_way(beside, beside, error)) from None
+        yield beside
+        with beside.open("rb+") as file:
+            os.fsync(file.fileno())
+        beside.replace(path)
+    except BaseException:
+        for each in (beside, path):
+            with suppress(OSError):
+                each.unlink()
+        raise
+
+
+def _in_the_way(path: Path, beside: Path, error: OSError) -> str:
+    """Say what keeps a new file from a path."""
+    with suppress(OSError):
+        if path.is_file() and not path.stat().st_size:
+            return (
+                f"'{path}' is there already, and is empty: another run writes it now, or was "
+                f"stopped; then remove it, and {beside.name} beside it if that is there."
+            )
+    if os.path.lexists(path):
+        return f"'{path}' cannot be written: something is there already."
+    return f"'{path}' cannot be written: {error.strerror}."
+
+
+def unwritable_error(what: str) -> WrongKind:
+    """Return what is told where a new table has no place to go."""
+    return WrongKind(
+        what=what,
+        why="nothing that exists is overwritten, and nothing is charged for a table that has no "
+        "place to go.",
+        do="name a new file in a folder that exists: --out made-up.parquet, say.",
+    )
 
 
 def _identity(path: Path) -> object:

@@ -14,7 +14,7 @@ import typer
 
 from discreet import service, web
 from discreet.cli.exit_codes import VIOLATION, errors_reported, tell, write_json
-from discreet.cli.options import JsonOption
+from discreet.cli.options import JsonOption, PortOption
 from discreet.errors import WrongKind
 
 if TYPE_CHECKING:  # one of the packages that may not be installed
@@ -27,9 +27,7 @@ def serve(
     check: Annotated[
         bool, typer.Option("--check", help="Only check the file, and what it names.")
     ] = False,
-    port: Annotated[
-        int | None, typer.Option("--port", min=0, max=65535, help="Listen on this port.")
-    ] = None,
+    port: PortOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Serve tables to people who log in, and never hand out the data."""

@@ -1,16 +1,17 @@
 """``discreet synthesize``: a table of people who do not exist, into a new file.
 
 Trust: public.  The file is claimed before anything is charged, and nothing that exists is
-overwritten: a slip must cost neither a ledger nor a price.
+overwritten: a slip must cost neither a ledger nor a price.  The table is there as a whole or not
+at all, whatever ends the run.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager, nullcontext, suppress
+from collections.abc import Callable
+from contextlib import ExitStack, nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final, NoReturn
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 from rich.console import Console
@@ -19,6 +20,7 @@ from discreet import synthetic
 from discreet.cli import options
 from discreet.cli.exit_codes import errors_reported, tell, write_result
 from discreet.cli.opened import Waiting, open_inputs, preview_json, price_json
+from discreet.cli.saved_files import new_file, unwritable_error
 from discreet.errors import WrongKind
 from discreet.session.display import part_left, text_bar
 
@@ -108,12 +110,13 @@ def synthesize(  # noqa: PLR0913  the options of a synthetic table
         console = Console(stderr=True)
         waiting = console.status(Waiting("synthesizing")) if console.is_terminal else nullcontext()
         with ExitStack() as opened:
-            with _claimed(out) as target, waiting:
+            target = _new_table(out)
+            with new_file(target) as beside, waiting:
                 session = opened.enter_context(open_inputs(inputs, account, analyst))
                 plan = synthetic.plan_synthesis(session, table, **wanted)
                 release = synthetic.synthesize(session, plan, confirm=confirm)
                 made = release.table(rows)
-                _write(made, target)
+                _write(made, beside)
             _say(release, session, target, made.num_rows, as_json=as_json)
 
 
@@ -222,33 +225,11 @@ def _method(text: str) -> Method:
     return made()
 
 
-@contextmanager
-def _claimed(path: Path | None) -> Iterator[Path]:
-    """Make an empty file where there is none, and take it away again if nothing gets into it."""
+def _new_table(path: Path | None) -> Path:
+    """Return where the table goes, by a name that says in which format."""
     if path is None or path.suffix.casefold() not in _ENDINGS:
-        _unwritable("--out does not name a file that ends in .parquet or .csv.")
-    try:
-        path.open("xb").close()
-    except OSError:
-        _unwritable(
-            f"'{path}' cannot be written, or something is there already (an "
-            "interrupted run may have left it empty)."
-        )
-    try:
-        yield path
-    except BaseException:
-        with suppress(OSError):
-            path.unlink()
-        raise
-
-
-def _unwritable(what: str) -> NoReturn:
-    raise WrongKind(
-        what=what,
-        why="nothing that exists is overwritten, and nothing is charged for a table that has no "
-        "place to go.",
-        do="name a new file in a folder that exists: --out made-up.parquet, say.",
-    ) from None
+        raise unwritable_error("--out does not name a file that ends in .parquet or .csv.")
+    return path
 
 
 def _write(table: Any, path: Path) -> None:

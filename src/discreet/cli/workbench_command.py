@@ -13,7 +13,7 @@ import typer
 
 from discreet import web
 from discreet.cli.exit_codes import errors_reported
-from discreet.cli.options import POLICY
+from discreet.cli.options import POLICY, PortOption
 from discreet.errors import WrongKind
 
 
@@ -22,7 +22,7 @@ def workbench(
         Path, typer.Argument(help="A policy or a site file; a wizard writes it if it is not there.")
     ] = Path(POLICY),
     *,
-    port: Annotated[int, typer.Option(help="Where to listen; 0 takes a free port.")] = 0,
+    port: PortOption = 0,
     browser: Annotated[bool, typer.Option(help="Open the browser.")] = True,
 ) -> None:
     """Plan, ask and keep the budget in a browser. No log-in: this machine alone reaches it."""
@@ -33,4 +33,4 @@ def workbench(
                 why="its pages are served by FastAPI and uvicorn.",
                 do="run pip install 'discreet[service]'.",
             )
-        web.serve_workbench(policy, port=port, browser=browser)
+        web.serve_workbench(policy, port=port or 0, browser=browser)

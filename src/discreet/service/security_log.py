@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import final
 
 from discreet.errors import LedgerUnavailable
+from discreet.service.state_files import open_state_file
 
 
 @final
@@ -57,8 +58,8 @@ class SecurityLog:
         with self._lock:
             try:
                 if not self._is_there():
-                    os.close(self._file)
-                    self._file = _opened(self._path)
+                    moved, self._file = self._file, _opened(self._path)
+                    os.close(moved)
                     self._append({"at": line["at"], "event": "log begun anew"})
                 self._append(line)
             except OSError:
@@ -106,7 +107,7 @@ class SecurityLog:
 
 def _opened(path: Path) -> int:
     """Open a file for appending; what a power cut has torn ends where it is."""
-    file = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    file = open_state_file(path, os.O_RDWR | os.O_APPEND)
     size = os.fstat(file).st_size
     if size and os.pread(file, 1, size - 1) != b"\n":
         os.write(file, b"\n")

@@ -24,7 +24,13 @@ from discreet.service.counter.opened_site import opened_ledger
 from discreet.service.http.tls_files import check_tls
 from discreet.service.people.roles import Permission, Role, permissions_of
 from discreet.service.site import ServedDataset, Site
-from discreet.service.state_store import LOCK_NAME
+from discreet.service.state_files import (
+    LOCK_NAME,
+    LOG_NAME,
+    STATE_NAME,
+    check_state_file,
+    socket_path,
+)
 from discreet.session import open as open_session
 
 _PACKAGES: Final = ("argon2", "fastapi", "jinja2", "multipart", "uvicorn")
@@ -54,6 +60,7 @@ def check_site(site: Site) -> tuple[SiteFinding, ...]:
     running = _is_running(site)
     serious = [words for name in site.datasets for words in _dataset(site.datasets[name])]
     serious += [*_files(site), *_state(site), *_packages()]
+    serious += [] if running else _state_file(site)
     taken = list(_port(site))
     serious += [] if running else taken
     findings = [SiteFinding(serious=True, words=words) for words in serious]
@@ -113,8 +120,26 @@ def _state(site: Site) -> Iterator[str]:
         if os.path.lexists(folder) or not (above.is_dir() and os.access(above, os.W_OK | os.X_OK)):
             yield "the state folder cannot be made."
     for name in site.datasets:
-        if len(os.fsencode(folder / f"{name}.sock")) > _SOCKET_PATH:
+        path = socket_path(folder, name)
+        if len(os.fsencode(path)) > _SOCKET_PATH:
             yield f"the path of the state folder is too long for the socket of {name}."
+        elif path.is_dir() and not path.is_symlink():
+            yield f"a folder lies where the socket of {name} goes: {path.name}."
+
+
+def _state_file(site: Site) -> Iterator[str]:
+    """Check what a server writes into its state folder; none runs there now."""
+    for name in (LOG_NAME, LOCK_NAME, STATE_NAME):
+        path = site.state / name
+        if not path.exists():
+            continue
+        if not (path.is_file() and os.access(path, os.R_OK | os.W_OK)):
+            yield f"{name} in the state folder is no file that can be written."
+        elif name == STATE_NAME:
+            try:
+                check_state_file(path)
+            except DiscreetError as error:
+                yield error.what
 
 
 def _packages() -> Iterator[str]:
@@ -131,13 +156,13 @@ def _port(site: Site) -> Iterator[str]:
         trial.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             trial.bind((host, port))
-        except OSError:
+        except (OSError, TypeError):
             yield f"nothing can listen on {host}, port {port}."
 
 
 def _is_running(site: Site) -> bool:
     """Say whether a server holds the state folder."""
-    with suppress(FileNotFoundError, NotADirectoryError, PermissionError):
+    with suppress(OSError):  # there is none, or something else lies there
         held = os.open(site.state / LOCK_NAME, os.O_RDWR | os.O_CLOEXEC)
         try:
             fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)

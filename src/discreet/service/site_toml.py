@@ -218,6 +218,8 @@ def _table(value: object, name: str) -> Mapping[str, Any]:
 def _text(value: object, name: str) -> str:
     if not isinstance(value, str) or not value:
         raise _bad(f"{name} is missing, or no text", f'write {name.rpartition(".")[2]} = "..."')
+    if "\0" in value:
+        raise _bad(f"{name} has the character 0 in it", "remove it: no name or path holds one")
     return value
 
 

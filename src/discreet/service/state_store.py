@@ -21,12 +21,17 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final, final
 
-from discreet.errors import LedgerUnavailable, NotALedger
+from discreet.errors import LedgerUnavailable
+from discreet.service.state_files import (
+    APPLICATION,
+    LOCK_NAME,
+    STATE_FORMAT,
+    foreign_state_error,
+    open_state_file,
+    state_error,
+    state_format,
+)
 
-_APPLICATION: Final = 0x64735276
-_VERSION: Final = 2
-LOCK_NAME: Final = "server.lock"
-"""The file that a running server holds."""
 _TABLES: Final = """
 CREATE TABLE people (
   name TEXT PRIMARY KEY, roles TEXT NOT NULL, datasets TEXT, password TEXT,
@@ -78,7 +83,11 @@ class StateStore:
         """Open the file, or make it."""
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         self._held = _held_alone(path.with_name(LOCK_NAME))
-        os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
+        try:
+            os.close(open_state_file(path, os.O_RDWR))
+        except LedgerUnavailable:
+            os.close(self._held)
+            raise
         self._path, self._place = path, _place(path)
         self._lock = threading.RLock()
         self._connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
@@ -88,11 +97,7 @@ class StateStore:
                 self._prepare()
         except sqlite3.DatabaseError:
             self.close()
-            raise NotALedger(
-                what=f"the state file {path.name} is not one of this package.",
-                why="something else lies at its path, or it is damaged.",
-                do="bring it back from a backup, or name another state folder.",
-            ) from None
+            raise foreign_state_error(path) from None
         except BaseException:
             self.close()
             raise
@@ -100,23 +105,18 @@ class StateStore:
     def _prepare(self) -> None:
         """Make the tables, or bring those of an earlier version up to date."""
         run = self._connection.execute
+        state_format(self._connection, self._path)  # before anything is written into it
         run("PRAGMA journal_mode = WAL")
         run("PRAGMA synchronous = FULL")
         run("PRAGMA foreign_keys = ON")
         run("PRAGMA busy_timeout = 10000")
         with self.transaction() as within:
-            version = within.execute("PRAGMA user_version").fetchone()[0]
-            if version not in range(_VERSION + 1):
-                raise NotALedger(
-                    what=f"the state file {self._path.name} has the format {version}.",
-                    why="another version of this package wrote it, or it is something else.",
-                    do="use that version, or name another state folder.",
-                )
+            version = state_format(within, self._path)
             for tables in (_TABLES, _SECOND)[version:]:
                 for statement in tables.split(";"):
                     within.execute(statement)
-            within.execute(f"PRAGMA application_id = {_APPLICATION}")
-            within.execute(f"PRAGMA user_version = {_VERSION}")
+            within.execute(f"PRAGMA application_id = {APPLICATION}")
+            within.execute(f"PRAGMA user_version = {STATE_FORMAT}")
 
     @contextmanager
     def transaction(self, *, durable: bool = True) -> Iterator[sqlite3.Connection]:
@@ -158,8 +158,8 @@ class StateStore:
             )
         try:
             yield
-        except sqlite3.OperationalError:
-            raise unwritable_state_error() from None
+        except sqlite3.OperationalError as error:
+            raise state_error(error, self._path) from None
 
     def close(self) -> None:
         """Close the file."""
@@ -172,7 +172,7 @@ class StateStore:
 
 def _held_alone(path: Path) -> int:
     """Return an open file that no other process holds until this one closes it, or ends."""
-    held = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    held = open_state_file(path, os.O_RDWR)
     try:
         fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:
@@ -192,12 +192,3 @@ def _place(path: Path) -> tuple[int, int] | None:
     except OSError:
         return None
     return found.st_dev, found.st_ino
-
-
-def unwritable_state_error() -> LedgerUnavailable:
-    """Return what is told when people, keys or the security log cannot be written."""
-    return LedgerUnavailable(
-        what="the state of this server cannot be written now.",
-        why="its disk is full or fails, and nothing is done that could not be kept.",
-        do="tell the owner, who makes room; then send the same call again.",
-    )

@@ -57,16 +57,17 @@ class WriterSocket:
         self._ledger, self._observer, self.path = ledger, observer, path
         self._connections: set[socket.socket] = set()
         self._lock = threading.Lock()
-        path.unlink(missing_ok=True)
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         try:
+            path.unlink(missing_ok=True)
             self._socket.bind(str(path))
         except OSError:
             self._socket.close()
             raise LedgerUnavailable(
                 what="the socket of the ledger's writer cannot be made.",
-                why="its path is too long for a socket, or its folder cannot be written.",
-                do="choose a shorter path for the state folder.",
+                why="its path is too long for a socket or leads to a folder, or the folder that it "
+                "is in cannot be written.",
+                do=f"choose a shorter path for the state folder, or remove the folder {path.name}.",
             ) from None
         path.chmod(0o600)
         self._socket.listen(_BACKLOG)

@@ -32,6 +32,7 @@ from discreet.service.people.tokens import Tokens
 from discreet.service.raises import Raises
 from discreet.service.security_log import SecurityLog
 from discreet.service.site import ServedDataset, Site
+from discreet.service.state_files import LOG_NAME, STATE_NAME
 from discreet.service.state_store import StateStore
 from discreet.service.workers.jobs import AskJob
 from discreet.service.workers.pool import Pool
@@ -63,8 +64,8 @@ class OpenedSite:
         """Open ledgers, the state of the site, and workers."""
         self.site = site
         _make_folder(site.state)
-        self.log = SecurityLog(site.state / "security.log")
-        self._store = StateStore(site.state / "state.sqlite")
+        self.log = SecurityLog(site.state / LOG_NAME)
+        self._store = StateStore(site.state / STATE_NAME)
         self.directory = Directory(self._store, limits=site.limits, log=self.log)
         self.directory.take_over(site)
         self.logins = Logins(

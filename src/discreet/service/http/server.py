@@ -136,7 +136,7 @@ def listening_socket(site: Site) -> socket.socket:
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listening.bind((site.address.host, site.address.port))
-    except OSError:
+    except (OSError, TypeError):  # the second is of a name that cannot be encoded
         listening.close()
         raise LedgerUnavailable(
             what=f"nothing can listen on {site.address.host}, port {site.address.port}.",

@@ -36,6 +36,7 @@ from discreet.ledger.shared.messages import Message, read_error, receive_message
 from discreet.ledger.shared.writer_socket import WriterSocket
 from discreet.service.security_log import SecurityLog
 from discreet.service.site import ServedDataset, ServiceLimits
+from discreet.service.state_files import socket_path
 from discreet.service.workers.jobs import AskJob
 from discreet.service.workers.plan_class import CLASSES
 
@@ -88,7 +89,7 @@ class Pool:
         self._running: dict[str, AskJob] = {}
         self._stopping = False
         self.problem: DiscreetError | None = None
-        self._socket = WriterSocket(ledger, folder / f"{dataset.name}.sock", observer=self._heard)
+        self._socket = WriterSocket(ledger, socket_path(folder, dataset.name), observer=self._heard)
         self._threads = [
             threading.Thread(target=self._watch, args=(f"{dataset.name}-{n}",), daemon=True)
             for n in range(limits.workers)
