@@ -32,7 +32,7 @@ from discreet.learning.models.session_rows import fit_in_session, is_table
 from discreet.ledger.values import StoredAnswer
 
 SCORES: Final = "right and wrong answers"
-_CLASSIFIERS: Final = (
+CLASSIFIERS: Final = (
     CategoricalNB,
     GaussianNB,
     LogisticRegression,
@@ -153,7 +153,7 @@ def evaluate(  # noqa: PLR0913  a model, its rows and a price
             why="it is the chance that the interval holds the accuracy.",
             do="give 0.95, say.",
         )
-    if type(model) not in _CLASSIFIERS:
+    if type(model) not in CLASSIFIERS:
         raise WrongKind(
             what=f"a {type(model).__name__} is none of the classifiers of discreet.learning.",
             why="a foreign object may answer for one row in view of another, and then one row "

@@ -16,6 +16,7 @@ from typing import Any, final
 from discreet.accounting import Node
 from discreet.errors import OutOfRange, WrongKind
 from discreet.exact import decimal
+from discreet.learning.evaluation import CLASSIFIERS
 from discreet.learning.models.bounded_rows import BoundedRows, Encoding
 from discreet.learning.models.classifier import PrivateClassifier
 from discreet.learning.models.fit_plans import FitPlan, drawn_bytes, fit_document
@@ -79,12 +80,11 @@ def tune(  # noqa: PLR0913  candidates, rows and a price
         mean: how many runs there are on average.
     """
     chosen = list(candidates)
-    if not chosen or not all(
-        isinstance(m, PrivateClassifier) and m.rho is not None for m in chosen
-    ):
+    if not chosen or not all(type(m) in CLASSIFIERS and m.rho is not None for m in chosen):
         raise WrongKind(
-            what="a candidate is no classifier with a price in rho.",
-            why="the price of tuning follows from the rho of each run.",
+            what="a candidate is no classifier of discreet.learning with a price in rho.",
+            why="the price of tuning follows from the rho of each run, and from counts of right "
+            "answers that are each about one row alone.",
             do="give models such as LogisticRegression(rho='0.01', ...).",
         )
     share, chance = decimal(score_rho, name="score_rho"), decimal(delta, name="delta")
@@ -94,10 +94,11 @@ def tune(  # noqa: PLR0913  candidates, rows and a price
             why="a score without noise would tell of people, and the price is about a delta.",
             do="give score_rho='0.001' and delta='1e-6', say.",
         )
+    promise = share, chance, decimal(mean, name="mean")
     if is_table(X):
-        draw, stored = _in_session(chosen, X, label, columns, (share, chance, mean))
+        draw, stored = _in_session(chosen, X, label, columns, promise)
     else:
-        draw, stored = _on_arrays(chosen, X, y, ledger, (share, chance, mean))
+        draw, stored = _on_arrays(chosen, X, y, ledger, promise)
     told = json.loads(stored.answer)
     model = draw.taken(told["candidate"], told["stored"].encode("ascii"))
     return Tuned(
@@ -109,7 +110,7 @@ def tune(  # noqa: PLR0913  candidates, rows and a price
     )
 
 
-_Promise = tuple[Fraction, Fraction, Any]
+_Promise = tuple[Fraction, Fraction, Fraction]
 """The rho of a score, a delta, and the mean number of runs."""
 
 
@@ -147,6 +148,13 @@ def _in_session(
     return draw, session.perform(program)
 
 
+def _candidate(model: PrivateClassifier, plan: FitPlan) -> dict[str, Any]:
+    """Return all public parameters of a candidate: of its release, and of what is made of it."""
+    document = fit_document(plan.recipe, plan.encoding, plan.schedule.asked)
+    later = dict(model.post_processing(plan.encoding))
+    return {**document, "post-processing": later} if later else document
+
+
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TunedDraw:
@@ -156,7 +164,7 @@ class TunedDraw:
     plans: tuple[FitPlan, ...]
     score_rho: Fraction
     delta: Fraction
-    mean: Any
+    mean: Fraction
 
     @classmethod
     def of(
@@ -186,7 +194,7 @@ class TunedDraw:
         return {
             "kind": "tuning",
             "candidates": [
-                fit_document(plan.recipe, plan.encoding, plan.schedule.asked) for plan in self.plans
+                _candidate(model, plan) for model, plan in zip(self.models, self.plans, strict=True)
             ],
             "score": str(self.score_rho),
             "delta": str(self.delta),

@@ -1,5 +1,7 @@
 """A stop that looks at private rows: charged once, one row at a time, and exact in its counts."""
 
+import copy
+
 import numpy as np
 import pytest
 import torch
@@ -7,8 +9,16 @@ from torch import nn
 
 import discreet as dp
 from discreet.accounting import Budget
-from discreet.errors import EngineFailed, ExamplesMix, OtherRun, OverBudget
-from discreet.learning import PrivateStop
+from discreet.errors import (
+    EngineFailed,
+    ExamplesMix,
+    NotSampled,
+    OtherRun,
+    OverBudget,
+    QuestionClosed,
+    WrongKind,
+)
+from discreet.learning import PrivateStop, Training
 from discreet.ledger import Ledger
 
 
@@ -146,5 +156,188 @@ def test_a_model_that_writes_to_itself_closes_the_comparisons(tmp_path):
 
     with opened(tmp_path) as ledger:
         stop = PrivateStop(Writing(), data=rows(), ledger=ledger, threshold=1, epsilon=1)
-        with pytest.raises((OtherRun, ExamplesMix)):
+        with pytest.raises(ExamplesMix):  # on generated rows
             stop.above()
+        assert kinds(ledger) == ["open"]
+
+
+class Probing(nn.Module):
+    """Fails on rows between two numbers, which its owner moves; it reads how often it is asked."""
+
+    def __init__(self, error=ValueError):
+        super().__init__()
+        self.layer, self.error = nn.Linear(1, 2), error
+        self.low = self.high = self.asked = 0
+
+    def forward(self, x):
+        self.asked += float(x[0, 0]) in {0.0, 613.0}
+        if self.low <= float(x[0, 0]) < self.high:
+            raise self.error
+        return self.layer(x)
+
+
+def kinds(ledger):
+    return [entry["kind"] for entry in ledger.entries()]
+
+
+def one_value(**given):
+    x = torch.zeros(20, 1)
+    x[7, 0] = 613.0  # that of one person
+    y = torch.zeros(20, dtype=torch.long)
+    return {"data": (x, y), "threshold": 10**6, "epsilon": "0.01"} | given
+
+
+@pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt, SystemExit])
+@pytest.mark.parametrize("how", ["same", "copied", "made again", "restarted"])
+def test_after_a_failure_no_row_is_read_again(tmp_path, error, how):
+    model = Probing(error)
+    with opened(tmp_path) as ledger:
+        stop = PrivateStop(model, ledger=ledger, **one_value())
+        assert not stop.above()
+        before = copy.copy(stop)
+        model.low, model.high = 500, 700
+        with pytest.raises((EngineFailed, KeyboardInterrupt, SystemExit)):
+            stop.above()
+        assert kinds(ledger) == ["open", "charge", "start", "fail"]
+        model.low = model.high = 0
+        if how == "copied":
+            stop = before
+        elif how == "made again":
+            stop = PrivateStop(model, ledger=ledger, **one_value())
+        model.asked = 0
+        if how != "restarted":
+            for _ in range(2):
+                with pytest.raises(QuestionClosed):
+                    stop.above()
+    if how == "restarted":
+        with opened(tmp_path) as ledger, pytest.raises(QuestionClosed):
+            PrivateStop(model, ledger=ledger, **one_value()).above()
+    assert model.asked == 0
+
+
+def test_a_question_that_was_reopened_has_no_noise_left(tmp_path):
+    model = Probing()
+    with opened(tmp_path) as ledger:
+        stop = PrivateStop(model, ledger=ledger, **one_value())
+        model.low, model.high = 500, 700
+        with pytest.raises(EngineFailed):
+            stop.above()
+        (key,) = ledger.closed
+        ledger.reopen(key, reason="the model is mended", by="ana")
+        model.asked = 0
+        for _ in range(2):
+            with pytest.raises(OtherRun):
+                stop.above()
+        assert model.asked == 0
+
+
+def linear(value=0.0, width=1):
+    model = nn.Linear(width, 2)
+    with torch.no_grad():
+        model.weight.fill_(value)
+        model.bias.zero_()
+    return model
+
+
+def training(ledger, model, **given):
+    x, y = one_value()["data"]
+    return Training(
+        model,
+        objective=nn.functional.cross_entropy,
+        data=(x, y),
+        optimizer=torch.optim.SGD(model.parameters(), lr=1.0),
+        ledger=ledger,
+        unit=dp.row(),
+        population=20,
+        batch=5,
+        steps=2,
+        sigma=9,
+        delta="1e-5",
+        **given,
+    )
+
+
+def test_another_stop_of_the_same_name_is_another_charge(tmp_path):
+    x, y = one_value()["data"]
+    with opened(tmp_path) as ledger:
+        runs = [training(ledger, linear(), name=name).plan for name in ("one", "two")]
+        given = one_value(ledger=ledger, threshold=-(10**6))
+        others = [
+            (linear(), {}),
+            (linear(1.0), {}),
+            (nn.Sequential(linear()), {}),
+            (linear(), {"name": "other"}),
+            (linear(), {"threshold": -(10**6) - 1}),
+            (linear(), {"epsilon": "0.02"}),
+            (linear(), {"rows_per_unit": 2}),
+            (linear(), {"plan": runs[0]}),
+            (linear(), {"plan": runs[1]}),
+            (linear(width=2), {"data": (torch.zeros(20, 2), y)}),
+            (linear(), {"data": (x, y.int())}),
+        ]
+        for number, (model, changes) in enumerate(others, start=1):
+            assert PrivateStop(model, **(given | changes)).above()
+            assert kinds(ledger).count("charge") == number
+        for model, changes in others:  # and each of them is on record
+            assert PrivateStop(model, **(given | changes)).above()
+        assert kinds(ledger).count("charge") == len(others)
+
+
+def test_a_stop_of_a_run_is_the_same_at_other_weights_of_it(tmp_path):
+    with opened(tmp_path) as ledger:
+        plan = training(ledger, linear()).plan
+        given = one_value(ledger=ledger, threshold=-(10**6), plan=plan)
+        assert PrivateStop(linear(), **given).above()
+        assert PrivateStop(linear(5.0), **given).above()
+        assert kinds(ledger).count("charge") == 1
+
+
+BAD = {
+    "another width": (nn.Linear(5, 2), {}, WrongKind),
+    "no parameters": (nn.Identity(), {}, WrongKind),
+    "no model": ("model", {}, WrongKind),
+    "several targets": (
+        nn.Linear(1, 2),
+        {"data": (torch.zeros(9, 1), torch.zeros(9, 3))},
+        WrongKind,
+    ),
+    "objects": (
+        nn.Linear(1, 2),
+        {"data": (np.array([["a"]] * 9, object), np.zeros(9))},
+        NotSampled,
+    ),
+    "texts": (nn.Linear(1, 2), {"data": (np.array([["a"]] * 9), np.zeros(9))}, NotSampled),
+    "a number": (nn.Linear(1, 2), {"data": (np.zeros(()), np.zeros(()))}, NotSampled),
+    "a name of no text": (nn.Linear(1, 2), {"name": 7}, WrongKind),
+    "a plan of no run": (nn.Linear(1, 2), {"plan": "training"}, WrongKind),
+}
+
+
+@pytest.mark.parametrize("which", BAD)
+def test_public_mistakes_are_refused_before_the_charge(tmp_path, which):
+    model, given, error = BAD[which]
+    with opened(tmp_path) as ledger:
+        with pytest.raises(error):
+            PrivateStop(model, ledger=ledger, **one_value(**given)).above()
+        assert kinds(ledger) == ["open"]
+
+
+def test_a_model_that_writes_on_some_rows_closes_the_comparisons(tmp_path):
+    class Noting(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layer = nn.Linear(1, 2)
+            self.register_buffer("seen", torch.zeros(()))
+
+        def forward(self, x):
+            if float(x[0, 0]) == 613.0:
+                self.seen += 1
+            return self.layer(x)
+
+    with opened(tmp_path) as ledger:
+        stop = PrivateStop(Noting(), ledger=ledger, **one_value())
+        with pytest.raises(OtherRun):
+            stop.above()
+        with pytest.raises(QuestionClosed):
+            stop.above()
+        assert kinds(ledger) == ["open", "charge", "start", "fail"]

@@ -43,7 +43,13 @@ def data_of(data: object, unit: PrivacyUnit) -> tuple[Tensor, Tensor, Any]:
                 why="each unit is read by itself, in whatever order chance decides.",
                 do="give tensors or NumPy arrays.",
             )
-        tensors.append(values if isinstance(values, Tensor) else torch.from_numpy(values))
+        tensors.append(values if isinstance(values, Tensor) else _tensor(values))
+        if tensors[-1].dim() == 0:
+            raise NotSampled(
+                what="a part of the data is a single number.",
+                why="units are drawn from rows.",
+                do="give arrays with one line for each row.",
+            )
     names = None if expected == 2 else unit_column(data[2])
     lengths = {int(t.shape[0]) for t in tensors} | (set() if names is None else {len(names)})
     if len(lengths) != 1:
@@ -53,6 +59,20 @@ def data_of(data: object, unit: PrivacyUnit) -> tuple[Tensor, Tensor, Any]:
             do="give arrays with one line for each row.",
         )
     return tensors[0], tensors[1], names
+
+
+def _tensor(values: np.ndarray[Any, np.dtype[Any]]) -> Tensor:
+    """Return an array as a tensor; its type is public, and some have none."""
+    kind = values.dtype
+    try:
+        torch.from_numpy(np.empty(0, kind))
+    except TypeError:
+        raise NotSampled(
+            what=f"an array of the data holds {kind}, for which there is no tensor.",
+            why="a model computes with numbers of one type.",
+            do="give numbers: X.astype('float32'), and classes as whole numbers.",
+        ) from None
+    return torch.from_numpy(values)
 
 
 def clip_groups(model: nn.Module, clip: object) -> tuple[tuple[str, Fraction], ...]:

@@ -5,6 +5,7 @@ Trust: kernel.  The matrix is released (key ``moment-matrix``); its eigenvectors
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -41,14 +42,23 @@ class PCA(PrivateModel):
                 why="components are directions of numbers.",
                 do="leave it out with columns=[...].",
             )
-        wanted = self.n_components
-        if wanted is not None and whole(wanted, name="n_components", low=1) > encoding.width - 1:
+        wanted = self._count(encoding)
+        if wanted > encoding.width - 1:
             raise BadArrays(
                 what=f"n_components={wanted} is more than the {encoding.width - 1} columns.",
                 why="there are only as many directions as columns.",
                 do="ask for fewer components.",
             )
         return MomentRecipe("components")
+
+    def _count(self, encoding: Encoding) -> int:
+        wanted = self.n_components
+        return encoding.width - 1 if wanted is None else whole(wanted, name="n_components", low=1)
+
+    def post_processing(self, encoding: Encoding) -> Mapping[str, str]:
+        """Return how many components there are; all go without saying."""
+        count = self._count(encoding)
+        return {} if count == encoding.width - 1 else {"components": str(count)}
 
     def _finish(self, released: Released, encoding: Encoding) -> None:
         matrix = moment_matrix(released, encoding.width)
@@ -58,7 +68,7 @@ class PCA(PrivateModel):
         mean = matrix[-1, :-1] / size
         spread = (matrix[:-1, :-1] / size - np.outer(mean, mean)) * np.outer(half, half)
         values, vectors = np.linalg.eigh(spread)
-        count = len(columns) if self.n_components is None else self.n_components
+        count = self._count(encoding)
         self.n_components_ = count
         self.explained_variance_ = np.maximum(values[::-1][:count], 0.0)
         directions = vectors[:, ::-1][:, :count].T

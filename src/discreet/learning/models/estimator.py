@@ -11,9 +11,10 @@ from __future__ import annotations
 
 import hashlib
 import inspect
+import json
 import sys
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self, cast
 
@@ -67,6 +68,15 @@ class PrivateModel(ABC):
     @abstractmethod
     def _finish(self, released: Released, encoding: Encoding) -> None:
         """Set the attributes of a fitted model from what was released."""
+
+    def post_processing(self, encoding: Encoding) -> Mapping[str, str]:  # noqa: ARG002  for others
+        """Return the parameters that change what is made of a release, and not the release.
+
+        With other ones the same release is another model, at no price: so the digest of a fitted
+        model holds them, and that of its release does not.  A parameter that changes nothing is
+        left out.
+        """
+        return {}
 
     # --- parameters ---------------------------------------------------------------------------
 
@@ -200,8 +210,14 @@ class PrivateModel(ABC):
         if plan.names:
             self.feature_names_in_ = np.array(plan.names[: self.n_features_in_], object)
         self._encoding_ = plan.encoding
-        self.digest_ = hashlib.sha256(plan.digest.encode("ascii") + stored).hexdigest()
+        self.digest_ = self._digest(plan, stored)
         self._finish(read_released(stored), plan.encoding)
+
+    def _digest(self, plan: FitPlan, stored: bytes) -> str:
+        """Return a name for a fitted model: its plan, its release, and what is made of that."""
+        later = self.post_processing(plan.encoding)
+        text = json.dumps(dict(later), sort_keys=True) if later else ""
+        return hashlib.sha256(plan.digest.encode("ascii") + stored + text.encode()).hexdigest()
 
     def checked(self, X: Any, y: Any) -> tuple[NDArray[Any], NDArray[Any] | None]:
         """Return arrays of the right shape and type; their values are not looked at."""

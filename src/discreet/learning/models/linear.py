@@ -6,9 +6,10 @@ drawing their posterior is post-processing.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
 
 import numpy as np
 
@@ -25,6 +26,8 @@ from discreet.learning.models.declarations import number_columns
 from discreet.learning.models.estimator import PrivateModel
 from discreet.learning.models.fit_plans import Released
 from discreet.learning.models.moment_release import MomentRecipe, moment_matrix, moment_noise
+
+_MOST_PENALTY: Final = 10**100
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -49,8 +52,12 @@ class LinearModel(PrivateModel):
         self._penalty()
         return MomentRecipe("regression")
 
-    def _penalty(self) -> float:
-        return 0.0
+    def _penalty(self) -> Fraction:
+        return Fraction(0)
+
+    def post_processing(self, encoding: Encoding) -> Mapping[str, str]:  # noqa: ARG002  for all
+        """Return the penalty; none goes without saying."""
+        return {"penalty": str(self._penalty())} if self._penalty() else {}
 
     def _finish(self, released: Released, encoding: Encoding) -> None:
         width = encoding.width
@@ -62,7 +69,7 @@ class LinearModel(PrivateModel):
         mean = matrix[-1, :-1] / count
         spread = matrix[:-1, :-1] / count - np.outer(mean, mean)
         covariance, lift = _lifted(spread[:-1, :-1], deviation / count)
-        ridge = np.diag(self._penalty() / (count * half[:-1] ** 2))
+        ridge = np.diag(float(self._penalty()) / (count * half[:-1] ** 2))
         slope = np.linalg.solve(covariance + lift + ridge, spread[:-1, -1])
         up = half[-1]
         self.coef_ = slope * up / half[:-1]
@@ -138,12 +145,12 @@ class Ridge(LinearModel):
     alpha: Any = field(default=1.0, kw_only=False)
     """The penalty."""
 
-    def _penalty(self) -> float:
+    def _penalty(self) -> Fraction:
         alpha = decimal(self.alpha, name="alpha")
-        if alpha < 0:
+        if not 0 <= alpha <= _MOST_PENALTY:
             raise OutOfRange(
-                what="alpha is below zero.",
+                what="alpha is below zero, or no float holds it.",
                 why="it is a penalty, and not a reward, for large coefficients.",
                 do="give alpha=1, say.",
             )
-        return float(max(alpha, Fraction(0)))
+        return alpha

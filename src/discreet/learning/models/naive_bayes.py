@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any, Final, final
 
 import numpy as np
@@ -31,6 +32,7 @@ from discreet.learning.models.row_sums import scores, table
 
 SUMS: Final = "sums of each class"
 _LEAST_VARIANCE: Final = 1e-4
+_MOST_ADDED: Final = Fraction(10**100)
 
 
 @final
@@ -216,13 +218,20 @@ class CategoricalNB(ClassTableModel):
                 why="this model counts categories.",
                 do="use GaussianNB for numbers, or columns=[...] to leave them out.",
             )
-        if decimal(self.alpha, name="alpha") <= 0:
+        if not 1 / _MOST_ADDED <= self._added() <= _MOST_ADDED:
             raise OutOfRange(
-                what="alpha is not above zero.",
+                what="alpha is not above zero, or no float holds it.",
                 why="it keeps the chance of a category that noise hides above zero.",
                 do="give alpha=1, say.",
             )
         return ClassSums(squares=False)
+
+    def _added(self) -> Fraction:
+        return decimal(self.alpha, name="alpha")
+
+    def post_processing(self, encoding: Encoding) -> Mapping[str, str]:  # noqa: ARG002  for all
+        """Return what is added to counts; 1 goes without saying."""
+        return {} if self._added() == 1 else {"alpha": str(self._added())}
 
     def _finish(self, released: Released, encoding: Encoding) -> None:
         sums = self._counts(released, encoding)
@@ -230,7 +239,7 @@ class CategoricalNB(ClassTableModel):
         shares = []
         start = 1
         for column in encoding.features:
-            part = np.maximum(sums[:, start : start + column.width], 0.0) + float(self.alpha)
+            part = np.maximum(sums[:, start : start + column.width], 0.0) + float(self._added())
             shares.append(np.log(part / part.sum(axis=1, keepdims=True)))
             start += column.width
         self._log_ = np.hstack(shares)

@@ -8,29 +8,34 @@ Theorem (key ``above-threshold``).  However often it is asked, all answers toget
 if one unit moves every count by at most the rows of a unit that count.
 A row is classified alone, in a batch of one, so that it cannot be moved by others.  Adding a unit
 moves all counts the same way (monotone); replacing one need not.
-It is charged before the first row is read.  The noise of the threshold lives in one process: one
-that has ended cannot be resumed, and another name is another charge.
+It is charged before the first row is read, and after a trial on generated rows.  The noise of the
+threshold lives in one process: one that has ended cannot be resumed, and another name is another
+charge.  A comparison that fails, or is interrupted, closes the charge: nothing is compared after
+it, in this process or another, because whether it fails can depend on one person.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Iterable, Iterator
 from typing import Any, final
 
 import numpy as np
 import torch
-from torch import nn
+from torch import Tensor, nn
 
-from discreet.errors import OtherRun
+from discreet.errors import EntropyError, OtherRun, WrongKind
 from discreet.exact import whole
 from discreet.learning.deep.batch_sums import RowTensors
-from discreet.learning.deep.model_state import ModelState, changed_in_a_step
+from discreet.learning.deep.model_state import ModelState, changed_in_a_step, refuse_change
 from discreet.learning.deep.runs.step_sums import secret_seed
-from discreet.learning.deep.training_data import data_of
+from discreet.learning.deep.training_data import data_of, weights_digest
 from discreet.learning.sampling import UnitRows
+from discreet.learning.training_plan import TrainingPlan
 from discreet.ledger import Ledger
-from discreet.ledger.values import StoredAnswer
+from discreet.ledger.question_requests import refuse_closed
+from discreet.ledger.values import StoredAnswer, checked_key
 from discreet.mechanisms import AboveThreshold
 from discreet.mechanisms.sparse_vector.threshold_run import ThresholdRun
 from discreet.noise import SYSTEM, Entropy
@@ -40,6 +45,11 @@ from discreet.session.record import answer_failed_error
 @final
 class PrivateStop:
     """Whether a model is right about enough private rows yet.
+
+    On record, a stop is known by its name, threshold, epsilon and rows of a unit, by the shapes of
+    a row and of the model, and by the plan of its run; without a plan, by the weights that the
+    model had when the stop was made.  Its answer comes back for the same of these alone.  Values
+    and number of rows are private and name nothing: for other rows, give another name.
 
     >>> import tempfile
     >>> import discreet as dp
@@ -63,6 +73,7 @@ class PrivateStop:
         epsilon: object,
         rows_per_unit: int = 1,
         name: str = "stop",
+        plan: TrainingPlan | None = None,
         entropy: Entropy = SYSTEM,
     ) -> None:
         """Take a classifier and rows of people whom the ledger protects; nothing is spent yet.
@@ -75,8 +86,10 @@ class PrivateStop:
             epsilon: what all answers together cost.
             rows_per_unit: how many rows of a unit count, at most.
             name: tells stops of the same kind apart.
+            plan: that of the run that it belongs to (``training.plan``).
             entropy: random bits.
         """
+        self._device = _device_of(model)
         inputs, targets, names = data_of(data, ledger.unit)
         rows = whole(rows_per_unit, name="rows_per_unit", low=1)
         self._units = UnitRows(int(inputs.shape[0]) if names is None else names, rows=rows)
@@ -87,8 +100,9 @@ class PrivateStop:
             sensitivity=rows,
             monotone=not ledger.unit.relation.replaces,
         )
-        text = json.dumps([name, threshold, str(self.mechanism.epsilon), rows])
-        self._key = f"training stop {hashlib.sha256(text.encode()).hexdigest()}"
+        shapes = [str(shape) for shape in self._rows.shapes]
+        terms = [int(threshold), str(self.mechanism.epsilon), rows, shapes]
+        self._key = _key(checked_key(name, name="name"), terms, model, plan)
         self._entropy = entropy
         self._run: ThresholdRun[bool] | None = None
         self._halted = False
@@ -97,15 +111,20 @@ class PrivateStop:
         """Compare once; after the first True, no row is read any more."""
         if self._run is None and not self._halted:
             self._begin()
-        if self._run is None or self._halted:
+        run, self._run = self._run, None  # gone, unless this comparison ends well
+        if run is None or self._halted:
             return self._halted
-        if self._run.ask(self._count()):
+        refuse_closed(self._ledger.closed, self._key)  # by a copy, or a forked process
+        if run.ask(self._count()):
             self._ledger.release(self._key, b'{"answer":"above"}')
             self._halted = True
+        else:
+            self._run = run
         return self._halted
 
     def _begin(self) -> None:
-        """Pay for all comparisons, and draw the noise of the threshold."""
+        """Try the model, pay for all comparisons, and draw the noise of the threshold."""
+        self._try_out()
         self._ledger.charge(self.mechanism.loss(), key=self._key)
         started = self._ledger.start(self._key)
         if isinstance(started, StoredAnswer):
@@ -113,37 +132,89 @@ class PrivateStop:
             return
         if started.attempt > 1:
             raise OtherRun(
-                what="these comparisons were begun by another process or object.",
+                what="these comparisons were begun by another process or object, or broke off.",
                 why="the noise of their threshold is gone, and a second one was not paid for.",
                 do="give the stop another name, which is charged anew.",
             )
         self._run = self.mechanism.start(entropy=self._entropy)
 
-    def _count(self) -> int:
-        """Return how many rows are classified rightly; a failure closes the comparisons."""
-        modes = [(module, module.training) for module in self._model.modules()]
-        before, right = ModelState.of(self._model), None
-        device = next(iter(self._model.parameters())).device
+    def _try_out(self) -> None:
+        """Refuse a model that cannot classify generated rows of the shape of the data."""
+        fresh = ModelState.of(self._model, values=True)
+        x, y = (
+            shape.rows(2, seed=seed, device=self._device)
+            for seed, shape in enumerate(self._rows.shapes, start=1)
+        )
         try:
-            self._model.eval()
-            with torch.no_grad(), secret_seed(device, self._entropy):
-                right = sum(self._right(int(row), device) for row in self._counted())
+            self._right((x[i : i + 1], y[i : i + 1]) for i in range(2))
+        except EntropyError:
+            raise
+        except Exception as error:
+            raise WrongKind(
+                what="the model does not classify a generated row of the shape of the data.",
+                why="with private rows it would fail as well, after they were paid for.",
+                do="give a model with one score for each class, inputs of its width and one class "
+                "for each row; what PyTorch said stands above.",
+            ) from error
+        refuse_change(fresh, self._model)
+
+    def _count(self) -> int:
+        """Return how many rows are classified rightly; whatever goes wrong closes the charge."""
+        before, right = ModelState.of(self._model), None
+        try:
+            right = self._right(self._private())
         except Exception:  # noqa: BLE001, S110  its text may quote the data; replaced below
             pass
         finally:
-            for module, training in modes:
-                module.training = training
-        if right is None or before.changed(self._model) is not None:
-            self._ledger.fail(self._key)
-            raise answer_failed_error() if right is None else changed_in_a_step()
+            changed = before.changed(self._model) is not None
+            if right is None or changed:
+                self._ledger.fail(self._key)
+        if changed:
+            raise changed_in_a_step()
+        if right is None:  # raised here, where the other error is out of sight
+            raise answer_failed_error()
         return right
 
-    def _counted(self) -> np.ndarray[Any, np.dtype[np.int64]]:
-        """Return the rows that count: of each unit, no more than were declared."""
+    def _private(self) -> Iterator[tuple[Tensor, Tensor]]:
+        """Yield the rows that count, one by one: of each unit, no more than were declared."""
         places = self._units.of(np.arange(self._units.units)).ravel()
-        return places[places >= 0]
+        for place in places[places >= 0]:
+            x, y, _ = self._rows.take(np.array([[place]]), self._device)
+            yield x, y
 
-    def _right(self, row: int, device: torch.device) -> bool:
-        """Classify one row by itself."""
-        x, y, _ = self._rows.take(np.array([[row]]), device)
-        return bool(self._model(x)[0].argmax() == y[0])
+    def _right(self, rows: Iterable[tuple[Tensor, Tensor]]) -> int:
+        """Count rows that are classified rightly, each by itself."""
+        modes = [(module, module.training) for module in self._model.modules()]
+        try:
+            self._model.eval()
+            with torch.no_grad(), secret_seed(self._device, self._entropy):
+                return sum(bool(self._model(x)[0].argmax() == y[0]) for x, y in rows)
+        finally:
+            for module, training in modes:
+                module.training = training
+
+
+def _device_of(model: object) -> torch.device:
+    """Return where a model is; refuse what is none."""
+    first = next(iter(model.parameters()), None) if isinstance(model, nn.Module) else None
+    if first is None:
+        raise WrongKind(
+            what=f"the model is a {type(model).__name__}, which has no parameters.",
+            why="a stop asks how good something is that was learned.",
+            do="give the torch.nn.Module that is trained.",
+        )
+    return first.device
+
+
+def _key(name: str, terms: list[Any], model: nn.Module, plan: TrainingPlan | None) -> str:
+    """Return the name of a stop on record, which holds public facts alone."""
+    if plan is not None and not isinstance(plan, TrainingPlan):
+        raise WrongKind(
+            what=f"the plan of the run is a {type(plan).__name__}.",
+            why="a stop is on record as one of that run.",
+            do="give plan=training.plan, or none.",
+        )
+    shapes = [(n, list(v.shape), str(v.dtype)) for n, v in sorted(model.named_parameters())]
+    run = f"weights {weights_digest(model)}" if plan is None else plan.key
+    text = json.dumps([name, *terms, type(model).__qualname__, shapes, run])
+    return f"training stop {hashlib.sha256(text.encode()).hexdigest()}"
