@@ -10,15 +10,16 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import final
 
-import torch
 from torch import Tensor, nn
 
 from discreet.errors import DiscreetError, ExamplesMix, LayerNotProvable, OutOfRange, WrongKind
 from discreet.learning.deep.examples import ExampleGradients
 from discreet.learning.deep.factors import (
     PROVED,
+    Calls,
     Contributions,
     RecordedFactors,
+    misused,
     trainable_layers,
 )
 from discreet.learning.deep.objectives import SummedObjective
@@ -94,7 +95,7 @@ def choose(
         except LayerNotProvable:
             why = "forwards run twice"
         else:
-            why = _misused(calls, recorder.layers, inputs.shape[0])
+            why = _unused(calls, recorder.layers) or misused(calls, inputs.shape[0])
             positions = max(
                 (_positions(layer, a, g) // units for _, layer, a, g in calls), default=1
             )
@@ -141,25 +142,10 @@ def _unproved(model: nn.Module) -> str | None:
     return None
 
 
-def _misused(
-    calls: list[tuple[str, nn.Module, Tensor, Tensor]],
-    layers: list[tuple[str, nn.Module]],
-    rows: int,
-) -> str | None:
-    """Say which layer was used in a way that no theorem covers."""
-    used = Counter(id(layer) for _, layer, _, _ in calls)
-    for name, layer in layers:
-        if used[id(layer)] != 1:
-            return f"'{name}' is used {used[id(layer)]} times"
-    for name, _, a, g in calls:
-        if a.shape[0] != rows or g.shape[0] != rows:
-            return f"'{name}' sees rows in another order than the data's"
-        if a.dtype.is_floating_point and a.dtype not in _NARROW:
-            return f"'{name}' computes in {a.dtype}"
-    return None
-
-
-_NARROW = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
+def _unused(calls: Calls, layers: list[tuple[str, nn.Module]]) -> str | None:
+    """Say which layer was not used: nothing is known of how it would be."""
+    used = {name for name, *_ in calls}
+    return next((f"'{name}' is used 0 times" for name, _ in layers if name not in used), None)
 
 
 def _positions(layer: nn.Module, a: Tensor, g: Tensor) -> int:

@@ -104,6 +104,17 @@ def changed_in_a_step() -> OtherRun:
     )
 
 
+def used_otherwise() -> OtherRun:
+    """Return the error for a model whose layers are not used as they were at planning."""
+    return OtherRun(
+        what="a forward pass of this run has used a layer twice, or not row by row.",
+        why="norms were proved for layers that are used once, row by row, as at planning; nothing "
+        "of this step is told.",
+        do="keep one forward for the whole run, or make a new Training for the changed one; this "
+        "run is closed.",
+    )
+
+
 def _tensors(model: nn.Module) -> Iterator[tuple[str, Tensor]]:
     """Yield parameters, buffers, and tensors that are plain attributes of modules."""
     yield from model.named_parameters(remove_duplicate=False)
