@@ -16,7 +16,7 @@ from typing import Final, final
 import torch
 from torch import Tensor, nn
 
-_DROPOUTS: Final = (
+DROPOUTS: Final = (
     nn.Dropout,
     nn.Dropout1d,
     nn.Dropout2d,
@@ -62,7 +62,7 @@ class RowShape:
 @contextmanager
 def without_dropout(model: nn.Module) -> Iterator[None]:
     """Switch dropout off, whose masks are independent of the data and of each other."""
-    active = [m for m in model.modules() if type(m) in _DROPOUTS and m.training]
+    active = [m for m in model.modules() if type(m) in DROPOUTS and m.training]
     for module in active:
         module.training = False
     try:
