@@ -10,6 +10,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import final
 
+import torch
 from torch import Tensor, nn
 
 from discreet.errors import DiscreetError, ExamplesMix, LayerNotProvable, OutOfRange, WrongKind
@@ -59,6 +60,14 @@ def check_model(model: object) -> nn.Module:
             what="no parameter of the model is trainable.",
             why="there is nothing to learn, and noise would be paid for in vain.",
             do="set requires_grad on the layers to train.",
+        )
+    half = next((n for n, p in model.named_parameters() if p.dtype == torch.float16), None)
+    if half is not None:
+        raise LayerNotProvable(
+            what=f"the parameter '{half}' is in float16.",
+            why="gradients below 6e-8 become 0 and ones above 65504 infinite, and there is no "
+            "scaler: one that adapts would look at private gradients.",
+            do="use bfloat16 or float32, such as model.float().",
         )
     for name, module in model.named_modules():
         if isinstance(module, nn.modules.batchnorm._BatchNorm) and (  # noqa: SLF001

@@ -19,7 +19,7 @@ from fractions import Fraction
 from typing import Final
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from discreet.errors import ExamplesMix, LayerNotProvable
 from discreet.learning.deep.examples import ExampleGradients
@@ -32,6 +32,10 @@ from discreet.learning.deep.trial import Groups, Trial, Unit, shares_apart, zero
 GROSS: Final = 1e-4
 SAFETY: Final = 4
 TRIED: Final = 3
+_ROUNDINGS: Final = 8
+"""By how many roundings of short floats two ways to compute a gradient may differ.  They look
+for mistakes alone: what is clipped and added are products of the same recorded factors, whose norm
+is bounded in float64, however these were rounded."""
 
 
 def measured_drift(  # noqa: PLR0913  a model and the shape of its micro-batches
@@ -76,8 +80,9 @@ def measured_drift(  # noqa: PLR0913  a model and the shape of its micro-batches
                 ]
             variants += trial.beside_hard_rows(own)
             worst = max(worst, *(_difference(model, clipped, first, v) for v in variants))
-        _compare_with_autograd(model, objective, trial)
-        _compare_with_examples(model, objective, trial)
+        coarsest = _coarsest(trial)
+        _compare_with_autograd(model, objective, trial, coarsest)
+        _compare_with_examples(model, objective, trial, coarsest)
     refuse_change(before, model)
     return Fraction(SAFETY * worst)
 
@@ -104,7 +109,27 @@ def _mixing(what: str) -> ExamplesMix:
     )
 
 
-def _compare_with_autograd(model: nn.Module, objective: SummedObjective, trial: Trial) -> None:
+def _coarsest(trial: Trial) -> torch.dtype:
+    """Return the type with the fewest bits among parameters and what modules return."""
+    found = {p.dtype for p in trial.model.parameters() if p.is_floating_point()}
+
+    def note(_module: nn.Module, _given: object, output: object) -> None:
+        if isinstance(output, Tensor) and output.is_floating_point():
+            found.add(output.dtype)
+
+    handles = [module.register_forward_hook(note) for module in trial.model.modules()]
+    try:
+        with torch.no_grad():
+            trial.model(trial.batch(7)[0])
+    finally:
+        for handle in handles:
+            handle.remove()
+    return max(found, key=lambda dtype: torch.finfo(dtype).eps)
+
+
+def _compare_with_autograd(
+    model: nn.Module, objective: SummedObjective, trial: Trial, coarsest: torch.dtype
+) -> None:
     """Refuse a model whose contributions do not add up to its gradient."""
     x, y, inside = trial.batch(7)
     totals = zeros_of(model)
@@ -117,9 +142,11 @@ def _compare_with_autograd(model: nn.Module, objective: SummedObjective, trial: 
         total = objective(model(x), y)
         gradients = torch.autograd.grad(total, parameters, allow_unused=True)
     scale = max((float(v.abs().max()) for v in totals.values()), default=0.0)
+    allowed = max(1e-2, _ROUNDINGS * torch.finfo(coarsest).eps) * scale + 1e-12
     for parameter, gradient in zip(parameters, gradients, strict=True):
         truth = torch.zeros_like(parameter) if gradient is None else gradient
-        if not float((totals[parameter] - truth).abs().max()) <= 1e-2 * scale + 1e-12:
+        if not float((totals[parameter] - truth).abs().max()) <= allowed:
+            _refuse_rounding(coarsest)
             raise LayerNotProvable(
                 what="contributions do not add up to the gradient of the model.",
                 why="an operation changes outputs in place, or uses a weight outside its layer.",
@@ -127,7 +154,9 @@ def _compare_with_autograd(model: nn.Module, objective: SummedObjective, trial: 
             )
 
 
-def _compare_with_examples(model: nn.Module, objective: SummedObjective, trial: Trial) -> None:
+def _compare_with_examples(
+    model: nn.Module, objective: SummedObjective, trial: Trial, coarsest: torch.dtype
+) -> None:
     """Refuse a model whose norms are below those of single gradients."""
     x, y, inside = trial.batch(11)
     torch.manual_seed(0)
@@ -144,9 +173,24 @@ def _compare_with_examples(model: nn.Module, objective: SummedObjective, trial: 
         v.detach().double().reshape(few, trial.count, -1).sum(1).square().sum(1)
         for v in single.values()
     )
-    if not bool((squares[:few] >= true * (1 - 1e-3) - 1e-20).all()):
+    allowed = max(1e-3, _ROUNDINGS * torch.finfo(coarsest).eps)
+    if not bool((squares[:few] >= true * (1 - allowed) - 1e-20).all()):
+        _refuse_rounding(coarsest)
         raise LayerNotProvable(
             what="the norm of a contribution is below that of its gradient.",
             why="clipping would let through more than was paid for.",
             do="report the model: this is a mistake of the library.",
         )
+
+
+def _refuse_rounding(coarsest: torch.dtype) -> None:
+    """Refuse a model of short floats in words of its own: rounding may be all that is wrong."""
+    if torch.finfo(coarsest).eps <= torch.finfo(torch.float32).eps:
+        return
+    name = str(coarsest).removeprefix("torch.")
+    raise LayerNotProvable(
+        what=f"contributions in {name} are too far from the gradients of the model.",
+        why=f"rounding in {name}, or an operation that changes outputs in place: with so few bits "
+        "the one cannot be told from the other.",
+        do="train this model in float32; nothing was charged.",
+    )
