@@ -72,16 +72,17 @@ def newer():
 @pytest.mark.slow
 def test_newer_interpreters_answer_from_the_wheel(wheel, tmp_path):
     """Python 3.12 and later, where there is one; dependencies come from the registry."""
-    (tmp_path / "visits.csv").write_text("patient\n" + "".join(f"{n}\n" for n in range(40)))
     others = newer()
     if not others:
         pytest.skip("there is no Python from 3.12 on beside the one that runs the tests")
     for python in others:
-        home = tmp_path / python.name
-        done(python, "-m", "venv", str(home), cwd=tmp_path)
-        done(home / "bin" / "python", "-m", "pip", "install", "-qq", wheel, cwd=tmp_path)
-        (tmp_path / "ledger").unlink(missing_ok=True)
-        answer = done(home / "bin" / "python", "-W", "error", "-c", FIRST_ANSWER, cwd=tmp_path)
+        folder = tmp_path / python.name
+        folder.mkdir()
+        (folder / "visits.csv").write_text("patient\n" + "".join(f"{n}\n" for n in range(40)))
+        own = folder / "env" / "bin" / "python"
+        done(python, "-m", "venv", "env", cwd=folder)
+        done(own, "-m", "pip", "install", "-qq", wheel, cwd=folder)
+        answer = done(own, "-W", "error", "-c", FIRST_ANSWER, cwd=folder)
         assert " n" in answer
 
 

@@ -1,6 +1,7 @@
 """Training runs that break: forks, fenced attempts, full disks, torn files, lost noise."""
 
 import gc
+import io
 import os
 
 import numpy as np
@@ -213,6 +214,25 @@ def test_a_state_that_cannot_be_read_back_costs_nothing(ledger, tmp_path):
         training(ledger, rate=np.float64(1), folder=tmp_path / "run").fit(bar=False)
     assert not charges(ledger)
     assert not list((tmp_path).glob("run/*"))
+
+
+@pytest.mark.parametrize("factor", [-1e-30, -1.0, 0.0, 2.0**31, 2.0**-31, np.nan, np.inf, "x"])
+def test_a_checkpoint_with_thresholds_that_no_run_has_is_refused(ledger, tmp_path, factor):
+    run = training(ledger, folder=tmp_path / "r", clipping="adaptive")
+    for step in run:
+        if step.number == 2:
+            break
+    before = len(charges(ledger))
+    kept = Checkpoint.read(tmp_path / "r", run=run.plan.digest)
+    state = torch.load(io.BytesIO(kept.state), weights_only=True) | {"factor": factor}
+    file = io.BytesIO()
+    torch.save(state, file)
+    Checkpoint(kept.run, kept.step, file.getvalue()).write(tmp_path / "r")
+    again = training(ledger, folder=tmp_path / "r", clipping="adaptive")
+    with pytest.raises(BadCheckpoint):
+        again.fit(bar=False)
+    assert again.report.taken == 0
+    assert len(charges(ledger)) == before
 
 
 def test_a_noise_process_that_ends_costs_nothing(ledger, tmp_path, monkeypatch):

@@ -221,3 +221,11 @@ def test_products_that_cancel_stay_within_the_spread(most):
     scales = clipping.scales(squares, spans, most=most)
     for scale, span in zip(scales, spans, strict=True):
         assert Fraction(float(scale)) * Fraction(float(span)) <= 8 * clipping.bound
+
+
+@pytest.mark.parametrize("wrong", [-1.0, -1e30, -np.inf, np.nan])
+@pytest.mark.parametrize("name", ["most", "added"])
+def test_scales_are_never_negative(wrong, name):
+    """A negative scale has no bound: it is the smaller one however long the contribution is."""
+    with pytest.raises(OutOfRange, match="below 0"):
+        Clipping(bound=1).scales(np.array([4.0]), np.array([2.0]), **{name: wrong})

@@ -81,7 +81,8 @@ class Clipping:
     ) -> Scales:
         """Return c of each unit.
 
-        Neither ``most`` nor ``added`` can raise what a unit adds above the bound.
+        Neither ``most`` nor ``added`` can raise what a unit adds above the bound: both are at least
+        0, so that 0 <= c <= C / N.
 
         Args:
             squares: at least the squared norm of each contribution.
@@ -90,6 +91,13 @@ class Clipping:
                 of ``threshold`` on the contributions, and infinity normalizes all of them.
             added: a public number added to each norm, so that normalizing stays stable.
         """
+        if not (most >= 0 and added >= 0):
+            raise OutOfRange(
+                what="the scale of small contributions, or what is added to norms, is below 0 or "
+                "not a number.",
+                why="a negative scale turns contributions around, and no bound on it holds.",
+                do="give numbers of at least 0.",
+            )
         bound = float_down(self.bound)
         with np.errstate(all="ignore"):
             by_norm = bound / (np.sqrt(squares + _TINY) + added) * _DOWN

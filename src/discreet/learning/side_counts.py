@@ -39,7 +39,7 @@ STEEPNESS: Final = 3
 _KNOWN: Final = ("clipped", "objective")
 _TARGET: Final = 0.5
 _RATE: Final = 0.2  # of Andrew et al. 2021
-_FURTHEST: Final = 2.0**30
+FURTHEST: Final = 2.0**30
 
 
 @final
@@ -126,4 +126,4 @@ def adapted(factor: float, clipped: float) -> float:
     """
     share = min(max(clipped, -1.0), 2.0)
     moved = factor * math.exp(_RATE * (share - _TARGET))
-    return min(max(moved, 1 / _FURTHEST), _FURTHEST)
+    return min(max(moved, 1 / FURTHEST), FURTHEST)

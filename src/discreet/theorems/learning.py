@@ -55,7 +55,8 @@ LEARNING: Final = (
         key="floored-shares",
         statement="If k processes floor their shares of a sum to the grid and integers are added "
         "up, sums of neighbors differ by less than the distance and k roots of the number of "
-        "coordinates, in steps, however units are shared out.",
+        "coordinates, in steps, however units are shared out, if what a unit contributes differs "
+        "between processes by the priced drift at most.",
         source="grid-distance; proof in learning/deep/runs/ranks.py and docs/proofs/learning.md",
     ),
     Theorem(

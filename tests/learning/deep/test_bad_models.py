@@ -148,3 +148,48 @@ def test_neighbors_hear_the_same(tmp_path, capfd):
             said.append(heard(book, tmp_path / name, capfd, x[keep], y[keep]))
     assert said[0] == said[1]
     assert "12345" not in " ".join(said[0])
+
+
+def short(seed, dtype):
+    torch.manual_seed(seed)
+    if seed % 2:
+        return nn.Linear(6, 2).to(dtype)
+    return nn.Sequential(nn.Linear(6, 32), nn.Tanh(), nn.Linear(32, 2)).to(dtype)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_models_in_bfloat16_are_trained(ledger, seed):
+    x, y = rows()
+    run = training(ledger, short(seed, torch.bfloat16), data=(x.bfloat16(), y))
+    assert "recorded" in run.plan.layers[0]
+    full = run._stepper.sums.total(np.arange(12)[:, None])
+    for gone in range(12):  # rounding of factors moves no unit beyond what is paid for
+        less = run._stepper.sums.total(np.delete(np.arange(12), gone)[:, None])
+        assert float((full - less).norm()) <= float(run.plan.one.distance)
+
+
+def test_a_model_in_float16_is_refused_with_the_way_out(ledger):
+    x, y = rows()
+    with pytest.raises(LayerNotProvable, match="bfloat16 or float32"):
+        training(ledger, short(0, torch.float16), data=(x.half(), y))
+    assert kinds(ledger) == ["open"]
+
+
+class Outside(nn.Module):
+    """Uses its weight outside its layer, too."""
+
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(6, 2)
+
+    def forward(self, x):
+        return self.layer(x) + nn.functional.linear(x, self.layer.weight)
+
+
+def test_rounding_is_named_where_it_may_be_all_that_is_wrong(ledger):
+    x, y = rows()
+    with pytest.raises(LayerNotProvable, match="rounding in bfloat16"):
+        training(ledger, Outside().bfloat16(), data=(x.bfloat16(), y))
+    with pytest.raises(LayerNotProvable, match="add up"):
+        training(ledger, Outside())
+    assert kinds(ledger) == ["open"]

@@ -16,9 +16,10 @@ from discreet.learning.deep.device_release import released
 from discreet.learning.deep.examples import ExampleGradients
 from discreet.learning.deep.factors import RecordedFactors
 from discreet.learning.deep.generated import RowShape
-from discreet.learning.deep.independence import measured_drift, zeros_of
+from discreet.learning.deep.independence import measured_drift
 from discreet.learning.deep.layers.linear import linear_parts
 from discreet.learning.deep.objectives import SummedObjective
+from discreet.learning.deep.trial import zeros_of
 
 CPU = torch.device("cpu")
 

@@ -157,3 +157,34 @@ def test_a_failure_in_a_step_quotes_nothing_and_closes_the_run(ledger):
     assert caught.value.__cause__ is caught.value.__context__ is None
     with pytest.raises(QuestionClosed):
         run.fit(bar=False)
+
+
+class Scheduled(nn.Module):
+    """Uses its layer once at planning, and later as its attributes say."""
+
+    def __init__(self):
+        super().__init__()
+        self.layer, self.loops, self.halves = nn.Linear(4, 2, bias=False), 1, False
+
+    def forward(self, x):
+        if self.halves:  # each row of the layer is two rows of the data
+            pairs = self.layer(x.reshape(len(x) // 2, 2, 4))
+            return pairs.reshape(len(x), 2)
+        return sum(self.layer(x) for _ in range(self.loops))
+
+
+@pytest.mark.parametrize("changed", [{"loops": 2}, {"loops": 16}, {"halves": True}])
+def test_a_layer_that_is_used_otherwise_in_a_step_closes_the_run(ledger, changed, monkeypatch):
+    """Norms of several calls would be added as if their contributions were orthogonal."""
+    model = Scheduled()
+    run = training(ledger, model, rows(), micro_batch=8)
+    assert "recorded" in run.plan.layers[0]
+    vars(model).update(changed)
+    told = []
+    monkeypatch.setattr(run._stepper, "hand_over", told.append)
+    with pytest.raises(OtherRun, match="used a layer"):
+        run.fit(bar=False)
+    assert told == []
+    assert "fail" in [entry["kind"] for entry in ledger.entries()]
+    with pytest.raises(QuestionClosed):
+        run.fit(bar=False)

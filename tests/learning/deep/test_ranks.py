@@ -35,18 +35,26 @@ dist.init_process_group("gloo", init_method=store, rank=1, world_size=2,
 class Model(nn.Module):
     def __init__(self):
         super().__init__()
+        self.base = nn.Linear(4, 4).requires_grad_(False)  # other values than rank 0's
+        self.register_buffer("shift", torch.randn(4))
         self.layer = nn.Linear(4, 3 if kind == "another" else 2)
-        self.calls = 0
+        self.drop = nn.Dropout(0.5 if kind == "drops" else 0.0)
 
     def forward(self, x):
-        self.calls += 1
         if kind == "fails" and bool((x == 7).any()):
             raise ValueError("a row with a seven")
         if kind == "dies" and bool((x == 7).any()):
             os._exit(9)
-        return self.layer(x)
+        given = torch.tanh(self.base(x) + self.shift)
+        if kind == "code":
+            given = given * (1 + 1e-3)
+        return self.layer(self.drop(given))
 
-served = serve_rank(Model(), objective=nn.functional.cross_entropy)
+def smooth(outputs, targets):
+    return nn.functional.cross_entropy(outputs, targets, label_smoothing=0.1)
+
+objective = smooth if kind == "objective" else nn.functional.cross_entropy
+served = serve_rank(Model(), objective=objective)
 print(served)
 """
 
@@ -69,10 +77,13 @@ dist.init_process_group("gloo", init_method=store, rank=0, world_size=2,
 class Model(nn.Module):
     def __init__(self):
         super().__init__()
+        self.base = nn.Linear(4, 4).requires_grad_(False)
+        self.register_buffer("shift", torch.randn(4))
         self.layer = nn.Linear(4, 2)
+        self.drop = nn.Dropout(0.0)
 
     def forward(self, x):
-        return self.layer(x)
+        return self.layer(self.drop(torch.tanh(self.base(x) + self.shift)))
 
 x = torch.randn(60, 4)
 model, ranks = Model(), Ranks()
@@ -93,10 +104,13 @@ ranks.close()
 class Model(nn.Module):
     def __init__(self):
         super().__init__()
+        self.base = nn.Linear(4, 4).requires_grad_(False)
+        self.register_buffer("shift", torch.randn(4))
         self.layer = nn.Linear(4, 2)
+        self.drop = nn.Dropout(0.0)
 
     def forward(self, x):
-        return self.layer(x)
+        return self.layer(self.drop(torch.tanh(self.base(x) + self.shift)))
 
 
 @pytest.fixture
@@ -191,15 +205,21 @@ def test_two_processes_compute_the_sum_of_one(ledger, group, monkeypatch):
         rest = ranks.total(np.delete(everyone, gone, axis=0), factor=0.5)
         moved = torch.round(rest / step) - cells
         assert sum(int(v) ** 2 for v in moved.tolist()) <= one.squared
+    with torch.no_grad():  # frozen, and changed between steps
+        run._stepper.tried.model.shift.fill_(0.25)
+        alone._stepper.tried.model.shift.fill_(0.25)
+    moved = ranks.total(everyone, factor=0.5)
+    floats = alone._stepper.sums.total(everyone, factor=0.5)
+    assert float((moved - floats).abs().max()) <= 2 * step + 1e-9
     assert float(ranks.total(everyone[:0]).abs().max()) == 0
     noises = drawn_noise(monkeypatch)
     assert run.fit(bar=False).taken == 4
     assert len(noises) == 4  # drawn once for each step, here
     ranks.close()
-    assert int(other.communicate(timeout=60)[0]) == 9
+    assert int(other.communicate(timeout=60)[0]) == 10
 
 
-@pytest.mark.parametrize("group", ["another"], indirect=True)
+@pytest.mark.parametrize("group", ["another", "drops", "code", "objective"], indirect=True)
 def test_a_process_with_another_model_is_refused_before_anything_is_spent(ledger, group):
     with pytest.raises(WrongKind, match="another process"):
         training(ledger, ranks=group[0])

@@ -22,8 +22,8 @@ from discreet.learning.clipping import Clipping, raised
 from discreet.learning.deep.captured import captured
 from discreet.learning.deep.choice import ModelEngine
 from discreet.learning.deep.generated import RowShape
-from discreet.learning.deep.independence import zeros_of
 from discreet.learning.deep.layers.part import LayerPart
+from discreet.learning.deep.trial import zeros_of
 from discreet.learning.side_counts import centered_lengths
 
 

@@ -27,11 +27,11 @@ from torch import Tensor, nn
 from discreet.learning.clipping import raised
 from discreet.learning.deep.choice import ModelEngine
 from discreet.learning.deep.factors import RecordedFactors
-from discreet.learning.deep.independence import zeros_of
 from discreet.learning.deep.layers.convolution import CONVOLUTIONS
 from discreet.learning.deep.layers.normalization import NORMALIZATIONS
 from discreet.learning.deep.layers.part import LayerPart, Totals
 from discreet.learning.deep.objectives import KNOWN
+from discreet.learning.deep.trial import zeros_of
 
 _PLAIN: Final = frozenset(
     {

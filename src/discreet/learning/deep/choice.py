@@ -17,8 +17,10 @@ from discreet.errors import DiscreetError, ExamplesMix, LayerNotProvable, OutOfR
 from discreet.learning.deep.examples import ExampleGradients
 from discreet.learning.deep.factors import (
     PROVED,
+    Calls,
     Contributions,
     RecordedFactors,
+    misused,
     trainable_layers,
 )
 from discreet.learning.deep.objectives import SummedObjective
@@ -59,6 +61,14 @@ def check_model(model: object) -> nn.Module:
             why="there is nothing to learn, and noise would be paid for in vain.",
             do="set requires_grad on the layers to train.",
         )
+    half = next((n for n, p in model.named_parameters() if p.dtype == torch.float16), None)
+    if half is not None:
+        raise LayerNotProvable(
+            what=f"the parameter '{half}' is in float16.",
+            why="gradients below 6e-8 become 0 and ones above 65504 infinite, and there is no "
+            "scaler: one that adapts would look at private gradients.",
+            do="use bfloat16 or float32, such as model.float().",
+        )
     for name, module in model.named_modules():
         if isinstance(module, nn.modules.batchnorm._BatchNorm) and (  # noqa: SLF001
             module.training or module.running_mean is None
@@ -94,7 +104,7 @@ def choose(
         except LayerNotProvable:
             why = "forwards run twice"
         else:
-            why = _misused(calls, recorder.layers, inputs.shape[0])
+            why = _unused(calls, recorder.layers) or misused(calls, inputs.shape[0])
             positions = max(
                 (_positions(layer, a, g) // units for _, layer, a, g in calls), default=1
             )
@@ -141,25 +151,10 @@ def _unproved(model: nn.Module) -> str | None:
     return None
 
 
-def _misused(
-    calls: list[tuple[str, nn.Module, Tensor, Tensor]],
-    layers: list[tuple[str, nn.Module]],
-    rows: int,
-) -> str | None:
-    """Say which layer was used in a way that no theorem covers."""
-    used = Counter(id(layer) for _, layer, _, _ in calls)
-    for name, layer in layers:
-        if used[id(layer)] != 1:
-            return f"'{name}' is used {used[id(layer)]} times"
-    for name, _, a, g in calls:
-        if a.shape[0] != rows or g.shape[0] != rows:
-            return f"'{name}' sees rows in another order than the data's"
-        if a.dtype.is_floating_point and a.dtype not in _NARROW:
-            return f"'{name}' computes in {a.dtype}"
-    return None
-
-
-_NARROW = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
+def _unused(calls: Calls, layers: list[tuple[str, nn.Module]]) -> str | None:
+    """Say which layer was not used: nothing is known of how it would be."""
+    used = {name for name, *_ in calls}
+    return next((f"'{name}' is used 0 times" for name, _ in layers if name not in used), None)
 
 
 def _positions(layer: nn.Module, a: Tensor, g: Tensor) -> int:

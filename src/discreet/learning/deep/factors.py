@@ -4,12 +4,16 @@ Trust: kernel.
 
 Hooks record input and output of each layer with trainable parameters; one call of
 ``torch.autograd.grad`` gives the gradients of the outputs, and the gradients of parameters are
-never computed.  What a layer makes of the two is proved in :mod:`discreet.learning.deep.layers`.
+never computed.  What a layer makes of the two is proved in :mod:`discreet.learning.deep.layers`,
+for a layer that is called once and sees one row of the data in each of its own: norms of several
+calls would be added as if their contributions were orthogonal.  So every pass that is added up is
+checked for that, and not the one at planning alone.
 Hooks exist during a call only: the model stays the user's own.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from typing import Any, Final, Protocol, final
 
@@ -32,6 +36,7 @@ from discreet.learning.deep.layers.normalization import (
 from discreet.learning.deep.layers.part import LayerPart
 from discreet.learning.deep.objectives import SummedObjective
 
+Calls = list[tuple[str, nn.Module, Tensor, Tensor]]
 Parts = Callable[[Any, Tensor, Tensor, int], list[LayerPart]]
 
 PROVED: Final[dict[type[nn.Module], tuple[Callable[[nn.Module], str | None], Parts]]] = {
@@ -75,14 +80,12 @@ class RecordedFactors:
         self.model, self.objective = model, objective
         self.layers = trainable_layers(model)
 
-    def record(
-        self, inputs: Tensor, targets: Tensor
-    ) -> list[tuple[str, nn.Module, Tensor, Tensor]]:
+    def record(self, inputs: Tensor, targets: Tensor) -> Calls:
         """Return each call of a layer: its name, itself, its input and the gradient of its output.
 
         A layer that was not used is left out: it contributes nothing.
         """
-        calls: list[tuple[str, nn.Module, Tensor, Tensor]] = []
+        calls: Calls = []
         handles = []
         for name, layer in self.layers:
 
@@ -122,6 +125,13 @@ class RecordedFactors:
         """Return the parts of all layers; with nothing in place of ``inside`` all rows are real."""
         found: list[LayerPart] = []
         recorded = self.record(inputs, targets)
+        why = misused(recorded, inputs.shape[0])
+        if why is not None:
+            raise LayerNotProvable(
+                what=f"layer {why}.",
+                why="norms bound contributions of layers that are used once, row by row.",
+                do="use every layer as in the pass at planning, or make a new Training.",
+            )
         with torch.no_grad():
             while recorded:
                 _, layer, a, g = recorded.pop()
@@ -129,6 +139,22 @@ class RecordedFactors:
                     g = _masked(g, inside)
                 found += PROVED[type(layer)][1](layer, a, g, units)
         return found
+
+
+def misused(calls: Calls, rows: int) -> str | None:
+    """Say which layer was used in a way that no theorem covers."""
+    used = Counter(name for name, *_ in calls)
+    for name, _, a, g in calls:
+        if used[name] > 1:
+            return f"'{name}' is used {used[name]} times"
+        if a.dim() == 0 or a.shape[0] != rows or g.shape[0] != rows:
+            return f"'{name}' sees rows in another order than the data's"
+        if a.dtype.is_floating_point and a.dtype not in _NARROW:
+            return f"'{name}' computes in {a.dtype}"
+    return None
+
+
+_NARROW: Final = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
 
 
 def _masked(gradients: Tensor, inside: Tensor) -> Tensor:

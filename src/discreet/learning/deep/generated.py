@@ -8,6 +8,7 @@ normal law, tokens and classes are 0 or 1, which every model has.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -16,7 +17,7 @@ from typing import Final, final
 import torch
 from torch import Tensor, nn
 
-_DROPOUTS: Final = (
+DROPOUTS: Final = (
     nn.Dropout,
     nn.Dropout1d,
     nn.Dropout2d,
@@ -52,6 +53,9 @@ class RowShape:
         """Return rows of one number, or of zeros where it is not one of their type."""
         if not self.dtype.is_floating_point:
             return self.padding(count, device=device)
+        if math.isfinite(value):  # the largest number of the type, where there is none as large
+            most = torch.finfo(self.dtype).max
+            value = min(max(value, -most), most)
         return torch.full((count, *self.shape), value, dtype=self.dtype, device=device)
 
     def padding(self, count: int, *, device: torch.device) -> Tensor:
@@ -62,7 +66,7 @@ class RowShape:
 @contextmanager
 def without_dropout(model: nn.Module) -> Iterator[None]:
     """Switch dropout off, whose masks are independent of the data and of each other."""
-    active = [m for m in model.modules() if type(m) in _DROPOUTS and m.training]
+    active = [m for m in model.modules() if type(m) in DROPOUTS and m.training]
     for module in active:
         module.training = False
     try:

@@ -15,9 +15,6 @@ Assumes: what a model does with a row does not branch on values in ways that gen
 
 from __future__ import annotations
 
-import contextlib
-import math
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Final
 
@@ -25,30 +22,20 @@ import torch
 from torch import Tensor, nn
 
 from discreet.errors import ExamplesMix, LayerNotProvable
-from discreet.learning.clipping import Clipping
 from discreet.learning.deep.examples import ExampleGradients
 from discreet.learning.deep.factors import Contributions
 from discreet.learning.deep.generated import RowShape, without_dropout
-from discreet.learning.deep.layers.part import LayerPart, Totals
 from discreet.learning.deep.model_state import ModelState, refuse_change
 from discreet.learning.deep.objectives import SummedObjective
+from discreet.learning.deep.trial import Groups, Trial, Unit, shares_apart, zeros_of
 
-_GROSS: Final = 1e-4
-_SAFETY: Final = 4
-_TRIED: Final = 3
-_HARD: Final = (math.nan, math.inf, -math.inf, 1e30, -1e30, 1e-30)
-_TARGETS: Final = (-100, 2**31 - 1)
-
-Groups = tuple[frozenset[nn.Parameter], ...]
-
-
-def zeros_of(model: nn.Module) -> Totals:
-    """Return float64 zeros for every trainable parameter."""
-    return {
-        p: torch.zeros(p.shape, dtype=torch.float64, device=p.device)
-        for p in model.parameters()
-        if p.requires_grad
-    }
+GROSS: Final = 1e-4
+SAFETY: Final = 4
+TRIED: Final = 3
+_ROUNDINGS: Final = 8
+"""By how many roundings of short floats two ways to compute a gradient may differ.  They look
+for mistakes alone: what is clipped and added are products of the same recorded factors, whose norm
+is bounded in float64, however these were rounded."""
 
 
 def measured_drift(  # noqa: PLR0913  a model and the shape of its micro-batches
@@ -70,7 +57,7 @@ def measured_drift(  # noqa: PLR0913  a model and the shape of its micro-batches
     that the objective is told, too.
     """
     clipped = (frozenset(zeros_of(model)),) if groups is None else groups
-    trial = _Trial(model, contributions, inputs, targets, units, rows, device)
+    trial = Trial(model, contributions, inputs, targets, units, rows, device)
     trial.groups, trial.objective = clipped, objective if told else None
     before = ModelState.of(model, values=True)
     worst = 0.0
@@ -78,7 +65,7 @@ def measured_drift(  # noqa: PLR0913  a model and the shape of its micro-batches
         without_dropout(model),
         torch.random.fork_rng(devices=[device] if device.type == "cuda" else []),
     ):
-        for seed in range(_TRIED):
+        for seed in range(TRIED):
             own = trial.rows(seed, rows)
             first = trial.vector(own, place=0, company=seed + 100)
             variants = [
@@ -93,122 +80,24 @@ def measured_drift(  # noqa: PLR0913  a model and the shape of its micro-batches
                 ]
             variants += trial.beside_hard_rows(own)
             worst = max(worst, *(_difference(model, clipped, first, v) for v in variants))
-        _compare_with_autograd(model, objective, trial)
-        _compare_with_examples(model, objective, trial)
+        coarsest = _coarsest(trial)
+        _compare_with_autograd(model, objective, trial, coarsest)
+        _compare_with_examples(model, objective, trial, coarsest)
     refuse_change(before, model)
-    return Fraction(_SAFETY * worst)
+    return Fraction(SAFETY * worst)
 
 
-class _Trial:
-    """Micro-batches of generated rows, of the one shape that training uses."""
-
-    def __init__(  # noqa: PLR0913, PLR0917
-        self,
-        model: nn.Module,
-        contributions: Contributions,
-        inputs: RowShape,
-        targets: RowShape,
-        units: int,
-        rows: int,
-        device: torch.device,
-    ) -> None:
-        self.model, self.contributions = model, contributions
-        self.shapes, self.units, self.count, self.device = (inputs, targets), units, rows, device
-        self.groups: Groups = ()
-        self.objective: SummedObjective | None = None
-
-    def rows(self, seed: int, count: int) -> tuple[Tensor, Tensor]:
-        x, y = self.shapes
-        return (
-            x.rows(count, seed=2 * seed, device=self.device),
-            y.rows(count, seed=2 * seed + 1, device=self.device),
-        )
-
-    def batch(self, company: int | None) -> tuple[Tensor, Tensor, Tensor]:
-        total = self.units * self.count
-        inside = torch.full((total,), company is not None, device=self.device)
-        if company is not None:
-            return *self.rows(company, total), inside
-        x, y = (shape.padding(total, device=self.device) for shape in self.shapes)
-        return x, y, inside
-
-    def vector(self, own: tuple[Tensor, Tensor], *, place: int, company: int | None) -> _Unit:
-        """Return what a unit contributes, in float64."""
-        return self._vector(own, place, *self.batch(company))
-
-    def beside_hard_rows(self, own: tuple[Tensor, Tensor]) -> list[_Unit]:
-        """Return what a unit contributes beside rows that no test would think of."""
-        total = self.units * self.count
-        inside = torch.ones(total, dtype=torch.bool, device=self.device)
-        found = []
-        for value in _HARD:
-            x, y = (shape.constant(total, value, device=self.device) for shape in self.shapes)
-            found.append(self._vector(own, 0, x, y, inside.clone()))
-        if self.shapes[1].dtype.is_floating_point or self.device.type != "cpu":
-            return found  # a bad index ends a GPU's process, and not just the call
-        for value in _TARGETS:
-            x, y = self.rows(5, total)
-            if value <= torch.iinfo(y.dtype).max and value >= torch.iinfo(y.dtype).min:
-                with contextlib.suppress(IndexError, RuntimeError):  # so does the step, in silence
-                    found.append(self._vector(own, 0, x, y.fill_(value), inside.clone()))
-        return found
-
-    def _vector(
-        self, own: tuple[Tensor, Tensor], place: int, x: Tensor, y: Tensor, inside: Tensor
-    ) -> _Unit:
-        span = slice(place * self.count, (place + 1) * self.count)
-        x[span], y[span], inside[span] = own[0], own[1], True
-        torch.manual_seed(0)
-        parts = self.contributions.parts(x, y, inside, self.units)
-        scales = torch.zeros(self.units, dtype=torch.float64, device=self.device)
-        scales[place] = 1.0
-        totals = zeros_of(self.model)
-        for part in parts:
-            part.add(scales, totals)
-        lengths = [self._length(parts, group, place) for group in self.groups]
-        if self.objective is not None:
-            with torch.no_grad():
-                lengths.append(float(self.objective.each(self.model(x), y)[span].double().sum()))
-        return _Unit(totals, lengths)
-
-    @staticmethod
-    def _length(parts: list[LayerPart], group: frozenset[nn.Parameter], place: int) -> float:
-        """Return what the contribution of a unit to a group is clipped by."""
-        mine = [part for part in parts if part.owner in group]
-        squares, spans = (
-            sum((values[place] for values in found), start=torch.zeros(())).cpu().double().numpy()
-            for found in ([part.squares for part in mine], [part.spans for part in mine])
-        )
-        return float(Clipping(bound=1).lengths(squares, spans))
-
-
-@dataclass(frozen=True, slots=True)
-class _Unit:
-    """What a unit contributes, the norms that it is clipped by, and perhaps its objective."""
-
-    totals: Totals
-    lengths: list[float]
-
-
-def _difference(model: nn.Module, groups: Groups, one: _Unit, another: _Unit) -> float:
+def _difference(model: nn.Module, groups: Groups, one: Unit, another: Unit) -> float:
     """Return the largest difference of a clip group over its norm; refuse a gross one."""
-    first, other = one.totals, another.totals
-    worst = 0.0
-    for group in groups:
-        norm = sum(float(first[p].square().sum()) for p in group) ** 0.5
-        moves = {p: float((first[p] - other[p]).square().sum()) for p in group}
-        moved = sum(moves.values()) ** 0.5
-        share = moved / norm if norm else float(moved > 0)
-        if not share <= _GROSS:
-            name = next(n for n, p in model.named_parameters() if not moves.get(p, 0.0) <= 0)
-            raise _mixing(f"what an example contributes to '{name}'")
-        worst = max(worst, share)
-    for length, now in zip(one.lengths, another.lengths, strict=True):
-        share = abs(length - now) / abs(length) if length else float(now != 0)
-        if not share <= _GROSS:
-            raise _mixing("the length of what an example contributes, or its objective,")
-        worst = max(worst, share)
-    return worst
+    sums, lengths = shares_apart(groups, one, another)
+    if sums > GROSS:
+        first, other = one.totals, another.totals
+        moved = {p: float((first[p] - other[p]).square().sum()) for p in first}
+        name = next(n for n, p in model.named_parameters() if not moved.get(p, 0.0) <= 0)
+        raise _mixing(f"what an example contributes to '{name}'")
+    if lengths > GROSS:
+        raise _mixing("the length of what an example contributes, or its objective,")
+    return max(sums, lengths)
 
 
 def _mixing(what: str) -> ExamplesMix:
@@ -220,7 +109,27 @@ def _mixing(what: str) -> ExamplesMix:
     )
 
 
-def _compare_with_autograd(model: nn.Module, objective: SummedObjective, trial: _Trial) -> None:
+def _coarsest(trial: Trial) -> torch.dtype:
+    """Return the type with the fewest bits among parameters and what modules return."""
+    found = {p.dtype for p in trial.model.parameters() if p.is_floating_point()}
+
+    def note(_module: nn.Module, _given: object, output: object) -> None:
+        if isinstance(output, Tensor) and output.is_floating_point():
+            found.add(output.dtype)
+
+    handles = [module.register_forward_hook(note) for module in trial.model.modules()]
+    try:
+        with torch.no_grad():
+            trial.model(trial.batch(7)[0])
+    finally:
+        for handle in handles:
+            handle.remove()
+    return max(found, key=lambda dtype: torch.finfo(dtype).eps)
+
+
+def _compare_with_autograd(
+    model: nn.Module, objective: SummedObjective, trial: Trial, coarsest: torch.dtype
+) -> None:
     """Refuse a model whose contributions do not add up to its gradient."""
     x, y, inside = trial.batch(7)
     totals = zeros_of(model)
@@ -233,9 +142,11 @@ def _compare_with_autograd(model: nn.Module, objective: SummedObjective, trial: 
         total = objective(model(x), y)
         gradients = torch.autograd.grad(total, parameters, allow_unused=True)
     scale = max((float(v.abs().max()) for v in totals.values()), default=0.0)
+    allowed = max(1e-2, _ROUNDINGS * torch.finfo(coarsest).eps) * scale + 1e-12
     for parameter, gradient in zip(parameters, gradients, strict=True):
         truth = torch.zeros_like(parameter) if gradient is None else gradient
-        if not float((totals[parameter] - truth).abs().max()) <= 1e-2 * scale + 1e-12:
+        if not float((totals[parameter] - truth).abs().max()) <= allowed:
+            _refuse_rounding(coarsest)
             raise LayerNotProvable(
                 what="contributions do not add up to the gradient of the model.",
                 why="an operation changes outputs in place, or uses a weight outside its layer.",
@@ -243,7 +154,9 @@ def _compare_with_autograd(model: nn.Module, objective: SummedObjective, trial: 
             )
 
 
-def _compare_with_examples(model: nn.Module, objective: SummedObjective, trial: _Trial) -> None:
+def _compare_with_examples(
+    model: nn.Module, objective: SummedObjective, trial: Trial, coarsest: torch.dtype
+) -> None:
     """Refuse a model whose norms are below those of single gradients."""
     x, y, inside = trial.batch(11)
     torch.manual_seed(0)
@@ -260,9 +173,24 @@ def _compare_with_examples(model: nn.Module, objective: SummedObjective, trial: 
         v.detach().double().reshape(few, trial.count, -1).sum(1).square().sum(1)
         for v in single.values()
     )
-    if not bool((squares[:few] >= true * (1 - 1e-3) - 1e-20).all()):
+    allowed = max(1e-3, _ROUNDINGS * torch.finfo(coarsest).eps)
+    if not bool((squares[:few] >= true * (1 - allowed) - 1e-20).all()):
+        _refuse_rounding(coarsest)
         raise LayerNotProvable(
             what="the norm of a contribution is below that of its gradient.",
             why="clipping would let through more than was paid for.",
             do="report the model: this is a mistake of the library.",
         )
+
+
+def _refuse_rounding(coarsest: torch.dtype) -> None:
+    """Refuse a model of short floats in words of its own: rounding may be all that is wrong."""
+    if torch.finfo(coarsest).eps <= torch.finfo(torch.float32).eps:
+        return
+    name = str(coarsest).removeprefix("torch.")
+    raise LayerNotProvable(
+        what=f"contributions in {name} are too far from the gradients of the model.",
+        why=f"rounding in {name}, or an operation that changes outputs in place: with so few bits "
+        "the one cannot be told from the other.",
+        do="train this model in float32; nothing was charged.",
+    )

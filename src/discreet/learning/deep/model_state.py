@@ -37,19 +37,19 @@ class ModelState:
         """
         return cls(
             tuple(
-                (name, value, _writes(value), value.detach().clone() if values else None)
-                for name, value in _tensors(model)
+                (name, value, writes_to(value), value.detach().clone() if values else None)
+                for name, value in tensors_of(model)
             )
         )
 
     def changed(self, model: nn.Module) -> str | None:
         """Return the name of a tensor that is another one now, or was written to."""
-        now = dict(_tensors(model))
+        now = dict(tensors_of(model))
         for name, value, writes, copy in self.held:
             other = now.pop(name, None)
             if other is not value:
                 return name
-            if copy is None and _writes(value) != writes:
+            if copy is None and writes_to(value) != writes:
                 return name
             if copy is not None and not _same(value, copy):
                 return name
@@ -104,7 +104,18 @@ def changed_in_a_step() -> OtherRun:
     )
 
 
-def _tensors(model: nn.Module) -> Iterator[tuple[str, Tensor]]:
+def used_otherwise() -> OtherRun:
+    """Return the error for a model whose layers are not used as they were at planning."""
+    return OtherRun(
+        what="a forward pass of this run has used a layer twice, or not row by row.",
+        why="norms were proved for layers that are used once, row by row, as at planning; nothing "
+        "of this step is told.",
+        do="keep one forward for the whole run, or make a new Training for the changed one; this "
+        "run is closed.",
+    )
+
+
+def tensors_of(model: nn.Module) -> Iterator[tuple[str, Tensor]]:
     """Yield parameters, buffers, and tensors that are plain attributes of modules."""
     yield from model.named_parameters(remove_duplicate=False)
     yield from model.named_buffers(remove_duplicate=False)
@@ -114,7 +125,7 @@ def _tensors(model: nn.Module) -> Iterator[tuple[str, Tensor]]:
                 yield f"{name}.{attribute}".lstrip("."), value
 
 
-def _writes(value: Tensor) -> int:
+def writes_to(value: Tensor) -> int:
     """Return how often a tensor was written to in place."""
     return -1 if value.is_inference() else value._version  # noqa: SLF001  PyTorch has no other name
 

@@ -3,17 +3,20 @@
 Trust: kernel.
 
 The first process (rank 0) has the data, the ledger, the coins and the noise.  In each step it sends
-every other one the trainable parameters and the rows of its share of the batch; each adds up the
-contributions of its share, floors the total to the grid, and the integers are added up.  Noise is
-added once, by rank 0: noises of k processes together would be another law, and a process that
-kept its own would hold a sum with a part of the noise.
+every other one the trainable parameters, whatever else of the model was written to, and the rows of
+its share of the batch; each adds up the contributions of its share, floors the total to the grid,
+and the integers are added up.  Noise is added once, by rank 0: noises of k processes together would
+be another law, and a process that kept its own would hold a sum with a part of the noise.
 
 Theorem (key ``floored-shares``).  With k processes, the integers for two batches of which one has
 one unit more differ by less than (C + slack) / step + k sqrt(d) steps in L2, however units are
-shared out.
+shared out, if a contribution in another process differs by a share of the drift at most.
     Proof.  The sum of the floors of S_1, ..., S_k is the sum of the S_r less k fractions from
     [0, 1) in each coordinate.  The sums of the S_r of neighbors differ by at most C + slack (key
-    ``gradient-sum``), although a unit may sit in another share; the fractions by less than k.
+    ``gradient-sum``), although a unit may sit in another share: what it adds there is within the
+    drift that the slack has.  The fractions differ by less than k.
+Assumes: what :mod:`discreet.learning.deep.runs.rank_agreement` has seen on generated rows holds for
+all; code of a model or an objective that differs between processes on other rows is not found.
 
 A process that fails tells so and adds zeros, and the run is closed.  One that has ended is like the
 end of this one: the run stops in order, and is resumed.
@@ -36,9 +39,19 @@ from discreet.learning.clipping import Clipping
 from discreet.learning.deep.batch_sums import BatchSums, ClipGroup, RowTensors
 from discreet.learning.deep.choice import check_model
 from discreet.learning.deep.generated import RowShape
+from discreet.learning.deep.independence import GROSS, SAFETY
 from discreet.learning.deep.model_state import ModelState
 from discreet.learning.deep.objectives import Objective
+from discreet.learning.deep.runs.rank_agreement import (
+    ModelParts,
+    SharedState,
+    generated_units,
+    parts_of,
+    share_from_first,
+)
+from discreet.learning.deep.runs.rank_messages import received, send, told
 from discreet.learning.deep.runs.step_sums import StepSums, secret_seed
+from discreet.learning.deep.trial import Trial
 from discreet.learning.deep.tried_model import TriedModel, try_model
 from discreet.learning.side_counts import SideCounts
 from discreet.noise import SYSTEM, Entropy
@@ -62,7 +75,7 @@ class RankTask:
     groups: tuple[tuple[tuple[str, ...], Fraction, float], ...]
     normalized: bool
     side: SideCounts
-    parameters: tuple[tuple[str, tuple[int, ...], str], ...]
+    parts: ModelParts
 
 
 @final
@@ -88,42 +101,55 @@ class Ranks:
             )
         self.count = dist.get_world_size()
         self._sums: StepSums | None = None
-        self._parameters: tuple[nn.Parameter, ...] = ()
+        self._state: SharedState | None = None
+        self._parts: ModelParts = ()
         self._step = 1.0
 
-    def prepare(self, task: RankTask) -> Fraction:
-        """Tell all what to do; return the largest drift that any of them has measured."""
-        _told(("prepare", task))
-        answers: list[Any] = [None] * self.count
-        dist.gather_object(("ready", Fraction(0)), answers, dst=0)
-        if any(word != "ready" for word, _ in answers):
-            raise WrongKind(
-                what="another process has refused the model, or has another one.",
-                why="all of them compute shares of one sum.",
-                do="call serve_rank with the same model and objective in every process.",
-            )
-        drifts: list[Fraction] = [drift for _, drift in answers]
-        return max(drifts)
+    def prepare(self, task: RankTask, tried: TriedModel) -> Fraction:
+        """Let all hold and try this model; return the drift among all of them."""
+        told(("prepare", task))
+        self._answers(True, "has a model of other parts")
+        self._state, self._parts = SharedState(tried.model), task.parts
+        told(("try", names := self._state.stale()))
+        self._state.exchange(names)
+        drifts: list[Fraction] = self._answers(tried.drift, "has refused the model")
+        told(("compare",))
+        trial = _trial(tried, task)
+        apart = max(self._answers(share_from_first(generated_units(trial), trial.groups), None))
+        if not apart <= GROSS:
+            raise _differs("finds other contributions than this one")
+        return max(drifts) + 2 * SAFETY * Fraction(apart)
 
-    def begin(self, sums: StepSums, parameters: tuple[nn.Parameter, ...], step: Fraction) -> None:
+    def _answers(self, own: Any, refusal: str | None) -> list[Any]:
+        """Return what all processes answer; refuse if one of them says no."""
+        answers: list[Any] = [None] * self.count
+        dist.gather_object(own, answers, dst=0)
+        if any(answer is None or answer is False for answer in answers):
+            raise _differs(refusal or "has failed")
+        return answers
+
+    def begin(self, sums: StepSums, step: Fraction) -> None:
         """Take this process's own sums, and the step of the grid."""
-        self._sums, self._parameters, self._step = sums, parameters, float(step)
+        self._sums, self._step = sums, float(step)
 
     def total(
         self, rows: NDArray[np.int64], *, factor: float = 1.0, entropy: Entropy = SYSTEM
     ) -> Tensor:
         """Return the total of all shares, a multiple of the step in each coordinate."""
         assert self._sums is not None  # noqa: S101  begun before the first step
+        assert self._state is not None  # noqa: S101
+        if parts_of(self._sums.sums.model) != self._parts:
+            raise _differs("has a model of other parts by now")
         shares, here = np.array_split(rows, self.count), torch.device("cpu")
         with secret_seed(here, entropy):  # views of rows are random
             taken = [self._sums.sums.data.take(share, here) for share in shares[1:]]
         try:
-            _told(("add", factor, self._step, [len(share) for share in shares]))
-            for parameter in self._parameters:
-                _broadcast(parameter.detach())
+            names = self._state.stale()
+            told(("add", factor, self._step, [len(share) for share in shares], names))
+            self._state.exchange(names)
             for rank, share in enumerate(taken, start=1):
                 for values in share:
-                    _send(values, rank)
+                    send(values, rank)
             cells = _cells(self._sums, shares[0], factor, self._step, entropy)
             dist.reduce(cells, dst=0)
         except RuntimeError as failure:
@@ -142,7 +168,7 @@ class Ranks:
 
     def close(self) -> None:
         """Let the other processes end."""
-        _told(("end",))
+        told(("end",))
 
 
 def serve_rank(model: nn.Module, *, objective: Objective, entropy: Entropy = SYSTEM) -> int:
@@ -153,28 +179,35 @@ def serve_rank(model: nn.Module, *, objective: Objective, entropy: Entropy = SYS
         ...
     discreet.errors.OutOfRange: no parameter of the model is trainable...
     """
-    checked = check_model(model)
+    state = SharedState(check_model(model))
     sums: StepSums | None = None
     task: RankTask | None = None
     tried: TriedModel | None = None
     served = 0
     while True:
-        message = _told(None)
+        message = told(None)
         if message[0] == "end":
             return served
         if message[0] == "prepare":
             task = message[1]
-            tried, sums = _prepared(checked, objective, task)
+            dist.gather_object(parts_of(model) == task.parts, None, dst=0)
             continue
-        assert sums is not None  # noqa: S101  prepared before the first share
-        assert task is not None  # noqa: S101
-        assert tried is not None  # noqa: S101
-        _, factor, step, sizes = message
-        for parameter in tried.parameters:
-            _broadcast(parameter.detach())
+        assert task is not None  # noqa: S101  prepared before anything else
+        if message[0] == "try":
+            state.exchange(message[1])
+            tried, sums = _prepared(model, objective, task)
+            continue
+        assert tried is not None  # noqa: S101  tried before the first share
+        assert sums is not None  # noqa: S101
+        if message[0] == "compare":
+            trial = _trial(tried, task)
+            dist.gather_object(share_from_first(generated_units(trial), trial.groups), None, dst=0)
+            continue
+        _, factor, step, sizes, names = message
+        state.exchange(names)
         count = sizes[dist.get_rank()] * task.rows
-        x, y = (_received((count, *s.shape), s.dtype) for s in task.shapes)
-        inside = _received((count,), torch.bool)
+        x, y = (received((count, *s.shape), s.dtype) for s in task.shapes)
+        inside = received((count,), torch.bool)
         sums.sums.data = RowTensors(x, y)
         places = torch.where(inside, torch.arange(count), -1).numpy().reshape(-1, task.rows)
         cells = _cells(sums, places, factor, step, entropy, share=tried)
@@ -184,39 +217,52 @@ def serve_rank(model: nn.Module, *, objective: Objective, entropy: Entropy = SYS
 
 def _prepared(
     model: nn.Module, objective: Objective, task: RankTask
-) -> tuple[TriedModel | None, StepSums | None]:
+) -> tuple[TriedModel, StepSums]:
     """Try the model here, too, and answer with its drift."""
-    answer: tuple[str, Fraction] = ("refused", Fraction(0))
-    tried, sums = None, None
+    answer: Fraction | None = None
     try:
-        if parameters_of(model) == task.parameters:
-            groups = groups_of(model, task)
-            tried = try_model(
-                model,
-                objective,
-                shapes=task.shapes,
-                units=task.units,
-                rows=task.rows,
-                groups=groups,
-                told="objective" in task.side.names,
-            )
-            sums = StepSums(
-                BatchSums(
-                    model,
-                    tried.engine,
-                    RowTensors(torch.zeros(0), torch.zeros(0)),
-                    groups=groups,
-                    micro=task.units,
-                    normalized=task.normalized,
-                    device=next(iter(model.parameters())).device,
-                ),
-                task.side,
-                tried.objective,
-            )
-            answer = ("ready", tried.drift)
+        groups = groups_of(model, task)
+        tried = try_model(
+            model,
+            objective,
+            shapes=task.shapes,
+            units=task.units,
+            rows=task.rows,
+            groups=groups,
+            told="objective" in task.side.names,
+        )
+        sums = BatchSums(
+            model,
+            tried.engine,
+            RowTensors(torch.zeros(0), torch.zeros(0)),
+            groups=groups,
+            micro=task.units,
+            normalized=task.normalized,
+            device=next(iter(model.parameters())).device,
+        )
+        answer = tried.drift
     finally:
         dist.gather_object(answer, None, dst=0)
-    return tried, sums
+    return tried, StepSums(sums, task.side, tried.objective)
+
+
+def _trial(tried: TriedModel, task: RankTask) -> Trial:
+    """Return micro-batches of the task, for this process's model."""
+    device = next(iter(tried.model.parameters())).device
+    found = tried.engine.contributions
+    trial = Trial(tried.model, found, *task.shapes, task.units, task.rows, device)
+    trial.groups = tuple(group.parameters for group in groups_of(tried.model, task))
+    trial.objective = tried.objective if "objective" in task.side.names else None
+    return trial
+
+
+def _differs(how: str) -> WrongKind:
+    return WrongKind(
+        what=f"another process {how}.",
+        why="all of them compute shares of one sum, and units move from one share to another.",
+        do="call serve_rank with the same model and objective, and the same libraries, in every "
+        "process.",
+    )
 
 
 def groups_of(model: nn.Module, task: RankTask) -> tuple[ClipGroup, ...]:
@@ -260,41 +306,3 @@ def _cells(  # noqa: PLR0913, PLR0917  one share
     except Exception:  # noqa: BLE001, S110  its text may quote the data; told by the one at the end
         pass
     return cells
-
-
-# --- messages ---------------------------------------------------------------------------------
-
-
-def _told(message: Any) -> Any:
-    """Send a message to all, or receive one."""
-    held = [message]
-    dist.broadcast_object_list(held, src=0)
-    return held[0]
-
-
-def _bytes(values: Tensor) -> Tensor:
-    """Return values as bytes, which every backend carries."""
-    return values.detach().cpu().contiguous().flatten().view(torch.uint8)
-
-
-def _broadcast(values: Tensor) -> None:
-    """Give all processes the values of rank 0."""
-    carried = _bytes(values).clone()
-    dist.broadcast(carried, src=0)
-    if dist.get_rank():
-        with torch.no_grad():
-            values.copy_(carried.view(values.dtype).view(values.shape))
-
-
-def _send(values: Tensor, rank: int) -> None:
-    if values.numel():
-        dist.send(_bytes(values), rank)
-
-
-def _received(shape: tuple[int, ...], dtype: torch.dtype) -> Tensor:
-    values = torch.empty(shape, dtype=dtype)
-    if values.numel():
-        carried = torch.empty(values.nbytes, dtype=torch.uint8)
-        dist.recv(carried, 0)
-        values = carried.view(dtype).view(shape)
-    return values

@@ -18,6 +18,7 @@ from discreet.learning.deep.augmentation import Augment, ViewedRows
 from discreet.learning.deep.batch_sums import BatchSums, ClipGroup, RowSource, RowTensors
 from discreet.learning.deep.choice import check_model
 from discreet.learning.deep.objectives import Objective
+from discreet.learning.deep.runs.rank_agreement import parts_of
 from discreet.learning.deep.runs.ranks import Ranks, RankTask, parameters_of
 from discreet.learning.deep.runs.saved_state import SavedState
 from discreet.learning.deep.runs.step_sums import StepSums
@@ -103,9 +104,9 @@ def set_up(  # noqa: PLR0913  a run depends on all of it
             groups=_named(model, groups),
             normalized=kind == "normalized",
             side=side,
-            parameters=parameters_of(model),
+            parts=parts_of(model),
         )
-        drift = max(drift, ranks.prepare(task))
+        drift = ranks.prepare(task, tried)
     plan = plan_training(
         **promise,
         clip=given,
@@ -122,7 +123,7 @@ def set_up(  # noqa: PLR0913  a run depends on all of it
     )
     sums = StepSums(_batch_sums(tried, source, groups, plan, kind), side, tried.objective)
     if ranks is not None:
-        ranks.begin(sums, tried.parameters, plan.one.grid.step)
+        ranks.begin(sums, plan.one.grid.step)
     stepper = TrainingStep(
         tried,
         plan,

@@ -15,6 +15,7 @@ from torch import nn
 
 from discreet.errors import WrongKind
 from discreet.learning.checkpoint import Checkpoint, torn
+from discreet.learning.side_counts import FURTHEST
 
 
 @final
@@ -57,17 +58,21 @@ class SavedState:
                 [len(group["params"]) for group in each["param_groups"]]
                 for each in (state["optimizer"], self._optimizer.state_dict())
             ]
-            float(state.get("factor", 1))
+            factor = float(state.get("factor", 1))
         except (
             pickle.UnpicklingError,
             RuntimeError,
             KeyError,
             TypeError,
+            ValueError,
+            OverflowError,
             AttributeError,
         ) as failure:
             raise torn("it cannot be read") from failure
         if shapes[0] != shapes[1] or groups[0] != groups[1]:
             raise torn("model or optimizer have other parts than those it was written for")
+        if not 1 / FURTHEST <= factor <= FURTHEST:
+            raise torn("no run adapts its thresholds that far")
         return kept
 
     def load(self, kept: Checkpoint) -> None:

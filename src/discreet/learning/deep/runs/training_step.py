@@ -11,9 +11,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from discreet.errors import LayerNotProvable
 from discreet.learning.banded_noise import BandedBatches, BandedSums
 from discreet.learning.deep.device_release import released
-from discreet.learning.deep.model_state import ModelState, changed_in_a_step
+from discreet.learning.deep.model_state import ModelState, changed_in_a_step, used_otherwise
 from discreet.learning.deep.runs.ranks import RankLost, Ranks
 from discreet.learning.deep.runs.step_sums import StepSums
 from discreet.learning.deep.tried_model import TriedModel
@@ -98,16 +99,22 @@ class TrainingStep:
             empty = np.full((self.plan.one.units - rows.shape[0], rows.shape[1]), -1, np.int64)
             rows = np.concatenate([rows, empty])
         total: Tensor | None = None
+        misused = False
         adding = self.sums if self.ranks is None else self.ranks
         try:
             total = adding.total(rows, factor=factor, entropy=self.entropy)
         except RankLost:  # no error of a model, an objective or an augmentation
             raise
+        except LayerNotProvable:
+            misused = True
         except Exception:  # noqa: BLE001, S110  its text may quote the data; replaced below
             pass
         if before.changed(self.tried.model) is not None:
             self.charges.close()
             raise changed_in_a_step()
+        if misused:
+            self.charges.close()
+            raise used_otherwise()
         if total is None:  # raised here, where the other error is out of sight
             self.charges.close()
             raise answer_failed_error()
