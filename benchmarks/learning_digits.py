@@ -52,7 +52,9 @@ def run(epsilon: str, seed: int, data: dict[str, Any], device: str) -> tuple[flo
     model = tanh_cnn().to(device)
     with tempfile.TemporaryDirectory() as folder:
         ledger = Ledger.open(
-            f"{folder}/digits.ledger", unit=dp.row(), budget=dp.Budget(epsilon=20, delta="1e-3")
+            f"{folder}/digits.ledger",
+            unit=dp.row(),
+            budget=dp.Budget(epsilon=epsilon, delta="1e-3"),
         )
         training = Training(
             model,

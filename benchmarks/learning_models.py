@@ -1,121 +1,85 @@
-"""Logistic regression on the Adult table at epsilon 0.1: accuracy and area under the curve.
+"""Private classifiers beside those of diffprivlib and DP-EBM: ``./run bench learning_models``.
 
-The table is not part of the repository: give the folder with ``adult.data`` and ``adult.test``.
-
-    python benchmarks/learning_models.py FOLDER
+docs/benchmarks/learning.md says what is measured and how to read it.
 """
 
 from __future__ import annotations
 
+import json
 import sys
-import time
-from pathlib import Path
+from dataclasses import asdict
+from statistics import mean
 
-import numpy as np
-import pyarrow as pa
-from numpy.typing import NDArray
+from benchmarks.bars.learning_models import bars
+from benchmarks.measure import machine, read_options
+from benchmarks.peers.environment import Peers, PeersUnavailable
+from benchmarks.report import aligned, bar_list
+from benchmarks.rows.learning_digits import EPSILONS, Reading, readings
+from benchmarks.rows.learning_tables import Fit, adults, fits, made_up
 
-import discreet as dp
-
-NAMES = [
-    "age",
-    "workclass",
-    "weight",
-    "education",
-    "education_years",
-    "marital",
-    "occupation",
-    "relationship",
-    "race",
-    "sex",
-    "gain",
-    "loss",
-    "hours",
-    "country",
-    "income",
-]
-NUMBERS = {
-    "age": (17, 90),
-    "education_years": (1, 16),
-    "gain": (0, 20_000),
-    "loss": (0, 3_000),
-    "hours": (1, 99),
-}
-LISTED = (
-    "workclass",
-    "education",
-    "marital",
-    "occupation",
-    "relationship",
-    "race",
-    "sex",
-    "country",
-)
-TRAINED = 39_073
+OTHERS = {"diffprivlib": "learning_diffprivlib", "DP-EBM": "learning_ebm"}
+ADULT = "a folder with adult.data and adult.test of the UCI Adult table, which is not part of this"
 
 
-def adults(folder: Path) -> pa.Table:
-    """Read both files as one table."""
+def main() -> int:
+    """Measure, print and judge; return the exit status."""
+    options = read_options("learning_models", __doc__, rounds=3, quick=1, paths={"folder": ADULT})
+    described = machine()
+    others = _others() if options.peers else {}
+    found: list[Fit] = []
+    for people in [made_up(), *([adults(options.folder)] if options.folder else [])]:
+        print(f"{people.name} ...", file=sys.stderr)
+        found += fits(people, others, options.rounds)
+    for peers in others.values():
+        described["versions"] |= peers.versions
+        peers.__exit__(None, None, None)
+    print("digits ...", file=sys.stderr)
+    read = list(readings(options.rounds))
+    verdict = bars(found, read)
+    print(f"{described['cpu']}, one thread, {described['date'][:10]}, {described['versions']}\n")
+    print(_table(found))
+    print(f"\n{_digits(read)}\n\nBars\n{bar_list(verdict)}")
+    if options.json:
+        written = {
+            "machine": described,
+            "fits": [asdict(fit) for fit in found],
+            "digits": [asdict(reading) for reading in read],
+            "bars": [asdict(bar) for bar in verdict],
+        }
+        options.json.write_text(json.dumps(written, indent=1) + "\n", encoding="utf-8")
+    return int(any(bar.passed is False and bar.binding for bar in verdict))
+
+
+def _others() -> dict[str, Peers]:
+    """Start each library in its own environment, or say why not."""
+    found = {}
+    for library, name in OTHERS.items():
+        try:
+            found[library] = Peers(name)
+        except PeersUnavailable as problem:
+            print(f"without {library}: {problem}", file=sys.stderr)
+    return found
+
+
+def _table(found: list[Fit]) -> str:
+    keys = list(dict.fromkeys((fit.table, fit.epsilon, fit.library) for fit in found))
     rows = []
-    for name in ("adult.data", "adult.test"):
-        for line in (folder / name).read_text(encoding="ascii").splitlines():
-            cells = [cell.strip() for cell in line.rstrip(".").split(",")]
-            if len(cells) == len(NAMES):
-                rows.append(cells)
-    columns = dict(zip(NAMES, zip(*rows, strict=True), strict=True))
-    made: dict[str, list[object]] = {"person": list(range(len(rows)))}
-    for name in NUMBERS:
-        made[name] = [int(value) for value in columns[name]]
-    for name in LISTED:
-        made[name] = list(columns[name])
-    made["rich"] = [value == ">50K" for value in columns["income"]]
-    return pa.table(made)
+    for key in keys:
+        here = [fit for fit in found if (fit.table, fit.epsilon, fit.library) == key]
+        figures = [mean(getattr(fit, what) for fit in here) for what in ("accuracy", "area")]
+        seconds = min(fit.seconds for fit in here)
+        rows.append([*key, *[f"{figure:.4f}" for figure in figures], f"{seconds:.2f}"])
+    return aligned(["", "epsilon", "library", "accuracy", "area", "CPU s"], rows)
 
 
-def policy(table: pa.Table) -> str:
-    """Declare what the table's documentation says: bounds, and the lists of categories."""
-    lines = ["format = 1", 'unit = "person"', "[limits]", "max_rows = 1", "max_groups = 1"]
-    for name, (low, high) in NUMBERS.items():
-        lines += [
-            f"[tables.adults.columns.{name}]",
-            'type = "integer"',
-            f"low = {low}",
-            f"high = {high}",
-        ]
-    for name in LISTED:
-        values = ", ".join(f'"{value}"' for value in sorted(set(table.column(name).to_pylist())))
-        lines += [f"[tables.adults.columns.{name}]", 'type = "text"', f"categories = [{values}]"]
-    return "\n".join(
-        [*lines, "[tables.adults.columns.rich]", 'type = "boolean"', "nullable = false"]
-    )
-
-
-def area(scores: NDArray[np.float64], truth: NDArray[np.bool_]) -> float:
-    """Return the area under the curve of hits against false alarms."""
-    ranks = scores.argsort(kind="stable").argsort(kind="stable") + 1.0
-    hits = int(truth.sum())
-    return float((ranks[truth].sum() - hits * (hits + 1) / 2) / (hits * (truth.size - hits)))
-
-
-def main(folder: Path) -> None:
-    """Fit three times, each on another part of the table."""
-    table = adults(folder)
-    rules = policy(table)
-    for seed in range(3):
-        order = np.random.default_rng(seed).permutation(table.num_rows)
-        train, test = table.take(order[:TRAINED]), table.take(order[TRAINED:])
-        with dp.open({"adults": train}, policy=rules, test_mode=True) as session:
-            start = time.perf_counter()
-            model = dp.learning.LogisticRegression(
-                epsilon="0.1", delta="1e-5", steps=32, learning_rate=4
-            )
-            model.fit(session.table("adults"), label="rich")
-            seconds = time.perf_counter() - start
-        truth = np.array(test.column("rich").to_pylist())
-        right = float((model.predict(test) == truth).mean())
-        curve = area(model.decision_function(test), truth)
-        print(f"seed {seed}: accuracy {right:.4f}, area {curve:.4f}, {seconds:.1f} s")
+def _digits(read: list[Reading]) -> str:
+    rows = []
+    for epsilon in EPSILONS:
+        here = [each.accuracy for each in read if each.epsilon == epsilon]
+        runs = ", ".join(f"{accuracy:.3f}" for accuracy in here)
+        rows.append([epsilon, f"{mean(here):.3f}", runs])
+    return aligned(["digits, epsilon", "mean", "runs"], rows)
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    sys.exit(main())

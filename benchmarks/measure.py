@@ -155,8 +155,15 @@ def import_seconds(module: str) -> Contender:
     return started(f"import time, {module}; print(time.process_time())")
 
 
-def read_options(name: str, description: str | None, *, rounds: int, quick: int) -> Namespace:
-    """Read the command line that every benchmark shares."""
+def read_options(
+    name: str,
+    description: str | None,
+    *,
+    rounds: int,
+    quick: int,
+    paths: Mapping[str, str] | None = None,
+) -> Namespace:
+    """Read the command line that every benchmark shares; ``paths`` are options of its own."""
     parser = ArgumentParser(prog=f"./run bench {name}", description=description)
     parser.add_argument("--quick", action="store_true", help="less work, rougher figures")
     parser.add_argument(
@@ -165,6 +172,8 @@ def read_options(name: str, description: str | None, *, rounds: int, quick: int)
     turns = f"turns of each contender ({rounds}; {quick} if quick)"
     parser.add_argument("--rounds", type=int, help=turns)
     parser.add_argument("--json", type=Path, metavar="FILE", help="also write the results here")
+    for option, text in (paths or {}).items():
+        parser.add_argument(f"--{option}", type=Path, metavar="PATH", help=text)
     options = parser.parse_args()
     options.rounds = options.rounds or (quick if options.quick else rounds)
     return options

@@ -48,7 +48,12 @@ def main() -> int:
     rows += [[f"answers, session, {n} threads", *_cells(found)] for n, found in session.items()]
     print(aligned(["", "unit", "per second", "p50 ms", "p99 ms"], rows))
     print(f"\nidle: {resident['server']:.0f} MiB, and {resident['workers']:.0f} MiB of one worker")
-    print(f"cold start: {start['wall']:.2f} s, {start['cpu']:.2f} s of it CPU time")
+    print(f"cold start: {start['wall']:.2f} s to the first reply, ", end="")
+    print(
+        f"{start['answer']:.2f} s to the first answer to a question; CPU time of the server ",
+        end="",
+    )
+    print(f"{start['cpu']:.2f} s, of its worker {start['worker_cpu']:.2f} s")
     verdict = bars(grouped, alone, overhead, start)
     print(f"\nBars\n{bar_list(verdict)}")
     if options.json:

@@ -1,7 +1,8 @@
 """Clients, kills and restarts on two servers of one ledger: ``python chaos/service.py``.
 
 Every client asks questions from one list and repeats those that get no answer.  Meanwhile workers
-and servers are killed and started again.  At the end the ledger is read:
+and servers are killed and started again, each once it has answered, so that a slow machine sees a
+storm too.  At the end the ledger is read:
 
 - no account is beyond its limit, and the chain of entries holds;
 - whatever a client was told is on record, charged before it was started and stored (no free
@@ -67,6 +68,7 @@ ledger = "clinic.ledger"
 roles = ["analyst"]
 """
 PRICE = "0.5"
+_PATIENCE = 300.0
 
 
 @dataclass
@@ -88,6 +90,8 @@ class Storm:
     events: list[Event] = field(default_factory=list)
     kills: dict[str, int] = field(default_factory=lambda: {"worker": 0, "server": 0})
     problems: list[str] = field(default_factory=list)
+    until: float = float("inf")
+    """When clients stop, by the monotonic clock."""
 
 
 class KilledServer:
@@ -109,6 +113,16 @@ class KilledServer:
             stderr=subprocess.DEVNULL,
             env={**os.environ, "OMP_NUM_THREADS": "1"},
         )
+
+    def wait(self, seconds: float) -> bool:
+        """Wait until it answers; return whether it does."""
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            with suppress(httpx.HTTPError):
+                if httpx.get(f"http://127.0.0.1:{self.port}/v1/ready", timeout=10).is_success:
+                    return True
+            time.sleep(0.05)
+        return False
 
     def kill(self) -> None:
         """Kill the server, which takes its workers along, and start it again."""
@@ -164,14 +178,12 @@ def question(number: int) -> dict[str, str]:
     return {"question": text, "epsilon": PRICE}
 
 
-def ask_all(
-    servers: list[KilledServer], storm: Storm, numbers: list[int], seed: int, until: float
-) -> None:
-    """Ask questions, each until there is an answer or a refusal, or the time is over."""
+def ask_all(servers: list[KilledServer], storm: Storm, numbers: list[int], seed: int) -> None:
+    """Ask questions, each until there is an answer or a refusal, or the storm is over."""
     draw = random.Random(seed)  # noqa: S311  when to kill
     with httpx.Client(timeout=60) as client:
         for number in numbers:
-            while time.monotonic() < until:
+            while time.monotonic() < storm.until:
                 server = draw.choice(servers)
                 invoked = time.monotonic()
                 try:
@@ -212,27 +224,32 @@ def run(  # noqa: PLR0913
     table = pa.table({"patient": list(range(400)), "cost": costs})
     pq.write_table(table, folder / "visits.parquet")
     (folder / "policy.toml").write_text(POLICY.format(limit=granted * float(PRICE)))
-    storm, until = Storm(), time.monotonic() + seconds
+    storm = Storm()
     servers = [KilledServer(folder, name) for name in ("a", "b")]
     try:
         threads = []
         for number in range(clients):
             mine = draw.sample(range(questions), questions)
-            arguments = (servers, storm, mine, seed + 1 + number, until)
+            arguments = (servers, storm, mine, seed + 1 + number)
             threads.append(threading.Thread(target=ask_all, args=arguments))
         for thread in threads:
             thread.start()
         for _ in range(kills):
             time.sleep(draw.uniform(0.3, 1.0) * seconds / (2 * kills))
             server = draw.choice(servers)
+            if not server.wait(_PATIENCE):
+                storm.problems.append("a server did not come back")
+                break
             if draw.random() < 0.6 and server.kill_worker():
                 storm.kills["worker"] += 1
             else:
                 server.kill()
                 storm.kills["server"] += 1
+        storm.until = time.monotonic() + seconds / 2
         for thread in threads:
             thread.join()
     finally:
+        storm.until = 0.0
         codes = [server.stop() for server in servers]
     if any(code not in {0, -signal.SIGTERM} for code in codes):
         storm.problems.append(f"a server ended with {codes}")

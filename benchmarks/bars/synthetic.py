@@ -8,10 +8,21 @@ from benchmarks.report import Bar
 from benchmarks.rows.synthetic import OURS, ROUNDS, Made
 from benchmarks.rows.synthetic_large import Large
 
-MODELS = {"aim": 0.009, "mst": 0.095, "mwem": 0.014}
-"""Mean total variation distance over three-way marginals of the twin, at epsilon 1, delta 1e-9."""
+MODELS = {
+    "aim": 0.009,
+    "mst": 0.095,
+    "mwem": 0.014,
+    "nltcs, aim": 0.0075,
+    "nltcs, mwem": 0.015,
+}
+"""Mean total variation distance over three-way marginals, at epsilon 1, delta 1e-9.
+
+They are those of the twin, and of NLTCS where its files are at hand.
+"""
 FASTER = {"mst": 20, f"aim, {ROUNDS} rounds": 5}
 ROWS = 1.2
+WIDE = 0.26
+"""Above the paper's .235 by a tenth, since one run differs from the next."""
 GIB = 2**30
 
 
@@ -89,48 +100,49 @@ def _faster(made: Sequence[Made]) -> list[Bar]:
 
 def _dual_query(large: Mapping[str, Large]) -> list[Bar]:
     verdict = []
-    for work, low, high in (("faithful", 0.17, 0.26), ("upgraded", 0.0, 0.12)):
-        found = large.get(work)
-        error = None if found is None else found.error
+    for work, low, high in (
+        ("adult, faithful", 0.17, 0.26),
+        ("adult, upgraded", 0.0, 0.12),
+        ("faithful", 0.17, 0.26),
+        ("upgraded", 0.0, 0.12),
+    ):
+        found = large.get(work, Large())
         verdict.append(
             Bar(
                 text=f"DualQuery, {work}: 500,000 conjunctions off by {low} to {high} at most",
-                measured="-" if error is None else f"{error:.3f}",
-                passed=None if error is None else low <= error <= high,
-                binding=work == "upgraded",  # the other band is of the paper's own table
+                measured=found.why or ("-" if found.error is None else f"{found.error:.3f}"),
+                passed=None if found.error is None else low <= found.error <= high,
+                binding=work != "faithful",  # that band is of the paper's own table
             )
         )
-    for work in ("faithful", "upgraded"):
-        found = large.get(work)
-        verdict.append(
-            Bar(
-                text=f"DualQuery, {work}: less than 60 s of CPU time, less than 2 GiB",
-                measured="-"
-                if found is None
-                else f"{found.seconds:.0f} s, {found.peak / GIB:.2f} GiB",
-                passed=None if found is None else found.seconds < 60 and found.peak < 2 * GIB,
-                binding=True,
-            )
-        )
-    wide = large.get("wide")
+        verdict.append(_resources(f"DualQuery, {work}", found, seconds=60, gigabytes=2))
+    wide = large.get("wide", Large())
     verdict.append(
         Bar(
-            text="DualQuery, 512,000 bits: less than 2 GiB",
-            measured="-" if wide is None else f"{wide.peak / GIB:.2f} GiB, {wide.seconds:.0f} s",
-            passed=None if wide is None else wide.peak < 2 * GIB,
+            text="DualQuery, 512,000 bits: off by at most .26 (its paper: .235)",
+            measured=wide.why or ("-" if wide.error is None else f"{wide.error:.3f}"),
+            passed=None if wide.error is None else wide.error <= WIDE,
             binding=True,
         )
     )
+    verdict.append(_resources("DualQuery, 512,000 bits", wide, seconds=930, gigabytes=2))
     return verdict
 
 
+def _resources(name: str, found: Large, *, gigabytes: int, seconds: int | None = None) -> Bar:
+    """Judge CPU time and memory of one piece of work."""
+    text = f"{name}: less than {gigabytes} GiB"
+    if seconds is not None:
+        text += f", less than {seconds} s of CPU time"
+    if found.seconds is None or found.peak is None:
+        return Bar(text=text, measured=found.why or "-", passed=None, binding=True)
+    return Bar(
+        text=text,
+        measured=f"{found.peak / GIB:.2f} GiB, {found.seconds:.0f} s",
+        passed=found.peak < gigabytes * GIB and (seconds is None or found.seconds < seconds),
+        binding=True,
+    )
+
+
 def _memory(large: Mapping[str, Large]) -> list[Bar]:
-    found = large.get("tall")
-    return [
-        Bar(
-            text="10,000,000 rows of 15 columns: less than 1 GiB",
-            measured="-" if found is None else f"{found.peak / GIB:.2f} GiB, {found.seconds:.0f} s",
-            passed=None if found is None else found.peak < GIB,
-            binding=True,
-        )
-    ]
+    return [_resources("10,000,000 rows of 15 columns", large.get("tall", Large()), gigabytes=1)]

@@ -19,6 +19,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from benchmarks.measure import ROOT, Contender
+from benchmarks.process_tree import tree_seconds
 
 ENVIRONMENTS = ROOT / ".venv.bench"
 WITH_TORCH = frozenset({"learning_opacus"})
@@ -83,7 +84,11 @@ class Peers:
         self._process = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
         )
-        self.first = self._answer()
+        try:
+            self.first = self._answer()
+        except BaseException:
+            self._stop()
+            raise
         self.versions: dict[str, str] = self.first["versions"]
 
     def contender(self, **request: object) -> Contender:
@@ -100,11 +105,18 @@ class Peers:
             print(json.dumps(request), file=self._process.stdin, flush=True)
         return self._answer()
 
+    def seconds(self) -> float:
+        """Return the CPU time of the process so far."""
+        return tree_seconds(self._process.pid)
+
+    def _stop(self) -> None:
+        self._process.kill()
+        self._process.wait()
+
     def _answer(self) -> dict[str, Any]:
         line = self._process.stdout.readline() if self._process.stdout else ""
         if not line:
-            self._process.kill()
-            self._process.wait()
+            self._stop()
             place = (ENVIRONMENTS / self._name).relative_to(ROOT)
             raise PeersUnavailable(f"the process in {place} ended; its error is above")
         return dict(json.loads(line))
@@ -118,4 +130,6 @@ class Peers:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
+        if error is not None:  # it may still be at work on something that nobody waits for
+            self._process.kill()
         self._process.communicate()  # closes its input, which ends it

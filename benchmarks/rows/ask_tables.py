@@ -41,15 +41,16 @@ categories = ["A", "B", "C", "D"]
 """
 
 
-def policy(unit: str) -> str:
+def policy(unit: str, *, delta: bool = True) -> str:
     """Return the rules for the generated tables, by the name of the unit."""
+    chance = f'delta_per_question = "{DELTA}"' if delta else ""
     return f"""
         format = 1
         unit = "{unit}"
         [limits]
         max_groups = {GROUPS}
         max_rows = {ROWS}
-        delta_per_question = "{DELTA}"
+        {chance}
         [tables.visits.columns.amount]
         type = "float"
         low = "0"

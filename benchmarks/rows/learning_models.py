@@ -14,6 +14,8 @@ from torch import Tensor, nn
 class Block(nn.Module):
     """A transformer block whose attention is made of plain linear layers."""
 
+    same_operations = True
+
     def __init__(self, width: int, heads: int) -> None:
         super().__init__()
         self.heads = heads
@@ -39,6 +41,8 @@ class Block(nn.Module):
 class Transformer(nn.Module):
     """Two blocks over 64 tokens, and a class for each text."""
 
+    same_operations = True
+
     def __init__(self, width: int = 256, places: int = 64, depth: int = 2) -> None:
         super().__init__()
         self.tokens = nn.Embedding(1000, width)
@@ -57,6 +61,8 @@ class Transformer(nn.Module):
 
 class Wide(nn.Module):
     """A block of a wide residual network, normalized in groups."""
+
+    same_operations = True
 
     def __init__(self, inside: int, outside: int, stride: int) -> None:
         super().__init__()

@@ -11,13 +11,13 @@ import torch
 from torch import nn
 
 from discreet.learning.clipping import Clipping
-from discreet.learning.deep.batch_sums import BatchSums, ClipGroup, RowTensors
+from discreet.learning.deep.batch_sums import BatchSums, ClipGroup
 from discreet.learning.deep.choice import choose
-from discreet.learning.deep.device_release import released
+from discreet.learning.deep.device_release import DeviceNoise, released
 from discreet.learning.deep.generated import RowShape
 from discreet.learning.deep.independence import measured_drift
 from discreet.learning.deep.objectives import SummedObjective
-from discreet.learning.noise_ahead import NoiseAhead
+from discreet.learning.noise_processes.noise_ahead import NoiseAhead
 from discreet.learning.private_sum import PrivateSum
 
 OBJECTIVE = nn.functional.cross_entropy
@@ -36,6 +36,21 @@ def plain_step(make: Callable[[], nn.Module], x: Any, y: Any) -> Callable[[], No
     return step
 
 
+class FixedBatch:
+    """One batch that is there already, as it is for the other contenders."""
+
+    def __init__(self, inputs: Any, targets: Any) -> None:
+        self.rows = (
+            inputs,
+            targets,
+            torch.ones(inputs.shape[0], dtype=torch.bool, device=inputs.device),
+        )
+
+    def take(self, rows: Any, device: torch.device) -> Any:  # noqa: ARG002  all of them, always
+        """Return the batch."""
+        return self.rows
+
+
 class Ours:
     """Private steps on one fixed batch."""
 
@@ -44,7 +59,7 @@ class Ours:
     ) -> None:
         self.model = make().to(x.device)
         self.optimizer = torch.optim.SGD(self.model.parameters(), lr=0.01)
-        data = RowTensors(x, y)
+        data: Any = FixedBatch(x, y)
         with torch.no_grad():
             summed = SummedObjective.tested(OBJECTIVE, self.model(x[:8]), y[:8])
         self.engine = choose(self.model, summed, x[:micro], y[:micro], units=micro)
@@ -78,7 +93,8 @@ class Ours:
             units=units,
             operations=micro * self.engine.positions + -(-units // micro) + 8,
         )
-        self.noise = NoiseAhead(self.one.law, self.one.coordinates, processes=processes)
+        ahead = NoiseAhead(self.one.law, self.one.coordinates, processes=processes)
+        self.noise = DeviceNoise(ahead, x.device)
         self.rows = np.arange(units, dtype=np.int64)[:, None]
         self.units = units
 
@@ -88,7 +104,8 @@ class Ours:
 
     def step(self) -> None:
         """Take one whole step."""
-        values = released(self.one, self.sum(), self.noise.take()) / self.units
+        noise = self.noise.take()
+        values = released(self.one, self.sum(), noise) / self.units
         start = 0
         for parameter in self.sums.parameters:
             part = values[start : start + parameter.numel()]

@@ -170,7 +170,11 @@ def connected(server: KilledServer) -> Any:
 
 
 def cold_start(folder: Path) -> dict[str, float]:
-    """Return the seconds from starting a server to its first answer to anybody, and its CPU's."""
+    """Return the seconds from starting a server to its first reply, and to its first answer.
+
+    The first reply is that of ``/v1/health``; the first answer is that to a question, for which a
+    worker has opened the data.
+    """
     begun = time.monotonic()
     server = KilledServer(folder, "cold")
     try:
@@ -180,12 +184,20 @@ def cold_start(folder: Path) -> dict[str, float]:
             except httpx.HTTPError:
                 time.sleep(0.01)
             else:
-                stat = Path(f"/proc/{server.process.pid}/stat").read_text().rpartition(")")[2]
-                ticks = sum(map(int, stat.split()[11:13]))
-                cpu = ticks / os.sysconf("SC_CLK_TCK")
-                return {"wall": time.monotonic() - begun, "cpu": cpu}
+                break
+        wall, cpu = time.monotonic() - begun, _seconds(server.process.pid)
+        connected(server).ask(question(99, 0), epsilon="0.01")
+        answer = time.monotonic() - begun
+        below = sum(map(_seconds, children(server.process.pid)))
+        return {"wall": wall, "cpu": cpu, "answer": answer, "worker_cpu": below}
     finally:
         server.stop()
+
+
+def _seconds(process: int) -> float:
+    """Return the CPU time of a process until now."""
+    stat = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2]
+    return sum(map(int, stat.split()[11:13])) / os.sysconf("SC_CLK_TCK")
 
 
 def memory(process: int) -> dict[str, float]:

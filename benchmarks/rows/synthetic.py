@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
@@ -12,7 +12,7 @@ from typing import Any, Final
 import numpy as np
 
 import discreet as dp
-from benchmarks.peers.environment import Peers, PeersUnavailable
+from benchmarks.peers.environment import Peers, PeersUnavailable, make_environment
 from benchmarks.rows.synthetic_tables import (
     CodedTable,
     Distance,
@@ -20,6 +20,7 @@ from benchmarks.rows.synthetic_tables import (
     rows_distance,
     triples,
 )
+from benchmarks.time_limits import TookTooLong, within
 from discreet.synthetic.release import SyntheticRelease
 
 EPSILON, DELTA = "1", "1e-9"
@@ -27,8 +28,10 @@ RHO: Final = 0.01497
 """What epsilon 1 at delta 1e-9 is worth."""
 ROUNDS: Final = 32
 """Nominal rounds of AIM where others are compared: with more they do not end."""
-LIMIT: Final = 600
-"""CPU seconds that another library may take."""
+LIMIT: Final = 90
+"""CPU seconds that another library may take: many times what the bars ask of ours."""
+PATIENCE: Final = 900
+"""Seconds by the clock that a row, or setting up another library, may take."""
 OURS: Final = "discreet"
 
 
@@ -50,6 +53,8 @@ class Made:
     why: str = ""
     limit: float | None = None
     """The CPU seconds after which it was broken off."""
+    versions: dict[str, str] = field(default_factory=dict)
+    """Of the packages that made it, where these are others'."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,16 +65,25 @@ class Work:
     method: Callable[[], Any]
     price: dict[str, Any] = field(default_factory=lambda: {"epsilon": EPSILON, "delta": DELTA})
     ways: int = 3
+    runs: int | None = None
+    """How many runs at most, for rows that take long."""
 
 
 def works(*, quick: bool) -> Iterator[Work]:
     """Yield our rows."""
     yield Work(kind="product", method=dp.synthetic.Independent)
     yield Work(kind="mst", method=dp.synthetic.MST)
-    yield Work(kind="mwem", method=lambda: dp.synthetic.MWEM(rounds=120))
+    yield Work(kind="mwem", method=lambda: dp.synthetic.MWEM(rounds=120), runs=1)
     yield Work(kind="aim, 32 rounds", method=lambda: dp.synthetic.AIM(rounds=ROUNDS))
     if not quick:
         yield Work(kind="aim", method=dp.synthetic.AIM)
+
+
+def survey_works() -> Iterator[Work]:
+    """Yield our rows on NLTCS."""
+    yield Work(kind="nltcs, product", method=dp.synthetic.Independent)
+    yield Work(kind="nltcs, mwem", method=lambda: dp.synthetic.MWEM(rounds=120), runs=1)
+    yield Work(kind="nltcs, aim", method=dp.synthetic.AIM)
 
 
 def synthesized(
@@ -98,7 +112,15 @@ def synthesized(
 
 
 def run(table: CodedTable, work: Work, runs: int) -> Made:
-    """Make tables several times, and average."""
+    """Make tables several times, and average; say so if that takes too long."""
+    try:
+        with within(PATIENCE):
+            return _run(table, work, min(runs, work.runs or runs))
+    except TookTooLong as failure:
+        return Made(kind=work.kind, contender=OURS, why=str(failure))
+
+
+def _run(table: CodedTable, work: Work, runs: int) -> Made:
     plans: list[float] = []
     seconds: list[float] = []
     rows_seconds: list[float] = []
@@ -165,22 +187,68 @@ def others(table: CodedTable, *, limit: int = LIMIT) -> Iterator[Made]:
         }
         price = {"epsilon": float(EPSILON), "delta": float(DELTA), "values": 2, "limit": limit}
         for name, requests in asked.items():
-            contender = name.partition("_")[2]
+            yield from _library(
+                table,
+                name,
+                [
+                    (
+                        kind,
+                        {"path": str(path), "out": str(Path(folder) / "out.npz"), **price, **more},
+                    )
+                    for kind, more in requests
+                ],
+            )
+
+
+def _library(
+    table: CodedTable, name: str, requests: Sequence[tuple[str, dict[str, object]]]
+) -> Iterator[Made]:
+    """Set a library up, and ask it; nothing waits longer than its limit."""
+    contender = name.partition("_")[2]
+    try:
+        with within(PATIENCE):
+            make_environment(name)
+    except (PeersUnavailable, TookTooLong) as failure:
+        for kind, _ in requests:
+            yield Made(kind=kind, contender=contender, why=f"not set up: {failure}")
+        return
+    for kind, request in requests:
+        yield _asked(table, name, kind, contender, request)
+
+
+def _asked(
+    table: CodedTable, name: str, kind: str, contender: str, request: dict[str, object]
+) -> Made:
+    """Ask for one table, in a process of its own."""
+    spent, versions = 0.0, dict[str, str]()
+    try:
+        with within(PATIENCE), Peers(name) as peers:
+            before, versions = peers.seconds(), peers.versions
             try:
-                with Peers(name) as peers:
-                    for kind, more in requests:
-                        answer = peers.ask(
-                            path=str(path), out=str(Path(folder) / "out.npz"), **price, **more
-                        )
-                        yield _other(table, kind, contender, answer)
-            except PeersUnavailable as failure:
-                yield Made(kind=requests[0][0], contender=contender, why=str(failure))
+                answer = peers.ask(**request)
+            except TookTooLong:
+                spent = peers.seconds() - before
+                raise
+    except TookTooLong as failure:
+        why = f"{failure}, with {spent:.0f} s of CPU time"
+        return Made(kind=kind, contender=contender, why=why, limit=spent, versions=versions)
+    except PeersUnavailable as failure:
+        return Made(kind=kind, contender=contender, why=str(failure))
+    return _other(table, kind, contender, answer, versions)
 
 
-def _other(table: CodedTable, kind: str, contender: str, answer: dict[str, Any]) -> Made:
+def _other(
+    table: CodedTable,
+    kind: str,
+    contender: str,
+    answer: dict[str, Any],
+    versions: dict[str, str],
+) -> Made:
     if "why" in answer:
         limit = answer.get("limit")
-        return Made(kind=kind, contender=contender, why=answer["why"], limit=limit)
+        return Made(
+            kind=kind, contender=contender, why=answer["why"], limit=limit, versions=versions
+        )
     with np.load(answer["path"]) as made:
         marginals = triples(len(table.sizes))
         model = distance(table, dict(zip(marginals, made["marginals"], strict=True)))
@@ -192,6 +260,7 @@ def _other(table: CodedTable, kind: str, contender: str, answer: dict[str, Any])
         rows_seconds=answer["rows_seconds"],
         model=model,
         rows=rows,
+        versions=versions,
     )
 
 

@@ -8,6 +8,7 @@ the same model, itself trained privately on the real rows.
 
 from __future__ import annotations
 
+import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -22,8 +23,9 @@ from scipy.stats import rankdata  # type: ignore[import-untyped]
 
 import discreet as dp
 from benchmarks.peers.environment import Peers, PeersUnavailable
-from benchmarks.rows.synthetic import Work, synthesized
+from benchmarks.rows.synthetic import PATIENCE, Work, synthesized
 from benchmarks.rows.synthetic_tables import CodedTable, Codes, latent
+from benchmarks.time_limits import TookTooLong, within
 
 PENALTY: Final = 1.0
 TESTED: Final = 4
@@ -37,31 +39,42 @@ class Learned:
 
     table: str
     trained_on: str
-    area: float
-    accuracy: float
+    area: float | None = None
+    accuracy: float | None = None
 
 
-def learned(*, peers: bool, runs: int) -> list[Learned]:
+def learned(*, peers: bool, runs: int) -> Iterator[Learned]:
     """Teach and test on every table."""
-    found = []
     for name, table in _tables(peers=peers):
         order = np.random.default_rng(11).permutation(len(table.codes))
         tested = table.codes[order[::TESTED]]
         taught = np.delete(table.codes[order], np.s_[::TESTED], axis=0)
-        found.append(_tested(name, "real rows, not private", taught, tested, table.sizes))
+        yield _tested(name, "real rows, not private", taught, tested, table.sizes)
         guess = np.full(len(tested), float(taught[:, -1].mean()))
-        found.append(_scored(name, "nothing but the share", guess, tested[:, -1]))
+        yield _scored(name, "nothing but the share", guess, tested[:, -1])
         for trained_on, teach in _private_ways():
-            results = [
-                _scored(name, "", teach(CodedTable(taught, table.sizes), tested), tested[:, -1])
-                for _ in range(runs)
-            ]
-            found.append(_mean(name, trained_on, results))
-    return found
+            yield _several(name, trained_on, teach, CodedTable(taught, table.sizes), tested, runs)
 
 
 Teacher = Callable[[CodedTable, Codes], NDArray[Any]]
 """Learns from private rows at a price, and returns a score for each tested row."""
+
+
+def _several(  # noqa: PLR0913, PLR0917  a row of the report, and how it is found
+    name: str, trained_on: str, teach: Teacher, taught: CodedTable, tested: Codes, runs: int
+) -> Learned:
+    """Teach and test several times, and average; say so if that takes too long."""
+    try:
+        with within(PATIENCE):
+            results = [_scored(name, "", teach(taught, tested), tested[:, -1]) for _ in range(runs)]
+    except TookTooLong as failure:
+        return Learned(table=name, trained_on=f"{trained_on}: {failure}")
+    return Learned(
+        table=name,
+        trained_on=trained_on,
+        area=float(np.mean([each.area for each in results])),
+        accuracy=float(np.mean([each.accuracy for each in results])),
+    )
 
 
 def _private_ways() -> Iterator[tuple[str, Teacher]]:
@@ -103,17 +116,22 @@ def _tables(*, peers: bool) -> Iterator[tuple[str, CodedTable]]:
     yield "the twin, its last bit from the others", latent()
     if peers:
         try:
-            with tempfile.TemporaryDirectory() as folder, Peers("synthetic_smartnoise") as others:
-                answer = others.ask(method="table", out=str(Path(folder) / "fair.npz"), limit=60)
-                if "path" in answer:
-                    with np.load(answer["path"]) as found:
-                        sizes = tuple(int(size) for size in found["sizes"])
-                        yield (
-                            "Fair's survey: affairs from eight answers",
-                            CodedTable(found["codes"], sizes),
-                        )
-        except PeersUnavailable:
-            return
+            with within(PATIENCE):
+                survey = _survey()
+        except (PeersUnavailable, TookTooLong) as failure:
+            print(f"Fair's survey: {failure}", file=sys.stderr)
+        else:
+            yield "Fair's survey: affairs from eight answers", survey
+
+
+def _survey() -> CodedTable:
+    """Return a public table that another library's environment has."""
+    with tempfile.TemporaryDirectory() as folder, Peers("synthetic_smartnoise") as others:
+        answer = others.ask(method="table", out=str(Path(folder) / "fair.npz"), limit=60)
+        if "path" not in answer:
+            raise PeersUnavailable(str(answer.get("why")))
+        with np.load(answer["path"]) as found:
+            return CodedTable(found["codes"], tuple(int(size) for size in found["sizes"]))
 
 
 def _tested(
@@ -148,12 +166,3 @@ def _fitted(bits: NDArray[np.float64], truth: NDArray[np.float64]) -> NDArray[np
 
     found = minimize(objective, np.zeros(bits.shape[1]), jac=True, method="L-BFGS-B")
     return np.asarray(found.x)
-
-
-def _mean(name: str, trained_on: str, results: list[Learned]) -> Learned:
-    return Learned(
-        table=name,
-        trained_on=trained_on,
-        area=float(np.mean([each.area for each in results])),
-        accuracy=float(np.mean([each.accuracy for each in results])),
-    )

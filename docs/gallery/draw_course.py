@@ -116,23 +116,21 @@ def attack_fails() -> Chart:
     return chart
 
 
-DIGITS = {1: 96.65, 3: 98.18, 8: 98.58}
+DIGITS = {1: 96.65, 3: 98.18, 8: 98.58, 100: 98.54, 1000: 98.56, 10_000: 98.57}
 """Accuracy on MNIST by epsilon, at delta 1e-5: measured, docs/benchmarks/learning.md."""
 
 
 def absurd_epsilons() -> Chart:
     """Accuracy that was measured, and the catch rate that a promise leaves, against epsilon."""
     chart = Chart(
-        title="98 of 100 digits are read at ε = 3; at ε = 10 no promise is left",
+        title="From ε = 3 to 10,000 the promise goes, and 0.4 digits of 100 are won",
         x=Axis(label="ε", low=0.01, high=1e4, ticks=(0.01, 0.1, 1, 10, 100, 1e3, 1e4), log=True),
         y=Axis(label="of 100", low=0, high=115, ticks=(0, 25, 50, 75, 100)),
     )
     epsilons = [10 ** (k / 8) for k in range(-16, 33)]
     caught = [(e, 100 * Guesses(Pure(epsilon=f"{e:.6f}")).caught("0.01")) for e in epsilons]
     chart.line(caught, color=0, label="caught, at most")
-    study = [(e, 100 * Guesses(Pure(epsilon=e)).caught("0.01")) for e in (1000, 10_000)]
-    chart.dots(study, color=1, label="the same, far out")
-    chart.dots(list(DIGITS.items()), color=2, label="digits right, measured")
+    chart.dots(list(DIGITS.items()), color=1, label="digits right, measured")
     return chart
 
 

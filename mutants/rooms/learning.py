@@ -49,18 +49,116 @@ MUTANTS: Final = (
     Mutant(
         name="slack is shown and not priced",
         file="discreet/learning/private_sum.py",
-        old="        return far + self.slack",
-        new="        return far",
+        old="        return self.length + self.slack",
+        new="        return self.length",
         why="Noise is scaled to less than a unit moves.",
         caught_by=("tests/learning/test_run_prices.py::test_slack_and_drift_raise_the_noise",),
     ),
     Mutant(
         name="what lies beside a sum is free",
         file="discreet/learning/private_sum.py",
-        old="        if self.beside:\n",
-        new="        if self.beside > 9:\n",
+        old="        if not self.beside:\n",
+        new="        if self.beside <= 9:\n",
         why="A unit moves two things, and pays for one.",
         caught_by=("tests/learning/test_run_prices.py::test_price_of_counts_beside_the_sum",),
+    ),
+    Mutant(
+        name="contributions are counted by a jump at the threshold",
+        file="discreet/learning/side_counts.py",
+        old="        cut = np.clip(2.0 - 2.0 * ratios, -1.0, 1.0)",
+        new="        cut = np.where(ratios <= 1, 1.0, -1.0)",
+        why="A norm beside its threshold falls on either side in other company.",
+        caught_by=(
+            "tests/learning/test_side_counts.py::test_a_ramp_moves_by_no_more_than_its_steepness",
+        ),
+    ),
+    Mutant(
+        name="objectives above their bound count in full",
+        file="discreet/learning/side_counts.py",
+        old="            cut = np.clip(2 * values / float_down(self.most) - 1, -1.0, 1.0)",
+        new="            cut = np.maximum(2 * values / float_down(self.most) - 1, -1.0)",
+        why="A unit moves the mean objective by more than is priced.",
+        caught_by=("tests/learning/test_side_counts.py::test_nothing_adds_more_than_the_weight",),
+    ),
+    Mutant(
+        name="drift of what is told beside a sum is free",
+        file="discreet/learning/private_sum.py",
+        old="        moved += self.drift * self.units * STEEPNESS * _root_up(self.beside)\n",
+        new="",
+        why="Counts drift with the norms that they count.",
+        caught_by=("tests/learning/test_private_sum.py::test_every_part_of_the_slack_counts",),
+    ),
+    Mutant(
+        name="views are added up and not averaged",
+        file="discreet/learning/deep/training_data.py",
+        old="Clipping(bound=share), float_down(views * threshold)))",
+        new="Clipping(bound=share), float_down(threshold)))",
+        why="It costs accuracy alone, and the mean is what is promised.",
+        caught_by=(
+            "tests/learning/deep/test_views.py::test_a_unit_contributes_the_mean_of_its_views",
+        ),
+    ),
+    Mutant(
+        name="masks follow from the seed of the user",
+        file="discreet/learning/deep/runs/step_sums.py",
+        old="        torch.manual_seed(entropy.bits(_SEED_BITS))\n",
+        new="",
+        why="Whoever knows the seed tells from the masks of others that a unit is there.",
+        caught_by=(
+            "tests/learning/deep/test_views.py::test_masks_do_not_follow_from_the_seed_of_the_user",
+        ),
+    ),
+    Mutant(
+        name="several processes pay for one floor",
+        file="discreet/learning/deep/runs/run_setup.py",
+        old="        floors=1 if ranks is None else ranks.count,\n",
+        new="        floors=1,\n",
+        why="Each of them floors its share.",
+        caught_by=(
+            "tests/learning/deep/test_ranks.py::test_two_processes_compute_the_sum_of_one[same]",
+        ),
+    ),
+    Mutant(
+        name="banded sums are priced as if each was measured once",
+        file="discreet/learning/banded_noise.py",
+        old="        return self.length * steps * one.grid.step",
+        new="        return steps * one.grid.step",
+        why="A unit moves all measurements of its block.",
+        caught_by=(
+            "tests/learning/test_banded_noise.py::test_a_unit_moves_disjoint_blocks_by_no_more_than_is_priced",
+            "tests/learning/test_banded_noise.py::test_the_price_is_that_of_fewer_releases_at_a_longer_distance",
+        ),
+    ),
+    Mutant(
+        name="every step of a band draws from all units",
+        file="discreet/learning/banded_noise.py",
+        old="        members = np.flatnonzero(self._parts == step % self._band.width)",
+        new="        members = np.arange(self._parts.size)",
+        why="Blocks of one unit overlap, and move the same measurements twice.",
+        caught_by=(
+            "tests/learning/test_banded_noise.py::test_units_take_turns_and_every_part_is_equally_likely",
+            "tests/learning/test_banded_noise.py::test_nobody_is_drawn_more_often_than_was_charged",
+        ),
+    ),
+    Mutant(
+        name="new parts in the middle of a round are free",
+        file="discreet/learning/run_charges.py",
+        old="        turned = at % self._plan.band.width if fresh and at < self._plan.steps else 0",
+        new="        turned = 0",
+        why="A unit is drawn once more than was paid for.",
+        caught_by=(
+            "tests/learning/test_banded_noise.py::test_nobody_is_drawn_more_often_than_was_charged",
+        ),
+    ),
+    Mutant(
+        name="earlier sums are remembered across a broken step",
+        file="discreet/learning/deep/runs/training_step.py",
+        old="        return self._turns is None or self._next == step",
+        new="        return self._turns is None or self._next is not None",
+        why="The sum of a step is measured in a block twice, once of each draw.",
+        caught_by=(
+            "tests/learning/test_banded_noise.py::test_a_step_that_broke_after_its_release_starts_new_blocks",
+        ),
     ),
     Mutant(
         name="a total is rounded to the nearest cell",
@@ -138,11 +236,11 @@ MUTANTS: Final = (
     Mutant(
         name="the noise of one step is used for all",
         file="discreet/learning/training.py",
-        old="                self._step(self._taken_noise(noise, marks))\n",
+        old="            self._step(noise.take())\n",
         new=(
-            "                self._reused = getattr(self, '_reused', None)\n"
-            "                self._reused = noise.take() if self._reused is None else self._reused\n"
-            "                self._step(self._reused)\n"
+            "            self._reused = getattr(self, '_reused', None)\n"
+            "            self._reused = noise.take() if self._reused is None else self._reused\n"
+            "            self._step(self._reused)\n"
         ),
         why="The difference of two steps has no noise.",
         caught_by=(
@@ -151,9 +249,9 @@ MUTANTS: Final = (
     ),
     Mutant(
         name="noise is taken before it is drawn",
-        file="discreet/learning/noise_ahead.py",
-        old="        for worker in self._workers:\n            _wait(worker)\n        drawn",
-        new="        drawn",
+        file="discreet/learning/noise_processes/noise_ahead.py",
+        old="            for worker in self._workers:\n                _wait(worker)\n",
+        new="",
         why="What is not drawn yet is zero.",
         caught_by=("tests/learning/test_noise_ahead.py::test_processes_draw_all_of_an_array",),
     ),
@@ -163,13 +261,13 @@ MUTANTS: Final = (
         old=(
             "                    marks.mark(marked)\n"
             "                began = time.perf_counter()\n"
-            "                self._step(self._taken_noise(noise, marks))\n"
-            "                self._taken += 1\n"
+            "                self._step_or_leave(noise, marks)\n"
+            "                run.taken += 1\n"
         ),
         new=(
             "                began = time.perf_counter()\n"
-            "                self._step(self._taken_noise(noise, marks))\n"
-            "                self._taken += 1\n"
+            "                self._step_or_leave(noise, marks)\n"
+            "                run.taken += 1\n"
             "                marks.mark(marked)\n"
         ),
         why="A kill in between leaves steps that nobody knows of; they are drawn again for free.",
@@ -179,9 +277,9 @@ MUTANTS: Final = (
     ),
     Mutant(
         name="steps that were lost are drawn again for free",
-        file="discreet/learning/training.py",
-        old="        elif again > 0:\n",
-        new="        elif again > plan.steps:\n",
+        file="discreet/learning/run_charges.py",
+        old="        if max(again, 0) + turned > 0:\n",
+        new="        if max(again, 0) + turned > self._plan.steps:\n",
         why="Two noisy sums were seen, and one was paid for.",
         caught_by=("tests/learning/test_training.py::test_steps_that_were_lost_are_charged_again",),
     ),
@@ -234,6 +332,120 @@ MUTANTS: Final = (
         why="A row moves the sum by more than its noise is scaled to.",
         caught_by=(
             "tests/learning/models/test_row_sums.py::test_residuals_beyond_their_bound_add_nothing",
+        ),
+    ),
+    Mutant(
+        name="rows of any length count",
+        file="discreet/learning/models/bounded_rows.py",
+        old="        odd = long | (cells != np.rint(cells)).any(axis=1)",
+        new="        odd = (cells != np.rint(cells)).any(axis=1)",
+        why="A row moves sums by more than their noise is scaled to.",
+        caught_by=(
+            "tests/learning/models/test_row_sums.py::test_rows_that_break_the_bound_add_nothing",
+        ),
+    ),
+    Mutant(
+        name="moments off the diagonal weigh more than is priced",
+        file="discreet/learning/models/row_sums.py",
+        old="MIXED: Final = 41",
+        new="MIXED: Final = 42",
+        why="A row of two equal entries moves the moments by more than their noise is scaled to.",
+        caught_by=(
+            "tests/learning/models/test_row_sums.py::test_moments_of_every_small_row_keep_the_bound",
+        ),
+    ),
+    Mutant(
+        name="vectors of any length are added to a table",
+        file="discreet/learning/models/row_sums.py",
+        old="    kept = ~long & (places >= 0) & (places < size)",
+        new="    kept = (places >= 0) & (places < size)",
+        why="A row moves its place by more than noise is scaled to.",
+        caught_by=(
+            "tests/learning/models/test_row_sums.py::test_one_row_moves_one_place_of_a_table",
+        ),
+    ),
+    Mutant(
+        name="scores are sums of floats",
+        file="discreet/learning/models/row_sums.py",
+        old="    exact: Floats = cells @ whole / WEIGHTS",
+        new="    exact: Floats = cells @ weights",
+        why="What a row adds depends, in its last bit, on the rows beside it.",
+        caught_by=(
+            (
+                "tests/learning/models/test_row_sums.py::"
+                "test_what_a_row_scores_does_not_depend_on_its_neighbors"
+            ),
+        ),
+    ),
+    Mutant(
+        name="a model in a session is planned for one row of a unit",
+        file="discreet/learning/models/session_rows.py",
+        old="    return total.most * (1 if request.groups is None else request.groups)",
+        new="    return 1",
+        why="A person with several rows moves sums several times as far.",
+        caught_by=(
+            (
+                "tests/learning/models/test_session_rows.py::"
+                "test_a_unit_beyond_all_limits_moves_sums_by_no_more_than_is_priced"
+            ),
+            "tests/learning/models/test_session_rows.py::test_a_model_of_a_session",
+        ),
+    ),
+    Mutant(
+        name="candidates are tuned by plans for fewer rows",
+        file="discreet/learning/tuning.py",
+        old="            if plan.schedule.rows != rows_of_unit(request) or plan.unit != unit:",
+        new="            if plan.unit != unit:",
+        why="Noise that is scaled to less than a unit can add hides nobody.",
+        caught_by=(
+            (
+                "tests/learning/models/test_session_rows.py::"
+                "test_a_candidate_that_is_planned_for_fewer_rows_is_refused"
+            ),
+        ),
+    ),
+    Mutant(
+        name="tuning costs what one run does",
+        file="discreet/learning/tuning_price.py",
+        old="        return (rho * order + mixed + runs) * _UP",
+        new="        return (rho * order + runs) * _UP",
+        why="The best of many runs tells more than any of them.",
+        caught_by=("tests/learning/test_tuning.py::test_golden_prices",),
+    ),
+    Mutant(
+        name="sizes of clusters are printed with the noise of their sums",
+        file="discreet/learning/models/k_means.py",
+        old="        return self._half_width(SIZES, confidence)",
+        new="        return self._half_width(CLUSTERS, confidence, steps=LEVELS)",
+        why="Intervals are those of another release.",
+        caught_by=(
+            "tests/learning/models/test_coverage.py::test_counts_are_off_by_no_more_than_is_printed",
+        ),
+    ),
+    Mutant(
+        name="a draw of a posterior is priced at one end of the grid",
+        file="discreet/learning/bayes/one_draw.py",
+        old="                worst = max(worst, ratio, 1 / ratio)",
+        new="                worst = max(worst, ratio) if end == 0 else worst",
+        why="At the low end another yes makes a draw less likely, and that tells as much.",
+        caught_by=(
+            (
+                "tests/learning/bayes/test_one_draw.py::"
+                "test_the_loss_is_the_largest_ratio_of_all_outcomes"
+            ),
+        ),
+    ),
+    Mutant(
+        name="a draw of a posterior is charged nothing",
+        file="discreet/learning/bayes/one_draw.py",
+        old="        return Pure(epsilon=self.epsilon)",
+        new="        return Pure(epsilon=0)",
+        why="Every draw tells of people.",
+        caught_by=(
+            (
+                "tests/learning/bayes/test_one_draw.py::"
+                "test_each_draw_is_charged_its_exact_epsilon_and_a_named_one_comes_back"
+            ),
         ),
     ),
     Mutant(

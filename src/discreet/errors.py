@@ -55,7 +55,8 @@ One tree, so that a caller can catch as much or as little as it wants::
         ├── RunFenced           E806  another process has resumed this run
         ├── TooImprecise        E807  drift or rounding that would cost too much
         ├── BadArrays           E808  arrays that a model cannot be fitted on or used with
-        └── NotFitted           E809  a model that is used before it is fitted
+        ├── NotFitted           E809  a model that is used before it is fitted
+        └── BadCheckpoint       E810  a checkpoint that cannot be read or kept
 
 Each leaf has a code, and each code a page ``docs/errors/<code>.md``.
 """
@@ -66,6 +67,7 @@ from typing import ClassVar, final
 
 __all__ = [
     "BadArrays",
+    "BadCheckpoint",
     "BadPolicy",
     "BudgetError",
     "DamagedLedger",
@@ -420,3 +422,8 @@ class BadArrays(LearningError, ValueError, code="E808"):
 @final
 class NotFitted(LearningError, ValueError, AttributeError, code="E809"):
     """A model was used before it was fitted."""
+
+
+@final
+class BadCheckpoint(LearningError, code="E810"):
+    """A checkpoint is torn, or its folder cannot hold one; weights in memory are still there."""

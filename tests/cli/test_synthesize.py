@@ -88,7 +88,7 @@ def test_ranges_and_counts_are_read(clinic: Path, workload: str, marginals: int)
     """Spaces do not matter, and numbers are those of the column."""
     done = run(*ARGUMENTS, *PRICE, "--workload", workload, "--dry-run")
     assert done.exit_code == 0, done.output
-    assert f"gets {marginals} marginals right" in done.stdout
+    assert f"gets {marginals} marginal" in done.stdout
     assert not (clinic / "visits.ledger").exists()
 
 

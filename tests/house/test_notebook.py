@@ -85,7 +85,7 @@ VALUES = [
     (mechanisms.Laplace(scale=2), "Laplace(scale=2)"),
     (dp.Budget(epsilon=2), "epsilon 2"),
     (accounting.account(2 * accounting.Leaf(Pure(epsilon=1)), relation="add_remove"), "2 times"),
-    (mechanisms.Laplace(scale=2).loss(), "Laplace"),
+    (mechanisms.Laplace(scale=2).loss(), "epsilon 0.5 at delta 0"),
 ]
 
 

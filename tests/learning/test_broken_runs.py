@@ -11,9 +11,9 @@ from torch import nn
 import discreet as dp
 from discreet.accounting import Budget
 from discreet.errors import (
+    BadCheckpoint,
     EntropyForked,
     EntropyUnavailable,
-    OtherRun,
     OverBudget,
     RunFenced,
     WrongKind,
@@ -160,7 +160,7 @@ def test_a_full_disk_keeps_weights_in_memory_and_costs_nothing(ledger, tmp_path,
 
     with monkeypatch.context() as planted:
         planted.setattr(Checkpoint, "_write_aside", full)
-        with pytest.raises(OtherRun, match="No space left"):
+        with pytest.raises(BadCheckpoint, match="No space left"):
             run.fit(bar=False)
     weights = run.model.weight.detach().clone()
     loop = run.steps()
@@ -190,20 +190,20 @@ def test_a_refused_resume_leaves_the_weights_in_memory(tmp_path):
 
 def test_a_folder_that_cannot_be_used_costs_nothing(ledger, tmp_path):
     (tmp_path / "file").write_text("")
-    with pytest.raises(OtherRun, match="no checkpoint can be kept"):
+    with pytest.raises(BadCheckpoint, match="no checkpoint can be kept"):
         training(ledger, folder=tmp_path / "file").fit(bar=False)
     folder = tmp_path / "torn"
     folder.mkdir()
     (folder / "checkpoint").write_bytes(b"torn")
-    with pytest.raises(OtherRun, match="delete the file"):
+    with pytest.raises(BadCheckpoint, match="delete the file"):
         training(ledger, folder=folder).fit(bar=False)
     run = training(ledger, folder=folder)
     Checkpoint(run.plan.digest, 2, b"no state").write(folder)
-    with pytest.raises(OtherRun, match="delete the file"):
+    with pytest.raises(BadCheckpoint, match="delete the file"):
         run.fit(bar=False)
-    Checkpoint(run.plan.digest, 2, training(ledger)._state()).write(folder)
+    Checkpoint(run.plan.digest, 2, training(ledger)._saved.written()).write(folder)
     run.model.register_buffer("more", torch.zeros(3))
-    with pytest.raises(OtherRun, match="other parts"):
+    with pytest.raises(BadCheckpoint, match="other parts"):
         run.fit(bar=False)
     assert not charges(ledger)
 
@@ -238,7 +238,7 @@ def test_lost_steps_pay_their_share_of_delta(ledger, tmp_path, monkeypatch):
     loop = run.steps()
     next(loop)
     monkeypatch.setattr(Marks, "stop", lambda *_: None)
-    run._save = lambda *_: None
+    run._progress.save = lambda *_: None
     loop.close()
     asked = []
     original = Ledger.charge

@@ -1,5 +1,6 @@
 """Sums on the grid against exact rationals, and what one unit can move at most."""
 
+import dataclasses
 from fractions import Fraction
 
 import numpy as np
@@ -168,6 +169,8 @@ def test_every_part_of_the_slack_counts():
         drift=Fraction(1, 1000),
     )
     assert drifting.slack - plain.slack == Fraction(128, 1000)
+    beside = [dataclasses.replace(one, beside=Fraction(1)) for one in (plain, drifting)]
+    assert beside[1].slack - beside[0].slack == pytest.approx(4 * Fraction(128, 1000))
     single = PrivateSum(
         clipping=plain.clipping,
         sigma=Fraction(1),

@@ -20,7 +20,7 @@ def product(outputs, targets):
     return -outputs[:, 0] * targets
 
 
-def audited(folder):
+def audited(folder, **changed):
     """Train on a random half of the canaries, each in a place of its own; guess which half."""
     bits = np.random.default_rng(8).integers(0, 2, CANARIES)
     x = 1000 * torch.eye(CANARIES)[torch.from_numpy(bits == 1)]
@@ -42,6 +42,7 @@ def audited(folder):
             epsilon=3,
             delta=DELTA,
             processes=0,
+            **changed,
         )
         run.fit(bar=False)
     order = np.argsort(model.weight.detach().numpy()[0], kind="stable")
@@ -50,8 +51,13 @@ def audited(folder):
     return guessed(bits, guess, claim=run.plan.epsilon(), delta=DELTA, most=2 * SURE)
 
 
-def test_canaries_of_a_run_tell_no_more_than_it_claims(tmp_path):
-    found = audited(tmp_path)
+@pytest.mark.parametrize(
+    "changed",
+    [{}, {"band": 2}, {"clipping": "adaptive", "metrics": {"objective": 1}}],
+    ids=["plain", "banded", "adaptive"],
+)
+def test_canaries_of_a_run_tell_no_more_than_it_claims(tmp_path, changed):
+    found = audited(tmp_path, **changed)
     assert not found.violates
     assert found.lower > 0  # they do tell something
 

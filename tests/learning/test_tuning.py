@@ -9,10 +9,12 @@ import pytest
 
 import discreet as dp
 from discreet.errors import DiscreetError
-from discreet.learning.tuning import TuningPrice, logarithmic, tune
+from discreet.learning.tuning import tune
+from discreet.learning.tuning_price import TuningPrice, logarithmic
 from discreet.ledger import Ledger
 from discreet.loss import ZeroConcentrated
 from discreet.noise import KeyedEntropy
+from discreet.plan.pricing.calibration import price_of
 
 DRAW = np.random.default_rng(3)
 X = DRAW.uniform(-1, 1, (1500, 2))
@@ -105,3 +107,20 @@ def test_mistakes_are_refused(wrong, tmp_path):
         with pytest.raises(DiscreetError):
             tune(given.pop("candidates"), X, Y, **given)
         assert ledger.receipt == before
+
+
+@pytest.mark.theorem("random-stopping")
+@pytest.mark.parametrize("relation", ["add_remove", "replace"])
+def test_a_price_in_rho_holds_outside_the_delta_of_tuning(relation):
+    """A mixture of a loss of at most epsilon and a chance of delta, by its worst pair."""
+    unit, delta = dp.row(relation=relation), Fraction(1, 10**5)
+    leaf = TuningPrice(rho=Fraction(1, 50), mean=10).leaf(delta, unit)
+    price = price_of(leaf, unit, None)
+    epsilon = float(leaf.source.epsilon_bound)
+    assert price.beside == price.delta == delta
+    assert 1.41 < epsilon < 1.43
+    high = math.exp(epsilon) / (1 + math.exp(epsilon))
+    for order in (1.01, 2, 7, 50):
+        terms = high**order * (1 - high) ** (1 - order) + (1 - high) ** order * high ** (1 - order)
+        assert math.log(terms) / (order - 1) <= float(price.rho) * order
+    assert float(price.rho) <= epsilon**2 / 2

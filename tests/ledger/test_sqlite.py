@@ -132,7 +132,7 @@ def test_the_files_are_for_their_owner_alone(place, path):
 def test_lookups_use_their_indexes(place):
     store = place.opened()
     for statement, values in (
-        (sqlite_rows._OF_KEYS, ('["k"]',)),
+        (sqlite_rows._OF_KEYS, ('["k"]',) * 3),
         (sqlite_rows._MISSED, (7, '["k"]')),
         (sqlite_rows._ANSWERED, ("q",)),
         (sqlite_rows._ROWS % "NULL", (7,)),

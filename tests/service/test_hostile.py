@@ -277,11 +277,10 @@ def test_lines_of_the_log_hold_the_listed_names_alone(canary_server):
 # --- what the description allows --------------------------------------------------------------
 
 
-@pytest.mark.parametrize("person", ["ana", "olga"])
-def test_what_the_description_allows_is_handled(clinic_server, person):
-    """Random calls by the description; what they lead to is described, and never a 500."""
-    schema = schemathesis.openapi.from_url(f"{clinic_server.url}/v1/openapi.json")
-    headers = {"Authorization": f"Bearer {clinic_server.token(person)}"}
+def check_described(server, person, *, examples):
+    """Make random calls by the description; what they lead to is described, and never a 500."""
+    schema = schemathesis.openapi.from_url(f"{server.url}/v1/openapi.json")
+    headers = {"Authorization": f"Bearer {server.token(person)}"}
     checked = set()
     for found in schema.get_all_operations():
         operation = found.ok()
@@ -289,7 +288,9 @@ def test_what_the_description_allows_is_handled(clinic_server, person):
             continue
 
         @given(case=operation.as_strategy())
-        @settings(max_examples=5, deadline=None, derandomize=True, suppress_health_check=CALM)
+        @settings(
+            max_examples=examples, deadline=None, derandomize=True, suppress_health_check=CALM
+        )
         def check(case):
             answer = case.call(headers=headers, timeout=60)
             assert answer.status_code != 500
@@ -299,3 +300,14 @@ def test_what_the_description_allows_is_handled(clinic_server, person):
         check()
         checked.add(operation.label)
     assert len(checked) > 30
+
+
+@pytest.mark.parametrize("person", ["ana", "olga"])
+def test_what_the_description_allows_is_handled(clinic_server, person):
+    check_described(clinic_server, person, examples=5)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("person", ["ana", "olga", "sue"])
+def test_much_of_what_the_description_allows_is_handled(clinic_server, person):
+    check_described(clinic_server, person, examples=100)

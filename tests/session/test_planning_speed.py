@@ -6,6 +6,8 @@ import pyarrow as pa
 import pytest
 
 from discreet import session as sessions
+from discreet.plan.pricing.quantile_tree import QuantileLevels
+from discreet.release.aggregates import quantiles
 
 POLICY = """
 format = 1
@@ -32,12 +34,33 @@ def seconds(session, term, count):
 
 @pytest.mark.parametrize("term", TERMS.values(), ids=TERMS)
 def test_eight_hundred_different_sums_are_planned_in_linear_time(tmp_path, term):
+    """In a ledger that has charges, too: the rules of earlier versions are not tried in vain."""
     table = pa.table({"patient": [1, 2], "cost": [3.0, 4.0]})
     policy = POLICY + "[budget]\nepsilon = 5\n"
     with sessions.open(
         {"visits": table}, policy=policy, ledger=tmp_path / "visits.ledger"
     ) as session:
         seconds(session, term, 2)
+        session.ask("SELECT SUM(cost) AS s FROM visits", epsilon=1)
         few, many = (min(seconds(session, term, count) for _ in range(2)) for count in (200, 800))
         assert many < 8 * few
-        assert many < 1.5  # under 0.5 s on a machine that does nothing else
+        assert many < 1.5  # the bar is 0.5 s, in the benchmark: here other tests run beside it
+
+
+def test_the_work_for_many_quantiles_is_linear_in_their_number(tmp_path, monkeypatch):
+    """Two hundred quantiles are one part: it is tried, and its leaves are put in order, once."""
+    tried, ordered = [], []
+    within, risen = QuantileLevels.within_rho, quantiles._risen
+    monkeypatch.setattr(
+        QuantileLevels, "within_rho", lambda *given: tried.append(1) or within(*given)
+    )
+    monkeypatch.setattr(quantiles, "_risen", lambda *given: ordered.append(1) or risen(*given))
+    table = pa.table({"patient": [1, 2], "cost": [3.0, 4.0]})
+    policy = POLICY + "[budget]\nepsilon = 5\n"
+    with sessions.open(
+        {"visits": table}, policy=policy, ledger=tmp_path / "visits.ledger"
+    ) as session:
+        answer = session.ask("SELECT APPROX_QUANTILES(cost, 200) AS q FROM visits", epsilon=1)
+    assert len(answer["q"][0].as_py()) == 201
+    assert len(tried) <= 4
+    assert len(ordered) <= 2

@@ -261,6 +261,35 @@ def test_sums_of_every_earlier_version_are_found_on_record(rules, tmp_path):
         assert session.remeasure(again, **price).replayed
 
 
+PLAIN = "SELECT SUM(cost * {}) AS a, SUM(cost + {}) AS b FROM visits"
+
+
+def test_different_sums_of_an_earlier_version_are_found_on_record(tmp_path, monkeypatch):
+    """Earlier rules are tried only where a charge has as many leaves as there are sums."""
+    price, rules = {"epsilon": "0.5"}, PlanningRules.CLAMPED_SUMS
+    tried, real = [], SessionPlanner.plan
+
+    def noted(planner, *arguments, **options):
+        tried.append(options["earlier"])
+        return real(planner, *arguments, **options)
+
+    monkeypatch.setattr(SessionPlanner, "plan", noted)
+    with opened(tmp_path, policy=RICH) as session:
+        session.ask("SELECT COUNT(*) AS n FROM visits", **price)  # has one leaf
+        assert session.plan(PLAIN.format(2, 3), **price).had_earlier
+        assert set(tried) == {PlanningRules.TODAY}
+        plan = session._planned(sql.read(PLAIN.format(2, 3)), price, rules=rules)
+        before = session._answer(plan, confirm=False)
+        assert session.ask(PLAIN.format(2, 3), **price).to_arrow().equals(before.to_arrow())
+        tried.clear()
+        assert not session.ask(PLAIN.format(4, 5), **price).replayed
+        assert rules in tried  # a charge of two leaves might be it
+        doubled = PLAIN.format(2, 2).replace("+", "*")  # one sum, written twice
+        plan = session._planned(sql.read(doubled), price, rules=rules)
+        before = session._answer(plan, confirm=False)
+        assert session.ask(doubled, **price).to_arrow().equals(before.to_arrow())
+
+
 def test_of_two_earlier_answers_the_later_version_is_told(tmp_path):
     with opened(tmp_path, policy=RICH) as session:
         for rules in (PlanningRules.CLAMPED_SUMS, PlanningRules.SUMS_APART):

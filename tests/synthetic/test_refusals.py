@@ -1,6 +1,7 @@
 """What is refused, with its way out, before anything is spent; and how evidence is read back."""
 
 import json
+import re
 from datetime import date
 from fractions import Fraction
 
@@ -126,6 +127,25 @@ def test_a_domain_that_is_too_large_for_mwem_is_refused():
     wide = dp.open({"visits": table}, policy=policy, test_mode=True)
     with wide, pytest.raises(TooLarge, match="AIM"):
         clinic.planned(wide, bins=100, method=S.MWEM())
+
+
+def test_a_run_of_hours_is_refused_and_one_of_minutes_says_so():
+    policy, table = clinic.POLICY, clinic.arrow(clinic.crowd(3))
+    for number in range(36):
+        column = f"x{number:02}"
+        policy += f'[tables.visits.columns.{column}]\ntype = "integer"\ncategories = [0, 1, 2]\n'
+        table = table.append_column(column, table["age"])
+    names = [f"x{number:02}" for number in range(36)]
+    with dp.open({"visits": table}, policy=policy, test_mode=True) as wide:
+        asked = {"columns": names, "workload": S.marginals(3), "method": S.AIM(), "anyway": True}
+        with pytest.raises(TooLarge, match="minutes") as caught:
+            clinic.planned(wide, **asked)
+        rounds = int(re.search(r"AIM\(rounds=(\d+)\)", caught.value.do)[1])
+        plan = clinic.planned(wide, **asked | {"method": S.AIM(rounds=rounds)})
+        assert 60 < plan.seconds <= 1800
+        assert f"up to {plan.seconds / 60:,.0f} minutes" in str(plan)
+        for way_out in ({"workload": S.marginals(2)}, {"method": S.MST()}):
+            assert clinic.planned(wide, **asked | way_out).seconds <= 1800
 
 
 def test_limits_on_people_have_to_be_declared():

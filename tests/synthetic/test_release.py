@@ -21,6 +21,7 @@ from discreet.synthetic.joint import JointHistogram
 from discreet.synthetic.release import SyntheticRelease
 from discreet.synthetic.report.check import CheckDraw, _on_grid
 from discreet.theorems import THEOREMS
+from tests.synthetic import clinic
 from tests.synthetic.tables import SCHEMA, opened, visits
 
 COLUMNS = ["ward", "age", "smoker", "cost", "seen"]
@@ -305,6 +306,25 @@ def test_pictures_show_what_was_released(release: SyntheticRelease) -> None:
     for picture in (ward, pairs):
         assert "<script" not in picture
         assert "href" not in picture
+
+
+def test_errors_fall_with_the_price_and_their_picture_reads_nothing() -> None:
+    size, methods = 900, (dp.synthetic.AIM(), dp.synthetic.MST(), dp.synthetic.MWEM())
+    with clinic.opened() as session:
+        for method in methods:
+            plans = [
+                clinic.planned(session, method=method, rho=rho, size=size) for rho in ("1", "4")
+            ]
+            dear, cheap = (dict(plan.one_way or ()) for plan in reversed(plans))
+            assert all(dear[name] == pytest.approx(cheap[name] / 2, rel=1e-3) for name in cheap)
+            picture = plans[0].error_curve()
+            assert "Forecast errors" in picture
+            assert "900 rows" in picture
+        pure = clinic.planned(session, method=methods[2], rho=None, epsilon=2, size=size)
+        assert ">ε<" in pure.error_curve()
+        for change in ({"size": None}, {"size": size, "method": dp.synthetic.DualQuery()}):
+            with pytest.raises(WrongKind, match="forecasts no errors"):
+                clinic.planned(session, rho="1", **change).error_curve()
 
 
 def test_rows_that_are_no_number_are_refused(release: SyntheticRelease) -> None:

@@ -28,7 +28,7 @@ class Visit:
 
     def __init__(self, browser, address, **options):
         self.context = browser.new_context(base_url=address, **options)
-        self.context.set_default_timeout(30_000)
+        self.context.set_default_timeout(90_000)
         self.page = self.context.new_page()
         self.complaints = []
         self.page.on("console", self._heard)

@@ -57,7 +57,21 @@ calls_per_minute = 6000
 """
 
 
-LINE = {"name": "Laplace", "verdict": "kept", "broken": False, "claimed": 1.0, "lower": 0.97}
+SECOND = """
+[datasets.archive]
+policy = "clinic.toml"
+data = "archive.csv"
+ledger = "archive.ledger"
+"""
+
+LINE = {
+    "name": "Laplace",
+    "verdict": "kept",
+    "broken": False,
+    "parameter": "epsilon",
+    "claimed": 1.0,
+    "lower": 0.97,
+}
 AUDIT = {
     "headline": f"2 of 2 promises not refuted {HOSTILE}",
     "made": {"version": "0.1.0", "commit": None, "date": "2026-11-14T02:00:00+00:00"},
@@ -70,13 +84,14 @@ AUDIT = {
 }
 
 
-def write_site(folder: Path) -> Path:
+def write_site(folder: Path, *, second: bool = False) -> Path:
     """Write data, policy and site file into a folder; return the path of the last."""
     write_visits(folder / "visits.csv")
+    write_visits(folder / "archive.csv", rows=50)
     (folder / "clinic.toml").write_text(POLICY)
     (folder / "audit.json").write_text(json.dumps(AUDIT))
     people = "".join(f'[people.{name}]\nroles = ["{role}"]\n' for name, role in PEOPLE.items())
-    (folder / "site.toml").write_text(SITE + people)
+    (folder / "site.toml").write_text(SITE + SECOND * second + people)
     return folder / "site.toml"
 
 
@@ -107,9 +122,9 @@ def listening(app_for) -> Iterator[str]:
 
 
 @contextmanager
-def served(folder: Path) -> Iterator[tuple[str, ServiceCounter]]:
+def served(folder: Path, *, second: bool = False) -> Iterator[tuple[str, ServiceCounter]]:
     """Serve the site of a folder, in which everybody has a password."""
-    counter = ServiceCounter(read_site(write_site(folder)))
+    counter = ServiceCounter(read_site(write_site(folder, second=second)))
     try:
         for name in PEOPLE:
             counter.directory.accept(counter.directory.invite(name, by="test"), PASSWORD)

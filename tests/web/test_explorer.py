@@ -12,11 +12,11 @@ import discreet as dp
 from discreet.explain import explain
 from discreet.loss import Pure
 from discreet.mechanisms import Laplace
-from discreet.web.explorer import curve_of
+from discreet.web.explorer import curve_of, group_errors
 from discreet.web.question_builder import Clicked
 from discreet.web.rendering import HTMX, assets
 from tests.servers.node import node
-from tests.web.served import POLICY, write_visits
+from tests.web.served import HOSTILE, POLICY, write_visits
 
 ASSETS = Path(__file__).parents[2] / "src" / "discreet" / "web" / "assets"
 PUBLISHED = "d6fdc75f204e6bdefa99b69bf1e6d4ac69b8a364f77929f45c13476b4000f717"
@@ -76,6 +76,26 @@ def test_the_curve_is_that_of_plans_at_other_prices(clinic, aggregate, column):
         assert error == pytest.approx(exact, rel=0.05, abs=1.0)
     back = computed(f"explorer.epsilonFor({curve.k}, {shown[-1]}, {curve.offset})")
     assert back == pytest.approx(EPSILONS[-1]) == curve.epsilon(error=shown[-1])
+
+
+@pytest.mark.parametrize(("aggregate", "column"), [("count", ""), ("sum", "cost"), ("avg", "cost")])
+def test_the_error_of_a_group_is_that_of_a_plan_for_its_size(clinic, aggregate, column):
+    clicked = Clicked(table="visits", aggregate=aggregate, column=column, groups=("ward",))
+
+    def planned(question, price):
+        return clinic.plan(question, **price)
+
+    curve = curve_of(clicked, clinic.schema, planned, people=6000, confidence="0.95")
+    sizes = {0: 1000, 1: 4000}
+    groups = group_errors(clicked, clinic.schema, curve, sizes=sizes, epsilon=1.0)
+    assert [group.size for group in groups] == [1000, 4000, 2000]
+    assert [group.name for group in groups] == ["A", "B", HOSTILE]
+    for group in groups:
+        plan = clinic.plan(curve.question, epsilon="1", size=group.size)
+        exact = float(plan.predicted[-1].half_width)
+        assert group.error == pytest.approx(exact, rel=0.05, abs=1.0)
+        middle = {"count": group.size, "sum": 450 * group.size, "avg": 450}[aggregate]
+        assert group.relative == pytest.approx(group.error / middle)
 
 
 def test_the_odds_are_those_of_explanations():

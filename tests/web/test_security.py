@@ -33,6 +33,7 @@ PAGES = (
     "/data/clinic/budget",
     "/data/clinic/releases",
     "/data/clinic/label",
+    "/tokens",
     "/assets/workbench.css",
     "/nothing",
 )
@@ -82,6 +83,11 @@ def test_wrong_passwords_are_refused_alike(site):
 POSTS = (
     "/logout",
     "/people",
+    "/tokens",
+    "/tokens/revoke",
+    "/audit/report",
+    "/audit/run",
+    "/audit/stop",
     "/wizard/questions",
     "/wizard/review",
     "/wizard/write",

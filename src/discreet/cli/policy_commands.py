@@ -37,6 +37,7 @@ from discreet.session.first_run import (
     policy_from,
     refuse_overwriting,
     with_ledger,
+    write_policy,
 )
 from discreet.session.opening_arguments import unit_of, without_password
 from discreet.session.schemas import schema_of
@@ -146,7 +147,7 @@ def init(  # noqa: PLR0913  one option for each answer
         schema_of(rules, unit_of(None, rules), {name: look.columns}, {name: look.stored})
         rules = with_ledger(rules, ledger or f"{name}.ledger", policy)
         header = HEADER + (_LOOKED if owner else "")
-        policy.write_text(header + rules.written(), encoding="utf-8")
+        write_policy(policy, rules, header=header)
         _say(rules, policy, look, seen, as_json=as_json)
 
 

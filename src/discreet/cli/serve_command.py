@@ -6,10 +6,9 @@ Trust: public.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -17,6 +16,9 @@ from discreet import service, web
 from discreet.cli.exit_codes import VIOLATION, errors_reported, tell, write_json
 from discreet.cli.options import JsonOption
 from discreet.errors import WrongKind
+
+if TYPE_CHECKING:  # one of the packages that may not be installed
+    from fastapi import FastAPI
 
 
 def serve(
@@ -44,23 +46,24 @@ def serve(
             else:
                 typer.echo("\n".join(map(str, findings)) or "the site can be served.")
             return
-        _run_server()(
-            found,
-            mount=web.mount,
-            ready=lambda url, secret: _announce(found, url, secret),
-            log=sys.stderr,
-        )
+        try:
+            service.run_server(
+                found,
+                mount=_mount_pages,
+                ready=lambda url, secret: _announce(found, url, secret),
+                log=sys.stderr,
+            )
+        except ModuleNotFoundError:
+            raise WrongKind(
+                what="a server needs packages that are not installed.",
+                why="most people ask, and do not serve.",
+                do="install them: pip install 'discreet[service]'.",
+            ) from None
 
 
-def _run_server() -> Callable[..., None]:
-    try:
-        return service.run_server
-    except ModuleNotFoundError:
-        raise WrongKind(
-            what="a server needs packages that are not installed.",
-            why="most people ask, and do not serve.",
-            do="install them: pip install 'discreet[service]'.",
-        ) from None
+def _mount_pages(server: FastAPI, counter: service.ServiceCounter) -> None:
+    """Load the pages when they are needed: meanwhile workers open the data."""
+    web.mount(server, counter)
 
 
 def _announce(site: service.Site, url: str, secret: str | None) -> None:

@@ -24,7 +24,10 @@ if TYPE_CHECKING:  # each is loaded when first used, because most programs need 
     from discreet.learning.calibrated import calibrated_sigma, noise_multiplier
     from discreet.learning.clipping import Clipping
     from discreet.learning.deep.corrected_adam import CorrectedAdam
+    from discreet.learning.deep.runs.private_stop import PrivateStop
+    from discreet.learning.deep.runs.ranks import Ranks, serve_rank
     from discreet.learning.evaluation import Evaluation, evaluate
+    from discreet.learning.features import Scattering2d
     from discreet.learning.models import (
         PCA,
         CategoricalNB,
@@ -36,14 +39,15 @@ if TYPE_CHECKING:  # each is loaded when first used, because most programs need 
         Ridge,
         SoftmaxRegression,
     )
-    from discreet.learning.noise_ahead import NoiseAhead
+    from discreet.learning.noise_processes.noise_ahead import NoiseAhead
     from discreet.learning.private_sum import PrivateSum
     from discreet.learning.run_tree import one_sum, statement_of, tree_of_run
     from discreet.learning.sampling import PoissonBatches, overflow_chance, smallest_cap
     from discreet.learning.training import Training
     from discreet.learning.training_plan import TrainingPlan, plan_training
     from discreet.learning.training_report import TrainingReport
-    from discreet.learning.tuning import Tuned, TuningPrice, tune
+    from discreet.learning.tuning import Tuned, tune
+    from discreet.learning.tuning_price import TuningPrice
 
 __all__ = [
     "PCA",
@@ -61,9 +65,12 @@ __all__ = [
     "PoissonBatches",
     "PosteriorDraw",
     "PrivateLikelihood",
+    "PrivateStop",
     "PrivateSum",
     "RandomForest",
+    "Ranks",
     "Ridge",
+    "Scattering2d",
     "SoftmaxRegression",
     "Training",
     "TrainingPlan",
@@ -79,6 +86,7 @@ __all__ = [
     "one_sum",
     "overflow_chance",
     "plan_training",
+    "serve_rank",
     "smallest_cap",
     "statement_of",
     "tree_of_run",
@@ -94,7 +102,10 @@ if not TYPE_CHECKING:  # to which every name would be one of this room
             "calibrated": ("calibrated_sigma", "noise_multiplier"),
             "clipping": ("Clipping",),
             "deep.corrected_adam": ("CorrectedAdam",),
+            "deep.runs.private_stop": ("PrivateStop",),
+            "deep.runs.ranks": ("Ranks", "serve_rank"),
             "evaluation": ("Evaluation", "evaluate"),
+            "features": ("Scattering2d",),
             "models": (
                 "CategoricalNB",
                 "GaussianNB",
@@ -109,8 +120,9 @@ if not TYPE_CHECKING:  # to which every name would be one of this room
             "private_sum": ("PrivateSum",),
             "run_tree": ("one_sum", "statement_of", "tree_of_run"),
             "sampling": ("PoissonBatches", "overflow_chance", "smallest_cap"),
-            "tuning": ("Tuned", "TuningPrice", "tune"),
-            "noise_ahead": ("NoiseAhead",),
+            "tuning": ("Tuned", "tune"),
+            "tuning_price": ("TuningPrice",),
+            "noise_processes.noise_ahead": ("NoiseAhead",),
             "training": ("Training",),
             "training_plan": ("TrainingPlan", "plan_training"),
             "training_report": ("TrainingReport",),

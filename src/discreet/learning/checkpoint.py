@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, final
 
-from discreet.errors import OtherRun
+from discreet.errors import BadCheckpoint, OtherRun
 
 _FILE: Final = "checkpoint"
 _LENGTH: Final = 8
@@ -108,9 +108,9 @@ def _sync_folder(folder: Path) -> None:
         os.close(number)
 
 
-def torn(why: str) -> OtherRun:
+def torn(why: str) -> BadCheckpoint:
     """Say what to do about a checkpoint that cannot be used."""
-    return OtherRun(
+    return BadCheckpoint(
         what=f"the checkpoint in the folder is of no use: {why}.",
         why="training on from a part of a state would be another run.",
         do="put a good copy back, or delete the file and resume: an object that still holds the "
@@ -118,8 +118,8 @@ def torn(why: str) -> OtherRun:
     )
 
 
-def _unusable(folder: Path, failure: OSError) -> OtherRun:
-    return OtherRun(
+def _unusable(folder: Path, failure: OSError) -> BadCheckpoint:
+    return BadCheckpoint(
         what=f"no checkpoint can be kept in {folder}: {failure.strerror or failure}.",
         why="steps whose weights are lost must be paid for a second time.",
         do="mend the folder or name another one, and resume; weights in memory are still there.",

@@ -98,6 +98,16 @@ class Clipping:
         finite = np.isfinite(squares) & np.isfinite(spans)
         return np.where(finite, scales, 0.0)
 
+    def lengths(self, squares: Scales, spans: Scales) -> Scales:
+        """Return the number that C is divided by: the larger of the norm and span / k.
+
+        Rounding and order of operations move it by a tiny share, however products cancel: the
+        square is off by a share of S**2, and S is at most k times this length.
+        """
+        with np.errstate(all="ignore"):
+            found: Scales = np.maximum(np.sqrt(squares), spans / self.spread)
+        return found
+
     def error(self, *, units: int, operations: int, unit: Fraction = DOUBLE) -> Fraction:
         """Bound the L2 error of a sum of clipped contributions of so many units.
 

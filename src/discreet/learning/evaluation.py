@@ -1,13 +1,15 @@
 """How good a model is on private data: a paid count of right and wrong answers.
 
-Trust: kernel.  A row adds one to one of two counts (key ``row-tables``).
+Trust: kernel.  A row adds one to one of two counts (key ``row-tables``), because a classifier of
+this room answers for a row by that row alone (:mod:`discreet.learning.models.classifier`).  Rows
+are bounded as those of a fit: with a missing value or an undeclared label they are left out.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, final
+from typing import Any, ClassVar, Final, final
 
 import numpy as np
 
@@ -21,11 +23,13 @@ from discreet.learning.models import (
     SoftmaxRegression,
 )
 from discreet.learning.models.bounded_rows import BoundedRows, Encoding
-from discreet.learning.models.estimator import PrivateModel
-from discreet.learning.models.fit_plans import Released, fit_plan, read_released
+from discreet.learning.models.classifier import PrivateClassifier
+from discreet.learning.models.fit_plans import FitPlan, Released, fit_plan, read_released
 from discreet.learning.models.measurement import AskedPrice, PlannedSum, RowMeasurer
 from discreet.learning.models.paid_fit import opened, pay_and_draw, unit_of_rows
 from discreet.learning.models.row_sums import counts
+from discreet.learning.models.session_rows import fit_in_session, is_table
+from discreet.ledger.values import StoredAnswer
 
 SCORES: Final = "right and wrong answers"
 _CLASSIFIERS: Final = (
@@ -41,11 +45,13 @@ _CLASSIFIERS: Final = (
 @final
 @dataclass(frozen=True, slots=True)
 class ScoreRecipe:
-    """Releases how many rows a model gets right, and how many wrong."""
+    """Releases how many rows a fitted classifier gets right, and how many wrong."""
+
+    model: PrivateClassifier
 
     def document(self) -> Mapping[str, Any]:
-        """Return its name."""
-        return {"measures": SCORES}
+        """Return its name, and that of the model."""
+        return {"measures": SCORES, "model": self.model.digest_}
 
     def sums(self, encoding: Encoding) -> tuple[PlannedSum, ...]:  # noqa: ARG002  the same for all
         """Return the two counts."""
@@ -53,7 +59,35 @@ class ScoreRecipe:
 
     def run(self, rows: BoundedRows, encoding: Encoding, see: RowMeasurer) -> Released:  # noqa: ARG002
         """Count."""
-        return {"scores": see.measure(SCORES, counts(rows.codes, 2)).tolist()}
+        wrong = (self.model.codes(rows.cells) != rows.codes).astype(np.int64)
+        return {"scores": see.measure(SCORES, counts(wrong, 2)).tolist()}
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class ModelUnderTest:
+    """A fitted classifier, as what a session's rows are read for."""
+
+    model: PrivateClassifier
+
+    kind: ClassVar[str] = "classifier"
+
+    @property
+    def constant(self) -> bool:
+        """Whether rows end with a constant."""
+        return self.model.constant
+
+    def _recipe(self, encoding: Encoding) -> ScoreRecipe:
+        known = self.model.encoding_
+        if (encoding.features, encoding.classes) != (known.features, known.classes):
+            raise WrongKind(
+                what="the model was fitted with other bounds, categories or classes than the "
+                "policy has.",
+                why="a row means something else to it than to this session.",
+                do="give the columns that it was fitted on, and a model that was fitted under "
+                "this policy.",
+            )
+        return ScoreRecipe(self.model)
 
 
 @final
@@ -78,7 +112,7 @@ class Evaluation:
 
     @property
     def interval(self) -> tuple[float, float]:
-        """Where the accuracy on these rows lies, with the stated confidence."""
+        """Where the accuracy on these rows lies, with at least the stated confidence."""
         low = max(self.right - self.half_width, 0), max(self.wrong + self.half_width, 0)
         high = max(self.right + self.half_width, 0), max(self.wrong - self.half_width, 0)
         ends = [a / (a + b) if a + b else default for (a, b), default in ((low, 0.0), (high, 1.0))]
@@ -86,26 +120,30 @@ class Evaluation:
 
 
 def evaluate(  # noqa: PLR0913  a model, its rows and a price
-    model: PrivateModel,
+    model: PrivateClassifier,
     X: Any,
-    y: Any,
+    y: Any = None,
     *,
     epsilon: Any = None,
     delta: Any = None,
     rho: Any = None,
     ledger: Any = None,
+    label: str | None = None,
+    columns: Sequence[str] | None = None,
     confidence: Any = "0.95",
 ) -> Evaluation:
     """Buy the accuracy of a classifier on private rows, with an interval.
 
     Args:
         model: a fitted classifier.
-        X: the rows.
-        y: their true classes.
+        X: the rows: an array, or a table of a session, whose ledger pays.
+        y: their true classes, where ``X`` is an array.
         epsilon: what it may cost, with or without a delta.
         delta: the chance with which the promise may fail.
         rho: the price in zero-concentrated privacy, in place of epsilon.
-        ledger: what pays.
+        ledger: what pays, where ``X`` is an array.
+        label: the column of true classes, where ``X`` is a table.
+        columns: the columns that the model knows; by default those that it was fitted on.
         confidence: the chance that the interval holds the accuracy on these rows.
     """
     inside = decimal(confidence, name="confidence")
@@ -123,23 +161,27 @@ def evaluate(  # noqa: PLR0913  a model, its rows and a price
             do="give a fitted LogisticRegression, SoftmaxRegression, GaussianNB, CategoricalNB or "
             "RandomForest itself.",
         )
-    columns, labels = model.checked(X, y)
-    encoding = Encoding(features=())
-
-    def rows() -> BoundedRows:
-        right = np.asarray(type(model).predict(model, columns) == labels)  # type: ignore[attr-defined]
-        return BoundedRows(np.zeros((len(right), 1)), 1 - right.astype(np.int64), 1)
-
-    with opened(ledger) as record:
-        plan = fit_plan(
-            "evaluation",
-            ScoreRecipe(),
-            encoding,
-            AskedPrice.read(epsilon=epsilon, delta=delta, rho=rho),
-            unit=unit_of_rows(record),
-        )
-        stored = pay_and_draw(record, plan, rows, key=None)
+    asked = AskedPrice.read(epsilon=epsilon, delta=delta, rho=rho)
+    if is_table(X):
+        known = getattr(model, "feature_names_in_", None)
+        names = list(known) if columns is None and known is not None else columns
+        plan, stored = fit_in_session(ModelUnderTest(model), X, label, asked, names)
+    else:
+        plan, stored = _on_arrays(model, X, y, asked, ledger)
     right, wrong = read_released(stored.answer)["scores"]
     each = 1 - (1 - inside) / 2  # both counts hold at once
     half = int(plan.schedule.noises[0].error(confidence=each))
     return Evaluation(right=right, wrong=wrong, half_width=half, confidence=float(inside))
+
+
+def _on_arrays(
+    model: PrivateClassifier, X: Any, y: Any, asked: AskedPrice, ledger: Any
+) -> tuple[FitPlan, StoredAnswer]:
+    encoding = model.encoding_
+    columns, labels = model.checked(X, y)
+    model.check_width(columns.shape[1])
+    with opened(ledger) as record:
+        unit = unit_of_rows(record)
+        plan = fit_plan("evaluation", ScoreRecipe(model), encoding, asked, unit=unit)
+        stored = pay_and_draw(record, plan, lambda: encoding.rows(columns, labels), key=None)
+    return plan, stored

@@ -11,6 +11,7 @@ one has one unit more, the totals on the grid differ by less than
 so the release is a Gaussian mechanism at that distance (keys ``grid-distance``,
 ``gaussian-mechanism``).  Proof in docs/proofs/learning.md.
 
+Further coordinates (:mod:`discreet.learning.side_counts`) make C the root of C**2 + ``beside``.
 What is added to the distance beside C is called slack.  Where a library computes the factors of one
 unit differently in other company, by a share of ``drift`` at most, that adds 2 drift B C.
 """
@@ -37,6 +38,7 @@ from discreet.learning.clipping import (
     squared_norms,
 )
 from discreet.learning.run_tree import one_sum
+from discreet.learning.side_counts import STEEPNESS
 from discreet.mechanisms import Gaussian
 from discreet.noise import SYSTEM, DiscreteGaussian, DyadicGrid, Entropy
 from discreet.units import PrivacyUnit
@@ -98,17 +100,24 @@ class PrivateSum:
         error = self.clipping.error(
             units=self.units, operations=self.operations, unit=self.precision
         )
+        if self.beside:
+            error *= self.length / self.clipping.bound
         moved = self.drift * self.units * self.clipping.bound
-        more = Fraction(sqrt(Fraction(self.coordinates), 32)[1], 1 << 32) * self.grid.step
+        moved += self.drift * self.units * STEEPNESS * _root_up(self.beside)
+        more = _root_up(Fraction(self.coordinates)) * self.grid.step
         return 2 * (error + moved) + (self.floors - 1) * more + Fraction(1, 1 << 200)
 
     @property
     def distance(self) -> Fraction:
         """How far adding one unit moves the total, before it is floored."""
-        far = self.clipping.bound
-        if self.beside:
-            far = Fraction(sqrt(far**2 + self.beside, 64)[1], 1 << 64)
-        return far + self.slack
+        return self.length + self.slack
+
+    @property
+    def length(self) -> Fraction:
+        """How long a contribution is at most, with what is told beside it (key ``side-counts``)."""
+        if not self.beside:
+            return self.clipping.bound
+        return _root_up(self.clipping.bound**2 + self.beside)
 
     @property
     def squared(self) -> int:
@@ -189,6 +198,11 @@ class PrivateSum:
                 do="give one number for each coordinate.",
             )
         return self.grid.from_grid(cells + drawn)
+
+
+def _root_up(value: Fraction) -> Fraction:
+    """Return the root, rounded up."""
+    return Fraction(sqrt(value, 64)[1], 1 << 64)
 
 
 def _matrix(values: Floats, *, units: int) -> Floats:

@@ -21,17 +21,20 @@ from discreet.accounting import Node, encode
 from discreet.accounting.storage.codec import encode_unit
 from discreet.errors import OutOfRange, TooImprecise, WrongKind
 from discreet.exact import decimal, positive, whole
+from discreet.learning.banded_noise import INDEPENDENT, Band
 from discreet.learning.calibrated import calibrated_sigma
 from discreet.learning.clipping import DOUBLE, Clipping
 from discreet.learning.private_sum import PrivateSum
 from discreet.learning.run_tree import statement_of, tree_of_run
 from discreet.learning.sampling import PoissonBatches, overflow_chance, smallest_cap
+from discreet.learning.side_counts import NOTHING_BESIDE, SideCounts
 from discreet.loss.parameters import checked_delta
 from discreet.units import PrivacyUnit, Relation
 
 _SHARE_OF_DELTA: Final = 1000
 _MOST_DRIFT: Final = Fraction(2, 100)
 _MOST_SLACK: Final = Fraction(5, 100)
+_BYTES: Final = 24  # of a coordinate: float64 totals, noise, and the noise drawn ahead
 
 
 @final
@@ -55,6 +58,9 @@ class TrainingPlan:
     overflow: Fraction
     layers: tuple[str, ...]
     model: Mapping[str, Any]
+    side: SideCounts = NOTHING_BESIDE
+    band: Band = INDEPENDENT
+    memory: int = 0
     notes: tuple[str, ...] = ()
 
     @property
@@ -80,9 +86,9 @@ class TrainingPlan:
     def tree_of(self, steps: int) -> Node:
         """Return the composition of so many steps, with their share of batches above the cap."""
         return tree_of_run(
-            self.one.leaf(self.unit),
-            rate=self.rate,
-            steps=steps,
+            self.band.leaf(self.one, self.unit),
+            rate=self.rate * self.band.width,
+            steps=self.band.blocks(steps),
             unit=self.unit,
             overflow=self.overflow * steps / self.steps,
         )
@@ -111,6 +117,8 @@ class TrainingPlan:
             "delta": str(self.delta),
             "tree": encode(self.tree),
             "model": dict(self.model),
+            **({"band": self.band.width} if self.band.width > 1 else {}),
+            **({"told": [*self.side.names, str(self.side.most)]} if self.side.names else {}),
         }
 
     @property
@@ -146,9 +154,23 @@ class TrainingPlan:
                 f"micro-batches of {self.micro}, slack {slack:.1e}"
             ),
             *(f"  {line}" for line in self.layers),
+            *self._bought(),
             *self.notes,
         ]
         return "\n".join(lines)
+
+    def _bought(self) -> list[str]:
+        """Say what is told beside the sums, and what memory a step takes beside the model."""
+        spreads = self.side.spreads(sigma=self.sigma, batch=self.batch)
+        told = ", ".join(f"{name} (noise {spread:.2g})" for name, spread in spreads.items())
+        lines = [f"told in each step: {told}"] if told else []
+        if self.band.width > 1:
+            lines.append(
+                f"noise in bands of {self.band.width} steps; units take turns in as many parts"
+            )
+        if self.memory:
+            lines.append(f"about {self.memory / 2**20:.1f} MiB beside model and optimizer")
+        return lines
 
 
 def plan_training(  # noqa: PLR0913  everything that a run depends on
@@ -169,7 +191,9 @@ def plan_training(  # noqa: PLR0913  everything that a run depends on
     precision: Fraction = DOUBLE,
     drift: Fraction = Fraction(0),
     floors: int = 1,
-    beside: Fraction = Fraction(0),
+    side: SideCounts = NOTHING_BESIDE,
+    band: int = 1,
+    memory: int = 0,
     layers: tuple[str, ...] = (),
     model: Mapping[str, Any] | None = None,
     notes: tuple[str, ...] = (),
@@ -197,37 +221,43 @@ def plan_training(  # noqa: PLR0913  everything that a run depends on
             why="Gaussian noise never gives pure privacy.",
             do="give a delta far below one over the population.",
         )
-    rate = Fraction(drawn, people)
+    rate, turns = Fraction(drawn, people), Band(band)
+    whole(drawn * turns.width, name="batch times band", high=people)
     cap = smallest_cap(population=people, rate=rate, steps=times, chance=chance / _SHARE_OF_DELTA)
     overflow = overflow_chance(population=people, rate=rate, cap=cap, steps=times)
-    size = min(whole(micro, name="micro", low=1), cap)
+    size = whole(micro, name="micro", low=1)  # the shape that was tried, whatever the cap
+    numbers = coordinates + len(side.names)
 
     def one(width: Fraction) -> PrivateSum:
         return PrivateSum(
             clipping=Clipping(bound=1),
             sigma=width,
-            coordinates=coordinates,
+            coordinates=numbers,
             units=cap,
             operations=size * positions * rows + -(-cap // size) + 8,
             precision=precision,
             drift=drift,
             floors=floors,
-            beside=beside,
+            beside=side.squared,
         )
 
     first = one(Fraction(1))
     _check_slack(first)
     if sigma is None:
         width = calibrated_sigma(
-            rate=rate,
-            steps=times,
+            rate=rate * turns.width,
+            steps=turns.blocks(times),
             epsilon=epsilon,
             delta=chance,
-            squared=first.squared,
-            step=first.grid.step,
-            coordinates=coordinates,
+            squared=turns.squared(first),
+            step=turns.grid(first).step,
+            coordinates=numbers * turns.width,
             tree=lambda s: tree_of_run(
-                one(s).leaf(unit), rate=rate, steps=times, unit=unit, overflow=overflow
+                turns.leaf(one(s), unit),
+                rate=rate * turns.width,
+                steps=turns.blocks(times),
+                unit=unit,
+                overflow=overflow,
             ),
             unit=unit,
             overflow=overflow,
@@ -248,6 +278,9 @@ def plan_training(  # noqa: PLR0913  everything that a run depends on
         overflow=overflow,
         layers=layers,
         model={} if model is None else model,
+        side=side,
+        band=turns,
+        memory=memory and memory + (_BYTES + 16 * (turns.width - 1)) * numbers,
         notes=notes,
     )
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 import signal
 import sys
 import time
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from types import FrameType
 from typing import Any, final
 
@@ -19,11 +19,12 @@ from discreet.learning.training_plan import TrainingPlan
 @final
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One step that was taken; it says nothing about the rows."""
+    """One step that was taken; it says nothing about the rows but metrics that were bought."""
 
     number: int
     steps: int
     seconds: float
+    metrics: Mapping[str, float] = field(default_factory=dict)
 
 
 @final

@@ -49,8 +49,10 @@ from discreet.loss.privacy_loss import (
     missed_on_grid,
     no_pure_bound,
 )
+from discreet.notebook import short_repr
 
 _STEPS: Final = 64
+_NAMED: Final = 3  # so many parts are shown by name
 _SMALL: Final = Fraction(1, 10**4)  # a delta that no curve of tests shows
 _FAR: Final = 30.0
 
@@ -86,6 +88,28 @@ class Profile(PrivacyLoss):
         same = (Composition(pairs=((pair, 1),), renyi=None),)
         return cls(remove=same, add=same)
 
+    def __str__(self) -> str:
+        """Name what the loss is composed of, and the largest loss where there is one.
+
+        >>> from discreet.mechanisms import Gaussian, Laplace
+        >>> print(Laplace(scale=2).loss().power(3))
+        loss of 3 x DiscreteLaplacePair(scale=2, distance=1); epsilon 1.5 at delta 0
+        >>> print(Gaussian(sigma=4).loss())
+        loss of DiscreteGaussianPair(variance=16, distance=1); no epsilon at delta 0
+        """
+        first, *others = self._all()
+        parts = [
+            short_repr(pair) if n == 1 else f"{n} x {short_repr(pair)}" for pair, n in first.pairs
+        ]
+        if first.renyi is not None:
+            parts.append(short_repr(first.renyi))
+        text = " and ".join(parts[:_NAMED]) or "nothing"
+        text += f" and {len(parts) - _NAMED} more" if len(parts) > _NAMED else ""
+        text += f", or {len(others)} other" + "s" * (len(others) > 1) if others else ""
+        bound = self.pure_bound()
+        least = "no epsilon" if bound is None else f"epsilon {float_up(bound):.6g}"
+        return f"loss of {text}; {least} at delta 0"
+
     def profile(self) -> Profile:
         """Return itself."""
         return self
@@ -95,6 +119,8 @@ class Profile(PrivacyLoss):
         return replace(self, indivisible=True)
 
     def _all(self) -> tuple[Composition, ...]:
+        if self.remove is self.add and len(self.add) == 1:
+            return self.add
         return tuple(dict.fromkeys((*self.remove, *self.add)))
 
     def delta(self, epsilon: object) -> float:

@@ -135,6 +135,8 @@ def _operands(name: str, arguments: Sequence[Expression]) -> list[Expression]:
 
 
 def _sorted(forms: Sequence[Form]) -> list[Form]:
+    if len(forms) == 2 and forms[0][0] != forms[1][0]:
+        return [*forms] if forms[0][0] < forms[1][0] else [forms[1], forms[0]]
     if len({item[0] for item in forms}) == len(forms):  # texts differ in their first words
         return sorted(forms, key=_kind)
     return sorted(forms, key=json.dumps)

@@ -103,6 +103,8 @@ class ColumnTypes(Mapping[str, Type]):
 
     def type_of(self, expression: Expression) -> Type | None:
         """Return the type of an expression, or None for a NULL that fits every type."""
+        if type(expression) is Literal:
+            return expression.type
         known = self._known.get(id(expression))
         if known is None:
             known = self._known[id(expression)] = expression, _typed(expression, self)

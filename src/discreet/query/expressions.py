@@ -92,8 +92,8 @@ class Literal(_Leaf):
         kind = type_of(value)
         if kind is Type.INTEGER:
             value = int(value)  # type: ignore[arg-type]
-        elif kind is Type.FLOAT:
-            value = Fraction(value)  # type: ignore[arg-type]
+        elif kind is Type.FLOAT and type(value) is int:
+            value = Fraction(value)
         object.__setattr__(self, "value", value)
         object.__setattr__(self, "type", kind)
 
@@ -123,7 +123,7 @@ class Call:
 
     def rebuilt(self, children: Sequence[Expression]) -> Call:
         """Return the same call of other arguments."""
-        return replace(self, arguments=tuple(children))
+        return Call(self.function, tuple(children), span=self.span)
 
 
 @final
@@ -190,7 +190,7 @@ class Cast:
 
     def rebuilt(self, children: Sequence[Expression]) -> Cast:
         """Return the same cast of another expression."""
-        return replace(self, argument=children[0])
+        return Cast(children[0], self.to, span=self.span)
 
 
 @final
@@ -407,7 +407,8 @@ def check_expression(value: object, span: Span | None = None) -> None:
 def _check_all(values: object, what: str, span: Span | None) -> None:
     check_tuple(values, what, span)
     for value in values:  # type: ignore[attr-defined]
-        check_expression(value, span)
+        if type(value) not in _NODES:
+            check_expression(value, span)
 
 
 def _check_function(

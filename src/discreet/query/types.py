@@ -76,7 +76,7 @@ def type_of(value: Scalar) -> Type | None:
         case bool():
             return Type.BOOLEAN
         case int() | Fraction():
-            whole = value == int(value) and SMALLEST <= value <= LARGEST
+            whole = value.denominator == 1 and SMALLEST <= value.numerator <= LARGEST
             return Type.INTEGER if whole else Type.FLOAT
         case str():
             return Type.TEXT

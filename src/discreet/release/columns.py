@@ -20,7 +20,7 @@ which each side misses with a part of the chance: these errors depend on each ot
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import partial
@@ -58,10 +58,6 @@ def columns_of(plan: Plan, parts: Sequence[Noisy]) -> tuple[ReleasedColumn, ...]
     table = _Table.of(plan, parts)
     places = table.places()
     return tuple(map(partial(table.column, places=places), plan.layout.outputs))
-
-
-_PartAt = tuple[Integers, Intervals]
-"""Some places, and what was drawn for the groups that are there."""
 
 
 @final
@@ -169,9 +165,8 @@ class _Table:
         """Return a column of lists; the ends of its intervals are lists too."""
         ((slot, several),) = self._used(output.expression).items()
         alone = Column(slot)
-        singles = several.single()
-        parts = self._parts_at(places, singles)
-        ends = [self._ends(alone, {slot: single}, places, parts) for single in singles]
+        groups = self._groups(several.totals(), places)  # once for all quantiles
+        ends = [self._ends(alone, {slot: one}, places, groups) for one in several.single()]
         low, high = ([_vector(end[side], output.type) for end in ends] for side in (0, 1))
         levels = [level.taken(places) for level in self.lists[slot]]
         return ReleasedColumn(
@@ -238,27 +233,27 @@ class _Table:
         expression: Expression,
         used: Mapping[str, Estimator],
         places: Integers,
-        parts: Sequence[_PartAt] | None = None,
+        groups: Sequence[tuple[Integers, Intervals]] | None = None,
     ) -> Ends:
         """Return the intervals of an expression at some places, whichever part they are in."""
         low, high = np.empty(places.size), np.empty(places.size)
-        taken_parts = self._parts_at(places, used.values()) if parts is None else parts
-        for inside, known in taken_parts:
+        needed = {name for estimator in used.values() for name in estimator.totals()}
+        for inside, known in groups or self._groups(needed, places):
             low[inside], high[inside] = self._range(expression, used, known, places[inside])
         return low, high
 
-    def _parts_at(self, places: Integers, estimators: Iterable[Estimator]) -> list[_PartAt]:
-        """Return what was drawn for the groups at some places, by the part that they are in."""
-        needed = {name for estimator in estimators for name in estimator.totals()}
-        found: list[_PartAt] = []
-        start = 0
+    def _groups(
+        self, needed: Collection[str], places: Integers
+    ) -> list[tuple[Integers, Intervals]]:
+        """Return which places are in each part, and these totals of their groups."""
+        groups, start = [], 0
         for whole in self.parts:
-            part = whole.only(needed)
+            part = whole.only(frozenset(needed))
             inside = np.flatnonzero((places >= start) & (places < start + part.size))
-            drawn = part.taken(places[inside] - start)
-            found.append((inside, Intervals(self.plan.request, drawn, self.plan.confidence)))
+            shown = part.taken(places[inside] - start)
+            groups.append((inside, Intervals(self.plan.request, shown, self.plan.confidence)))
             start += part.size
-        return found
+        return groups
 
     def _range(
         self,

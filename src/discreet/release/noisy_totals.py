@@ -212,7 +212,8 @@ class Noisy:
     """Everything that was drawn for the groups that are shown.
 
     ``keys`` are Arrow arrays, one for each key; ``totals`` has the number of units under its name,
-    and ``sums`` the sums of all groups, by the measure that they stand for.
+    and ``sums`` the sums of all groups, by the measure that they stand for.  ``known`` is what was
+    computed from these numbers once, for all quantiles of a list.
     """
 
     size: int
@@ -220,6 +221,7 @@ class Noisy:
     totals: Mapping[str, NoisyTotal]
     chosen: tuple[Chosen, ...]
     sums: Mapping[str, GroupSums] = field(default_factory=dict)
+    known: dict[str, Any] = field(default_factory=dict, init=False, repr=False)
 
     def only(self, names: AbstractSet[str]) -> Noisy:
         """Return the same with these totals alone."""

@@ -48,30 +48,37 @@ _MAKERS: Final = frozenset({"LOWER", "UPPER", "SUBSTR", "CONCAT", "TRIM", "REPLA
 
 def check_text_work(request: EngineRequest) -> None:
     """Refuse a question that makes too many texts of one row."""
-    for expression in _expressions(request):
-        for node in walk(expression):
-            match node:
-                case Call(function="LIKE", arguments=(_, Literal(value=str() as pattern))):
-                    if len(pattern) > _PATTERN:
-                        raise too_much("this pattern is too long.", node.span)
+    for node in _nodes(request):
+        if isinstance(node, Call) and node.function == "LIKE":
+            pattern = node.arguments[1]
+            text = pattern.value if isinstance(pattern, Literal) else None
+            if isinstance(text, str) and len(text) > _PATTERN:
+                raise too_much("this pattern is too long.", node.span)
     if text_work(request) > MOST_TEXTS:
         raise too_much("the question makes too many texts of one row.", None)
 
 
 def text_work(request: EngineRequest) -> int:
     """Return how many texts a question makes of one row."""
-    nodes = (node for expression in _expressions(request) for node in walk(expression))
-    return sum(map(_makes_text, nodes)) + sum(map(_copies, descend(request.relation)))
+    made = sum(map(_makes_text, _nodes(request)))
+    return made + sum(map(_copies, descend(request.relation)))
+
+
+def _nodes(request: EngineRequest) -> Iterator[Expression]:
+    """Yield all calls and casts of a request, and whatever else holds an expression."""
+    waiting = list(_expressions(request))
+    while waiting:
+        node = waiting.pop()
+        below = node.children()
+        if below:  # a column or a literal makes nothing
+            yield node
+            waiting += below
 
 
 def _makes_text(node: Expression) -> bool:
-    match node:
-        case Call(function=function):
-            return function in _MAKERS
-        case Cast(to=kind):
-            return kind is Type.TEXT
-        case _:
-            return False
+    if isinstance(node, Call):
+        return node.function in _MAKERS
+    return isinstance(node, Cast) and node.to is Type.TEXT
 
 
 def with_short_texts(relation: Relation, fan_out: int, public: Collection[str]) -> Relation:

@@ -38,7 +38,7 @@ from discreet.doors import late_names
 
 if TYPE_CHECKING:  # each is loaded when first used: a client needs no server, and no FastAPI
     from discreet.service.client.connection import ServerConnection, connect
-    from discreet.service.counter import ServiceCounter
+    from discreet.service.counter.service_counter import ServiceCounter
     from discreet.service.http.app import create_app
     from discreet.service.http.server import run_server
     from discreet.service.people.caller import Caller
@@ -69,7 +69,7 @@ if not TYPE_CHECKING:  # to which every name would be one of this room
         __name__,
         {
             "client.connection": ("ServerConnection", "connect"),
-            "counter": ("ServiceCounter",),
+            "counter.service_counter": ("ServiceCounter",),
             "http.app": ("create_app",),
             "http.server": ("run_server",),
             "people.caller": ("Caller",),

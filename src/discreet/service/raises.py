@@ -38,7 +38,7 @@ class Raises:
                 "VALUES (?, ?, ?, ?, ?, ?, 'open') RETURNING *",
                 (dataset, account, written, checked_reason(reason), by, time.time()),
             ).fetchone()
-        self._log.write("request", by=by, dataset=dataset, detail=f"{account} {written}")
+            self._log.write("request", by=by, dataset=dataset, detail=f"{account} {written}")
         return _view(row)
 
     def of(self, dataset: str) -> tuple[RaiseView, ...]:
@@ -63,12 +63,12 @@ class Raises:
                 "RETURNING *",
                 (state, by, number),
             ).fetchone()
-        if row is None:
-            raise _unknown()
-        view = _view(row)
-        self._log.write(
-            f"request {state}", by=by, person=view.by, dataset=view.dataset, detail=view.account
-        )
+            if row is None:
+                raise _unknown()
+            view = _view(row)
+            self._log.write(
+                f"request {state}", by=by, person=view.by, dataset=view.dataset, detail=view.account
+            )
         return view
 
     def reopen(self, number: int) -> None:

@@ -5,6 +5,10 @@ Trust: kernel.
 Each line is a JSON object with the fields below and no others: what happened (a word from this
 package), when, who, about whom, which dataset, the prefix of a token, and a detail (roles,
 scopes, a budget).  Neither questions nor answers nor texts of errors are written.
+
+What changes who may do what is written down before it takes effect, so where the log cannot be
+written nothing changes.  A file that was moved away, as programs that rotate logs do, is begun
+anew, and says so in its first line.
 """
 
 from __future__ import annotations
@@ -17,6 +21,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import final
 
+from discreet.errors import LedgerUnavailable
+
 
 @final
 class SecurityLog:
@@ -28,7 +34,7 @@ class SecurityLog:
         """Open the file, or make it."""
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         self._path = path
-        self._file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+        self._file = _opened(path)
         self._lock = threading.Lock()
 
     def write(  # noqa: PLR0913  the fields of a line
@@ -48,17 +54,60 @@ class SecurityLog:
             "event": event,
             **{name: value for name, value in given.items() if value is not None},
         }
-        text = json.dumps(line, ensure_ascii=True, separators=(",", ":")) + "\n"
         with self._lock:
-            os.write(self._file, text.encode("ascii"))
+            try:
+                if not self._is_there():
+                    os.close(self._file)
+                    self._file = _opened(self._path)
+                    self._append({"at": line["at"], "event": "log begun anew"})
+                self._append(line)
+            except OSError:
+                raise LedgerUnavailable(
+                    what="the security log cannot be written now.",
+                    why="its disk is full or fails, and nothing is done that leaves no trace.",
+                    do="tell the owner, who makes room; then send the same call again.",
+                ) from None
+
+    def _append(self, line: dict[str, str]) -> None:
+        """Write a whole line, or nothing of it."""
+        data = (json.dumps(line, ensure_ascii=True, separators=(",", ":")) + "\n").encode("ascii")
+        before = os.fstat(self._file).st_size
+        try:
+            written = os.write(self._file, data)
+            while written < len(data):  # the next one says why
+                written += os.write(self._file, data[written:])
             os.fsync(self._file)
+        except OSError:
+            os.ftruncate(self._file, before)
+            raise
+
+    def _is_there(self) -> bool:
+        """Say whether the file at the path is still the one that is open."""
+        held = os.fstat(self._file)
+        try:
+            found = self._path.stat()
+        except OSError:
+            return False
+        return (held.st_dev, held.st_ino) == (found.st_dev, found.st_ino)
 
     def lines(self) -> Iterator[dict[str, str]]:
-        """Return all lines, the oldest first."""
-        with self._path.open(encoding="ascii") as file:
+        """Return all lines, the oldest first; one that a power cut has torn is named as such."""
+        with self._path.open(encoding="ascii", errors="replace") as file:
             for line in file:
-                yield json.loads(line)
+                try:
+                    yield json.loads(line)
+                except ValueError:
+                    yield {"at": "", "event": "torn line"}
 
     def close(self) -> None:
         """Close the file."""
         os.close(self._file)
+
+
+def _opened(path: Path) -> int:
+    """Open a file for appending; what a power cut has torn ends where it is."""
+    file = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    size = os.fstat(file).st_size
+    if size and os.pread(file, 1, size - 1) != b"\n":
+        os.write(file, b"\n")
+    return file

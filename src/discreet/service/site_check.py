@@ -1,21 +1,35 @@
 """Checking a site before it is served: what would fail, and what is unwise.
 
 Trust: public.  No private row is read: tables are opened for their columns.
+
+Whatever a server refuses when it starts is found here, by the same functions, and nothing is made:
+a ledger is opened only where there is one.  People and limits are checked when the file is read.
 """
 
 from __future__ import annotations
 
+import fcntl
 import os
+import socket
 from collections.abc import Iterator
+from contextlib import closing, suppress
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
-from typing import final
+from typing import Final, final
 
 from discreet.errors import DiscreetError
 from discreet.plan.policy.policy import read_policy
+from discreet.service.counter.opened_site import opened_ledger
+from discreet.service.http.tls_files import check_tls
 from discreet.service.people.roles import Permission, Role, permissions_of
 from discreet.service.site import ServedDataset, Site
+from discreet.service.state_store import LOCK_NAME
 from discreet.session import open as open_session
+
+_PACKAGES: Final = ("argon2", "fastapi", "jinja2", "multipart", "uvicorn")
+_SOCKET_PATH: Final = 107
+"""How many bytes the path of a socket may have."""
 
 
 @final
@@ -37,37 +51,101 @@ class SiteFinding:
 
 def check_site(site: Site) -> tuple[SiteFinding, ...]:
     """Return what there is to say about a site."""
+    running = _is_running(site)
     serious = [words for name in site.datasets for words in _dataset(site.datasets[name])]
-    serious += _files(site)
+    serious += [*_files(site), *_state(site), *_packages()]
+    taken = list(_port(site))
+    serious += [] if running else taken
     findings = [SiteFinding(serious=True, words=words) for words in serious]
     findings += [SiteFinding(serious=False, words=words) for words in _unwise(site)]
+    if running:
+        words = "a server runs with this state folder; a second one would be refused."
+        findings.append(SiteFinding(serious=False, words=words))
     return tuple(findings)
 
 
 def _dataset(dataset: ServedDataset) -> Iterator[str]:
-    """Open a dataset as a worker does, without its ledger."""
+    """Open a dataset as a worker does, without its ledger; then open that as the server does."""
     try:
         policy = read_policy(dataset.policy)
         analyst = None if policy.analysts is None else policy.analysts[0]
         open_session(dataset.data, policy=policy, analyst=analyst).close()
+        on_server = "://" in dataset.ledger
+        if on_server or os.path.lexists(dataset.ledger):
+            opened_ledger(dataset, policy).close()
+            if not on_server and not os.access(dataset.ledger, os.W_OK):
+                yield f"dataset {dataset.name}: the ledger cannot be written."
+            return
     except DiscreetError as error:
         yield f"dataset {dataset.name}: {error.what}"
         return
-    there = "://" in dataset.ledger or os.path.lexists(dataset.ledger)
-    if policy.budget is None and not there:
+    if policy.session is not None and policy.session.ledger_id is not None:
+        yield f"dataset {dataset.name}: the ledger that its policy names is not there."
+    elif policy.budget is None:
         yield f"dataset {dataset.name}: there is no ledger yet, and the policy names no budget."
-    if there and "://" not in dataset.ledger and not os.access(dataset.ledger, os.W_OK):
-        yield f"dataset {dataset.name}: the ledger cannot be written."
+    elif not _can_be_made(Path(dataset.ledger)):
+        yield f"dataset {dataset.name}: the ledger cannot be made in its folder."
+
+
+def _can_be_made(path: Path) -> bool:
+    return path.parent.is_dir() and os.access(path.parent, os.W_OK | os.X_OK)
 
 
 def _files(site: Site) -> Iterator[str]:
-    for path in (site.address.certificate, site.address.key):
-        if path is not None and not path.is_file():
-            yield f"the TLS file {path.name} is not there."
-    if site.address.key is not None and site.address.key.is_file() and _others(site.address.key):
-        yield f"the TLS key {site.address.key.name} can be read by others."
-    if site.state.is_dir() and _others(site.state):
-        yield "the state folder can be read by others."
+    try:
+        check_tls(site.address)
+    except DiscreetError as error:
+        yield error.what
+    key = site.address.key
+    if key is not None and key.is_file() and _others(key):
+        yield f"the TLS key {key.name} can be read by others."
+
+
+def _state(site: Site) -> Iterator[str]:
+    folder = site.state
+    if folder.is_dir():
+        if _others(folder):
+            yield "the state folder can be read by others."
+        if not os.access(folder, os.W_OK | os.X_OK):
+            yield "the state folder cannot be written."
+    else:
+        above = next(each for each in folder.parents if os.path.lexists(each))
+        if os.path.lexists(folder) or not (above.is_dir() and os.access(above, os.W_OK | os.X_OK)):
+            yield "the state folder cannot be made."
+    for name in site.datasets:
+        if len(os.fsencode(folder / f"{name}.sock")) > _SOCKET_PATH:
+            yield f"the path of the state folder is too long for the socket of {name}."
+
+
+def _packages() -> Iterator[str]:
+    missing = [name for name in _PACKAGES if find_spec(name) is None]
+    if missing:
+        yield f"packages are not installed: {', '.join(missing)}: pip install 'discreet[service]'."
+
+
+def _port(site: Site) -> Iterator[str]:
+    """Try to listen as the server will."""
+    host, port = site.address.host, site.address.port
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    with closing(socket.socket(family, socket.SOCK_STREAM)) as trial:
+        trial.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            trial.bind((host, port))
+        except OSError:
+            yield f"nothing can listen on {host}, port {port}."
+
+
+def _is_running(site: Site) -> bool:
+    """Say whether a server holds the state folder."""
+    with suppress(FileNotFoundError, NotADirectoryError, PermissionError):
+        held = os.open(site.state / LOCK_NAME, os.O_RDWR | os.O_CLOEXEC)
+        try:
+            fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            return True
+        finally:
+            os.close(held)
+    return False
 
 
 def _others(path: Path) -> bool:

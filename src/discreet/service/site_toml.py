@@ -19,7 +19,7 @@ from typing import Any, Final
 from discreet.errors import BadPolicy, DiscreetError
 from discreet.exact import decimal
 from discreet.plan.policy.policy import Policy, read_policy
-from discreet.service.people.roles import Role
+from discreet.service.people.roles import Role, check_person
 from discreet.service.site import ServedDataset, ServerAddress, ServiceLimits, Site
 
 _FORMAT: Final = 1
@@ -154,7 +154,9 @@ def _people(
         seen = None if where is None else _texts(where, f"people.{name}.datasets")
         if seen is not None and not seen <= set(datasets):
             raise _bad(f"{name} may see a dataset that is not there", "name datasets of this file")
-        yield name, (frozenset(map(Role, words)), seen)
+        roles = frozenset(map(Role, words))
+        check_person(name, roles)
+        yield name, (roles, seen)
 
 
 def _address(data: Mapping[str, Any], folder: Path) -> ServerAddress:

@@ -6,7 +6,8 @@ One server at a time uses a state folder: a second one would take the sockets of
 workers.  One SQLite file in the folder, which its owner alone may read.  Every change is one
 transaction.  It is durable before its call returns, but for idempotency keys and the list of
 questions: a power cut may forget the last of them.  No charge rests on these, since the key of a
-charge follows from its plan.
+charge follows from its plan.  A full disk, and a file that was taken away under the server, are
+told as such: nothing is decided from a state that would be lost.
 """
 
 from __future__ import annotations
@@ -24,6 +25,8 @@ from discreet.errors import LedgerUnavailable, NotALedger
 
 _APPLICATION: Final = 0x64735276
 _VERSION: Final = 2
+LOCK_NAME: Final = "server.lock"
+"""The file that a running server holds."""
 _TABLES: Final = """
 CREATE TABLE people (
   name TEXT PRIMARY KEY, roles TEXT NOT NULL, datasets TEXT, password TEXT,
@@ -69,16 +72,33 @@ CREATE TABLE ties (
 class StateStore:
     """One file, one connection, one thread at a time."""
 
-    __slots__ = ("_connection", "_held", "_lock")
+    __slots__ = ("_connection", "_held", "_lock", "_path", "_place")
 
     def __init__(self, path: Path) -> None:
         """Open the file, or make it."""
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        self._held = _held_alone(path.with_name("server.lock"))
+        self._held = _held_alone(path.with_name(LOCK_NAME))
         os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
+        self._path, self._place = path, _place(path)
         self._lock = threading.RLock()
         self._connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
         self._connection.row_factory = sqlite3.Row
+        try:
+            with self._told():
+                self._prepare()
+        except sqlite3.DatabaseError:
+            self.close()
+            raise NotALedger(
+                what=f"the state file {path.name} is not one of this package.",
+                why="something else lies at its path, or it is damaged.",
+                do="bring it back from a backup, or name another state folder.",
+            ) from None
+        except BaseException:
+            self.close()
+            raise
+
+    def _prepare(self) -> None:
+        """Make the tables, or bring those of an earlier version up to date."""
         run = self._connection.execute
         run("PRAGMA journal_mode = WAL")
         run("PRAGMA synchronous = FULL")
@@ -88,7 +108,7 @@ class StateStore:
             version = within.execute("PRAGMA user_version").fetchone()[0]
             if version not in range(_VERSION + 1):
                 raise NotALedger(
-                    what=f"the state file {path.name} has the format {version}.",
+                    what=f"the state file {self._path.name} has the format {version}.",
                     why="another version of this package wrote it, or it is something else.",
                     do="use that version, or name another state folder.",
                 )
@@ -101,26 +121,45 @@ class StateStore:
     @contextmanager
     def transaction(self, *, durable: bool = True) -> Iterator[sqlite3.Connection]:
         """Change several things at once, or none of them; a killed process loses none."""
-        with self._lock:
+        with self._lock, self._told():
             self._connection.execute(f"PRAGMA synchronous = {'FULL' if durable else 'NORMAL'}")
             self._connection.execute("BEGIN IMMEDIATE")
             try:
                 yield self._connection
+                self._connection.execute("COMMIT")
             except BaseException:
-                self._connection.execute("ROLLBACK")
+                if self._connection.in_transaction:
+                    self._connection.execute("ROLLBACK")
                 raise
-            self._connection.execute("COMMIT")
 
     def row(self, sql: str, *values: object) -> sqlite3.Row | None:
         """Return the first row that a query finds."""
-        with self._lock:
+        with self._lock, self._told():
             found: sqlite3.Row | None = self._connection.execute(sql, values).fetchone()
             return found
 
     def rows(self, sql: str, *values: object) -> list[sqlite3.Row]:
         """Return all rows that a query finds."""
-        with self._lock:
+        with self._lock, self._told():
             return self._connection.execute(sql, values).fetchall()
+
+    def is_there(self) -> bool:
+        """Say whether the file is still the one that was opened."""
+        return _place(self._path) == self._place
+
+    @contextmanager
+    def _told(self) -> Iterator[None]:
+        """Refuse to work on a file that is gone, and say so when nothing can be written."""
+        if not self.is_there():
+            raise LedgerUnavailable(
+                what="the state of this server is gone: its file was removed or replaced.",
+                why="people, tokens and keys that are known no more must not be guessed.",
+                do="tell the owner: stop the server, bring state.sqlite back from a backup, start.",
+            )
+        try:
+            yield
+        except sqlite3.OperationalError:
+            raise unwritable_state_error() from None
 
     def close(self) -> None:
         """Close the file."""
@@ -144,3 +183,21 @@ def _held_alone(path: Path) -> int:
             do="stop the other one first, or name another state folder.",
         ) from None
     return held
+
+
+def _place(path: Path) -> tuple[int, int] | None:
+    """Return which file lies at a path, if one does."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
+
+
+def unwritable_state_error() -> LedgerUnavailable:
+    """Return what is told when people, keys or the security log cannot be written."""
+    return LedgerUnavailable(
+        what="the state of this server cannot be written now.",
+        why="its disk is full or fails, and nothing is done that could not be kept.",
+        do="tell the owner, who makes room; then send the same call again.",
+    )

@@ -13,8 +13,8 @@ from typing import Any, Final, NoReturn, final
 
 from discreet.accounting import Box, Node
 from discreet.errors import EngineFailed, NotAllowed, WrongKind
+from discreet.ledger import Ledger
 from discreet.ledger.canonical_lines import DescriptionEntry
-from discreet.ledger.ledger import Ledger
 from discreet.ledger.question_requests import refuse_closed
 from discreet.ledger.values import Charged, Receipt, Started, StoredAnswer, named_accounts
 

@@ -57,6 +57,7 @@ from discreet.session.planning import (
     budget_preview,
     check_combinable,
     check_gains,
+    collected_later,
     combination,
 )
 from discreet.session.programs import Program, ProgramRows, check_program, program_rows
@@ -506,10 +507,11 @@ class Session(Labeled):
             concentrated=bool(price.get("error")) and self._concentrated(),
             own_delta=self._own_delta,
         )
-        plan = planned(earlier=rules or PlanningRules.TODAY)
-        if rules is None and not self.test_mode:  # where no earlier version has kept anything
-            plan = on_record(plan, lambda before: planned(earlier=before), self._ledger)
-        self._planning.check(plan)
+        with collected_later():
+            plan = planned(earlier=rules or PlanningRules.TODAY)
+            if rules is None and not self.test_mode:  # where no earlier version has kept anything
+                plan = on_record(plan, lambda before: planned(earlier=before), self._ledger)
+            self._planning.check(plan)
         self._plans.keep(plan)
         return plan
 

@@ -25,12 +25,13 @@ from discreet.synthetic.domain import BINS, Domain
 from discreet.synthetic.evidence_format import read
 from discreet.synthetic.inference.values import ImpossibleCells
 from discreet.synthetic.joint import joint_request, moved_by
-from discreet.synthetic.methods.aim import AIM
-from discreet.synthetic.methods.method import Method, Schedule, Task
+from discreet.synthetic.methods.aim import AIM, work_seconds
+from discreet.synthetic.methods.method import Method, Task
 from discreet.synthetic.models import METHODS
 from discreet.synthetic.program import SyntheticDraw, synthesis_program
 from discreet.synthetic.range_queries import AllRanges, ListedCounts, Workload
 from discreet.synthetic.release import SyntheticRelease
+from discreet.synthetic.report.error_curve import column_errors
 from discreet.synthetic.requested_table import domain_of, question_of_rows, rho_asked
 from discreet.synthetic.sensitivity import UnitMoves
 from discreet.synthetic.synthesis_plan import SynthesisPlan
@@ -47,7 +48,6 @@ if TYPE_CHECKING:  # handed in
 
 _HOPELESS: Final = 0.5
 _WORKLOADS: Final = {AllMarginals, ListedMarginals, ListedCounts, AllRanges}
-_NOISE_NORM: Final = 0.3989422804014327  # half of the mean of |Z| for a standard normal Z
 
 
 def plan_synthesis(  # noqa: PLR0913  what is made, how, and what it may cost
@@ -129,13 +129,14 @@ def plan_synthesis(  # noqa: PLR0913  what is made, how, and what it may cost
         moves=task.moves.rows,
         rounds=schedule.rounds,
         noise=schedule.deviation,
-        one_way=_one_way(domain, schedule, ask.size),
+        one_way=column_errors(domain, chosen, schedule, ask.size),
         size=ask.size,
         price=program.price,
         delta=program.delta,
         confidence=ask.confidence,
         promises=rows.promises,
         program=program,
+        seconds=work_seconds(task, schedule.rounds) if isinstance(chosen, AIM) else 0.0,
         budget_preview=session.preview(program),
     )
     if not anyway:
@@ -206,16 +207,6 @@ def _check_public_codes(
 
 def _default_workload(domain: Domain) -> AllMarginals:
     return marginals(min(2, len(domain.columns)))
-
-
-def _one_way(
-    domain: Domain, schedule: Schedule, size: int | None
-) -> tuple[tuple[str, float], ...] | None:
-    """Predict how wrong the counts of single columns are, as shares of all rows."""
-    if size is None:
-        return None
-    each = _NOISE_NORM * schedule.deviation / size
-    return tuple((column.name, min(1.0, each * column.size)) for column in domain.columns)
 
 
 def _check_hope(plan: SynthesisPlan) -> None:

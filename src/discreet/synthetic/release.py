@@ -53,7 +53,7 @@ if TYPE_CHECKING:  # handed in
 _MOST_ROWS: Final = 10**9
 PRICE_THEOREMS: Final = ("joint-histogram", "synthetic-scores")
 """What prices of synthetic tables rest on, beside the composition of their steps."""
-REPORT_THEOREMS: Final = ("noise-norm", "measured-marginal", "selection-bound")
+REPORT_THEOREMS: Final = ("noise-norm", "measured-marginal", "noisy-distance", "selection-bound")
 """What their reports rest on."""
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final, final
 
 from discreet.accounting import Box, Node
 from discreet.doors import Explainable
+from discreet.errors import WrongKind
 from discreet.loss import PrivacyLoss
 from discreet.plan.plan import BudgetPreview
 from discreet.plan.plan_text import Branch, html_of, plan_text, shown_price
@@ -19,6 +20,8 @@ from discreet.plan.policy.owner_promises import OwnerPromise
 from discreet.plan.pricing.calibration import Price, loss_of
 from discreet.synthetic.constraints import Constraint
 from discreet.synthetic.domain import Domain
+from discreet.synthetic.program import SyntheticDraw
+from discreet.synthetic.report.error_curve import error_curve
 from discreet.units import PrivacyUnit
 from discreet.units.unit import describe_unit
 
@@ -28,7 +31,7 @@ if TYPE_CHECKING:  # made by planning, and handed in
     from discreet.synthetic.workload import CompiledWorkload
 
 
-_MANY_CELLS: Final = 10**6
+_SHOWN_SECONDS: Final = 60
 
 
 @final
@@ -37,9 +40,11 @@ class SynthesisPlan(Explainable):
     """How a synthetic table will be made, and what it costs.
 
     ``moves`` is by how many rows one unit moves the table, at most.  ``rounds`` is the largest
-    number of selections, and ``noise`` the standard deviation of the counts of one column.
+    number of selections, and ``noise`` the standard deviation of the counts of one column (of the
+    number of rows, for DualQuery).
     ``one_way`` is the predicted error of the counts of each column, as a share of ``size`` rows
-    (half of the L1 distance, in the mean): None where no size is given.
+    (half of the L1 distance, in the mean): None where no size is given.  ``seconds`` estimates how
+    long one core may be busy, where that is more than moments.
     """
 
     table: str
@@ -58,6 +63,7 @@ class SynthesisPlan(Explainable):
     confidence: Fraction
     promises: tuple[OwnerPromise, ...]
     program: Program
+    seconds: float = 0.0
     budget_preview: BudgetPreview | None = field(default=None, compare=False)
 
     @property
@@ -80,6 +86,20 @@ class SynthesisPlan(Explainable):
         """The whole loss of one unit, as accounting works it out."""
         return loss_of(self.tree, self.unit)
 
+    def error_curve(self) -> str:
+        """Draw how the errors of single columns fall with the price, as SVG text; it reads nothing.
+
+        It needs a ``size``, and a method that measures columns.
+        """
+        draw = self.program.draw
+        if self.one_way is None or self.size is None or not isinstance(draw, SyntheticDraw):
+            raise WrongKind(
+                what="this plan forecasts no errors.",
+                why="they are shares of all rows, and come from the noise on single columns.",
+                do="plan with size=10_000, say, and another method than DualQuery.",
+            )
+        return error_curve(self.domain, self.method, draw.task, size=self.size, delta=self.delta)
+
     def __repr__(self) -> str:
         """Show the table and the price on one line."""
         return f"<plan of a synthetic table of {self.table}; costs {shown_price(self.price)}>"
@@ -93,7 +113,7 @@ class SynthesisPlan(Explainable):
 
     def _branches(self) -> Branch:
         name = str(self.method.document["name"])
-        bounded = f", who moves the table by at most {_rows(self.moves)}"
+        bounded = f", who moves the table by at most {_counted(self.moves, 'row')}"
         return Branch(
             f"synthetic table of {self.table}",
             (
@@ -101,7 +121,7 @@ class SynthesisPlan(Explainable):
                 Branch(f"is about {self.scope}"),
                 *self._promises(),
                 Branch(f"has {self.domain.cells:.6g} cells", tuple(self._columns())),
-                Branch(f"gets {len(self.workload.weights)} marginals right, by {name}"),
+                Branch(f"gets {_counted(len(self.workload.weights), 'marginal')} right, by {name}"),
                 *self._steps(),
                 Branch(f"costs {shown_price(self.price)}"),
                 *self._standing(),
@@ -123,15 +143,17 @@ class SynthesisPlan(Explainable):
 
     def _steps(self) -> Iterator[Branch]:
         rounds = f"up to {self.rounds} selections, " if self.rounds else ""
-        yield Branch(f"takes {rounds}noise of deviation {self.noise:.4g} on single columns")
+        counted = "single columns"
+        if self.method.document["name"] == "dual_query":
+            counted = "the number of rows"
+        yield Branch(f"takes {rounds}noise of deviation {self.noise:.4g} on {counted}")
         if self.method.document["name"] == "aim":
             coded = self.domain.coded
             closure = self.workload.closure(coded)
             cells = sum(coded.size(marginal) for marginal, _ in closure)
-            slow = ", which may take minutes" if cells > _MANY_CELLS else ""
-            yield Branch(
-                f"compares {len(closure)} marginals of {cells} cells again and again{slow}"
-            )
+            yield Branch(f"compares {len(closure)} marginals of {cells} cells again and again")
+            if self.seconds >= _SHOWN_SECONDS:
+                yield Branch(f"may keep one core busy for up to {self.seconds / 60:,.0f} minutes")
 
     def _standing(self) -> Iterator[Branch]:
         if self.budget_preview is not None:
@@ -142,7 +164,9 @@ class SynthesisPlan(Explainable):
         if self.one_way is not None:
             lines = tuple(Branch(f"{name}: {100 * share:.2g} %") for name, share in self.one_way)
             yield Branch(f"gets single columns wrong, in the mean, by shares of {self.size}", lines)
+        elif self.size is None:
+            yield Branch("forecasts no errors: give size, about how many rows there are")
 
 
-def _rows(count: int) -> str:
-    return "1 row" if count == 1 else f"{count} rows"
+def _counted(count: int, noun: str) -> str:
+    return f"1 {noun}" if count == 1 else f"{count} {noun}s"

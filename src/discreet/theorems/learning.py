@@ -28,6 +28,37 @@ LEARNING: Final = (
         source="proof in learning/sampling.py and docs/proofs/learning.md; enumeration",
     ),
     Theorem(
+        key="side-counts",
+        statement="With m further coordinates, to each of which a unit adds a number of at most w, "
+        "a sum of contributions of a norm of at most C moves by at most the root of C**2 + m w**2; "
+        "a ramp over norms, or a cut mean objective, moves by at most 3 t w where the norm or the "
+        "objective moves by a share of at most t.",
+        source="Andrew, Thakkar, McMahan and Ramaswamy 2021 for a count; proof in "
+        "learning/side_counts.py and docs/proofs/learning.md",
+    ),
+    Theorem(
+        key="augmented-views",
+        statement="The mean over any number of random views of a unit's own rows, clipped once, "
+        "costs what one view costs, beside the rounding of as many products.",
+        source="De, Berrada, Hayes, Smith and Balle 2022; proof in learning/deep/augmentation.py",
+    ),
+    Theorem(
+        key="banded-sums",
+        statement="If units take turns in b parts, each step draws a Poisson sample of rate b q "
+        "from one part, and each sum is measured in b steps with public coefficients r and fresh "
+        "noise, a run of T steps loses no more than ceil(T / b) Gaussian releases at |r| times the "
+        "distance of one sum, each on a Poisson sample of rate b q.",
+        source="Choquette-Choo, Ganesh, McKenna, McMahan, Rush, Thakurta and Xu 2023; proof for "
+        "discrete noise in learning/banded_noise.py and docs/proofs/learning.md",
+    ),
+    Theorem(
+        key="floored-shares",
+        statement="If k processes floor their shares of a sum to the grid and integers are added "
+        "up, sums of neighbors differ by less than the distance and k roots of the number of "
+        "coordinates, in steps, however units are shared out.",
+        source="grid-distance; proof in learning/deep/runs/ranks.py and docs/proofs/learning.md",
+    ),
+    Theorem(
         key="marked-steps",
         statement="If every attempt at a run records how far it is about to draw, stops where a "
         "later attempt is on record, and is charged again for the steps between where it begins "

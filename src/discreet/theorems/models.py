@@ -53,6 +53,13 @@ MODELS: Final = (
         source="Bayes' rule; proof in learning/bayes/dirichlet.py",
     ),
     Theorem(
+        key="noise-aware-moments",
+        statement="With a flat number n of rows and flat possible moments of a row, true moments S "
+        "given noisy ones W have the density of the noise at W - S times n**-(p-1), p entries.",
+        source="Bayes' rule; Murray, Adams and MacKay 2010; proof in "
+        "learning/bayes/linear_model.py",
+    ),
+    Theorem(
         key="posterior-draw",
         statement="One draw of a Beta posterior on a grid from w to 1-w is the exponential "
         "mechanism with a bounded score; its exact epsilon is the largest log ratio at the two "

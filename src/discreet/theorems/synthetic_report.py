@@ -25,6 +25,15 @@ SYNTHETIC_REPORT: Final = (
         source="the triangle inequality; proof in discreet.synthetic.report.marginal_bounds",
     ),
     Theorem(
+        key="noisy-distance",
+        statement="Let D be the L1 distance between n counts and fixed whole numbers, S that "
+        "between the counts with discrete Gaussian noise and these numbers, and h_t(k) the mean of "
+        "exp(-t |k + noise|). With chance 1 - beta, D < n k for every k with "
+        "t S + n ln h_t(k) <= ln beta for one of some rates t.",
+        source="Markov's inequality; log-concave sequences (Hoggar 1974); proof in "
+        "discreet.synthetic.report.noisy_distance",
+    ),
+    Theorem(
         key="workload-check",
         statement="If one unit moves the joint histogram by at most d rows, the largest L1 "
         "distance between marginals of a workload and fixed numbers moves by at most d, and by "

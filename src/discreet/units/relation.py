@@ -79,6 +79,8 @@ class Relation(Enum):
     REPLACE_NULL = "replace_null"
     LOCAL = "local"
 
+    __hash__ = object.__hash__  # each is one object, and leaves are looked up by the thousand
+
     @classmethod
     def read(cls, value: object) -> Relation:
         """Read a relation, or the name of one."""

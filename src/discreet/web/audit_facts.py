@@ -28,7 +28,8 @@ class AuditedPromise:
 def audited_promises(report: Mapping[str, Any]) -> list[AuditedPromise]:
     """Return the promises of a report whose claim is a finite epsilon, without broken twins.
 
-    >>> line = {"name": "Laplace", "verdict": "kept", "claimed": 1.0, "lower": 0.97}
+    >>> line = {"name": "Laplace", "verdict": "kept", "claimed": 1.0, "lower": 0.97,
+    ...         "parameter": "epsilon"}
     >>> audited_promises({"lines": [line, {**line, "broken": True}]})[0].measured
     0.97
     """
@@ -36,7 +37,7 @@ def audited_promises(report: Mapping[str, Any]) -> list[AuditedPromise]:
     for line in report.get("lines", ()):
         claimed, lower = line.get("claimed"), line.get("lower")
         numbers = isinstance(claimed, int | float) and isinstance(lower, int | float)
-        if numbers and not line.get("broken"):
+        if numbers and not line.get("broken") and line.get("parameter") == "epsilon":
             found.append(
                 AuditedPromise(
                     name=str(line.get("name", "")),
@@ -46,6 +47,24 @@ def audited_promises(report: Mapping[str, Any]) -> list[AuditedPromise]:
                 )
             )
     return found
+
+
+def verdicts(report: Mapping[str, Any]) -> dict[str, tuple[int, int]]:
+    """Return how many attacks, promises and broken twins came out as they should, and of how many.
+
+    >>> verdicts({"findings": [{"passed": True}, {"passed": False}]})
+    {'attacks withstood': (1, 2)}
+    """
+    lines, findings = report.get("lines", ()), report.get("findings", ())
+    passed = [bool(each.get("passed")) for each in findings]
+    kept = [not each.get("violates") for each in lines if not each.get("broken")]
+    caught = [each.get("verdict") == "caught" for each in lines if each.get("broken")]
+    named = {
+        "attacks withstood": passed,
+        "promises not refuted": kept,
+        "broken twins caught": caught,
+    }
+    return {name: (sum(each), len(each)) for name, each in named.items() if each}
 
 
 def audit_picture(promises: list[AuditedPromise]) -> Picture | None:

@@ -10,7 +10,21 @@ import shlex
 from collections.abc import Mapping
 from typing import Any, Final
 
+from discreet.service.site import Site
+
 _TOKEN: Final = "DISCREET_TOKEN"  # noqa: S105  the name of a variable
+
+
+def copies_of(
+    question: str, price: Mapping[str, Any], *, site: Site, dataset: str
+) -> dict[str, str]:
+    """Return a question as code: of a client, or of whoever has the files."""
+    price = {name: value for name, value in price.items() if name != "confirm"}
+    if site.loopback_person is None:
+        return served_copies(question, price, server=site.address.url, dataset=dataset)
+    found = site.datasets[dataset]
+    data = found.data if isinstance(found.data, str) else dict(found.data)
+    return local_copies(question, price, data=data, policy=str(found.policy), ledger=found.ledger)
 
 
 def served_copies(

@@ -7,6 +7,7 @@ a refusal.
 from __future__ import annotations
 
 import time
+from collections import Counter, deque
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, final
@@ -24,12 +25,15 @@ from discreet.service.protocol.question_form import QuestionForm
 from discreet.service.views import AskedBefore
 from discreet.service.workers.jobs import AskJob
 from discreet.units import PrivacyUnit
+from discreet.web.audit_run import AuditRun
 
 _PATIENCE: Final = 2.0
 """For how many seconds a page waits for an answer before it shows that it is under way."""
 
 _KEPT: Final = 4096
-"""How many ticks of answers are remembered."""
+"""How many ticks of answers, and how many refusals, are remembered."""
+_HOUR: Final = 3600.0
+_LOOP: Final = 3
 
 
 @final
@@ -101,12 +105,14 @@ class Progress:
 class Desk:
     """One server as its pages see it; without a counter there is nothing but the wizard."""
 
-    __slots__ = ("_due", "_secret", "alone", "counter")
+    __slots__ = ("_audit", "_due", "_refused", "_secret", "alone", "counter")
 
     def __init__(self, counter: ServiceCounter | None, *, secret: str, alone: str = "you") -> None:
         """Take a counter; ``secret`` stands in the forms of a workbench without log-in."""
         self.counter, self._secret, self.alone = counter, secret, alone
+        self._audit: AuditRun | None = None
         self._due: dict[str, float] = {}
+        self._refused: deque[tuple[float, str, str]] = deque(maxlen=_KEPT)
 
     @property
     def open(self) -> ServiceCounter:
@@ -118,6 +124,13 @@ class Desk:
                 do="answer the questions of the wizard first.",
             )
         return self.counter
+
+    @property
+    def audit(self) -> AuditRun:
+        """The audit that pages run."""
+        if self._audit is None:
+            self._audit = AuditRun(self.open.site.state / "audit")
+        return self._audit
 
     @property
     def url(self) -> str:
@@ -196,6 +209,18 @@ class Desk:
             why="only your own questions can be asked again without writing them again.",
             do="choose one from the list of releases.",
         )
+
+    def note_refusal(self, visitor: Visitor, dataset: str) -> None:
+        """Remember for a while that a question of somebody did not fit into a budget."""
+        self._refused.append((time.monotonic(), visitor.person, dataset))
+
+    def refusal_loops(self, dataset: str) -> dict[str, int]:
+        """Return who was refused three times or more within the last hour, and how often."""
+        since = time.monotonic() - _HOUR
+        times = Counter(
+            who for at, who, where in tuple(self._refused) if at > since and where == dataset
+        )
+        return {who: often for who, often in times.items() if often >= _LOOP}
 
     def _count(self, visitor: Visitor) -> None:
         seconds = self.open.rates.wait(visitor.person)

@@ -12,8 +12,8 @@ of sampling error, below which no budget helps.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, Final, final
 
@@ -29,6 +29,8 @@ _OF_MEANS: Final = (Fraction(1), Fraction(1, 4))
 """Those of totals and means: so large that no interval reaches the ends of the range."""
 EPSILONS: Final = tuple(10.0 ** (k / 4) for k in range(-12, 5))
 _NORMAL: Final = 1.96
+_MOST_GROUPS: Final = 60
+"""How many groups a page lists."""
 _COUNTS: Final = frozenset({"count", "people"})
 _MEANS: Final = frozenset({"avg", "median"})
 
@@ -52,6 +54,8 @@ class ErrorCurve:
     """The epsilon at which a mean tells nothing, since its count is lost in noise."""
     most: float = math.inf
     """How wide an interval gets at most."""
+    size: int = 1
+    """How many rows each group has, roughly."""
 
     def error(self, *, epsilon: float) -> float:
         """Return the half-width at a price."""
@@ -127,7 +131,87 @@ def curve_of(
         groups=groups,
         offset=offset,
         most=most,
+        size=size,
     )
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupError:
+    """One group: how many rows it has, roughly, and how far off its number would be.
+
+    ``relative`` is the error as a share of the number that is to be expected: the middle of the
+    range for means.
+    """
+
+    name: str
+    size: int
+    value: float
+    k: float
+    offset: float
+    error: float
+
+    @property
+    def relative(self) -> float:
+        """The error in parts of the number; infinite where that is zero."""
+        return self.error / abs(self.value) if self.value else math.inf
+
+
+def group_errors(
+    clicked: Clicked,
+    schema: Schema,
+    curve: ErrorCurve,
+    *,
+    sizes: Mapping[int, int],
+    epsilon: float,
+) -> list[GroupError]:
+    """Return the error of each public group.
+
+    The noise of a mean of n rows is k / n times what it is for one, and so is its offset; that of
+    counts and totals does not depend on n.
+
+    Args:
+        clicked: the statistic.
+        schema: its table.
+        curve: its errors for groups of ``curve.size`` rows.
+        sizes: public guesses at the rows of some groups, by their places in the list.
+        epsilon: what is paid.
+    """
+    found = []
+    for place, name in enumerate(_names(clicked, schema)[:_MOST_GROUPS]):
+        size = max(1, sizes.get(place, curve.size))
+        scale = curve.size / size if clicked.aggregate in _MEANS else 1.0
+        own = replace(curve, k=curve.k * scale, offset=curve.offset * scale)
+        found.append(
+            GroupError(
+                name=name,
+                size=size,
+                value=_expected(clicked, schema, size),
+                k=own.k,
+                offset=own.offset,
+                error=own.error(epsilon=epsilon),
+            )
+        )
+    return found
+
+
+def _names(clicked: Clicked, schema: Schema) -> list[str]:
+    table = schema.table(clicked.table)
+    column = None if table is None or not clicked.groups else table.column(clicked.groups[0])
+    if column is None:
+        return ["all together"]
+    return [str(each) for each in (column.categories or (False, True))]
+
+
+def _expected(clicked: Clicked, schema: Schema, size: int) -> float:
+    if clicked.aggregate in _COUNTS:
+        return float(size)
+    table = schema.table(clicked.table)
+    column = None if table is None else table.column(clicked.column)
+    if column is None or column.low is None or column.high is None:
+        return 0.0
+    middle = float(column.low + column.high) / 2
+    return middle * size if clicked.aggregate == "sum" else middle
 
 
 def _predicted(plan: Plan) -> tuple[str, float]:

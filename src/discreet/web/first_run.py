@@ -13,12 +13,12 @@ from typing import Final, final
 from discreet.errors import UnknownName
 from discreet.plan.policy.policy import Policy, SessionSettings, read_policy
 from discreet.session.first_run import (
-    HEADER,
     Answers,
     policy_from,
     refuse_overwriting,
     type_by_name,
     with_ledger,
+    write_policy,
 )
 from discreet.session.opening_arguments import unit_of
 from discreet.session.owner_check.cell_shares import FirstLook, first_look
@@ -72,7 +72,7 @@ class FirstRun:
         rules = self.policy_for(name, said)
         place = rules.session or SessionSettings()
         rules = with_ledger(rules, place.ledger or "data.ledger", self.policy)
-        self.policy.write_text(HEADER + rules.written(), encoding="utf-8")
+        write_policy(self.policy, rules)
         return self.opened(self.policy)
 
 

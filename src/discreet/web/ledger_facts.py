@@ -108,7 +108,7 @@ def cost_of_entry(budget: Budget, entry: Mapping[str, Any]) -> str:
 
 def cost_of_plan(budget: Budget, plan: Plan) -> str:
     """Say what a plan costs."""
-    return cost_words(budget, _amounts(budget, plan))
+    return cost_words(budget, amounts_of_plan(budget, plan))
 
 
 def cost_words(budget: Budget, amounts: Sequence[int]) -> str:
@@ -121,7 +121,8 @@ def cost_words(budget: Budget, amounts: Sequence[int]) -> str:
     return ", ".join(f"{name} {format_up(amount)}" for name, amount in parts if amount) or "nothing"
 
 
-def _amounts(budget: Budget, plan: Plan) -> Sequence[int]:
+def amounts_of_plan(budget: Budget, plan: Plan) -> Sequence[int]:
+    """Return what a budget counts for a plan; a delta is spent only where it has to be."""
     try:
         return budget.price(plan.loss)
     except WrongKind:
@@ -130,7 +131,7 @@ def _amounts(budget: Budget, plan: Plan) -> Sequence[int]:
 
 def share_of(budget: Budget, plan: Plan) -> Fraction:
     """Return which share of a whole budget a plan costs, by the cheapest route."""
-    pairs = list(zip(_amounts(budget, plan), budget.limit, strict=True))
+    pairs = list(zip(amounts_of_plan(budget, plan), budget.limit, strict=True))
     routes = [[pairs[at] for at in route] for route in budget.currency.routes]
     shares = [
         max((Fraction(cost, limit) if limit else Fraction(bool(cost)) for cost, limit in route))

@@ -21,6 +21,7 @@ from fastapi import FastAPI
 
 from discreet.errors import OutOfRange
 from discreet.service import ServiceCounter
+from discreet.service.http.stop_signals import stopped_by_signals
 from discreet.service.people.credentials import new_secret
 from discreet.service.site import ServerAddress, Site
 from discreet.service.site_toml import read_site
@@ -61,7 +62,7 @@ def local_application(path: Path, *, port: int) -> Iterator[FastAPI]:
 
 def serve_workbench(path: Path, *, port: int = 0, browser: bool = True) -> None:
     """Serve until stopped; a port of 0 takes one that is free."""
-    with socket.socket() as listening:
+    with stopped_by_signals(), socket.socket() as listening:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             listening.bind((_HOST, port))

@@ -17,13 +17,36 @@ from starlette.exceptions import HTTPException
 from discreet.errors import DiscreetError, NotAllowed, UnknownName
 from discreet.service import ServiceCounter
 from discreet.service.people.credentials import new_secret
-from discreet.web import people_pages, query_pages, record_pages, setup_pages
 from discreet.web.desk import Desk
 from discreet.web.first_run import FirstRun
 from discreet.web.refusals import Refusal
 from discreet.web.rendering import HEADERS, asset, see_other
+from discreet.web.screens import (
+    answer_pages,
+    audit_pages,
+    budget_pages,
+    explore_pages,
+    people_pages,
+    query_pages,
+    record_pages,
+    release_pages,
+    setup_pages,
+    token_pages,
+)
 from discreet.web.visits import COOKIE, NotLoggedIn, Visiting, desk_of, visited
 
+_SCREENS: Final = (
+    people_pages,
+    token_pages,
+    setup_pages,
+    explore_pages,
+    query_pages,
+    answer_pages,
+    release_pages,
+    budget_pages,
+    record_pages,
+    audit_pages,
+)
 _FIRST: Final = (("decide", "budget"), ("plan", "query"), ("ledger", "ledger"))
 
 
@@ -39,8 +62,8 @@ def web_application(
     """
     app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None, title="discreet workbench")
     app.state.desk, app.state.first_run = desk, first_run
-    for room in (people_pages, setup_pages, query_pages, record_pages):
-        app.include_router(room.router)
+    for screen in _SCREENS:
+        app.include_router(screen.router)
     app.add_api_route("/", home, methods=["GET"])
     app.add_api_route("/assets/{name}", load, methods=["GET"])
     app.add_exception_handler(NotLoggedIn, _to_login)

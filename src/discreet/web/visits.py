@@ -148,6 +148,9 @@ def visited(
         frame["rail"] = [
             (word, f"/data/{name}/{path}") for word, path, can in RAIL if visitor.may(can)
         ]
+    here = request.url.path.split("/")
+    known = {path for _, path, _ in RAIL}
+    frame["place_in"] = here[3] if len(here) > 3 and here[3] in known else "releases"
     if facts is not None:
         frame["left"] = int(100 * part_left(facts.ledger.left()))
         frame["unit"] = describe_unit(facts.unit)

@@ -99,6 +99,39 @@ def test_an_analyst_who_is_wrong_about_the_noise_is_caught(believed):
     assert binomtest(hits, runs, 0.9).pvalue < ALPHA
 
 
+def shares_held(runs, believed, people=30, epsilon=0.3):
+    """How many 90 % intervals of three shares hold them, shares being drawn from the prior."""
+    draw = np.random.default_rng(13)
+    stop = 1 - math.exp(-epsilon)
+    found = 0
+    for _ in range(runs):
+        shares = draw.dirichlet(np.ones(3))
+        noise = draw.geometric(stop, 3) - draw.geometric(stop, 3)
+        seen = (draw.multinomial(people, shares) + noise).tolist()
+        laws = DirichletCounts(people=people, released=seen, epsilon=str(believed)).shares
+        found += 0.05 <= laws[0].cdf(shares[0]) <= 0.95  # one of them, so that runs are independent
+    return found
+
+
+@pytest.mark.theorem("noise-aware-dirichlet")
+@pytest.mark.parametrize(
+    ("people", "epsilon", "believed"), [(30, 0.3, 0.3), (30, 0.3, 3), (100, 1, 0.1)]
+)
+def test_intervals_of_shares_cover_what_they_say(people, epsilon, believed):
+    found = binomtest(shares_held(800, believed, people, epsilon), 800, 0.9)
+    assert bool(found.pvalue > ALPHA) is (believed == epsilon)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("people", "epsilon"), [(20, 0.1), (100, 0.1), (1000, 0.1)])
+def test_coverage_of_both_laws_is_within_three_standard_errors(people, epsilon):
+    runs = 10_000
+    error = (0.9 * 0.1 / runs) ** 0.5
+    assert abs(covered(people, epsilon, runs) / runs - 0.9) < 3 * error
+    if people <= 100:
+        assert abs(shares_held(runs, epsilon, people, epsilon) / runs - 0.9) < 3 * error
+
+
 @pytest.mark.parametrize(
     "noise", [Laplace(scale=3), Gaussian(variance=7), Gaussian(variance="0.3")]
 )

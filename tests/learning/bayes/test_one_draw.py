@@ -4,10 +4,13 @@ import itertools
 import math
 from fractions import Fraction
 
+import numpy as np
 import pytest
 
-from discreet.errors import DiscreetError
+import discreet as dp
+from discreet.errors import DiscreetError, OverBudget
 from discreet.learning import PosteriorDraw
+from discreet.ledger import Ledger
 from discreet.noise import exact_law
 
 GOLDEN = [("0.01", 8.09), ("0.05", 5.55), ("0.1", 4.21), ("0.2", 2.68)]
@@ -60,3 +63,41 @@ def test_a_plain_posterior_is_refused(lowest):
 def test_too_much_work_is_refused():
     with pytest.raises(DiscreetError, match="too many"):
         PosteriorDraw(people=10**6, lowest="0.1")
+
+
+@pytest.mark.parametrize("relation", ["add_remove", "replace"])
+def test_each_draw_is_charged_its_exact_epsilon_and_a_named_one_comes_back(tmp_path, relation):
+    draw = PosteriorDraw(people=50, lowest="0.2", points=17)
+    answers = np.arange(50) % 3 == 0
+    budget = dp.Budget(epsilon=2 * draw.epsilon + Fraction(1, 10**9))  # for two draws and no more
+    place = tmp_path / "poll.ledger"
+    with Ledger.open(place, unit=dp.row(relation=relation), budget=budget) as ledger:
+        first = draw.release(answers, ledger=ledger, key="May")
+        assert 0.2 <= first <= 0.8
+        assert draw.release(~answers, ledger=ledger, key="May") == first
+        draw.release(answers, ledger=ledger)
+        kinds = [entry["kind"] for entry in ledger.entries()]
+        with pytest.raises(OverBudget):
+            draw.release(answers, ledger=ledger)
+        assert [entry["kind"] for entry in ledger.entries()] == kinds
+        assert ledger.verify()
+
+
+def test_answers_that_are_no_yes_are_a_no_and_other_shapes_are_refused(tmp_path, monkeypatch):
+    draw = PosteriorDraw(people=6, lowest="0.2", points=5)
+    odd = np.array([True, "yes", None, 7, 1.0, {"a": 1}], object)
+    seen, run = [], PosteriorDraw.run
+
+    def spied(self, count, **more):
+        seen.append((count, [entry["kind"] for entry in ledger.entries()]))
+        return run(self, count, **more)
+
+    monkeypatch.setattr(PosteriorDraw, "run", spied)
+    with Ledger.open(tmp_path / "a.ledger", unit=dp.row(), budget=dp.Budget(epsilon=9)) as ledger:
+        draw.release(odd, ledger=ledger)
+        assert seen == [(2, ["open", "charge", "start"])]
+        before = ledger.receipt
+        for wrong in (np.zeros((2, 2)), True):
+            with pytest.raises(DiscreetError, match="truth values"):
+                draw.release(wrong, ledger=ledger)
+        assert ledger.receipt == before

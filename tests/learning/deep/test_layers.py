@@ -184,7 +184,7 @@ def test_a_norm_that_leaves_the_bias_out_breaks_the_bound():
     model = Head(nn.Linear(1, 8))
     x, y = torch.full((1, 1), 1e-3), torch.full((1,), 50.0)
     parts = RecordedFactors(model, SUMMED).parts(x, y, torch.tensor([True]), 1)
-    short = parts[0].g.square().sum() * parts[0].a.square().sum()
+    short = parts[0].g.double().square().sum() * parts[0].a.double().square().sum()
     totals = zeros_of(model)
     parts[0].add((1 / short.sqrt()).reshape(1), totals)
     assert sum(float(t.square().sum()) for t in totals.values()) > 2

@@ -99,7 +99,7 @@ def test_what_only_private_rows_change_ends_the_run_before_its_release(ledger, p
         nn.Parameter(torch.zeros(4), requires_grad=False) if place == "frozen" else (torch.zeros(4))
     )
     told = []
-    monkeypatch.setattr(run, "_hand_over", told.append)
+    monkeypatch.setattr(run._stepper, "hand_over", told.append)
     with pytest.raises(OtherRun, match="forward pass"):
         run.fit(bar=False)
     assert told == []

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from discreet import learning
 from discreet.errors import OverBudget
 from discreet.learning.models.bounded_rows import (
     LEVELS,
@@ -33,6 +34,7 @@ from discreet.learning.models.row_sums import (
     table,
 )
 from discreet.noise import SYSTEM
+from discreet.session import Rehearsal
 from discreet.units import row
 
 ANYTHING = st.floats(allow_nan=True, allow_infinity=True, width=64)
@@ -189,3 +191,44 @@ def test_residuals_beyond_their_bound_add_nothing(outputs):
     total = gradients(rows, long)
     assert total.values.reshape(2, outputs)[:, 0].tolist() == [5 * RESIDUALS, 0]
     assert int((total.values**2).sum()) <= total.squared
+
+
+def fitted(kind, **more):
+    draw = np.random.default_rng(9)
+    x = draw.integers(0, 3, (400, 5))
+    y = (x.sum(axis=1) + draw.integers(0, 2, 400) > 5).astype(int)
+    return kind(rho=1, classes=(0, 1), ledger=Rehearsal(), **more).fit(x, y), x
+
+
+@pytest.mark.parametrize(
+    ("kind", "more"),
+    [
+        (learning.LogisticRegression, {"bounds": (0, 2)}),
+        (learning.SoftmaxRegression, {"bounds": (0, 2)}),
+        (learning.GaussianNB, {"bounds": (0, 2)}),
+        (learning.CategoricalNB, {"categories": 3}),
+        (learning.RandomForest, {"bounds": (0, 2)}),
+    ],
+    ids=lambda value: getattr(value, "__name__", ""),
+)
+def test_the_answer_for_a_row_is_about_that_row_alone(kind, more):
+    """What decides is the same to the last bit in any company and any place."""
+    model, x = fitted(kind, **more)
+    cells = model._features(x)
+    name = next(n for n in ("_scores", "_joint", "_votes") if hasattr(model, n))
+    decides = getattr(model, name)
+    whole = decides(cells)
+    for start, stop in ((0, 1), (3, 380), (17, 18), (100, 333)):
+        assert (decides(cells[start:stop]) == whole[start:stop]).all()
+    assert (decides(cells[::-1]) == whole[::-1]).all()
+    assert (model.codes(cells) == whole.argmax(axis=1)).all() or whole.shape[1] == 1
+
+
+def test_many_rows_are_answered_some_at_a_time(monkeypatch):
+    model, x = fitted(learning.GaussianNB, bounds=(0, 2))
+    cells, seen = model._features(x), []
+    best = type(model)._best
+    monkeypatch.setattr(type(model), "_best", lambda m, c: seen.append(len(c)) or best(m, c))
+    monkeypatch.setattr("discreet.learning.models.classifier._CHUNK", 64)
+    assert len(model.codes(cells)) == 400
+    assert max(seen) == 64

@@ -1,6 +1,7 @@
 """Models of a session's table: bounds from the policy, one price, and units that break limits."""
 
 from dataclasses import replace
+from fractions import Fraction
 
 import numpy as np
 import pyarrow as pa
@@ -10,7 +11,9 @@ import discreet as dp
 from discreet.errors import MissingBounds, OutOfRange, WrongKind
 from discreet.learning.models.row_sums import moments
 from discreet.learning.models.session_rows import rows_of
+from discreet.learning.tuning import TunedDraw
 from discreet.requests.raw_totals import RawTotals
+from discreet.session import Rehearsal
 
 POLICY = """
 format = 1
@@ -150,3 +153,63 @@ def test_a_plan_for_fewer_rows_than_the_request_has_is_refused():
             forged.charged(plan.program.reads, clinic.unit)
         with pytest.raises(WrongKind):
             clinic.perform(replace(plan.program, unit=dp.row()))
+
+
+def test_accuracy_is_bought_from_the_same_session(tmp_path):
+    with opened(tmp_path) as clinic:
+        visits_of = clinic.table("visits")
+        model = dp.learning.LogisticRegression(epsilon=1, delta="1e-6")
+        model.fit(visits_of, label="ill")
+        before = clinic.ledger.receipt
+        bought = dp.learning.evaluate(model, visits_of, label="ill", epsilon="0.5")
+        assert clinic.ledger.receipt != before
+        asked = visits()
+        truth = np.array(asked.column("ill").to_pylist())
+        right = int((model.predict(asked) == truth).sum())
+        assert abs(bought.right - right) < 20 * bought.half_width
+        low, high = bought.interval
+        assert low <= right / 2000 <= high  # a chance of 0.95, and of more with six rows a unit
+        after = clinic.ledger.receipt
+        assert dp.learning.evaluate(model, visits_of, label="ill", epsilon="0.5") == bought
+        assert clinic.ledger.receipt == after
+
+
+def test_a_model_of_other_declarations_is_not_evaluated(tmp_path):
+    model = dp.learning.GaussianNB(
+        rho=1, bounds=(0, 50), classes=(False, True), ledger=Rehearsal()
+    ).fit(np.zeros((4, 1)), np.array([True, False, True, False]))
+    with opened(tmp_path) as clinic:
+        before = clinic.ledger.receipt
+        with pytest.raises(WrongKind, match="other bounds"):
+            dp.learning.evaluate(
+                model, clinic.table("visits"), label="ill", columns=["age"], epsilon=1
+            )
+        assert clinic.ledger.receipt == before
+
+
+def test_tuning_in_a_session_is_charged_once_and_comes_back_for_free(tmp_path):
+    with opened(tmp_path) as clinic:
+        visits_of = clinic.table("visits")
+        candidates = [
+            dp.learning.LogisticRegression(rho="0.05", steps=16),
+            dp.learning.GaussianNB(rho="0.05"),
+        ]
+        price = {"delta": "1e-6", "score_rho": "0.01", "mean": 3}
+        columns = {"label": "ill", "columns": ["age"]}
+        found = dp.learning.tune(candidates, visits_of, **columns, **price)
+        after = clinic.ledger.receipt
+        again = dp.learning.tune(candidates, visits_of, **columns, **price)
+        assert (again.candidate, again.right) == (found.candidate, found.right)
+        assert clinic.ledger.receipt == after
+        assert found.model.predict(pa.table({"age": [99]})).tolist() == [True]
+        assert clinic.ledger.verify()
+
+
+def test_a_candidate_that_is_planned_for_fewer_rows_is_refused():
+    with opened() as clinic:
+        model = dp.learning.GaussianNB(rho="0.05")
+        plan = model.plan(clinic.table("visits"), label="ill", columns=["age"])
+        forged = replace(plan, schedule=replace(plan.schedule, rows=1))
+        draw = TunedDraw.of([model], [forged], (Fraction(1, 100), Fraction(1, 10**6), 3))
+        with pytest.raises(OutOfRange, match="other bounds"):
+            draw.charged(plan.program.reads, clinic.unit)

@@ -182,3 +182,51 @@ def test_the_same_words_give_the_same_rows():
     one, same, other = (played(data, queries, settings, label=label) for label in ("a", "a", "b"))
     assert one.tobytes() == same.tobytes() != other.tobytes()
     assert one.dtype == np.uint8
+
+
+def test_columns_that_no_drawn_query_names_keep_their_code():
+    domain = CodedDomain(tuple("abcdef"), (3,) * 6)
+    queries = Conjunctions.of(domain, [[(0, 1, True), (1, 1, True)], [(2, 1, True), (3, 1, True)]])
+    generator = np.random.default_rng(2)
+    offered = generator.integers(0, 3, (12, 6))
+    oracle = Recorded(offered)
+    settings = DualQuerySettings(rounds=12, samples=1, rate=Fraction(1), rows=10)
+    held = np.array([3, 4])
+    made = play(
+        queries,
+        held,
+        10 - held,
+        settings,
+        oracle=oracle,
+        stream=stream("public"),
+        entropy=stream("private"),
+    )
+    assert made[0].tolist() == offered[0].tolist()
+    for number in range(1, 12):
+        named = set(oracle.samples[number].columns.ravel().tolist())
+        for column in range(6):
+            source = offered[number] if column in named else made[number - 1]
+            assert made[number][column] == source[column]
+
+
+def test_rows_remember_what_earlier_draws_said():
+    """Queries that share no column; with fresh codes in each row, this fails."""
+    count, rows = 400, 10**5
+    domain = CodedDomain(tuple(map(str, range(3 * count))), (2,) * (3 * count))
+    queries = Conjunctions.of(
+        domain, [[(3 * one + part, 1, True) for part in range(3)] for one in range(count)]
+    )
+    shares = np.random.default_rng(3).uniform(0, 1, count)
+    held = (rows * shares).astype(np.int64)
+    settings = DualQuerySettings(rounds=60, samples=40, rate=Fraction(2), rows=rows)
+    made = play(
+        queries,
+        held,
+        rows - held,
+        settings,
+        oracle=LocalSearch(),
+        stream=stream("public"),
+        entropy=stream("private"),
+    )
+    answers = sum(queries.holds(row).astype(np.int64) for row in made) / len(made)
+    assert np.abs(answers - shares).max() < 0.25

@@ -138,7 +138,8 @@ class _Accountant:
         for leaf in self._terms.leaves:
             for rows in sizes:
                 profile = leaf.price(rows, 0, wanted=self._unit.relation).profile()
-                if set(profile.remove) != set(profile.add):
+                same = profile.remove is profile.add
+                if not same and set(profile.remove) != set(profile.add):
                     return False
         return True
 

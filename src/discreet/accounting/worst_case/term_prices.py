@@ -19,7 +19,7 @@ release with these leaves loses as much as its lower end; otherwise it is only a
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import Any, Final, final
 
@@ -87,7 +87,7 @@ class TermPrices:
         return self._found[key]
 
     def _composed(self, product: Product, move: RowChange) -> Scenario:
-        total = Scenario()
+        prices = []
         for item, count in self._terms.items(product):
             term = self._terms.term(item)
             if isinstance(term, LeafTerm):
@@ -95,8 +95,8 @@ class TermPrices:
             else:
                 assert isinstance(term, WrappedTerm)  # noqa: S101  (conditions are all decided)
                 price = self.wrapped(term, move)
-            total = compose_scenarios(total, times(price, count))
-        return total
+            prices.append(times(price, count))
+        return compose_scenarios(*prices)
 
     def composition(self, product: Product, move: RowChange) -> Composition:
         """Compose the prices of all terms, as one composition."""
@@ -148,10 +148,10 @@ class TermPrices:
         if loss.pure_bound() == 0:
             return Scenario()
         profile = loss.profile()
-        directed: Iterable[Composition] = profile.remove if new == 0 else profile.add
-        if old and new:
+        directed = profile.remove if new == 0 else profile.add
+        if old and new and profile.remove is not profile.add:
             directed = (*profile.remove, *profile.add)
-        distinct = list(dict.fromkeys(directed))
+        distinct = list(dict.fromkeys(directed)) if len(directed) > 1 else directed
         single = attained and len(distinct) == 1
         return self._frontier.option(upper_envelope(distinct), attained=single)
 

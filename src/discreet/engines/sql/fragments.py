@@ -120,7 +120,8 @@ def printed_literal(value: Literal, kind: Type | None) -> Printed:
     '2.0e0'
     """
     sql = literal(value.value, kind)
-    return Printed(sql, kind, value=None if sql == literal(None, kind) else value.value)
+    is_null = value.value is None or sql.startswith("CAST")  # a text begins with a quote
+    return Printed(sql, kind, value=None if is_null else value.value)
 
 
 def once(arguments: Sequence[str], body: Callable[..., str]) -> str:

@@ -20,7 +20,7 @@ from typing import Final
 
 from discreet.engines.sql.fragments import Printed, once
 from discreet.errors import WrongType
-from discreet.query.expression_types import ColumnTypes, typed
+from discreet.query.expression_types import ColumnTypes
 from discreet.query.expressions import Call, Cast, Expression, Literal
 from discreet.query.types import LARGEST, SMALLEST, Type
 
@@ -32,8 +32,9 @@ def kind_of(expression: Expression, columns: Mapping[str, Type]) -> Type | None:
     >>> kind_of(Literal(1), {}), kind_of(Literal(None), {})
     (INTEGER, None)
     """
+    types = columns if isinstance(columns, ColumnTypes) else ColumnTypes(columns)
     try:
-        return typed(expression, columns)
+        return types.type_of(expression)
     except WrongType:  # bound expressions are well typed, and so this is a NULL without a type
         return None
 
@@ -84,9 +85,7 @@ def _rising(low: Literal, high: Literal) -> bool:
     """Whether both are numbers that every float can be compared with, in order."""
     if low.type is None or high.type is None or not (low.type.is_number and high.type.is_number):
         return False
-    numbers = [low.value, high.value]
-    small = all(abs(number) < 2**1000 for number in numbers)  # type: ignore[operator, arg-type]
-    return small and low.value <= high.value  # type: ignore[operator]
+    return -_FAR < low.value <= high.value < _FAR  # type: ignore[operator]
 
 
 def clamped(value: Printed, low: Printed, high: Printed) -> Printed:
@@ -121,6 +120,7 @@ def _finite(value: str, low: str, high: str) -> str:
 
 
 Range = tuple[int, int] | tuple[float, float]
+_FAR: Final = 2**1000
 
 _SIGNS: Final[dict[str, Callable[[float, float], float]]] = {"+": add, "-": sub, "*": mul}
 _ROUNDINGS: Final[dict[str, Callable[[float], int]]] = {"FLOOR": math.floor, "CEIL": math.ceil}
@@ -135,7 +135,7 @@ def range_of(node: Expression, columns: Mapping[str, Type]) -> Range | None:
     >>> range_of(Call("*", (inside, Literal(2))), types), range_of(Column("x"), types)
     ((0.0, 18.0), None)
     """
-    if not isinstance(columns, ColumnTypes):
+    if not isinstance(columns, ColumnTypes) or type(node) is Literal:
         return _range_of(node, columns)
     known = columns.ranges.get(id(node))
     if known is None:
@@ -210,11 +210,12 @@ def _clamped(
 
 def _checked(ends: tuple[object, ...], kind: Type) -> Range | None:
     """Return two ends as numbers of a type; None if they are not finite, or beyond 64 bits."""
+    start, end = ends
     if kind is Type.INTEGER:
-        low, high = (int(end) for end in ends)  # type: ignore[call-overload]
+        low, high = int(start), int(end)  # type: ignore[call-overload]
         return (low, high) if SMALLEST <= low <= high <= LARGEST else None
     try:
-        first, last = (float(end) for end in ends)  # type: ignore[arg-type]
+        first, last = float(start), float(end)  # type: ignore[arg-type]
     except OverflowError:
         return None
     return (first, last) if math.isfinite(first) and math.isfinite(last) else None

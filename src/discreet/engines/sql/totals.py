@@ -24,6 +24,8 @@ __all__ = ["TotalStatements", "counted_leaves", "leaves"]
 
 _FEW_ROWS: Final = 2**10
 _ONE: Final = Literal(1)
+NumberedRows = tuple[list[Expression], list[int | None]]
+"""Different expressions, and for each total the place of its own; ones have none."""
 _WIDTHS: Final = ((16, "SMALLINT"), (32, "INTEGER"), (64, "BIGINT"))
 
 
@@ -35,16 +37,13 @@ class TotalStatements:
     bounding: ContributionBounding
     floats: Mapping[int, WholeFloat] = field(default_factory=dict)
     """By its place, what is measured as a float."""
-    _measured: Sequence[Expression] = field(init=False, repr=False)
-    """What is measured in a row, each of it once."""
-    _places: Sequence[int | None] = field(init=False, repr=False)
-    """The place of each total there; ones need not be computed to be counted."""
+    _numbered: NumberedRows | None = None
+    """What is measured in a row; it follows from the request, and may be handed in."""
 
     def __post_init__(self) -> None:
         """Number what is measured, once for all statements."""
-        measured, places = _numbered_rows(self._totals)
-        object.__setattr__(self, "_measured", measured)
-        object.__setattr__(self, "_places", places)
+        if self._numbered is None:
+            object.__setattr__(self, "_numbered", _numbered_rows(self._totals))
 
     @classmethod
     def in_floats(cls, bounding: ContributionBounding) -> TotalStatements:
@@ -62,7 +61,22 @@ class TotalStatements:
             for place, whole in enumerate(candidates)
             if whole is not None and place not in clamped
         }
-        return cls(bounding, floats)
+        return cls(bounding, floats, (measured, places))
+
+    @property
+    def _measured(self) -> Sequence[Expression]:
+        """What is measured in a row, each of it once."""
+        return self._rows_and_places[0]
+
+    @property
+    def _places(self) -> Sequence[int | None]:
+        """The place of each total there; ones need not be computed to be counted."""
+        return self._rows_and_places[1]
+
+    @property
+    def _rows_and_places(self) -> NumberedRows:
+        assert self._numbered is not None  # noqa: S101  (it is set above)
+        return self._numbered
 
     @property
     def exact_rows(self) -> int | None:
@@ -176,7 +190,7 @@ class TotalStatements:
         return f"CASE WHEN n{place} > {most} THEN {scaled} ELSE {sums} END"
 
 
-def _numbered_rows(totals: Sequence[Total]) -> tuple[list[Expression], list[int | None]]:
+def _numbered_rows(totals: Sequence[Total]) -> NumberedRows:
     """Number each different expression, and return the numbers of totals; ones have none."""
     numbers: dict[Expression, int] = {}
     places = [

@@ -17,15 +17,22 @@ Assumes: one person moves s by at most one.
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, Final, final
 
-from discreet.errors import OutOfRange
+import numpy as np
+
+from discreet.accounting import Leaf
+from discreet.errors import BadArrays, OutOfRange
 from discreet.exact import float_up, rational, whole
+from discreet.learning.models.bounded_rows import codes_of
+from discreet.learning.models.paid_fit import opened, pay_and_store, unit_of_rows
 from discreet.loss import Pure
 from discreet.loss.elementary import log
 from discreet.noise import SYSTEM, Entropy
+from discreet.units import PrivacyUnit, Relation
 
 _MOST_WORK: Final = 2_000_000
 _TWO: Final = Fraction(1, 2)
@@ -98,6 +105,42 @@ class PosteriorDraw:
     def loss(self) -> Pure:
         """What a draw costs each person, who moves the count by at most one."""
         return Pure(epsilon=self.epsilon)
+
+    def release(self, answers: Any, *, ledger: Any, key: str | None = None) -> float:
+        """Pay for one draw from the answers of people, and return it.
+
+        It is charged before an answer is looked at.  Whatever is not a plain yes counts as a no,
+        so that each person moves the count by at most one.
+
+        Args:
+            answers: one truth value a row, each row being one person.
+            ledger: what pays, once for each draw.
+            key: the name under which the draw is on record; with the same name it comes back.
+        """
+        given = np.asarray(answers)
+        if given.ndim != 1:
+            raise BadArrays(
+                what="the answers are no list of truth values.",
+                why="each row is the answer of one person.",
+                do="give one truth value for each person.",
+            )
+
+        def drawn() -> bytes:
+            share = self.run(int((codes_of(given, (True,)) == 0).sum()))
+            return json.dumps({"share": share}).encode("ascii")
+
+        grid = f"{self.people} {rational(self.lowest, name='lowest')} {self.points}"
+        with opened(ledger) as record:
+            leaf = self.leaf(unit_of_rows(record))
+            name = f"posterior draw {grid} {self.yes} {self.no}"
+            stored = pay_and_store(record, leaf, drawn, name=name, key=key)
+        return float(json.loads(stored.answer)["share"])
+
+    def leaf(self, unit: PrivacyUnit) -> Leaf:
+        """Return what a draw is charged as; a row that is replaced moves the count by one, too."""
+        whose = PrivacyUnit(name=unit.name, columns=unit.columns, relation=Relation.ADD_REMOVE)
+        replaced = self.loss if unit.relation.replaces else None
+        return Leaf(self.loss, name="posterior draw", unit=whose, replaced=replaced)
 
     def run(self, count: int, *, entropy: Entropy = SYSTEM) -> float:
         """Draw one share, given how many said yes; counts are clamped to 0 and all people."""

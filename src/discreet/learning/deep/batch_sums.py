@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import final
+from typing import Protocol, final
 
 import numpy as np
 import torch
@@ -19,10 +19,25 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from discreet.learning.clipping import Clipping, raised
+from discreet.learning.deep.captured import captured
 from discreet.learning.deep.choice import ModelEngine
 from discreet.learning.deep.generated import RowShape
 from discreet.learning.deep.independence import zeros_of
 from discreet.learning.deep.layers.part import LayerPart
+from discreet.learning.side_counts import centered_lengths
+
+
+class RowSource(Protocol):
+    """Rows that are read by number."""
+
+    @property
+    def shapes(self) -> tuple[RowShape, RowShape]:
+        """Shape and type of one row of inputs and of targets."""
+        ...
+
+    def take(self, rows: NDArray[np.int64], device: torch.device) -> tuple[Tensor, Tensor, Tensor]:
+        """Return inputs and targets of rows, zeros where the number is -1, and which are real."""
+        ...
 
 
 @final
@@ -79,7 +94,7 @@ class BatchSums:
         self,
         model: nn.Module,
         engine: ModelEngine,
-        data: RowTensors,
+        data: RowSource,
         *,
         groups: tuple[ClipGroup, ...],
         micro: int,
@@ -87,27 +102,30 @@ class BatchSums:
         device: torch.device,
     ) -> None:
         """Take a model, how its contributions are found, and how they are clipped."""
-        self.model, self.engine, self.data, self.groups = model, engine, data, groups
+        self.model, self.data, self.groups = model, data, groups
+        self.engine = captured(model, engine, device) if len(groups) == 1 else engine
         self.micro, self.normalized, self.device = micro, normalized, device
         self.parameters = [p for p in model.parameters() if p.requires_grad]
 
     def total(self, rows: NDArray[np.int64], *, factor: float = 1.0) -> tuple[Tensor, float]:
-        """Return the total of all coordinates, and how many units were below their threshold.
+        """Return the total of all coordinates, and by how many more units are short than long.
+
+        The latter is the sum of e_i of :mod:`discreet.learning.side_counts`.
 
         Args:
             rows: the rows of each drawn unit on a line, -1 for none.
             factor: a public number by which thresholds have been adapted.
         """
         totals = zeros_of(self.model)
-        below = 0.0
-        for part_rows in self._micro_batches(rows):
+        short = 0.0
+        for part_rows in self.micro_batches(rows):
             real: NDArray[np.bool_] = np.any(part_rows >= 0, axis=1)
             x, y, inside = self.data.take(part_rows, self.device)
             parts = self.engine.contributions.parts(x, y, inside, self.micro)
             with torch.no_grad():
-                below += self._add(parts, totals, real, factor)
+                short += self._add(parts, totals, real, factor)
         flat = [totals[p].reshape(-1) for p in self.parameters]
-        return torch.cat(flat), below
+        return torch.cat(flat), short
 
     def _add(
         self,
@@ -117,7 +135,7 @@ class BatchSums:
         factor: float,
     ) -> float:
         """Scale and add the parts of one micro-batch."""
-        small = real.copy()
+        ratios = np.zeros(real.shape)
         for group in self.groups:
             mine = [part for part in parts if part.owner in group.parameters]
             if not mine:
@@ -130,14 +148,14 @@ class BatchSums:
             most = np.inf if self.normalized else bound / threshold
             extra = threshold / 100 if self.normalized else 0.0
             scales = group.bound.scales(both[0], both[1], most=most, added=extra)
-            small &= both[0] <= threshold**2
+            ratios = np.maximum(ratios, group.bound.lengths(both[0], both[1]) / threshold)
             on_device = torch.from_numpy(scales).to(self.device)
             drop = not scales.all()
             for part in mine:
                 part.add(on_device, totals, drop=drop)
-        return float(small.sum())
+        return float(np.where(real, centered_lengths(ratios), 0.0).sum())
 
-    def _micro_batches(self, rows: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
+    def micro_batches(self, rows: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
         """Cut a batch into parts of one shape, the last one padded."""
         for start in range(0, rows.shape[0], self.micro):
             part = rows[start : start + self.micro]

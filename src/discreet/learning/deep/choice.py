@@ -29,12 +29,14 @@ from discreet.learning.deep.objectives import SummedObjective
 class ModelEngine:
     """A way to find contributions, the lines of a plan about it, and how long sums are.
 
-    ``positions`` is the most products that one unit adds to any coordinate.
+    ``positions`` is the most products that one unit adds to any coordinate, and ``memory`` how many
+    bytes the factors or gradients of a micro-batch take.
     """
 
     contributions: Contributions
     layers: tuple[str, ...]
     positions: int
+    memory: int = 0
 
 
 def check_model(model: object) -> nn.Module:
@@ -101,7 +103,8 @@ def choose(
             f"{name or 'model'}: {type(layer).__name__}, recorded"
             for name, layer in recorder.layers
         )
-        return ModelEngine(recorder, lines, max(1, positions))
+        memory = sum(a.nbytes + g.nbytes for _, _, a, g in calls)
+        return ModelEngine(recorder, lines, max(1, positions), memory)
     examples = ExampleGradients(model, objective)
     try:
         examples.gradients(inputs[:2], targets[:2])
@@ -114,7 +117,9 @@ def choose(
             why="each example is clipped by itself, and so must be differentiated by itself.",
             do="replace the layer that vmap does not support, or freeze it.",
         ) from failure
-    return ModelEngine(examples, (f"whole model: one gradient for each example, since {why}",), 1)
+    line = f"whole model: one gradient for each example, since {why}"
+    memory = inputs.shape[0] * sum(p.nbytes for p in model.parameters() if p.requires_grad)
+    return ModelEngine(examples, (line,), 1, memory)
 
 
 def _unproved(model: nn.Module) -> str | None:

@@ -51,7 +51,13 @@ class CorrectedAdam(torch.optim.Optimizer):  # type: ignore[misc]  # torch has n
         super().__init__(params, {"lr": lr, "betas": betas, "floor": floor, "variance": 0.0})
 
     def expect(self, plan: TrainingPlan) -> None:
-        """Take the variance of the noise from the plan of a run."""
+        """Take the variance of the noise from the plan of a run; banded noise has no single one."""
+        if plan.band.width > 1:
+            raise OutOfRange(
+                what="the noise of this run is banded.",
+                why="its variance differs from step to step.",
+                do="train with band=1, or with another optimizer.",
+            )
         for group in self.param_groups:
             group["variance"] = float(plan.sigma / plan.batch) ** 2
 

@@ -114,13 +114,18 @@ class RecordedFactors:
 
     def parts(self, inputs: Tensor, targets: Tensor, inside: Tensor, units: int) -> list[LayerPart]:
         """Return the parts of all layers."""
+        return self.masked_parts(inputs, targets, None if inside.all() else inside, units)
+
+    def masked_parts(
+        self, inputs: Tensor, targets: Tensor, inside: Tensor | None, units: int
+    ) -> list[LayerPart]:
+        """Return the parts of all layers; with nothing in place of ``inside`` all rows are real."""
         found: list[LayerPart] = []
-        whole = bool(inside.all())
         recorded = self.record(inputs, targets)
         with torch.no_grad():
             while recorded:
                 _, layer, a, g = recorded.pop()
-                if not whole:
+                if inside is not None:
                     g = _masked(g, inside)
                 found += PROVED[type(layer)][1](layer, a, g, units)
         return found

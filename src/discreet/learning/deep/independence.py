@@ -8,7 +8,8 @@ in other places of the micro-batch, (c) in a padded one, (d) a second time; (e) 
 model may change; (f) the sum without clipping is autograd's own gradient; (g) norms are those of
 single gradients.
 A gross difference is refused.  Last bits are priced: the largest difference of a clip group over
-its norm, times four, is the ``drift`` of :mod:`discreet.learning.private_sum`.
+its norm, of the norm that it is clipped by, or of the objective where that is told, times four, is
+the ``drift`` of :mod:`discreet.learning.private_sum`.
 Assumes: what a model does with a row does not branch on values in ways that generated rows miss.
 """
 
@@ -16,6 +17,7 @@ from __future__ import annotations
 
 import contextlib
 import math
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Final
 
@@ -23,10 +25,11 @@ import torch
 from torch import Tensor, nn
 
 from discreet.errors import ExamplesMix, LayerNotProvable
+from discreet.learning.clipping import Clipping
 from discreet.learning.deep.examples import ExampleGradients
 from discreet.learning.deep.factors import Contributions
 from discreet.learning.deep.generated import RowShape, without_dropout
-from discreet.learning.deep.layers.part import Totals
+from discreet.learning.deep.layers.part import LayerPart, Totals
 from discreet.learning.deep.model_state import ModelState, refuse_change
 from discreet.learning.deep.objectives import SummedObjective
 
@@ -59,13 +62,16 @@ def measured_drift(  # noqa: PLR0913  a model and the shape of its micro-batches
     rows: int,
     device: torch.device,
     groups: Groups | None = None,
+    told: bool = False,
 ) -> Fraction:
     """Return by which share a contribution may differ in other company, or refuse the model.
 
-    ``groups`` are the parameters that are clipped together; all of them by default.
+    ``groups`` are the parameters that are clipped together; all of them by default.  ``told`` says
+    that the objective is told, too.
     """
     clipped = (frozenset(zeros_of(model)),) if groups is None else groups
     trial = _Trial(model, contributions, inputs, targets, units, rows, device)
+    trial.groups, trial.objective = clipped, objective if told else None
     before = ModelState.of(model, values=True)
     worst = 0.0
     with (
@@ -108,6 +114,8 @@ class _Trial:
     ) -> None:
         self.model, self.contributions = model, contributions
         self.shapes, self.units, self.count, self.device = (inputs, targets), units, rows, device
+        self.groups: Groups = ()
+        self.objective: SummedObjective | None = None
 
     def rows(self, seed: int, count: int) -> tuple[Tensor, Tensor]:
         x, y = self.shapes
@@ -124,11 +132,11 @@ class _Trial:
         x, y = (shape.padding(total, device=self.device) for shape in self.shapes)
         return x, y, inside
 
-    def vector(self, own: tuple[Tensor, Tensor], *, place: int, company: int | None) -> Totals:
+    def vector(self, own: tuple[Tensor, Tensor], *, place: int, company: int | None) -> _Unit:
         """Return what a unit contributes, in float64."""
         return self._vector(own, place, *self.batch(company))
 
-    def beside_hard_rows(self, own: tuple[Tensor, Tensor]) -> list[Totals]:
+    def beside_hard_rows(self, own: tuple[Tensor, Tensor]) -> list[_Unit]:
         """Return what a unit contributes beside rows that no test would think of."""
         total = self.units * self.count
         inside = torch.ones(total, dtype=torch.bool, device=self.device)
@@ -147,7 +155,7 @@ class _Trial:
 
     def _vector(
         self, own: tuple[Tensor, Tensor], place: int, x: Tensor, y: Tensor, inside: Tensor
-    ) -> Totals:
+    ) -> _Unit:
         span = slice(place * self.count, (place + 1) * self.count)
         x[span], y[span], inside[span] = own[0], own[1], True
         torch.manual_seed(0)
@@ -157,11 +165,34 @@ class _Trial:
         totals = zeros_of(self.model)
         for part in parts:
             part.add(scales, totals)
-        return totals
+        lengths = [self._length(parts, group, place) for group in self.groups]
+        if self.objective is not None:
+            with torch.no_grad():
+                lengths.append(float(self.objective.each(self.model(x), y)[span].double().sum()))
+        return _Unit(totals, lengths)
+
+    @staticmethod
+    def _length(parts: list[LayerPart], group: frozenset[nn.Parameter], place: int) -> float:
+        """Return what the contribution of a unit to a group is clipped by."""
+        mine = [part for part in parts if part.owner in group]
+        squares, spans = (
+            sum((values[place] for values in found), start=torch.zeros(())).cpu().double().numpy()
+            for found in ([part.squares for part in mine], [part.spans for part in mine])
+        )
+        return float(Clipping(bound=1).lengths(squares, spans))
 
 
-def _difference(model: nn.Module, groups: Groups, first: Totals, other: Totals) -> float:
+@dataclass(frozen=True, slots=True)
+class _Unit:
+    """What a unit contributes, the norms that it is clipped by, and perhaps its objective."""
+
+    totals: Totals
+    lengths: list[float]
+
+
+def _difference(model: nn.Module, groups: Groups, one: _Unit, another: _Unit) -> float:
     """Return the largest difference of a clip group over its norm; refuse a gross one."""
+    first, other = one.totals, another.totals
     worst = 0.0
     for group in groups:
         norm = sum(float(first[p].square().sum()) for p in group) ** 0.5
@@ -170,16 +201,23 @@ def _difference(model: nn.Module, groups: Groups, first: Totals, other: Totals) 
         share = moved / norm if norm else float(moved > 0)
         if not share <= _GROSS:
             name = next(n for n, p in model.named_parameters() if not moves.get(p, 0.0) <= 0)
-            raise ExamplesMix(
-                what=f"what an example contributes to '{name}' depends on the examples beside it.",
-                why="then one example moves more than its own contribution, and clipping bounds "
-                "nothing.",
-                do="replace what looks across the batch before that layer: batch statistics by "
-                "GroupNorm, functional dropout by nn.Dropout, tensors with the batch in another "
-                "place than first.",
-            )
+            raise _mixing(f"what an example contributes to '{name}'")
+        worst = max(worst, share)
+    for length, now in zip(one.lengths, another.lengths, strict=True):
+        share = abs(length - now) / abs(length) if length else float(now != 0)
+        if not share <= _GROSS:
+            raise _mixing("the length of what an example contributes, or its objective,")
         worst = max(worst, share)
     return worst
+
+
+def _mixing(what: str) -> ExamplesMix:
+    return ExamplesMix(
+        what=f"{what} depends on the examples beside it.",
+        why="then one example moves more than its own contribution, and clipping bounds nothing.",
+        do="replace what looks across the batch before that layer: batch statistics by GroupNorm, "
+        "functional dropout by nn.Dropout, tensors with the batch in another place than first.",
+    )
 
 
 def _compare_with_autograd(model: nn.Module, objective: SummedObjective, trial: _Trial) -> None:

@@ -30,6 +30,8 @@ Objective = Callable[[Tensor, Tensor], Tensor]
 
 _IGNORED: Final = -100
 _ELEMENTWISE: Final = (F.mse_loss, F.binary_cross_entropy_with_logits)
+KNOWN: Final = (F.cross_entropy, *_ELEMENTWISE)
+"""Objectives that are known by identity."""
 
 
 @final
@@ -64,6 +66,7 @@ class SummedObjective:
         ):
             raise _refused("it divides by the weights of the classes in a batch")
         found = cls(objective)
+        outputs, targets = _widened(outputs), _widened(targets)
         with torch.no_grad():
             value = objective(outputs, targets)
             rows = outputs.shape[0]
@@ -83,6 +86,11 @@ class SummedObjective:
             if torch.allclose(value.double(), total, rtol=1e-4, atol=1e-6):
                 return found
         raise _refused("it is neither the sum nor the mean of what it gives for single examples")
+
+
+def _widened(values: Tensor) -> Tensor:
+    """Return float32 in place of shorter floats, whose sums are too coarse to be compared."""
+    return values.float() if values.dtype in {torch.float16, torch.bfloat16} else values
 
 
 def _known(objective: Objective, outputs: Tensor, targets: Tensor) -> Tensor | None:

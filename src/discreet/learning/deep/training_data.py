@@ -72,28 +72,31 @@ def clip_groups(model: nn.Module, clip: object) -> tuple[tuple[str, Fraction], .
 
 
 def normalized_groups(
-    model: nn.Module, groups: tuple[tuple[str, Fraction], ...]
+    model: nn.Module, groups: tuple[tuple[str, Fraction], ...], *, views: int = 1
 ) -> tuple[ClipGroup, ...]:
-    """Scale groups so that all of them together add at most 1."""
+    """Scale groups so that all of them together add at most 1.
+
+    The mean over views is clipped, so their sum is, to as many times the threshold.
+    """
     length = Fraction(sqrt(sum((c**2 for _, c in groups), Fraction(0)), 64)[1], 1 << 64)
     named = list(model.named_parameters())
     found = []
     for prefix, threshold in groups:
         share = Fraction(1) if len(groups) == 1 else threshold / length
         mine = frozenset(p for n, p in named if n.startswith(prefix) and p.requires_grad)
-        found.append(ClipGroup(mine, Clipping(bound=share), float_down(threshold)))
+        found.append(ClipGroup(mine, Clipping(bound=share), float_down(views * threshold)))
     return tuple(found)
 
 
-def is_normalized(clipping: str) -> bool:
-    """Read how short contributions are treated."""
-    if clipping not in {"norm", "normalized"}:
+def checked_clipping(clipping: str) -> str:
+    """Read how contributions are clipped."""
+    if clipping not in {"norm", "normalized", "adaptive"}:
         raise OutOfRange(
-            what="clipping is neither 'norm' nor 'normalized'.",
-            why="it says what happens to contributions that are short already.",
-            do="leave it out, or give 'normalized'.",
+            what="clipping is none of 'norm', 'normalized' and 'adaptive'.",
+            why="it says what happens to contributions that are short, and to the threshold.",
+            do="leave it out, or give one of the three.",
         )
-    return clipping == "normalized"
+    return clipping
 
 
 def _threshold(clip: object) -> Fraction:

@@ -5,6 +5,7 @@ Trust: kernel.  The matrix is released (key ``moment-matrix``); its eigenvectors
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
@@ -17,6 +18,7 @@ from discreet.learning.models.fit_plans import Released
 from discreet.learning.models.moment_release import MomentRecipe, moment_matrix
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class PCA(PrivateModel):
     """Directions in which rows vary most.
 
@@ -27,25 +29,10 @@ class PCA(PrivateModel):
     kind: ClassVar[str] = "transformer"
     constant: ClassVar[bool] = True
 
-    def __init__(  # noqa: PLR0913  parameters of scikit-learn's kind
-        self,
-        n_components: Any = None,
-        *,
-        epsilon: Any = None,
-        delta: Any = None,
-        rho: Any = None,
-        bounds: Any = None,
-        ledger: Any = None,
-        key: Any = None,
-    ) -> None:
-        """Take how many components, a price, declared bounds, and the ledger that pays."""
-        self.n_components = n_components
-        self.epsilon = epsilon
-        self.delta = delta
-        self.rho = rho
-        self.bounds = bounds
-        self.ledger = ledger
-        self.key = key
+    n_components: Any = field(default=None, kw_only=False)
+    """How many there are; all by default."""
+    bounds: Any = None
+    """Two ends for all columns, or one number a column for either end."""
 
     def _recipe(self, encoding: Encoding) -> MomentRecipe:
         if not all(isinstance(column, NumberColumn) for column in encoding.features):

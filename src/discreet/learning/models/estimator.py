@@ -9,38 +9,36 @@ scikit-learn is never imported: it finds everything by its own names (``get_para
 
 from __future__ import annotations
 
+import hashlib
 import inspect
 import sys
-import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
-from fractions import Fraction
-from typing import Any, ClassVar, Final, Self, cast
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.errors import BadArrays, NotFitted, OutOfRange, WrongKind
-from discreet.exact import decimal
-from discreet.learning.models.bounded_rows import (
-    Column,
-    Encoding,
-    Floats,
-    NumberColumn,
-)
+from discreet.errors import BadArrays, NotFitted, WrongKind
+from discreet.learning.models.bounded_rows import Column, Encoding, Floats
+from discreet.learning.models.declarations import number_columns
 from discreet.learning.models.fit_plans import FitPlan, Recipe, Released, fit_plan, read_released
+from discreet.learning.models.given_arrays import column_names, labels_of, listed, matrix
 from discreet.learning.models.measurement import AskedPrice
 from discreet.learning.models.paid_fit import opened, pay_and_draw, unit_of_rows
 from discreet.learning.models.session_rows import fit_in_session, is_table, plan_in_session
 from discreet.ledger.values import StoredAnswer
-from discreet.requests.table_schema import KeyValue
 from discreet.units import PrivacyUnit, row
 
-_NUMBERS: Final = "iufb"
 
-
+@dataclass(eq=False, repr=False, kw_only=True)
 class PrivateModel(ABC):
-    """The common part of all models."""
+    """The common part of all models: a price, and the ledger that pays it.
+
+    Parameters are the fields of a data class, so that each is named once; making a model checks
+    none of them, as scikit-learn wants it.
+    """
 
     kind: ClassVar[str]
     """What it is to scikit-learn: classifier, regressor, clusterer or transformer."""
@@ -49,12 +47,16 @@ class PrivateModel(ABC):
     two_classes: ClassVar[bool] = False
     """Whether it tells just two classes apart."""
 
-    epsilon: Any
-    delta: Any
-    rho: Any
-    bounds: Any
-    ledger: Any
-    key: Any
+    epsilon: Any = None
+    """What it may cost, with or without a delta."""
+    delta: Any = None
+    """The chance with which the promise may fail."""
+    rho: Any = None
+    """The price in zero-concentrated privacy, in place of epsilon."""
+    ledger: Any = None
+    """What pays: the file of a ledger, or an open one."""
+    key: Any = None
+    """The name under which a fit is on record; none for a fit that is paid for each time."""
 
     # --- what a model adds --------------------------------------------------------------------
 
@@ -142,10 +144,10 @@ class PrivateModel(ABC):
             label: the column of a table that is learned.
             columns: the columns of a table that it is learned from; all others by default.
         """
-        asked = self._asked()
+        asked = self.asked_price()
         if is_table(source):
             return plan_in_session(self, source, label, asked, columns)
-        width = source if isinstance(source, int) else _matrix(source).shape[1]
+        width = source if isinstance(source, int) else matrix(source).shape[1]
         if self.ledger is None:
             return self.plan_for(width, row())
         with opened(self.ledger) as record:
@@ -154,7 +156,7 @@ class PrivateModel(ABC):
     def plan_for(self, width: int, unit: PrivacyUnit) -> FitPlan:
         """Return the plan of a fit on arrays of so many columns, for a unit of one row."""
         encoding = self._encoding(width)
-        recipe, asked = self._recipe(encoding), self._asked()
+        recipe, asked = self._recipe(encoding), self.asked_price()
         return fit_plan(type(self).__name__, recipe, encoding, asked, unit=unit)
 
     def fit(
@@ -173,7 +175,7 @@ class PrivateModel(ABC):
             label: the column that is learned, where ``X`` is a table.
             columns: the columns that it is learned from, where ``X`` is a table; all by default.
         """
-        asked = self._asked()
+        asked = self.asked_price()
         if is_table(X):
             plan, stored = fit_in_session(self, X, label, asked, columns)
         else:
@@ -190,20 +192,24 @@ class PrivateModel(ABC):
             stored: what the ledger holds of it.
         """
         self.plan_ = plan
+        schedule = plan.schedule
+        names = [each.name for each in schedule.sums]
+        self._noises_ = dict(zip(names, schedule.noises, strict=True))
         self.n_features_in_ = len(plan.encoding.features)
         self.from_table_ = bool(plan.names)
         if plan.names:
             self.feature_names_in_ = np.array(plan.names[: self.n_features_in_], object)
         self._encoding_ = plan.encoding
+        self.digest_ = hashlib.sha256(plan.digest.encode("ascii") + stored).hexdigest()
         self._finish(read_released(stored), plan.encoding)
 
     def checked(self, X: Any, y: Any) -> tuple[NDArray[Any], NDArray[Any] | None]:
         """Return arrays of the right shape and type; their values are not looked at."""
-        columns = _matrix(X)
-        return columns, _labels(y, columns.shape[0], self.kind)
+        columns = matrix(X)
+        return columns, labels_of(y, columns.shape[0], self.kind)
 
     def _fit_arrays(self, X: Any, y: Any) -> tuple[FitPlan, StoredAnswer]:
-        named = _column_names(X)
+        named = column_names(X)
         columns, labels = self.checked(X, y)
         with opened(self.ledger) as record:
             plan = self.plan_for(columns.shape[1], unit_of_rows(record))
@@ -215,7 +221,8 @@ class PrivateModel(ABC):
             self.feature_names_in_ = np.array(named, object)
         return plan, stored
 
-    def _asked(self) -> AskedPrice:
+    def asked_price(self) -> AskedPrice:
+        """Read what it may cost."""
         return AskedPrice.read(epsilon=self.epsilon, delta=self.delta, rho=self.rho)
 
     def _key(self) -> str | None:
@@ -230,34 +237,53 @@ class PrivateModel(ABC):
 
     def _encoding(self, width: int) -> Encoding:
         """Return how rows of arrays are bounded, from the parameters."""
-        return Encoding(features=number_columns(self.bounds, width), constant=self.constant)
+        return Encoding(features=self._declared(width), constant=self.constant)
+
+    def _declared(self, width: int) -> tuple[Column, ...]:
+        """Return the declared columns: numbers within bounds, unless a model has others."""
+        return number_columns(self.get_params().get("bounds"), width)
 
     # --- using --------------------------------------------------------------------------------
 
-    def _features(self, X: Any) -> Floats:
-        """Return rows for a prediction, in the same steps as those that were learned from."""
+    @property
+    def encoding_(self) -> Encoding:
+        """How rows were bounded; a model that is not fitted is refused."""
         encoding = cast("Encoding | None", self.__dict__.get("_encoding_"))
         if encoding is None:
             raise _not_fitted(type(self).__name__)
+        return encoding
+
+    def _features(self, X: Any) -> Floats:
+        """Return rows for a prediction, in the same steps as those that were learned from."""
+        encoding = self.encoding_
         columns = self._columns(X)
-        expected = len(encoding.features)
-        if len(columns) != expected:
+        self.check_width(len(columns))
+        parts = [c.cells(v) for c, v in zip(encoding.features, columns, strict=True)]
+        return np.nan_to_num(np.concatenate(parts, axis=1), nan=0.0)
+
+    def check_width(self, width: int) -> None:
+        """Refuse rows of another number of columns than the model was fitted on."""
+        expected = len(self.encoding_.features)
+        if width != expected:
             raise BadArrays(
-                what=f"X has {len(columns)} features, but {type(self).__name__} is expecting "
+                what=f"X has {width} features, but {type(self).__name__} is expecting "
                 f"{expected} features as input.",
                 why="a model knows the columns that it was fitted on.",
                 do="give the same columns in the same order.",
             )
-        parts = [c.cells(v) for c, v in zip(encoding.features, columns, strict=True)]
-        return np.nan_to_num(np.concatenate(parts, axis=1), nan=0.0)
+
+    def _half_width(self, name: str, confidence: Any, *, steps: int = 1) -> float:
+        """Return how far the noise moves a sum of a fitted model, with this confidence."""
+        self.encoding_  # noqa: B018  refuses a model that is not fitted
+        return float(self._noises_[name].error(confidence=confidence)) / steps
 
     def _columns(self, X: Any) -> list[NDArray[Any]]:
         """Return one array a column: by name from a frame or a table, otherwise in order."""
         known = self.__dict__.get("feature_names_in_")
-        named = _column_names(X)
+        named = column_names(X)
         if known is not None and named is not None:
             if self.__dict__.get("from_table_", False) and set(known) <= set(named):
-                return [np.asarray(_listed(X[name]), object) for name in known]
+                return [np.asarray(listed(X[name]), object) for name in known]
             if list(named) != list(known):
                 raise BadArrays(
                     what="The feature names should match those that were passed during fit.",
@@ -268,7 +294,7 @@ class PrivateModel(ABC):
             array = np.asarray(X, object)
             if array.ndim == 2:
                 return list(array.T)
-        return list(_matrix(X).T)
+        return list(matrix(X).T)
 
 
 def _not_fitted(name: str) -> Exception:
@@ -281,171 +307,3 @@ def _not_fitted(name: str) -> Exception:
         do="call fit first, which pays for it.",
     )
     return error
-
-
-def number_columns(bounds: Any, width: int) -> tuple[Column, ...]:
-    """Read declared bounds: one pair for all columns, or a list of numbers for either end.
-
-    >>> number_columns((0, [1, 5]), 2)[1].high
-    Fraction(5, 1)
-    """
-    lows, highs = _ends(bounds, width)
-    columns = []
-    for low, high in zip(lows, highs, strict=True):
-        if not low < high:
-            raise OutOfRange(
-                what="a lower bound is not below its upper bound.",
-                why="a number between them could be nothing else, or nothing at all.",
-                do="give bounds=(low, high) with low < high, for all columns or one each.",
-            )
-        columns.append(NumberColumn(low, high))
-    return tuple(columns)
-
-
-def _ends(bounds: Any, width: int) -> tuple[list[Fraction], list[Fraction]]:
-    pair = None if bounds is None or isinstance(bounds, str) else tuple(bounds)
-    if pair is None or len(pair) != 2:
-        raise WrongKind(
-            what="no bounds are given, or they are no pair.",
-            why="bounds that were read off the data would tell of the largest value.",
-            do="give bounds=(low, high), each a number or one number a column, from public "
-            "knowledge.",
-        )
-    ends = []
-    for end in pair:
-        listed = list(end) if isinstance(end, Iterable) and not isinstance(end, str) else None
-        values = [end] * width if listed is None else listed
-        if len(values) != width:
-            raise BadArrays(
-                what=f"there are {len(values)} bounds and {width} columns.",
-                why="every column needs its own two bounds.",
-                do="give one number for all columns, or one for each.",
-            )
-        ends.append([decimal(_plain(value), name="a bound") for value in values])
-    return ends[0], ends[1]
-
-
-def _plain(value: Any) -> Any:
-    return value.item() if isinstance(value, np.generic) else value
-
-
-def declared_classes(classes: Any) -> tuple[KeyValue, ...]:
-    """Read declared classes.
-
-    >>> declared_classes(["well", "ill"])
-    ('well', 'ill')
-    """
-    given = None if classes is None or isinstance(classes, str) else tuple(map(_plain, classes))
-    if given is None or len(set(given)) < max(2, len(given)):
-        raise WrongKind(
-            what="no classes are given, fewer than two, or one of them twice.",
-            why="a class that only the data names would tell of whoever is in it.",
-            do="give classes=['well', 'ill'], say, from public knowledge.",
-        )
-    return given
-
-
-def _matrix(X: Any) -> NDArray[Any]:
-    """Return an array of two dimensions; only its shape and type are looked at."""
-    if hasattr(X, "toarray") and hasattr(X, "nnz"):
-        raise BadArrays(
-            what="Sparse data is given, which is not taken here.",
-            why="rows are bounded one by one, with a constant beside them.",
-            do="give an array, as X.toarray() returns it.",
-        )
-    array = _as_array(X)
-    if array.dtype.kind == "c":
-        raise BadArrays(
-            what="Complex data not supported: the array holds complex numbers.",
-            why="bounds are about real numbers.",
-            do="give real and imaginary parts as two columns.",
-        )
-    if array.ndim != 2:
-        raise BadArrays(
-            what=f"Expected 2D array, got {array.ndim}D array instead. Reshape your data.",
-            why="each row is one unit, and each column one number.",
-            do="use array.reshape(-1, 1) for one column.",
-        )
-    if array.shape[1] == 0:
-        raise BadArrays(
-            what=f"Found array with 0 feature(s) (shape={array.shape}) while a minimum of 1 is "
-            "required.",
-            why="there is nothing to learn from.",
-            do="give at least one column.",
-        )
-    if array.dtype.kind not in _NUMBERS + "O":  # cells of objects are read after the charge
-        raise BadArrays(
-            what="an array holds something else than numbers: argument must be a string or a "
-            "number.",
-            why="bounds are about numbers.",
-            do="give numbers; categories of a table are read in a session.",
-        )
-    return array
-
-
-def _as_array(values: Any) -> NDArray[Any]:
-    """Return an array whose type no value decides: that of an array, or objects for a list."""
-    if hasattr(values, "dtype") or hasattr(values, "__array__"):
-        return np.asarray(values)
-    try:
-        return np.asarray(values, object)
-    except ValueError:
-        pass
-    raise BadArrays(
-        what="Rows of different lengths are given.",
-        why="each row has one value in each column.",
-        do="give rows of one length.",
-    )
-
-
-def _labels(y: Any, count: int, kind: str) -> NDArray[Any] | None:
-    """Return what is learned, one value a row."""
-    if kind not in {"classifier", "regressor"}:
-        return None
-    if y is None:
-        raise BadArrays(
-            what="this model requires y to be passed, but the target y is None.",
-            why="it learns one column from the others.",
-            do="give fit(X, y).",
-        )
-    array = _as_array(y)
-    if array.ndim == 2 and array.shape[1] == 1:
-        _warn_column()
-        array = array[:, 0]
-    if array.ndim != 1 or array.shape[0] != count:
-        raise BadArrays(
-            what="y has another shape than one value for each row of X (inconsistent numbers of "
-            "samples).",
-            why="each row has one value that is learned.",
-            do="give a y of one dimension, as long as X.",
-        )
-    return array
-
-
-def _warn_column() -> None:
-    """Say in scikit-learn's own way that a column was taken for a vector, if it is loaded."""
-    theirs = getattr(sys.modules.get("sklearn.exceptions"), "DataConversionWarning", UserWarning)
-    warnings.warn(
-        "A column-vector y was passed when a 1d array was expected. Please change the shape of y "
-        "to (n_samples,), for example using ravel().",
-        theirs,
-        stacklevel=4,
-    )
-
-
-def _column_names(X: Any) -> list[str] | None:
-    """Return the names of the columns of a frame or a table, if all of them are text."""
-    names = getattr(X, "column_names", None)
-    names = getattr(X, "columns", None) if names is None else names
-    if names is None:
-        return None
-    listed = list(names)
-    return listed if all(isinstance(name, str) for name in listed) else None
-
-
-def _listed(column: Any) -> list[Any]:
-    for method in ("to_pylist", "to_list", "tolist"):
-        found = getattr(column, method, None)
-        if callable(found):
-            return list(found())
-    return list(column)

@@ -7,15 +7,14 @@ does not look at it; so it adds one to one leaf of one tree and one class (key `
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, ClassVar, Final, final
+from dataclasses import dataclass, field
+from typing import Any, Final, final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet.exact import whole
 from discreet.learning.models.bounded_rows import LEVELS, BoundedRows, Encoding, Floats, Integers
-from discreet.learning.models.estimator import PrivateModel, declared_classes, number_columns
+from discreet.learning.models.classifier import PrivateClassifier
 from discreet.learning.models.fit_plans import Released
 from discreet.learning.models.measurement import PlannedSum, RowMeasurer
 from discreet.learning.models.row_sums import counts
@@ -94,48 +93,22 @@ def leaf_of(splits: tuple[Integers, Floats], tree: int, depth: int, points: Floa
     return leaf
 
 
-class RandomForest(PrivateModel):
+@dataclass(eq=False, repr=False, kw_only=True)
+class RandomForest(PrivateClassifier):
     """Tell declared classes apart by counts in the leaves of trees with public splits.
 
     >>> RandomForest(n_estimators=4, epsilon=1, classes=(0, 1), bounds=(0, 1))
     RandomForest(n_estimators=4, epsilon=1, bounds=(0, 1), classes=(0, 1))
     """
 
-    kind: ClassVar[str] = "classifier"
-
-    def __init__(  # noqa: PLR0913  parameters of scikit-learn's kind
-        self,
-        n_estimators: Any = 10,
-        *,
-        max_depth: Any = 5,
-        random_state: Any = 0,
-        epsilon: Any = None,
-        delta: Any = None,
-        rho: Any = None,
-        bounds: Any = None,
-        classes: Any = None,
-        ledger: Any = None,
-        key: Any = None,
-    ) -> None:
-        """Take the trees, a price, declared bounds and classes, and the ledger that pays.
-
-        ``random_state`` chooses the public splits, and nothing that is secret.
-        """
-        self.n_estimators = n_estimators
-        self.max_depth = max_depth
-        self.random_state = random_state
-        self.epsilon = epsilon
-        self.delta = delta
-        self.rho = rho
-        self.bounds = bounds
-        self.classes = classes
-        self.ledger = ledger
-        self.key = key
-
-    def _encoding(self, width: int) -> Encoding:
-        return Encoding(
-            features=number_columns(self.bounds, width), classes=declared_classes(self.classes)
-        )
+    n_estimators: Any = field(default=10, kw_only=False)
+    """How many trees there are."""
+    max_depth: Any = 5
+    """How many splits lead to a leaf."""
+    random_state: Any = 0
+    """What chooses the public splits, and nothing that is secret."""
+    bounds: Any = None
+    """Two ends for all columns, or one number a column for either end."""
 
     def _recipe(self, encoding: Encoding) -> ForestRecipe:  # noqa: ARG002  the same for all
         return ForestRecipe(
@@ -151,29 +124,25 @@ class RandomForest(PrivateModel):
         self.classes_ = np.array(encoding.classes)
         shape = (recipe.trees, 2**recipe.depth, len(self.classes_))
         self.leaf_counts_ = np.array(released["leaves"], np.float64).reshape(shape)
-        self._noise_ = self.plan_.schedule.noises[0]
 
     def leaf_half_width(self, confidence: Any = "0.95") -> float:
         """Return how far a count of a leaf may be off, with this confidence; noise alone."""
-        self._features(np.zeros((1, self.n_features_in_)))  # refuses an unfitted model
-        return float(self._noise_.error(confidence=confidence))
+        return self._half_width(LEAVES, confidence)
 
     def predict_proba(self, X: Any) -> Floats:
         """Return the share of each class among the leaves of all trees."""
-        points = self._features(X) / LEVELS
-        total = np.zeros((len(points), len(self.classes_)))
-        for tree in range(len(self.leaf_counts_)):
-            total += self.leaf_counts_[tree][leaf_of(self._splits_, tree, self._depth_, points)]
-        total = np.maximum(total, 0.0) + 1e-9
+        total = np.maximum(self._votes(self._features(X)), 0.0) + 1e-9
         share: Floats = total / total.sum(axis=1, keepdims=True)
         return share
 
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Return the likeliest class of each row."""
-        best = self.predict_proba(X).argmax(axis=1)
-        found: NDArray[Any] = self.classes_[best]
-        return found
+    def _votes(self, cells: Floats) -> Floats:
+        """Return the counts of each class in the leaves of a row, over all trees."""
+        points = cells / LEVELS
+        total = np.zeros((len(points), len(self.classes_)))
+        for tree in range(len(self.leaf_counts_)):
+            total += self.leaf_counts_[tree][leaf_of(self._splits_, tree, self._depth_, points)]
+        return total
 
-    def score(self, X: Any, y: Any) -> float:
-        """Return the accuracy on public data; on private data, buy it with ``evaluate``."""
-        return float((self.predict(X) == np.asarray(y)).mean())
+    def _best(self, cells: Floats) -> Integers:
+        best: Integers = self._votes(cells).argmax(axis=1).astype(np.int64)
+        return best

@@ -1,13 +1,15 @@
 """k-means: a few rounds of noisy counts and sums of clusters, from a public start.
 
 Trust: kernel.  In each round a row adds itself and a one to the place of its nearest center, which
-was released before (key ``row-tables``).
+was released before (key ``row-tables``).  Sizes are counted once more at the end, around the
+centers that are released, because each move changes whose rows are whose.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from fractions import Fraction
 from typing import Any, ClassVar, Final, final
 
 import numpy as np
@@ -25,17 +27,19 @@ from discreet.learning.models.bounded_rows import (
 from discreet.learning.models.estimator import PrivateModel
 from discreet.learning.models.fit_plans import Released
 from discreet.learning.models.measurement import PlannedSum, RowMeasurer
-from discreet.learning.models.row_sums import table
+from discreet.learning.models.row_sums import counts, table
 from discreet.learning.public_randomness import PublicDraws, public_stream
 
 CLUSTERS: Final = "counts and sums of clusters"
+SIZES: Final = "sizes of clusters"
+_SIZE_SHARE: Final = Fraction(1, 20)
 _CANDIDATES: Final = 64
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class ClusterRecipe:
-    """Releases counts and sums of clusters, round by round."""
+    """Releases counts and sums of clusters, round by round, and sizes around the last centers."""
 
     clusters: int
     rounds: int
@@ -45,7 +49,7 @@ class ClusterRecipe:
         return {"measures": CLUSTERS, "clusters": self.clusters, "rounds": self.rounds}
 
     def sums(self, encoding: Encoding) -> tuple[PlannedSum, ...]:
-        """Return the table of a round."""
+        """Return the table of a round, and the sizes."""
         entries = 1 + len(encoding.features)
         return (
             PlannedSum(
@@ -55,18 +59,27 @@ class ClusterRecipe:
                 opposed=True,
                 coordinates=self.clusters * (1 + encoding.width),
                 times=self.rounds,
+                share=1 - _SIZE_SHARE,
+            ),
+            PlannedSum(
+                name=SIZES,
+                squared=1,
+                linear=1,
+                opposed=False,
+                coordinates=self.clusters,
+                share=_SIZE_SHARE,
             ),
         )
 
     def run(self, rows: BoundedRows, encoding: Encoding, see: RowMeasurer) -> Released:
         """Move centers to the noisy means of their clusters."""
-        (planned,) = self.sums(encoding)
+        planned, _ = self.sums(encoding)
         centers = public_centers(self.clusters, encoding.width)
         vectors = np.hstack([np.full((len(rows.cells), 1), float(LEVELS)), rows.cells])
-        sizes = np.zeros(self.clusters)
+        points = rows.cells / LEVELS
         for _ in range(self.rounds):
             total = table(
-                nearest(rows.cells / LEVELS, centers),
+                nearest(points, centers),
                 self.clusters,
                 vectors,
                 squared=planned.squared,
@@ -74,9 +87,10 @@ class ClusterRecipe:
                 opposed=True,
             )
             noisy = see.measure(CLUSTERS, total).reshape(self.clusters, -1) / LEVELS
-            sizes = noisy[:, 0]
-            moved = np.clip(noisy[:, 1:] / np.maximum(sizes, 1.0)[:, None], -1.0, 1.0)
-            centers = np.where((sizes > 1.0)[:, None], moved, centers)
+            held = noisy[:, :1]
+            moved = np.clip(noisy[:, 1:] / np.maximum(held, 1.0), -1.0, 1.0)
+            centers = np.where(held > 1.0, moved, centers)
+        sizes = see.measure(SIZES, counts(nearest(points, centers), self.clusters))
         return {"centers": centers.tolist(), "sizes": sizes.tolist()}
 
 
@@ -107,6 +121,7 @@ def nearest(points: Floats, centers: Floats) -> Integers:
     return found
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class KMeans(PrivateModel):
     """Group rows around a few centers.
 
@@ -116,27 +131,12 @@ class KMeans(PrivateModel):
 
     kind: ClassVar[str] = "clusterer"
 
-    def __init__(  # noqa: PLR0913  parameters of scikit-learn's kind
-        self,
-        n_clusters: Any = 8,
-        *,
-        rounds: Any = 5,
-        epsilon: Any = None,
-        delta: Any = None,
-        rho: Any = None,
-        bounds: Any = None,
-        ledger: Any = None,
-        key: Any = None,
-    ) -> None:
-        """Take how many clusters and rounds, a price, bounds, and the ledger that pays."""
-        self.n_clusters = n_clusters
-        self.rounds = rounds
-        self.epsilon = epsilon
-        self.delta = delta
-        self.rho = rho
-        self.bounds = bounds
-        self.ledger = ledger
-        self.key = key
+    n_clusters: Any = field(default=8, kw_only=False)
+    """How many centers there are."""
+    rounds: Any = 5
+    """How often they move."""
+    bounds: Any = None
+    """Two ends for all columns, or one number a column for either end."""
 
     def _recipe(self, encoding: Encoding) -> ClusterRecipe:  # noqa: ARG002  the same for all
         clusters = whole(self.n_clusters, name="n_clusters", low=1, high=10_000)
@@ -151,12 +151,10 @@ class KMeans(PrivateModel):
             middle += [column.middle] if isinstance(column, NumberColumn) else [0.0] * column.width
         self.cluster_centers_ = centers * np.array(half) + np.array(middle)
         self.cluster_sizes_ = np.array(released["sizes"])
-        self._noise_ = self.plan_.schedule.noises[0]
 
     def size_half_width(self, confidence: Any = "0.95") -> float:
         """Return how far the size of a cluster may be off, with this confidence; noise alone."""
-        self._features(np.zeros((1, self.n_features_in_)))  # refuses an unfitted model
-        return float(self._noise_.error(confidence=confidence)) / LEVELS
+        return self._half_width(SIZES, confidence)
 
     def predict(self, X: Any) -> NDArray[np.int64]:
         """Return the number of the nearest center of each row."""

@@ -6,6 +6,7 @@ drawing their posterior is post-processing.
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, ClassVar
 
@@ -20,25 +21,29 @@ from discreet.learning.models.bounded_rows import (
     Floats,
     NumberColumn,
 )
-from discreet.learning.models.estimator import PrivateModel, number_columns
+from discreet.learning.models.declarations import number_columns
+from discreet.learning.models.estimator import PrivateModel
 from discreet.learning.models.fit_plans import Released
 from discreet.learning.models.moment_release import MomentRecipe, moment_matrix, moment_noise
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class LinearModel(PrivateModel):
     """What linear and ridge regression share."""
 
     kind: ClassVar[str] = "regressor"
     constant: ClassVar[bool] = True
 
-    target_bounds: Any
+    bounds: Any = None
+    """Two ends for all columns, or one number a column for either end."""
+    target_bounds: Any = None
+    """The two ends of what is learned."""
 
     def _encoding(self, width: int) -> Encoding:
         (target,) = number_columns(self.target_bounds, 1)
-        features = number_columns(self.bounds, width)
         if not isinstance(target, NumberColumn):
             raise TypeError
-        return Encoding(features=features, target=target, constant=True)
+        return Encoding(features=self._declared(width), target=target, constant=True)
 
     def _recipe(self, encoding: Encoding) -> MomentRecipe:  # noqa: ARG002  the same for all
         self._penalty()
@@ -81,8 +86,7 @@ class LinearModel(PrivateModel):
 
     def posterior(self, *, draws: int = 2000) -> LinearPosterior:
         """Return the noise-aware posterior of coefficients; free, since it reads the release."""
-        self._features(np.zeros((1, self.n_features_in_)))  # refuses an unfitted model
-        half, middle = _scales(self._encoding_)
+        half, middle = _scales(self.encoding_)
         return self.moments_.posterior(half=half, middle=middle, draws=draws)
 
 
@@ -110,6 +114,7 @@ def _lifted(covariance: Floats, deviation: float) -> tuple[Floats, Floats]:
     return (vectors * np.maximum(values, 0.0)) @ vectors.T, np.eye(width) * (lift + 1e-12)
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class LinearRegression(LinearModel):
     """Least squares with an intercept, from noisy second moments.
 
@@ -121,27 +126,8 @@ class LinearRegression(LinearModel):
     True
     """
 
-    def __init__(  # noqa: PLR0913  parameters of scikit-learn's kind
-        self,
-        *,
-        epsilon: Any = None,
-        delta: Any = None,
-        rho: Any = None,
-        bounds: Any = None,
-        target_bounds: Any = None,
-        ledger: Any = None,
-        key: Any = None,
-    ) -> None:
-        """Take a price, declared bounds, and the ledger that pays."""
-        self.epsilon = epsilon
-        self.delta = delta
-        self.rho = rho
-        self.bounds = bounds
-        self.target_bounds = target_bounds
-        self.ledger = ledger
-        self.key = key
 
-
+@dataclass(eq=False, repr=False, kw_only=True)
 class Ridge(LinearModel):
     """Least squares with a penalty on coefficients, from noisy second moments.
 
@@ -149,27 +135,8 @@ class Ridge(LinearModel):
     Ridge(alpha=2, rho=1)
     """
 
-    def __init__(  # noqa: PLR0913  parameters of scikit-learn's kind
-        self,
-        alpha: Any = 1.0,
-        *,
-        epsilon: Any = None,
-        delta: Any = None,
-        rho: Any = None,
-        bounds: Any = None,
-        target_bounds: Any = None,
-        ledger: Any = None,
-        key: Any = None,
-    ) -> None:
-        """Take the penalty, a price, declared bounds, and the ledger that pays."""
-        self.alpha = alpha
-        self.epsilon = epsilon
-        self.delta = delta
-        self.rho = rho
-        self.bounds = bounds
-        self.target_bounds = target_bounds
-        self.ledger = ledger
-        self.key = key
+    alpha: Any = field(default=1.0, kw_only=False)
+    """The penalty."""
 
     def _penalty(self) -> float:
         alpha = decimal(self.alpha, name="alpha")

@@ -21,8 +21,8 @@ from numpy.typing import NDArray
 
 from discreet.errors import OutOfRange, WrongKind
 from discreet.exact import decimal, whole
-from discreet.learning.models.bounded_rows import LEVELS, BoundedRows, Encoding, Floats
-from discreet.learning.models.estimator import PrivateModel, declared_classes, number_columns
+from discreet.learning.models.bounded_rows import LEVELS, BoundedRows, Encoding, Floats, Integers
+from discreet.learning.models.classifier import PrivateClassifier
 from discreet.learning.models.fit_plans import Released
 from discreet.learning.models.measurement import PlannedSum, RowMeasurer
 from discreet.learning.models.row_sums import (
@@ -128,23 +128,20 @@ def _indicators(codes: NDArray[np.int64], outputs: int) -> Floats:
     return np.eye(outputs)[codes]
 
 
-class GradientClassifier(PrivateModel):
+@dataclass(eq=False, repr=False, kw_only=True)
+class GradientClassifier(PrivateClassifier):
     """What logistic and softmax regression share."""
 
-    kind: ClassVar[str] = "classifier"
     constant: ClassVar[bool] = True
 
-    classes: Any
-    steps: Any
-    learning_rate: Any
-    penalty: Any
-
-    def _encoding(self, width: int) -> Encoding:
-        return Encoding(
-            features=number_columns(self.bounds, width),
-            classes=declared_classes(self.classes),
-            constant=True,
-        )
+    bounds: Any = None
+    """Two ends for all columns, or one number a column for either end."""
+    steps: Any = 64
+    """How many gradients are taken."""
+    learning_rate: Any = 1
+    """The length of a step, in units of one over the curvature bound."""
+    penalty: Any = 0
+    """What half the square of weights costs, beside the mean objective of a row."""
 
     def _recipe(self, encoding: Encoding) -> GradientRecipe:
         classes = encoding.classes or ()
@@ -177,10 +174,13 @@ class GradientClassifier(PrivateModel):
 
     def decision_function(self, X: Any) -> Floats:
         """Return the score of each row: of the second class, or one a class."""
-        cells = self._features(X)
+        found = self._scores(self._features(X))
+        return found[:, 0] if self.two_classes else found
+
+    def _scores(self, cells: Floats) -> Floats:
         full = np.hstack([cells, np.full((len(cells), 1), float(LEVELS))])
         found: Floats = scores(full, self._weights_) / self._norm_
-        return found[:, 0] if self.two_classes else found
+        return found
 
     def predict_proba(self, X: Any) -> Floats:
         """Return the probability of each class."""
@@ -190,19 +190,13 @@ class GradientClassifier(PrivateModel):
             return np.hstack([1 - second, second])
         return _probabilities(found)
 
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Return the likeliest class of each row."""
-        found_scores = self.decision_function(X)
-        second = self.two_classes
-        best = (found_scores > 0).astype(int) if second else found_scores.argmax(axis=1)
-        found: NDArray[Any] = self.classes_[best]
-        return found
-
-    def score(self, X: Any, y: Any) -> float:
-        """Return the accuracy on public data; on private data, buy it with ``evaluate``."""
-        return float((self.predict(X) == np.asarray(y)).mean())
+    def _best(self, cells: Floats) -> Integers:
+        found = self._scores(cells)
+        best = (found[:, 0] > 0) if self.two_classes else found.argmax(axis=1)
+        return best.astype(np.int64)
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class LogisticRegression(GradientClassifier):
     """Tell two declared classes apart.
 
@@ -216,62 +210,11 @@ class LogisticRegression(GradientClassifier):
 
     two_classes: ClassVar[bool] = True
 
-    def __init__(  # noqa: PLR0913  parameters of scikit-learn's kind
-        self,
-        *,
-        epsilon: Any = None,
-        delta: Any = None,
-        rho: Any = None,
-        bounds: Any = None,
-        classes: Any = None,
-        steps: Any = 64,
-        learning_rate: Any = 1,
-        penalty: Any = 0,
-        ledger: Any = None,
-        key: Any = None,
-    ) -> None:
-        """Take a price, declared bounds and classes, how to descend, and the ledger that pays."""
-        self.epsilon = epsilon
-        self.delta = delta
-        self.rho = rho
-        self.bounds = bounds
-        self.classes = classes
-        self.steps = steps
-        self.learning_rate = learning_rate
-        self.penalty = penalty
-        self.ledger = ledger
-        self.key = key
 
-
+@dataclass(eq=False, repr=False, kw_only=True)
 class SoftmaxRegression(GradientClassifier):
     """Tell any number of declared classes apart.
 
     >>> SoftmaxRegression(classes=(1, 2, 3), steps=32)
     SoftmaxRegression(classes=(1, 2, 3), steps=32)
     """
-
-    def __init__(  # noqa: PLR0913  parameters of scikit-learn's kind
-        self,
-        *,
-        epsilon: Any = None,
-        delta: Any = None,
-        rho: Any = None,
-        bounds: Any = None,
-        classes: Any = None,
-        steps: Any = 64,
-        learning_rate: Any = 1,
-        penalty: Any = 0,
-        ledger: Any = None,
-        key: Any = None,
-    ) -> None:
-        """Take a price, declared bounds and classes, how to descend, and the ledger that pays."""
-        self.epsilon = epsilon
-        self.delta = delta
-        self.rho = rho
-        self.bounds = bounds
-        self.classes = classes
-        self.steps = steps
-        self.learning_rate = learning_rate
-        self.penalty = penalty
-        self.ledger = ledger
-        self.key = key

@@ -8,10 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Final, final
+from typing import Any, Final, final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet.errors import OutOfRange, WrongKind
 from discreet.exact import decimal
@@ -19,14 +18,16 @@ from discreet.learning.models.bounded_rows import (
     LEVELS,
     BoundedRows,
     CategoryColumn,
+    Column,
     Encoding,
     Floats,
+    Integers,
     NumberColumn,
 )
-from discreet.learning.models.estimator import PrivateModel, declared_classes, number_columns
+from discreet.learning.models.classifier import PrivateClassifier
 from discreet.learning.models.fit_plans import Released
 from discreet.learning.models.measurement import PlannedSum, RowMeasurer
-from discreet.learning.models.row_sums import table
+from discreet.learning.models.row_sums import scores, table
 
 SUMS: Final = "sums of each class"
 _LEAST_VARIANCE: Final = 1e-4
@@ -82,12 +83,9 @@ class ClassSums:
         return {"sums": see.measure(SUMS, total).reshape(size, -1).tolist()}
 
 
-class ClassTableModel(PrivateModel):
+@dataclass(eq=False, repr=False, kw_only=True)
+class ClassTableModel(PrivateClassifier):
     """What both kinds of naive Bayes share."""
-
-    kind: ClassVar[str] = "classifier"
-
-    classes: Any
 
     def _joint(self, cells: Floats) -> Floats:
         raise NotImplementedError
@@ -103,33 +101,25 @@ class ClassTableModel(PrivateModel):
         """Return the probability of each class."""
         return np.exp(self.predict_log_proba(X))
 
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Return the likeliest class of each row."""
-        best = self._joint(self._features(X)).argmax(axis=1)
-        found: NDArray[Any] = self.classes_[best]
-        return found
-
-    def score(self, X: Any, y: Any) -> float:
-        """Return the accuracy on public data; on private data, buy it with ``evaluate``."""
-        return float((self.predict(X) == np.asarray(y)).mean())
+    def _best(self, cells: Floats) -> Integers:
+        best: Integers = self._joint(cells).argmax(axis=1).astype(np.int64)
+        return best
 
     def _counts(self, released: Released, encoding: Encoding) -> Floats:
         """Set classes, noisy counts and their interval; return all sums in units of rows."""
         sums = np.array(released["sums"], np.float64) / LEVELS
         self.classes_ = np.array(encoding.classes)
         self.class_count_ = sums[:, 0]
-        noise = self.plan_.schedule.noises[0]
-        self._noise_ = noise
         share = np.maximum(sums[:, 0], 1.0)
         self.class_prior_ = share / share.sum()
         return sums
 
     def count_half_width(self, confidence: Any = "0.95") -> float:
         """Return how far a class count may be off, with this confidence; noise alone."""
-        self._features(np.zeros((1, self.n_features_in_)))  # refuses an unfitted model
-        return float(self._noise_.error(confidence=confidence)) / LEVELS
+        return self._half_width(SUMS, confidence, steps=LEVELS)
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class GaussianNB(ClassTableModel):
     """Normal features within each declared class.
 
@@ -137,30 +127,8 @@ class GaussianNB(ClassTableModel):
     GaussianNB(rho=1, bounds=(0, 9), classes=(0, 1))
     """
 
-    def __init__(  # noqa: PLR0913  parameters of scikit-learn's kind
-        self,
-        *,
-        epsilon: Any = None,
-        delta: Any = None,
-        rho: Any = None,
-        bounds: Any = None,
-        classes: Any = None,
-        ledger: Any = None,
-        key: Any = None,
-    ) -> None:
-        """Take a price, declared bounds and classes, and the ledger that pays."""
-        self.epsilon = epsilon
-        self.delta = delta
-        self.rho = rho
-        self.bounds = bounds
-        self.classes = classes
-        self.ledger = ledger
-        self.key = key
-
-    def _encoding(self, width: int) -> Encoding:
-        return Encoding(
-            features=number_columns(self.bounds, width), classes=declared_classes(self.classes)
-        )
+    bounds: Any = None
+    """Two ends for all columns, or one number a column for either end."""
 
     def _recipe(self, encoding: Encoding) -> ClassSums:
         if not all(isinstance(column, NumberColumn) for column in encoding.features):
@@ -180,16 +148,42 @@ class GaussianNB(ClassTableModel):
         self._mean_, self._var_ = mean, np.maximum(square - mean**2, _LEAST_VARIANCE)
         columns = [column for column in encoding.features if isinstance(column, NumberColumn)]
         half = np.array([column.half for column in columns])
-        self.theta_ = mean * half + np.array([column.middle for column in columns])
+        self._scale_ = half, np.array([column.middle for column in columns])
+        self.theta_ = mean * half + self._scale_[1]
+        self._sums_ = sums[:, : 1 + width]
         self.var_ = self._var_ * half**2
 
+    def mean_interval(self, confidence: Any = "0.95") -> Floats:
+        """Return two ends for the mean of each feature in each class, each with this confidence.
+
+        The mean is that of the rows that the model was fitted on, with values clamped to their
+        bounds, in a class that has rows; noise alone.  Sum and count hold at once, each with half
+        of what is left of the confidence.
+        """
+        each = 1 - (1 - decimal(confidence, name="confidence")) / 2
+        half = self._half_width(SUMS, each, steps=LEVELS)
+        count, sums = self._sums_[:, :1], self._sums_[:, 1:]
+        fewest, most = np.maximum(count - half, 1.0), np.maximum(count + half, 1.0)
+        low, high = sums - half, sums + half
+        ends = np.stack(
+            [low / np.where(low < 0, fewest, most), high / np.where(high < 0, most, fewest)], axis=2
+        )
+        rounding = [-0.5 / LEVELS, 0.5 / LEVELS]
+        scale, middle = self._scale_
+        found: Floats = np.clip(ends + rounding, -1.0, 1.0) * scale[:, None] + middle[:, None]
+        return found
+
     def _joint(self, cells: Floats) -> Floats:
-        away = cells[:, None, :] / LEVELS - self._mean_
-        log = -0.5 * (away**2 / self._var_ + np.log(2 * np.pi * self._var_)).sum(axis=2)
-        joint: Floats = log + np.log(self.class_prior_)
+        points = cells / LEVELS
+        start = np.log(self.class_prior_) - 0.5 * np.log(2 * np.pi * self._var_).sum(axis=1)
+        joint: Floats = np.tile(start, (len(points), 1))
+        for place in range(points.shape[1]):  # one by one, in this order for every row
+            away = points[:, place, None] - self._mean_[:, place]
+            joint -= away * away / (2 * self._var_[:, place])
         return joint
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class CategoricalNB(ClassTableModel):
     """Categories within each declared class; columns hold 0, 1, ..., ``categories`` - 1.
 
@@ -199,29 +193,12 @@ class CategoricalNB(ClassTableModel):
     CategoricalNB(epsilon=1, categories=3, classes=(0, 1))
     """
 
-    def __init__(  # noqa: PLR0913  parameters of scikit-learn's kind
-        self,
-        *,
-        epsilon: Any = None,
-        delta: Any = None,
-        rho: Any = None,
-        categories: Any = None,
-        classes: Any = None,
-        alpha: Any = 1,
-        ledger: Any = None,
-        key: Any = None,
-    ) -> None:
-        """Take a price, declared categories and classes, smoothing, and the ledger that pays."""
-        self.epsilon = epsilon
-        self.delta = delta
-        self.rho = rho
-        self.categories = categories
-        self.classes = classes
-        self.alpha = alpha
-        self.ledger = ledger
-        self.key = key
+    categories: Any = None
+    """How many categories all columns have, or each of them."""
+    alpha: Any = 1
+    """What is added to the count of each category."""
 
-    def _encoding(self, width: int) -> Encoding:
+    def _declared(self, width: int) -> tuple[Column, ...]:
         given = self.categories
         sizes = [given] * width if isinstance(given, int) else list(given or ())
         if len(sizes) != width or not all(isinstance(s, int) and s > 0 for s in sizes):
@@ -230,8 +207,7 @@ class CategoricalNB(ClassTableModel):
                 why="a category that only the data names would tell of whoever has it.",
                 do="give categories=4 for all columns, or one number for each.",
             )
-        columns = tuple(CategoryColumn(tuple(range(size))) for size in sizes)
-        return Encoding(features=columns, classes=declared_classes(self.classes))
+        return tuple(CategoryColumn(tuple(range(size))) for size in sizes)
 
     def _recipe(self, encoding: Encoding) -> ClassSums:
         if not all(isinstance(column, CategoryColumn) for column in encoding.features):
@@ -260,5 +236,5 @@ class CategoricalNB(ClassTableModel):
         self._log_ = np.hstack(shares)
 
     def _joint(self, cells: Floats) -> Floats:
-        joint: Floats = cells / LEVELS @ self._log_.T + np.log(self.class_prior_)
+        joint: Floats = scores(cells, self._log_.T) / LEVELS + np.log(self.class_prior_)
         return joint

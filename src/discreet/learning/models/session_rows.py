@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol, final
+from typing import TYPE_CHECKING, Any, Final, Protocol, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -64,8 +64,15 @@ _MOST: Final = 1 << 27
 class Fitted(Protocol):
     """What a fit in a session needs to know of a model."""
 
-    kind: ClassVar[str]
-    constant: ClassVar[bool]
+    @property
+    def kind(self) -> str:
+        """Whether it is a classifier, a regressor, a clusterer or a transformer."""
+        ...
+
+    @property
+    def constant(self) -> bool:
+        """Whether rows end with a constant."""
+        ...
 
     def _recipe(self, encoding: Encoding) -> Recipe: ...
 

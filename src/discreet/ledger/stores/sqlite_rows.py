@@ -25,10 +25,11 @@ _PAGE: Final = 500
 _COLUMNS: Final = "seq, kind, key, question, line, head"
 _TEXTS: Final = (str, type(None))
 _ROWS: Final = f"SELECT {_COLUMNS}, %s FROM entry WHERE seq > ? ORDER BY seq LIMIT {_PAGE}"  # noqa: S608
+_OF_A_QUESTION: Final = ("charge", "start", "release")
 _OF_KEYS: Final = " UNION ALL ".join(
     f"SELECT {_COLUMNS}, answer FROM entry "  # noqa: S608  words of ours
-    f"WHERE kind = '{kind}' AND key IN (SELECT value FROM json_each(?1))"
-    for kind in ("charge", "start", "release")
+    f"WHERE kind = '{kind}' AND key IN (SELECT value FROM json_each(?))"
+    for kind in _OF_A_QUESTION
 )
 _MISSED: Final = """
     SELECT seq FROM entry NOT INDEXED
@@ -75,7 +76,7 @@ class SQLiteRows(ForkAware):
 
     def rows_of(self, keys: Collection[str]) -> list[EntryRow]:
         """Return all charges, starts and releases of some keys, with answers, in order."""
-        rows = self._rows(_OF_KEYS, (canonical(sorted(keys)),))
+        rows = self._rows(_OF_KEYS, (canonical(sorted(keys)),) * len(_OF_A_QUESTION))
         self._check_found(rows)
         return sorted(rows, key=lambda row: row.seq)
 

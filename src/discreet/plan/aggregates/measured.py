@@ -95,7 +95,8 @@ def measure_all(  # noqa: PLR0913  what is known of a question
     for place in sorted(places, key=lambda each: each[0].function == "SUM"):  # sums look for counts
         aggregate, apart = place
         measure = AGGREGATES[aggregate.function]
-        measured[place] = measure(replace(measurer, apart=apart), aggregate)
+        bounded = measurer if apart is None else replace(measurer, apart=apart)
+        measured[place] = measure(bounded, aggregate)
     estimators = tuple(measured[place] for place in places)
     levels = _listed_levels(estimators)
     return MeasuredAggregates(

@@ -121,16 +121,21 @@ def facts_of(expression: Expression, known: Mapping[str, Facts]) -> Facts:
 class KnownFacts(dict[str, Facts]):
     """Facts of columns that never change, and what was found of expressions over them."""
 
-    def __init__(self, known: Mapping[str, Facts]) -> None:
-        """Copy what is known."""
+    def __init__(self, known: Mapping[str, Facts], types: ColumnTypes | None = None) -> None:
+        """Copy what is known; ``types`` are those of the columns, with what was found of them."""
         super().__init__(known)
-        self.types = _types(known)
+        self.types = _types(known) if types is None else types
         self.found: dict[int, tuple[Expression, Facts]] = {}  # nodes stay, and so their ids
 
     @classmethod
     def of(cls, known: Mapping[str, Facts]) -> KnownFacts:
         """Return the same facts, with what was found of expressions if that is known."""
         return known if isinstance(known, KnownFacts) else cls(known)
+
+    def without_bounds(self) -> KnownFacts:
+        """Return what holds of cells whatever they hold: the types, and no bounds."""
+        cells = {name: replace(each, low=None, high=None) for name, each in self.items()}
+        return KnownFacts(cells, self.types)
 
 
 def _types(known: Mapping[str, Facts]) -> ColumnTypes:

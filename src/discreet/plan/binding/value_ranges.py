@@ -44,9 +44,9 @@ DATE_PARTS: Final = {
 _LOGIC: Final = frozenset({"=", "<>", "<", "<=", ">", ">=", "IN", "AND", "OR", "NOT"})
 """Conditions that are true or false where nothing that they look at is NULL."""
 
-_ROUNDING: Final = Fraction(1, 2**52)
-_SMALLEST_STEP: Final = Fraction(1, 2**1074)
-_LARGEST_FLOAT: Final = Fraction(2**1024 - 2**970)
+_ROUNDING_BITS: Final = 52
+_SMALLEST_BITS: Final = 1074
+_HALF_OF_LARGEST: Final = 2**1023 - 2**969
 _ROOT_BITS: Final = 64
 _SUM_ROUNDING: Final = Fraction(1, 2**20)
 """How far the sum of the rows of one unit, fewer than 2^32 of them, can be moved by rounding."""
@@ -134,10 +134,12 @@ def _called(  # noqa: C901, PLR0911, PLR0912  one rule a function
         return Fraction(0), Fraction(len(below) - 1), below[0].nullable
     if name == "/" and (mean := _mean(*below)) is not None:
         return mean
+    if not kind.is_number or not below or any(part.bounds is None for part in below):
+        return None, None, True
     bounds = [_in_type(part, kind) for part in below]
     nullable = any(part.nullable for part in below)
     pairs = [pair for pair in bounds if pair is not None]
-    if not kind.is_number or len(pairs) != len(bounds) or not bounds:
+    if len(pairs) != len(bounds):
         return None, None, True
     match name, pairs:
         case "+", [(a, b), (c, d)]:
@@ -145,8 +147,7 @@ def _called(  # noqa: C901, PLR0911, PLR0912  one rule a function
         case "-", [(a, b), (c, d)]:
             return _widened(a - d, b - c, kind, True)
         case "*", [(a, b), (c, d)]:
-            corners = (a * c, a * d, b * c, b * d)
-            return _widened(min(corners), max(corners), kind, True)
+            return _widened(*_product(a, b, c, d), kind, True)
         case "/", [(a, b), (c, d)] if c > 0 or d < 0:
             corners = (a / c, a / d, b / c, b / d)
             return _widened(min(corners), max(corners), kind, True)
@@ -213,10 +214,25 @@ def _widened(low: Fraction, high: Fraction, kind: Type, nullable: bool) -> Range
     """Widen exact bounds by what rounding to a FLOAT can move them."""
     if kind is not Type.FLOAT:
         return low, high, nullable
-    wide = [abs(end) * _ROUNDING + _SMALLEST_STEP for end in (low, high)]
-    if max(abs(low), abs(high)) > _LARGEST_FLOAT / 2:
+    if any(abs(end.numerator) > _HALF_OF_LARGEST * end.denominator for end in (low, high)):
         return None, None, True
-    return low - wide[0], high + wide[1], nullable
+    return _moved(low, -1), _moved(high, 1), nullable
+
+
+def _moved(end: Fraction, way: int) -> Fraction:
+    """Move a number up or down by 2**-52 of itself and by 2**-1074, in one division."""
+    above, below = end.numerator, end.denominator
+    scaled = (above << _ROUNDING_BITS) + way * abs(above)
+    shift = _SMALLEST_BITS - _ROUNDING_BITS
+    return Fraction((scaled << shift) + way * below, below << _SMALLEST_BITS)
+
+
+def _product(a: Fraction, b: Fraction, c: Fraction, d: Fraction) -> tuple[Fraction, Fraction]:
+    """Return the range of a product of numbers from a to b and from c to d."""
+    if c.numerator >= 0:  # signs alone say which corners are the ends
+        return a * (c if a.numerator >= 0 else d), b * (d if b.numerator >= 0 else c)
+    corners = (a * c, a * d, b * c, b * d)
+    return min(corners), max(corners)
 
 
 def _root(square: Fraction, above: int = 0) -> Fraction:

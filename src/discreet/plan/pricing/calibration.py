@@ -30,7 +30,7 @@ from discreet.accounting.budgets.loss_prices import point_price
 from discreet.accounting.budgets.request import RequestPricer
 from discreet.errors import OutOfRange
 from discreet.exact import float_up
-from discreet.loss import PrivacyLoss, Pure, ZeroConcentrated
+from discreet.loss import Approximate, PrivacyLoss, Pure, ZeroConcentrated
 from discreet.loss.calibration import least_fitting, least_scale
 from discreet.loss.gaussian_dp import GaussianDP
 from discreet.loss.profile import Profile
@@ -171,6 +171,9 @@ def _leaves(node: Node, count: int) -> Iterator[tuple[Leaf, int]]:
 def _rho(leaf: Leaf, *, two_sided: bool) -> Sum:
     """Return the rho of one release by the theorem of its mechanism."""
     source, distance = leaf.source, leaf.added
+    stated = _stated_rho(leaf.replaced if two_sided else source)
+    if stated is not None:
+        return stated
     if two_sided:
         distance = leaf.replaced if isinstance(leaf.replaced, Fraction) else 2 * leaf.added
     match source:
@@ -179,10 +182,6 @@ def _rho(leaf: Leaf, *, two_sided: bool) -> Sum:
         case Gaussian():
             loss = source.concentrated(distance=distance, coordinates=leaf.coordinates)
             return loss.rho, _NONE
-        case ZeroConcentrated():
-            known = leaf.replaced if two_sided else source
-            if isinstance(known, ZeroConcentrated):
-                return known.rho, _NONE
     from discreet.mechanisms import (  # noqa: PLC0415  as above
         Exponential,
         NoisyKeys,
@@ -202,12 +201,24 @@ def _rho(leaf: Leaf, *, two_sided: bool) -> Sum:
             raise TypeError(message)
 
 
+def _stated_rho(loss: object) -> Sum | None:
+    """Return the rho of a loss that a leaf states by itself; None if it is one of a mechanism."""
+    match loss:
+        case ZeroConcentrated():
+            return loss.rho, _NONE
+        case Approximate():  # a pure loss, outside its delta (Bun and Steinke 2016, lemma 8.8)
+            return pure_rho(loss.epsilon_bound), loss.delta_bound
+        case _:
+            return None
+
+
 def _noisy_keys_rho(keys: NoisyKeys, places: int) -> Sum:
     if isinstance(keys.noise, Laplace):
         return places * pure_rho(keys.most / keys.noise.scale), keys.leak()
     return places * keys.noise.concentrated(distance=keys.most).rho, keys.leak()
 
 
+@functools.lru_cache(maxsize=256)
 def pure_rho(epsilon: Fraction) -> Fraction:
     """Return the rho of a pure loss; of a very large one half its square.
 

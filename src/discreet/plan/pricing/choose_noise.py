@@ -76,16 +76,16 @@ def choose_noise(
     if not sketch.columns:
         return _by_keys(sketch, float(epsilon), float(rho), delta)
     better = 0.0
-    errors = {  # once for each part: a thousand quantiles are columns of one
-        place: (
-            _laplace(sketch.parts[place], relation, float(epsilons[place]), miss),
-            _gaussian(sketch.parts[place], relation, float(rhos[place]), miss),
-        )
-        for place in dict.fromkeys(place for column in sketch.columns for place, _ in column)
-    }
+    errors: dict[int, tuple[float, float]] = {}  # a thousand quantiles are one part
     for column in sketch.columns:
         pure, concentrated = [], []
         for place, factor in column:
+            if place not in errors:
+                part = sketch.parts[place]
+                errors[place] = (
+                    _laplace(part, relation, float(epsilons[place]), miss),
+                    _gaussian(part, relation, float(rhos[place]), miss),
+                )
             one, other = errors[place]
             pure.append(float(abs(factor)) * one)
             concentrated.append(float(abs(factor)) * other)

@@ -203,7 +203,10 @@ def _rising(aggregate: Aggregate, pair: Pair) -> Pair:
             why="every value is clamped to them.",
             do="give the smaller bound first, such as (0, 100).",
         )
-    check_magnitude(max(-low, high, high - low))
+    if low.numerator >= 0:
+        check_magnitude(high)
+    else:
+        check_magnitude(high - low if high.numerator > 0 else -low)
     return pair
 
 

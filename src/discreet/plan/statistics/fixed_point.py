@@ -21,6 +21,7 @@ is the same leaf on every engine, and no promise depends on it.
 
 from __future__ import annotations
 
+import functools
 import math
 from dataclasses import dataclass
 from fractions import Fraction
@@ -34,6 +35,7 @@ from discreet.query.types import Type
 _LARGEST: Final = 2**30
 _FINEST: Final = 900
 _WIDEST: Final = 2**52
+_HALF: Final = Literal(Fraction(1, 2))
 
 
 @final
@@ -141,7 +143,7 @@ def fixed_square(
     return _stepped(square, _exponent(max(offset, top) * rows), (-offset, top), offset)
 
 
-def clamped(value: Expression, low: Fraction, high: Fraction) -> Expression:
+def clamped(value: Expression, low: Fraction | int, high: Fraction | int) -> Expression:
     """Return the value, or the bound that it lies beyond.
 
     >>> from discreet.query.expressions import Column
@@ -170,7 +172,7 @@ def _whole(value: Expression, low: int, high: int, *, rows: int, centered: bool)
     largest = max(abs(low), abs(high), high - low) * rows
     if largest > _LARGEST:
         return None
-    inside = clamped(value, Fraction(low), Fraction(high))
+    inside = clamped(value, low, high)
     if not centered:
         return Fixed(row=inside, low=low, high=high, step=Fraction(1), center=Fraction(0))
     twice = low + high
@@ -188,12 +190,26 @@ def _stepped(
     value: Expression, exponent: int, bounds: tuple[Fraction, Fraction], center: Fraction
 ) -> Fixed:
     """Round to whole steps of 2**-exponent, and clamp again, since floats are rounded."""
-    scale = Fraction(2) ** exponent
-    half = Literal(Fraction(1, 2))
-    nearest = Call("FLOOR", (Call("+", (Call("*", (value, Literal(scale))), half)),))
-    low, high = (math.floor(bound * scale + Fraction(1, 2)) for bound in bounds)
-    row = clamped(Cast(nearest, Type.INTEGER), Fraction(low), Fraction(high))
-    return Fixed(row=row, low=low, high=high, step=1 / scale, center=center)
+    scale = _power_of_two(exponent)
+    nearest = Call("FLOOR", (Call("+", (Call("*", (value, Literal(scale))), _HALF)),))
+    low, high = (_nearest(bound, exponent) for bound in bounds)
+    row = clamped(Cast(nearest, Type.INTEGER), low, high)
+    return Fixed(row=row, low=low, high=high, step=_power_of_two(-exponent), center=center)
+
+
+@functools.lru_cache(maxsize=256)
+def _power_of_two(exponent: int) -> Fraction:
+    return Fraction(1 << exponent) if exponent >= 0 else Fraction(1, 1 << -exponent)
+
+
+def _nearest(bound: Fraction, exponent: int) -> int:
+    """Return floor(bound 2**exponent + 1/2), without a fraction on the way."""
+    above, below = bound.numerator, bound.denominator
+    if exponent >= 0:
+        above <<= exponent
+    else:
+        below <<= -exponent
+    return (2 * above + below) // (2 * below)
 
 
 def _exponent(largest: Fraction) -> int:
@@ -201,7 +217,7 @@ def _exponent(largest: Fraction) -> int:
     if largest == 0:
         return 0
     exponent = 30 - (largest.numerator.bit_length() - largest.denominator.bit_length())
-    while largest * Fraction(2) ** exponent > _LARGEST:
+    if _is_above(largest, 30 - exponent):  # lengths in bits tell all but one
         exponent -= 1
     if not -_FINEST <= exponent <= _FINEST:
         raise OutOfRange(
@@ -210,6 +226,12 @@ def _exponent(largest: Fraction) -> int:
             do="give bounds between 1e-250 and 1e250, or scale the number in the question.",
         )
     return exponent
+
+
+def _is_above(number: Fraction, exponent: int) -> bool:
+    """Whether a number is above 2**exponent."""
+    above, below = number.numerator, number.denominator
+    return above > below << exponent if exponent >= 0 else above << -exponent > below
 
 
 MOST_LEAVES: Final = 4096

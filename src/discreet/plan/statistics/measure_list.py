@@ -64,14 +64,13 @@ class MeasureList:
         self, kind: str, measure: Measure, about: str, *, apart: Expression | None = None
     ) -> str:
         """Add a measure without a name, unless it is there, and return its name."""
-        known = self.find(measure, apart=apart)
-        if known is not None:
-            return known
-        self._kinds[kind] += 1
-        number = self._kinds[kind]
+        number = self._kinds[kind] + 1
         name = kind if number == 1 else f"{kind}_{number}"
+        known = self._names.setdefault((measure, apart), name)
+        if known != name:
+            return known
+        self._kinds[kind] = number
         self._measures[name] = replace(measure, name=name)
-        self._names[measure, apart] = name
         self._about[name] = about
         return name
 

@@ -15,13 +15,13 @@ nowhere.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Final, Literal, final
 
 from discreet.plan.binding.value_facts import KnownFacts, argument_of, facts_of
 from discreet.plan.draft import Draft, required
-from discreet.plan.statistics.contribution_bounds import OneRow, bounds_by_row, one_row_of
+from discreet.plan.statistics.contribution_bounds import OneRow, one_row_of
 from discreet.query.expression_text import said
 from discreet.query.expressions import Column, Expression
 from discreet.query.relations import Table, descend
@@ -162,7 +162,7 @@ def _per_group(known: BoundQuestion, who: str) -> Iterator[Truncation]:
 def _bounds(draft: Draft, known: BoundQuestion) -> Iterator[Truncation]:
     """Say to which bounds values are clamped, if some may lie beyond them."""
     facts = known.rows.facts
-    cells = KnownFacts({name: replace(each, low=None, high=None) for name, each in facts.items()})
+    cells = KnownFacts.of(facts).without_bounds()
     for outer, inner in known.aggregates:
         if inner.bounds_per_group is not None or not AGGREGATES[inner.function].clamps:
             continue
@@ -171,9 +171,9 @@ def _bounds(draft: Draft, known: BoundQuestion) -> Iterator[Truncation]:
             words = f"{text} beyond the bounds that are found counts as the nearer bound."
             yield Truncation(kind="bounds", limit=None, words=words)
             continue
-        if facts_of(value, facts).bounds is None and inner.bounds_per_row is None:
+        pair = inner.bounds_per_row or facts_of(value, facts).bounds
+        if pair is None:
             continue  # dates and texts, which are never moved
-        pair = bounds_by_row(inner, value, facts_of(value, facts))
         if not _holds(value, cells, pair):
             low, high = map(_number, pair)
             words = f"{text} below {low} counts as {low}, and above {high} as {high}."

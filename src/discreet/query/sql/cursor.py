@@ -71,7 +71,12 @@ class Cursor:
 
     def sees(self, *words: str) -> bool:
         """Whether these words, or signs, come next."""
-        return all(self.ahead(steps).word == word for steps, word in enumerate(words))
+        last, at = len(self.tokens) - 1, self.at
+        for word in words:
+            if self.tokens[min(at, last)].word != word:
+                return False
+            at += 1
+        return True
 
     def take(self) -> Token:
         """Return the next token and step over it; the end stays."""

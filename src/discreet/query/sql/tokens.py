@@ -10,7 +10,7 @@ read double quotes, backslashes and tripled quotes each in their own way, so the
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from fractions import Fraction
 from typing import Final, final
@@ -61,13 +61,14 @@ class Token:
     kind: TokenKind
     text: str
     span: Span
+    word: str = field(init=False)
+    """The word in capitals, or the sign; empty for everything that is quoted."""
 
-    @property
-    def word(self) -> str:
-        """The word in capitals, or the sign; empty for everything that is quoted."""
-        if self.kind is TokenKind.NAME:
-            return self.text.upper() if self.text.isascii() else self.text
-        return self.text if self.kind is TokenKind.SIGN else ""
+    def __post_init__(self) -> None:
+        """Turn the text into capitals, once for all that look at it."""
+        word = self.text if self.kind is TokenKind.NAME or self.kind is TokenKind.SIGN else ""
+        capitals = self.kind is TokenKind.NAME and word.isascii()
+        object.__setattr__(self, "word", word.upper() if capitals else word)
 
 
 _SKIPPED: Final = re.compile(r"(?:\s|--[^\n]*+|\#[^\n]*+|/\*(?!\+)(?s:.*?)\*/)++")

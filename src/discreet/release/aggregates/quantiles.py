@@ -26,7 +26,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
-from functools import lru_cache
 from typing import Final, final
 
 import numpy as np
@@ -95,9 +94,15 @@ Rising = tuple[Integers, Chosen | None, Chosen | None]
 """The leaves of a value, and what was chosen below and above it."""
 
 
-@lru_cache(maxsize=2)  # each of a thousand quantiles, and its interval, is read from it
-def rising_leaves(measure: str, noisy: Noisy) -> Mapping[Fraction, Rising]:
+def rising_leaves(measure: str, noisy: Noisy) -> dict[Fraction, Rising]:
     """Return the leaves of a histogram at all levels: they rise, and lie between their ends."""
+    if measure not in noisy.known:
+        noisy.known[measure] = _risen(measure, noisy)
+    rising: dict[Fraction, Rising] = noisy.known[measure]
+    return rising
+
+
+def _risen(measure: str, noisy: Noisy) -> dict[Fraction, Rising]:
     sides: dict[int, dict[Fraction, Chosen]] = {-1: {}, 0: {}, 1: {}}
     for chosen in noisy.chosen:
         name, level = chosen.choice.use

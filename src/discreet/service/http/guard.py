@@ -14,6 +14,7 @@ import asyncio
 import json
 import time
 from collections.abc import Awaitable, Callable, MutableMapping
+from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any, Final, TextIO, final
 
@@ -89,8 +90,9 @@ class CallGuard:
         }
         if failed:
             line["error"] = failed
-        self._log.write(json.dumps(line) + "\n")
-        self._log.flush()
+        with suppress(OSError):  # a full disk loses lines, and never an answer
+            self._log.write(json.dumps(line) + "\n")
+            self._log.flush()
 
 
 class _GuardedAnswer:

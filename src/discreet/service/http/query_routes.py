@@ -93,23 +93,29 @@ async def _answered(  # noqa: PLR0913  what FastAPI hands in
     if "respond-async" in prefer:
         place = f"/v1/jobs/{job.id}"
         return JSONResponse({"job": job.id}, status_code=202, headers={"Location": place})
-    await in_thread(request, job.wait)
     return await _at_tick(request, counter, caller, job, accept)
 
 
 async def _at_tick(
     request: Request, counter: ServiceCounter, caller: Caller, job: AskJob, accept: str
 ) -> Response:
-    """Make the response of a job that is over, and return it when its tick has come."""
-    due = await in_thread(request, counter.due, job)
-    response: Response
-    try:
-        answered = await in_thread(request, counter.result, caller, job)
-        response = await in_thread(request, _release_response, answered, accept)
-    except DiscreetError as error:
-        response = problem_of(error)
+    """Make the response of a job, and return it when its tick has come."""
+    due, response = await in_thread(request, _made, counter, caller, job, accept)
     await asyncio.sleep(max(0.0, due - time.monotonic()))
-    return response
+    answer: Response = response
+    return answer
+
+
+def _made(
+    counter: ServiceCounter, caller: Caller, job: AskJob, accept: str
+) -> tuple[float, Response]:
+    """Wait for the end of a job; return when it may be told, and what is."""
+    job.wait()
+    due = counter.due(job)
+    try:
+        return due, _release_response(counter.result(caller, job), accept)
+    except DiscreetError as error:
+        return due, problem_of(error)
 
 
 def _plan_response(planned: Planned, accept: str) -> Response:

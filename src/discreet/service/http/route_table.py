@@ -150,7 +150,7 @@ def _checked_route(each: ServedRoute) -> type[APIRoute]:
     return CheckedRoute
 
 
-def _known_caller(request: Request) -> Caller:
+async def _known_caller(request: Request) -> Caller:  # a plain function would run in a thread
     caller: Caller = request.state.caller
     return caller
 

@@ -4,7 +4,8 @@ Trust: kernel.
 
 A client that sends its first headers too slowly is cut off, as one that sends its body too slowly
 is (:mod:`discreet.service.http.guard`).  At a signal no new call is accepted, running questions get
-some time to end, and whatever does not is completed by asking again.
+some time to end, and whatever does not is completed by asking again.  Then workers, sockets and
+ledgers are closed, and the process ends with 0; a second signal ends it at once.
 """
 
 from __future__ import annotations
@@ -12,16 +13,22 @@ from __future__ import annotations
 import asyncio
 import socket
 from collections.abc import Callable
-from typing import Any, Final, TextIO
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Final, TextIO, final
 
 import uvicorn
-from fastapi import FastAPI
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
+from discreet import service
 from discreet.errors import LedgerUnavailable
-from discreet.service.counter import ServiceCounter
-from discreet.service.http.app import Mount, create_app
+from discreet.service.http.stop_signals import let_signals_end_it, stopped_by_signals
+from discreet.service.http.tls_files import check_tls
 from discreet.service.site import Site
+
+if TYPE_CHECKING:  # loaded while workers open the data
+    from fastapi import FastAPI
+
+    from discreet.service.http.app import Mount
 
 _HEADER_SECONDS: Final = 10.0
 _GRACE_SECONDS: Final = 20
@@ -50,6 +57,22 @@ class PatientProtocol(H11Protocol):
             self.transport.close()
 
 
+@final
+class ToldServer(uvicorn.Server):
+    """A server that says so once it answers."""
+
+    def __init__(self, config: uvicorn.Config, *, started: Callable[[], None]) -> None:
+        """Take whom to tell."""
+        super().__init__(config)
+        self._tell = started
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Begin to answer, and say so."""
+        await super().startup(sockets)
+        if self.started:
+            self._tell()
+
+
 def _tell_nobody(url: str, secret: str | None) -> None:
     """Keep it to ourselves."""
 
@@ -66,24 +89,24 @@ def run_server(
     Args:
         site: what is served.
         mount: adds pages.
-        ready: hears the address, and the secret of the first one-time link if there is one.
+        ready: hears the address once it answers, and the secret of the first one-time link if there
+            is one.
         log: where a line for each call goes; nowhere unless given.
     """
-    listening = listening_socket(site)
-    counter = ServiceCounter(site)
-    try:
-        app = create_app(counter, mount=mount, log=log)
-        address = site.address
-        config = uvicorn_config(app, site)
-        port = listening.getsockname()[1]
-        url = (
-            address.url.replace(f":{address.port}", f":{port}") if not address.port else address.url
-        )
-        ready(url, counter.first_owner())
-        uvicorn.Server(config).run(sockets=[listening])
-    finally:
-        listening.close()
-        counter.close(wait=_GRACE_SECONDS)
+    check_tls(site.address)
+    with stopped_by_signals(), listening_socket(site) as listening:
+        counter = service.ServiceCounter(site)
+        try:
+            app = service.create_app(counter, mount=mount, log=log)
+            address, port = site.address, listening.getsockname()[1]
+            url = replace(address, port=port).url
+            server = ToldServer(
+                uvicorn_config(app, site), started=lambda: ready(url, counter.first_owner())
+            )
+            server.run(sockets=[listening])
+        finally:
+            let_signals_end_it()
+            counter.close(wait=_GRACE_SECONDS)
 
 
 def uvicorn_config(app: FastAPI, site: Site) -> uvicorn.Config:

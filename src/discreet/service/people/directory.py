@@ -13,7 +13,6 @@ log-ins and tokens of a person.
 
 from __future__ import annotations
 
-import re
 import sqlite3
 import time
 from collections.abc import Iterable
@@ -24,12 +23,11 @@ from discreet.errors import NotAllowed, OutOfRange
 from discreet.service.people.caller import Caller
 from discreet.service.people.credentials import new_secret, secret_hash
 from discreet.service.people.passwords import hashed_password, password_fits
-from discreet.service.people.roles import Role
+from discreet.service.people.roles import Role, check_person
 from discreet.service.security_log import SecurityLog
 from discreet.service.site import ServiceLimits, Site
 from discreet.service.state_store import StateStore
 
-_NAME: Final = re.compile(r"[a-z][a-z0-9_.-]{0,38}", re.ASCII)
 _INVITATION_HOURS: Final = 72
 
 
@@ -86,18 +84,7 @@ class Directory:
     ) -> Person:
         """Add somebody, or change their roles; without roles they can do nothing, and are out."""
         held = frozenset(roles)
-        if not _NAME.fullmatch(name):
-            raise OutOfRange(
-                what="a name is 1 to 39 lower-case letters, digits, '_', '-' or '.'.",
-                why="it stands in entries of the ledger, and must read the same everywhere.",
-                do="give a name such as ana.",
-            )
-        if {Role.STEWARD, Role.ANALYST} <= held:
-            raise NotAllowed(
-                what=f"{name} would be a steward and an analyst.",
-                why="whoever asks must not decide on the budget that pays for it.",
-                do="give the two roles to two people.",
-            )
+        check_person(name, held)
         words = " ".join(sorted(role.value for role in held))
         where = None if datasets is None else " ".join(sorted(datasets))
         with self._store.transaction() as within:
@@ -113,7 +100,7 @@ class Directory:
             if not held:
                 within.execute("DELETE FROM invitations WHERE person = ?", (name,))
                 _log_out(within, name)
-        self._log.write("person", by=by, person=name, detail=words)
+            self._log.write("person", by=by, person=name, detail=words)
         found = self.find(name)
         assert found is not None  # noqa: S101  it was just written
         return found
@@ -141,7 +128,7 @@ class Directory:
                 (secret_hash(secret), name, time.time() + 3600 * _INVITATION_HOURS),
             )
             _tie(within, by=by, person=name)
-        self._log.write("invitation", by=by, person=name)
+            self._log.write("invitation", by=by, person=name)
         return secret
 
     def invited(self, secret: str) -> str | None:
@@ -173,7 +160,7 @@ class Directory:
                 (stored, name),
             )
             _log_out(within, name)
-        self._log.write("password", by=name, person=name)
+            self._log.write("password", by=name, person=name)
         found = self.find(name)
         assert found is not None  # noqa: S101  it was just written
         return found
@@ -202,8 +189,8 @@ class Directory:
                 "UPDATE people SET failed = 0, locked_until = ? WHERE name = ? AND failed >= ?",
                 (until, name, self._limits.failed_logins),
             ).rowcount
-        if locked:
-            self._log.write("locked out", person=name)
+            if locked:
+                self._log.write("locked out", person=name)
 
 
 def _tie(within: sqlite3.Connection, *, by: str, person: str) -> None:

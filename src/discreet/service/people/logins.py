@@ -51,7 +51,7 @@ class Logins:
                 "INSERT INTO logins VALUES (?, ?, ?, ?)",
                 (secret_hash(cookie), person.name, new_secret(), time.time() + 3600 * self._hours),
             )
-        self._log.write("log-in", by=person.name)
+            self._log.write("log-in", by=person.name)
         return cookie
 
     def find(self, cookie: str) -> Login | None:

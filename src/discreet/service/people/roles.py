@@ -13,10 +13,15 @@ The permissions of a person are those of all their roles; a token narrows them t
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from enum import Enum
 from types import MappingProxyType
 from typing import Final, final
+
+from discreet.errors import NotAllowed, OutOfRange
+
+_NAME: Final = re.compile(r"[a-z][a-z0-9_.-]{0,38}", re.ASCII)
 
 
 @final
@@ -85,3 +90,24 @@ def permissions_of(roles: Iterable[Role]) -> frozenset[Permission]:
     False
     """
     return frozenset().union(*(PERMISSIONS[role] for role in roles))
+
+
+def check_person(name: str, roles: Iterable[Role]) -> None:
+    """Refuse a name that reads differently elsewhere, and roles that nobody may have together.
+
+    >>> check_person("ana", [Role.ANALYST, Role.STEWARD])
+    Traceback (most recent call last):
+    discreet.errors.NotAllowed
+    """
+    if not _NAME.fullmatch(name):
+        raise OutOfRange(
+            what="a name is 1 to 39 lower-case letters, digits, '_', '-' or '.'.",
+            why="it stands in entries of the ledger, and must read the same everywhere.",
+            do="give a name such as ana.",
+        )
+    if {Role.STEWARD, Role.ANALYST} <= frozenset(roles):
+        raise NotAllowed(
+            what=f"{name} would be a steward and an analyst.",
+            why="whoever asks must not decide on the budget that pays for it.",
+            do="give the two roles to two people.",
+        )

@@ -89,7 +89,7 @@ class Tokens:
                     now + 86400 * days,
                 ),
             )
-        self._log.write("token", by=caller.person, token=prefix, detail=words)
+            self._log.write("token", by=caller.person, token=prefix, detail=words)
         return f"dsc_{prefix}_{secret}"
 
     def find(self, token: str) -> Caller | None:
@@ -141,10 +141,10 @@ class Tokens:
                 "UPDATE tokens SET revoked = 1 WHERE prefix = ? AND (? IS NULL OR person = ?)",
                 (prefix, whose, whose),
             ).rowcount
-        if not found:
-            raise OutOfRange(
-                what="there is no such token, or it is not yours.",
-                why="people end their own tokens; the owner ends any.",
-                do="list your tokens, and give the prefix of one.",
-            )
-        self._log.write("token revoked", by=caller.person, token=prefix)
+            if not found:
+                raise OutOfRange(
+                    what="there is no such token, or it is not yours.",
+                    why="people end their own tokens; the owner ends any.",
+                    do="list your tokens, and give the prefix of one.",
+                )
+            self._log.write("token revoked", by=caller.person, token=prefix)

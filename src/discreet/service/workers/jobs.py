@@ -24,6 +24,7 @@ class AskJob:
 
     __slots__ = (
         "_changed",
+        "again",
         "arrived",
         "canceled",
         "dataset",
@@ -53,6 +54,7 @@ class AskJob:
         self.result: Mapping[str, Any] | None = None
         self.error: DiscreetError | None = None
         self.canceled = False
+        self.again = False
         self.ended: float | None = None
         self.keys: frozenset[str] = frozenset()
         self.events: list[str] = ["queued"]
@@ -62,6 +64,11 @@ class AskJob:
     def charged(self) -> bool:
         """Whether something was paid for: from then on, only an answer or a retry is told."""
         return "charged" in self.events
+
+    @property
+    def begun(self) -> bool:
+        """Whether a worker has taken it."""
+        return "started" in self.events
 
     @property
     def told(self) -> tuple[str, ...]:
@@ -91,6 +98,11 @@ class AskJob:
         with self._changed:
             self.events.append(event)
             self._changed.notify_all()
+
+    def put_back(self) -> None:
+        """Wait for another worker, once: this one has told that its files were replaced."""
+        with self._changed:
+            self.again, self.events = True, ["queued"]
 
     def finish(self, result: Mapping[str, Any]) -> None:
         """Take the answer."""

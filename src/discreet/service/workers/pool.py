@@ -9,6 +9,10 @@ question open: asking again completes it at no charge.  Each attempt reads the d
 long that takes may show, so the third one that ends without an answer closes its question too.  In
 all of these cases the caller is told the same: try again.  A new worker takes the place of each
 that ends.
+
+A worker whose files were replaced ends too, and the next one opens what lies there now.  A question
+that was refused for it before it was charged is carried out there.  Where the new files do not fit
+the policy, every call is told so until they do.
 """
 
 from __future__ import annotations
@@ -26,10 +30,11 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final, final
 
-from discreet.errors import DiscreetError, EngineStopped
+from discreet.errors import DiscreetError, EngineStopped, SourceChanged, UnreadableSource
 from discreet.ledger import Ledger
 from discreet.ledger.shared.messages import Message, read_error, receive_message, send_message
 from discreet.ledger.shared.writer_socket import WriterSocket
+from discreet.service.security_log import SecurityLog
 from discreet.service.site import ServedDataset, ServiceLimits
 from discreet.service.workers.jobs import AskJob
 from discreet.service.workers.plan_class import CLASSES
@@ -55,6 +60,7 @@ class Pool:
         "_ledger",
         "_limits",
         "_lock",
+        "_log",
         "_open_keys",
         "_processes",
         "_running",
@@ -65,10 +71,16 @@ class Pool:
     )
 
     def __init__(
-        self, dataset: ServedDataset, ledger: Ledger, limits: ServiceLimits, folder: Path
+        self,
+        dataset: ServedDataset,
+        ledger: Ledger,
+        limits: ServiceLimits,
+        folder: Path,
+        *,
+        log: SecurityLog,
     ) -> None:
         """Listen for workers, and start them."""
-        self._dataset, self._ledger, self._limits = dataset, ledger, limits
+        self._dataset, self._ledger, self._limits, self._log = dataset, ledger, limits, log
         self._jobs: queue.SimpleQueue[AskJob | None] = queue.SimpleQueue()
         self._lock = threading.Lock()
         self._open_keys: dict[str, set[str]] = {}
@@ -198,11 +210,20 @@ class Pool:
         with suppress(OSError, ValueError):
             message = receive_message(channel)
         if message is not None and message.get("event") == "ready":
-            self.problem = None
+            self._stand(None)
             return True
         if message is not None and message.get("kind") == "error":
-            self.problem = read_error(message)
+            self._stand(unopened_error(read_error(message)))
         return False
+
+    def _stand(self, problem: DiscreetError | None) -> None:
+        """Note whether the data can be opened; a change of that is a line of the log."""
+        with self._lock:
+            before, self.problem = self.problem, problem
+        if (before is None) is not (problem is None):
+            word = "data can be opened again" if problem is None else "data cannot be opened"
+            with suppress(DiscreetError):
+                self._log.write(word, dataset=self._dataset.name)
 
     def _serve(self, name: str, channel: socket.socket, process: subprocess.Popen[bytes]) -> bool:
         """Hand out jobs until the worker ends, or until it is time to stop; then return true."""
@@ -242,19 +263,26 @@ class Pool:
                     job.planned(size)
                     end = time.monotonic() + float(size.seconds(self._limits))
                     continue
-                self._done(job, message)
-                return True
+                return self._done(job, message)
         late = process.poll() is None and not job.canceled and time.monotonic() >= end
         process.kill() if late or job.canceled else None
         self._ended(name, late=late, ending=process.wait(), canceled=job.canceled)
         job.fail(stopped_error())
         return False
 
-    def _done(self, job: AskJob, message: Message) -> None:
-        if message.get("kind") == "error":
-            job.fail(read_error(message))
-        else:
+    def _done(self, job: AskJob, message: Message) -> bool:
+        """Take what a worker says; return whether it can go on."""
+        if message.get("kind") != "error":
             job.finish(message)
+            return True
+        error = read_error(message)
+        changed = isinstance(error, SourceChanged)
+        if changed and not job.charged and not job.again:
+            job.put_back()
+            self._jobs.put(job)
+        else:
+            job.fail(error)
+        return not changed
 
     def _ended(self, name: str, *, late: bool, ending: int, canceled: bool) -> None:
         """Close the questions of a worker that its data may have ended, or that read often."""
@@ -275,4 +303,13 @@ def stopped_error() -> EngineStopped:
         what="the worker was stopped before the answer was there.",
         why="nothing more can be said without saying something of the data.",
         do="try again: what was charged is not charged twice.",
+    )
+
+
+def unopened_error(error: DiscreetError) -> UnreadableSource:
+    """Return what is told while the data cannot be opened; it names no value of it."""
+    return UnreadableSource(
+        what=f"the data of this dataset cannot be opened: {error.what}",
+        why="its files are not there, or not as its policy says.",
+        do="tell the owner; it is opened by itself once it fits, and no restart is needed.",
     )

@@ -125,6 +125,7 @@ class Worker:
             "document": plan_document(plan),
             "plan": written_value(plan),
             "class": class_of(plan).name,
+            "digest": plan.digest,
         }
 
     def _ask(self, job: Job, tell: Tell) -> dict[str, Any]:

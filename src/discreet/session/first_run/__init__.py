@@ -6,7 +6,12 @@ Trust: kernel.
     policy_files           makes the ledger, and writes the policy with its id
 """
 
-from discreet.session.first_run.policy_files import HEADER, refuse_overwriting, with_ledger
+from discreet.session.first_run.policy_files import (
+    HEADER,
+    refuse_overwriting,
+    with_ledger,
+    write_policy,
+)
 from discreet.session.first_run.policy_questionnaire import (
     USUAL_GROUPS,
     Answers,
@@ -24,4 +29,5 @@ __all__ = [
     "refuse_overwriting",
     "type_by_name",
     "with_ledger",
+    "write_policy",
 ]

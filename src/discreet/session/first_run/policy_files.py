@@ -5,6 +5,8 @@ Trust: kernel.  A policy that names the id of its ledger never makes another one
 
 from __future__ import annotations
 
+import os
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Final
@@ -49,3 +51,32 @@ def refuse_overwriting(path: Path) -> None:
             why="a policy that people have reviewed is not replaced in passing.",
             do="remove it, or give --policy with another name.",
         )
+
+
+def write_policy(path: Path, rules: Policy, *, header: str = HEADER) -> None:
+    r"""Write a new policy: after a power cut or on a full disk the whole of it is there, or none.
+
+    >>> import tempfile
+    >>> from discreet.plan.policy.policy import read_policy
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_policy(Path(folder) / "policy.toml", read_policy('format = 1\nunit = "patient"'))
+    ...     [found.name for found in Path(folder).iterdir()]
+    ['policy.toml']
+    """
+    beside = path.with_name(f".{path.name}.{os.getpid()}.new")
+    try:
+        with beside.open("x", encoding="utf-8") as file:
+            file.write(header + rules.written())
+            file.flush()
+            os.fsync(file.fileno())
+        refuse_overwriting(path)
+        beside.replace(path)
+    except OSError as error:
+        raise WrongKind(
+            what=f"{path} cannot be written: {error.strerror}.",
+            why="nothing was written; the ledger that was made for it is still there.",
+            do="make room, or choose another folder; remove the ledger, which is empty.",
+        ) from None
+    finally:
+        with suppress(OSError):
+            beside.unlink()

@@ -8,6 +8,10 @@ query that the rows so far answer too low is drawn more often.  (The listing in 
 signs reversed; its proofs and its authors' program run what is written here.)  Released are the T
 rows; the answer to a query is its average over them.
 
+Columns that no drawn query names are free: every code meets as many drawn queries.  They keep the
+code of the row before, so that a query which once held goes on holding until its negation is drawn.
+With fresh codes instead, it has to be drawn again for every row.
+
 Theorem keys: ``dual-query`` for the price, ``exponential-inversion`` for the law of the draws.
 Scores are the integers k c_q - N (q(x_1) + ... + q(x_k)), and the rate is eta / N: nothing is
 rounded.
@@ -81,6 +85,15 @@ def play(  # noqa: PLR0913  the game, its data, its oracle, and two kinds of ran
             count=settings.samples,
             entropy=entropy,
         )
-        table[earlier] = oracle.best(Sample.of(queries, drawn), stream)
+        sample = Sample.of(queries, drawn)
+        row = oracle.best(sample, stream)
+        table[earlier] = _kept(sample, row, table[earlier - 1]) if earlier else row
         answered += queries.holds(table[earlier])
     return table
+
+
+def _kept(sample: Sample, row: NDArray[np.int64], before: Rows) -> Rows:
+    """Take a row where drawn queries name a column, and the one before elsewhere."""
+    kept = before.copy()
+    kept[sample.columns] = row[sample.columns]
+    return kept

@@ -68,8 +68,9 @@ class Oracle(Protocol):
 class LocalSearch:
     """Coordinate ascent from several rows: the best code of each column in turn.
 
-    All rows but the first are random.  In the first one, literals have voted: where queries share
-    few columns, as in very wide tables, no single code of a random row meets one more conjunction.
+    All rows but the first are random.  In the first one, literals have voted.  Where queries share
+    few columns, that decides: on 512,000 columns, 58 % of drawn queries held for the best row from
+    random starts alone, and more than 99.9 % with the vote (docs/benchmarks/synthetic.md).
 
     Columns of the domain are groups of which exactly one bit holds.  A domain of columns with two
     codes leaves all bits free.

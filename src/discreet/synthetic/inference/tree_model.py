@@ -31,6 +31,8 @@ from discreet.synthetic.inference.values import CodedDomain, Marginal, code_type
 Vector = NDArray[np.float64]
 
 _MOST_ANSWERS: Final = 1 << 24
+_SMALL: Final = 1 << 12
+_MOST_KNOWN: Final = 1 << 9  # 16 MiB together
 
 
 @final
@@ -55,6 +57,12 @@ class TreeModel:
     tree: CliqueTree
     beliefs: tuple[Vector, ...]
     parameters: Mapping[Marginal, Vector] = field(default_factory=dict)
+    _known: dict[tuple[int, Marginal], Vector] = field(default_factory=dict, init=False, repr=False)
+    _separators: tuple[Marginal, ...] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        """Note what cliques share: marginals across the tree ask for it again and again."""
+        object.__setattr__(self, "_separators", self.tree.separators)
 
     def marginal(self, columns: Sequence[int]) -> Vector:
         """Return the expected counts of some columns."""
@@ -71,31 +79,42 @@ class TreeModel:
         return self.total * self._across(wanted)
 
     def _across(self, wanted: Marginal) -> Vector:
-        """Send, from the leaves to the root, what each part of the tree says of wanted columns."""
-        cliques, separators = self.tree.cliques, self.tree.separators
-        seen: list[set[int]] = [set(clique) & set(wanted) for clique in cliques]
-        factors: list[tuple[Vector, Marginal]] = [
-            (self._given(number), clique) for number, clique in enumerate(cliques)
-        ]
-        for number in range(len(cliques) - 1, 0, -1):
-            parent = self.tree.parents[number]
-            if seen[number] <= set(separators[number]):
-                continue  # what lies beyond is summed out, and sums to one
-            kept = tuple(sorted(seen[number] | set(separators[number])))
-            factor, over = factors[number]
-            factors[parent] = _product(factors[parent], (_summed(factor, over, kept), kept))
-            seen[parent] |= seen[number]
-        factor, over = factors[0]
-        return _summed(factor, over, wanted)
+        """Send, from the leaves to the root, what each part of the tree says of wanted columns.
 
-    def _given(self, number: int) -> Vector:
-        """Return the chances of a clique given its separator."""
-        belief, clique = self.beliefs[number], self.tree.cliques[number]
-        if number == 0:
-            return belief
-        separator = self.tree.separators[number]
-        below = widened(_summed(belief, clique, separator), separator, clique)
-        return np.divide(belief, below, out=np.zeros_like(belief), where=below > 0)
+        Of each clique, only the columns that are wanted or shared with others on the way matter.
+        """
+        cliques, separators, parents = self.tree.cliques, self._separators, self.tree.parents
+        seen: list[set[int]] = [set(clique) & set(wanted) for clique in cliques]
+        sent: list[list[tuple[Vector, Marginal]]] = [[] for _ in cliques]
+        for number in range(len(cliques) - 1, -1, -1):
+            separator = separators[number]
+            if number and seen[number] <= set(separator):
+                continue  # what lies beyond is summed out, and sums to one
+            kept = tuple(sorted(seen[number] | set(separator)))
+            needed = {*kept, *(column for _, over in sent[number] for column in over)}
+            part = self._given(number, tuple(c for c in cliques[number] if c in needed))
+            for factor in sent[number]:
+                part = _product(part, factor)
+            message = _summed(*part, kept), kept
+            if number == 0:
+                return _summed(*message, wanted)
+            sent[parents[number]].append(message)
+            seen[parents[number]] |= seen[number]
+        raise AssertionError  # the loop ends with the root
+
+    def _given(self, number: int, kept: Marginal) -> tuple[Vector, Marginal]:
+        """Return the chances of some columns of a clique, given its separator, which is in them."""
+        chances = self._known.get((number, kept))
+        if chances is None:
+            belief, clique = self.beliefs[number], self.tree.cliques[number]
+            chances = _summed(belief, clique, kept)
+            if number:
+                separator = self._separators[number]
+                below = widened(_summed(belief, clique, separator), separator, kept)
+                chances = np.divide(chances, below, out=np.zeros_like(chances), where=below > 0)
+            if chances.size <= _SMALL and len(self._known) < _MOST_KNOWN:
+                self._known[number, kept] = chances
+        return chances, kept
 
     def rows(self, count: int, stream: Entropy) -> Codes:
         """Return rows, made clique by clique."""

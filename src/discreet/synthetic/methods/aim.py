@@ -36,7 +36,7 @@ from discreet.synthetic.inference.descent import Effort
 from discreet.synthetic.inference.inference import Model
 from discreet.synthetic.inference.values import ImpossibleCells, Marginal
 from discreet.synthetic.measurer import Candidate, JointMeasurer
-from discreet.synthetic.methods.fitting import best_fit, check_zeros
+from discreet.synthetic.methods.fitting import DENSE_CELLS, best_fit, check_zeros
 from discreet.synthetic.methods.method import (
     Schedule,
     Task,
@@ -52,6 +52,9 @@ _MOST_CELLS: Final = 1 << 22
 _FITS: Final = 32
 _WORTH: Final = Fraction(1, 10**4)  # what is lost to rounding is less
 _NOISE: Final = math.sqrt(2 / math.pi)
+_SECONDS_A_CHECK: Final = 1.5e-6  # for each two columns; measured with 20 to 60 of them
+MOST_SECONDS: Final = 1800
+"""How long a run may take by estimate."""
 _QUICK: Final = Effort(steps=60, tolerance=1e-3)
 
 
@@ -98,8 +101,22 @@ class AIM:
                 why="every column is measured in a round of its own, before any is selected.",
                 do="leave rounds out, or give more of them than there are columns.",
             )
+        self._check_work(task, rounds)
         variance = self._first_variance(task)
         return Schedule.filtered(task, rounds=rounds, deviation=math.sqrt(variance))
+
+    def _check_work(self, task: Task, rounds: int) -> None:
+        """Refuse what would keep a processor busy for long, before anything is charged."""
+        if work_seconds(task, rounds) <= MOST_SECONDS:
+            return
+        most = task.domain.columns + int(MOST_SECONDS / work_seconds(task, 1))
+        fewer = f"give AIM(rounds={most}), " if most > 2 * task.domain.columns else ""
+        raise TooLarge(
+            what=f"AIM would compare {len(task.workload.closure(task.domain))} marginals up to "
+            f"{rounds} times, which may take {work_seconds(task, rounds) / 60:,.0f} minutes.",
+            why="a run that nobody waits for is paid for all the same.",
+            do=f"ask for marginals of fewer columns, list those that matter, {fewer}or use MST().",
+        )
 
     def run(self, task: Task, measurer: JointMeasurer) -> None:
         """Measure columns, then what is most wrong, until the price is spent."""
@@ -175,6 +192,18 @@ class AIM:
 
     def _first_variance(self, task: Task) -> Fraction:
         return variance_for(task, _MEASURING * concentrated_price(task) / self._nominal(task))
+
+
+def work_seconds(task: Task, rounds: int) -> float:
+    """Estimate how long a run takes at most, on one core: it rarely takes all of its rounds.
+
+    Where a vector of all cells is out of reach, every round triangulates the graph of the model
+    once for each marginal that is on offer, which takes most of the time.
+    """
+    if task.domain.cells <= DENSE_CELLS:
+        return 0.0
+    each = _SECONDS_A_CHECK * task.domain.columns**2
+    return rounds * len(task.workload.closure(task.domain)) * each
 
 
 def _room(task: Task) -> ModelRoom:

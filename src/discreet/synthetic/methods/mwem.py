@@ -32,6 +32,7 @@ from discreet.synthetic.methods.product import noise_for
 _ROWS_SHARE: Final = Fraction(1, 50)
 _HALF: Final = Fraction(1, 2)
 _ROUNDS_A_CODE: Final = 8
+_PURE_ROUNDS_A_CODE: Final = 2  # of a pure price, noise grows with rounds and not with their root
 _MOST_ROUNDS: Final = 10_000
 
 
@@ -40,7 +41,7 @@ _MOST_ROUNDS: Final = 10_000
 class MWEM:
     """Measure single cells, one a round.
 
-    ``rounds`` is 8 for each code but one of every column, where it is None.
+    ``rounds`` is 8 for each code but one of every column, where it is None; 2 at a pure price.
 
     >>> MWEM(rounds=30).document
     {'name': 'mwem', 'rounds': 30, 'replays': 4}
@@ -116,7 +117,8 @@ class MWEM:
     def _rounds(self, task: Task) -> int:
         """Return the rounds that are asked for, or as many as columns of two codes would have."""
         codes = sum(size - 1 for size in task.domain.sizes)
-        return self.rounds or min(_MOST_ROUNDS, _ROUNDS_A_CODE * codes)
+        each = _PURE_ROUNDS_A_CODE if task.rho is None else _ROUNDS_A_CODE
+        return self.rounds or min(_MOST_ROUNDS, each * codes)
 
     def _rows_noise(self, task: Task) -> Gaussian | Laplace:
         return noise_for(task, _ROWS_SHARE, single=True)

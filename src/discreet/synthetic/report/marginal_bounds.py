@@ -17,7 +17,8 @@ public w_r > 0 and e_r.  With chance at least 1 - beta, for all candidates r at 
 |M_r(D) - M_r(q)|_1 <= e_r + (u_c + b ln(k / beta)) / w_r.
 Proof.  A candidate whose score is t below the best is chosen with at most exp(-t / b) times the
 chance of the best, and there are fewer than k.
-With the bound of the first theorem for c, u_c is bounded by released numbers, and
+With the bound of the first theorem for c, or with that of ``noisy-distance``, u_c is bounded by
+released numbers, and
 |M_r(D) - M_r(p)|_1 <= |M_r(D) - M_r(q)|_1 + |M_r(q) - M_r(p)|_1.
 """
 
@@ -32,9 +33,11 @@ from typing import Final, final
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.noise import DiscreteGaussian
 from discreet.synthetic.inference.inference import Model
 from discreet.synthetic.inference.values import CodedDomain, Marginal
 from discreet.synthetic.report.noise_norms import Law, cell_noise, noise_norm
+from discreet.synthetic.report.noisy_distance import noisy_distance
 
 _GRID: Final = 2.0**-20
 """What a score is rounded to, in rows of each cell."""
@@ -88,13 +91,29 @@ class SelectionRound:
         """
         c = self.measured.marginal
         slack = self.scale * math.log(len(self.weights) / float(missed))
-        noise = noise_norm(self.measured.law, cells=domain.size(c), missed=share)
-        apart = float(np.abs(self.measured.values - self.expected[c].ravel()).sum())
-        score = self.weights[c] * (apart + noise + domain.size(c) * _GRID - self.offsets[c])
+        apart = self._chosen_distance(domain, share)
+        score = self.weights[c] * (apart + domain.size(c) * _GRID - self.offsets[c])
         return {
             r: max(0.0, self.offsets[r] + (score + slack) / weight + domain.size(r) * _GRID)
             for r, weight in self.weights.items()
         }
+
+    def _chosen_distance(self, domain: CodedDomain, share: Fraction) -> float:
+        """Bound the distance of the chosen marginal to the model of the round, in two ways.
+
+        That model was fixed before the noise was drawn, so the second may be used too.
+        """
+        c, law = self.measured.marginal, self.measured.law
+        cells, expected = domain.size(c), self.expected[c].ravel()
+        seen = float(np.abs(self.measured.values - expected).sum())
+        apart = seen + noise_norm(law, cells=cells, missed=share / 2)
+        if isinstance(law, DiscreteGaussian):
+            whole = np.rint(expected)
+            seen = float(np.abs(self.measured.values - whole).sum())
+            closer = noisy_distance(law, seen=seen, cells=cells, missed=share / 2)
+            if closer is not None:
+                apart = min(apart, closer + float(np.abs(expected - whole).sum()))
+        return apart
 
 
 @final

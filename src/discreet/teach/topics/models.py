@@ -1,4 +1,4 @@
-"""Exercises on the local model, heavy hitters, synthetic tables and posteriors.
+"""Exercises on the local model, heavy hitters, synthetic tables, posteriors and training.
 
 Trust: public.
 """
@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from typing import Final
 
+from discreet.exact import decimal
 from discreet.learning.bayes import BetaBernoulli, PosteriorDraw
 from discreet.local import Direct, LaplaceReport, Memo
 from discreet.loss import Pure
@@ -25,6 +26,16 @@ def _report(color: int, coins: ReplayEntropy) -> int:
 def _supports_the_color(here: Law, there: Law) -> str | None:
     enough = here.get(0, 0) >= 0.5 and there.get(1, 0) >= 0.5
     return None if enough else "the own color comes with a chance below 1/2."
+
+
+def _step(gradients: tuple[int, ...], coins: ReplayEntropy) -> str:
+    up = sum(max(-1, min(1, gradient)) for gradient in gradients) > 0
+    return "up" if up ^ (coins.bits(2) == 0) else "down"
+
+
+def _follows_the_gradients(here: Law, there: Law) -> str | None:
+    enough = here.get("up", 0) >= 0.75 and there.get("down", 0) >= 0.75
+    return None if enough else "where all gradients agree, it follows them less than 3 times in 4."
 
 
 EXERCISES: Final = (
@@ -180,5 +191,67 @@ EXERCISES: Final = (
         judge=OneOf("no", {"yes": "look at draws close to 0, and at one yes more or less."}),
         solution="No. One yes more multiplies the density at t by t / (1 - t), up to a constant, "
         "and that comes as close to 0 as one likes.",
+    ),
+    Exercise(
+        key="T1",
+        page="private-training",
+        question="Each gradient is clipped to a norm of 0.2, and those of about 480 digits are "
+        "summed. One digit is replaced by another. How far may the sum move at most, as a norm?",
+        judge=Number(
+            lambda: 2 * decimal("0.2", name="clip"),
+            slips={
+                0.2: "one gradient leaves the sum, and another one enters it.",
+                0.2 / 480: "noise is put on the sum, before anything is divided.",
+            },
+        ),
+        solution="0.4: the old gradient has a norm of up to 0.2, and the new one may point the "
+        "other way. How many others there are does not matter.",
+    ),
+    Exercise(
+        key="T2",
+        page="private-training",
+        question="The noise multiplier is 3, gradients are clipped to 0.2, and 480 digits are "
+        "expected in a batch. What is the standard deviation of the noise in each coordinate of "
+        "the mean gradient?",
+        judge=Number(
+            lambda: 3 * decimal("0.2", name="clip") / 480,
+            slips={
+                0.6: "that is the noise of the sum.",
+                0.2 / 480: "the multiplier counts in clipping bounds: there are three of them.",
+            },
+        ),
+        solution="3 · 0.2 = 0.6 on the sum, and 0.6 / 480 = 0.00125 on the mean.",
+    ),
+    Exercise(
+        key="T3",
+        page="private-training",
+        question="A step loses ε = 1 about those who are in its batch, and a coin puts each "
+        "person into the batch with a chance of 1/10. What does the step lose about a person, "
+        "added or removed?",
+        judge=Number(
+            lambda: Pure(epsilon=1).sampled(rate="0.1").epsilon(delta=0),
+            slips={
+                0.1: "close for a small ε; follow a likelihood ratio of e through the coin.",
+                1: "nine times in ten nothing about the person is used.",
+            },
+        ),
+        solution="ln(1 + (e - 1) / 10) = 0.1586: the chance of an output without the person is "
+        "mixed with one that is at most e times as large.",
+    ),
+    Exercise(
+        key="T4",
+        page="private-training",
+        question="Write a program(gradients, entropy) that moves one weight: from a tuple of "
+        "whole numbers it says 'up' or 'down'. One gradient replaced by another, of any size, "
+        "loses at most ln 3; and where all gradients are positive or all are negative it follows "
+        "them with a chance of at least 3/4.",
+        judge=PrivateProgram(
+            pairs=(((5,), (-5,)), ((0,), (1000,)), ((-1, -1), (-1, 1000)), ((2, 3), (2, -1000))),
+            epsilon=math.log(3),
+            useful=_follows_the_gradients,
+            example=_step,
+        ),
+        solution="Take the sign of the sum, and turn it around with a chance of 1/4. Whatever one "
+        "gradient does to the sign, each word has a chance of 1/4 or 3/4.",
     ),
 )

@@ -22,8 +22,8 @@ document.addEventListener("click", async (event) => {
 });
 
 // --- what appears after a request is read out and can be reached by keys
-document.addEventListener("htmx:afterSwap", (event) => {
-  const heading = find("[data-focus]", event.detail.target);
+document.addEventListener("htmx:afterSettle", () => {
+  const heading = find("[data-focus]");
   if (heading) heading.focus();
   if (find("#explorer")) explorer();
 });
@@ -43,6 +43,7 @@ function explorer() {
     find("#told").textContent = `epsilon ${short(spent)} gives ± ${short(half)} in each group`;
     find("#odds").textContent = `at least ${oddsWithout(spent)} of 100 without you, at most ${oddsWith(spent)} of 100 with you`;
     movePoint(spent, half);
+    sayGroups(spent);
     drawDots(half, confidence);
   };
   const set = (spent, from) => {
@@ -59,6 +60,17 @@ function explorer() {
   find("#play").addEventListener("click", () => play(errorAt(k, Number(epsilon.value), offset, most), confidence));
   sharing();
   set(Number(epsilon.value), epsilon);
+}
+
+function sayGroups(spent) {
+  const table = find("#groups"), most = Number(table.dataset.most) || Infinity;
+  for (const row of all("tbody tr", table)) {
+    const half = errorAt(Number(row.dataset.k), spent, Number(row.dataset.offset), most), value = Math.abs(Number(row.dataset.value));
+    const cell = find("[data-cell=relative]", row), share = value ? half / value : Infinity;
+    find("[data-cell=error]", row).textContent = short(half);
+    cell.textContent = Number.isFinite(share) ? `${short(100 * share)} %${share > 0.25 ? " ~" : ""}` : "–";
+    cell.classList.toggle("bad", share > 0.25);
+  }
 }
 
 function movePoint(spent, half) {

@@ -11,12 +11,16 @@ times the bound in another library.
 
 from __future__ import annotations
 
+from typing import Final
+
 import torch
 import torch.nn.functional as F  # noqa: N812  its usual name
 from torch import Tensor, nn
 
 from discreet.learning.deep.layers.part import Expanded, LayerPart
 
+_WINDOWS: Final = 1 << 18
+"""Numbers that are copied at once on a CPU: one megabyte of float32."""
 CONVOLUTIONS = (nn.Conv1d, nn.Conv2d, nn.Conv3d)
 
 
@@ -54,9 +58,21 @@ def _weights(layer: nn.Conv1d | nn.Conv2d | nn.Conv3d, inputs: Tensor, gradients
     rows = inputs.shape[0]
     places = gradients.shape[2:].numel()
     g = gradients.reshape(rows, groups, -1, places)
-    order = (0, 1, *range(2 + dims, 2 + 2 * dims), *range(2, 2 + dims))
-    x = windows.permute(order).reshape(rows, groups, -1, places)
-    return torch.matmul(g, x.transpose(2, 3)).reshape(rows, -1)
+    windows = windows.permute(0, 1, *range(2 + dims, 2 + 2 * dims), *range(2, 2 + dims))
+    if inputs.device.type != "cpu":
+        return _products(g, windows).reshape(rows, -1)
+    found = torch.empty((rows, layer.weight.numel()), dtype=g.dtype)
+    size = max(1, _WINDOWS // max(1, windows[:1].numel()))
+    for start in range(0, rows, size):
+        part = slice(start, start + size)
+        found[part] = _products(g[part], windows[part]).flatten(1)
+    return found
+
+
+def _products(g: Tensor, windows: Tensor) -> Tensor:
+    """Multiply the gradients of rows with copies of their windows, which take room."""
+    x = windows.reshape(*g.shape[:2], -1, g.shape[3])
+    return torch.matmul(g, x.transpose(2, 3))
 
 
 def _by_unit(vectors: Tensor, units: int) -> Tensor:

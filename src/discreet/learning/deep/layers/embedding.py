@@ -11,7 +11,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import final
 
-import torch
 from torch import Tensor, nn
 
 from discreet.learning.clipping import raised
@@ -20,6 +19,7 @@ from discreet.learning.deep.layers.part import (
     Totals,
     at_least_zero,
     finite,
+    gram,
     lengths,
     positions,
 )
@@ -43,7 +43,7 @@ def embedding_parts(
     layer: nn.Embedding, inputs: Tensor, gradients: Tensor, units: int
 ) -> list[LayerPart]:
     """Return the part of an embedding."""
-    g = positions(gradients, units).double()
+    g = positions(gradients, units)
     tokens = inputs.reshape(units, -1)
     return [_Tokens.of(layer.weight, tokens, g)]
 
@@ -62,8 +62,8 @@ class _Tokens(LayerPart):
         places, width = g.shape[1], g.shape[2]
         spans = lengths(g).sum(1) * raised(places + 4)
         same = tokens[:, :, None] == tokens[:, None, :]
-        grams = torch.bmm(g, g.transpose(1, 2)) * same
-        squares = at_least_zero(grams.sum((1, 2)))
+        pairs = gram(g).mul_(same)
+        squares = at_least_zero(pairs.sum((1, 2)))
         squares = squares + (raised(width + places**2 + 8) - 1.0) * spans**2
         return cls(weight, tokens, g, squares, spans)
 

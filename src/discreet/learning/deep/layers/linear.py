@@ -4,15 +4,16 @@ Trust: kernel.
 
 Theorem.  With inputs a_t and output gradients g_t at positions t, the weight's contribution is the
 sum of g_t a_t^T and the bias's the sum of g_t.  Its squared norm is
-    |g|^2 (|a|^2 + 1)  at one position,   sum over t, t' of (g_t . g_t')(a_t . a_t') + |sum g_t|^2
+    |g|^2 (|a|^2 + 1)  at one position,   sum over t, t' of (g_t . g_t')(a_t . a_t' + 1)
 at several; the span is the sum of |g_t| (|a_t| + 1).  In float64 the double sum is off by at most
 g span^2, g being the rounding of p + q + 4 operations and the additions: it is added.
+Where positions are many, the sum of g_t a_t^T is formed as floats, and is the contribution.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import final
+from typing import Final, final
 
 import torch
 from torch import Tensor, nn
@@ -22,13 +23,18 @@ from discreet.learning.deep.layers.part import (
     Expanded,
     LayerPart,
     Totals,
+    add_lines,
     add_products,
     at_least_zero,
     finite,
     flushed,
+    gram,
     lengths,
     positions,
 )
+
+_PAIRS: Final = 32
+"""How many coordinates a weight has for each pair of positions before pairs are sooner done."""
 
 
 def refuse_linear(layer: nn.Module) -> str | None:
@@ -44,10 +50,10 @@ def linear_parts(
     weight = layer.weight if layer.weight.requires_grad else None
     bias = layer.bias if layer.bias is not None and layer.bias.requires_grad else None
     places = a.shape[1]
-    if weight is None or places == 1 or 2 * places**2 <= layer.weight.numel():
-        return [_Products.of(weight, bias, a, g.double())]
-    parts: list[LayerPart] = [Expanded.of(weight, torch.einsum("utp,utq->upq", g, a))]
-    return parts if bias is None else [*parts, _Products.of(None, bias, a[:, :, :0], g.double())]
+    if weight is None or places == 1 or _PAIRS * places**2 <= layer.weight.numel():
+        return [_Products.of(weight, bias, a, g)]
+    parts: list[LayerPart] = [Expanded.of(weight, torch.bmm(g.transpose(1, 2), a))]
+    return parts if bias is None else [*parts, Expanded.of(bias, g.sum(1))]
 
 
 @final
@@ -72,14 +78,11 @@ class _Products(LayerPart):
         if places == 1:
             squares = (long.square() * (wide.square() + one)).sum(1) * raised(8)
         else:
-            squares = torch.zeros_like(spans)
+            pairs = gram(g)
             if weight is not None:
-                grams = _gram(a) * _gram(g)
-                squares = squares + grams.sum((1, 2))
-            if bias is not None:
-                whole = g.sum(1)
-                squares = squares + (whole * whole).sum(1)
-            squares = at_least_zero(squares) + (raised(width + places**2 + 8) - 1.0) * spans**2
+                pairs *= gram(a).add_(one)
+            squares = at_least_zero(pairs.sum((1, 2)))
+            squares = squares + (raised(width + places**2 + 8) - 1.0) * spans**2
         return cls(weight, bias, a, g, squares, spans)
 
     @property
@@ -89,16 +92,11 @@ class _Products(LayerPart):
         return owner
 
     def add(self, scales: Tensor, totals: Totals, *, drop: bool = True) -> None:
-        scaled = finite(self.g, scales, drop) * scales[:, None, None]
-        flat = scaled.flatten(0, 1)
+        g, places = finite(self.g, scales, drop).flatten(0, 1), self.g.shape[1]
+        each = scales if places == 1 else scales.repeat_interleave(places)
+        bias = None if self.bias is None else totals[self.bias]
         if self.weight is not None:
             inputs = finite(self.a, scales, drop).flatten(0, 1)
-            add_products(totals[self.weight], flat, inputs)
-        if self.bias is not None:
-            totals[self.bias] += flat.sum(0)
-
-
-def _gram(values: Tensor) -> Tensor:
-    """Return the products of all pairs of positions of a unit, in float64."""
-    wide = values.double()
-    return torch.bmm(wide, wide.transpose(1, 2))
+            add_products(totals[self.weight], bias, g, inputs, each)
+        elif bias is not None:
+            add_lines(bias, g, each)

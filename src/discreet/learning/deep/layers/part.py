@@ -25,7 +25,12 @@ from torch import Tensor, nn
 from discreet.learning.clipping import raised
 
 _BLOCK: Final = 1 << 17
-"""Numbers of a block: one megabyte of float64."""
+"""Numbers of a block on a CPU: one megabyte of float64."""
+_LARGE: Final = 1 << 26
+"""Numbers of a block elsewhere: half a gigabyte of float64."""
+_SHORT: Final = 4096
+"""How many squares are added up in float32."""
+_LOST: Final = 2.0**-56
 _SMALLEST: Final = 2.0**-500
 Totals = dict[nn.Parameter, Tensor]
 """Float64 totals of each trainable parameter, in its shape."""
@@ -57,37 +62,73 @@ def squared(values: Tensor) -> Tensor:
 
 
 def lengths(lines: Tensor) -> Tensor:
-    """Return at least the norm along the last dimension, in float64."""
-    flat = lines.reshape(-1, lines.shape[-1])
-    if flat.device.type != "cpu" or not flat.shape[1]:
-        norms = torch.linalg.vector_norm(lines, dim=-1, dtype=torch.float64)
-    else:
-        parts = [_squares(flat[rows].double()) for rows in blocks(flat)]
-        norms = torch.cat(parts).sqrt().reshape(lines.shape[:-1])
-    return norms * raised(lines.shape[-1] + 6)
+    """Return at least the norm along the last dimension, in float64.
+
+    Float32 and narrower numbers are squared and added up in float32, at most 4096 at a time: the
+    root r is off by a factor of less than 1 + (n + 8) 2**-24, and what squares lose below 2**-126
+    adds less than 2**-56 to the norm.  Both are added, so a norm is at most 1/4000 too large.
+    Where a square overflows, the norm is infinite: numbers above 2**63 are taken as not finite.
+    A norm must not depend on the place of its line.  Kernels of CUDA add up lines in another order
+    where they do not begin at multiples of 16 bytes: those are added up in float64.
+    """
+    width = lines.shape[-1]
+    if lines.dtype == torch.float64 or not width or not _aligned(lines):
+        return torch.linalg.vector_norm(lines, dim=-1, dtype=torch.float64) * raised(width + 6)
+    full = width // _SHORT * _SHORT
+    cuts = [lines[..., :full].unflatten(-1, (-1, _SHORT))] if full else []
+    if full < width:
+        cuts.append(lines[..., None, full:])
+    parts = [torch.linalg.vector_norm(cut, dim=-1, dtype=torch.float32) for cut in cuts]
+    norms = torch.cat(parts, -1).double() * (1.0 + (min(width, _SHORT) + 8) * 2.0**-24) + _LOST
+    if norms.shape[-1] == 1:
+        return norms.squeeze(-1)
+    return norms.square().sum(-1).sqrt() * raised(norms.shape[-1] + 6)
 
 
-def _squares(lines: Tensor) -> Tensor:
-    """Return the sums of squares of float64 lines."""
-    return torch.bmm(lines[:, None, :], lines[:, :, None]).flatten()
+def _aligned(lines: Tensor) -> bool:
+    """Say whether lines begin where the order of their sums is the same for all."""
+    if lines.device.type == "cpu":
+        return True
+    places = (lines.data_ptr(), *(step * lines.element_size() for step in lines.stride()[:-1]))
+    return not any(place % 16 for place in places)
 
 
 def blocks(lines: Tensor) -> Iterator[slice]:
     """Yield rows that are worth converting at once: on a CPU, as many as its caches hold."""
     count = lines.shape[0]
-    size = count if lines.device.type != "cpu" else max(1, _BLOCK // max(1, lines.shape[1]))
+    numbers = _BLOCK if lines.device.type == "cpu" else _LARGE
+    size = max(1, numbers // max(1, lines.shape[1]))
     for start in range(0, count, size):
         yield slice(start, start + size)
 
 
-def add_products(total: Tensor, left: Tensor, right: Tensor) -> None:
-    """Add the sum of outer products of lines to a float64 total.
+def add_products(
+    weight: Tensor, bias: Tensor | None, left: Tensor, right: Tensor, scales: Tensor
+) -> None:
+    """Add the sum of scaled outer products of lines to a float64 total, and that of the left ones.
 
-    ``left`` is float64.  A total of so many lines is off by as many roundings, however they are
-    cut into blocks.
+    The narrower factor is multiplied by the scale, in float64.  A total of so many lines is off by
+    as many roundings, however they are cut into blocks.
     """
-    for rows in blocks(right):
-        total.addmm_(left[rows].T, right[rows].double())
+    first = left.shape[1] <= right.shape[1]
+    for rows in blocks(right if first else left):
+        each, one, other = scales[rows], left[rows], right[rows]
+        if first:
+            scaled = one * each[:, None]  # as float64, like the scales
+            weight.addmm_(scaled.T, other.double())
+            if bias is not None:
+                bias += scaled.sum(0)
+        else:
+            wide = one.double()
+            weight.addmm_(wide.T, other * each[:, None])
+            if bias is not None:
+                bias.addmv_(wide.T, each)
+
+
+def add_lines(total: Tensor, lines: Tensor, scales: Tensor) -> None:
+    """Add the sum of scaled lines to a flat float64 total."""
+    for rows in blocks(lines):
+        total.addmv_(lines[rows].double().T, scales[rows])
 
 
 @final
@@ -114,8 +155,7 @@ class Expanded(LayerPart):
 
     def add(self, scales: Tensor, totals: Totals, *, drop: bool = True) -> None:
         """Add the scaled lines."""
-        lines = finite(self.vectors, scales, drop)
-        totals[self.parameter] += (scales @ lines.double()).view_as(self.parameter)
+        add_lines(totals[self.parameter].view(-1), finite(self.vectors, scales, drop), scales)
 
 
 def finite(values: Tensor, scales: Tensor, drop: bool) -> Tensor:  # noqa: FBT001  told by callers
@@ -145,3 +185,9 @@ def at_least_zero(squares: Tensor) -> Tensor:
 def positions(values: Tensor, units: int) -> Tensor:
     """Return values as units x positions x features; rows of a unit are positions, too."""
     return values.reshape(units, -1, values.shape[-1])
+
+
+def gram(values: Tensor) -> Tensor:
+    """Return the products of all pairs of positions of a unit, in float64."""
+    wide = values.double()
+    return torch.bmm(wide, wide.transpose(1, 2))

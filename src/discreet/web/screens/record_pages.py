@@ -1,6 +1,6 @@
-"""The record: budgets, the ledger, the evidence of audits.
+"""The record: entries of the ledger, one by one, exported, and verified.
 
-Trust: public.  Everything on these pages is a fact of the ledger, or of a report about our code.
+Trust: public.  Everything on these pages is a fact of the ledger.
 """
 
 from __future__ import annotations
@@ -15,11 +15,8 @@ from fastapi.responses import Response
 
 from discreet.errors import DiscreetError, UnknownName
 from discreet.explain import explain
-from discreet.session.display import part_left
-from discreet.theorems import THEOREMS
-from discreet.web.audit_facts import audit_picture, audited_promises
 from discreet.web.desk import DatasetFacts, Visitor
-from discreet.web.ledger_facts import LedgerRow, attention, ledger_rows
+from discreet.web.ledger_facts import LedgerRow, ledger_rows
 from discreet.web.rendering import download
 from discreet.web.visits import (
     Form,
@@ -35,37 +32,6 @@ from discreet.web.visits import (
 
 router = APIRouter()
 _PAGE: Final = 100
-
-
-@router.get("/data/{dataset}/budget")
-def budget(request: Request, visitor: Visiting, dataset: str) -> Response:
-    """Show what is spent, what it means, and what needs attention."""
-    need(visitor, "budget")
-    facts = dataset_of(request, visitor, dataset)
-    ledger = facts.ledger
-    told = explain(ledger, audience="steward", about=facts.policy.about)
-    rows = _rows(request, visitor, facts)
-    accounts = [
-        (
-            path,
-            100 - int(100 * part_left(ledger.left(account=path))),
-            str(ledger.left(account=path)),
-        )
-        for path in sorted(ledger.accounts)
-    ]
-    return visited(
-        "budget.html",
-        request,
-        visitor,
-        facts,
-        told=told,
-        spent=100 - int(100 * part_left(ledger.left())),
-        words=str(ledger.left()),
-        accounts=accounts,
-        heed=attention(rows, part_left(ledger.left())),
-        requests=desk_of(request).open.requests(visitor.caller, dataset),
-        charges=sum(row.kind == "charge" for row in rows),
-    )
 
 
 @router.get("/data/{dataset}/ledger")
@@ -86,10 +52,11 @@ def _history(
     need(visitor, "ledger")
     facts = dataset_of(request, visitor, dataset)
     report = None
+    receipts = field(form, "receipts").split()
     if field(form, "action") == "verify":
-        report = desk_of(request).open.verify(visitor.caller, dataset)
+        report = desk_of(request).open.verify(visitor.caller, dataset, receipts[:_PAGE])
     words = field(form, "words").strip().lower()
-    rows = [row for row in reversed(_rows(request, visitor, facts)) if _fits(row, words)]
+    rows = [row for row in reversed(rows_of(request, visitor, facts)) if _fits(row, words)]
     wanted = field(form, "shown")
     shown = max(_PAGE, int(wanted)) if wanted.isdecimal() else _PAGE
     return visited(
@@ -102,6 +69,7 @@ def _history(
         next=shown + _PAGE,
         words=words,
         report=report,
+        receipts=receipts,
         receipt=facts.ledger.receipt,
     )
 
@@ -150,33 +118,14 @@ def export(request: Request, visitor: Visiting, dataset: str, kind: str) -> Resp
     table = io.StringIO()
     writer = csv.writer(table)
     writer.writerow(["entry", "when", "kind", "account", "about", "cost", "state", "answer"])
-    for row in _rows(request, visitor, facts):
+    for row in rows_of(request, visitor, facts):
         cells = [row.seq, row.at, row.kind, row.account, row.about, row.cost, row.state, row.answer]
         writer.writerow([_safe(str(cell)) for cell in cells])
     return download(table.getvalue(), name="ledger.csv", kind="text/csv")
 
 
-@router.get("/audit")
-def audit(request: Request, visitor: Visiting) -> Response:
-    """Show what attacks on this package have measured, and which theorems it rests on."""
-    need(visitor, "audit")
-    counter = desk_of(request).open
-    report = counter.audit(visitor.caller)
-    promises = [] if report is None else audited_promises(report)
-    return visited(
-        "audit.html",
-        request,
-        visitor,
-        None,
-        report=report,
-        promises=promises,
-        picture=audit_picture(promises),
-        theorems=THEOREMS,
-        log=counter.security_log(visitor.caller)[::-1][:_PAGE],
-    )
-
-
-def _rows(request: Request, visitor: Visitor, facts: DatasetFacts) -> list[LedgerRow]:
+def rows_of(request: Request, visitor: Visitor, facts: DatasetFacts) -> list[LedgerRow]:
+    """Return the entries of a dataset as rows, with the questions that the visitor asked."""
     entries = facts.ledger.proved_entries()
     asked = desk_of(request).open.asked(visitor.caller, facts.name)
     by_entry = {each.entry: written_form(each.forms[0])[0] for each in asked}

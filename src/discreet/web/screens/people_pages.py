@@ -116,7 +116,7 @@ def request_limit(request: Request, visitor: Visiting, form: Form, dataset: str)
         budget=budget,
         reason=field(form, "reason").strip(),
     )
-    return see_other(f"/data/{dataset}/budget")
+    return see_other(f"/data/{dataset}/budget#request", request)
 
 
 @router.post("/data/{dataset}/requests/{number}")

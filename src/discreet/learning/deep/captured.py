@@ -1,0 +1,213 @@
+"""Contributions of plain models on a GPU, by graphs of kernels that are started at once.
+
+Trust: kernel.
+
+A small model spends most of a step on starting kernels one by one.  CUDA records them once, in two
+graphs: factors and norms, and, once norms have become scales, the sums.  These are the kernels of
+:mod:`discreet.learning.deep.factors`, on the same numbers: before a graph is used, its norms are
+compared with those that it replaces, bit for bit, and its sums within rounding.
+
+A graph repeats what was recorded, and not what code would do now.  So models are recorded only if
+they are made of layers of PyTorch that decide nothing in Python, and of classes that promise the
+same by an attribute ``same_operations = True``: no forward of theirs depends on anything but its
+inputs, parameters and buffers.  There must be no hooks, and the objective must be known.  All
+others are computed call by call.  A graph is recorded again when a parameter has moved, or when
+shapes change.  A broken promise changes what the model learns, and not what is paid: contributions
+are clipped by their own norms.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Final, final
+
+import torch
+from torch import Tensor, nn
+
+from discreet.learning.clipping import raised
+from discreet.learning.deep.choice import ModelEngine
+from discreet.learning.deep.factors import RecordedFactors
+from discreet.learning.deep.independence import zeros_of
+from discreet.learning.deep.layers.convolution import CONVOLUTIONS
+from discreet.learning.deep.layers.normalization import NORMALIZATIONS
+from discreet.learning.deep.layers.part import LayerPart, Totals
+from discreet.learning.deep.objectives import KNOWN
+
+_PLAIN: Final = frozenset(
+    {
+        nn.Sequential,
+        nn.ModuleList,
+        nn.Linear,
+        nn.Embedding,
+        *CONVOLUTIONS,
+        *NORMALIZATIONS,
+        *(nn.ReLU, nn.Tanh, nn.GELU, nn.SiLU, nn.Sigmoid, nn.ELU, nn.LeakyReLU, nn.Softplus),
+        *(nn.Identity, nn.Flatten, nn.Unflatten),
+        *(nn.MaxPool1d, nn.MaxPool2d, nn.MaxPool3d, nn.AvgPool1d, nn.AvgPool2d, nn.AvgPool3d),
+        *(nn.AdaptiveAvgPool1d, nn.AdaptiveAvgPool2d, nn.AdaptiveAvgPool3d),
+    }
+)
+_WARM: Final = 3
+
+
+def captured(model: nn.Module, engine: ModelEngine, device: torch.device) -> ModelEngine:
+    """Return an engine that records graphs, where model and device allow it."""
+    found = engine.contributions
+    if device.type != "cuda" or not isinstance(found, RecordedFactors):
+        return engine
+    if not is_plain(model) or found.objective.objective not in KNOWN:
+        return engine
+    return dataclasses.replace(engine, contributions=CapturedFactors(found))
+
+
+def is_plain(model: nn.Module) -> bool:
+    """Say whether all modules decide nothing in Python, or promise that, and have no hooks.
+
+    >>> is_plain(nn.Sequential(nn.Linear(2, 3), nn.ReLU())), is_plain(nn.Dropout())
+    (True, False)
+    """
+    return all(
+        (type(module) in _PLAIN or getattr(type(module), "same_operations", False) is True)
+        and not module._forward_hooks  # noqa: SLF001
+        and not module._forward_pre_hooks  # noqa: SLF001
+        and not module._backward_hooks  # noqa: SLF001
+        and not module._backward_pre_hooks  # noqa: SLF001
+        for module in model.modules()
+    )
+
+
+@final
+class CapturedFactors:
+    """Recorded factors whose kernels are started as graphs."""
+
+    def __init__(self, eager: RecordedFactors) -> None:
+        """Take what finds contributions call by call."""
+        self._eager = eager
+        self._shape: object = None
+        self._graphs: dict[bool, _Graphs | None] = {}
+
+    def parts(self, inputs: Tensor, targets: Tensor, inside: Tensor, units: int) -> list[LayerPart]:
+        """Return the parts of all layers; as one, where a graph has been recorded."""
+        model = self._eager.model
+        tensors = (*model.parameters(), *model.buffers())
+        shape = (
+            *((t.shape, t.dtype) for t in (inputs, targets)),
+            units,
+            *((t.data_ptr(), t.requires_grad) for t in tensors),
+        )
+        if not is_plain(model):
+            return self._eager.parts(inputs, targets, inside, units)
+        if shape != self._shape:
+            self._shape, self._graphs = shape, {}
+        whole = bool(inside.all())
+        if whole not in self._graphs:
+            mask = None if whole else inside
+            self._graphs[whole] = _recorded(self._eager, inputs, targets, mask, units)
+        graphs = self._graphs[whole]
+        if graphs is None:
+            return self._eager.parts(inputs, targets, inside, units)
+        return graphs.run(inputs, targets, inside)
+
+
+def _recorded(
+    eager: RecordedFactors, inputs: Tensor, targets: Tensor, inside: Tensor | None, units: int
+) -> _Graphs | None:
+    """Record graphs, and compare them with what they replace; nothing, if they are of no use."""
+    try:
+        graphs = _Graphs(eager, inputs, targets, inside, units)
+        (part,) = graphs.run(inputs, targets, inside)
+    except RuntimeError:  # some kernel cannot be recorded
+        return None
+    with torch.no_grad():
+        parts = eager.masked_parts(inputs, targets, inside, units)
+        squares, spans = _norms(parts)
+        scales = 1.0 / (1.0 + squares) * squares.isfinite()
+        drop = not bool(scales.all())
+        one, other = zeros_of(eager.model), zeros_of(eager.model)
+        part.add(scales, one, drop=drop)
+        for each in parts:
+            each.add(scales, other, drop=drop)
+        same = torch.equal(squares, part.squares) and torch.equal(spans, part.spans)
+        near = all(torch.allclose(one[p], other[p], rtol=1e-9, atol=1e-9) for p in one)
+    return graphs if same and near else None
+
+
+def _norms(parts: list[LayerPart]) -> tuple[Tensor, Tensor]:
+    """Return at least the squared norms and spans of all parts together."""
+    squares, spans = parts[0].squares, parts[0].spans
+    for part in parts[1:]:
+        squares, spans = squares + part.squares, spans + part.spans
+    return squares * raised(len(parts)), spans * raised(len(parts))
+
+
+class _Graphs:
+    """One graph for factors and norms, and one for sums, with the tensors that they work on."""
+
+    def __init__(
+        self,
+        eager: RecordedFactors,
+        inputs: Tensor,
+        targets: Tensor,
+        inside: Tensor | None,
+        units: int,
+    ) -> None:
+        self.given = [inputs.clone(), targets.clone()]
+        self.inside = None if inside is None else inside.clone()
+        self.scales = torch.ones(units, dtype=torch.float64, device=inputs.device)
+        self.totals = zeros_of(eager.model)
+        self.flat = list(self.totals.values())
+
+        def first() -> None:
+            x, y = self.given
+            self.parts = eager.masked_parts(x, y, self.inside, units)
+            self.squares, self.spans = _norms(self.parts)
+
+        def second() -> None:
+            torch._foreach_zero_(self.flat)
+            for part in self.parts:
+                part.add(self.scales, self.totals, drop=False)
+
+        aside = torch.cuda.Stream(inputs.device)
+        aside.wait_stream(torch.cuda.current_stream(inputs.device))
+        with torch.cuda.stream(aside), torch.no_grad():
+            for _ in range(_WARM):
+                first()
+                second()
+        torch.cuda.current_stream(inputs.device).wait_stream(aside)
+        self.factors, self.sums = torch.cuda.CUDAGraph(), torch.cuda.CUDAGraph()
+        with torch.no_grad():
+            with torch.cuda.graph(self.factors):
+                first()
+            with torch.cuda.graph(self.sums, pool=self.factors.pool()):
+                second()
+        self.owner = self.parts[0].owner
+
+    def run(self, inputs: Tensor, targets: Tensor, inside: Tensor | None) -> list[LayerPart]:
+        """Compute factors and norms of a micro-batch."""
+        for static, value in zip(self.given, (inputs, targets), strict=True):
+            static.copy_(value)
+        if self.inside is not None and inside is not None:
+            self.inside.copy_(inside)
+        self.factors.replay()
+        return [_CapturedPart(self)]
+
+
+@final
+class _CapturedPart(LayerPart):
+    """All layers of a model; it is overwritten by the next micro-batch."""
+
+    def __init__(self, graphs: _Graphs) -> None:
+        self.graphs, self.squares, self.spans = graphs, graphs.squares, graphs.spans
+
+    @property
+    def owner(self) -> nn.Parameter:
+        return self.graphs.owner
+
+    def add(self, scales: Tensor, totals: Totals, *, drop: bool = True) -> None:
+        if drop:  # rare, and so not recorded
+            for part in self.graphs.parts:
+                part.add(scales, totals)
+            return
+        self.graphs.scales.copy_(scales)
+        self.graphs.sums.replay()
+        torch._foreach_add_([totals[p] for p in self.graphs.totals], self.graphs.flat)

@@ -1,0 +1,121 @@
+"""One step of a run: draw a batch, add it up, release the noisy sum, and let the optimizer use it.
+
+Trust: kernel.  Nothing of the batch leaves but the noisy sum.
+"""
+
+from __future__ import annotations
+
+from typing import Any, final
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from discreet.errors import EngineStopped
+from discreet.learning.banded_noise import BandedBatches, BandedSums
+from discreet.learning.deep.device_release import released
+from discreet.learning.deep.model_state import ModelState, changed_in_a_step
+from discreet.learning.deep.runs.ranks import Ranks
+from discreet.learning.deep.runs.step_sums import StepSums
+from discreet.learning.deep.tried_model import TriedModel
+from discreet.learning.run_charges import RunCharges
+from discreet.learning.sampling import UnitRows
+from discreet.learning.training_plan import TrainingPlan
+from discreet.noise import Entropy
+from discreet.session.record import answer_failed_error
+
+
+@final
+class TrainingStep:
+    """Takes the steps of a run."""
+
+    def __init__(  # noqa: PLR0913  a model, its data, and who adds up
+        self,
+        tried: TriedModel,
+        plan: TrainingPlan,
+        units: UnitRows,
+        sums: StepSums,
+        charges: RunCharges,
+        *,
+        optimizer: torch.optim.Optimizer,
+        entropy: Entropy,
+        ranks: Ranks | None = None,
+        constant_work: bool = False,
+    ) -> None:
+        """Take what a step needs; ``constant_work`` computes as if every batch had its cap."""
+        self.tried, self.plan, self.units, self.sums = tried, plan, units, sums
+        self.charges, self.optimizer, self.entropy = charges, optimizer, entropy
+        self.ranks, self.constant_work = ranks, constant_work
+        self.begin()
+
+    def begin(self) -> None:
+        """Put units into parts, and forget earlier sums, where noise is banded."""
+        self._turns: BandedBatches | None = None
+        if self.plan.band.width > 1:
+            self._turns = BandedBatches(
+                self.plan.band, self.plan.batches, units=self.units.units, entropy=self.entropy
+            )
+            self._banded = BandedSums(self.plan.band)
+        self._next: int | None = None
+
+    def goes_on(self, step: int) -> bool:
+        """Whether a step follows the last one that was measured; otherwise ``begin`` again."""
+        return self._turns is None or self._next == step
+
+    def take(self, noise: Tensor, *, step: int = 0, factor: float = 1.0) -> dict[str, float]:
+        """Take a step with noise that is used once; return the metrics that were bought."""
+        self.tried.check()
+        total = self._total(step, factor)
+        self._next = step + 1
+        noisy = self._released(total, noise)
+        count = noisy.numel() - len(self.plan.side.names)
+        self.hand_over(noisy[:count] / self.plan.batch)
+        self.optimizer.step()
+        self.optimizer.zero_grad(set_to_none=True)
+        return self.plan.side.told(noisy[count:].cpu().numpy(), batch=self.plan.batch)
+
+    def _released(self, total: Tensor, noise: Tensor) -> Tensor:
+        """Return the noisy sum, or the estimate of it from banded measurements."""
+        if self._turns is None:
+            return released(self.plan.one, total, noise)
+        step = float(self.plan.one.grid.step)
+        cells = torch.floor(total / step).to(torch.int64)
+        drawn = noise.to(total.device)
+        return (self._banded.estimate(self._banded.measured(cells, drawn).double()) + 0.5) * step
+
+    def _total(self, step: int, factor: float) -> Tensor:
+        """Draw a batch and add it up; a failure closes the run, and says nothing of its reason."""
+        before = ModelState.of(self.tried.model)
+        if self._turns is None:
+            drawn = self.plan.batches.draw(self.units.units, self.entropy)
+        else:
+            drawn = self._turns.draw(step)
+        rows = self.units.of(drawn)
+        if self.constant_work:
+            empty = np.full((self.plan.one.units - rows.shape[0], rows.shape[1]), -1, np.int64)
+            rows = np.concatenate([rows, empty])
+        total: Tensor | None = None
+        adding = self.sums if self.ranks is None else self.ranks
+        try:
+            total = adding.total(rows, factor=factor, entropy=self.entropy)
+        except EngineStopped:  # another process has ended, whatever the reason
+            raise
+        except Exception:  # noqa: BLE001, S110  its text may quote the data; replaced below
+            pass
+        if before.changed(self.tried.model) is not None:
+            self.charges.close()
+            raise changed_in_a_step()
+        if total is None:  # raised here, where the other error is out of sight
+            self.charges.close()
+            raise answer_failed_error()
+        return total
+
+    def hand_over(self, values: Tensor) -> None:
+        """Set the gradients of all trainable parameters."""
+        start = 0
+        for parameter in self.tried.parameters:
+            part: Any = values[start : start + parameter.numel()]
+            parameter.grad = part.view(parameter.shape).to(
+                device=parameter.device, dtype=parameter.dtype
+            )
+            start += parameter.numel()

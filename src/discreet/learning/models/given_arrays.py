@@ -1,0 +1,125 @@
+"""Arrays as they are given: their shape and type are checked, and no value is looked at.
+
+Trust: kernel.  What is checked here happens before anything is paid for, so it depends on shapes,
+types and names of columns alone.
+"""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.errors import BadArrays
+
+_NUMBERS: Final = "iufb"
+
+
+def matrix(X: Any) -> NDArray[Any]:
+    """Return an array of two dimensions; only its shape and type are looked at."""
+    if hasattr(X, "toarray") and hasattr(X, "nnz"):
+        raise BadArrays(
+            what="Sparse data is given, which is not taken here.",
+            why="rows are bounded one by one, with a constant beside them.",
+            do="give an array, as X.toarray() returns it.",
+        )
+    array = _as_array(X)
+    if array.dtype.kind == "c":
+        raise BadArrays(
+            what="Complex data not supported: the array holds complex numbers.",
+            why="bounds are about real numbers.",
+            do="give real and imaginary parts as two columns.",
+        )
+    if array.ndim != 2:
+        raise BadArrays(
+            what=f"Expected 2D array, got {array.ndim}D array instead. Reshape your data.",
+            why="each row is one unit, and each column one number.",
+            do="use array.reshape(-1, 1) for one column.",
+        )
+    if array.shape[1] == 0:
+        raise BadArrays(
+            what=f"Found array with 0 feature(s) (shape={array.shape}) while a minimum of 1 is "
+            "required.",
+            why="there is nothing to learn from.",
+            do="give at least one column.",
+        )
+    if array.dtype.kind not in _NUMBERS + "O":  # cells of objects are read after the charge
+        raise BadArrays(
+            what="an array holds something else than numbers: argument must be a string or a "
+            "number.",
+            why="bounds are about numbers.",
+            do="give numbers; categories of a table are read in a session.",
+        )
+    return array
+
+
+def _as_array(values: Any) -> NDArray[Any]:
+    """Return an array whose type no value decides: that of an array, or objects for a list."""
+    if hasattr(values, "dtype") or hasattr(values, "__array__"):
+        return np.asarray(values)
+    try:
+        return np.asarray(values, object)
+    except ValueError:
+        pass
+    raise BadArrays(
+        what="Rows of different lengths are given.",
+        why="each row has one value in each column.",
+        do="give rows of one length.",
+    )
+
+
+def labels_of(y: Any, count: int, kind: str) -> NDArray[Any] | None:
+    """Return what is learned, one value a row."""
+    if kind not in {"classifier", "regressor"}:
+        return None
+    if y is None:
+        raise BadArrays(
+            what="this model requires y to be passed, but the target y is None.",
+            why="it learns one column from the others.",
+            do="give fit(X, y).",
+        )
+    array = _as_array(y)
+    if array.ndim == 2 and array.shape[1] == 1:
+        _warn_column()
+        array = array[:, 0]
+    if array.ndim != 1 or array.shape[0] != count:
+        raise BadArrays(
+            what="y has another shape than one value for each row of X (inconsistent numbers of "
+            "samples).",
+            why="each row has one value that is learned.",
+            do="give a y of one dimension, as long as X.",
+        )
+    return array
+
+
+def _warn_column() -> None:
+    """Say in scikit-learn's own way that a column was taken for a vector, if it is loaded."""
+    theirs = getattr(sys.modules.get("sklearn.exceptions"), "DataConversionWarning", UserWarning)
+    warnings.warn(
+        "A column-vector y was passed when a 1d array was expected. Please change the shape of y "
+        "to (n_samples,), for example using ravel().",
+        theirs,
+        stacklevel=4,
+    )
+
+
+def column_names(X: Any) -> list[str] | None:
+    """Return the names of the columns of a frame or a table, if all of them are text."""
+    names = getattr(X, "column_names", None)
+    names = getattr(X, "columns", None) if names is None else names
+    if names is None:
+        return None
+    listed = list(names)
+    return listed if all(isinstance(name, str) for name in listed) else None
+
+
+def listed(column: Any) -> list[Any]:
+    """Return the values of a column of a frame or a table."""
+    for method in ("to_pylist", "to_list", "tolist"):
+        found = getattr(column, method, None)
+        if callable(found):
+            return list(found())
+    return list(column)

@@ -1,0 +1,4 @@
+"""Noise processes: noise that is drawn while a model computes.
+
+Trust: kernel.
+"""

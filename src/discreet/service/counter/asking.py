@@ -1,0 +1,177 @@
+"""Asking: questions are planned, queued, answered, canceled and remembered.
+
+Trust: kernel.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import Final
+
+from discreet.errors import KeyReused, LedgerUnavailable, NotServed
+from discreet.ledger.values import checked_key
+from discreet.service.counter.opened_site import told_error
+from discreet.service.counter.telling import TellingCounter
+from discreet.service.people.caller import Caller
+from discreet.service.people.roles import Permission
+from discreet.service.protocol.question_form import QuestionForm, check_draws
+from discreet.service.views import Answered, AskedBefore, Planned
+from discreet.service.workers.jobs import AskJob
+
+_KEY_DAYS: Final = 30
+
+
+class AskingCounter(TellingCounter):
+    """Takes questions."""
+
+    __slots__ = ()
+
+    def plan(self, caller: Caller, dataset: str, form: QuestionForm) -> Planned:
+        """Say how a question would be answered, at what cost and how exactly; spend nothing."""
+        self._check(caller, dataset, Permission.PLAN)
+        sent, sees_all = time.monotonic(), caller.may(Permission.LEDGER)
+        while True:
+            untold = frozenset[str]() if sees_all else self._unseen(dataset, sent)
+            job = {"verb": "plan", "forms": [form.written()], "untold": sorted(untold)}
+            found = self._worked(caller, dataset, job)
+            if sees_all or found["digest"] in untold:
+                break
+            if found["digest"] not in self._unseen(dataset, sent):
+                break  # otherwise an answer that came on the way may be in the plan, untold
+        return Planned(document=found["document"], encoded=found["plan"], size=found["class"])
+
+    def _unseen(self, dataset: str, since: float) -> frozenset[str]:
+        """Return the questions that were between their charge and their tick since some time."""
+        keys = frozenset[str]().union(*(job.keys for job in self._untold(dataset, since)))
+        return frozenset(self._ledgers[dataset].questions_of(keys))
+
+    def ask(
+        self,
+        caller: Caller,
+        dataset: str,
+        form: QuestionForm,
+        *more: QuestionForm,
+        key: str | None = None,
+    ) -> Answered:
+        """Answer a question, and wait for its tick; ``more`` are prices of further draws."""
+        job = self.begin(caller, dataset, form, *more, key=key)
+        job.wait()
+        time.sleep(max(0.0, self.due(job) - time.monotonic()))
+        return self.result(caller, job)
+
+    def begin(
+        self,
+        caller: Caller,
+        dataset: str,
+        form: QuestionForm,
+        *more: QuestionForm,
+        key: str | None = None,
+    ) -> AskJob:
+        """Queue a question, and return at once.
+
+        Args:
+            caller: who asks.
+            dataset: what about.
+            form: the question and its price.
+            more: the prices of further draws of the answer, which is remeasured with each.
+            key: the idempotency key of the caller: it names this request for good.
+        """
+        self._check(caller, dataset, Permission.ASK)
+        forms = (form, *more)
+        check_draws(forms)
+        if key is not None:
+            self._claim(caller, key, dataset, forms)
+        job = self._job(
+            caller, dataset, {"verb": "ask", "forms": [each.written() for each in forms]}
+        )
+        self._pool(dataset).submit(job)
+        return job
+
+    def job(self, caller: Caller, job: str) -> AskJob:
+        """Return a job of this caller."""
+        with self._lock:
+            found = self._jobs.get(job)
+        if found is None or found.person != caller.person:
+            raise NotServed(
+                what="there is no such job.",
+                why="a job is known to whoever began it, for a while.",
+                do="ask the question again: an answer that is on record costs nothing.",
+            )
+        return found
+
+    def cancel(self, caller: Caller, job: str) -> AskJob:
+        """Stop working on a question; what was charged stays charged, and a retry completes it."""
+        found = self.job(caller, job)
+        if not found.over:
+            self._pools[found.dataset].cancel(found)
+        return found
+
+    def result(self, caller: Caller, job: AskJob) -> Answered:
+        """Return the answer of a job that is over, or raise why there is none."""
+        if job.error is not None:
+            raise told_error(job)
+        found = job.result
+        assert found is not None  # noqa: S101  it is over
+        self._remember(caller, job, found["document"]["entry"])
+        names = ("plans", "written", "receipt", "replayed", "private", "share")
+        return Answered(document=found["document"], encoded={name: found[name] for name in names})
+
+    def asked(self, caller: Caller, dataset: str) -> tuple[AskedBefore, ...]:
+        """Return the questions that a caller has asked, the newest first."""
+        self._check(caller, dataset, Permission.RELEASES)
+        rows = self._store.rows(
+            "SELECT * FROM questions WHERE person = ? AND dataset = ? AND at <= ? "
+            "ORDER BY id DESC LIMIT 500",
+            caller.person,
+            dataset,
+            time.time(),
+        )
+        return tuple(
+            AskedBefore(
+                dataset=row["dataset"],
+                person=row["person"],
+                forms=tuple(map(QuestionForm.read, json.loads(row["forms"]))),
+                entry=row["entry"],
+                at=row["at"],
+            )
+            for row in rows
+        )
+
+    def _claim(self, caller: Caller, key: str, dataset: str, forms: Sequence[QuestionForm]) -> None:
+        """Note what an idempotency key stands for; refuse one that stands for something else."""
+        checked_key(key, name="idempotency key")
+        body = " ".join((dataset, *(form.digest for form in forms)))
+        now = time.time()
+        with self._store.transaction(durable=False) as within:
+            within.execute("DELETE FROM keys WHERE at < ?", (now - 86400 * _KEY_DAYS,))
+            within.execute(
+                "INSERT INTO keys VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING",
+                (caller.person, key, body, now),
+            )
+            known = within.execute(
+                "SELECT body FROM keys WHERE person = ? AND key = ?", (caller.person, key)
+            ).fetchone()
+        if known["body"] != body:
+            raise KeyReused(
+                what="this idempotency key was sent before, with another question.",
+                why="one key stands for one request, which is paid once and answered once.",
+                do="use another key for another request.",
+            )
+
+    def _remember(self, caller: Caller, job: AskJob, entry: int | None) -> None:
+        """Note an answer as of when it is told, for the list of what somebody has asked."""
+        told = time.time() + max(0.0, self.due(job) - time.monotonic())
+        forms = json.dumps(job.message["forms"], sort_keys=True)
+        # the answer was paid for: it is told even where the list cannot be written
+        with suppress(LedgerUnavailable), self._store.transaction(durable=False) as within:
+            within.execute(
+                "INSERT INTO questions (person, dataset, forms, entry, at) VALUES (?, ?, ?, ?, ?) "
+                "ON CONFLICT DO NOTHING",
+                (caller.person, job.dataset, forms, entry or 0, told),
+            )
+
+
+__all__ = ["AskingCounter"]

@@ -1,0 +1,152 @@
+"""Budgets: what is left, accounts, and limits that two people raise.
+
+Trust: kernel.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import suppress
+
+from discreet.accounting import Budget, Left
+from discreet.accounting.budgets.amounts import format_down
+from discreet.errors import DiscreetError, LedgerUnavailable, NotAllowed, OutOfRange
+from discreet.ledger import Ledger
+from discreet.ledger.values import Account
+from discreet.service.counter.opened_site import OpenedSite
+from discreet.service.people.caller import Caller
+from discreet.service.people.roles import Permission
+from discreet.service.views import AccountView, RaiseView
+
+
+class BudgetCounter(OpenedSite):
+    """Keeps accounts, and decides on requests."""
+
+    __slots__ = ()
+
+    def budget(self, caller: Caller, dataset: str) -> tuple[AccountView, ...]:
+        """Return what is left in every account, the root first."""
+        self._check(caller, dataset, Permission.BUDGET)
+        ledger = self._ledgers[dataset]
+        return tuple(
+            _account_view(ledger, account) for _, account in sorted(ledger.accounts.items())
+        )
+
+    def remaining(self, caller: Caller, dataset: str) -> Left:
+        """Return what is left for questions about everybody, in the account that pays."""
+        self._check(caller, dataset, Permission.BUDGET)
+        return self._ledgers[dataset].left(account=self.account_of(caller, dataset))
+
+    def open_account(
+        self, caller: Caller, dataset: str, path: str, *, budget: Mapping[str, str] | None
+    ) -> AccountView:
+        """Open an account below an existing one, with limits of its own if any are given."""
+        self._check(caller, dataset, Permission.DECIDE)
+        limits = None if budget is None else read_budget(budget)
+        ledger = self._ledgers[dataset]
+        account = ledger.open_account(path, budget=limits, by=caller.person)
+        with suppress(LedgerUnavailable):  # the entry of the ledger says it
+            self.log.write("account", by=caller.person, dataset=dataset, detail=account.path)
+        return _account_view(ledger, account)
+
+    def requests(self, caller: Caller, dataset: str) -> tuple[RaiseView, ...]:
+        """Return the requests for higher limits: all of them, or those of the caller alone."""
+        self._check(caller, dataset, Permission.BUDGET)
+        found = self._raises.of(dataset)
+        if caller.may(Permission.DECIDE):
+            return found
+        return tuple(each for each in found if each.by == caller.person)
+
+    def request(
+        self, caller: Caller, dataset: str, *, account: str, budget: Mapping[str, str], reason: str
+    ) -> RaiseView:
+        """Ask for a higher limit of an account; somebody else decides."""
+        self._check(caller, dataset, Permission.REQUEST)
+        read_budget(budget)
+        accounts = self._ledgers[dataset].accounts
+        if account not in accounts or not accounts[account].limited:
+            raise OutOfRange(
+                what="there is no such account, or it has no limits of its own.",
+                why="a limit is raised where there is one.",
+                do=f"use one of: {', '.join(sorted(p for p, a in accounts.items() if a.limited))}.",
+            )
+        return self._raises.add(
+            dataset, account=account, budget=budget, reason=reason, by=caller.person
+        )
+
+    def decide(self, caller: Caller, request: int, *, approve: bool) -> RaiseView:
+        """Approve or decline a request of somebody else; approval raises the limit on record."""
+        found = self._raises.find(request)
+        self._check(caller, found.dataset, Permission.DECIDE)
+        if found.by == caller.person:
+            raise NotAllowed(
+                what="the same person requests and approves it.",
+                why="what weakens a promise takes two people.",
+                do="have somebody else approve it.",
+            )
+        if not approve:
+            return self._raises.decide(request, state="declined", by=caller.person)
+        self._check_second(caller, found)
+        decided = self._raises.decide(request, state="approved", by=caller.person)
+        try:
+            self._ledgers[found.dataset].raise_limit(
+                found.account,
+                budget=read_budget(found.budget),
+                reason=found.reason,
+                by=found.by,
+                approved_by=caller.person,
+            )
+        except DiscreetError:
+            self._raises.reopen(request)
+            raise
+        return decided
+
+    def _check_second(self, caller: Caller, found: RaiseView) -> None:
+        """Refuse an approval by somebody who may be the requester under another name."""
+        person = self.directory.find(caller.person)
+        if self.directory.tied(caller.person, found.by):
+            raise NotAllowed(
+                what="one of the two who request and approve it has added or invited the other.",
+                why="whoever makes a one-time link can log in with it, and be both of them.",
+                do="have somebody approve it who has no part in the account of the requester.",
+            )
+        if person is None or person.created > found.at:
+            raise NotAllowed(
+                what="whoever approves it was added after it was requested.",
+                why="a second person must not be made for the purpose.",
+                do="have it approved by somebody who was there before, or request it again.",
+            )
+
+
+def read_budget(given: Mapping[str, str]) -> Budget:
+    """Read a budget from the names and texts of its parts."""
+    names = {"epsilon", "delta", "rho"}
+    if not given or not set(given) <= names or not all(isinstance(v, str) for v in given.values()):
+        raise OutOfRange(
+            what="a budget is given by epsilon, rho and delta, as texts.",
+            why="it is kept exactly.",
+            do='give {"epsilon": "3", "delta": "1e-9"}, say.',
+        )
+    return Budget(**dict(given))  # type: ignore[arg-type]
+
+
+def _account_view(ledger: Ledger, account: Account) -> AccountView:
+    if not account.limited:
+        return AccountView(
+            path=account.path, limited=False, left="as above", share_left=1.0, amounts=()
+        )
+    left = ledger.left(account=account.path)
+    parts = list(zip(left.budget.components, left.amounts, left.budget.limit, strict=True))
+    shares = [float(have) / float(limit) for _, have, limit in parts if limit]
+    return AccountView(
+        path=account.path,
+        limited=True,
+        left=str(left),
+        share_left=min(shares, default=1.0),
+        amounts=tuple(
+            (name, format_down(have), format_down(limit)) for name, have, limit in parts if limit
+        ),
+    )
+
+
+__all__ = ["BudgetCounter", "read_budget"]

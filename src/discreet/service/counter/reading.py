@@ -1,0 +1,148 @@
+"""Reading: what was released, the ledger behind it, and the evidence of the site.
+
+Trust: kernel.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, Final
+
+from discreet.errors import LedgerUnavailable, NotServed, OutOfRange
+from discreet.ledger.ledger_view import LedgerView
+from discreet.ledger.values import Receipt
+from discreet.service.counter.telling import TellingCounter
+from discreet.service.people.caller import Caller
+from discreet.service.people.roles import Permission
+from discreet.service.published import PublishedLedger
+from discreet.service.views import Explained
+
+if TYPE_CHECKING:  # the auditor is loaded when it is called
+    from discreet.ledger.verify import Report
+
+_AUDIENCES: Final = ("analyst", "subject", "steward", "auditor")
+
+
+class ReadingCounter(TellingCounter):
+    """Hands out what is on record."""
+
+    __slots__ = ()
+
+    def explain(
+        self, caller: Caller, dataset: str, *, audience: str = "analyst", entry: int | None = None
+    ) -> Explained:
+        """Say what all answers, or one of them, give away about one person."""
+        self._check(caller, dataset, Permission.RELEASES)
+        if audience not in _AUDIENCES:
+            raise OutOfRange(
+                what="there is no such audience.",
+                why="an explanation speaks to one of four kinds of readers.",
+                do=f"use one of: {', '.join(_AUDIENCES)}.",
+            )
+        until = self._published(caller, dataset, entry)
+        job = {"verb": "explain", "audience": audience, **_about(entry, until)}
+        found = self._worked(caller, dataset, job)
+        return _explained(found)
+
+    def label(self, caller: Caller, dataset: str, *, entry: int | None = None) -> Explained:
+        """Return the privacy label of all answers, or of one of them."""
+        self._check(caller, dataset, Permission.RELEASES)
+        until = self._published(caller, dataset, entry)
+        found = self._worked(caller, dataset, {"verb": "label", **_about(entry, until)})
+        return _explained(found)
+
+    def release(self, caller: Caller, dataset: str, entry: int) -> Mapping[str, Any]:
+        """Return an answer that is on record, by the number of its entry, as it was stored."""
+        self._check(caller, dataset, Permission.RELEASES)
+        ledger = self._ledgers[dataset]
+        found = next(ledger.entries(after=entry - 1), None) if entry > 0 else None
+        until = self._published(caller, dataset, entry)
+        hidden = until is not None and entry > until.seq
+        if found is None or found.get("kind") != "release" or hidden:
+            raise NotServed(
+                what="no entry with this number records an answer.",
+                why="the entry of an answer is in its receipt.",
+                do="look it up in the history.",
+            )
+        (stored,) = ledger.answers_of([str(found["key"])])
+        return {
+            "entry": entry,
+            "at": found["at"] if until is None else f"{str(found['at'])[:16]}Z",  # the minute
+            "receipt": str(stored.receipt),
+            "answer": json.loads(stored.answer),
+        }
+
+    # --- the ledger ---------------------------------------------------------------------------
+
+    def history(
+        self, caller: Caller, dataset: str, *, after: int = 0
+    ) -> Iterator[Mapping[str, object]]:
+        """Return the entries after a number, without answers, the oldest first."""
+        self._check(caller, dataset, Permission.LEDGER)
+        return iter(self._ledgers[dataset].entries(after=max(0, after)))
+
+    def ledger(self, caller: Caller, dataset: str, *, entry: int | None = None) -> LedgerView:
+        """Return the record of a dataset, to be read by pages: it holds entries and no data.
+
+        Those who may not read the ledger see what is published, up to ``entry`` at least if that
+        is an answer that was told.
+        """
+        self._check(caller, dataset, Permission.RELEASES)
+        ledger, until = self._ledgers[dataset], self._published(caller, dataset, entry)
+        return ledger if until is None else PublishedLedger(ledger, until)
+
+    def receipt(self, caller: Caller, dataset: str) -> Receipt:
+        """Return where the ledger stands, as far as it is published to the caller."""
+        self._check(caller, dataset, Permission.SCHEMA)
+        return self._published(caller, dataset) or self._ledgers[dataset].receipt
+
+    def verify(self, caller: Caller, dataset: str, receipts: Sequence[str] = ()) -> Report:
+        """Check everything that the ledger claims, from its entries alone."""
+        self._check(caller, dataset, Permission.LEDGER)
+        return self._ledgers[dataset].verify(receipts)
+
+    def closed(self, caller: Caller, dataset: str) -> tuple[str, ...]:
+        """Return the keys of questions that a failed attempt has closed."""
+        self._check(caller, dataset, Permission.REOPEN)
+        return self._ledgers[dataset].closed
+
+    def reopen(self, caller: Caller, dataset: str, key: str, *, reason: str) -> None:
+        """Allow further attempts at a closed question."""
+        self._check(caller, dataset, Permission.REOPEN)
+        self._ledgers[dataset].reopen(key, reason=reason, by=caller.person)
+        with suppress(LedgerUnavailable):  # the entry of the ledger says it
+            self.log.write("reopen", by=caller.person, dataset=dataset)
+
+    # --- evidence -----------------------------------------------------------------------------
+
+    def audit(self, caller: Caller) -> Mapping[str, Any] | None:
+        """Return the report of the last audit, if the site names one."""
+        caller.check(Permission.AUDIT)
+        path = self.site.audit
+        if path is None or not path.is_file():
+            return None
+        report: Mapping[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        return report
+
+    def security_log(self, caller: Caller) -> tuple[Mapping[str, str], ...]:
+        """Return the lines of the security log, the oldest first."""
+        caller.check(Permission.AUDIT)
+        return tuple(self.log.lines())
+
+
+def _about(entry: int | None, until: Receipt | None) -> dict[str, Any]:
+    return {"entry": entry, "until": None if until is None else str(until)}
+
+
+def _explained(found: Mapping[str, Any]) -> Explained:
+    return Explained(
+        text=found["text"],
+        html=found["html"],
+        content=found["json"],
+        encoded=found["encoded"],
+    )
+
+
+__all__ = ["ReadingCounter"]

@@ -1,0 +1,164 @@
+"""A dummy twin: made-up tables that follow from the policy alone, and an answer about them.
+
+Trust: public.  No table of the site is opened: values come from declared types, bounds and
+categories, by counting, and the same policy always has the same twin.
+
+A dry run is a process of its own, with limits on time and memory, that reads a policy, a question
+and a price from its input, and writes the answer about the twin.  It runs in test mode: nothing is
+charged, and the answer says that it is not private.
+"""
+
+from __future__ import annotations
+
+import json
+import resource
+import subprocess
+import sys
+from collections.abc import Mapping
+from datetime import date, datetime, timedelta
+from typing import Any, Final
+
+import pyarrow as pa
+
+from discreet.errors import DiscreetError, EngineFailed
+from discreet.plan.policy.policy import Policy, read_policy
+from discreet.query.types import Type
+from discreet.release.display import cells, plain
+from discreet.requests.table_schema import ColumnFacts, TableFacts
+from discreet.session import open as open_session
+
+PEOPLE: Final = 1000
+"""How many made-up people a twin has."""
+_ROWS_EACH: Final = 3
+_SHOWN: Final = 50
+_SECONDS: Final = 30
+_MEMORY: Final = 4 << 30
+_STEP: Final = 7919  # a prime, so that columns do not move together
+_FIRST: Final = date(2026, 1, 1)
+
+
+def dry_run(policy: Policy, question: str, price: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the answer about a twin as cells of a table: ``heads`` and ``rows``."""
+    given = {"policy": policy.written(), "question": question, "price": dict(price)}
+    try:
+        done = subprocess.run(
+            [sys.executable, "-m", "discreet.web.dummy_twin"],
+            input=json.dumps(given).encode(),
+            capture_output=True,
+            timeout=_SECONDS,
+            check=True,
+        )
+    except (subprocess.SubprocessError, OSError):
+        raise _stopped() from None
+    found: dict[str, Any] = json.loads(done.stdout)
+    if "refused" in found:
+        raise EngineFailed(**found["refused"])
+    return found
+
+
+def answer_about_twin(given: Mapping[str, Any]) -> dict[str, Any]:
+    r"""Answer a question about the twin of a policy, in this process.
+
+    >>> policy = '''
+    ... format = 1
+    ... unit = "patient"
+    ... [limits]
+    ... max_rows = 3
+    ... max_groups = 2
+    ... [tables.visits.columns]
+    ... patient = { type = "integer" }
+    ... ward = { type = "text", categories = ["A", "B"] }'''
+    >>> asked = {"policy": policy, "price": {"epsilon": "1"},
+    ...          "question": "SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward"}
+    >>> answer_about_twin(asked)["heads"]
+    [['ward', False], ['n', True]]
+    """
+    rules = read_policy(given["policy"])
+    analyst = None if rules.analysts is None else rules.analysts[0]
+    with open_session(twin_of(rules), policy=rules, test_mode=True, analyst=analyst) as twin:
+        release = twin.ask(given["question"], **given["price"])
+    columns = [cells(column, _SHOWN) for column in release.columns]
+    return {
+        "heads": [[plain(column.name), column.low is not None] for column in release.columns],
+        "rows": [[[cell.text, cell.weak] for cell in row] for row in zip(*columns, strict=True)],
+    }
+
+
+def twin_of(policy: Policy) -> dict[str, pa.Table]:
+    """Return made-up tables with the names and columns that a policy declares."""
+    unit = () if policy.unit is None else policy.unit.columns
+    return {table.name: _table(table, unit) for table in policy.tables}
+
+
+def _table(table: TableFacts, unit: tuple[str, ...]) -> pa.Table:
+    rows = PEOPLE if table.public or table.key else PEOPLE * _ROWS_EACH
+    keys = {*unit, *table.unit, *table.key} | ({table.link.column} if table.link else set())
+    return pa.table(
+        {
+            column.name: _values(column, rows, place, names=column.name in keys)
+            for place, column in enumerate(table.columns, 1)
+        }
+    )
+
+
+def _values(column: ColumnFacts, rows: int, place: int, *, names: bool) -> pa.Array:
+    """Return the values of a column: of a name of people or rows, one for each person."""
+    persons = [number % PEOPLE for number in range(rows)]
+    moved = [
+        person * _STEP * place if column.constant else (number * _STEP * place + number // PEOPLE)
+        for number, person in enumerate(persons)
+    ]
+    steps = persons if names else moved
+    if column.categories is not None:
+        return pa.array([column.categories[at % len(column.categories)] for at in steps])
+    match column.type:
+        case Type.BOOLEAN:
+            return pa.array([at % 2 == 1 for at in steps])
+        case Type.INTEGER:
+            low, high = _ends(column, names=names)
+            return pa.array([int(low) + at % (int(high) - int(low) + 1) for at in steps])
+        case Type.FLOAT:
+            low, high = _ends(column, names=names)
+            return pa.array([low + (high - low) * (at % 1001) / 1000 for at in steps])
+        case Type.DATE | Type.TIMESTAMP:
+            return _moments(column, steps)
+        case _:
+            return pa.array([f"made up {at % PEOPLE}" for at in steps])
+
+
+def _ends(column: ColumnFacts, *, names: bool) -> tuple[float, float]:
+    if names or column.low is None or column.high is None:
+        low = 0 if column.low is None or names else float(column.low)
+        return low, low + PEOPLE - 1
+    return float(column.low), float(column.high)
+
+
+def _moments(column: ColumnFacts, steps: list[int]) -> pa.Array:
+    first, last = column.days or (_FIRST, _FIRST + timedelta(days=364))
+    days = [first + timedelta(days=at % ((last - first).days + 1)) for at in steps]
+    if column.type is Type.DATE:
+        return pa.array(days)
+    return pa.array([datetime(day.year, day.month, day.day, 12) for day in days])  # noqa: DTZ001  without a zone, as declared
+
+
+def _stopped() -> EngineFailed:
+    return EngineFailed(
+        what="the dry run was stopped.",
+        why=f"a question about the dummy twin may take {_SECONDS} seconds, and little memory.",
+        do="plan it: the price and the error are those of the real answer.",
+    )
+
+
+def main() -> None:
+    """Carry out one dry run: a question on standard input, its answer on standard output."""
+    resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, _MEMORY))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    try:
+        found = answer_about_twin(json.load(sys.stdin))
+    except DiscreetError as error:
+        found = {"refused": {"what": error.what, "why": error.why, "do": error.do}}
+    json.dump(found, sys.stdout)
+
+
+if __name__ == "__main__":
+    main()

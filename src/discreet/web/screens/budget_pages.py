@@ -1,0 +1,57 @@
+"""The budget dashboard: what is spent, by whom and what for, what it means, what needs attention.
+
+Trust: public.  Everything on this page is a fact of the ledger.
+"""
+
+from __future__ import annotations
+
+from fastapi import APIRouter, Request
+from fastapi.responses import Response
+
+from discreet.explain import explain
+from discreet.session.display import part_left
+from discreet.web.budget_facts import account_facts, by_purpose, forecast, purpose_bar, warnings
+from discreet.web.ledger_facts import attention
+from discreet.web.screens.record_pages import rows_of
+from discreet.web.visits import Visiting, dataset_of, desk_of, need, visited
+
+router = APIRouter()
+
+
+@router.get("/data/{dataset}/budget")
+def budget(request: Request, visitor: Visiting, dataset: str) -> Response:
+    """Show what is spent, what it means, and what needs attention."""
+    need(visitor, "budget")
+    facts, desk = dataset_of(request, visitor, dataset), desk_of(request)
+    ledger = facts.ledger
+    left = ledger.left()
+    told = explain(ledger, audience="steward", about=facts.policy.about)
+    rows = rows_of(request, visitor, facts)
+    entries = ledger.proved_entries()
+    people = {each.name for each in desk.open.directory.people()}
+    accounts = account_facts(ledger, entries, people)
+    requests = desk.open.requests(visitor.caller, dataset)
+    heed = attention(rows, part_left(left))
+    if visitor.may("decide"):
+        heed += warnings(
+            accounts,
+            refused=desk.refusal_loops(dataset),
+            waiting=sum(each.state == "open" for each in requests),
+            ending=forecast(entries, part_left(left)),
+        )
+    sums = by_purpose(entries)
+    return visited(
+        "budget.html",
+        request,
+        visitor,
+        facts,
+        told=told,
+        promised=left.budget.promised,
+        spent=100 - int(100 * part_left(left)),
+        words=str(left),
+        accounts=accounts,
+        purposes=purpose_bar(sums, left.budget.components[0]) if len(sums) > 1 else None,
+        heed=heed,
+        requests=requests,
+        charges=sum(row.kind == "charge" for row in rows),
+    )

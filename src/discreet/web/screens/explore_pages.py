@@ -1,0 +1,151 @@
+"""The explorer: error against budget for one statistic, and what asking for it would give away.
+
+Trust: public.  No page of it reads a row.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import Any
+
+from fastapi import APIRouter, Request
+from fastapi.responses import Response
+
+from discreet.charts import Picture
+from discreet.errors import DiscreetError
+from discreet.exact import decimal
+from discreet.explain.figures import Figures
+from discreet.explain.pictures.icon_arrays import icon_arrays
+from discreet.explain.sources import disclosure_of
+from discreet.loss import Pure
+from discreet.web.desk import DatasetFacts, Visitor
+from discreet.web.explorer import ErrorCurve, GroupError, curve_of, group_errors
+from discreet.web.question_builder import AGGREGATES, Clicked, group_columns, number_columns
+from discreet.web.refusals import Refusal
+from discreet.web.visits import Form, Visiting, dataset_of, desk_of, field, need, visited
+
+router = APIRouter()
+
+
+@router.get("/data/{dataset}/explore")
+def explore(request: Request, visitor: Visiting, dataset: str) -> Response:
+    """Show the curve of a count."""
+    facts = dataset_of(request, visitor, dataset)
+    return _explored(request, visitor, facts, {})
+
+
+@router.post("/data/{dataset}/explore")
+def explored(request: Request, visitor: Visiting, form: Form, dataset: str) -> Response:
+    """Show the curve of what was chosen."""
+    facts = dataset_of(request, visitor, dataset)
+    return _explored(request, visitor, facts, form)
+
+
+def _explored(
+    request: Request, visitor: Visitor, facts: DatasetFacts, form: dict[str, list[str]]
+) -> Response:
+    need(visitor, "plan")
+    private = [table for table in facts.schema.tables if not table.public]
+    said = {
+        "table": field(form, "table", private[0].name if private else ""),
+        "aggregate": field(form, "aggregate", "count"),
+        "column": field(form, "column"),
+        "group": field(form, "group"),
+        "people": field(form, "people", "10000"),
+        "confidence": field(form, "confidence", "0.95"),
+        "epsilon": field(form, "epsilon", "0.1"),
+        "error": field(form, "error"),
+    }
+    clicked = _clicked(said)
+    shown: dict[str, Any] = {"said": said, "curve": None, "refusal": None, "ends": (1, 10)}
+    shown |= {"groups": [], "worlds": []}
+    try:
+        curve = _curve(request, visitor, facts, clicked, said)
+        if field(form, "action") == "error" and said["error"]:
+            wanted = float(decimal(said["error"], name="the error"))
+            said["epsilon"] = f"{curve.epsilon(error=wanted):.4g}"
+        spent = float(decimal(said["epsilon"], name="epsilon"))
+        said["error"] = f"{curve.error(epsilon=spent):.4g}"
+        values = (curve.floor or math.inf, curve.k / 10, curve.k / 1e-3)
+        low = 10.0 ** math.floor(math.log10(min(values[0], values[1])))
+        high = 10.0 ** math.ceil(math.log10(max(curve.floor, values[2])))
+        shown |= {"curve": curve, "picture": curve.picture(epsilon=spent), "ends": (low, high)}
+        shown["groups"] = _groups(clicked, facts, curve, form, spent)
+        shown["worlds"] = _worlds(facts, said["epsilon"])
+    except (DiscreetError, ZeroDivisionError) as error:
+        shown["refusal"] = Refusal.of(error) if isinstance(error, DiscreetError) else None
+    tables = [(table, number_columns(table), group_columns(table)) for table in private]
+    left = facts.ledger.left()
+    total = next(
+        (
+            float(amount) / 1e24
+            for name, amount in zip(left.budget.components, left.amounts, strict=True)
+            if name == "epsilon"
+        ),
+        1.0,
+    )
+    return visited(
+        "explore.html",
+        request,
+        visitor,
+        facts,
+        tables=tables,
+        aggregates=AGGREGATES,
+        total=total,
+        **shown,
+    )
+
+
+def _clicked(said: dict[str, str]) -> Clicked:
+    return Clicked(
+        table=said["table"],
+        aggregate=said["aggregate"],
+        column=said["column"],
+        groups=(said["group"],) if said["group"] else (),
+    )
+
+
+def _curve(
+    request: Request, visitor: Visitor, facts: DatasetFacts, clicked: Clicked, said: dict[str, str]
+) -> ErrorCurve:
+    people = said["people"].strip()
+    return curve_of(
+        clicked,
+        facts.schema,
+        lambda question, price: desk_of(request).plan(visitor, facts.name, question, price),
+        people=int(people) if people.isdecimal() else 0,
+        confidence=said["confidence"].strip(),
+    )
+
+
+def _groups(
+    clicked: Clicked,
+    facts: DatasetFacts,
+    curve: ErrorCurve,
+    form: dict[str, list[str]],
+    spent: float,
+) -> list[GroupError]:
+    """Return the error of each public group, for the sizes that the visitor guesses."""
+    sizes = {
+        int(name.removeprefix("size.")): int(values[0])
+        for name, values in form.items()
+        if name.removeprefix("size.").isdecimal() and values[0].strip().isdecimal()
+    }
+    changed = (field(form, "group"), field(form, "people")) != (
+        field(form, "sized"),
+        field(form, "sized_people"),
+    )
+    return group_errors(clicked, facts.schema, curve, sizes={} if changed else sizes, epsilon=spent)
+
+
+def _worlds(facts: DatasetFacts, epsilon: str) -> list[tuple[str, Picture]]:
+    """Return what all answers give away before and after this one, as icons."""
+    before = disclosure_of(facts.ledger, about=facts.policy.about)
+    more = Pure(epsilon=decimal(epsilon, name="epsilon"))
+    after = replace(before, losses=tuple(loss.compose(more) for loss in before.losses))
+    return [
+        (word, icon_arrays(each, Figures.of(each).one))
+        for word, each in (("All answers so far", before), ("With this one", after))
+        if each.losses
+    ]

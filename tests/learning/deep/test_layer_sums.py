@@ -1,0 +1,174 @@
+"""Norms from above, sums in blocks, and what may be recorded as a graph."""
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import nn
+
+from discreet.learning.deep import captured
+from discreet.learning.deep.captured import is_plain
+from discreet.learning.deep.choice import ModelEngine
+from discreet.learning.deep.device_release import DeviceNoise
+from discreet.learning.deep.factors import RecordedFactors
+from discreet.learning.deep.layers import convolution, part
+from discreet.learning.deep.layers.part import add_lines, add_products, lengths
+from discreet.learning.deep.objectives import SummedObjective
+from discreet.learning.noise_processes.noise_ahead import NoiseAhead
+from discreet.noise import DiscreteGaussian
+
+CPU = torch.device("cpu")
+HARD = [0.0, 1.0, -1.0, 1e-45, 1e-30, 2.0**-75, 1e10, -3e18, 1 + 2.0**-23]
+
+
+def exact(line):
+    return sum(Fraction(float(v)) ** 2 for v in line)
+
+
+@pytest.mark.theorem("gradient-sum")
+@settings(max_examples=60, deadline=None)
+@given(
+    width=st.sampled_from([1, 2, 7, 64, 300]),
+    seed=st.integers(0, 10**6),
+    power=st.integers(-140, 60),
+    dtype=st.sampled_from([torch.float32, torch.bfloat16, torch.float64]),
+)
+def test_norms_are_never_too_small(width, seed, power, dtype):
+    stream = np.random.default_rng(seed)
+    lines = stream.standard_normal((3, width)) * 2.0**power
+    lines[1] = stream.choice(HARD, width)
+    values = torch.from_numpy(lines).to(dtype)
+    for line, found in zip(values, lengths(values), strict=True):
+        assert math.isinf(found) or Fraction(float(found)) ** 2 >= exact(line)
+
+
+@pytest.mark.parametrize("width", [4095, 4096, 4097, 12_288, 12_300])
+def test_wide_norms_are_from_above_and_near(width):
+    values = torch.from_numpy(np.random.default_rng(1).standard_normal((2, width))).float()
+    for line, found in zip(values, lengths(values), strict=True):
+        truth = math.sqrt(exact(line))
+        assert truth <= float(found) <= truth * (1 + 1 / 4000)
+
+
+def test_a_norm_without_its_margins_is_too_small(monkeypatch):
+    """Squares of these underflow, so that float32 finds zero."""
+    tiny = torch.full((1, 3), 2.0**-80)
+    assert float(lengths(tiny)) >= math.sqrt(3) * 2.0**-80
+    monkeypatch.setattr(part, "_LOST", 0.0)
+    assert float(lengths(tiny)) < math.sqrt(3) * 2.0**-80
+
+
+def test_numbers_whose_squares_overflow_are_not_finite():
+    assert math.isinf(lengths(torch.tensor([[1e20, 1.0]]))[0])
+    assert math.isnan(lengths(torch.tensor([[math.nan, 1.0]]))[0])
+
+
+@pytest.mark.parametrize("shape", [(3,), (33,), (104,), (3969,), (4097,), (20_000,), (7, 33)])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float64])
+def test_norms_depend_on_no_place_and_no_company(shape, dtype):
+    """Otherwise a unit would move what others are scaled by."""
+    torch.manual_seed(0)
+    values = torch.randn(37, *shape).to(dtype)
+    order = torch.randperm(37)
+    moved = values[order].clone()
+    moved[0], moved[1] = math.inf, 1e10
+    assert torch.equal(lengths(moved)[2:], lengths(values)[order][2:])
+
+
+@pytest.mark.theorem("gradient-sum")
+@pytest.mark.parametrize("shape", [(3, 5), (5, 3), (4, 4)])
+@pytest.mark.parametrize("block", [1, 8, 1 << 17])
+def test_sums_of_few_bits_are_exact_to_the_last_bit(monkeypatch, shape, block):
+    """Whichever factor is scaled, and however lines are cut into blocks."""
+    monkeypatch.setattr(part, "_BLOCK", block)
+    stream = np.random.default_rng(2)
+    left, right = (torch.from_numpy(stream.integers(-999, 999, (11, n))).float() for n in shape)
+    scales = torch.from_numpy(stream.integers(0, 64, 11) / 64.0)
+    weight, bias = (torch.zeros(s, dtype=torch.float64) for s in (shape, shape[:1]))
+    add_products(weight, bias, left, right, scales)
+    for j in range(shape[0]):
+        terms = [Fraction(float(c)) * int(g) for c, g in zip(scales, left[:, j], strict=True)]
+        assert Fraction(float(bias[j])) == sum(terms)
+        for k in range(shape[1]):
+            products = (term * int(a) for term, a in zip(terms, right[:, k], strict=True))
+            assert Fraction(float(weight[j, k])) == sum(products)
+    flat = torch.zeros(shape[0], dtype=torch.float64)
+    add_lines(flat, left, scales)
+    assert torch.equal(flat, bias)
+
+
+def test_windows_in_blocks_give_the_same_bits(monkeypatch):
+    torch.manual_seed(0)
+    layer = nn.Conv2d(4, 6, 3, stride=2, padding=1, groups=2)
+    inputs, gradients = torch.randn(9, 4, 8, 8), torch.randn(9, 6, 4, 4)
+    found = []
+    for room in (1, 1000, 1 << 30):
+        monkeypatch.setattr(convolution, "_WINDOWS", room)
+        found.append(convolution._weights(layer, inputs, gradients))
+    assert torch.equal(found[0], found[1])
+    assert torch.allclose(found[0], found[2], rtol=1e-6, atol=1e-6)
+
+
+class Promised(nn.Module):
+    same_operations = True
+
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(2, 3)
+
+    def forward(self, x):
+        return self.layer(x) + 1
+
+
+class Unpromised(Promised):
+    same_operations = "perhaps"
+
+
+def hooked():
+    model = nn.Linear(2, 3)
+    model.register_forward_hook(lambda *_: None)
+    return model
+
+
+@pytest.mark.parametrize(
+    ("model", "plain"),
+    [
+        (nn.Sequential(nn.Conv2d(1, 2, 3), nn.Tanh(), nn.Flatten(), nn.Linear(2, 2)), True),
+        (Promised(), True),
+        (Unpromised(), False),
+        (nn.Sequential(nn.Linear(2, 2), nn.Dropout()), False),
+        (hooked(), False),
+    ],
+)
+def test_only_models_that_decide_nothing_are_recorded(model, plain):
+    assert is_plain(model) is plain
+    known = RecordedFactors(model, SummedObjective(nn.functional.cross_entropy))
+    engine = ModelEngine(known, (), 1)
+    on_gpu = captured.captured(model, engine, torch.device("cuda"))
+    assert (on_gpu is not engine) is plain
+    assert captured.captured(model, engine, CPU) is engine
+    other = ModelEngine(RecordedFactors(model, SummedObjective(lambda o, t: o)), (), 1)
+    assert captured.captured(model, other, torch.device("cuda")) is other
+
+
+def test_noise_for_a_device_is_drawn_once():
+    law = DiscreteGaussian(variance=10**12)
+    with DeviceNoise(NoiseAhead(law, 400, processes=1), CPU) as noise:
+        arrays = [noise.take() for _ in range(70)]  # more than two blocks
+    assert all(array.dtype == torch.int64 and (array != 0).all() for array in arrays)
+    assert len({array.numpy().tobytes() for array in arrays}) == 70
+
+
+def test_small_steps_get_processes_after_many_draws(monkeypatch):
+    monkeypatch.setattr("discreet.learning.noise_processes.noise_ahead._MANY", 1000)
+    with NoiseAhead(DiscreteGaussian(variance=10**12), 400) as ahead:
+        assert ahead.memory is None
+        arrays = [ahead.take() for _ in range(5)]
+        assert ahead.memory is not None
+    assert len({array.tobytes() for array in arrays}) == 5
+    assert ahead.take().shape == (400,)
+    assert ahead.memory is None

@@ -1,0 +1,263 @@
+"""Every screen: found by axe, on a telephone, on paper, in the dark, and without scripts."""
+
+import json
+import re
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+
+from discreet.service.protocol.question_form import QuestionForm
+from discreet.web.local_server import local_application
+from discreet_audit.report.form import form as audit_form
+from discreet_audit.report.provenance import provenance
+from discreet_audit.suite.mechanism_rows import mechanism_rows
+from discreet_audit.suite.report import Report
+from discreet_audit.suite.running import LEVEL, claimed, run_rows, twin_rows
+from tests.web.pictures import picture
+from tests.web.served import HOSTILE, listening, served, write_visits
+
+QUESTION = "SELECT ward, COUNT(*) AS visits, AVG(cost) AS cost FROM visits GROUP BY ward"
+RULES = {"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "best-practice"]}
+
+
+def real_audit():
+    """Return the report of a short audit that was really run."""
+    rows = [row for row in mechanism_rows() if not row.quick][:6]
+    lines = run_rows([*rows, *list(twin_rows())[:1]], long=False)
+    report = Report(long=False, level=LEVEL, lines=lines, findings=(claimed(lines),), seconds=1.0)
+    return audit_form(report, provenance(report))
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    """A site with two datasets, accounts, answers on record, and a real report of an audit."""
+    folder = tmp_path_factory.mktemp("site")
+    with served(folder, second=True) as (address, counter):
+        (folder / "audit.json").write_text(json.dumps(real_audit()))
+        stan, ana = (counter.directory.find(name).caller for name in ("stan", "ana"))
+        counter.open_account(stan, "clinic", "data/flu", budget=None)
+        counter.open_account(
+            stan, "clinic", "data/flu/ana", budget={"epsilon": "0.6", "delta": "1e-9"}
+        )
+        for epsilon, question in (("0.05", QUESTION), ("0.02", "SELECT COUNT(*) AS n FROM visits")):
+            counter.ask(
+                ana, "clinic", QuestionForm.read({"question": question, "epsilon": epsilon})
+            )
+        limits = {"epsilon": "0.9", "delta": "1e-9"}
+        counter.request(
+            ana, "clinic", account="data/flu/ana", budget=limits, reason=f"more {HOSTILE}"
+        )
+        yield address, counter
+
+
+def fine(page, name, scheme):
+    """Check a page with axe, on a telephone and on paper."""
+    found = Axe().run(page, options=RULES)
+    assert not found.response["violations"], (name, found.generate_report())
+    picture(page, f"{name}-{scheme}")
+    page.set_viewport_size({"width": 390, "height": 844})
+    width = page.evaluate("document.documentElement.scrollWidth")
+    assert width <= 390, (name, width)
+    if scheme == "light":
+        picture(page, f"{name}-phone")
+        page.set_viewport_size({"width": 800, "height": 1100})
+        page.emulate_media(media="print")
+        assert page.locator("nav.rail:visible, button:visible").count() == 0
+        picture(page, f"{name}-print")
+        page.emulate_media(media="screen", color_scheme=scheme)
+    page.set_viewport_size({"width": 1280, "height": 720})
+
+
+def planned(page, amount, action):
+    page.goto("/data/clinic/query")
+    page.fill("#sql", QUESTION)
+    page.fill("#amount", amount)
+    page.click(f"[name=action][value={action}]:not(.hidden)")
+    page.wait_for_selector("#plan-title, .refused")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_every_screen_passes_axe_and_fits_a_phone_and_paper(visit, site, scheme):
+    address, counter = site
+    nobody = visit(address, color_scheme=scheme).page
+    nobody.goto("/login")
+    fine(nobody, "login", scheme)
+    nobody.goto(f"/welcome/{counter.directory.invite('vi', by='test')}")
+    fine(nobody, "welcome", scheme)
+
+    page = visit(address, "ana", color_scheme=scheme).page
+    for name in ("datasets", "tokens", "data/clinic/explore", "data/clinic/releases", "nothing"):
+        page.goto(f"/{name}")
+        fine(page, name.rpartition("/")[2], scheme)
+    planned(page, "0.05", "dry")
+    page.wait_for_selector("#dummy-title")
+    assert "made up" in page.inner_text("#dummy-title")
+    for tab in ("click", "python"):
+        page.click(f"label[for=tab-{tab}]")
+        fine(page, f"query-{tab}", scheme)
+    planned(page, "0.9", "plan")
+    page.wait_for_selector("#ways")
+    assert "data/flu/ana (yours)" in page.inner_text("#ways")
+    fine(page, "ways", scheme)
+    page.goto("/data/clinic/releases")
+    page.click("[aria-label='What you have asked'] button")
+    page.wait_for_selector("text=this cost nothing")
+    answer = page.url
+    for name in ("", "/explain/subject", "/explain/auditor", "/label"):
+        page.goto(f"{answer}{name}")
+        fine(page, f"answer{name.replace('/', '-')}", scheme)
+
+    page = visit(address, "olga", color_scheme=scheme).page
+    last = counter.ledger(counter.directory.find("olga").caller, "clinic").receipt.seq
+    names = ("people", "audit", "data/clinic/budget", "data/clinic/ledger", "data/clinic/label")
+    entries = (f"data/clinic/ledger/{last - 2}", f"data/clinic/releases/{last}")
+    for name in (*names, *entries):
+        page.goto(f"/{name}")
+        fine(page, "-".join(name.split("/")[-2:]), scheme)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_wizard_passes_axe(visit, tmp_path, scheme):
+    write_visits(tmp_path / "visits.csv", rows=9)
+    holder = {}
+
+    def app_for(port):
+        holder["open"] = local_application(tmp_path / "clinic.toml", port=port)
+        return holder["open"].__enter__()
+
+    with listening(app_for) as address:
+        page = visit(address, color_scheme=scheme).page
+        page.goto("/wizard")
+        fine(page, "wizard", scheme)
+        page.click("button.main")
+        fine(page, "wizard-questions", scheme)
+        page.select_option("#unit", "patient")
+        page.click("button.main")
+        fine(page, "wizard-review", scheme)
+    holder["open"].__exit__(None, None, None)
+
+
+def test_all_of_it_works_without_a_script(visit, site):
+    address, _ = site
+    page = visit(address, "ana", java_script_enabled=False).page
+    page.goto("/data/clinic/query")
+    page.click("label[for=tab-click]")
+    page.select_option("#aggregate", "avg")
+    page.select_option("#column", "cost")
+    page.select_option("#groups", "ward")
+    page.click("[value=build]")
+    assert "AVG(`cost`)" in page.input_value("#sql")
+    page.fill("#amount", "0.9")
+    page.click("[data-key=plan]")
+    assert "It does not fit" in page.inner_text("#ways")
+    page.click("[name=way][value='1']")
+    assert "GROUP BY" not in page.input_value("#sql")
+    page.fill("#amount", "0.03")
+    page.press("#amount", "Enter")  # plans
+    assert "0.03" in page.inner_text("dl.figures")
+    page.click("[data-key=ask]")
+    page.wait_for_selector("[aria-label='The answer as a table']")
+    page.goto("/data/clinic/explore")
+    page.fill("#need", "100")
+    page.click("[value=error]")
+    assert float(page.input_value("#spend")) > 0
+    assert page.locator("figure svg circle").count() == 400
+    page.goto("/data/archive/releases")
+    page.click(".switch summary")
+    page.click(".switch a:text-is('clinic')")
+    assert page.url.endswith("/data/clinic/releases")
+
+
+def test_all_of_it_works_by_keys(visit, site):
+    address, _ = site
+    page = visit(address, "ana").page
+    page.goto("/data/clinic/query")
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.textContent") == "Skip to the page"
+    page.keyboard.press("Enter")
+    page.focus("#tab-sql")
+    page.keyboard.press("Tab")
+    page.keyboard.type("SELECT COUNT(*) AS n FROM visits")
+    page.keyboard.press("Control+Enter")
+    page.wait_for_selector("#plan-title:focus")  # what is new is read out
+    page.focus("#tab-sql")
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("ArrowRight")
+    assert "dp.connect" in page.inner_text("#as-python")
+
+
+def test_budgets_by_account_purpose_and_person(visit, site):
+    address, _ = site
+    sender = visit(address, "ana").page
+    for amount in ("0.9", "0.91", "0.92"):
+        planned(sender, amount, "plan")
+        sender.wait_for_selector("#ways")
+    page = visit(address, "stan").page
+    page.goto("/data/clinic/budget")
+    said = page.inner_text("main")
+    assert "request waits for a decision" in said
+    assert re.search(r"ana was refused \d+ times within an hour", said)
+    row = page.locator(".budgets tr", has_text="data/flu/ana")
+    assert row.locator("td").first.inner_text() == "ana"
+    assert row.locator("svg polyline").count() == 1
+    picture(page, "budget-accounts")
+
+
+def test_a_viewer_reads_what_was_released_and_asks_nothing(visit, site):
+    address, _ = site
+    page = visit(address, "vi").page
+    page.goto("/data/clinic/releases")
+    page.click("[aria-label='All published answers'] tbody tr:last-child a")
+    assert HOSTILE in page.inner_text("table")
+    assert "of 100" in page.inner_text("main")
+    assert page.goto("/data/clinic/query").status == 403
+
+
+def test_a_token_is_shown_once_works_and_is_revoked(visit, site):
+    address, counter = site
+    page = visit(address, "ana").page
+    page.goto("/tokens")
+    page.fill("#note", f"mine {HOSTILE}")
+    page.click("button.main")
+    token = page.inner_text("#token")
+    assert counter.tokens.find(token).person == "ana"
+    page.goto("/tokens")
+    assert token not in page.content()
+    assert HOSTILE in page.inner_text("table")
+    page.click("button.danger")
+    page.wait_for_selector("text=revoked")
+    assert counter.tokens.find(token) is None
+    page.fill("#days", "0")
+    page.click("button.main")
+    assert "1 to 365 days" in page.inner_text(".refused")
+
+
+def test_the_evidence_is_that_of_a_real_audit_and_runs_again(visit, site):
+    address, _ = site
+    page = visit(address, "aud").page
+    page.goto("/audit")
+    said = page.inner_text("main")
+    assert "promises not refuted\n6 of 6" in said
+    assert "broken twins caught\n1 of 1" in said
+    assert page.locator("svg circle").count() >= 6
+    with page.expect_download() as told:
+        page.click("text=Download the report")
+    report = json.loads(told.value.path().read_text())
+    assert report["kind"] == "audit"
+    page.click("text=Run a quick audit")
+    page.wait_for_selector("text=has been running for")
+    page.click("text=Stop it")
+    page.wait_for_selector("text=Run a quick audit")
+
+
+def test_kept_receipts_are_checked_against_the_past(visit, site):
+    address, counter = site
+    caller = counter.directory.find("aud").caller
+    kept = str(counter.ledger(caller, "clinic").receipt)
+    page = visit(address, "aud").page
+    for receipt, words in ((kept, "1 kept receipt belongs"), (kept[:-1] + "x", "receipt")):
+        page.goto("/data/clinic/ledger")
+        page.click("text=Receipts that you kept")
+        page.fill("#receipts", receipt)
+        page.click("text=Verify that the ledger")
+        assert words in page.inner_text(".fine" if receipt == kept else ".refused")
