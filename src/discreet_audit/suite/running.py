@@ -18,7 +18,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from fractions import Fraction
 from functools import cache, partial
-from pathlib import Path
 from typing import Final, TypeVar, cast
 
 from discreet.attacks.measured import Measured
@@ -107,16 +106,15 @@ def run_suite(
     long: bool,
     jobs: int = 1,
     told: ProgressCallback = lambda *_: None,
-    unfinished: Path | None = None,
+    unfinished: UnfinishedAudit | None = None,
 ) -> Report:
     """Run everything in ``jobs`` processes; attacks on time come last, with nothing beside them.
 
-    What is found is kept in the file ``unfinished``, if one is named, and is not looked for again
-    by an audit of the same length and the same code.  Whoever has written the report removes it.
+    What is found is kept in ``unfinished``, if it is given, and is not looked for again.  Whoever
+    has written the report removes it.
     """
     begun = _seconds()
-    kept = None if unfinished is None else UnfinishedAudit(unfinished, long=long)
-    made = {} if kept is None else dict(kept.found)
+    made = {} if unfinished is None else dict(unfinished.found)
     earlier = sum(seconds for _, seconds in made.values())
     together, alone = _pieces(long=long)
     steps = len(together) + len(alone) + 1
@@ -128,8 +126,8 @@ def run_suite(
         results = zip(left, run_in_processes(work, jobs=count), named[1:], strict=True)
         for name, found, following in results:  # to its end: then other processes have ended
             made[name] = found
-            if kept is not None:
-                kept.add(name, *found)
+            if unfinished is not None:
+                unfinished.add(name, *found)
             told(following, len(made), steps)
     return _report(
         [made[name][0] for name in (*together, *alone)],
