@@ -11,7 +11,9 @@ from __future__ import annotations
 import importlib
 import json
 import os
+import signal
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -164,7 +166,7 @@ def _suite(  # noqa: PLR0913  the options of one audit
     if key is not None:
         package.check_key(key)
     workers = (os.cpu_count() or 1) if jobs is None else jobs
-    with _kept(out, package, long=long) as unfinished:
+    with _stopped_by_sigterm(), _kept(out, package, long=long) as unfinished:
         with _shown() as progress:
             report: Report = package.run_suite(
                 long=long, jobs=workers, told=progress, unfinished=unfinished
@@ -185,6 +187,19 @@ def _suite(  # noqa: PLR0913  the options of one audit
         write_json("audit", form)
     else:
         _say(report, form["receipt"], out, package)
+
+
+@contextmanager
+def _stopped_by_sigterm() -> Iterator[None]:
+    """Have SIGTERM end it as Ctrl+C does: what it has started ends first."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 @contextmanager
