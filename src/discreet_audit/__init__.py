@@ -20,11 +20,12 @@ if TYPE_CHECKING:  # loaded when first used: the children that A13 starts need n
         provenance,
         tables,
     )
-    from discreet_audit.suite import ProgressCallback, Report, run_suite
+    from discreet_audit.suite import ProgressCallback, Report, UnfinishedAudit, run_suite
 
 __all__ = [
     "ProgressCallback",
     "Report",
+    "UnfinishedAudit",
     "check_key",
     "check_receipt",
     "document",
@@ -50,6 +51,6 @@ if not TYPE_CHECKING:  # to which every name would be one of this room
                 "provenance",
                 "tables",
             ),
-            "suite": ("ProgressCallback", "Report", "run_suite"),
+            "suite": ("ProgressCallback", "Report", "UnfinishedAudit", "run_suite"),
         },
     )

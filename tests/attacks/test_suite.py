@@ -439,7 +439,12 @@ def test_a_suite_makes_every_row_and_every_attack(small_suite):
 def test_a_suite_that_was_killed_is_taken_up_where_it_was(small_suite, tmp_path, monkeypatch):
     """At some rows: what was found is not looked for again, and the report is the same."""
     path = tmp_path / "unfinished.jsonl"
-    whole = running.run_suite(long=False, unfinished=path)
+
+    def run():
+        with UnfinishedAudit(path, long=False) as unfinished:
+            return running.run_suite(long=False, unfinished=unfinished)
+
+    whole = run()
     lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
     assert len(lines) == 1 + 4
     seen = []
@@ -449,14 +454,14 @@ def test_a_suite_that_was_killed_is_taken_up_where_it_was(small_suite, tmp_path,
         torn = "".join(lines[:count]) + lines[-1][:20]
         path.write_text(torn, encoding="utf-8")
         seen.clear()
-        again = running.run_suite(long=False, unfinished=path)
+        again = run()
         assert len(seen) == 5 - count
         assert again.lines == whole.lines
         assert [each.passed for each in again.findings] == [each.passed for each in whole.findings]
     assert again.findings == whole.findings
-    path.write_text("".join([lines[0].replace("quick", "long"), *lines[1:]]), encoding="utf-8")
+    path.write_text("".join(['{"audit": "long", "code": "other"}\n', *lines[1:]]), encoding="utf-8")
     seen.clear()
-    running.run_suite(long=False, unfinished=path)
+    run()
     assert len(seen) == 4
 
 
@@ -494,9 +499,10 @@ def test_a_suite_that_was_killed_is_taken_up_where_it_was(small_suite, tmp_path,
 )
 def test_what_is_kept_is_what_was_found(result, tmp_path):
     path = tmp_path / "unfinished.jsonl"
-    UnfinishedAudit(path, long=True).add("n", result, 1.5)
-    assert UnfinishedAudit(path, long=True).found == {"n": (result, 1.5)}
-    assert UnfinishedAudit(path, long=False).found == {}
+    with UnfinishedAudit(path, long=True) as audit:
+        audit.add("n", result, 1.5)
+    with UnfinishedAudit(path, long=True) as audit:
+        assert audit.found == {"n": (result, 1.5)}
 
 
 # --- the page in the documentation --------------------------------------------------------------

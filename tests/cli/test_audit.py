@@ -158,8 +158,7 @@ def short(monkeypatch):
         def run_suite(*, long, jobs, told, unfinished):
             told("Laplace", 0, 1)
             if unfinished is not None:
-                unfinished.parent.mkdir(parents=True, exist_ok=True)
-                unfinished.write_text("what was found so far")
+                unfinished.add("A1", found.findings[0], 1.0)
             asked.append((long, jobs))
             return found
 
@@ -245,6 +244,18 @@ def test_the_suite_writes_a_page_and_a_document(short, tmp_path):
     assert printed["kind"] == "audit"
     assert (folder / "audit.html").read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
     assert (folder / "audit.md").read_text(encoding="utf-8").startswith("# ")
+
+
+def test_an_audit_that_throws_results_away_says_so(short, tmp_path):
+    short(report())
+    left = tmp_path / "made" / "unfinished.jsonl"
+    left.parent.mkdir()
+    left.write_text('{"audit": "quick", "code": "other"}\n{}\n', encoding="utf-8")
+    done = run(tmp_path, "audit", "--out=made")
+    assert done.exit_code == DONE, done.stderr
+    assert "audit: begins anew" in done.stderr
+    assert not left.exists()
+    assert "begins anew" not in run(tmp_path, "audit", "--out=made").stderr
 
 
 def test_a_report_that_was_filed_is_checked(short, tmp_path):

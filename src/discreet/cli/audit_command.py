@@ -11,7 +11,9 @@ from __future__ import annotations
 import importlib
 import json
 import os
+import signal
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -37,7 +39,7 @@ from discreet.errors import WrongKind
 if TYPE_CHECKING:  # the suite brings every mechanism and the engine, which take their time
     from types import ModuleType
 
-    from discreet_audit import ProgressCallback, Report
+    from discreet_audit import ProgressCallback, Report, UnfinishedAudit
 
 
 def audit(  # noqa: PLR0913  the options of two audits
@@ -164,28 +166,53 @@ def _suite(  # noqa: PLR0913  the options of one audit
     if key is not None:
         package.check_key(key)
     workers = (os.cpu_count() or 1) if jobs is None else jobs
-    unfinished = None if out is None else out / _UNFINISHED
-    with _shown() as progress:
-        report: Report = package.run_suite(
-            long=long, jobs=workers, told=progress, unfinished=unfinished
-        )
-    ending.code = VIOLATION if report.violations else DONE
-    made = package.provenance(report)
-    form: dict[str, Any] = package.form(report, made, key)
-    if out is not None:
-        out.mkdir(parents=True, exist_ok=True)
-        text = json.dumps(form, ensure_ascii=False, allow_nan=False, indent=1)
-        page, document = (
-            write(report, made, form["receipt"]) for write in (package.page, package.document)
-        )
-        (out / "audit.json").write_text(f"{text}\n", encoding="utf-8")
-        (out / "audit.html").write_text(page, encoding="utf-8")
-        (out / "audit.md").write_text(document, encoding="utf-8")
-        (out / _UNFINISHED).unlink(missing_ok=True)
+    with _stopped_by_sigterm(), _kept(out, package, long=long) as unfinished:
+        with _shown() as progress:
+            report: Report = package.run_suite(
+                long=long, jobs=workers, told=progress, unfinished=unfinished
+            )
+        ending.code = VIOLATION if report.violations else DONE
+        made = package.provenance(report)
+        form: dict[str, Any] = package.form(report, made, key)
+        if out is not None and unfinished is not None:
+            text = json.dumps(form, ensure_ascii=False, allow_nan=False, indent=1)
+            page, document = (
+                write(report, made, form["receipt"]) for write in (package.page, package.document)
+            )
+            (out / "audit.json").write_text(f"{text}\n", encoding="utf-8")
+            (out / "audit.html").write_text(page, encoding="utf-8")
+            (out / "audit.md").write_text(document, encoding="utf-8")
+            unfinished.remove()
     if as_json:
         write_json("audit", form)
     else:
         _say(report, form["receipt"], out, package)
+
+
+@contextmanager
+def _stopped_by_sigterm() -> Iterator[None]:
+    """Have SIGTERM end it as Ctrl+C does: what it has started ends first."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+@contextmanager
+def _kept(out: Path | None, package: ModuleType, *, long: bool) -> Iterator[UnfinishedAudit | None]:
+    """Hold what an audit into a folder has found so far; say so if that is thrown away."""
+    if out is None:
+        yield None
+        return
+    unfinished: UnfinishedAudit
+    with package.UnfinishedAudit(out / _UNFINISHED, long=long) as unfinished:
+        if unfinished.begun_anew:
+            tell("audit: begins anew; what was found so far is about another version of discreet\n")
+        yield unfinished
 
 
 def _audit_package() -> ModuleType:

@@ -1,12 +1,14 @@
 """A quick audit of this package, run again from a page: one at a time, in a process of its own.
 
-Trust: public.  It attacks our code on made-up data, and opens no table of the site.
+Trust: public.  It attacks our code on made-up data, and opens no table of the site.  It ends with
+the server, however that ends.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -14,6 +16,8 @@ import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final, final
+
+from discreet.web.audit_process import GRACE_SECONDS
 
 _LEAST: Final = 19
 """The niceness of a process that works when nobody else wants to."""
@@ -45,22 +49,32 @@ class AuditRun:
         with self._lock:
             if self._process is not None and self._process.poll() is None:
                 return
+            if self._process is not None:
+                self._process.communicate()  # closes the pipe
             options = ["--quick", "--jobs", "1", "--out", str(self._folder)]
             self._process = subprocess.Popen(  # noqa: S603  our own program
-                [sys.executable, "-m", "discreet.cli", "audit", *options],
-                stdin=subprocess.DEVNULL,
+                [sys.executable, "-m", "discreet.web.audit_process", *options],
+                stdin=subprocess.PIPE,  # held until one of the two ends
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
+                start_new_session=True,
             )
             self._since = time.monotonic()
         os.setpriority(os.PRIO_PROCESS, self._process.pid, _LEAST)
 
     def stop(self) -> None:
-        """End the audit that is running."""
+        """End the audit that is running, and all that it has started."""
         with self._lock:
-            if self._process is not None and self._process.poll() is None:
-                self._process.terminate()
-                self._process.wait()
+            if self._process is None:
+                return
+            with self._process:  # closes the pipe
+                if self._process.poll() is None:
+                    os.killpg(self._process.pid, signal.SIGTERM)
+                    try:
+                        self._process.wait(GRACE_SECONDS)
+                    except subprocess.TimeoutExpired:
+                        os.killpg(self._process.pid, signal.SIGKILL)
+            self._process = None
 
     def report(self, other: Path | None) -> Mapping[str, Any] | None:
         """Return the newer of the report in the folder and another one."""

@@ -132,6 +132,11 @@ class Desk:
             self._audit = AuditRun(self.open.site.state / "audit")
         return self._audit
 
+    def close(self) -> None:
+        """End what pages have begun: the server stops."""
+        if self._audit is not None:
+            self._audit.stop()
+
     @property
     def url(self) -> str:
         """The address that people are told."""

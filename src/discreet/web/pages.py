@@ -6,7 +6,8 @@ that is not ours is refused, so that no other site can pose as this one in a bro
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from typing import Final
 
 from fastapi import FastAPI, Request
@@ -77,7 +78,19 @@ def web_application(
 
 def mount(app: FastAPI, counter: ServiceCounter) -> None:
     """Add the pages to the application of a server, below all its calls."""
-    app.mount("/", web_application(Desk(counter, secret=new_secret())))
+    desk = Desk(counter, secret=new_secret())
+    app.mount("/", web_application(desk))
+    of_server = app.router.lifespan_context
+
+    @asynccontextmanager
+    async def lifespan(server: FastAPI) -> AsyncIterator[None]:
+        async with of_server(server):
+            try:
+                yield
+            finally:
+                desk.close()
+
+    app.router.lifespan_context = lifespan
 
 
 def home(request: Request, visitor: Visiting) -> Response:

@@ -14,11 +14,14 @@ from __future__ import annotations
 
 import multiprocessing
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import signal
+import threading
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from contextlib import closing
 from fractions import Fraction
 from functools import cache, partial
-from pathlib import Path
+from multiprocessing.connection import Connection
 from typing import Final, TypeVar, cast
 
 from discreet.attacks.measured import Measured
@@ -39,10 +42,13 @@ Piece = Callable[[], Line | Finding]
 """One audit or attack."""
 
 
-def run_in_processes(work: Sequence[Callable[[], Result]], *, jobs: int) -> Iterator[Result]:
+def run_in_processes(
+    work: Sequence[Callable[[], Result]], *, jobs: int
+) -> Generator[Result, None, None]:
     """Yield what each piece of work returns, in order, from several processes.
 
-    Other processes start afresh, so pieces of work have to be such that can be pickled.
+    Other processes start afresh, so pieces of work have to be such that can be pickled.  They end
+    with this one, however it ends: each waits at a pipe whose other end is here alone.
 
     >>> from functools import partial
     >>> list(run_in_processes([partial(int, "1"), partial(int, "2")], jobs=1))
@@ -51,12 +57,26 @@ def run_in_processes(work: Sequence[Callable[[], Result]], *, jobs: int) -> Iter
     if whole(jobs, name="jobs", low=1, high=1024) == 1:
         yield from (piece() for piece in work)
         return
-    with ProcessPoolExecutor(jobs, multiprocessing.get_context("spawn")) as pool:
-        yield from pool.map(_done, work)
+    context = multiprocessing.get_context("spawn")
+    waiting, held = context.Pipe(duplex=False)
+    pool = ProcessPoolExecutor(jobs, context, initializer=_end_with_parent, initargs=(waiting,))
+    with waiting, held, pool:
+        try:
+            yield from (each.result() for each in [pool.submit(piece) for piece in work])
+        except BaseException:  # also if nobody wants the rest: work in progress is not waited for
+            held.close()
+            raise
 
 
-def _done(piece: Callable[[], Result]) -> Result:
-    return piece()
+def _end_with_parent(waiting: Connection) -> None:
+    """Have this process end when its parent lets go of a pipe, or is gone."""
+    signal.signal(signal.SIGINT, lambda *_: None)  # of a terminal: the parent decides
+
+    def wait() -> None:
+        waiting.poll(None)  # nothing is ever sent
+        os._exit(1)
+
+    threading.Thread(target=wait, daemon=True).start()
 
 
 _PART: Final = "broken twins"
@@ -107,16 +127,15 @@ def run_suite(
     long: bool,
     jobs: int = 1,
     told: ProgressCallback = lambda *_: None,
-    unfinished: Path | None = None,
+    unfinished: UnfinishedAudit | None = None,
 ) -> Report:
     """Run everything in ``jobs`` processes; attacks on time come last, with nothing beside them.
 
-    What is found is kept in the file ``unfinished``, if one is named, and is not looked for again
-    by an audit of the same length and the same code.  Whoever has written the report removes it.
+    What is found is kept in ``unfinished``, if it is given, and is not looked for again.  Whoever
+    has written the report removes it.
     """
     begun = _seconds()
-    kept = None if unfinished is None else UnfinishedAudit(unfinished, long=long)
-    made = {} if kept is None else dict(kept.found)
+    made = {} if unfinished is None else dict(unfinished.found)
     earlier = sum(seconds for _, seconds in made.values())
     together, alone = _pieces(long=long)
     steps = len(together) + len(alone) + 1
@@ -125,12 +144,12 @@ def run_suite(
         named = [*left, then]
         told(named[0], len(made), steps)
         work = [partial(_timed, pieces[name]) for name in left]
-        results = zip(left, run_in_processes(work, jobs=count), named[1:], strict=True)
-        for name, found, following in results:  # to its end: then other processes have ended
-            made[name] = found
-            if kept is not None:
-                kept.add(name, *found)
-            told(following, len(made), steps)
+        with closing(run_in_processes(work, jobs=count)) as results:  # then processes have ended
+            for name, found, following in zip(left, results, named[1:], strict=True):
+                made[name] = found
+                if unfinished is not None:
+                    unfinished.add(name, *found)
+                told(following, len(made), steps)
     return _report(
         [made[name][0] for name in (*together, *alone)],
         long=long,
