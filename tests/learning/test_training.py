@@ -28,7 +28,6 @@ from discreet.errors import (
 )
 from discreet.learning import Training
 from discreet.learning.checkpoint import Checkpoint
-from discreet.learning.deep.runs.ranks import RankLost
 from discreet.learning.marks import Marks, run_history
 from discreet.ledger import Ledger
 
@@ -227,7 +226,7 @@ def test_steps_that_were_lost_are_charged_again(ledger, tmp_path, monkeypatch, a
 
 
 @pytest.mark.theorem("marked-steps")
-@pytest.mark.parametrize("error", [EngineStopped, EntropyError, RankLost])
+@pytest.mark.parametrize("error", [EngineStopped, EntropyError])
 def test_a_step_that_an_optimizer_has_seen_is_not_taken_again_for_nothing(
     ledger, tmp_path, monkeypatch, error
 ):

@@ -242,9 +242,9 @@ class Training:
         try:
             drawn = noise.take()
             total = self._stepper.measure(step=self._progress.taken, factor=self._saved.factor)
-        except (EntropyError, RankLost):  # nothing was released
+        except (EntropyError, RankLost) as missing:  # nothing was released
             self._progress.leave(marks)
-            raise
+            raise missing.told if isinstance(missing, RankLost) else missing from None
         self._step(total, drawn)
 
     def _step(self, total: Tensor, noise: Tensor) -> None:

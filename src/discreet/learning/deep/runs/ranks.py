@@ -60,8 +60,13 @@ _LARGEST: Final = 2.0**62
 
 
 @final
-class RankLost(EngineStopped):
+class RankLost(Exception):
     """Another process has ended, before anything of a step was released."""
+
+    def __init__(self, told: EngineStopped) -> None:
+        """Take what the owner of the run is told."""
+        super().__init__(told)
+        self.told = told
 
 
 @final
@@ -153,11 +158,12 @@ class Ranks:
             cells = _cells(self._sums, shares[0], factor, self._step, entropy)
             dist.reduce(cells, dst=0)
         except RuntimeError as failure:
-            raise RankLost(
+            lost = EngineStopped(
                 what="a process that computes a share of the sums has ended.",
                 why="a sum without all of its shares is not the one that was planned.",
                 do="resume the run with a new group of processes; its steps so far are kept.",
-            ) from failure
+            )
+            raise RankLost(lost) from failure
         if int(cells[-1]):
             raise EngineFailed(
                 what="a process has failed in its share of a step.",
