@@ -33,7 +33,7 @@ GROSS: Final = 1e-4
 SAFETY: Final = 4
 TRIED: Final = 3
 _ROUNDINGS: Final = 8
-"""By how many roundings of short floats two ways to compute a gradient may differ.  They look
+"""By how many roundings two ways to compute a gradient may differ.  Comparing them is a search
 for mistakes alone: what is clipped and added are products of the same recorded factors, whose norm
 is bounded in float64, however these were rounded."""
 
