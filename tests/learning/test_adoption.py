@@ -107,3 +107,10 @@ def test_a_ledger_of_people_is_refused(tmp_path):
         pytest.raises(WrongKind, match="clipped rows"),
     ):
         adopt([(1.0, 0.01, 5)], name="x", ledger=people, delta="1e-6")
+
+
+def test_a_run_without_noise_to_speak_of_is_refused(ledger):
+    before = ledger.receipt
+    with pytest.raises(OutOfRange, match="noise multiplier"):
+        adopt([(1e-9, 0.01, 10)], name="bare", ledger=ledger, delta="1e-6")
+    assert ledger.receipt == before

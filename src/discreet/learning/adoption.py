@@ -40,6 +40,7 @@ from discreet.units import PrivacyUnit, Relation
 from discreet.units.unit import describe_unit
 
 _COINS: Final = 1 << 24
+_LEAST_NOISE: Final = Fraction(1, 20)
 _TRUSTED: Final = "Poisson samples, one a step; rows clipped one by one; noise of floats"
 
 
@@ -93,6 +94,12 @@ def tree_of_history(history: Any, *, unit: PrivacyUnit) -> Node:
     runs = []
     for triple in _triples(history):
         sigma = positive(_number(triple[0]), name="noise multiplier")
+        if sigma < _LEAST_NOISE:
+            raise OutOfRange(
+                what="a noise multiplier is below 1/20.",
+                why="such a run hides nobody, and no budget pays for it.",
+                do="check the history; rows of such a run count as published.",
+            )
         leaf = Leaf(GaussianDP(mu=1 / sigma), name="one noisy sum of another library", unit=added)
         steps = whole(triple[2], name="steps", low=1)
         runs.append(tree_of_run(leaf, rate=coin_rate(triple[1]), steps=steps, unit=unit))

@@ -97,7 +97,7 @@ def test_answers_that_are_no_yes_are_a_no_and_other_shapes_are_refused(tmp_path,
         draw.release(odd, ledger=ledger)
         assert seen == [(2, ["open", "charge", "start"])]
         before = ledger.receipt
-        for wrong in (np.zeros((2, 2)), True):
+        for wrong in (np.zeros((2, 2)), True, [[True], [True, False]]):
             with pytest.raises(DiscreetError, match="truth values"):
                 draw.release(wrong, ledger=ledger)
         assert ledger.receipt == before

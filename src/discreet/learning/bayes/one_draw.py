@@ -117,7 +117,10 @@ class PosteriorDraw:
             ledger: what pays, once for each draw.
             key: the name under which the draw is on record; with the same name it comes back.
         """
-        given = np.asarray(answers)
+        try:
+            given = np.asarray(answers)
+        except ValueError:  # lists of different lengths; its text may quote them
+            given = np.zeros((0, 0))
         if given.ndim != 1:
             raise BadArrays(
                 what="the answers are no list of truth values.",
