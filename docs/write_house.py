@@ -20,7 +20,7 @@ ROOT = Path(__file__).resolve().parent.parent
 SOURCE = ROOT / "src"
 PAGE = ROOT / "docs/development/house.md"
 LIMITS = {
-    "files": 900,
+    "files": 910,
     "lines": 149_000,
     "files in the largest folder": 20,
     "longest chain of imports": 20,

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Final, final
+from typing import TYPE_CHECKING, Any, ClassVar, Final, final
 
 import numpy as np
 
@@ -23,13 +23,15 @@ from discreet.learning.models import (
     SoftmaxRegression,
 )
 from discreet.learning.models.bounded_rows import BoundedRows, Encoding
-from discreet.learning.models.classifier import PrivateClassifier
 from discreet.learning.models.fit_plans import FitPlan, Released, fit_plan, read_released
 from discreet.learning.models.measurement import AskedPrice, PlannedSum, RowMeasurer
 from discreet.learning.models.paid_fit import opened, pay_and_draw, unit_of_rows
 from discreet.learning.models.row_sums import counts
 from discreet.learning.models.session_rows import fit_in_session, is_table
 from discreet.ledger.values import StoredAnswer
+
+if TYPE_CHECKING:  # handed in
+    from discreet.learning.models.classifier import PrivateClassifier
 
 SCORES: Final = "right and wrong answers"
 CLASSIFIERS: Final = (

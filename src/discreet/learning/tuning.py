@@ -11,14 +11,13 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, final
+from typing import TYPE_CHECKING, Any, final
 
 from discreet.accounting import Node
 from discreet.errors import OutOfRange, WrongKind
 from discreet.exact import decimal
 from discreet.learning.evaluation import CLASSIFIERS
 from discreet.learning.models.bounded_rows import BoundedRows, Encoding
-from discreet.learning.models.classifier import PrivateClassifier
 from discreet.learning.models.fit_plans import FitPlan, drawn_bytes, fit_document
 from discreet.learning.models.paid_fit import opened, pay_and_store, unit_of_rows
 from discreet.learning.models.row_sums import counts
@@ -37,6 +36,9 @@ from discreet.requests.raw_totals import RawTotals
 from discreet.session.inquiry import Inquiry
 from discreet.session.programs import Program
 from discreet.units import PrivacyUnit
+
+if TYPE_CHECKING:  # handed in
+    from discreet.learning.models.classifier import PrivateClassifier
 
 
 @final
