@@ -184,6 +184,14 @@ class LedgerView(Labeled):
             raise _foreign_receipt()
         return proved
 
+    def receipts(self, after: int = 0) -> Iterator[Receipt]:
+        """Return where the ledger stood after each entry, from the one after a number on."""
+        end = self.receipt.seq
+        for row in self._link.current().rows(after, answers=False):
+            if row.seq > end:
+                return
+            yield Receipt(self.id, row.seq, row.head)
+
     def check_terms(
         self,
         *,

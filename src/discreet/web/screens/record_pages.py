@@ -8,7 +8,8 @@ from __future__ import annotations
 import csv
 import io
 import json
-from typing import Final
+from collections.abc import Mapping
+from typing import Any, Final
 
 from fastapi import APIRouter, Depends, Request
 from fastapi.responses import Response
@@ -16,7 +17,8 @@ from fastapi.responses import Response
 from discreet.errors import DiscreetError, UnknownName
 from discreet.explain import explain
 from discreet.web.desk import DatasetFacts, Visitor
-from discreet.web.ledger_facts import LedgerRow, ledger_rows
+from discreet.web.entry_facts import chained, curve_around, mechanism_facts
+from discreet.web.ledger_facts import LedgerRow, cost_of_entry, ledger_rows
 from discreet.web.rendering import download
 from discreet.web.visits import (
     Form,
@@ -86,23 +88,50 @@ def entry(request: Request, visitor: Visiting, dataset: str, seq: int) -> Respon
             why="the ledger has the entries that its list shows.",
             do="choose one from the list.",
         )
-    answers: list[int] = []
+    text = json.dumps(found, indent=2, ensure_ascii=False, sort_keys=True, default=str)
+    shown: dict[str, Any] = {"told": None, "answer": None, "mechanisms": [], "curve": None}
+    shown |= {"question": "", "cost": ""}
     if found["kind"] == "charge":
-        answers = [
+        shown |= _charge(request, visitor, facts, found)
+    return visited(
+        "entry.html",
+        request,
+        visitor,
+        facts,
+        entry=found,
+        text=text,
+        chained=chained(facts.ledger, seq),
+        **shown,
+    )
+
+
+def _charge(
+    request: Request, visitor: Visitor, facts: DatasetFacts, found: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return what there is to say about a charge, and about its answer if there is one."""
+    seq = int(found["seq"])
+    answer = next(
+        (
             int(str(each["seq"]))
             for each in facts.ledger.entries(seq)
             if each["kind"] == "release" and each["key"] == found["key"]
-        ]
-    told = None
-    if answers:
-        try:
-            told = explain(facts.ledger, audience="auditor", entry=answers[0])
-        except DiscreetError:
-            told = None
-    text = json.dumps(found, indent=2, ensure_ascii=False, sort_keys=True, default=str)
-    return visited(
-        "entry.html", request, visitor, facts, entry=found, text=text, told=told, answers=answers
+        ),
+        None,
     )
+    told = None
+    if answer is not None:
+        try:
+            told = explain(facts.ledger, audience="auditor", entry=answer)
+        except DiscreetError:  # it rests on a charge that is explained as a part of all answers
+            told = None
+    return {
+        "answer": answer,
+        "told": told,
+        "question": _questions(request, visitor, facts).get(str(found["key"]), ""),
+        "cost": cost_of_entry(facts.ledger.left().budget, found),
+        "mechanisms": mechanism_facts(found),
+        "curve": curve_around(facts.ledger, facts.policy.about, seq),
+    }
 
 
 @router.post("/data/{dataset}/ledger/export/{kind}", dependencies=[Depends(ours)])
@@ -127,14 +156,18 @@ def export(request: Request, visitor: Visiting, dataset: str, kind: str) -> Resp
 def rows_of(request: Request, visitor: Visitor, facts: DatasetFacts) -> list[LedgerRow]:
     """Return the entries of a dataset as rows, with the questions that the visitor asked."""
     entries = facts.ledger.proved_entries()
+    return ledger_rows(facts.ledger, entries, _questions(request, visitor, facts))
+
+
+def _questions(request: Request, visitor: Visitor, facts: DatasetFacts) -> dict[str, str]:
+    """Return the texts of what the visitor asked, by the keys of charges."""
     asked = desk_of(request).open.asked(visitor.caller, facts.name)
     by_entry = {each.entry: written_form(each.forms[0])[0] for each in asked}
-    questions = {
-        str(each["key"]): by_entry[each["seq"]]
-        for each in entries
-        if each["kind"] == "release" and each["seq"] in by_entry
+    return {
+        str(each["key"]): by_entry[seq]
+        for each in facts.ledger.entries()
+        if each["kind"] == "release" and (seq := int(str(each["seq"]))) in by_entry
     }
-    return ledger_rows(facts.ledger, entries, questions)
 
 
 def _fits(row: LedgerRow, words: str) -> bool:

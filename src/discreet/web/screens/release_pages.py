@@ -72,6 +72,24 @@ def whole_label(request: Request, visitor: Visiting, dataset: str) -> Response:
     )
 
 
+@router.get("/data/{dataset}/releases/{entry}/label")
+def recorded_label(request: Request, visitor: Visiting, dataset: str, entry: int) -> Response:
+    """Show the privacy label of one answer on record."""
+    need(visitor, "releases")
+    facts = dataset_of(request, visitor, dataset)
+    record = desk_of(request).open.ledger(visitor.caller, dataset, entry=entry)
+    label = label_of(record, about=facts.policy.about, entry=entry)
+    return visited(
+        "label.html",
+        request,
+        visitor,
+        facts,
+        lines=list(label_lines(label.content)),
+        pictures=label.pictures,
+        named=f"R-{entry:04d}",
+    )
+
+
 def _published(facts: DatasetFacts) -> list[tuple[int, str, str]]:
     """Return the entry, the minute and the cost of each published answer, the newest first."""
     budget = facts.ledger.left().budget
