@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from discreet.accounting.scopes.box import Box, checked_box
 from discreet.doors import Labeled
 from discreet.errors import Tampered
-from discreet.ledger.canonical_lines import NO_HEAD, damaged_entry_error
+from discreet.ledger.canonical_lines import NO_HEAD, EntryRow, damaged_entry_error
 from discreet.ledger.ledger_requests import (
     LeftRequest,
     OpenRequest,
@@ -170,27 +170,26 @@ class LedgerView(Labeled):
         Args:
             until: where the ledger stood; its end unless given.
         """
-        end = until or self.receipt
-        proved: list[dict[str, object]] = []
+        return [row.fields() for row in self._proved_rows(until or self.receipt)]
+
+    def proved_receipts(self) -> list[Receipt]:
+        """Return where the ledger stood after each entry; all of them must lead to its end."""
+        own = self.id
+        return [Receipt(own, row.seq, row.head) for row in self._proved_rows(self.receipt)]
+
+    def _proved_rows(self, end: Receipt) -> list[EntryRow]:
+        proved: list[EntryRow] = []
         seq, head = 0, NO_HEAD
         for row in self._link.current().rows(0, answers=False):
             if row.seq > end.seq:
                 break
             if not row.follows(seq, head):
                 raise damaged_entry_error(row.seq)
-            proved.append(row.fields())
+            proved.append(row)
             seq, head = row.seq, row.head
         if (self.id, seq, head) != (end.ledger, end.seq, end.head):
             raise _foreign_receipt()
         return proved
-
-    def receipts(self, after: int = 0) -> Iterator[Receipt]:
-        """Return where the ledger stood after each entry, from the one after a number on."""
-        end = self.receipt.seq
-        for row in self._link.current().rows(after, answers=False):
-            if row.seq > end:
-                return
-            yield Receipt(self.id, row.seq, row.head)
 
     def check_terms(
         self,

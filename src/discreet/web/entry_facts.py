@@ -98,21 +98,18 @@ class Chained:
 
 
 def chained(ledger: LedgerView, seq: int) -> Chained:
-    """Return the hashes around an entry that exists."""
-    known = list(zip(range(2), ledger.receipts(max(0, seq - 2)), strict=False))
-    heads = [receipt for _, receipt in known if receipt.seq <= seq]
-    return Chained(before=heads[0].head if len(heads) > 1 else "", after=heads[-1])
+    """Return the hashes around an entry that exists, once the whole chain is proved."""
+    receipts = ledger.proved_receipts()
+    return Chained(before=receipts[seq - 2].head if seq > 1 else "", after=receipts[seq - 1])
 
 
-def curve_around(ledger: LedgerView, about: About, seq: int) -> Picture | None:
+def curve_around(ledger: LedgerView, about: About, around: Chained) -> Picture | None:
     """Draw delta(epsilon) of all charges before an entry, and with it."""
-    around = chained(ledger, seq)
+    after = around.after
     if not around.before:
         return None
-    before = Receipt(around.after.ledger, seq - 1, around.before)
-    worlds = [
-        from_ledger(ledger, about, receipt=receipt).losses for receipt in (before, around.after)
-    ]
+    before = Receipt(after.ledger, after.seq - 1, around.before)
+    worlds = [from_ledger(ledger, about, receipt=receipt).losses for receipt in (before, after)]
     return curves(worlds, names=("before", "with this entry"))
 
 

@@ -6,7 +6,7 @@ Trust: public.  All of it is in the ledger, and none of it depends on data.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, final
@@ -28,14 +28,31 @@ class LedgerRow:
     at: str
     kind: str
     account: str = ""
+    purpose: str = ""
+    person: str = ""
     about: str = ""
     cost: str = ""
     state: str = ""
     answer: str = ""
 
 
+def purpose_and_person(path: str, people: Collection[str]) -> tuple[str, str]:
+    """Return what an account is for, and whose it is, as far as its path says so.
+
+    >>> purpose_and_person("data/flu/ana", {"ana"}), purpose_and_person("data/ana", {"ana"})
+    (('flu', 'ana'), ('', 'ana'))
+    """
+    names = path.split("/")[1:]
+    person = names.pop() if names and names[-1] in people else ""
+    return "/".join(names), person
+
+
 def ledger_rows(
-    ledger: LedgerView, entries: Sequence[Mapping[str, Any]], questions: Mapping[str, str]
+    ledger: LedgerView,
+    entries: Sequence[Mapping[str, Any]],
+    questions: Mapping[str, str],
+    *,
+    people: Collection[str] = (),
 ) -> list[LedgerRow]:
     """Return one row for each entry but the steps of an answer, which are the state of a charge.
 
@@ -43,6 +60,7 @@ def ledger_rows(
         ledger: an open ledger.
         entries: its entries.
         questions: the texts of questions that the visitor may see, by the digests of their charges.
+        people: the names that may end the path of an account.
     """
     budget = ledger.left().budget
     answers = {entry["key"]: entry for entry in entries if entry["kind"] == "release"}
@@ -64,12 +82,15 @@ def ledger_rows(
             state = "closed"
         elif key in started:
             state = "started"
+        purpose, person = purpose_and_person(str(entry["account"]), people)
         rows.append(
             LedgerRow(
                 seq=entry["seq"],
                 at=entry["at"],
                 kind=kind,
                 account=entry["account"],
+                purpose=purpose,
+                person=person,
                 about=questions.get(key, f"question {str(entry['question'])[:16]}"),
                 cost=cost_of_entry(budget, entry),
                 state=state,
@@ -95,6 +116,7 @@ def _other(entry: Mapping[str, Any]) -> LedgerRow:
         at=entry["at"],
         kind=entry["kind"],
         account=str(entry.get("account", "")),
+        person=people,
         about=f"{about}, by {people}" if people else about,
     )
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import time
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -53,10 +54,11 @@ def _history(
 ) -> Response:
     need(visitor, "ledger")
     facts = dataset_of(request, visitor, dataset)
-    report = None
+    report, began = None, time.monotonic()
     receipts = field(form, "receipts").split()
     if field(form, "action") == "verify":
         report = desk_of(request).open.verify(visitor.caller, dataset, receipts[:_PAGE])
+    seconds = time.monotonic() - began
     words = field(form, "words").strip().lower()
     rows = [row for row in reversed(rows_of(request, visitor, facts)) if _fits(row, words)]
     wanted = field(form, "shown")
@@ -71,8 +73,10 @@ def _history(
         next=shown + _PAGE,
         words=words,
         report=report,
+        seconds=seconds,
         receipts=receipts,
         receipt=facts.ledger.receipt,
+        heads={each.seq: each.head for each in facts.ledger.proved_receipts()},
     )
 
 
@@ -91,8 +95,10 @@ def entry(request: Request, visitor: Visiting, dataset: str, seq: int) -> Respon
     text = json.dumps(found, indent=2, ensure_ascii=False, sort_keys=True, default=str)
     shown: dict[str, Any] = {"told": None, "answer": None, "mechanisms": [], "curve": None}
     shown |= {"question": "", "cost": ""}
+    around = chained(facts.ledger, seq)
     if found["kind"] == "charge":
         shown |= _charge(request, visitor, facts, found)
+        shown["curve"] = curve_around(facts.ledger, facts.policy.about, around)
     return visited(
         "entry.html",
         request,
@@ -100,7 +106,7 @@ def entry(request: Request, visitor: Visiting, dataset: str, seq: int) -> Respon
         facts,
         entry=found,
         text=text,
-        chained=chained(facts.ledger, seq),
+        chained=around,
         **shown,
     )
 
@@ -130,7 +136,6 @@ def _charge(
         "question": _questions(request, visitor, facts).get(str(found["key"]), ""),
         "cost": cost_of_entry(facts.ledger.left().budget, found),
         "mechanisms": mechanism_facts(found),
-        "curve": curve_around(facts.ledger, facts.policy.about, seq),
     }
 
 
@@ -155,8 +160,12 @@ def export(request: Request, visitor: Visiting, dataset: str, kind: str) -> Resp
 
 def rows_of(request: Request, visitor: Visitor, facts: DatasetFacts) -> list[LedgerRow]:
     """Return the entries of a dataset as rows, with the questions that the visitor asked."""
-    entries = facts.ledger.proved_entries()
-    return ledger_rows(facts.ledger, entries, _questions(request, visitor, facts))
+    return ledger_rows(
+        facts.ledger,
+        facts.ledger.proved_entries(),
+        _questions(request, visitor, facts),
+        people=frozenset(each.name for each in desk_of(request).open.directory.people()),
+    )
 
 
 def _questions(request: Request, visitor: Visitor, facts: DatasetFacts) -> dict[str, str]:
