@@ -1,28 +1,53 @@
 """The report of an audit as rows and one picture: claimed against measured.
 
 Trust: public.  It is about our code, and no data of anybody.
+
+Definition.  An attack counts how many answers about each of two neighbors lie in an event, chosen
+before.  With chances p and q of the event, f(p, q) = max(ln((p - delta) / q), ln((1 - q - delta) /
+(1 - p))) is what the event and its complement show of epsilon, so that a true claim is at least
+f(p, q).  It grows with p and falls with q: both ends of the intervals of Clopper and Pearson (key
+``clopper-pearson``) give an interval for it, which holds with 99.9 %.  The end of the report's own
+certified bound lies further down, since it holds for all promises together.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any, Final, final
 
+from discreet.attacks.proportions import at_least, at_most
 from discreet.charts import NARROW, Axis, Chart, Picture
 
 _LOW: Final = 0.01
+_LEVEL: Final = Fraction(1, 1000)
+_TAIL: Final = _LEVEL / 4
+"""Two chances, each with two ends, share the level."""
+_MOST: Final = 10**7
 
 
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuditedPromise:
-    """One mechanism: what is claimed, and what its answers prove at least."""
+    """One mechanism: what is claimed, what its answers prove at least, and what they show.
+
+    ``interval`` is around what the event shows, with 99.9 %; its upper end may be infinite.
+    """
 
     name: str
     verdict: str
     claimed: float
     measured: float
+    shown: float
+    interval: tuple[float, float]
+
+    @property
+    def words(self) -> str:
+        """The interval as a table shows it."""
+        low, high = self.interval
+        return f"{low:.3g} to {'∞' if math.isinf(high) else f'{high:.3g}'}"
 
 
 def audited_promises(report: Mapping[str, Any]) -> list[AuditedPromise]:
@@ -38,15 +63,40 @@ def audited_promises(report: Mapping[str, Any]) -> list[AuditedPromise]:
         claimed, lower = line.get("claimed"), line.get("lower")
         numbers = isinstance(claimed, int | float) and isinstance(lower, int | float)
         if numbers and not line.get("broken") and line.get("parameter") == "epsilon":
+            estimate = line.get("estimate")
+            shown = float(estimate) if isinstance(estimate, int | float) else float(lower)
             found.append(
                 AuditedPromise(
                     name=str(line.get("name", "")),
                     verdict=str(line.get("verdict", "")),
                     claimed=float(claimed),
                     measured=float(lower),
+                    shown=shown,
+                    interval=_interval(line) or (float(lower), max(shown, float(lower))),
                 )
             )
     return found
+
+
+def _interval(line: Mapping[str, Any]) -> tuple[float, float] | None:
+    """Return the 99.9 % interval of what an event shows; None where nothing was counted."""
+    hits, n, delta = line.get("hits"), line.get("n"), line.get("delta", 0.0)
+    if not (isinstance(n, int) and 0 < n <= _MOST and isinstance(hits, list) and len(hits) == 2):
+        return None
+    if not all(isinstance(each, int) and 0 <= each <= n for each in hits):
+        return None
+    if not isinstance(delta, int | float) or not 0 <= delta < 1:
+        return None
+    lows = [float(at_least(each, n, level=_TAIL)) for each in hits]
+    highs = [float(at_most(each, n, level=_TAIL)) for each in hits]
+    return _shown(lows[0], highs[1], delta), _shown(highs[0], lows[1], delta)
+
+
+def _shown(p: float, q: float, delta: float) -> float:
+    """Return what chances of an event, and of its complement, show of epsilon."""
+    pairs = ((p - delta, q), (1 - q - delta, 1 - p))
+    ratios = [top / bottom if bottom > 0 else math.inf for top, bottom in pairs if top > 0]
+    return max(0.0, math.log(max(ratios))) if ratios else 0.0
 
 
 def verdicts(report: Mapping[str, Any]) -> dict[str, tuple[int, int]]:
@@ -68,24 +118,29 @@ def verdicts(report: Mapping[str, Any]) -> dict[str, tuple[int, int]]:
 
 
 def audit_picture(promises: list[AuditedPromise]) -> Picture | None:
-    """Draw what is proved against what is claimed; a dot above the line is a violation."""
+    """Draw what events show against what is claimed; an interval above the line is a violation."""
     shown = [each for each in promises if each.claimed > 0]
     if not shown:
         return None
-    most = max(max(each.claimed, each.measured) for each in shown) * 1.2
+    most = max(max(each.claimed, each.shown, each.interval[0]) for each in shown) * 2
     low = min([_LOW, *(each.claimed for each in shown)])
-    ticks = [tick for tick in (0.01, 0.1, 1, 10, 100) if low <= tick <= most]
+    ticks = [tick for tick in (0.001, 0.01, 0.1, 1, 10, 100) if low <= tick <= most]
     ends = {"low": low, "high": most, "ticks": ticks, "log": True}
     chart = Chart(
         width=NARROW,
-        title="Proved by attacks, against claimed",
+        title="Measured against claimed",
         x=Axis(label="claimed epsilon", **ends),  # type: ignore[arg-type]
-        y=Axis(label="proved, at least", **ends),  # type: ignore[arg-type]
+        y=Axis(label="measured epsilon", **ends),  # type: ignore[arg-type]
         description="; ".join(
-            f"{each.name}: claimed {each.claimed:.4g}, proved {each.measured:.4g}" for each in shown
+            f"{each.name}: claimed {each.claimed:.4g}, measured {each.shown:.4g}, "
+            f"with 99.9 % {each.words}"
+            for each in shown
         ),
     )
-    chart.line([(low, low), (most, most)], color=1, label="as claimed", dashed=True)
-    dots = [(each.claimed, max(each.measured, low)) for each in shown]
-    chart.dots(dots, color=0, label="one mechanism")
+    for each in shown:
+        ends_of = (min(max(end, low), most) for end in each.interval)
+        chart.whisker(each.claimed, *ends_of, color=0)
+    chart.line([(low, low), (most, most)], color=1, label="y = x", dashed=True)
+    dots = [(each.claimed, min(max(each.shown, low), most)) for each in shown]
+    chart.dots(dots, color=0, label="measured, with 99.9 %")
     return chart.picture()

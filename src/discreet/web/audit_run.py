@@ -15,19 +15,22 @@ import threading
 import time
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Final, final
+from typing import Any, BinaryIO, Final, final
 
+from discreet.errors import WrongKind
 from discreet.web.audit_process import GRACE_SECONDS
 
 _LEAST: Final = 19
 """The niceness of a process that works when nobody else wants to."""
+_LONGEST: Final = 2000
+"""How many of the last letters that an audit has said are kept for a page."""
 
 
 @final
 class AuditRun:
     """The audit of a site: begun on demand, with its report in a folder."""
 
-    __slots__ = ("_folder", "_lock", "_process", "_since")
+    __slots__ = ("_before", "_folder", "_lock", "_process", "_since")
 
     def __init__(self, folder: Path) -> None:
         """Take the folder in which reports are written."""
@@ -35,6 +38,41 @@ class AuditRun:
         self._lock = threading.Lock()
         self._process: subprocess.Popen[bytes] | None = None
         self._since = 0.0
+        self._before: int | None = None
+
+    @property
+    def problem(self) -> str:
+        """What the last audit that was begun here said, if it ended without a report."""
+        with self._lock:
+            ended = self._process is not None and self._process.poll() is not None
+            if not ended or self._written() != self._before:
+                return ""
+        try:
+            said = self._log.read_text(encoding="utf-8", errors="replace").strip()
+        except OSError:
+            said = ""
+        return said[-_LONGEST:] or "It said nothing."
+
+    @property
+    def _log(self) -> Path:
+        return self._folder / "audit.log"
+
+    def _opened_log(self) -> BinaryIO:
+        """Open an empty file for what an audit says."""
+        try:
+            self._folder.mkdir(parents=True, exist_ok=True)
+            return self._log.open("wb")
+        except OSError:
+            raise WrongKind(
+                what="an audit cannot write its report.",
+                why="the state folder of this server has no place for it.",
+                do="make room in the state folder, or let the server write there.",
+            ) from None
+
+    def _written(self) -> int | None:
+        """When the report in the folder was written."""
+        own = self._folder / "audit.json"
+        return own.stat().st_mtime_ns if own.is_file() else None
 
     @property
     def seconds(self) -> int | None:
@@ -51,14 +89,16 @@ class AuditRun:
                 return
             if self._process is not None:
                 self._process.communicate()  # closes the pipe
+            self._before = self._written()
             options = ["--quick", "--jobs", "1", "--out", str(self._folder)]
-            self._process = subprocess.Popen(  # noqa: S603  our own program
-                [sys.executable, "-m", "discreet.web.audit_process", *options],
-                stdin=subprocess.PIPE,  # held until one of the two ends
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL,
-                start_new_session=True,
-            )
+            with self._opened_log() as log:
+                self._process = subprocess.Popen(  # noqa: S603  our own program
+                    [sys.executable, "-m", "discreet.web.audit_process", *options],
+                    stdin=subprocess.PIPE,  # held until one of the two ends
+                    stdout=subprocess.DEVNULL,
+                    stderr=log,
+                    start_new_session=True,
+                )
             self._since = time.monotonic()
         os.setpriority(os.PRIO_PROCESS, self._process.pid, _LEAST)
 
@@ -77,7 +117,10 @@ class AuditRun:
             self._process = None
 
     def report(self, other: Path | None) -> Mapping[str, Any] | None:
-        """Return the newer of the report in the folder and another one."""
+        """Return the newer of the report in the folder and another one; None where there is none.
+
+        A file that is no report is refused: an audit that cannot be read is not one that passed.
+        """
         own = self._folder / "audit.json"
         files = [path for path in (own, other) if path is not None and path.is_file()]
         newest = max(files, key=lambda path: path.stat().st_mtime, default=None)
@@ -85,9 +128,16 @@ class AuditRun:
             return None
         try:
             report = json.loads(newest.read_text(encoding="utf-8"))
-        except (OSError, ValueError):
-            return None
-        return report if _is_report(report) else None
+        except (OSError, ValueError, RecursionError):
+            report = None
+        if not _is_report(report):
+            raise WrongKind(
+                what="the report of the last audit cannot be read.",
+                why="its file is damaged, or is not one that an audit has written.",
+                do="run an audit again, or name another file as `audit` in the site file.",
+            )
+        found: Mapping[str, Any] = report
+        return found
 
 
 def _is_report(report: object) -> bool:

@@ -11,9 +11,11 @@ from typing import Final
 from fastapi import APIRouter, Depends, Request
 from fastapi.responses import Response
 
-from discreet.errors import UnknownName
-from discreet.theorems import THEOREMS
+from discreet.errors import DiscreetError, UnknownName
 from discreet.web.audit_facts import audit_picture, audited_promises, verdicts
+from discreet.web.bill_of_materials import bill_of_materials, components
+from discreet.web.proof_index import proof_index
+from discreet.web.refusals import Refusal
 from discreet.web.rendering import download, see_other
 from discreet.web.visits import Visiting, desk_of, need, ours, visited
 
@@ -26,7 +28,11 @@ def audit(request: Request, visitor: Visiting) -> Response:
     """Show the latest report, the security log, and the theorems."""
     need(visitor, "audit")
     desk = desk_of(request)
-    report = desk.audit.report(desk.open.site.audit)
+    report, refusal = None, None
+    try:
+        report = desk.audit.report(desk.open.site.audit)
+    except DiscreetError as error:
+        refusal = Refusal.of(error)
     promises = [] if report is None else audited_promises(report)
     return visited(
         "audit.html",
@@ -38,7 +44,10 @@ def audit(request: Request, visitor: Visiting) -> Response:
         promises=promises,
         picture=audit_picture(promises),
         running=desk.audit.seconds,
-        theorems=THEOREMS,
+        problem=desk.audit.problem,
+        refusal=refusal,
+        proofs=proof_index(),
+        components=components(),
         log=desk.open.security_log(visitor.caller)[::-1][:_LINES],
     )
 
@@ -56,6 +65,14 @@ def report(request: Request, visitor: Visiting) -> Response:
             do="run one from this page.",
         )
     return download(json.dumps(found, indent=1), name="audit.json", kind="application/json")
+
+
+@router.post("/audit/materials", dependencies=[Depends(ours)])
+def materials(visitor: Visiting) -> Response:
+    """Hand out the software bill of materials as a file."""
+    need(visitor, "audit")
+    text = json.dumps(bill_of_materials(), indent=1)
+    return download(text, name="discreet.cdx.json", kind="application/vnd.cyclonedx+json")
 
 
 @router.post("/audit/run", dependencies=[Depends(ours)])
