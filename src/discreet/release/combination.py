@@ -25,6 +25,7 @@ choice.  What an interval is about is then the same mean of the two totals witho
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Hashable, Sequence
 from dataclasses import replace
@@ -45,7 +46,7 @@ if TYPE_CHECKING:  # for annotations alone
     from discreet.plan.statistics.answer_layout import Estimate
     from discreet.requests.raw_totals import Integers
 
-__all__ = ["combinable", "combine", "gains"]
+__all__ = ["combinable", "combine", "gains", "remaining_spread"]
 
 _PARTS: Final = 1 << 10
 
@@ -100,18 +101,43 @@ def gains(parts: Sequence[Noisy] | None, plan: Plan) -> bool:
     )
 
 
+def remaining_spread(drawn: Sequence[Plan], plan: Plan) -> float:
+    """Return which part of the spread of noise another draw of a plan leaves, at most.
+
+    ``drawn`` are the plans of all draws so far.  The standard deviation of the noise in each total
+    becomes this part of what it is, or less; intervals follow, but for those of chosen values and
+    of numbers that a threshold has shown.
+    """
+    known = [_variances(each) for each in drawn]
+    shares = []
+    for name, new in _variances(plan).items():
+        weight = sum((1 / each[name] for each in known if name in each), Fraction(0))
+        shares.append(weight / (weight + 1 / new))  # of the variance
+    return math.sqrt(max(shares, default=Fraction(1)))
+
+
+def _variances(plan: Plan) -> dict[str, Fraction]:
+    noises = (noise for noise in plan.noises if noise.distances.group_strategy is None)
+    return {name: variance for noise in noises for name, variance in _drawn(noise).items()}
+
+
 def _adds(part: Noisy, noise: Noise) -> bool:
     """Say whether another draw of a noise has a weight in a mean with what there is."""
     if noise.distances.group_strategy is not None:
         return False
-    strategy, variance = noise.distances.strategy, noise.mechanism.law.moments().variance.high
-    drawn = {noise.measure: variance}
-    if strategy is not None:
-        drawn = {
-            name: sum((Fraction(weight) ** 2 for _, weight in weights), Fraction(0)) * variance
-            for name, weights in strategy.answers
-        }
+    drawn = _drawn(noise)
     return any(_weight(_variance(part.totals[name]), new) < 1 for name, new in drawn.items())
+
+
+def _drawn(noise: Noise) -> dict[str, Fraction]:
+    """Return the variances of the totals that a noise is drawn for."""
+    strategy, variance = noise.distances.strategy, noise.mechanism.law.moments().variance.high
+    if strategy is None:
+        return {noise.measure: variance}
+    return {
+        name: sum((Fraction(weight) ** 2 for _, weight in weights), Fraction(0)) * variance
+        for name, weights in strategy.answers
+    }
 
 
 def _check(first: Release, second: Release) -> None:

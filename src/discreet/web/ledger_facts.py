@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, final
+from typing import Any, Final, final
 
 from discreet.accounting import Budget
 from discreet.accounting.budgets.amounts import format_up
@@ -17,6 +17,9 @@ from discreet.errors import WrongKind
 from discreet.explain.pictures.spending import highest_amount
 from discreet.ledger.ledger_view import LedgerView
 from discreet.plan.plan import Plan
+
+THRESHOLD: Final = Fraction(1, 10)
+"""The share of a whole budget above which a question is confirmed."""
 
 
 @final
@@ -160,6 +163,39 @@ def share_of(budget: Budget, plan: Plan) -> Fraction:
         for route in routes
     ]
     return min(shares)
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shares:
+    """Which share of the whole budget something costs, and of the account that pays, if limited."""
+
+    whole: Fraction
+    own: Fraction | None
+
+    @property
+    def words(self) -> str:
+        """Both in percent.
+
+        >>> Shares(whole=Fraction(1, 5), own=Fraction(2, 5)).words
+        '40 % of yours, 20 % of the dataset'
+        """
+        whole = f"{_percent(self.whole)} of the dataset"
+        return whole if self.own is None else f"{_percent(self.own)} of yours, {whole}"
+
+
+def shares_of(ledger: LedgerView, plan: Plan, account: str | None) -> Shares:
+    """Return which shares a plan costs of the whole budget and of the account that pays."""
+    known = ledger.accounts
+    limited = account is not None and "/" in account and known[account].limited
+    return Shares(
+        whole=share_of(ledger.left().budget, plan),
+        own=share_of(ledger.left(account=account).budget, plan) if limited else None,
+    )
+
+
+def _percent(share: Fraction) -> str:
+    return f"{100 * float(share):.3g} %"
 
 
 def attention(rows: Iterable[LedgerRow], left: Fraction) -> list[str]:

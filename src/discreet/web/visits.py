@@ -153,7 +153,8 @@ def visited(
     frame["place_in"] = here[3] if len(here) > 3 and here[3] in known else "releases"
     if facts is not None:
         frame["left"] = int(100 * part_left(facts.ledger.left()))
-        frame["unit"] = describe_unit(facts.unit)
+        period = facts.policy.about.period
+        frame["unit"] = describe_unit(facts.unit) + (f" · {period}" if period else "")
     return page(template, request, **{**frame, **values})
 
 

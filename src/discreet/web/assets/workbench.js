@@ -5,10 +5,10 @@ const find = (selector, within = document) => within.querySelector(selector);
 const all = (selector, within = document) => [...within.querySelectorAll(selector)];
 const short = (value) => (value === 0 ? "0" : Number(value.toPrecision(3)).toString());
 
-// --- keys: plan with Ctrl+Enter, ask with Ctrl+Shift+Enter
+// --- keys: a dry run with Ctrl+Enter; with Shift, ask: what was not planned yet is planned first, and costs nothing
 document.addEventListener("keydown", (event) => {
   if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey)) return;
-  const button = find(event.shiftKey ? "[data-key=ask]" : "[data-key=plan]");
+  const button = (event.shiftKey && find("[data-key=ask]")) || find(event.shiftKey ? "[data-key=plan]" : "[data-key=dry]");
   if (button) { event.preventDefault(); button.click(); }
 });
 

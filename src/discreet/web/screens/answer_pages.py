@@ -10,15 +10,17 @@ from typing import Any, Final
 from fastapi import APIRouter, Depends, Request
 from fastapi.responses import Response
 
-from discreet.errors import UnknownName
+from discreet.errors import DiscreetError, UnknownName
 from discreet.explain import explain, label_of
 from discreet.explain.label.rendering import label_lines
 from discreet.explain.pictures.answer_bars import answer_bars, can_be_drawn
 from discreet.release import Release
 from discreet.release.display import cells, notes, plain
+from discreet.service.protocol.question_form import QuestionForm
 from discreet.web.code_copies import copies_of
 from discreet.web.desk import DatasetFacts, Progress, Visitor, form_of
 from discreet.web.refusals import Refusal
+from discreet.web.remeasuring import Remeasure, remeasure_of
 from discreet.web.rendering import see_other
 from discreet.web.visits import (
     Form,
@@ -41,16 +43,7 @@ _ROWS: Final = 500
 def answer(request: Request, visitor: Visiting, dataset: str, number: str) -> Response:
     """Show an answer, or how long it has been under way."""
     facts, progress = _found(request, visitor, dataset, number)
-    shown: dict[str, Any] = {"progress": progress, "refusal": None, "release": None}
-    if progress.refused is not None:
-        shown["refusal"] = Refusal.of(progress.refused)
-    if progress.release is not None:
-        question, price = written_form(progress.forms[0])
-        shown |= _answer(progress.release)
-        shown["copies"] = copies_of(
-            question, price, site=desk_of(request).open.site, dataset=dataset
-        )
-    return visited("answer.html", request, visitor, facts, **shown)
+    return _page(request, visitor, facts, progress)
 
 
 @router.post("/data/{dataset}/answers/{number}/cancel", dependencies=[Depends(ours)])
@@ -75,13 +68,77 @@ def again(request: Request, visitor: Visiting, dataset: str, entry: int) -> Resp
 def remeasure(
     request: Request, visitor: Visiting, form: Form, dataset: str, number: str
 ) -> Response:
-    """Buy another draw, and combine both."""
+    """Say what another draw would cost and give; or buy it, and combine both."""
     need(visitor, "ask")
-    forms = _found(request, visitor, dataset, number)[1].forms
-    question, _ = written_form(forms[0])
-    more = form_of(question, {"epsilon": field(form, "epsilon").strip()})
-    begun = desk_of(request).ask(visitor, dataset, *forms, more)
-    return see_other(f"/data/{dataset}/answers/{begun.id}")
+    facts, progress = _found(request, visitor, dataset, number)
+    by = "rho" if field(form, "by") == "rho" else "epsilon"
+    price = (by, field(form, "amount").strip())
+    more = _another(progress, price)
+    if field(form, "action") != "pay" or progress.release is None:
+        return _page(request, visitor, facts, progress, price=price)
+    offer = _offer(request, visitor, facts, progress, price)
+    confirmed = field(form, "confirm") == offer.token
+    if not offer.fits or (offer.confirm and not confirmed):
+        return _page(request, visitor, facts, progress, price=price, urged=True)
+    begun = desk_of(request).ask(visitor, dataset, *progress.forms, more)
+    return see_other(f"/data/{dataset}/answers/{begun.id}", request)
+
+
+def _another(progress: Progress, price: tuple[str, str]) -> QuestionForm:
+    """Return another draw of a question, with the confidence of the first."""
+    question, first = written_form(progress.forms[0])
+    kept = {name: first[name] for name in ("confidence", "delta", "size") if name in first}
+    return form_of(question, {**kept, price[0]: price[1]})
+
+
+def _offer(
+    request: Request,
+    visitor: Visitor,
+    facts: DatasetFacts,
+    progress: Progress,
+    price: tuple[str, str],
+) -> Remeasure:
+    """Plan another draw; this spends nothing."""
+    assert progress.release is not None  # noqa: S101  asked for where there is one
+    desk, more = desk_of(request), _another(progress, price)
+    bought = desk.open.asked(visitor.caller, facts.name)
+    return remeasure_of(
+        progress.release,
+        desk.plan(visitor, facts.name, *written_form(more)),
+        facts.ledger,
+        account=desk.open.account_of(visitor.caller, facts.name),
+        price=price,
+        free=any(each.forms == (*progress.forms, more) for each in bought),
+    )
+
+
+def _page(  # noqa: PLR0913  who sees what, and what was asked for below it
+    request: Request,
+    visitor: Visitor,
+    facts: DatasetFacts,
+    progress: Progress,
+    *,
+    price: tuple[str, str] | None = None,
+    urged: bool = False,
+) -> Response:
+    shown: dict[str, Any] = {"progress": progress, "refusal": None, "release": None}
+    shown |= {"offer": None, "not_offered": None, "urged": urged}
+    if progress.refused is not None:
+        shown["refusal"] = Refusal.of(progress.refused)
+    if progress.release is not None:
+        question, paid = written_form(progress.forms[0])
+        shown |= _answer(progress.release)
+        shown["copies"] = copies_of(
+            question, paid, site=desk_of(request).open.site, dataset=facts.name
+        )
+        name = "rho" if "rho" in paid else "epsilon"
+        shown["price"] = price or (name, str(paid.get(name, "0.1")))
+        if visitor.may("ask"):
+            try:
+                shown["offer"] = _offer(request, visitor, facts, progress, shown["price"])
+            except DiscreetError as error:
+                shown["not_offered"] = Refusal.of(error)
+    return visited("answer.html", request, visitor, facts, **shown)
 
 
 @router.get("/data/{dataset}/answers/{number}/explain/{audience}")

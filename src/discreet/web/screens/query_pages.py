@@ -6,7 +6,6 @@ Trust: public.  The text of a question travels in forms, and never in an address
 from __future__ import annotations
 
 from collections.abc import Mapping
-from fractions import Fraction
 from typing import Any, Final
 
 from fastapi import APIRouter, Request
@@ -17,7 +16,8 @@ from discreet.plan.plan import Plan
 from discreet.web.code_copies import copies_of
 from discreet.web.desk import DatasetFacts, Desk, Visitor, form_of
 from discreet.web.dummy_twin import dry_run
-from discreet.web.ledger_facts import cost_of_plan, share_of
+from discreet.web.ledger_facts import THRESHOLD, cost_of_plan, shares_of
+from discreet.web.plan_steps import plan_steps
 from discreet.web.question_builder import AGGREGATES, Clicked, group_columns, number_columns
 from discreet.web.refusals import Refusal
 from discreet.web.rendering import see_other
@@ -25,8 +25,6 @@ from discreet.web.visits import Form, Visiting, dataset_of, desk_of, field, need
 from discreet.web.ways_out import WaysOut, ways_out, within_policy
 
 router = APIRouter()
-THRESHOLD: Final = Fraction(1, 10)
-"""The share of a whole budget above which a question is confirmed."""
 _TABS: Final = ("sql", "click", "python")
 
 
@@ -57,8 +55,11 @@ def plan_or_ask(request: Request, visitor: Visiting, form: Form, dataset: str) -
         exact = _with_output(desk, visitor, facts, question, price)
         plan = desk.plan(visitor, dataset, question, exact)
         preview = plan.budget_preview
-        share = share_of(facts.ledger.left().budget, plan)
-        shown: dict[str, Any] = {"plan": plan, "share": share, "confirm": share > THRESHOLD}
+        account = desk.open.account_of(visitor.caller, dataset)
+        shares = shares_of(facts.ledger, plan, account)
+        share = shares.whole
+        shown: dict[str, Any] = {"plan": plan, "shares": shares, "confirm": share > THRESHOLD}
+        confirmed = said.get("confirm") == str(share)  # of this price, and no other
         shown["copies"] = copies_of(question, exact, site=desk.open.site, dataset=dataset)
         if preview is not None and not preview.fits:
             desk.note_refusal(visitor, dataset)
@@ -67,7 +68,7 @@ def plan_or_ask(request: Request, visitor: Visiting, form: Form, dataset: str) -
                 exact,
                 plan,
                 facts.ledger,
-                account=desk.open.account_of(visitor.caller, dataset),
+                account=account,
                 planned=lambda text, paid: desk.plan(visitor, dataset, text, paid),
             )
             return _form(request, visitor, facts, said, **shown)
@@ -75,8 +76,8 @@ def plan_or_ask(request: Request, visitor: Visiting, form: Form, dataset: str) -
             shown["dummy"] = dry_run(facts.policy, question, exact)
         if action == "ask":
             free = preview is not None and preview.entry is not None
-            if share <= THRESHOLD or free or said.get("confirm") == "yes":
-                bought = {**exact, **({"confirm": True} if said.get("confirm") == "yes" else {})}
+            if share <= THRESHOLD or free or confirmed:
+                bought = {**exact, **({"confirm": True} if confirmed else {})}
                 begun = desk.ask(visitor, dataset, form_of(question, bought))
                 return see_other(f"/data/{dataset}/answers/{begun.id}", request)
         return _form(request, visitor, facts, said, urged=action == "ask", **shown)
@@ -149,7 +150,7 @@ def _form(
         "refusal": None,
         "ways": WaysOut(),
         "dummy": None,
-        "share": None,
+        "shares": None,
         "confirm": False,
         "urged": False,
         "copies": {},
@@ -160,5 +161,6 @@ def _form(
     plan: Plan | None = shown["plan"]
     tab = said.get("tab", "sql")
     shown["tab"] = tab if tab in _TABS else "sql"
+    shown["steps"] = [] if plan is None else plan_steps(plan)
     shown["cost"] = "" if plan is None else cost_of_plan(facts.ledger.left().budget, plan)
     return visited("query.html", request, visitor, facts, status=422 if refused else 200, **shown)
