@@ -45,6 +45,7 @@ function explorer() {
     movePoint(spent, half);
     sayGroups(spent);
     drawDots(half, confidence);
+    drawWorlds();
   };
   const set = (spent, from) => {
     if (from !== epsilon) epsilon.value = short(spent);
@@ -59,7 +60,21 @@ function explorer() {
   find("#play").hidden = false;
   find("#play").addEventListener("click", () => play(errorAt(k, Number(epsilon.value), offset, most), confidence));
   sharing();
+  const worlds = find("#worlds");
+  if (worlds) worlds.dataset.drawn = epsilon.value;
   set(Number(epsilon.value), epsilon);
+}
+
+// the icons are the server's, who knows all answers so far; they follow when the slider rests for a moment
+let resting;
+function drawWorlds() {
+  const worlds = find("#worlds");
+  if (!worlds || find("[name=epsilon]").value === worlds.dataset.drawn) return;
+  clearTimeout(resting);
+  resting = setTimeout(() => {
+    worlds.dataset.drawn = find("[name=epsilon]").value;
+    worlds.dispatchEvent(new Event("moved"));
+  }, 120);
 }
 
 function sayGroups(spent) {
@@ -110,6 +125,7 @@ function play(half, confidence) {
   const step = () => {
     all("circle.f1", plot).forEach((old) => old.remove());
     const at = quantile(scale, Math.random());
+    find("#played").textContent = `this one is off by ${at < 0 ? "" : "+"}${short(at)}`;
     plot.append(circle(240 + Math.max(-11, Math.min(11, (at / most) * 10)) * 20, 124, 6, "f1"));
     if (--left > 0) setTimeout(step, 400);
   };

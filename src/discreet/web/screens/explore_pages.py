@@ -20,9 +20,16 @@ from discreet.explain.pictures.icon_arrays import icon_arrays
 from discreet.explain.sources import disclosure_of
 from discreet.loss import Pure
 from discreet.web.desk import DatasetFacts, Visitor
-from discreet.web.explorer import ErrorCurve, GroupError, curve_of, group_errors
+from discreet.web.explorer import (
+    ErrorCurve,
+    GroupError,
+    curve_of,
+    group_errors,
+    quantile_places,
+)
 from discreet.web.question_builder import AGGREGATES, Clicked, group_columns, number_columns
 from discreet.web.refusals import Refusal
+from discreet.web.rendering import page
 from discreet.web.visits import Form, Visiting, dataset_of, desk_of, field, need, visited
 
 router = APIRouter()
@@ -42,6 +49,19 @@ def explored(request: Request, visitor: Visiting, form: Form, dataset: str) -> R
     return _explored(request, visitor, facts, form)
 
 
+@router.post("/data/{dataset}/explore/odds")
+def odds(request: Request, visitor: Visiting, form: Form, dataset: str) -> Response:
+    """Draw what all answers give away, before and after one more, for a slider that was moved."""
+    need(visitor, "plan")
+    facts = dataset_of(request, visitor, dataset)
+    epsilon = field(form, "epsilon", "0.1")
+    try:
+        worlds = _worlds(facts, epsilon)
+    except DiscreetError:  # half a number, say: what is typed next draws it
+        worlds = []
+    return page("worlds.html", request, worlds=worlds, epsilon=epsilon)
+
+
 def _explored(
     request: Request, visitor: Visitor, facts: DatasetFacts, form: dict[str, list[str]]
 ) -> Response:
@@ -59,7 +79,7 @@ def _explored(
     }
     clicked = _clicked(said)
     shown: dict[str, Any] = {"said": said, "curve": None, "refusal": None, "ends": (1, 10)}
-    shown |= {"groups": [], "worlds": []}
+    shown |= {"groups": [], "worlds": [], "dots": None}
     try:
         curve = _curve(request, visitor, facts, clicked, said)
         if field(form, "action") == "error" and said["error"]:
@@ -71,6 +91,9 @@ def _explored(
         low = 10.0 ** math.floor(math.log10(min(values[0], values[1])))
         high = 10.0 ** math.ceil(math.log10(max(curve.floor, values[2])))
         shown |= {"curve": curve, "picture": curve.picture(epsilon=spent), "ends": (low, high)}
+        shown["dots"] = quantile_places(
+            float(said["error"]), float(decimal(said["confidence"], name="the confidence"))
+        )
         shown["groups"] = _groups(clicked, facts, curve, form, spent)
         shown["worlds"] = _worlds(facts, said["epsilon"])
     except (DiscreetError, ZeroDivisionError) as error:
