@@ -36,7 +36,7 @@ SET_UP = [
     "--yes",
 ]
 FULL = Path("/dev/full")
-LEDGER = ("show", "verify", "export", "backup", "restore", "reopen")
+LEDGER = ("show", "verify", "export", "backup", "anchor", "restore", "reopen")
 
 
 def run(folder, *arguments, stdin="", **environment):

@@ -18,11 +18,14 @@ from rich.table import Table
 from discreet.accounting.budgets.amounts import format_up
 from discreet.cli.exit_codes import DONE, LEDGER, errors_reported, write_json, write_result
 from discreet.cli.options import EXAMPLES, JsonOption, command_inputs
+from discreet.errors import NotALedger
+from discreet.ledger.anchors import Anchor
 from discreet.ledger.ledger import Ledger
 from discreet.ledger.stores.store import is_server
 from discreet.ledger.values import Receipt
 from discreet.ledger.verify.readers import verify_file
 from discreet.ledger.verify.report import MOST, Problem
+from discreet.ledger.witness import Witness
 from discreet.session.display import text_bar
 from discreet.units.unit import describe_unit
 
@@ -37,6 +40,10 @@ app = typer.Typer(
 CopyPath = Annotated[Path, typer.Argument(help="Where to write; nothing may be there yet.")]
 ReceiptsOption = Annotated[
     list[str] | None, typer.Option(help="A receipt that the ledger once gave; may be repeated.")
+]
+WitnessOption = Annotated[
+    Path | None,
+    typer.Option(help="A file of anchors, in another place."),
 ]
 LedgerArgument = Annotated[
     str | None, typer.Argument(help="The ledger; the one of policy.toml unless given.")
@@ -55,19 +62,25 @@ def show(ledger: LedgerArgument = None, *, as_json: JsonOption = False) -> None:
 
 @app.command(epilog=EXAMPLES["verify"])
 def verify(
-    ledger: LedgerArgument = None, *, receipt: ReceiptsOption = None, as_json: JsonOption = False
+    ledger: LedgerArgument = None,
+    *,
+    receipt: ReceiptsOption = None,
+    witness: WitnessOption = None,
+    as_json: JsonOption = False,
 ) -> None:
     """Work out everything again from the entries alone.
 
-    The ledger of a policy must also have the id on record there.
+    The ledger of a policy must also have the id on record there.  With a witness, it must hold the
+    entry of the last anchor.
     """
     with errors_reported(as_json=as_json) as ending:
         address = _address(ledger)
+        receipts = [*(receipt or ()), *_anchored(witness, required=True)]
         if is_server(address):
             with Ledger.open(address) as opened:
-                report = opened.verify(receipts=receipt or ())
+                report = opened.verify(receipts=receipts)
         else:
-            report = verify_file(address, receipts=receipt or ())
+            report = verify_file(address, receipts=receipts)
         named = None if ledger is not None else _id_on_record()
         if named is not None and report.ledger != named:
             other = Problem(0, "id", "it is not the ledger that the policy names.")
@@ -96,6 +109,33 @@ def backup(path: CopyPath, ledger: LedgerArgument = None, *, as_json: JsonOption
         _report_copy("backup", path, opened.backup(path), ", verified", as_json=as_json)
 
 
+@app.command(epilog=EXAMPLES["anchor"])
+def anchor(
+    ledger: LedgerArgument = None, *, witness: WitnessOption = None, as_json: JsonOption = False
+) -> None:
+    """Say where the ledger stands, to be kept in another place; or append it to a witness.
+
+    A ledger that was put back to an earlier day does not continue its witness, and is refused.
+    """
+    with errors_reported(as_json=as_json), _opened(ledger) as opened:
+        end = opened.receipt
+        made = Anchor.of(end) if witness is None else Witness(witness).extend(opened, end)
+        content: dict[str, object] = {"at": made.at, "receipt": str(made.receipt)}
+        write_result("anchor", content, str(made), as_json=as_json)
+
+
+def _anchored(witness: Path | None, *, required: bool) -> list[str]:
+    """Return the receipt of the last anchor of a witness, if one is given."""
+    last = None if witness is None else Witness(witness).last()
+    if witness is not None and last is None and required:
+        raise NotALedger(
+            what="the witness is not there, or has no anchor.",
+            why="nothing can be compared with it.",
+            do="name the right file; `discreet ledger anchor --witness` begins one.",
+        )
+    return [] if last is None else [str(last.receipt)]
+
+
 def _report_copy(kind: str, path: Path, receipt: Receipt, note: str = "", *, as_json: bool) -> None:
     content: dict[str, object] = {"path": str(path), "receipt": str(receipt)}
     write_result(kind, content, f"{path}{note}\nreceipt {receipt}", as_json=as_json)
@@ -116,10 +156,15 @@ def restore(  # noqa: PLR0913  two people, and what they say
         str | None,
         typer.Option(help="The receipt of its last entry, if both vouch that none came after it."),
     ] = None,
+    witness: WitnessOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Make a ledger of a backup; what may have been charged since counts as spent."""
+    """Make a ledger of a backup; what may have been charged since counts as spent.
+
+    A witness of the old ledger goes on with the new one.
+    """
     with errors_reported(as_json=as_json):
+        vouched = [] if last is None else _anchored(witness, required=False)
         address = ledger or command_inputs().named_ledger()
         with Ledger.restore(
             address,
@@ -127,9 +172,11 @@ def restore(  # noqa: PLR0913  two people, and what they say
             reason=reason,
             by=by,
             approved_by=approved_by,
-            receipts=receipt or (),
+            receipts=[*(receipt or ()), *vouched],
             last=last,
         ) as restored:
+            if witness is not None:
+                Witness(witness).part(restored)
             write_result(
                 "restored",
                 {"ledger": restored.id, "receipt": str(restored.receipt)},

@@ -262,6 +262,10 @@ _LINES: Final = {
     "show": ("discreet ledger show", "discreet ledger show clinic.ledger --json"),
     "verify": ("discreet ledger verify", "discreet ledger verify clinic.ledger --receipt RECEIPT"),
     "backup": ("discreet ledger backup backup.jsonl",),
+    "anchor": (
+        "discreet ledger anchor",
+        "discreet ledger anchor clinic.ledger --witness /mnt/other/clinic.witness",
+    ),
     "restore": (
         "discreet ledger restore backup.jsonl --reason moved --by ana --approved-by ben",
         "discreet ledger restore backup.jsonl new.ledger --reason moved --by ana --approved-by ben",

@@ -63,6 +63,11 @@ class LastSeenEntry:
         """Keep the end of a state whose entries are all durable."""
         self._last = (state.seq, state.head)
 
+    @property
+    def last(self) -> tuple[int, str]:
+        """Its number and head."""
+        return self._last
+
     def check(self, store: LedgerStore) -> None:
         """Refuse a store that does not hold the entry."""
         seq, head = self._last

@@ -33,7 +33,7 @@ from discreet.ledger.forks import ForkAware, never_finalize
 from discreet.ledger.ledger_requests import OpenRequest, SnapshotRequest
 from discreet.ledger.opening_terms import OpeningTerms
 from discreet.ledger.stores.store import LedgerStore
-from discreet.ledger.values import Account
+from discreet.ledger.values import Account, Receipt
 from discreet.ledger.writer import Writer
 from discreet.noise import SYSTEM
 
@@ -98,6 +98,10 @@ class LedgerConnection:
     def call(self, request: LedgerRequest[Result]) -> Result:
         """Have a request served by the writer."""
         return self._writer.call(request)
+
+    def last_seen(self) -> Receipt:
+        """Return the last entry that is known to be durable, without looking."""
+        return Receipt(self.opening.ledger, *self._seen.last)
 
     def known(self, path: str) -> Mapping[str, Account]:
         """Return the accounts, asking the ledger again if one is missing."""

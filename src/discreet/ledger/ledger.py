@@ -135,9 +135,11 @@ class Ledger(LedgerView):
             ledger=id,
         )
         wait = checked_timeout(timeout)
-        make_store = partial(store_for, resolve_address(address), timeout=wait)
+        place = resolve_address(address)
+        make_store = partial(store_for, place, timeout=wait)
         make_store()  # refuses what is no address
         ledger = object.__new__(cls)
+        ledger._place = place
         ledger._link = ForkSafeConnection(make_store, terms, timeout=wait)
         return ledger
 
@@ -310,6 +312,7 @@ class Ledger(LedgerView):
         """
         receipt = self.export(path)
         _backups().check_backup(Path(path), receipt)
+        self.note_backup(receipt)
         return receipt
 
     @classmethod

@@ -6,11 +6,14 @@ Trust: kernel.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
+from contextlib import suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from discreet.accounting.scopes.box import Box, checked_box
 from discreet.doors import Labeled
 from discreet.errors import Tampered
+from discreet.ledger.anchors import Anchor, AnchorFile
 from discreet.ledger.canonical_lines import NO_HEAD, EntryRow, damaged_entry_error
 from discreet.ledger.ledger_requests import (
     LeftRequest,
@@ -21,7 +24,9 @@ from discreet.ledger.ledger_requests import (
 )
 from discreet.ledger.opening_terms import OpeningTerms
 from discreet.ledger.question_requests import checked_answer
+from discreet.ledger.replay_counts import count_replay, read_replays
 from discreet.ledger.state import LedgerState
+from discreet.ledger.stores.store import is_server
 from discreet.ledger.values import (
     Account,
     Receipt,
@@ -46,9 +51,10 @@ Result = TypeVar("Result")
 class LedgerView(Labeled):
     """What can be seen of a ledger; :class:`discreet.ledger.Ledger` also writes to it."""
 
-    __slots__ = ("_link",)
+    __slots__ = ("_link", "_place")
 
     _link: ForkSafeConnection | RemoteWriter
+    _place: str
 
     # --- answers ------------------------------------------------------------------------------
 
@@ -90,6 +96,18 @@ class LedgerView(Labeled):
         """Return the questions that some keys were charged for."""
         rows = self._link.current().read(lambda store: store.rows_of(keys)) if keys else ()
         return frozenset(row.question for row in rows if row.question is not None)
+
+    def count_replay(self, receipt: Receipt) -> None:
+        """Count that the answer with a receipt is handed out again, if that can be written."""
+        beside = self._beside("-replays")
+        if beside is not None:
+            with suppress(OSError):
+                count_replay(beside, self.id, receipt.seq)
+
+    def replays(self) -> Mapping[int, int]:
+        """Return how often answers were handed out again, by the numbers of their entries."""
+        beside = self._beside("-replays")
+        return {} if beside is None else read_replays(beside, self.id)
 
     @property
     def closed(self) -> tuple[str, ...]:
@@ -159,6 +177,40 @@ class LedgerView(Labeled):
         """The current end of the ledger; keep it, to show later that nothing was taken away."""
         return self._ask(SnapshotRequest()).receipt
 
+    @property
+    def last_seen(self) -> Receipt:
+        """The last entry that is known here to be durable; it may be behind ``receipt``."""
+        return self._link.current().last_seen()
+
+    def holds(self, receipt: Receipt) -> bool:
+        """Say whether the entry of a receipt is in this ledger, with everything before it."""
+        after = receipt.seq - 1
+        row = self._link.current().read(lambda store: next(store.rows(after=after), None))
+        found = None if row is None else Receipt(self.id, row.seq, row.head)
+        return found == receipt
+
+    # --- backups ------------------------------------------------------------------------------
+
+    @property
+    def notes_backups(self) -> bool:
+        """Whether backups are noted: beside a ledger in a file, and not on a server."""
+        return self._beside("-backups") is not None
+
+    def last_backup(self) -> Anchor | None:
+        """Return when the last backup was made and where it ends; None if none was noted."""
+        beside = self._beside("-backups")
+        with suppress(OSError):
+            found = None if beside is None else AnchorFile(beside).last()
+            return found if found is not None and found.receipt.ledger == self.id else None
+        return None
+
+    def note_backup(self, receipt: Receipt) -> None:
+        """Note that a verified backup was made, if that can be written."""
+        beside = self._beside("-backups")
+        if beside is not None:
+            with suppress(OSError):
+                AnchorFile(beside).append(Anchor.of(receipt))
+
     def entries(self, after: int = 0) -> Iterator[dict[str, object]]:
         """Return the contents of the entries after a number, without answers."""
         for row in self._link.current().rows(after, answers=False):
@@ -215,6 +267,10 @@ class LedgerView(Labeled):
 
     def _ask(self, request: LedgerRequest[Result]) -> Result:
         return self._link.current().call(request)
+
+    def _beside(self, ending: str) -> Path | None:
+        """Return the path of a file beside that of the ledger; none for one on a server."""
+        return None if is_server(self._place) else Path(f"{self._place}{ending}")
 
     def _path(self, account: str | None) -> str:
         return self._link.current().opening.account if account is None else checked_path(account)

@@ -8,7 +8,7 @@ once could tell when each answer was ready, also those of others, and ticks woul
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from typing import final
 
 from discreet.ledger.ledger_view import LedgerView
@@ -23,7 +23,8 @@ class PublishedLedger(LedgerView):
 
     def __init__(self, ledger: LedgerView, until: Receipt) -> None:
         """Look into a ledger that is open."""
-        self._link, self._until = ledger._link, until  # noqa: SLF001  of the same family
+        self._link, self._place = ledger._link, ledger._place  # noqa: SLF001  of the same family
+        self._until = until
 
     @property
     def receipt(self) -> Receipt:
@@ -46,6 +47,11 @@ class PublishedLedger(LedgerView):
         """Return the published answers that are stored under some keys."""
         found = super().answers_of(keys)
         return tuple(each for each in found if each.receipt.seq <= self._until.seq)
+
+    def replays(self) -> Mapping[int, int]:
+        """Return how often published answers were handed out again."""
+        counts = super().replays().items()
+        return {seq: count for seq, count in counts if seq <= self._until.seq}
 
     @property
     def closed(self) -> tuple[str, ...]:

@@ -29,6 +29,7 @@ _MEBIBYTE: Final = 1 << 20
 class ServedDataset:
     """One dataset: tables, the owner's policy for them, and the ledger that pays.
 
+    ``witness`` is a file in another place, by which a ledger that was put back is known.
     Addresses are not shown, because a password may be in one.
     """
 
@@ -36,6 +37,7 @@ class ServedDataset:
     policy: Path
     data: str | Mapping[str, str] = field(repr=False)
     ledger: str = field(repr=False)
+    witness: Path | None = None
 
 
 @final

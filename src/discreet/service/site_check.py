@@ -11,6 +11,7 @@ from __future__ import annotations
 import fcntl
 import os
 import socket
+import stat
 from collections.abc import Iterator
 from contextlib import closing, suppress
 from dataclasses import dataclass
@@ -19,6 +20,7 @@ from pathlib import Path
 from typing import Final, final
 
 from discreet.errors import DiscreetError
+from discreet.ledger.witness import Witness
 from discreet.plan.policy.policy import read_policy
 from discreet.service.counter.opened_site import opened_ledger
 from discreet.service.http.tls_files import check_tls
@@ -79,7 +81,9 @@ def _dataset(dataset: ServedDataset) -> Iterator[str]:
         open_session(dataset.data, policy=policy, analyst=analyst).close()
         on_server = "://" in dataset.ledger
         if on_server or os.path.lexists(dataset.ledger):
-            opened_ledger(dataset, policy).close()
+            with opened_ledger(dataset, policy) as ledger:
+                if dataset.witness is not None:
+                    Witness(dataset.witness).check(ledger)
             if not on_server and not os.access(dataset.ledger, os.W_OK):
                 yield f"dataset {dataset.name}: the ledger cannot be written."
             return
@@ -92,6 +96,21 @@ def _dataset(dataset: ServedDataset) -> Iterator[str]:
         yield f"dataset {dataset.name}: there is no ledger yet, and the policy names no budget."
     elif not _can_be_made(Path(dataset.ledger)):
         yield f"dataset {dataset.name}: the ledger cannot be made in its folder."
+    else:
+        yield from _witness(dataset)
+
+
+def _witness(dataset: ServedDataset) -> Iterator[str]:
+    """Check the witness of a ledger that is still to be made."""
+    if dataset.witness is None:
+        return
+    try:
+        if Witness(dataset.witness).last() is not None:
+            yield f"dataset {dataset.name}: its witness knows a ledger, and there is none."
+        elif not _can_be_made(dataset.witness):
+            yield f"dataset {dataset.name}: the witness cannot be made in its folder."
+    except DiscreetError as error:
+        yield f"dataset {dataset.name}: {error.what}"
 
 
 def _can_be_made(path: Path) -> bool:
@@ -123,8 +142,8 @@ def _state(site: Site) -> Iterator[str]:
         path = socket_path(folder, name)
         if len(os.fsencode(path)) > _SOCKET_PATH:
             yield f"the path of the state folder is too long for the socket of {name}."
-        elif path.is_dir() and not path.is_symlink():
-            yield f"a folder lies where the socket of {name} goes: {path.name}."
+        elif os.path.lexists(path) and not stat.S_ISSOCK(path.lstat().st_mode):
+            yield f"something else lies where the socket of {name} goes: {path.name}."
 
 
 def _state_file(site: Site) -> Iterator[str]:

@@ -38,7 +38,7 @@ SITE_KEYS: Final[Mapping[str, tuple[str, ...]]] = {
         "session_hours",
         "body_kib",
     ),
-    "datasets.NAME": ("policy", "data", "ledger"),
+    "datasets.NAME": ("policy", "data", "ledger", "witness"),
     "people.NAME": ("roles", "datasets"),
 }
 """All keys of a site file, by the header above them; every other one is refused."""
@@ -100,6 +100,9 @@ def _site(data: Mapping[str, Any], folder: Path, path: Path) -> Site:
             "there is no dataset, or two have the same ledger",
             "give each dataset a ledger of its own; put tables about the same people into one",
         )
+    witnesses = [each.witness for each in datasets.values() if each.witness is not None]
+    if len(set(witnesses)) != len(witnesses):
+        raise _bad("two datasets have the same witness", "give each ledger a witness of its own")
     people = dict(_people(_table(data.get("people", {}), "people"), datasets))
     state = _text(data.get("state", f"{path.stem}.state"), "state")
     audit = data.get("audit")
@@ -128,8 +131,15 @@ def _dataset(name: str, data: Mapping[str, Any], folder: Path) -> ServedDataset:
     else:
         where = _beside(_text(source, f"datasets.{name}.data"), folder)
     ledger = _text(data.get("ledger", said.get("ledger")), f"datasets.{name}.ledger")
+    witness = data.get("witness")
     return ServedDataset(
-        name=name, policy=policy_path.absolute(), data=where, ledger=_beside(ledger, folder)
+        name=name,
+        policy=policy_path.absolute(),
+        data=where,
+        ledger=_beside(ledger, folder),
+        witness=None
+        if witness is None
+        else (folder / _text(witness, f"datasets.{name}.witness")).absolute(),
     )
 
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, final
 
 from discreet import release as releases
+from discreet.ledger.anchors import Anchor
 from discreet.ledger.values import Receipt
 from discreet.service.protocol.question_form import QuestionForm
 from discreet.service.protocol.value_codec import read_value
@@ -103,6 +104,23 @@ class AccountView:
     """From 0 to 1; 1 where it has no limits of its own."""
     amounts: tuple[tuple[str, str, str], ...]
     """For each component: its name, what is left, the limit, in exact text rounded down."""
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Upkeep:
+    """What an operator does for a ledger: backups and anchors."""
+
+    notes_backups: bool
+    """Whether backups are noted: those of a ledger on a PostgreSQL server are not."""
+    backup: Anchor | None
+    """The last backup by ``discreet ledger backup``: when, and the receipt that it ends with."""
+    witness: str | None
+    """The name of the witness file; None if the site names none."""
+    anchor: Anchor | None
+    """The last anchor in the witness."""
+    problem: str
+    """Why the witness lags, or why the ledger is served no more; empty if all is well."""
 
 
 @final

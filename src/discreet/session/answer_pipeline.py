@@ -164,15 +164,22 @@ class AnswerPipeline:
         """Take all steps with a function that reads the data and returns what will be stored."""
         stored = self.record.find(question)
         if stored is not None:
-            return _answered(stored)
+            return self._handed_out(stored)
         if self.limits is not None:
             check_confirmed(plan.price, self.limits)
         self.check_sources(plan)
         key = self._pay(plan, question)
         begun = self.record.start(key)
         if isinstance(begun, StoredAnswer):
-            return _answered(begun)
-        return _answered(self.record.release(key, self._close_on_failure(key, draw)))
+            return self._handed_out(begun)
+        return self._handed_out(self.record.release(key, self._close_on_failure(key, draw)))
+
+    def _handed_out(self, stored: StoredAnswer) -> StoredAnswer:
+        """Return a stored answer; count it if it was handed out before."""
+        answered = _answered(stored)
+        if answered.replayed:
+            self.record.count_replay(answered.receipt)
+        return answered
 
     def _close_on_failure(self, key: str, draw: Callable[[], bytes]) -> bytes:
         """Read the data; close the question if that fails for a reason that may depend on it."""

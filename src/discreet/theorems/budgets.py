@@ -233,6 +233,13 @@ LEDGER: Final = (
         source="proof in discreet.ledger.stores.file_identity",
     ),
     Theorem(
+        key="anchored",
+        statement="A ledger that continues the last anchor of its witness holds every entry that "
+        "it held when that was written; one from which nothing was taken continues it, whatever "
+        "was interrupted.",
+        source="proof in discreet.ledger.witness",
+    ),
+    Theorem(
         key="one-ledger",
         statement="All that one ledger object reads and writes, in a process and in its forks, is "
         "one chain of entries, whatever its address leads to by then.",

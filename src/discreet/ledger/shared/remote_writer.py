@@ -33,7 +33,7 @@ from discreet.ledger.shared.messages import (
 )
 from discreet.ledger.state import LedgerState
 from discreet.ledger.stores.store import LedgerAddress, LedgerStore, resolve_address, store_for
-from discreet.ledger.values import Account
+from discreet.ledger.values import Account, Receipt
 
 _PAGE: Final = 500
 _TIMEOUT: Final = 60.0
@@ -90,6 +90,10 @@ class RemoteWriter:
         if message is None:
             return self._looked(request)
         return cast("Result", self._send(message))
+
+    def last_seen(self) -> Receipt:
+        """Return the last entry that is known to be durable, without looking."""
+        return Receipt(self.opening.ledger, *self._seen.last)
 
     def known(self, path: str) -> Mapping[str, Account]:
         """Return the accounts, looking again if one is missing."""
@@ -165,7 +169,8 @@ def shared_ledger(
         name: how the writer calls this process.
         timeout: how many seconds a call may wait.
     """
-    store = store_for(resolve_address(address), timeout=timeout)
+    place = resolve_address(address)
+    store = store_for(place, timeout=timeout)
     store.open()
     channel = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     channel.settimeout(timeout)
@@ -181,5 +186,5 @@ def shared_ledger(
             do="start the server that writes it.",
         ) from None
     ledger = object.__new__(Ledger)
-    ledger._link = link
+    ledger._link, ledger._place = link, place
     return ledger

@@ -14,6 +14,7 @@ import functools
 import json
 import os
 import socket
+import stat
 import struct
 import threading
 from collections.abc import Callable
@@ -59,8 +60,11 @@ class WriterSocket:
         self._lock = threading.Lock()
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         try:
-            path.unlink(missing_ok=True)
+            _remove_socket(path)
             self._socket.bind(str(path))
+        except LedgerUnavailable:
+            self._socket.close()
+            raise
         except OSError:
             self._socket.close()
             raise LedgerUnavailable(
@@ -143,6 +147,22 @@ class WriterSocket:
                 return ledger.describe(what, content)
             case _:
                 raise unreadable_request_error()
+
+
+def _remove_socket(path: Path) -> None:
+    """Remove a socket that an earlier server has left; refuse whatever else lies there."""
+    try:
+        found = path.lstat()
+    except FileNotFoundError:
+        return
+    if not stat.S_ISSOCK(found.st_mode):
+        raise LedgerUnavailable(
+            what=f"something that is no socket lies where that of the ledger's writer goes: "
+            f"{path.name}.",
+            why="a server removes nothing that it has not made.",
+            do="move it away, or name another state folder.",
+        )
+    path.unlink()
 
 
 @functools.lru_cache(512)

@@ -21,6 +21,7 @@ from discreet.errors import (
 )
 from discreet.ledger import Ledger
 from discreet.ledger.values import Receipt
+from discreet.ledger.witness import Witness
 from discreet.plan.policy.policy import Policy, read_policy
 from discreet.service.people.caller import Caller
 from discreet.service.people.credentials import new_secret
@@ -34,6 +35,7 @@ from discreet.service.security_log import SecurityLog
 from discreet.service.site import ServedDataset, Site
 from discreet.service.state_files import LOG_NAME, STATE_NAME
 from discreet.service.state_store import StateStore
+from discreet.service.witness_keeper import WitnessKeeper
 from discreet.service.workers.jobs import AskJob
 from discreet.service.workers.pool import Pool
 
@@ -52,6 +54,7 @@ class OpenedSite:
         "_pools",
         "_raises",
         "_store",
+        "_witnesses",
         "directory",
         "log",
         "logins",
@@ -80,10 +83,13 @@ class OpenedSite:
         self._policies: dict[str, Policy] = {}
         self._ledgers: dict[str, Ledger] = {}
         self._pools: dict[str, Pool] = {}
+        self._witnesses = WitnessKeeper(log=self.log)
         try:
             for name, dataset in site.datasets.items():
                 self._policies[name] = read_policy(dataset.policy)
                 self._ledgers[name] = opened_ledger(dataset, self._policies[name])
+                if dataset.witness is not None:
+                    self._witnesses.add(name, self._ledgers[name], dataset.witness)
                 self._ends[name] = self._ledgers[name].receipt
                 self._pools[name] = Pool(
                     dataset, self._ledgers[name], site.limits, site.state, log=self.log
@@ -91,12 +97,14 @@ class OpenedSite:
         except BaseException:
             self.close(wait=0)
             raise
+        self._witnesses.start()
         self.log.write("start")
 
     def close(self, *, wait: float = 10.0) -> None:
         """Let running questions end within a time, stop the workers, and close the ledgers."""
         for pool in self._pools.values():
             pool.close(wait=wait)
+        self._witnesses.close()
         for ledger in self._ledgers.values():
             ledger.close()
         self.log.write("stop")
@@ -134,7 +142,10 @@ class OpenedSite:
 
     def ready(self) -> bool:
         """Say whether the data of all datasets could be opened, and the state is there."""
-        return self._store.is_there() and all(pool.problem is None for pool in self._pools.values())
+        return self._store.is_there() and all(
+            pool.problem is None and self._witnesses.contradiction(name) is None
+            for name, pool in self._pools.items()
+        )
 
     def workers(self, dataset: str) -> tuple[int, ...]:
         """Return the process numbers of the workers of a dataset."""
@@ -164,10 +175,9 @@ class OpenedSite:
 
     def _pool(self, dataset: str) -> Pool:
         pool = self._pools[dataset]
-        if pool.problem is not None:
-            raise type(pool.problem)(
-                what=pool.problem.what, why=pool.problem.why, do=pool.problem.do
-            )
+        problem = pool.problem or self._witnesses.contradiction(dataset)
+        if problem is not None:
+            raise type(problem)(what=problem.what, why=problem.why, do=problem.do)
         return pool
 
     def _job(self, caller: Caller, dataset: str, message: Mapping[str, Any]) -> AskJob:
@@ -226,8 +236,11 @@ def told_error(job: AskJob) -> DiscreetError:
 
 
 def opened_ledger(dataset: ServedDataset, policy: Policy) -> Ledger:
-    """Open the ledger of a dataset, or make it where there is nothing yet."""
+    """Open the ledger of a dataset, or make it where neither it nor its witness is."""
     named = None if policy.session is None else policy.session.ledger_id
+    known = None if dataset.witness is None else Witness(dataset.witness).last()
+    if named is None and known is not None:
+        named = known.receipt.ledger
     return Ledger.open(dataset.ledger, unit=policy.unit, budget=policy.budget, id=named)
 
 

@@ -10,14 +10,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
-from discreet.errors import LedgerUnavailable, NotServed, OutOfRange
+from discreet.errors import LedgerUnavailable, NotServed, OutOfRange, UnreadableSource
 from discreet.ledger.ledger_view import LedgerView
 from discreet.ledger.values import Receipt
 from discreet.service.counter.telling import TellingCounter
 from discreet.service.people.caller import Caller
 from discreet.service.people.roles import Permission
 from discreet.service.published import PublishedLedger
-from discreet.service.views import Explained
+from discreet.service.views import Explained, Upkeep
 
 if TYPE_CHECKING:  # the auditor is loaded when it is called
     from discreet.ledger.verify import Report
@@ -103,6 +103,19 @@ class ReadingCounter(TellingCounter):
         self._check(caller, dataset, Permission.LEDGER)
         return self._ledgers[dataset].verify(receipts)
 
+    def upkeep(self, caller: Caller, dataset: str) -> Upkeep:
+        """Return when the ledger was last backed up and anchored."""
+        self._check(caller, dataset, Permission.LEDGER)
+        ledger, path = self._ledgers[dataset], self.site.datasets[dataset].witness
+        problem = self._witnesses.problems.get(dataset)
+        return Upkeep(
+            notes_backups=ledger.notes_backups,
+            backup=ledger.last_backup(),
+            witness=None if path is None else path.name,
+            anchor=self._witnesses.last(dataset),
+            problem="" if problem is None else problem.what,
+        )
+
     def closed(self, caller: Caller, dataset: str) -> tuple[str, ...]:
         """Return the keys of questions that a failed attempt has closed."""
         self._check(caller, dataset, Permission.REOPEN)
@@ -123,7 +136,16 @@ class ReadingCounter(TellingCounter):
         path = self.site.audit
         if path is None or not path.is_file():
             return None
-        report: Mapping[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        try:
+            report = json.loads(path.read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            report = None
+        if not isinstance(report, Mapping):
+            raise UnreadableSource(
+                what="the report of the audit cannot be read.",
+                why="the file that the site names is no report, or this server may not read it.",
+                do="write it again: discreet audit --json; or mend `audit` in the site file.",
+            )
         return report
 
     def security_log(self, caller: Caller) -> tuple[Mapping[str, str], ...]:

@@ -1,0 +1,99 @@
+"""Keeping witnesses: a thread that anchors the ledgers of a server as they grow.
+
+Trust: kernel.
+
+A ledger that does not continue its witness is not served (:mod:`discreet.ledger.witness`).  While
+it is served, each second in which it has grown adds one anchor, synced, of an entry that is durable
+by then, and stopping adds the last.  So a witness lags by a second, and by what a commit takes; it
+never leads, and nobody waits for it.  A witness that cannot be written lags for longer: that is
+logged once, and shown to those who read the ledger.  If somebody else has anchored entries that
+this ledger lacks, two copies of it are in use, and this one is served no more.
+"""
+
+from __future__ import annotations
+
+import threading
+from contextlib import suppress
+from pathlib import Path
+from typing import Final, final
+
+from discreet.errors import DiscreetError, LedgerUnavailable
+from discreet.ledger import Ledger
+from discreet.ledger.anchors import Anchor
+from discreet.ledger.witness import Witness
+from discreet.service.security_log import SecurityLog
+
+_SECONDS: Final = 1.0
+
+
+@final
+class WitnessKeeper:
+    """The witnesses of a site, by the names of its datasets."""
+
+    __slots__ = ("_anchors", "_ledgers", "_log", "_stop", "_thread", "_witnesses", "problems")
+
+    def __init__(self, *, log: SecurityLog) -> None:
+        """Begin with none."""
+        self._log = log
+        self._ledgers: dict[str, Ledger] = {}
+        self._witnesses: dict[str, Witness] = {}
+        self._anchors: dict[str, Anchor] = {}
+        self.problems: dict[str, DiscreetError] = {}
+        """Why a witness lags, or why its ledger is served no more."""
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="discreet-witness", daemon=True)
+
+    def add(self, dataset: str, ledger: Ledger, path: Path) -> None:
+        """Check a ledger against its witness, and anchor it."""
+        witness = Witness(path)
+        witness.check(ledger)
+        self._anchors[dataset] = witness.extend(ledger, ledger.receipt)
+        self._ledgers[dataset], self._witnesses[dataset] = ledger, witness
+
+    def start(self) -> None:
+        """Begin to follow the ledgers, if there is any witness."""
+        if self._witnesses:
+            self._thread.start()
+
+    def last(self, dataset: str) -> Anchor | None:
+        """Return the last anchor of a dataset; None without a witness."""
+        return self._anchors.get(dataset)
+
+    def contradiction(self, dataset: str) -> DiscreetError | None:
+        """Return why a ledger must not be served any more, if so."""
+        problem = self.problems.get(dataset)
+        return None if isinstance(problem, LedgerUnavailable) else problem
+
+    def close(self) -> None:
+        """Anchor what there is, and stop; the ledgers are still open."""
+        self._stop.set()
+        if self._thread.is_alive():
+            self._thread.join()
+            self._anchor_all()
+
+    def _run(self) -> None:
+        while not self._stop.wait(_SECONDS):
+            self._anchor_all()
+
+    def _anchor_all(self) -> None:
+        for dataset, witness in self._witnesses.items():
+            ledger = self._ledgers[dataset]
+            try:
+                seen = ledger.last_seen
+                if seen.seq > self._anchors[dataset].receipt.seq:
+                    self._anchors[dataset] = witness.extend(ledger, seen)
+                    self.problems.pop(dataset, None)
+            except DiscreetError as error:
+                self._note(dataset, error)
+
+    def _note(self, dataset: str, error: DiscreetError) -> None:
+        """Keep and log a problem, once."""
+        known = self.problems.get(dataset)
+        self.problems[dataset] = error
+        if type(known) is not type(error):
+            with suppress(LedgerUnavailable):  # the page says it
+                lags = isinstance(error, LedgerUnavailable)
+                self._log.write("witness", dataset=dataset, detail="lags" if lags else "differs")
+
+
+__all__ = ["WitnessKeeper"]

@@ -1,0 +1,333 @@
+"""Anchors and witnesses: a ledger that was put back is known, and a whole one is never refused."""
+
+import signal
+import subprocess
+import sys
+import threading
+from dataclasses import replace
+
+import pytest
+
+from discreet.accounting import Budget
+from discreet.errors import LedgerUnavailable, OtherLedger, Tampered
+from discreet.ledger import Ledger, Receipt
+from discreet.ledger.anchors import Anchor, AnchorFile
+from discreet.ledger.witness import Witness, check_continues
+from discreet.loss import Pure
+from discreet.units import row
+
+TERMS = {"unit": row(), "budget": Budget(epsilon=10)}
+LITTLE = Pure(epsilon="0.1")
+PEOPLE = {"reason": "the disk is gone", "by": "ana", "approved_by": "ben"}
+FILES = ("", "-turn", "-next")
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "study.ledger"
+
+
+@pytest.fixture
+def witness(tmp_path):
+    return Witness(tmp_path / "elsewhere.witness")
+
+
+def taken(path):
+    """Return all bytes of a closed ledger, with what tells a copy from it."""
+    return {name: path.with_name(path.name + name).read_bytes() for name in FILES}
+
+
+def put_back(path, kept):
+    """Put an older state back in place, as a snapshot of a whole disk does."""
+    for name, data in kept.items():
+        place = path.with_name(path.name + name)
+        with place.open("r+b") as file:
+            file.write(data)
+            file.truncate()
+
+
+def history(path, witness, *, steps=5):
+    """Anchor a ledger after each of some charges; return its states, the first one new."""
+    states = []
+    for step in range(steps):
+        with Ledger.open(path, **TERMS) as ledger:
+            if step:
+                ledger.charge(LITTLE, key=f"k{step}")
+            witness.extend(ledger, ledger.last_seen)
+        states.append(taken(path))
+    return states
+
+
+# --- the theorem ----------------------------------------------------------------------------------
+
+
+@pytest.mark.theorem("anchored")
+def test_a_ledger_is_accepted_where_it_holds_the_last_whole_anchor_and_nowhere_else(
+    path, witness, tmp_path
+):
+    """Every state of a ledger, against every number of bytes of its witness."""
+    states = history(path, witness)
+    data = (tmp_path / "elsewhere.witness").read_bytes()
+    ends = [at + 1 for at, byte in enumerate(data) if byte == ord("\n")]
+    assert len(ends) == len(states)
+    cut = tmp_path / "cut.witness"
+    refused = 0
+    for state, kept in enumerate(states, start=1):
+        put_back(path, kept)
+        with Ledger.open(path) as ledger:
+            assert ledger.receipt.seq == state
+            for length in range(len(data) + 1):
+                cut.write_bytes(data[:length])
+                anchors = sum(end <= length for end in ends)
+                whole = anchors <= state and (anchors > 0 or state == 1)
+                try:
+                    Witness(cut).check(ledger)
+                except Tampered:
+                    assert not whole
+                    refused += 1
+                else:
+                    assert whole
+    assert refused > len(data)
+
+
+@pytest.mark.theorem("anchored")
+def test_an_anchor_of_another_past_is_not_continued(path, witness):
+    states = history(path, witness, steps=3)
+    put_back(path, states[1])
+    with Ledger.open(path) as ledger:
+        ledger.charge(LITTLE, key="other")
+        ledger.charge(LITTLE, key="another")
+        with pytest.raises(Tampered, match="witness knows entry 3"):
+            witness.check(ledger)
+        with pytest.raises(Tampered):
+            witness.extend(ledger, ledger.receipt)
+    assert witness.last().receipt.seq == 3
+
+
+KILLED = """
+import os, signal, sys
+from discreet.accounting import Budget
+from discreet.ledger import Ledger, Receipt
+from discreet.ledger.witness import Witness
+from discreet.loss import Pure
+from discreet.units import row
+
+def end():
+    os.kill(os.getpid(), signal.SIGKILL)
+
+calls = 0
+def counted(call, half=None):
+    def wrapped(*arguments):
+        global calls
+        calls += 1
+        if calls == stop:
+            if how == "before":
+                end()
+            if how == "half" and half is not None:
+                half(*arguments)
+            else:
+                call(*arguments)
+            end()
+        return call(*arguments)
+    return wrapped
+
+write = os.write
+os.write = counted(write, lambda file, data: write(file, data[: len(data) // 2]))
+os.fsync = counted(os.fsync)
+path, place = sys.argv[1:3]
+stop, how = 0, ""
+for line in sys.stdin:
+    stop, how, calls = int(line.split()[0]), line.split()[1], 0
+    child = os.fork()
+    if not child:
+        with Ledger.open(path, unit=row(), budget=Budget(epsilon=10)) as ledger:
+            witness = Witness(place)
+            witness.check(ledger)
+            for _ in range(3):
+                ledger.charge(Pure(epsilon="0.001"), key=os.urandom(8).hex())
+                witness.extend(ledger, ledger.last_seen)
+        os._exit(0)
+    _, status = os.waitpid(child, 0)
+    print(os.waitstatus_to_exitcode(status), flush=True)
+"""
+
+
+@pytest.mark.theorem("anchored")
+def test_a_kill_between_any_two_writes_refuses_nothing(path, tmp_path):
+    """Each write and each sync of ledger and witness: killed before, in the middle, and after."""
+    place = tmp_path / "elsewhere.witness"
+    with subprocess.Popen(
+        [sys.executable, "-c", KILLED, path, place],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as program:
+        codes = []
+        for call in range(1, 100):
+            if 0 in codes:  # it came to its end
+                break
+            for how in ("before", "half", "after"):
+                program.stdin.write(f"{call} {how}\n")
+                program.stdin.flush()
+                codes.append(int(program.stdout.readline()))
+                with Ledger.open(path, **TERMS) as ledger:
+                    last = Witness(place).last()
+                    if last is not None:
+                        check_continues(ledger, last)
+                        assert last.receipt.seq <= ledger.receipt.seq
+                    if ledger.receipt.seq == 1 or last is not None:
+                        Witness(place).check(ledger)
+                    else:  # killed before the first line was whole, after the first charge
+                        Witness(place).extend(ledger, ledger.receipt)
+        program.stdin.close()
+    assert codes.count(-signal.SIGKILL) > 12
+    assert codes[-3:] == [0, 0, 0]
+
+
+# --- the file -------------------------------------------------------------------------------------
+
+
+def anchor(seq):
+    return Anchor("2026-11-17T15:40:00.000000Z", Receipt("1" * 32, seq, "a" * 64))
+
+
+@pytest.mark.parametrize("torn", [b"2026-11-17T15:4", b"\0" * 300, b"x" * 200_000, b"\n\n"])
+def test_what_a_power_cut_has_torn_does_not_count_and_hides_nothing(tmp_path, torn):
+    file = AnchorFile(tmp_path / "w")
+    for seq in (3, 5):
+        file.append(anchor(seq))
+        with file.path.open("ab") as raw:
+            raw.write(torn)
+        assert file.last() == anchor(seq)
+    file.append(anchor(9))
+    assert file.last() == anchor(9)
+    assert file.path.stat().st_mode & 0o077 == 0
+
+
+def test_the_last_of_many_lines_is_found_from_the_end(tmp_path):
+    file = AnchorFile(tmp_path / "w")
+    file.path.write_text("".join(f"{anchor(seq)}\n" for seq in range(1, 3001)))
+    assert file.last() == anchor(3000)
+
+
+def test_a_link_is_not_followed(tmp_path):
+    other = tmp_path / "other"
+    other.write_text("kept")
+    (tmp_path / "w").symlink_to(other)
+    with pytest.raises(OSError, match="symbolic"):
+        AnchorFile(tmp_path / "w").append(anchor(1))
+    assert other.read_text() == "kept"
+
+
+def test_anchors_of_many_threads_never_go_back(path, witness, tmp_path):
+    with Ledger.open(path, **TERMS) as ledger:
+
+        def work(name):
+            for step in range(10):
+                ledger.charge(LITTLE, key=f"{name} {step}")
+                witness.extend(ledger, ledger.last_seen)
+
+        threads = [threading.Thread(target=work, args=(name,)) for name in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        lines = (tmp_path / "elsewhere.witness").read_text().splitlines()
+        numbers = [int(line.split(":")[-2]) for line in lines]
+        assert numbers == sorted(set(numbers))
+        assert witness.extend(ledger, ledger.receipt).receipt == ledger.receipt
+
+
+def test_an_older_receipt_adds_no_line(path, witness):
+    with Ledger.open(path, **TERMS) as ledger:
+        first = ledger.receipt
+        ledger.charge(LITTLE, key="k")
+        later = witness.extend(ledger, ledger.receipt)
+        assert witness.extend(ledger, first) == later == witness.last()
+
+
+# --- beginning, and other ledgers -----------------------------------------------------------------
+
+
+def test_a_ledger_with_entries_needs_an_anchor_that_somebody_makes(path, witness):
+    with Ledger.open(path, **TERMS) as ledger:
+        witness.check(ledger)
+        ledger.charge(LITTLE, key="k")
+        with pytest.raises(Tampered, match="no anchor"):
+            witness.check(ledger)
+        witness.extend(ledger, ledger.receipt)
+        witness.check(ledger)
+
+
+def test_a_witness_tells_of_one_ledger(path, witness, tmp_path):
+    history(path, witness, steps=2)
+    with Ledger.open(tmp_path / "other.ledger", **TERMS) as other:
+        for verb in (witness.check, witness.part, lambda each: witness.extend(each, each.receipt)):
+            with pytest.raises(OtherLedger, match="another ledger"):
+                verb(other)
+
+
+def test_a_witness_that_cannot_be_used_is_told(path, tmp_path):
+    with Ledger.open(path, **TERMS) as ledger:
+        with pytest.raises(LedgerUnavailable, match="read"):
+            Witness(tmp_path).check(ledger)
+        with pytest.raises(LedgerUnavailable, match="written"):
+            Witness(tmp_path / "nowhere" / "w").extend(ledger, ledger.receipt)
+
+
+def test_two_copies_that_are_in_use_are_found_out(path, witness, tmp_path):
+    history(path, witness, steps=2)
+    with Ledger.open(path) as ledger:
+        last = ledger.backup(tmp_path / "backup")
+        with Ledger.restore(tmp_path / "copy", tmp_path / "backup", last=last, **PEOPLE) as copy:
+            ledger.charge(LITTLE, key="here")
+            copy.charge(LITTLE, key="there")
+            witness.extend(ledger, ledger.receipt)
+            with pytest.raises(Tampered, match="two copies"):
+                witness.extend(copy, copy.receipt)
+
+
+def test_a_restored_ledger_goes_on_and_the_old_one_no_more(path, witness, tmp_path):
+    states = history(path, witness)
+    put_back(path, states[1])
+    with Ledger.restore(tmp_path / "new", path, **PEOPLE) as new:
+        with pytest.raises(Tampered):
+            witness.check(new)
+        witness.part(new)
+        witness.check(new)
+        assert new.left().amounts[0] == 0
+    put_back(path, states[-1])
+    with Ledger.open(path) as old, pytest.raises(Tampered):
+        witness.check(old)
+
+
+# --- what is told of a ledger ---------------------------------------------------------------------
+
+
+def test_a_ledger_knows_which_receipts_are_its_own(path):
+    with Ledger.open(path, **TERMS) as ledger:
+        first = ledger.receipt
+        ledger.charge(LITTLE, key="k")
+        assert ledger.holds(first)
+        assert ledger.holds(ledger.receipt)
+        assert ledger.last_seen == ledger.receipt
+        assert not ledger.holds(replace(first, head="0" * 64))
+        assert not ledger.holds(replace(first, ledger="0" * 32))
+        assert not ledger.holds(replace(first, seq=9))
+
+
+def test_backups_are_noted_and_are_none_the_worse_where_they_cannot_be(path, tmp_path):
+    with Ledger.open(path, **TERMS) as ledger:
+        assert ledger.notes_backups
+        assert ledger.last_backup() is None
+        made = ledger.backup(tmp_path / "one")
+        assert ledger.last_backup().receipt == made
+        ledger.charge(LITTLE, key="k")
+        assert ledger.last_backup().receipt == made
+        ledger.export(tmp_path / "two")  # which nobody has verified
+        assert ledger.last_backup().receipt == made
+        notes = path.with_name(f"{path.name}-backups")
+        notes.unlink()
+        notes.mkdir()
+        assert ledger.backup(tmp_path / "three") == ledger.receipt
+        assert ledger.last_backup() is None

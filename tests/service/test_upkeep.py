@@ -1,0 +1,306 @@
+"""What an operator does for a ledger: witnesses, backups, and counts of replays."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+
+import httpx
+import pytest
+from typer.testing import CliRunner
+
+import discreet as dp
+from discreet import errors
+from discreet.cli.app import app
+from discreet.ledger import Ledger
+from discreet.ledger.replay_counts import count_replay, read_replays
+from discreet.ledger.witness import Witness
+from discreet.service import ServiceCounter, check_site, read_site
+from tests.ledger.test_witness import put_back, taken
+from tests.service import processes, served
+
+QUESTION = {"question": "SELECT COUNT(*) FROM visits", "epsilon": "0.1"}
+SITE = served.SITE.replace(
+    'ledger = "clinic.ledger"', 'ledger = "clinic.ledger"\nwitness = "other/clinic.witness"'
+)
+PEOPLE = ("--reason", "rolled back", "--by", "olga", "--approved-by", "sue")
+
+
+@pytest.fixture
+def folder(tmp_path):
+    (tmp_path / "other").mkdir()
+    served.written(tmp_path, site=SITE)
+    return tmp_path
+
+
+def asked(client, epsilon="0.1"):
+    found = client.post("/v1/datasets/clinic/queries", json={**QUESTION, "epsilon": epsilon})
+    assert found.status_code == 200, found.text
+    return found.json()
+
+
+def run(*arguments):
+    return CliRunner().invoke(app, [str(each) for each in arguments])
+
+
+# --- the witness ----------------------------------------------------------------------------------
+
+
+def test_a_server_anchors_what_it_records_and_refuses_a_ledger_that_was_put_back(folder):
+    site, witness = read_site(folder / "site.toml"), Witness(folder / "other" / "clinic.witness")
+    assert not any(finding.serious for finding in check_site(site))
+    assert not (folder / "other" / "clinic.witness").exists()
+    with served.serving(folder) as server:
+        first = witness.last()
+        assert first.receipt.seq == 1
+        asked(server.client("ana"))
+        upkeep = server.counter.upkeep(server.caller("aud"), "clinic")
+        assert (upkeep.witness, upkeep.problem) == ("clinic.witness", "")
+        assert upkeep.anchor.receipt.seq >= 1
+        with pytest.raises(errors.NotAllowed):
+            server.counter.upkeep(server.caller("ana"), "clinic")
+        processes.until(lambda: witness.last().receipt.seq > 1, seconds=20)
+    monday = taken(folder / "clinic.ledger")
+    with Ledger.open(folder / "clinic.ledger") as ledger:
+        assert witness.last().receipt == ledger.receipt  # stopping adds the last
+        left = ledger.left().amounts
+    with served.serving(folder) as server:
+        asked(server.client("ana"), "0.2")
+    put_back(folder / "clinic.ledger", monday)
+    with Ledger.open(folder / "clinic.ledger") as ledger:  # nothing beside it tells
+        assert ledger.left().amounts == left
+    assert check_site(site)[0].serious
+    with pytest.raises(errors.Tampered, match="witness knows entry"):
+        ServiceCounter(site)
+    place = ("--witness", folder / "other" / "clinic.witness")
+    bad = run("ledger", "verify", folder / "clinic.ledger", *place)
+    assert bad.exit_code == 5
+    assert run("ledger", "verify", folder / "clinic.ledger").exit_code == 0
+    assert run("ledger", "anchor", folder / "clinic.ledger", *place).exit_code == 5
+    _restored_on_record(folder, place)
+
+
+def _restored_on_record(folder, place):
+    """The way out: two people restore it elsewhere, and what is unknown counts as spent."""
+    source, new = folder / "clinic.ledger", folder / "new.ledger"
+    with Ledger.open(source) as ledger:
+        last = str(ledger.receipt)
+    vouched = run("ledger", "restore", source, new, *PEOPLE, "--last", last, *place)
+    assert vouched.exit_code == 5
+    assert not new.exists()
+    restored = run("ledger", "restore", source, new, *PEOPLE, *place)
+    assert restored.exit_code == 0, restored.output
+    assert run("ledger", "verify", new, *place).exit_code == 0
+    path = folder / "site.toml"
+    path.write_text(SITE.replace('"clinic.ledger"', '"new.ledger"'))
+    with served.serving(folder) as server:
+        client = server.client("ana")
+        body = {**QUESTION, "epsilon": "0.3"}
+        assert client.post("/v1/datasets/clinic/queries", json=body).status_code == 402
+        asked(client)  # what is on record is told as ever
+
+
+def test_a_new_ledger_does_not_take_the_place_of_one_that_the_witness_knows(folder):
+    ServiceCounter(read_site(folder / "site.toml")).close()
+    for each in folder.glob("clinic.ledger*"):
+        each.unlink()
+    site = read_site(folder / "site.toml")
+    assert any("witness" in finding.words for finding in check_site(site) if finding.serious)
+    with pytest.raises(errors.LedgerError):
+        ServiceCounter(site)
+    assert not (folder / "clinic.ledger").exists()
+
+
+def test_a_witness_that_is_gone_stops_the_start_until_somebody_begins_another(folder):
+    witness = folder / "other" / "clinic.witness"
+    with served.serving(folder) as server:
+        asked(server.client("ana"))
+    witness.unlink()
+    with pytest.raises(errors.Tampered, match="no anchor"):
+        ServiceCounter(read_site(folder / "site.toml"))
+    made = run("ledger", "anchor", folder / "clinic.ledger", "--witness", witness, "--json")
+    assert json.loads(made.stdout)["receipt"] == str(Witness(witness).last().receipt)
+    assert not any(each.serious for each in check_site(read_site(folder / "site.toml")))
+    printed = run("ledger", "anchor", folder / "clinic.ledger").stdout.split()
+    assert run("ledger", "verify", folder / "clinic.ledger", "--receipt", printed[1]).exit_code == 0
+    missing = run("ledger", "verify", folder / "clinic.ledger", "--witness", folder / "nothing")
+    assert missing.exit_code == 2
+    assert "no anchor" in missing.stderr
+
+
+def test_a_witness_that_cannot_be_written_lags_and_catches_up(folder):
+    witness = folder / "other" / "clinic.witness"
+    with served.serving(folder) as server:
+        counter, client, reader = server.counter, server.client("ana"), server.caller("aud")
+        asked(client)
+        processes.until(lambda: Witness(witness).last().receipt.seq > 1, seconds=20)
+        kept = witness.rename(folder / "kept")
+        witness.mkdir()
+        asked(client, "0.2")
+        processes.until(lambda: counter.upkeep(reader, "clinic").problem, seconds=20)
+        assert "cannot be written" in counter.upkeep(reader, "clinic").problem
+        assert counter.ready()
+        asked(client, "0.3")
+        lines = [each for each in counter.log.lines() if each["event"] == "witness"]
+        assert [each["detail"] for each in lines] == ["lags"]
+        witness.rmdir()
+        kept.rename(witness)
+        processes.until(lambda: not counter.upkeep(reader, "clinic").problem, seconds=20)
+    with Ledger.open(folder / "clinic.ledger") as ledger:
+        assert Witness(witness).last().receipt == ledger.receipt
+
+
+def test_a_copy_that_somebody_else_uses_stops_the_server(folder):
+    witness = Witness(folder / "other" / "clinic.witness")
+    with served.serving(folder) as server:
+        client, reader = server.client("ana"), server.caller("aud")
+        ledger = server.counter.ledger(reader, "clinic")
+        backup = folder / "backup"
+        last = ledger.backup(backup)
+        said = {"reason": "a copy", "by": "olga", "approved_by": "sue", "last": last}
+        with Ledger.restore(folder / "copy", backup, **said) as copy:
+            witness.part(copy)
+        asked(client, "0.2")
+        processes.until(lambda: server.counter.upkeep(reader, "clinic").problem, seconds=20)
+        assert not server.counter.ready()
+        refused = client.post("/v1/datasets/clinic/queries", json={**QUESTION, "epsilon": "0.5"})
+        assert refused.status_code >= 400
+        assert "witness" in refused.json()["detail"]
+        lines = [each for each in server.counter.log.lines() if each["event"] == "witness"]
+        assert [each["detail"] for each in lines] == ["differs"]
+
+
+def test_a_killed_server_is_not_refused_and_its_ledger_continues_its_witness(folder):
+    server = processes.ServerProcess(folder, "ana")
+    assert server.url, server.link
+    ready = threading.Event()
+
+    def more(client):
+        for step in range(1000):
+            try:
+                asked(client, f"0.1{step:04d}")
+            except httpx.HTTPError:
+                return
+            if step == 10:
+                ready.set()
+
+    with server.client("ana") as client:
+        asking = threading.Thread(target=more, args=(client,))
+        asking.start()
+        assert ready.wait(60)
+        server.stop(signal.SIGKILL)
+        asking.join(60)
+    with Ledger.open(folder / "clinic.ledger") as ledger:
+        last = Witness(folder / "other" / "clinic.witness").last()
+        assert 1 < last.receipt.seq <= ledger.receipt.seq
+        assert ledger.holds(last.receipt)
+    assert not any(each.serious for each in check_site(read_site(folder / "site.toml")))
+    with served.serving(folder) as server:
+        asked(server.client("ana"))
+
+
+def test_two_datasets_cannot_share_a_witness(folder):
+    again = SITE.split("[datasets.clinic]")[1].split("[people")[0].replace("c.ledger", "d.ledger")
+    (folder / "site.toml").write_text(SITE + "[datasets.other]" + again)
+    with pytest.raises(errors.BadPolicy, match="witness"):
+        read_site(folder / "site.toml")
+
+
+# --- replays and backups --------------------------------------------------------------------------
+
+
+def test_replays_are_counted_by_sessions_and_servers_alike(folder):
+    with served.serving(folder) as server:
+        client = server.client("ana")
+        entry = asked(client)["entry"]
+        ledger = server.counter.ledger(server.caller("aud"), "clinic")
+        assert ledger.replays() == {}
+        for _ in range(3):
+            assert asked(client)["replayed"]
+        client.post("/v1/datasets/clinic/queries?dry_run=1", json=QUESTION)
+        assert ledger.replays() == {entry: 3}
+        other = asked(server.client("ben"), "0.2")["entry"]
+        published = server.counter.ledger(server.caller("ana"), "clinic")
+        assert asked(server.client("ben"), "0.2")["entry"] == other
+        assert ledger.replays() == published.replays() == {entry: 3, other: 1}
+        assert ledger.last_backup() is None
+        made = run("ledger", "backup", folder / "monday.jsonl", folder / "clinic.ledger")
+        assert made.exit_code == 0
+        upkeep = server.counter.upkeep(server.caller("sue"), "clinic")
+        assert upkeep.notes_backups
+        assert str(upkeep.backup.receipt) in made.stdout
+    source = {"visits": folder / "visits.parquet"}
+    with dp.open(source, policy=folder / "policy.toml", ledger=folder / "clinic.ledger") as data:
+        assert data.ask(QUESTION["question"], epsilon="0.1").replayed
+        fresh = data.ask(QUESTION["question"], epsilon="0.4")
+        assert data.ask(QUESTION["question"], epsilon="0.4").replayed
+    with Ledger.open(folder / "clinic.ledger") as ledger:
+        assert ledger.replays() == {entry: 4, other: 1, fresh.receipt.seq: 1}
+
+
+COUNT = """
+import sys
+from pathlib import Path
+from discreet.ledger.replay_counts import count_replay
+for _ in range(200):
+    count_replay(Path(sys.argv[1]), "1" * 32, 7)
+"""
+
+
+def test_counts_of_many_processes_add_up(tmp_path):
+    path = tmp_path / "replays"
+    several = [subprocess.Popen([sys.executable, "-c", COUNT, path]) for _ in range(3)]
+    assert [each.wait() for each in several] == [0, 0, 0]
+    assert read_replays(path, "1" * 32) == {7: 600}
+    assert path.stat().st_mode & 0o077 == 0
+
+
+def test_counts_of_another_ledger_or_torn_ones_are_begun_anew(tmp_path):
+    path = tmp_path / "replays"
+    count_replay(path, "1" * 32, 3)
+    assert read_replays(path, "2" * 32) == {}
+    count_replay(path, "2" * 32, 1)
+    assert read_replays(path, "2" * 32) == {1: 1}
+    os.truncate(path, 68)
+    assert read_replays(path, "2" * 32) == {}
+    count_replay(path, "2" * 32, 2)
+    assert read_replays(path, "2" * 32) == {1: 1, 2: 1}
+
+
+def test_an_answer_is_told_where_it_cannot_be_counted(folder):
+    (folder / "clinic.ledger-replays").mkdir()
+    with served.serving(folder) as server:
+        client = server.client("ana")
+        first = asked(client)
+        assert asked(client)["entry"] == first["entry"]
+        assert server.counter.ledger(server.caller("aud"), "clinic").replays() == {}
+
+
+# --- what lies in the way -------------------------------------------------------------------------
+
+
+def test_a_file_where_the_socket_goes_is_kept(folder):
+    state = folder / "site.state"
+    state.mkdir(mode=0o700)
+    place = state / "clinic.sock"
+    place.write_text("somebody's notes")
+    site = read_site(folder / "site.toml")
+    assert any("socket" in finding.words for finding in check_site(site) if finding.serious)
+    with pytest.raises(errors.LedgerUnavailable, match="no socket"):
+        ServiceCounter(site)
+    assert place.read_text() == "somebody's notes"
+
+
+def test_an_audit_that_cannot_be_read_is_told_in_words(folder):
+    (folder / "site.toml").write_text(f'audit = "audit.json"\n{SITE}')
+    with served.serving(folder) as server:
+        caller = server.caller("aud")
+        assert server.counter.audit(caller) is None
+        for content in ("not json", "[1]", ""):
+            (folder / "audit.json").write_text(content)
+            with pytest.raises(errors.UnreadableSource, match="audit"):
+                server.counter.audit(caller)
+        (folder / "audit.json").write_text('{"lines": []}')
+        assert server.counter.audit(caller) == {"lines": []}
