@@ -14,11 +14,15 @@ from datetime import datetime, timedelta
 from fractions import Fraction
 from typing import Any, Final, final
 
-from discreet.accounting import Left
+from discreet.accounting import Budget, Left
 from discreet.accounting.budgets.amounts import amount_value, format_down, format_up
 from discreet.charts import NARROW, Area, Picture, Strokes, Words
+from discreet.errors import DiscreetError
 from discreet.explain.pictures.spending import highest_amount
+from discreet.explain.words import rounded_up
 from discreet.ledger.ledger_view import LedgerView
+from discreet.ledger.values import Receipt
+from discreet.service.views import Upkeep
 from discreet.session.display import part_left
 
 _WIDE, _HIGH = 120, 28
@@ -26,6 +30,8 @@ _MOST: Final = 4
 """How many parts a bar has: as many as there are colors that are told apart."""
 _ELSE: Final = "without a purpose"
 _SOON: Final = 30
+_CHANCE: Final = Fraction(1, 10**9)
+_FAR: Final = timedelta(days=3650)
 
 
 @final
@@ -139,17 +145,90 @@ def sparkline(
     )
 
 
-def forecast(entries: Sequence[Mapping[str, Any]], left: Fraction) -> str:
-    """Say when the budget ends at the pace so far, if that is soon; nothing otherwise."""
+def guarantee_words(budget: Budget) -> str:
+    """Say what a budget promises, and which epsilon that is where it is counted otherwise.
+
+    >>> from discreet.accounting import Budget
+    >>> guarantee_words(Budget(epsilon=1)), guarantee_words(Budget(rho="0.1"))
+    ('epsilon 1, kept in basic', 'rho 0.1, kept in zcdp ≙ epsilon 2.583 at delta 1e-9')
+    """
+    if budget.promise is not None or "epsilon" in budget.components:
+        return budget.promised
+    try:
+        epsilon = budget.guarantee.epsilon(delta=_CHANCE)
+    except DiscreetError:
+        return budget.promised
+    return f"{budget.promised} ≙ epsilon {rounded_up(epsilon, 4)} at delta 1e-9"
+
+
+def budget_end(entries: Sequence[Mapping[str, Any]], left: Fraction) -> datetime | None:
+    """Return when the budget ends at the pace so far; None if that cannot be told, or is far away.
+
+    >>> first = {"kind": "open", "at": "2026-01-01T00:00:00Z"}
+    >>> charges = [{"kind": "charge", "at": f"2026-01-0{day}T00:00:00Z"} for day in (3, 5)]
+    >>> str(budget_end([first, *charges], Fraction(1, 2)))
+    '2026-01-09 00:00:00+00:00'
+    """
     charges = charges_of(entries)
     if len(charges) < 2 or not 0 < left < 1:
-        return ""
+        return None
     passed = moment(charges[-1]) - moment(entries[0])
-    ahead = timedelta(seconds=passed.total_seconds() * float(left / (1 - left)))
-    if ahead > timedelta(days=_SOON) or passed < timedelta(hours=1):
-        return ""
-    end = moment(charges[-1]) + ahead
-    return f"At the pace so far, the budget ends about {end:%Y-%m-%d}."
+    ahead = passed.total_seconds() * float(left / (1 - left))
+    if passed < timedelta(hours=1) or ahead > _FAR.total_seconds():
+        return None
+    return moment(charges[-1]) + timedelta(seconds=ahead)
+
+
+def forecast(entries: Sequence[Mapping[str, Any]], left: Fraction) -> str:
+    """Say when the budget ends at the pace so far; nothing where that cannot be told."""
+    end = budget_end(entries, left)
+    return "" if end is None else f"At the pace so far, the budget ends about {end:%Y-%m-%d}."
+
+
+def ends_soon(entries: Sequence[Mapping[str, Any]], left: Fraction) -> bool:
+    """Say whether the budget ends within a month of the last charge, at the pace so far."""
+    end = budget_end(entries, left)
+    return end is not None and end - moment(charges_of(entries)[-1]) <= timedelta(days=_SOON)
+
+
+def unanswered(entries: Sequence[Mapping[str, Any]]) -> Fraction:
+    """Return which part of all that was charged is paid, and not answered.
+
+    >>> charge = {"kind": "charge", "key": "a", "amounts": {"data": [[[3]]]}}
+    >>> other = {"kind": "charge", "key": "b", "amounts": {"data": [[[1]]]}}
+    >>> unanswered([charge, other, {"kind": "release", "key": "a"}])
+    Fraction(1, 4)
+    """
+    answered = {entry["key"] for entry in entries if entry["kind"] == "release"}
+    charges = charges_of(entries)
+    whole = sum(highest_amount(entry, 0) for entry in charges)
+    waiting = sum(highest_amount(entry, 0) for entry in charges if entry["key"] not in answered)
+    return Fraction(waiting, whole) if whole else Fraction(0)
+
+
+def upkeep_warnings(upkeep: Upkeep, receipt: Receipt, now: datetime) -> list[str]:
+    """Say what an operator should do: back the ledger up, or look at its witness.
+
+    >>> from discreet.ledger.anchors import Anchor
+    >>> end = Receipt(ledger="1" * 32, seq=9, head="a" * 64)
+    >>> old = Anchor(at="2026-01-01T00:00:00.000000Z", receipt=Receipt("1" * 32, 4, "b" * 64))
+    >>> noted = Upkeep(notes_backups=True, backup=old, witness=None, anchor=None, problem="")
+    >>> upkeep_warnings(noted, end, datetime.fromisoformat("2026-01-03T12:00:00Z"))
+    ['The last backup is older than 24 h (2026-01-01 00:00), and 5 entries are not in it.']
+    """
+    said = [upkeep.problem] if upkeep.problem else []
+    backup = upkeep.backup
+    if upkeep.notes_backups and backup is None:
+        said.append("No backup is on record: run `discreet ledger backup`.")
+    if backup is not None and now - datetime.fromisoformat(backup.at) > timedelta(hours=24):
+        missing = receipt.seq - backup.receipt.seq
+        if missing > 0:
+            are = "entry is" if missing == 1 else "entries are"
+            said.append(
+                f"The last backup is older than 24 h ({backup.at[:16].replace('T', ' ')}), and "
+                f"{missing} {are} not in it."
+            )
+    return said
 
 
 def warnings(

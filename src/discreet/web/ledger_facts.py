@@ -5,7 +5,6 @@ Trust: public.  All of it is in the ledger, and none of it depends on data.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -20,6 +19,9 @@ from discreet.plan.plan import Plan
 
 THRESHOLD: Final = Fraction(1, 10)
 """The share of a whole budget above which a question is confirmed."""
+
+_NAMED: Final = 5
+"""How many entries a warning names."""
 
 
 @final
@@ -202,18 +204,29 @@ def attention(rows: Iterable[LedgerRow], left: Fraction) -> list[str]:
     """Say what a steward should look at.
 
     >>> attention([LedgerRow(seq=4, at="", kind="charge", state="started")], Fraction(1, 2))
-    ['1 question is paid for and not answered: asking again completes it at no charge.']
+    ['1 question is paid for and not answered (entry 4): asking again completes it at no charge.']
     """
-    states = Counter(row.state for row in rows)
+    listed = list(rows)
     said = []
-    open_ones = states["started"] + states["charged"]
-    if open_ones:
-        are = "question is" if open_ones == 1 else "questions are"
+    waiting = [row.seq for row in listed if row.state in {"started", "charged"}]
+    if waiting:
+        are = "question is" if len(waiting) == 1 else "questions are"
         said.append(
-            f"{open_ones} {are} paid for and not answered: asking again completes it at no charge."
+            f"{len(waiting)} {are} paid for and not answered ({_numbered(waiting)}): asking again "
+            "completes it at no charge."
         )
-    if states["closed"]:
-        said.append(f"{states['closed']} closed by a failed attempt: the owner can reopen them.")
+    closed = [row.seq for row in listed if row.state == "closed"]
+    if closed:
+        said.append(
+            f"{len(closed)} closed by a failed attempt ({_numbered(closed)}): the owner can reopen "
+            "them."
+        )
     if left < Fraction(1, 10):
         said.append("Less than a tenth of the budget is left.")
     return said
+
+
+def _numbered(entries: Sequence[int]) -> str:
+    shown = ", ".join(map(str, entries[:_NAMED]))
+    more = f" and {len(entries) - _NAMED} more" if len(entries) > _NAMED else ""
+    return f"{'entry' if len(entries) == 1 else 'entries'} {shown}{more}"

@@ -5,12 +5,27 @@ Trust: public.  Everything on this page is a fact of the ledger.
 
 from __future__ import annotations
 
+import math
+from datetime import UTC, datetime
+
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
-from discreet.explain import explain
+from discreet.explain.explaining import explain_disclosure
+from discreet.explain.pictures.spending import spending
+from discreet.explain.sources import disclosure_of
 from discreet.session.display import part_left
-from discreet.web.budget_facts import account_facts, by_purpose, forecast, purpose_bar, warnings
+from discreet.web.budget_facts import (
+    account_facts,
+    by_purpose,
+    ends_soon,
+    forecast,
+    guarantee_words,
+    purpose_bar,
+    unanswered,
+    upkeep_warnings,
+    warnings,
+)
 from discreet.web.ledger_facts import attention
 from discreet.web.screens.record_pages import rows_of
 from discreet.web.visits import Visiting, dataset_of, desk_of, need, visited
@@ -25,20 +40,24 @@ def budget(request: Request, visitor: Visiting, dataset: str) -> Response:
     facts, desk = dataset_of(request, visitor, dataset), desk_of(request)
     ledger = facts.ledger
     left = ledger.left()
-    told = explain(ledger, audience="steward", about=facts.policy.about)
+    told = explain_disclosure(disclosure_of(ledger, about=facts.policy.about), audience="steward")
     rows = rows_of(request, visitor, facts)
     entries = ledger.proved_entries()
     people = {each.name for each in desk.open.directory.people()}
     accounts = account_facts(ledger, entries, people)
     requests = desk.open.requests(visitor.caller, dataset)
     heed = attention(rows, part_left(left))
+    ending = forecast(entries, part_left(left))
     if visitor.may("decide"):
         heed += warnings(
             accounts,
             refused=desk.refusal_loops(dataset),
             waiting=sum(each.state == "open" for each in requests),
-            ending=forecast(entries, part_left(left)),
+            ending=ending if ends_soon(entries, part_left(left)) else "",
         )
+    if visitor.may("ledger"):
+        upkeep = desk.open.upkeep(visitor.caller, dataset)
+        heed += upkeep_warnings(upkeep, ledger.receipt, datetime.now(UTC))
     sums = by_purpose(entries)
     return visited(
         "budget.html",
@@ -46,11 +65,14 @@ def budget(request: Request, visitor: Visiting, dataset: str) -> Response:
         visitor,
         facts,
         told=told,
-        promised=left.budget.promised,
         spent=100 - int(100 * part_left(left)),
         words=str(left),
         accounts=accounts,
-        purposes=purpose_bar(sums, left.budget.components[0]) if len(sums) > 1 else None,
+        purposes=purpose_bar(sums, left.budget.components[0]),
+        course=spending(ledger, entries=entries),
+        ending=ending,
+        reserved=math.ceil((100 - 100 * part_left(left)) * unanswered(entries)),
+        guarantee=guarantee_words(left.budget),
         heed=heed,
         requests=requests,
         charges=sum(row.kind == "charge" for row in rows),

@@ -20,7 +20,7 @@ from discreet.explain import explain
 from discreet.web.desk import DatasetFacts, Visitor
 from discreet.web.entry_facts import chained, curve_around, mechanism_facts
 from discreet.web.ledger_facts import LedgerRow, cost_of_entry, ledger_rows
-from discreet.web.rendering import download
+from discreet.web.rendering import download, see_other
 from discreet.web.visits import (
     Form,
     Visiting,
@@ -76,6 +76,7 @@ def _history(
         seconds=seconds,
         receipts=receipts,
         receipt=facts.ledger.receipt,
+        upkeep=desk_of(request).open.upkeep(visitor.caller, dataset),
         heads={each.seq: each.head for each in facts.ledger.proved_receipts()},
     )
 
@@ -94,7 +95,7 @@ def entry(request: Request, visitor: Visiting, dataset: str, seq: int) -> Respon
         )
     text = json.dumps(found, indent=2, ensure_ascii=False, sort_keys=True, default=str)
     shown: dict[str, Any] = {"told": None, "answer": None, "mechanisms": [], "curve": None}
-    shown |= {"question": "", "cost": ""}
+    shown |= {"question": "", "cost": "", "replays": None, "closed": False}
     around = chained(facts.ledger, seq)
     if found["kind"] == "charge":
         shown |= _charge(request, visitor, facts, found)
@@ -132,11 +133,24 @@ def _charge(
             told = None
     return {
         "answer": answer,
+        "replays": None if answer is None else facts.ledger.replays().get(answer, 0),
+        "closed": str(found["key"]) in facts.ledger.closed,
         "told": told,
         "question": _questions(request, visitor, facts).get(str(found["key"]), ""),
         "cost": cost_of_entry(facts.ledger.left().budget, found),
         "mechanisms": mechanism_facts(found),
     }
+
+
+@router.post("/data/{dataset}/ledger/{seq}/reopen")
+def reopen(request: Request, visitor: Visiting, form: Form, dataset: str, seq: int) -> Response:
+    """Allow further attempts at a question that a failure has closed."""
+    need(visitor, "reopen")
+    facts = dataset_of(request, visitor, dataset)
+    found = next((each for each in facts.ledger.entries(seq - 1) if each["seq"] == seq), {})
+    reason = field(form, "reason").strip()
+    desk_of(request).open.reopen(visitor.caller, dataset, str(found.get("key", "")), reason=reason)
+    return see_other(f"/data/{dataset}/ledger/{seq}")
 
 
 @router.post("/data/{dataset}/ledger/export/{kind}", dependencies=[Depends(ours)])
