@@ -8,7 +8,13 @@ import discreet as dp
 from discreet.errors import EngineFailed, NotAllowed
 from discreet.plan.policy.policy import read_policy
 from discreet.web import dummy_twin
-from discreet.web.budget_facts import account_facts, by_purpose, forecast, purpose_bar
+from discreet.web.budget_facts import (
+    account_facts,
+    by_purpose,
+    ends_soon,
+    forecast,
+    purpose_bar,
+)
 from discreet.web.dummy_twin import answer_about_twin, dry_run, twin_of
 from discreet.web.fewer_groups import without_last_key
 from discreet.web.ways_out import ways_out, within_policy
@@ -103,7 +109,10 @@ def test_the_forecast_is_the_pace_so_far():
     assert (
         forecast(hours, Fraction(1, 3)) == "At the pace so far, the budget ends about 2026-11-04."
     )
-    assert forecast(hours, Fraction(99, 100)) == ""
+    assert ends_soon(hours, Fraction(1, 3))
+    assert not ends_soon(hours, Fraction(99, 100))
+    assert "2027-05-20" in forecast(hours, Fraction(99, 100))
+    assert forecast(hours, Fraction(9999, 10_000)) == ""  # too far away to tell
     assert forecast(hours[:2], Fraction(1, 2)) == ""
 
 

@@ -15,7 +15,8 @@ from fastapi.responses import Response
 from discreet.charts import Picture
 from discreet.errors import DiscreetError
 from discreet.exact import decimal
-from discreet.explain.figures import Figures
+from discreet.explain.figures import GuessOdds
+from discreet.explain.guesses import Guesses
 from discreet.explain.pictures.icon_arrays import icon_arrays
 from discreet.explain.sources import disclosure_of
 from discreet.loss import Pure
@@ -168,7 +169,7 @@ def _worlds(facts: DatasetFacts, epsilon: str) -> list[tuple[str, Picture]]:
     more = Pure(epsilon=decimal(epsilon, name="epsilon"))
     after = replace(before, losses=tuple(loss.compose(more) for loss in before.losses))
     return [
-        (word, icon_arrays(each, Figures.of(each).one))
+        (word, icon_arrays(each, GuessOdds.of(Guesses(*each.losses))))
         for word, each in (("All answers so far", before), ("With this one", after))
         if each.losses
     ]

@@ -1,0 +1,252 @@
+"""Elements of the screens by plain HTTP: what pages say is what the ledger and the plans say."""
+
+import math
+import re
+from fractions import Fraction
+from itertools import pairwise
+
+import httpx
+import pytest
+
+from discreet.accounting import Leaf, encode
+from discreet.errors import DamagedLedger
+from discreet.ledger.anchors import Anchor
+from discreet.ledger.values import Receipt
+from discreet.loss import Pure, ZeroConcentrated
+from discreet.mechanisms import Gaussian, Laplace
+from discreet.service.protocol.question_form import QuestionForm
+from discreet.web.entry_facts import chained, curves, mechanism_facts
+from discreet.web.explorer import quantile_places
+from discreet.web.ledger_facts import LedgerRow, attention
+from tests.web.served import HOSTILE, PASSWORD
+from tests.web.test_explorer import computed
+from tests.web.test_security import FORM
+
+QUESTION = "SELECT ward, COUNT(*) AS visits FROM visits GROUP BY ward"
+ALIAS = f"SELECT COUNT(*) AS `{HOSTILE}` FROM visits"  # noqa: S608  the alias is the point
+
+
+@pytest.fixture(scope="module")
+def people(site):
+    """Ana, who asks; aud, who reads the ledger; and stan, who answers for it."""
+    address, counter = site
+    stan = counter.directory.find("stan").caller
+    counter.open_account(stan, "clinic", "data/flu", budget=None)
+    counter.open_account(stan, "clinic", "data/flu/ana", budget={"epsilon": "0.8", "delta": "1e-9"})
+    clients = {}
+    for name in ("ana", "aud", "stan"):
+        clients[name] = httpx.Client(base_url=address, follow_redirects=True, timeout=60)
+        clients[name].post("/login", data={"name": name, "password": PASSWORD})
+    yield clients, counter
+    for client in clients.values():
+        client.close()
+
+
+def asked(counter, question, epsilon, *more):
+    prices = (epsilon, *more)
+    forms = [QuestionForm.read({"question": question, "epsilon": each}) for each in prices]
+    return counter.ask(counter.directory.find("ana").caller, "clinic", *forms)
+
+
+def record(counter):
+    return counter.ledger(counter.directory.find("aud").caller, "clinic")
+
+
+def token(client):
+    return FORM.search(client.get("/tokens").text)[1]
+
+
+def words(text):
+    """The text of a page, without its tags."""
+    return re.sub(r"\s+", " ", re.sub(r"<[^>]*>", " ", text))
+
+
+def test_an_entry_shows_mechanisms_curve_label_and_replays(people):
+    clients, counter = people
+    answer = asked(counter, ALIAS, "0.05").release.receipt.seq
+    ledger = record(counter)
+    charge = max(each["seq"] for each in ledger.entries() if each["kind"] == "charge")
+    page = clients["aud"].get(f"/data/clinic/ledger/{charge}")
+    assert page.status_code == 200
+    (leaf,) = mechanism_facts(next(ledger.entries(charge - 1)))
+    assert leaf.mechanism == "Laplace"
+    assert leaf.parameters in page.text
+    assert "delta at each epsilon" in page.text
+    assert "shown again, free" in page.text
+    assert "0 times" in page.text
+    head = ledger.proved_receipts()[charge - 1].head
+    assert head[:10] in page.text
+    assert HOSTILE not in page.text
+    label = clients["aud"].get(f"/data/clinic/releases/{answer}/label")
+    assert f"R-{answer:04d}" in label.text
+    assert "Protects" in label.text
+    asked(counter, ALIAS, "0.05")
+    assert "1 time<" in clients["aud"].get(f"/data/clinic/ledger/{charge}").text
+    mine = clients["ana"].get(f"/data/clinic/releases/{answer}/label")
+    assert mine.status_code == 200
+    assert clients["aud"].get("/data/clinic/releases/9999/label").status_code == 422
+
+
+def test_parameters_are_exact():
+    tree = encode(Leaf(Gaussian(variance=Fraction(7, 3)), name=HOSTILE))
+    (shown,) = mechanism_facts({"tree": tree})
+    assert "variance 7/3, which is about 2.333" in shown.parameters
+    assert mechanism_facts({"tree": {"kind": "unknown"}}) == []
+    assert mechanism_facts({}) == []
+    assert mechanism_facts({"tree": encode(Leaf(Laplace(scale=2)))})[0].parameters == "scale 2"
+
+
+def test_the_curve_is_that_of_the_losses():
+    before, after = [Pure(epsilon=1)], [Pure(epsilon=2), ZeroConcentrated(rho=4)]
+    picture = curves([before, after], names=("before", "after"))
+    assert f"{before[0].delta(0):.3g} (before)" in picture.description
+    assert f"{min(each.delta(0) for each in after):.3g} (after)" in picture.description
+    points = re.findall(r'<polyline[^>]*points="([^"]*)"', picture.svg(styled=False))
+    lines = [[tuple(map(float, each.split(","))) for each in line.split()] for line in points]
+    for line in lines[:2]:
+        assert all(y <= later for (_, y), (_, later) in pairwise(line))  # down the page
+    assert all(second <= first for (_, first), (_, second) in zip(*lines[:2], strict=True))
+    assert curves([before, [Pure(epsilon=0)]], names=("a", "b")) is None
+
+
+def test_the_chain_is_proved_before_it_is_shown(people, monkeypatch):
+    _, counter = people
+    ledger = record(counter)
+    around = chained(ledger, 2)
+    assert around.after == ledger.proved_receipts()[1]
+    assert around.before == ledger.proved_receipts()[0].head
+    assert chained(ledger, 1).before == ""
+    rows = list(ledger._link.current().rows(0, answers=False))
+
+    class Damaged:
+        opening = ledger._link.current().opening
+
+        def rows(self, after, *, answers):
+            yield from (rows[0], rows[2])
+
+    monkeypatch.setattr(type(ledger._link), "current", lambda _link: Damaged())
+    with pytest.raises(DamagedLedger):
+        ledger._proved_rows(Receipt(rows[0].head[:32], 3, rows[2].head))
+
+
+def test_another_draw_is_offered_with_its_price_and_confirmed(people):
+    clients, counter = people
+    ana = clients["ana"]
+    first = asked(counter, QUESTION, "0.2")
+    entry = first.release.receipt.seq
+    found = ana.post(f"/data/clinic/releases/{entry}", data={"csrf": token(ana)})
+    base = str(found.url)
+    said = words(found.text)
+    assert "25 % of yours, 20 % of the dataset on another draw" in said
+    offered = float(re.search(r"visits, both combined ± [\d.]+ → about ± ([\d.e+]+)", said)[1])
+    charges = sum(each["kind"] == "charge" for each in record(counter).entries())
+
+    def sent(**fields):
+        data = {"csrf": token(ana), "by": "epsilon", **fields}
+        return ana.post(f"{base}/remeasure", data=data)
+
+    def paid():
+        return sum(each["kind"] == "charge" for each in record(counter).entries()) - charges
+
+    assert "Tick this first" in sent(amount="0.2", action="pay").text
+    confirmed = re.search(r'name="confirm" value="([^"]*)"', found.text)[1]
+    assert "Tick this first" in sent(amount="0.3", action="pay", confirm=confirmed).text
+    assert "does not fit" in sent(amount="0.7", action="pay", confirm="yes").text
+    for odd in ("x", "-1", "0", "", "1e400", HOSTILE):
+        refused = sent(amount=odd, action="pay")
+        assert refused.status_code in {200, 422}
+        assert HOSTILE not in refused.text
+    assert paid() == 0
+    done = sent(amount="0.2", action="pay", confirm=confirmed)
+    for _ in range(60):
+        if "and epsilon 0.2" in done.text:
+            break
+        done = ana.get(str(done.url))
+    assert paid() == 1
+    combined = asked(counter, QUESTION, "0.2", "0.2").release.columns[1]
+    low, high = combined.low[0].as_py(), combined.high[0].as_py()
+    assert offered == pytest.approx((high - low) / 2, rel=0.1)
+    assert "Show both combined, free" in sent(amount="0.2", action="plan").text
+    assert paid() == 1
+
+
+def test_a_confirmation_is_for_its_price_alone(people):
+    clients, counter = people
+    ana = clients["ana"]
+    shown = {"csrf": token(ana), "sql": "SELECT AVG(cost) AS c FROM visits", "by": "epsilon"}
+    planned = ana.post("/data/clinic/query", data={**shown, "amount": "0.11", "action": "plan"})
+    said = words(planned.text)
+    assert "13.8 % of yours, 11 % of the dataset" in said
+    assert "answered before?" in said
+    assert "clip: cost below 0 counts as 0, and above 900 as 900" in said
+    assert re.search(r"sum: Laplace scale = [\d.e+]+ \(grid of", said)
+    ticked = re.search(r'name="confirm" value="([^"]*)"', planned.text)[1]
+    last = record(counter).receipt
+    for amount, confirm in (("0.12", ticked), ("0.11", "yes"), ("0.11", "")):
+        data = {**shown, "amount": amount, "action": "ask", "confirm": confirm}
+        assert "Tick this first" in ana.post("/data/clinic/query", data=data).text
+    assert record(counter).receipt == last
+
+
+def test_the_dashboard_says_what_is_reserved_promised_and_caught(people):
+    clients, _ = people
+    page = clients["stan"].get("/data/clinic/budget")
+    said = words(page.text)
+    assert re.search(r"1 % FPR → ≤ [\d.]+ % TPR", said)
+    assert "epsilon 1 at delta 1e-09 guarantee" in said or "guarantee epsilon 1" in said
+    assert "0 % spent" not in said
+    assert "of it reserved: paid, not yet answered" in said
+    assert "epsilon spent, over time" in said
+    assert "epsilon charged, by purpose" in said
+    assert "No backup is on record" in said
+    assert "Raise the budget" in said
+    assert "No backup" not in clients["ana"].get("/data/clinic/budget").text
+
+
+def test_the_ledger_shows_backups_and_what_kind_of_anchor(people, monkeypatch):
+    clients, counter = people
+    end = record(counter).receipt
+    old = Anchor(at="2026-01-01T00:00:00.000000Z", receipt=Receipt(end.ledger, 1, "a" * 64))
+    monkeypatch.setattr(type(record(counter)), "last_backup", lambda _ledger: old)
+    page = words(clients["aud"].get("/data/clinic/ledger").text)
+    assert "2026-01-01 00:00, up to entry 1" in page
+    assert "no witness file is named" in page
+    assert "spent ▸ released" in page
+    heads = record(counter).proved_receipts()
+    assert f"→ {heads[0].head[:10]} ✓" in page
+    said = words(clients["stan"].get("/data/clinic/budget").text)
+    assert f"and {end.seq - 1} entries are not in it" in said
+
+
+def test_attention_names_entries():
+    rows = [LedgerRow(seq=n, at="", kind="charge", state="charged") for n in range(1, 8)]
+    (said,) = attention(rows, Fraction(1, 2))
+    assert said.startswith("7 questions are paid for and not answered (entries 1, 2, 3, 4, 5 and 2")
+
+
+def test_dots_of_pages_are_those_of_the_script():
+    script = computed("explorer.dots(3, 0.95)")
+    places = quantile_places(3.0, 0.95)
+    most = script[-1] * 1.1
+    assert places.most == pytest.approx(most)
+    columns = [240 + 20 * math.floor(10 * each / most + 0.5) for each in script]
+    assert [x for x, _ in places.circles] == columns
+
+
+def test_icons_follow_one_number_and_half_of_one_draws_nothing(people):
+    clients, counter = people
+    ana = clients["ana"]
+    last = record(counter).receipt
+
+    def drawn(epsilon):
+        found = ana.post("/data/clinic/explore/odds", data={"csrf": token(ana), "epsilon": epsilon})
+        assert found.status_code == 200
+        return found.text
+
+    assert drawn("0.1").count("<circle") == drawn("3").count("<circle") == 400
+    assert drawn("0.1") != drawn("3")
+    for odd in ("", "0x10", "-1", HOSTILE):
+        assert "<circle" not in drawn(odd)
+        assert HOSTILE not in drawn(odd)
+    assert ana.post("/data/clinic/explore/odds", data={"epsilon": "1"}).status_code == 403
+    assert record(counter).receipt == last
