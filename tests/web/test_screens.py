@@ -113,7 +113,71 @@ def test_every_screen_passes_axe_and_fits_a_phone_and_paper(visit, site, scheme)
     entries = (f"data/clinic/ledger/{last - 2}", f"data/clinic/releases/{last}")
     for name in (*names, *entries):
         page.goto(f"/{name}")
+        if scheme == "light" and name != "audit":  # hundreds of rows: once, below
+            for summary in page.locator("main summary").all():
+                summary.click()
         fine(page, "-".join(name.split("/")[-2:]), scheme)
+
+
+def test_states_that_are_rare_pass_axe(visit, site, tmp_path):
+    """An audit that was refused, a list of shared statistics, and a confirmation that is wanted."""
+    address, counter = site
+    ana = visit(address, "ana").page
+    ana.goto("/data/clinic/explore")
+    ana.click("#add")
+    ana.click("#add")
+    ana.click("#play")
+    fine(ana, "explore-shared", "light")
+    planned(ana, "0.3", "plan")
+    ana.click("[data-key=ask]")
+    ana.wait_for_selector("text=Tick this first")
+    fine(ana, "confirm", "light")
+    aud = visit(address, "aud").page
+    aud.goto("/audit")
+    for summary in aud.locator("main section > details > summary").all():
+        summary.click()
+    assert "clopper-pearson" in aud.inner_text("[aria-label='Proof index']")
+    assert "fastapi" in aud.inner_text("[aria-label='Packages']")
+    fine(aud, "audit-open", "dark")
+    aud.set_viewport_size({"width": 1280, "height": 720})
+    report = counter.site.audit
+    kept = report.read_text()
+    try:
+        report.write_text(json.dumps({"lines": HOSTILE}))
+        aud.goto("/audit")
+        assert "cannot be read" in aud.inner_text(".refused")
+        fine(aud, "audit-refused", "light")
+    finally:
+        report.write_text(kept)
+
+
+def test_an_answer_is_three_clicks_away_from_landing(visit, site):
+    address, _ = site
+    page = visit(address, "ana").page
+    page.wait_for_url("**/data/clinic/query")  # where an analyst lands
+    page.fill("#sql", "SELECT COUNT(*) AS n FROM visits")
+    page.fill("#amount", "0.02")
+    page.click("[data-key=plan]")
+    page.wait_for_selector("#plan-title")
+    page.click("[data-key=ask]")
+    page.wait_for_selector("[aria-label='The answer as a table']")
+
+
+def test_keys_run_dry_and_never_spend_what_was_not_planned(visit, site):
+    address, counter = site
+    caller = counter.directory.find("ana").caller
+    page = visit(address, "ana").page
+    page.goto("/data/clinic/query")
+    page.fill("#sql", "SELECT AVG(cost) AS c FROM visits")
+    page.fill("#amount", "0.3")
+    last = counter.ledger(caller, "clinic").receipt
+    page.keyboard.press("Control+Shift+Enter")  # plans: there is nothing to confirm yet
+    page.wait_for_selector("#plan-title")
+    page.keyboard.press("Meta+Shift+Enter")
+    page.wait_for_selector("text=Tick this first")
+    page.keyboard.press("Meta+Enter")
+    page.wait_for_selector("#dummy-title")
+    assert counter.ledger(caller, "clinic").receipt == last
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

@@ -1,6 +1,7 @@
 """The whole story in a real browser, and every screen in every light."""
 
 import contextlib
+import json
 import os
 import signal
 from pathlib import Path
@@ -66,7 +67,7 @@ def test_from_the_wizard_to_an_answer_on_a_laptop(visit, tmp_path):  # noqa: PLR
         page.wait_for_selector("#plan-title")
         assert "AVG(`cost`)" in page.input_value("#sql")
         page.fill("#amount", "0.2")
-        page.keyboard.press("Control+Enter")
+        page.click("[data-key=plan]")
         page.wait_for_selector("dd:has-text('epsilon 0.2')")
         guide(page, "plan")
         page.keyboard.press("Control+Shift+Enter")
@@ -83,6 +84,9 @@ def test_from_the_wizard_to_an_answer_on_a_laptop(visit, tmp_path):  # noqa: PLR
         for name in ("budget", "explore", "ledger"):
             page.goto(f"/data/clinic/{name}")
             guide(page, name)
+        page.click("tr:has-text('released') a")
+        page.wait_for_selector("text=Its mechanisms, exactly")
+        guide(page, "entry")
         page.goto("/wizard")
         assert "there is a policy already" in page.inner_text(".refused")
     holder["open"].__exit__(None, None, None)
@@ -164,6 +168,11 @@ def test_refusal_request_raise_by_two_people_label_and_audit(visit, site):  # no
     aud.click("text=Verify the chain")
     aud.wait_for_selector("text=no account is overspent")
     picture(aud, "ledger")
+    aud.click("tr:has-text('released') a")
+    aud.wait_for_selector("text=Its mechanisms, exactly")
+    aud.click("text=its privacy label")
+    aud.wait_for_selector("h1:text('Privacy label of R-')")
+    aud.goto("/data/clinic/ledger")
     aud.click("tbody tr:last-child a")
     aud.wait_for_selector("text=What it records")
     aud.goto("/audit")
@@ -202,10 +211,26 @@ def test_the_explorer_follows_both_ways(visit, site):
     assert float(page.input_value("#spend")) == pytest.approx(0.4, rel=0.01)
     assert "at most 60 of 100 with you" in page.inner_text("#odds")
     assert page.locator("#dots circle").count() == 25
+    drawn = page.locator("#worlds figure").last.inner_html()
+    page.locator("#slider").fill("0")
+    page.wait_for_selector("#worlds :text('Drawn for epsilon 1.')")  # without a click
+    assert page.locator("#worlds figure").last.inner_html() != drawn
+    assert page.locator("#worlds circle").count() == 400
+    page.click("#play")
+    page.wait_for_selector("#played:text('off by')")
+    outcome = page.inner_text("#played")
+    page.wait_for_selector(f"#played:not(:text-is({json.dumps(outcome)}))")  # and the next one
+    page.fill("#spend", "0.25")
     page.click("#add")
     page.click("#add")
     page.click("[data-balance=error]")
     assert page.inner_text("#sum").split(" of ")[0] == page.inner_text("#sum").split(" of ")[1]
+    outputs = page.locator("#sharing output")
+    page.locator("#sharing input[type=range]").first.fill("0.25")
+    page.locator("#sharing input[type=checkbox]").first.check()
+    page.click("[data-balance=equal]")
+    assert outputs.first.inner_text().startswith("epsilon 0.25")
+    assert not outputs.last.inner_text().startswith("epsilon 0.25")
     picture(page, "explore")
 
 
