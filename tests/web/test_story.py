@@ -86,6 +86,7 @@ def test_from_the_wizard_to_an_answer_on_a_laptop(visit, tmp_path):  # noqa: PLR
             guide(page, name)
         page.click("tr:has-text('released') a")
         page.wait_for_selector("text=Its mechanisms, exactly")
+        page.evaluate("document.querySelectorAll('main .card')[1].scrollIntoView()")
         guide(page, "entry")
         page.goto("/wizard")
         assert "there is a policy already" in page.inner_text(".refused")

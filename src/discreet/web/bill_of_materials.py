@@ -47,12 +47,12 @@ def components() -> tuple[Component, ...]:
 
 
 def _component(found: Distribution) -> Component:
-    about = found.metadata
-    said = about.get("License-Expression") or about.get("License") or ""
+    about = found.metadata.json
+    said = str(about.get("license_expression") or about.get("license") or "")
     first = said.strip().splitlines()[0] if said.strip() else ""
     return Component(
-        name=about.get("Name") or "",
-        version=about.get("Version") or "",
+        name=str(about.get("name") or ""),
+        version=str(about.get("version") or ""),
         license=first if len(first) <= _LONGEST else f"{first[:_LONGEST]}…",
     )
 

@@ -58,8 +58,8 @@ def mechanism_facts(entry: Mapping[str, Any]) -> list[MechanismFacts]:
 
 def _facts(leaf: Leaf, times: int) -> MechanismFacts:
     source = leaf.source
-    known = fields(source) if is_dataclass(source) else ()
-    values = ((each.name, getattr(source, each.name)) for each in known if each.repr)
+    known = [each.name for each in fields(source) if each.repr] if is_dataclass(source) else []
+    values = [(name, getattr(source, name)) for name in known]
     return MechanismFacts(
         name=leaf.name or "(no name)",
         mechanism=type(source).__name__,

@@ -37,6 +37,8 @@ from discreet.web.visits import (
 router = APIRouter()
 AUDIENCES: Final = ("analyst", "subject", "steward", "auditor")
 _ROWS: Final = 500
+_KEPT: Final = frozenset({"confidence", "delta", "size"})
+"""What another draw of an answer takes over from the first."""
 
 
 @router.get("/data/{dataset}/answers/{number}")
@@ -87,7 +89,7 @@ def remeasure(
 def _another(progress: Progress, price: tuple[str, str]) -> QuestionForm:
     """Return another draw of a question, with the confidence of the first."""
     question, first = written_form(progress.forms[0])
-    kept = {name: first[name] for name in ("confidence", "delta", "size") if name in first}
+    kept = {name: value for name, value in first.items() if name in _KEPT}
     return form_of(question, {**kept, price[0]: price[1]})
 
 
