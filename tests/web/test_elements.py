@@ -15,6 +15,7 @@ from discreet.ledger.values import Receipt
 from discreet.loss import Pure, ZeroConcentrated
 from discreet.mechanisms import Gaussian, Laplace
 from discreet.service.protocol.question_form import QuestionForm
+from discreet.web.audit_run import AuditRun
 from discreet.web.entry_facts import chained, curves, mechanism_facts
 from discreet.web.explorer import quantile_places
 from discreet.web.ledger_facts import LedgerRow, attention
@@ -216,6 +217,31 @@ def test_the_ledger_shows_backups_and_what_kind_of_anchor(people, monkeypatch):
     assert f"→ {heads[0].head[:10]} ✓" in page
     said = words(clients["stan"].get("/data/clinic/budget").text)
     assert f"and {end.seq - 1} entries are not in it" in said
+
+
+def test_what_an_audit_said_stays_text(people, monkeypatch):
+    clients, _ = people
+    monkeypatch.setattr(AuditRun, "problem", f"refused {HOSTILE}")
+    page = clients["aud"].get("/audit").text
+    assert "ended without a report" in page
+    assert HOSTILE not in page
+    bill = clients["aud"].post("/audit/materials", data={"csrf": token(clients["aud"])})
+    assert bill.json()["bomFormat"] == "CycloneDX"
+    assert (
+        clients["ana"].post("/audit/materials", data={"csrf": token(clients["ana"])}).status_code
+        == 403
+    )
+
+
+def test_reopening_needs_the_permission_and_a_closed_question(people):
+    clients, counter = people
+    last = record(counter).receipt
+    for name in ("ana", "aud", "stan"):
+        data = {"csrf": token(clients[name]), "reason": HOSTILE}
+        found = clients[name].post("/data/clinic/ledger/4/reopen", data=data)
+        assert found.status_code in {403, 404, 422}
+        assert HOSTILE not in found.text
+    assert record(counter).receipt == last
 
 
 def test_attention_names_entries():

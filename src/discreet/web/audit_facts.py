@@ -26,6 +26,8 @@ _LEVEL: Final = Fraction(1, 1000)
 _TAIL: Final = _LEVEL / 4
 """Two chances, each with two ends, share the level."""
 _MOST: Final = 10**7
+_NARROW: Final = 100
+"""Axes that span no more than this have marks between powers of ten."""
 
 
 @final
@@ -123,8 +125,11 @@ def audit_picture(promises: list[AuditedPromise]) -> Picture | None:
     if not shown:
         return None
     most = max(max(each.claimed, each.shown, each.interval[0]) for each in shown) * 2
-    low = min([_LOW, *(each.claimed for each in shown)])
-    ticks = [tick for tick in (0.001, 0.01, 0.1, 1, 10, 100) if low <= tick <= most]
+    least = min(min(each.claimed, max(each.interval[0], _LOW)) for each in shown)
+    low = 10.0 ** math.floor(math.log10(least / 2))
+    steps = (1, 2, 5) if most / low <= _NARROW else (1,)
+    marks = (step * 10.0**power for power in range(-9, 9) for step in steps)
+    ticks = [mark for mark in marks if low <= mark <= most]
     ends = {"low": low, "high": most, "ticks": ticks, "log": True}
     chart = Chart(
         width=NARROW,

@@ -85,7 +85,7 @@ def _price(leaf: Leaf) -> str:
         loss = leaf.price(1, 1) if leaf.relation.replaces else leaf.price(1, 0)
     except DiscreetError:
         return ""
-    return str(loss)
+    return str(loss).rpartition("; ")[2]  # the pair is in the parameters
 
 
 @final

@@ -151,7 +151,7 @@ def quantile_places(half_width: float, confidence: float) -> QuantilePlaces:
 
     >>> places = quantile_places(3.0, 0.95)
     >>> len(places.circles), places.circles[12], round(places.most, 3)
-    (25, (240, 108), 3.228)
+    (25, (240, 84), 3.546)
     """
     scale = -half_width / math.log(1 - confidence)
     levels = [(2 * at + 1) / (2 * _DOTS) for at in range(_DOTS)]
