@@ -124,6 +124,10 @@ def folder_at(name):
     return lambda folder: (kept(folder) / name).mkdir()
 
 
+def file_at(name):
+    return lambda folder: (kept(folder) / name).write_text("somebody's notes")
+
+
 def other_program(*statements):
     def before(folder):
         with closing(sqlite3.connect(kept(folder) / "state.sqlite")) as other:
@@ -153,6 +157,7 @@ SAME = ("format = 1", "format = 1")
         (SAME, folder_at("security.log")),
         (SAME, folder_at("server.lock")),
         (SAME, folder_at("clinic.sock")),
+        (SAME, file_at("clinic.sock")),
         (SAME, other_program("CREATE TABLE people (x)")),
         (SAME, other_program("CREATE TABLE notes (x)")),
         (SAME, other_program("CREATE TABLE notes (x)", "PRAGMA user_version = 2")),
@@ -173,6 +178,7 @@ SAME = ("format = 1", "format = 1")
         "folder for log",
         "folder for lock",
         "folder for socket",
+        "file for socket",
         "same table",
         "other table",
         "same format",
