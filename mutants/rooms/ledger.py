@@ -73,9 +73,7 @@ MUTANTS: Final = (
         ),
         new="                    if last.receipt.seq",
         why="A copy that overtakes the ledger takes its witness over.",
-        caught_by=(
-            "tests/ledger/test_witness.py::test_two_copies_that_are_in_use_are_found_out",
-        ),
+        caught_by=("tests/ledger/test_witness.py::test_two_copies_that_are_in_use_are_found_out",),
         fast=True,
     ),
     Mutant(
