@@ -37,6 +37,56 @@ MUTANTS: Final = (
         ),
     ),
     Mutant(
+        name="a witness is content with the number of an entry",
+        file="discreet/ledger/ledger_view.py",
+        old="        return found == receipt\n",
+        new="        return found is not None and found.seq == receipt.seq\n",
+        why="A ledger that was put back, and charged again, passes for the right one.",
+        caught_by=(
+            "tests/ledger/test_witness.py::test_an_anchor_of_another_past_is_not_continued",
+        ),
+    ),
+    Mutant(
+        name="a ledger with entries needs no anchor",
+        file="discreet/ledger/witness.py",
+        old="        elif ledger.receipt.seq > 1:\n",
+        new="        elif ledger.receipt.seq > 10**9:\n",
+        why="Where the disk of the witness is missing, a ledger that was put back is served.",
+        caught_by=(
+            "tests/ledger/test_witness.py::test_a_ledger_with_entries_needs_an_anchor_that_somebody_makes",
+        ),
+    ),
+    Mutant(
+        name="a server's anchors go back",
+        file="discreet/ledger/witness.py",
+        old="                    if last.receipt.seq >= receipt.seq:\n",
+        new="                    if last.receipt == receipt:\n",
+        why="An earlier anchor as the last one lets a ledger be put back to it.",
+        caught_by=("tests/ledger/test_witness.py::test_an_older_receipt_adds_no_line",),
+    ),
+    Mutant(
+        name="anchors are made without a look at the last one",
+        file="discreet/ledger/witness.py",
+        old=(
+            "                    check_continues(ledger, last)\n"
+            "                    if last.receipt.seq"
+        ),
+        new="                    if last.receipt.seq",
+        why="A copy that overtakes the ledger takes its witness over.",
+        caught_by=("tests/ledger/test_witness.py::test_two_copies_that_are_in_use_are_found_out",),
+        fast=True,
+    ),
+    Mutant(
+        name="half a line of a witness counts",
+        file="discreet/ledger/anchors.py",
+        old='    rb"([0-9a-f]{32}:[1-9][0-9]{0,17}:[0-9a-f]{64})\\n",\n',
+        new='    rb"([0-9a-f]{32}:[1-9][0-9]{0,17}:[0-9a-f]{64})",\n',
+        why="What counts before it is whole may lead, and a crash makes it refuse a good ledger.",
+        caught_by=(
+            "tests/ledger/test_witness.py::test_a_ledger_is_accepted_where_it_holds_the_last_whole_anchor_and_nowhere_else",
+        ),
+    ),
+    Mutant(
         name="one key for two requests",
         file="discreet/ledger/question_requests.py",
         old="        if before.body != self.charge.body:\n",

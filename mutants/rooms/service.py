@@ -20,6 +20,26 @@ _TICKS: Final = "tests/service/test_spending.py::test_answers_are_due_at_powers_
 
 MUTANTS: Final = (
     Mutant(
+        name="a new ledger takes the place of one that the witness knows",
+        file="discreet/service/counter/opened_site.py",
+        old="        named = known.receipt.ledger\n",
+        new="        named = None\n",
+        why="Whoever removes a spent ledger gets a full budget.",
+        caught_by=(
+            "tests/service/test_upkeep.py::test_a_new_ledger_does_not_take_the_place_of_one_that_the_witness_knows",
+        ),
+    ),
+    Mutant(
+        name="a server is content with any ledger",
+        file="discreet/service/witness_keeper.py",
+        old="        witness.check(ledger)\n",
+        new="",
+        why="Where a witness is gone, a ledger that was put back to last week is served.",
+        caught_by=(
+            "tests/service/test_upkeep.py::test_a_witness_that_is_gone_stops_the_start_until_somebody_begins_another",
+        ),
+    ),
+    Mutant(
         name="a one-time link opens again",
         file=_DIRECTORY,
         old='"DELETE FROM invitations WHERE hash = ? AND expires > ? RETURNING person",',

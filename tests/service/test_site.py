@@ -124,6 +124,10 @@ def folder_at(name):
     return lambda folder: (kept(folder) / name).mkdir()
 
 
+def file_at(name):
+    return lambda folder: (kept(folder) / name).write_text("somebody's notes")
+
+
 def other_program(*statements):
     def before(folder):
         with closing(sqlite3.connect(kept(folder) / "state.sqlite")) as other:
@@ -153,6 +157,7 @@ SAME = ("format = 1", "format = 1")
         (SAME, folder_at("security.log")),
         (SAME, folder_at("server.lock")),
         (SAME, folder_at("clinic.sock")),
+        (SAME, file_at("clinic.sock")),
         (SAME, other_program("CREATE TABLE people (x)")),
         (SAME, other_program("CREATE TABLE notes (x)")),
         (SAME, other_program("CREATE TABLE notes (x)", "PRAGMA user_version = 2")),
@@ -173,6 +178,7 @@ SAME = ("format = 1", "format = 1")
         "folder for log",
         "folder for lock",
         "folder for socket",
+        "file for socket",
         "same table",
         "other table",
         "same format",
@@ -199,7 +205,7 @@ def test_the_check_refuses_what_the_server_refuses(tmp_path, monkeypatch, change
     [
         ("state.sqlite", "state.sqlite in the state folder cannot be opened: Is a directory"),
         ("security.log", "security.log in the state folder cannot be opened: Is a directory"),
-        ("clinic.sock", "remove the folder clinic.sock"),
+        ("clinic.sock", "something that is no socket"),
     ],
 )
 def test_a_folder_in_the_place_of_a_file_is_named(tmp_path, name, words):

@@ -312,7 +312,7 @@ class Ledger(LedgerView):
         """
         receipt = self.export(path)
         _backups().check_backup(Path(path), receipt)
-        self.note_backup(receipt)
+        self._note_backup(receipt)
         return receipt
 
     @classmethod

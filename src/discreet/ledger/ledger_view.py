@@ -204,7 +204,7 @@ class LedgerView(Labeled):
             return found if found is not None and found.receipt.ledger == self.id else None
         return None
 
-    def note_backup(self, receipt: Receipt) -> None:
+    def _note_backup(self, receipt: Receipt) -> None:
         """Note that a verified backup was made, if that can be written."""
         beside = self._beside("-backups")
         if beside is not None:

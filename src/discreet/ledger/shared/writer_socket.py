@@ -69,9 +69,9 @@ class WriterSocket:
             self._socket.close()
             raise LedgerUnavailable(
                 what="the socket of the ledger's writer cannot be made.",
-                why="its path is too long for a socket or leads to a folder, or the folder that it "
-                "is in cannot be written.",
-                do=f"choose a shorter path for the state folder, or remove the folder {path.name}.",
+                why="its path is too long for a socket, or the folder that it is in cannot be "
+                "written.",
+                do="choose a shorter path for the state folder, or let this user write there.",
             ) from None
         path.chmod(0o600)
         self._socket.listen(_BACKLOG)

@@ -99,9 +99,11 @@ class ReadingCounter(TellingCounter):
         return self._published(caller, dataset) or self._ledgers[dataset].receipt
 
     def verify(self, caller: Caller, dataset: str, receipts: Sequence[str] = ()) -> Report:
-        """Check everything that the ledger claims, from its entries alone."""
+        """Check everything that the ledger claims, from its entries and its last anchor."""
         self._check(caller, dataset, Permission.LEDGER)
-        return self._ledgers[dataset].verify(receipts)
+        anchor = self._witnesses.last(dataset)
+        known = () if anchor is None else (str(anchor.receipt),)
+        return self._ledgers[dataset].verify((*receipts, *known))
 
     def upkeep(self, caller: Caller, dataset: str) -> Upkeep:
         """Return when the ledger was last backed up and anchored."""

@@ -26,6 +26,7 @@ from typing import Any, Final
 from discreet.errors import DiscreetError, EngineFailed, WrongKind
 from discreet.explain import explain, label_of
 from discreet.explain.label.label import opened_ledger
+from discreet.ledger import Ledger
 from discreet.ledger.ledger_view import LedgerView
 from discreet.ledger.shared.messages import error_message, receive_message, send_message
 from discreet.ledger.shared.remote_writer import shared_ledger
@@ -178,9 +179,8 @@ def _answer(release: Release, session: Session) -> dict[str, Any]:
     }
 
 
-def opened(start: Job) -> Session:
+def opened(start: Job, ledger: Ledger) -> Session:
     """Open the data with the ledger that another process writes."""
-    ledger = shared_ledger(start["ledger"], Path(start["writer"]), name=start["name"])
     rules = read_policy(Path(start["policy"]))
     return open_session(
         start["data"],
@@ -198,7 +198,18 @@ def serve(channel: socket.socket) -> None:
     limits = ServiceLimits(memory=start["memory"], seconds=Fraction(start["seconds"]))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     try:
-        worker = Worker(opened(start), limits)
+        ledger = shared_ledger(start["ledger"], Path(start["writer"]), name=start["name"])
+    except DiscreetError as error:
+        send_message(channel, error_message(error))
+        return
+    with ledger:  # let go of before this process ends, so that nobody finds it half in use
+        _work(start, ledger, limits, channel)
+
+
+def _work(start: Job, ledger: Ledger, limits: ServiceLimits, channel: socket.socket) -> None:
+    """Carry out jobs with an open ledger."""
+    try:
+        worker = Worker(opened(start, ledger), limits)
     except DiscreetError as error:
         send_message(channel, error_message(error))
         return
