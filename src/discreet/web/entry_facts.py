@@ -57,10 +57,8 @@ def mechanism_facts(entry: Mapping[str, Any]) -> list[MechanismFacts]:
 
 
 def _facts(leaf: Leaf, times: int) -> MechanismFacts:
-    source = leaf.source
-    known: list[str] = []
-    if is_dataclass(source):
-        known = [each.name for each in fields(source) if each.repr]
+    source: Any = leaf.source  # a mechanism, or a loss
+    known = [each.name for each in fields(source) if each.repr] if is_dataclass(source) else []
     values = [(name, getattr(source, name)) for name in known]
     return MechanismFacts(
         name=leaf.name or "(no name)",
