@@ -76,6 +76,7 @@ class TermPrices:
         self._unit, self._contribution = unit, contribution
         self._whole, self._alone = whole, alone
         self._several = max(whole.removed, whole.inserted) > 1
+        self._directed: dict[tuple[int, int, int, bool], tuple[PrivacyLoss, Scenario]] = {}
         self._touched: dict[tuple[int, int | None, int, RowChange], Scenario] = {}
         self._found: dict[tuple[Product, RowChange], Scenario] = {}
 
@@ -145,6 +146,12 @@ class TermPrices:
 
     def directed(self, loss: PrivacyLoss, old: int, new: int, *, attained: bool = True) -> Scenario:
         """Take the direction of a loss: removed, inserted, or either where rows are replaced."""
+        key = (id(loss), old, new, attained)  # losses stay, and so their ids
+        if key not in self._directed:
+            self._directed[key] = loss, self._option(loss, old, new, attained=attained)
+        return self._directed[key][1]
+
+    def _option(self, loss: PrivacyLoss, old: int, new: int, *, attained: bool) -> Scenario:
         if loss.pure_bound() == 0:
             return Scenario()
         profile = loss.profile()
