@@ -13,6 +13,7 @@ others, in the same order and number.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -324,7 +325,17 @@ class Aggregate:
         rest = list(children)
         argument = None if self.argument is None else rest.pop(0)
         where = None if self.where is None else rest.pop(0)
-        return replace(self, argument=argument, where=where)
+        return Aggregate(
+            self.function,
+            argument,
+            distinct=self.distinct,
+            where=where,
+            parameter=self.parameter,
+            bounds_per_group=self.bounds_per_group,
+            bounds_per_row=self.bounds_per_row,
+            epsilon=self.epsilon,
+            span=self.span,
+        )
 
 
 @final
@@ -453,7 +464,9 @@ def transformed(
     if changed is not None:
         return changed
     below = expression.children()
-    above = tuple(transformed(child, change) for child in below)
-    if all(new is old for new, old in zip(above, below, strict=True)):
+    if not below:
+        return expression
+    above = tuple([transformed(child, change) for child in below])
+    if all(map(operator.is_, above, below)):
         return expression
     return expression.rebuilt(above)

@@ -26,7 +26,7 @@ from discreet.accounting.storage.source_schemas import LOSS_SCHEMAS, MECHANISM_S
 from discreet.accounting.tree.leaf import Leaf
 from discreet.accounting.tree.node import Node
 from discreet.errors import NotComposable, WrongKind
-from discreet.loss import PrivacyLoss, Pure
+from discreet.loss import PrivacyLoss
 from discreet.mechanisms import Mechanism
 from discreet.units import PrivacyUnit, Relation
 
@@ -77,6 +77,7 @@ _shared_price: Final = functools.lru_cache(maxsize=16)(_price_of)
 def plain_size(node: Node) -> int | None:
     """Return how many nodes a tree of plain data has; None if a source in it is something else.
 
+    >>> from discreet.loss import Pure
     >>> plain_size(3 * Leaf(Pure(epsilon=1))), plain_size(Leaf(Pure(epsilon=1).profile()))
     (2, None)
     """
@@ -93,6 +94,7 @@ def plain_size(node: Node) -> int | None:
 def is_plain(of: type) -> bool:
     """Say whether a loss or a mechanism is plain data, so that equal ones have one price.
 
+    >>> from discreet.loss import Pure
     >>> is_plain(Pure), is_plain(type("Pure", (), {}))
     (True, False)
     """

@@ -119,9 +119,13 @@ def printed_literal(value: Literal, kind: Type | None) -> Printed:
     >>> printed_literal(Literal(2), Type.FLOAT).sql
     '2.0e0'
     """
-    sql = literal(value.value, kind)
-    is_null = value.value is None or sql.startswith("CAST")  # a text begins with a quote
-    return Printed(sql, kind, value=None if is_null else value.value)
+    return _printed_value(value.value, kind)
+
+
+def _printed_value(value: Scalar, kind: Type | None) -> Printed:
+    sql = literal(value, kind)
+    is_null = value is None or sql.startswith("CAST")  # a text begins with a quote
+    return Printed(sql, kind, value=None if is_null else value)
 
 
 def once(arguments: Sequence[str], body: Callable[..., str]) -> str:
@@ -161,7 +165,7 @@ def converted(printed: Printed, to: Type | None) -> Printed:
     if to is None or printed.kind is to:
         return printed
     if printed.is_written or printed.kind is None:
-        return printed_literal(Literal(printed.value), to)
+        return _printed_value(printed.value, to)
     return Printed(f"CAST({printed.sql} AS {SQL_TYPES[to]})", to)
 
 

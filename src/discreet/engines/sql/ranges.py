@@ -16,7 +16,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping
 from fractions import Fraction
 from operator import add, mul, sub
-from typing import Final
+from typing import Any, Final
 
 from discreet.engines.sql.fragments import Printed, once
 from discreet.errors import WrongType
@@ -85,7 +85,14 @@ def _rising(low: Literal, high: Literal) -> bool:
     """Whether both are numbers that every float can be compared with, in order."""
     if low.type is None or high.type is None or not (low.type.is_number and high.type.is_number):
         return False
-    return -_FAR < low.value <= high.value < _FAR  # type: ignore[operator]
+    ends = low.value, high.value
+    return all(map(_is_near, ends)) and ends[0] <= ends[1]  # type: ignore[operator]
+
+
+def _is_near(number: Any) -> bool:
+    """Whether a number lies between -2**1000 and 2**1000; its length in bits mostly tells."""
+    bits = number.numerator.bit_length() - number.denominator.bit_length()
+    return bits < _FAR_BITS or -_FAR < number < _FAR
 
 
 def clamped(value: Printed, low: Printed, high: Printed) -> Printed:
@@ -120,7 +127,8 @@ def _finite(value: str, low: str, high: str) -> str:
 
 
 Range = tuple[int, int] | tuple[float, float]
-_FAR: Final = 2**1000
+_FAR_BITS: Final = 1000
+_FAR: Final = 2**_FAR_BITS
 
 _SIGNS: Final[dict[str, Callable[[float, float], float]]] = {"+": add, "-": sub, "*": mul}
 _ROUNDINGS: Final[dict[str, Callable[[float], int]]] = {"FLOOR": math.floor, "CEIL": math.ceil}
