@@ -95,11 +95,15 @@ class SmoothedGaussianPair(PairFamily):
         """
         if len(pairs) == 1 and pairs[0][1] == 1:
             return pairs[0][0]
-        return cls(
-            exact_sum(pair.mu_squared * count for pair, count in pairs),
-            min(exact_sum(pair.leak * count for pair, count in pairs), Fraction(1)),
-            exact_sum(pair.rho * count for pair, count in pairs),
+        squares, leaks, rhos = (
+            exact_sum(value if count == 1 else value * count for value, count in values)
+            for values in (
+                [(pair.mu_squared, count) for pair, count in pairs],
+                [(pair.leak, count) for pair, count in pairs],
+                [(pair.rho, count) for pair, count in pairs],
+            )
         )
+        return cls(squares, min(leaks, Fraction(1)), rhos)
 
     def factors(self) -> tuple[Pair, ...]:
         """The Gaussian and the leak."""

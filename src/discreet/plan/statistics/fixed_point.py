@@ -192,11 +192,15 @@ def _stepped(
     value: Expression, exponent: int, bounds: tuple[Fraction, Fraction], center: Fraction
 ) -> Fixed:
     """Round to whole steps of 2**-exponent, and clamp again, since floats are rounded."""
-    scale = _power_of_two(exponent)
-    nearest = Call("FLOOR", (Call("+", (Call("*", (value, Literal(scale))), _HALF)),))
+    nearest = Call("FLOOR", (Call("+", (Call("*", (value, _scale(exponent))), _HALF)),))
     low, high = (_nearest(bound, exponent) for bound in bounds)
     row = clamped(Cast(nearest, Type.INTEGER), low, high)
     return Fixed(row=row, low=low, high=high, step=_power_of_two(-exponent), center=center)
+
+
+@functools.lru_cache(maxsize=256)
+def _scale(exponent: int) -> Literal:
+    return Literal(_power_of_two(exponent))
 
 
 @functools.lru_cache(maxsize=256)

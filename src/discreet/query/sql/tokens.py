@@ -10,7 +10,7 @@ read double quotes, backslashes and tripled quotes each in their own way, so the
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import Enum
 from fractions import Fraction
 from typing import Final, final
@@ -61,14 +61,8 @@ class Token:
     kind: TokenKind
     text: str
     span: Span
-    word: str = field(init=False)
+    word: str = ""
     """The word in capitals, or the sign; empty for everything that is quoted."""
-
-    def __post_init__(self) -> None:
-        """Turn the text into capitals, once for all that look at it."""
-        word = self.text if self.kind is TokenKind.NAME or self.kind is TokenKind.SIGN else ""
-        capitals = self.kind is TokenKind.NAME and word.isascii()
-        object.__setattr__(self, "word", word.upper() if capitals else word)
 
 
 _KINDS: Final = dict(TokenKind.__members__)
@@ -106,7 +100,10 @@ def tokens(text: object) -> tuple[Token, ...]:
             raise _refused(text, place)
         kind, end = _KINDS[match.lastgroup], match.end()
         content = _text(match) if kind is TokenKind.TEXT else match[match.lastgroup]
-        read.append(Token(kind, content, Span(text, place, end)))
+        word = content if kind is TokenKind.NAME or kind is TokenKind.SIGN else ""
+        if kind is TokenKind.NAME and word.isascii():
+            word = word.upper()
+        read.append(Token(kind, content, Span(text, place, end), word))
         space = _SKIPPED.match(text, end)
         place = end if space is None else space.end()
     behind = Span(text, len(text.rstrip()), len(text.rstrip()) + 1)
