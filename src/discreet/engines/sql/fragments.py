@@ -93,9 +93,12 @@ _VALUE: Final = '"_v"'
 
 
 @final
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Printed:
     """The text of an expression, with parentheses where they are needed.
+
+    Each lives until the expression above it is printed; a frozen class takes three times as long
+    to make.
 
     >>> Printed("1", Type.INTEGER, value=1).is_written
     True
