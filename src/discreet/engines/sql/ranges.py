@@ -16,13 +16,13 @@ import math
 from collections.abc import Callable, Iterable, Mapping
 from fractions import Fraction
 from operator import add, mul, sub
-from typing import Any, Final
+from typing import Final
 
 from discreet.engines.sql.fragments import Printed, once
 from discreet.errors import WrongType
 from discreet.query.expression_types import ColumnTypes
 from discreet.query.expressions import Call, Cast, Expression, Literal
-from discreet.query.types import LARGEST, NUMBERS, SMALLEST, Type
+from discreet.query.types import LARGEST, NUMBERS, SMALLEST, Scalar, Type
 
 
 def kind_of(expression: Expression, columns: Mapping[str, Type]) -> Type | None:
@@ -95,8 +95,9 @@ def _rising(low: Literal, high: Literal) -> bool:
     return all(map(_is_near, ends)) and ends[0] <= ends[1]  # type: ignore[operator]
 
 
-def _is_near(number: Any) -> bool:
+def _is_near(number: Scalar) -> bool:
     """Whether a number lies between -2**1000 and 2**1000; its length in bits mostly tells."""
+    assert isinstance(number, int | Fraction)  # noqa: S101  (for the type checker)
     bits = number.numerator.bit_length() - number.denominator.bit_length()
     return bits < _FAR_BITS or -_FAR < number < _FAR
 
