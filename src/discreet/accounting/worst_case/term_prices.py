@@ -147,20 +147,19 @@ class TermPrices:
     def directed(self, loss: PrivacyLoss, old: int, new: int, *, attained: bool = True) -> Scenario:
         """Take the direction of a loss: removed, inserted, or either where rows are replaced."""
         key = (id(loss), old, new, attained)  # losses stay, and so their ids
-        if key not in self._directed:
-            self._directed[key] = loss, self._option(loss, old, new, attained=attained)
-        return self._directed[key][1]
-
-    def _option(self, loss: PrivacyLoss, old: int, new: int, *, attained: bool) -> Scenario:
-        if loss.pure_bound() == 0:
-            return Scenario()
-        profile = loss.profile()
-        directed = profile.remove if new == 0 else profile.add
-        if old and new and profile.remove is not profile.add:
-            directed = (*profile.remove, *profile.add)
-        distinct = list(dict.fromkeys(directed)) if len(directed) > 1 else directed
-        single = attained and len(distinct) == 1
-        return self._frontier.option(upper_envelope(distinct), attained=single)
+        if key in self._directed:
+            return self._directed[key][1]
+        price = Scenario()
+        if loss.pure_bound() != 0:
+            profile = loss.profile()
+            directed = profile.remove if new == 0 else profile.add
+            if old and new and profile.remove is not profile.add:
+                directed = (*profile.remove, *profile.add)
+            distinct = list(dict.fromkeys(directed)) if len(directed) > 1 else directed
+            single = attained and len(distinct) == 1
+            price = self._frontier.option(upper_envelope(distinct), attained=single)
+        self._directed[key] = loss, price
+        return price
 
     # Other nodes
 
