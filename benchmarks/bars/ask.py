@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from itertools import groupby
+from itertools import groupby, pairwise
 
 from benchmarks.measure import Result
 from benchmarks.report import OURS, PER_SECOND, Bar, figures
@@ -19,6 +19,8 @@ BEHIND = 1.3
 BEHIND_PLAIN, FIXED = 1.5, 0.03
 """The same for plain SQL and answers by row, and seconds besides."""
 FASTER = 20
+LINEAR = 1.25
+"""How many times as long one sum may take in a plan of twice as many."""
 NAMES = {OPENDP: "OpenDP", PIPELINEDP: "PipelineDP", SMARTNOISE: "SmartNoise"}
 DEVIATIONS = 5
 """How many standard deviations a share of measured errors may be off."""
@@ -33,6 +35,7 @@ def bars(
     """Return the bars that decide the run."""
     speed = [bounded(results), plain(results), *(ahead(results, who) for who in NAMES)]
     exact = [smallest(errors, public=True), smallest(errors, public=False), shown(errors)]
+    speed.append(linear(results))
     return [*speed, *exact, kept(errors), ranks(quantiles), halved(lists), listed(lists)]
 
 
@@ -46,6 +49,23 @@ def bounded(results: Sequence[Result]) -> Bar:
         text=text,
         measured=f"{figures(behind[worst])} times at worst ({worst})",
         passed=behind[worst] <= BEHIND,
+        binding=True,
+    )
+
+
+def linear(results: Sequence[Result]) -> Bar:
+    """Compare plans of more and more sums: twice as many may take a little over twice as long."""
+    rows = sorted((one for one in results if one.kind == "linear"), key=lambda one: one.size)
+    steps = {
+        f"{more.name} against {few.size:.0f}": (more.seconds[OURS] / few.seconds[OURS])
+        / (more.size / few.size)
+        for few, more in pairwise(rows)
+    }
+    worst = max(steps, key=steps.__getitem__)
+    return Bar(
+        text=f"a sum takes at most {LINEAR} times as long in a plan of twice as many",
+        measured=f"{figures(steps[worst])} times at worst ({worst})",
+        passed=steps[worst] <= LINEAR,
         binding=True,
     )
 
@@ -175,6 +195,7 @@ def notes(results: Sequence[Result]) -> list[Bar]:
     targets = (
         ("a plan in under 20 ms", "plan", 20.0),
         ("a plan of 800 different sums in under 0.5 s of CPU time", "many sums", 0.5),
+        ("and if it is the first of its process", "first many sums", 0.5),
         ("the first answer of a new process in under 0.5 s of CPU time", "first", 0.5),
     )
     found = []

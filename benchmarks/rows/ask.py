@@ -18,6 +18,7 @@ import discreet as dp
 from benchmarks.measure import Contender, Race, installed_environment, timed
 from benchmarks.report import OURS
 from benchmarks.rows.ask_paced import Paced
+from benchmarks.rows.ask_plans import Plans
 from benchmarks.rows.ask_tables import (
     EPSILON,
     PERSON,
@@ -38,7 +39,6 @@ PEERS = (OPENDP, PIPELINEDP, SMARTNOISE)
 
 ROW_COUNTS = (10**6, 10**7)
 PEOPLE = 10**5
-MANY_SUMS = 800
 PRICES = 5
 """Answers in a turn on the smaller table, each at a price of its own."""
 
@@ -102,12 +102,12 @@ class Field:
         """Return an epsilon that nobody asked for yet: close ones may lead to the same noise."""
         return f"{EPSILON}.{next(self.turns):03}"
 
-    def session(self, path: Path, unit: str, *, delta: bool = True) -> Session:
+    def session(self, path: Path, unit: str) -> Session:
         """Open a table with a ledger of its own, and more budget than can be spent."""
         ledger = Path(tempfile.mkdtemp(dir=self.tables.folder)) / "ledger"
         found = dp.open(
             {"visits": str(path)},
-            policy=policy(unit, delta=delta),
+            policy=policy(unit),
             budget=dp.Budget(epsilon=10**6, delta="0.1"),
             ledger=ledger,
         )
@@ -126,22 +126,7 @@ class Field:
         for name, work in {"asked before": again, "at a new price": anew}.items():
             contenders = {OURS: timed(work, units=1, calls=PRICES)}
             yield Race(kind="plan", name=f"plan {name}", unit="ms", contenders=contenders)
-        for unit in (PERSON, ROW):
-            yield self._many_sums(unit)
-
-    def _many_sums(self, unit: str) -> Race:
-        """Plan a question of many sums, each of another value, where something was paid before."""
-        session = self.session(self.tables.visits(10**4, 10**3), unit, delta=False)
-        session.ask("SELECT COUNT(*) AS n FROM visits", epsilon=EPSILON)
-
-        def many() -> object:
-            first = 1 + MANY_SUMS * next(self.turns)
-            terms = (f"SUM(amount * {first + at}) AS s{at}" for at in range(MANY_SUMS))
-            question = f"SELECT {', '.join(terms)} FROM visits"  # noqa: S608 (numbers of ours)
-            return session.plan(question, epsilon=EPSILON)
-
-        name = f"plan of {MANY_SUMS} different sums, by {unit}"
-        return Race(kind="many sums", name=name, unit="s", contenders={OURS: timed(many, units=1)})
+        yield from Plans(self.tables.folder, self.stack).races()
 
     def first(self) -> Iterator[Race]:
         """Start Python, open a small CSV file, and ask; DuckDB alone in the column of plain SQL."""

@@ -41,16 +41,15 @@ categories = ["A", "B", "C", "D"]
 """
 
 
-def policy(unit: str, *, delta: bool = True) -> str:
+def policy(unit: str) -> str:
     """Return the rules for the generated tables, by the name of the unit."""
-    chance = f'delta_per_question = "{DELTA}"' if delta else ""
     return f"""
         format = 1
         unit = "{unit}"
         [limits]
         max_groups = {GROUPS}
         max_rows = {ROWS}
-        {chance}
+        delta_per_question = "{DELTA}"
         [tables.visits.columns.amount]
         type = "float"
         low = "0"

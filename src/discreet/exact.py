@@ -32,6 +32,7 @@ __all__ = [
     "ExactNumber",
     "Interval",
     "decimal",
+    "exact_sum",
     "fixed_down",
     "fixed_up",
     "float_down",
@@ -69,6 +70,8 @@ def rational(value: object, *, name: str) -> Fraction:
     >>> rational("1e-6", name="delta"), rational("2/3", name="rate")
     (Fraction(1, 1000000), Fraction(2, 3))
     """
+    if type(value) is Fraction:  # most are
+        return value
     match value:
         case bool() | np.bool_():
             raise _wrong_kind(value, name)
@@ -194,6 +197,25 @@ def float_up(value: Fraction) -> float:
     if top * exact.denominator < exact.numerator * bottom:
         nearest = math.nextafter(nearest, math.inf)
     return nearest + 0.0  # never -0.0
+
+
+def exact_sum(values: Iterable[Fraction]) -> Fraction:
+    """Add up fractions: those with one denominator first, then neighbors.
+
+    One after the other, each would be added to a sum with the digits of all before it.
+
+    >>> exact_sum([Fraction(1, 2), Fraction(1, 3), Fraction(1, 2)]), exact_sum([])
+    (Fraction(4, 3), Fraction(0, 1))
+    """
+    above: dict[int, int] = {}
+    for value in values:
+        below = value.denominator
+        above[below] = above.get(below, 0) + value.numerator
+    parts = [Fraction(top, bottom) for bottom, top in above.items()] or [Fraction(0)]
+    while len(parts) > 1:
+        rest = parts[-1:] if len(parts) % 2 else []
+        parts = [*map(operator.add, parts[0:-1:2], parts[1::2]), *rest]
+    return parts[0]
 
 
 def fixed_down(value: Fraction, *, fraction_bits: int) -> int:

@@ -83,6 +83,15 @@ def test_nodes_are_frozen_hashable_and_closed(node):
     assert pickle.loads(pickle.dumps(node)) == node  # noqa: S301  our own bytes
 
 
+def test_a_leaf_keeps_its_hash_and_hands_it_to_no_copy():
+    """The hashes of texts differ from process to process."""
+    leaf = dataclasses.replace(A, name="visits")
+    assert hash(leaf) == hash(dataclasses.replace(A, name="visits")) == leaf._hashed
+    again = pickle.loads(pickle.dumps(leaf))  # noqa: S301  our own bytes
+    assert not hasattr(again, "_hashed")
+    assert {again: 1}[leaf] == 1
+
+
 @pytest.mark.parametrize("node", EVERY, ids=repr)
 def test_every_field_tells_nodes_apart(node):
     assert len({repr(other) for other in EVERY}) == len(EVERY)

@@ -9,7 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from discreet.accounting.worst_case.frontier import Frontier, compose_scenarios, times
+from discreet.accounting.worst_case.frontier import (
+    MOMENT_ORDERS,
+    Frontier,
+    compose_scenarios,
+    times,
+)
 from discreet.loss.composition import Composition
 from discreet.loss.pairs.bounded_range import BoundedRangePair
 from discreet.loss.pairs.finite import FinitePair
@@ -155,6 +160,24 @@ def test_bags_compose_as_compositions_do(
     assert frontier.composition(together) == expected
     known = frontier.option(expected).moments
     assert together.moments == pytest.approx(known, rel=1e-9)
+
+
+def test_chains_of_options_may_be_longer_than_the_stack() -> None:
+    frontier = Frontier()
+    one = frontier.option(Composition(((LaplacePair(Fraction(1, 10**6)), 1),)))
+    together = one
+    for _ in range(3000):
+        together = compose_scenarios(together, one)
+    assert together.moments == pytest.approx([3001 * moment for moment in one.moments])
+
+
+def test_equal_scenarios_are_equal_whether_or_not_they_were_compared() -> None:
+    bag = Composition(((LaplacePair(Fraction(1)), 2),))
+    frontier = Frontier()
+    one, other = frontier.option(bag), frontier.option(bag)
+    assert one.moments == bag.log_moments(MOMENT_ORDERS)
+    assert one == other
+    assert hash(one) == hash(other)
 
 
 def test_curves_are_kept_apart_from_pairs() -> None:

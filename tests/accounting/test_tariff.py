@@ -21,6 +21,7 @@ from discreet.accounting.budgets.currency import (
 )
 from discreet.accounting.budgets.price_cache import PriceCache
 from discreet.accounting.budgets.privacy_filter import PrivacyFilter
+from discreet.accounting.budgets.request import RequestPricer
 from discreet.accounting.scopes.contribution import Contribution
 from discreet.errors import DiscreetError, OutOfRange, WrongKind
 from discreet.loss import GaussianDP, Pure, ZeroConcentrated
@@ -87,7 +88,32 @@ def test_one_accountant_works_for_all_budgets(worked):
     replaced = PrivacyFilter(Budget(epsilon=9), unit=row(relation="replace"))
     for scope in SCOPES:
         replaced.charge(tree, scope=scope)
-    assert len(worked) == 3  # once for one record, and once for two
+    assert len(worked) == 2  # the price for one record is known, and not that for two
+
+
+def test_a_tree_from_elsewhere_is_accounted_for_each_time(worked):
+    for pricer in (RequestPricer(unit=row()), RequestPricer(unit=row(relation="replace"))):
+        for tree in (2 * Leaf(Homemade()), 2 * Leaf(Pure(epsilon="0.1").profile())):
+            for _ in range(2):
+                pricer.loss(tree)
+    assert len(worked) == 8
+
+
+def test_a_price_is_shared_by_one_tree_one_unit_and_one_limit_alone(worked):
+    tree = Leaf(Laplace(scale=7)) + Leaf(Laplace(scale=9))
+    same = Leaf(Laplace(scale=7)) + Leaf(Laplace(scale=9))
+    pricers = [
+        RequestPricer(unit=row()),
+        RequestPricer(unit=row(relation="replace")),
+        RequestPricer(unit=person("patient"), contribution=Contribution(rows=2)),
+        RequestPricer(unit=person("patient"), contribution=Contribution(rows=3)),
+    ]
+    for _ in range(2):
+        prices = [pricer.loss(tree).epsilon(delta=0) for pricer in pricers]
+    assert prices == [pytest.approx(k * (1 / 7 + 1 / 9)) for k in (1, 2, 2, 3)]
+    assert len(worked) == len(pricers)
+    assert pricers[0].loss(same) == pricers[0].loss(tree)
+    assert len(worked) == len(pricers) + 1
 
 
 def test_what_differs_has_its_own_price():

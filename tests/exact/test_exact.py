@@ -15,6 +15,7 @@ from discreet.errors import NotExact, OutOfRange, WrongKind
 from discreet.exact import (
     Interval,
     decimal,
+    exact_sum,
     fixed_down,
     fixed_up,
     float_down,
@@ -393,3 +394,9 @@ def test_an_interval_beyond_the_floats_shows_as_infinite():
     assert Interval(huge, huge).nearest() == math.inf
     assert Interval(-huge, -huge).nearest() == -math.inf
     assert Interval(-huge, huge).nearest() == 0.0
+
+
+@given(st.lists(st.fractions(max_denominator=50), max_size=40))
+def test_a_sum_is_the_sum_in_any_order(values):
+    assert exact_sum(values) == sum(values, Fraction(0))
+    assert exact_sum(iter(values[::-1])) == sum(values, Fraction(0))

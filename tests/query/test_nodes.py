@@ -2,12 +2,14 @@
 
 import copy
 import pickle
+from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
 
 from discreet.query import (
     Aggregate,
+    Call,
     Column,
     Grouped,
     Literal,
@@ -116,3 +118,15 @@ def test_a_question_without_text():
 def test_keys_stand_for_themselves():
     assert Grouped(1).children() == ()
     assert Grouped(1) != Grouped(2)
+
+
+def test_calls_and_aggregates_keep_their_hash_and_hand_it_to_no_copy():
+    """The hashes of texts differ from process to process."""
+    call = Call("+", (Column("a"), Literal(1)))
+    total = Aggregate("SUM", call, where=Call("NOT", (Column("b"),)))
+    for node in (call, total):
+        assert hash(node) == hash(replace(node)) == node._hashed
+        again = pickle.loads(pickle.dumps(node))  # noqa: S301  our own bytes
+        assert not hasattr(again, "_hashed")
+        assert {again: 1}[node] == 1
+    assert hash(total) != hash(replace(total, distinct=True))

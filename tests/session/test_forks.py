@@ -1,5 +1,6 @@
 """A fork while another thread asks: the child is refused, and does not wait for ever."""
 
+import gc
 import os
 import signal
 import threading
@@ -8,6 +9,7 @@ import pyarrow as pa
 
 import discreet as dp
 from discreet.errors import EngineStopped
+from discreet.session.fork_guard import COLLECTOR_PAUSE
 
 QUESTION = "SELECT COUNT(*) AS n FROM visits"
 POLICY = "format = 1\n[limits]\nmax_rows = 5"
@@ -56,3 +58,68 @@ def test_a_child_that_is_forked_amid_a_question_is_refused(monkeypatch):
     assert answers[0].to_arrow().column("n").to_pylist() == [3]
     assert child(lambda: clinic.plan(QUESTION, epsilon=1)) == OTHERWISE
     clinic.close()
+
+
+def test_a_child_that_is_forked_amid_a_plan_collects_its_garbage(monkeypatch):
+    visits = pa.table({"patient": [1, 1, 2]})
+    options = {"unit": dp.person("patient"), "policy": POLICY, "test_mode": True}
+    clinic = dp.open({"visits": visits}, **options)
+    planning, done = threading.Event(), threading.Event()
+    check = type(clinic._engine).check
+
+    def slow(*arguments):
+        planning.set()
+        assert done.wait(60)
+        return check(*arguments)
+
+    def collects():
+        if not gc.isenabled():
+            os._exit(1)
+        with COLLECTOR_PAUSE:
+            if gc.isenabled():
+                os._exit(1)
+        if not gc.isenabled():
+            os._exit(1)
+
+    monkeypatch.setattr(type(clinic._engine), "check", slow)
+    thread = threading.Thread(target=lambda: clinic.plan(QUESTION, epsilon=1))
+    thread.start()
+    try:
+        assert planning.wait(60)
+        assert not gc.isenabled()
+        assert child(collects) == OTHERWISE
+        assert not gc.isenabled()
+    finally:
+        done.set()
+        thread.join()
+    assert gc.isenabled()
+    clinic.close()
+
+
+def test_the_collector_rests_until_the_last_plan_is_made():
+    first, second = threading.Event(), threading.Event()
+
+    def plan():
+        with COLLECTOR_PAUSE:
+            first.set()
+            assert second.wait(60)
+
+    thread = threading.Thread(target=plan)
+    thread.start()
+    assert first.wait(60)
+    with COLLECTOR_PAUSE:
+        second.set()
+        thread.join()
+        assert not gc.isenabled()
+    assert gc.isenabled()
+
+
+def test_a_collector_that_somebody_has_switched_off_stays_off():
+    gc.disable()
+    try:
+        with COLLECTOR_PAUSE, COLLECTOR_PAUSE:
+            assert not gc.isenabled()
+        assert not gc.isenabled()
+    finally:
+        gc.enable()
+    assert child(lambda: gc.isenabled() or os._exit(1)) == OTHERWISE

@@ -1,6 +1,7 @@
 """Planning many different aggregates takes a time that is linear in their number, and short."""
 
 import time
+from fractions import Fraction
 
 import pyarrow as pa
 import pytest
@@ -64,3 +65,38 @@ def test_the_work_for_many_quantiles_is_linear_in_their_number(tmp_path, monkeyp
     assert len(answer["q"][0].as_py()) == 201
     assert len(tried) <= 4
     assert len(ordered) <= 2
+
+
+def test_columns_are_found_in_a_table_of_many_in_linear_time(tmp_path):
+    """Each name is looked up, and not compared with all the others."""
+    names = [f"c{at}" for at in range(800)]
+    table = pa.table({"patient": [1, 2], **{name: [3.0, 4.0] for name in names}})
+    columns = "".join(f'{name} = {{ type = "float", low = 0, high = 9 }}\n' for name in names)
+    policy = POLICY.partition("cost")[0] + columns + "[budget]\nepsilon = 5\n"
+    with sessions.open({"visits": table}, policy=policy, ledger=tmp_path / "ledger") as session:
+
+        def spent(count):
+            outputs = ", ".join(f"SUM({name}) AS s_{name}" for name in names[:count])
+            started = time.process_time()
+            session.plan(f"SELECT {outputs} FROM visits", epsilon=1)  # noqa: S608
+            return time.process_time() - started
+
+        spent(2)
+        few, many = (min(spent(count) for _ in range(2)) for count in (200, 800))
+        assert many < 8 * few
+        assert many < 1.5
+
+
+def test_the_rules_of_earlier_versions_look_quantiles_up(tmp_path, monkeypatch):
+    """A thousand quantiles, each bought by itself, are not compared with each other."""
+    compared = []
+    equal = Fraction.__eq__
+    table = pa.table({"patient": [1, 2], "cost": [3.0, 4.0]})
+    policy = POLICY + "[budget]\nepsilon = 5\n"
+    with sessions.open({"visits": table}, policy=policy, ledger=tmp_path / "ledger") as session:
+        session.ask("SELECT SUM(cost) AS s FROM visits", epsilon=1)
+        monkeypatch.setattr(
+            Fraction, "__eq__", lambda one, other: compared.append(1) or equal(one, other)
+        )
+        session.plan("SELECT APPROX_QUANTILES(cost, 1000) AS q FROM visits", epsilon=1)
+    assert len(compared) < 100_000

@@ -20,6 +20,7 @@ from fractions import Fraction
 from typing import Final, final
 
 from discreet.errors import OutOfRange
+from discreet.exact import exact_sum
 from discreet.loss.bracket import Bracket
 from discreet.loss.engine.composed_profile import CompositionProfile
 from discreet.loss.engine.rounding import SUM_MARGIN
@@ -194,7 +195,8 @@ class _Merged:
     @classmethod
     def of(cls, pairs: Iterable[tuple[Pair, int]]) -> _Merged:
         counts: dict[Pair, int] = {}
-        square, smooth = Fraction(0), None
+        squares: list[Fraction] = []
+        smooth: list[tuple[SmoothedGaussianPair, int]] = []
         for pair, count in pairs:
             if count < 0:
                 raise OutOfRange(
@@ -205,12 +207,14 @@ class _Merged:
             if count and pair.boundless():
                 counts[_EVERYTHING] = 1
             elif isinstance(pair, GaussianPair):
-                square += pair.mu_squared * count
+                squares.append(pair.mu_squared * count)
             elif count and isinstance(pair, SmoothedGaussianPair):
-                smooth = _both(smooth, pair.times(count))
+                smooth.append((pair, count))
             elif count:
                 counts[pair] = counts.get(pair, 0) + count
-        return cls.within_reach(counts, square, smooth)
+        return cls.within_reach(
+            counts, exact_sum(squares), SmoothedGaussianPair.product(smooth) if smooth else None
+        )
 
     def with_(self, other: _Merged) -> _Merged:
         counts = self.counts.copy()  # the pairs keep their hashes
@@ -247,4 +251,4 @@ def _both(
 ) -> SmoothedGaussianPair | None:
     if one is None or two is None:
         return one or two
-    return one.compose(two)
+    return SmoothedGaussianPair.product([(one, 1), (two, 1)])

@@ -23,6 +23,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from discreet.exact import exact_sum
 from discreet.loss.elementary import log
 from discreet.loss.pairs.bounded_range import BoundedRangePair
 from discreet.loss.pairs.gaussian import DiscreteGaussianPair, GaussianPair
@@ -43,23 +44,35 @@ def largest_loss(composition: Composition) -> Fraction | None:
     >>> largest_loss(Composition(pairs=((ResponsePair(Fraction(1, 10)), 10),), renyi=None))
     Fraction(1, 1)
     """
-    if composition.renyi is not None or composition.infinity().high > 0:
+    if composition.renyi is not None:
         return None
-    total = Fraction(0)
+    terms: list[Fraction] = []
     for pair, count in composition.pairs:
+        if _may_be_infinite(pair):
+            return None
         match pair:
             case BoundedRangePair(epsilon=value):
-                total += count * value
+                terms.append(count * value)
             case LaplacePair(epsilon=value) | ResponsePair(epsilon=value):
-                total += count * value
+                terms.append(count * value)
             case DiscreteLaplacePair(scale=scale, distance=distance):
-                total += count * distance / scale
+                terms.append(count * distance / scale)
             case _:
                 largest = _largest_of(pair)
                 if largest is None:
                     return None
-                total += count * largest
-    return total
+                terms.append(count * largest)
+    return exact_sum(terms)
+
+
+def _may_be_infinite(pair: Pair) -> bool:
+    """Say whether a pair, or one of those that stand above it in a product, leaks everything."""
+    if pair.infinity().high > 0:
+        return True
+    for part in pair.factors():  # noqa: SIM110  (asked for every release)
+        if part.infinity().high > 0:
+            return True
+    return False
 
 
 def _largest_of(pair: Pair) -> Fraction | None:

@@ -236,10 +236,6 @@ class AdditiveNoise(Mechanism[Numbers, Any]):
         """Return the law of the answer as a function of a number, or of a tuple of numbers."""
         return Additive(self.law, self.grid).reference_pmf(value)
 
-    @property
-    def _step(self) -> Fraction:
-        return Fraction(1) if self.grid is None else self.grid.step
-
 
 def checked_integer_noise(noise: object) -> AdditiveNoise:
     """Pass noise on integers through.

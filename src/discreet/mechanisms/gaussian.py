@@ -95,7 +95,7 @@ class Gaussian(AdditiveNoise):
         squared = self._squared(at_distance(distance), places)
         if squared == 0:
             return Pure(epsilon=0)
-        variance = self.law.variance
+        variance = self._variance_in_steps
         moves = _worst_moves(squared, places)
         if len(moves) == 1:
             exact = [DiscreteGaussianPair(variance=variance, distance=d) for d in moves[0]]
@@ -112,7 +112,7 @@ class Gaussian(AdditiveNoise):
         """Return the simpler and weaker bound d**2 / (2 sigma**2) on the zCDP loss."""
         places = whole(coordinates, name="coordinates", low=1)
         squared = self._squared(at_distance(distance), places)
-        return ZeroConcentrated(rho=squared / (2 * self.law.variance))
+        return ZeroConcentrated(rho=squared / (2 * self._variance_in_steps))
 
     def _squared(self, distance: Fraction, places: int) -> int:
         """Return the squared distance on the integers: of what moves at all, at least 1.
@@ -128,7 +128,11 @@ class Gaussian(AdditiveNoise):
     @property
     def law(self) -> noise.DiscreteGaussian:
         """The law of the noise: of integers, or of steps of the grid."""
-        return noise.DiscreteGaussian(variance=self.variance / self._step**2)
+        return noise.DiscreteGaussian(variance=self._variance_in_steps)
+
+    @property
+    def _variance_in_steps(self) -> Fraction:
+        return self.variance if self.grid is None else self.variance / self.grid.step**2
 
     @property
     def width(self) -> float:

@@ -62,7 +62,7 @@ class Laplace(AdditiveNoise):
         steps = self._steps(at_distance(distance), coordinates)
         if steps == 0:
             return Pure(epsilon=0)
-        return loss_of_move([laplace_pair(self.law.scale, steps)])
+        return loss_of_move([laplace_pair(self._scale_in_steps, steps)])
 
     def _steps(self, distance: Fraction, coordinates: int) -> int:
         """Return the distance on the integers: a fraction counts as the next whole number."""
@@ -74,7 +74,11 @@ class Laplace(AdditiveNoise):
     @property
     def law(self) -> DiscreteLaplace:
         """The law of the noise: of integers, or of steps of the grid."""
-        return DiscreteLaplace(scale=self.scale / self._step)
+        return DiscreteLaplace(scale=self._scale_in_steps)
+
+    @property
+    def _scale_in_steps(self) -> Fraction:
+        return self.scale if self.grid is None else self.scale / self.grid.step
 
     @property
     def width(self) -> float:

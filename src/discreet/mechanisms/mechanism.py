@@ -63,7 +63,7 @@ def factor(value: object, *, name: str) -> Fraction:
     Fraction(1, 2)
     """
     number = decimal(value, name=name)
-    if number < 0:
+    if number.numerator < 0:
         raise OutOfRange(
             what=f"{name} is negative.",
             why="no two things are less than nothing apart.",

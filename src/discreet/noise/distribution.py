@@ -214,6 +214,8 @@ def _outcome(k: object) -> int:
 
 _LARGEST: Final = 1 << 57
 _SMALLEST: Final = Fraction(1, 1 << 200)
+_RANGES: Final = {power: (_SMALLEST**power, Fraction(_LARGEST**power)) for power in (1, 2)}
+"""Of scales, and of their squares."""
 
 
 def checked_scale(value: ExactNumber, *, name: str, power: int = 1) -> Fraction:
@@ -223,13 +225,14 @@ def checked_scale(value: ExactNumber, *, name: str, power: int = 1) -> Fraction:
     Fraction(3, 2)
     """
     number = positive(value, name=name)
-    if number > _LARGEST**power:
+    smallest, largest = _RANGES[power]
+    if number > largest:
         raise TooLarge(
             what=f"{name} is above 2**{57 * power}.",
             why="noise of that width does not fit in 64-bit integers.",
             do="measure in a coarser unit, so that values and noise both get smaller.",
         )
-    if number < _SMALLEST**power:
+    if number < smallest:
         raise OutOfRange(
             what=f"{name} is below 2**-{200 * power}.",
             why="noise that narrow is zero in practice and protects nothing.",

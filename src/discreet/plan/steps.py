@@ -304,6 +304,8 @@ def aim_at_ends(draft: Draft) -> Draft:
         for choice in required(draft.calibrated).releases.choices
         if choice.is_value
     }
+    if not offsets:
+        return draft
     estimates = tuple(
         replace(estimate, estimator=estimate.estimator.aimed(offsets))
         for estimate in draft.estimates

@@ -102,7 +102,7 @@ def said_value(value: Scalar) -> str:
         case bool():
             return str(value).upper()
         case int() | Fraction():
-            return said_number(Fraction(value))
+            return str(value) if isinstance(value, int) else said_number(value)
         case str():
             text = value.replace("'", "''")
             return f"'{text}'"
@@ -128,7 +128,7 @@ def said_number(value: Fraction) -> str:
     if rest != 1:
         return str(value)
     digits = str(abs(value.numerator) * 10**places // value.denominator).rjust(places + 1, "0")
-    sign = "-" if value < 0 else ""
+    sign = "-" if value.numerator < 0 else ""
     return f"{sign}{digits[:-places]}.{digits[-places:]}" if places else f"{sign}{digits}"
 
 

@@ -5,7 +5,7 @@ Trust: kernel.  What has a type here is computed alike by every engine; all else
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, NoReturn, assert_never
 
 from discreet.errors import UnknownName, UnsupportedSQL, WrongType
@@ -34,7 +34,7 @@ from discreet.query.signatures import (
     Function,
 )
 from discreet.query.source_text import Span, inner_query_refused, pointed
-from discreet.query.types import Type
+from discreet.query.types import NUMBERS, Type
 
 __all__ = [
     "AGGREGATES",
@@ -68,7 +68,7 @@ is nothing of the kind.
 """
 
 
-class ColumnTypes(Mapping[str, Type]):
+class ColumnTypes(dict[str, Type]):
     """The types of columns, and of the keys of a group, over which expressions are typed.
 
     It never changes, so it remembers the type of every expression: an engine may ask for the types
@@ -79,7 +79,7 @@ class ColumnTypes(Mapping[str, Type]):
     INTEGER
     """
 
-    __slots__ = ("_columns", "_known", "group_keys", "ranges")
+    __slots__ = ("_known", "group_keys", "ranges")
 
     def __init__(
         self,
@@ -87,19 +87,10 @@ class ColumnTypes(Mapping[str, Type]):
         group_keys: Sequence[Type] = (),
     ) -> None:
         """Copy the types of columns, by name, and of keys, by place."""
-        self._columns = dict(columns)
+        super().__init__(columns)
         self.group_keys = tuple(group_keys)
         self._known: dict[int, tuple[Expression, Type | None]] = {}  # nodes stay, and so their ids
         self.ranges: dict[int, tuple[Expression, tuple[float, float] | None]] = {}
-
-    def __getitem__(self, name: str) -> Type:
-        return self._columns[name]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._columns)
-
-    def __len__(self) -> int:
-        return len(self._columns)
 
     def type_of(self, expression: Expression) -> Type | None:
         """Return the type of an expression, or None for a NULL that fits every type."""
@@ -187,18 +178,21 @@ def _called(
     function: Function, arguments: tuple[Expression, ...], types: ColumnTypes
 ) -> Type | None:
     kinds = [types.type_of(argument) for argument in arguments]
-    for place, (argument, kind) in enumerate(zip(arguments, kinds, strict=True)):
-        takes = function.takes[min(place, len(function.takes) - 1)]
+    last = len(function.takes) - 1
+    for place, kind in enumerate(kinds):
+        at = min(place, last)
+        takes = function.takes[at]
         if kind is not None and kind not in takes:
             _wrong(
-                argument,
+                arguments[place],
                 what=f"{function.name} does not take a {kind.value} here.",
                 why="engines turn one type into another each in their own way.",
                 do=f"give it {_either(takes)}; CAST turns one type into another.",
             )
-        if min(place, len(function.takes) - 1) in function.written:
-            _written(function, argument, place)
-    _parts(function, arguments, kinds)
+        if at in function.written:
+            _written(function, arguments[place], place)
+    if function.name in PARTS:
+        _parts(function, arguments, kinds)
     return _given(function, arguments, kinds)
 
 
@@ -225,9 +219,7 @@ def _parts(
     function: Function, arguments: tuple[Expression, ...], kinds: Sequence[Type | None]
 ) -> None:
     """Check the part of a date that a function is asked for."""
-    parts = PARTS.get(function.name)
-    if parts is None:
-        return
+    parts = PARTS[function.name]
     part = arguments[function.written[0]]
     value = part.value if isinstance(part, Literal) else None
     if value not in parts:
@@ -250,11 +242,12 @@ def _given(
     function: Function, arguments: tuple[Expression, ...], kinds: Sequence[Type | None]
 ) -> Type | None:
     """Return the type of the result; what is compared must share a type."""
-    compared = function.gives == "same" or function.name in COMPARED
+    gives = function.gives
+    compared = gives == "same" or function.name in COMPARED
     shared = _shared(arguments, kinds) if compared else None
-    if isinstance(function.gives, Type):
-        return function.gives
-    return shared if function.gives == "same" else kinds[0]
+    if isinstance(gives, Type):
+        return gives
+    return shared if gives == "same" else kinds[0]
 
 
 COMPARED: Final = frozenset({"=", "<>", "<", "<=", ">", ">=", "IN"})
@@ -266,7 +259,7 @@ def _shared(arguments: Sequence[Expression], kinds: Sequence[Type | None]) -> Ty
     for argument, kind in zip(arguments, kinds, strict=True):
         if shared is None or kind is None or shared is kind:
             shared = shared or kind
-        elif shared.is_number and kind.is_number:
+        elif shared in NUMBERS and kind in NUMBERS:
             shared = Type.FLOAT
         else:
             _wrong(

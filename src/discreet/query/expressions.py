@@ -13,6 +13,7 @@ others, in the same order and number.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -49,6 +50,21 @@ class _Leaf:
     def rebuilt(self, children: Sequence[Expression]) -> Self:  # noqa: ARG002 (there are none)
         """Return the node itself."""
         return self
+
+
+class _Hashed:
+    """What is looked up again and again: its hash is worked out once."""
+
+    __slots__ = ("_hashed",)
+
+    _hashed: int
+    """No part of the value, and not copied with it."""
+
+    def _keep_hash(self, *parts: object) -> int:
+        """Work out the hash of the parts that equal nodes share."""
+        found = hash(parts)
+        object.__setattr__(self, "_hashed", found)
+        return found
 
 
 @final
@@ -94,13 +110,14 @@ class Literal(_Leaf):
             value = int(value)  # type: ignore[arg-type]
         elif kind is Type.FLOAT and type(value) is int:
             value = Fraction(value)
-        object.__setattr__(self, "value", value)
+        if value is not self.value:
+            object.__setattr__(self, "value", value)
         object.__setattr__(self, "type", kind)
 
 
 @final
 @dataclass(frozen=True, slots=True)
-class Call:
+class Call(_Hashed):
     """A function of :mod:`discreet.query.signatures`, or an operator, applied to arguments.
 
     >>> Call("+", (Column("a"), Literal(1)))
@@ -113,9 +130,17 @@ class Call:
 
     def __post_init__(self) -> None:
         """Refuse functions that are not known, and arguments that they do not take."""
-        check_span(self.span)
-        _check_all(self.arguments, "arguments", self.span)
-        _check_function(self.function, ANYWHERE, len(self.arguments), self.span)
+        span, arguments = self.span, self.arguments
+        check_span(span)
+        _check_all(arguments, "arguments", span)
+        _check_function(self.function, ANYWHERE, len(arguments), span)
+
+    def __hash__(self) -> int:
+        """Return what equal calls share."""
+        try:
+            return self._hashed
+        except AttributeError:
+            return self._keep_hash(self.function, self.arguments)
 
     def children(self) -> tuple[Expression, ...]:
         """Return the expressions directly below."""
@@ -259,7 +284,7 @@ class Window:
 
 @final
 @dataclass(frozen=True, slots=True)
-class Aggregate:
+class Aggregate(_Hashed):
     """A function of the rows of a group (see ``AGGREGATES`` in signatures).
 
     ``argument`` is None in COUNT(*) alone; only rows for which ``where`` is true count.
@@ -291,6 +316,15 @@ class Aggregate:
         if self.distinct and (self.argument is None or self.function not in PLAIN):
             raise wrong(f"{self.function} does not tell distinct values apart.", self.span)
         self._check_numbers()
+
+    def __hash__(self) -> int:
+        """Return what equal aggregates share."""
+        try:
+            return self._hashed
+        except AttributeError:
+            numbers = (self.parameter, self.bounds_per_group, self.bounds_per_row, self.epsilon)
+            parts = (self.function, self.argument, self.distinct, self.where)
+            return self._keep_hash(*parts, *numbers)
 
     def _check_numbers(self) -> None:
         """Keep exact numbers that nobody else holds, in their ranges."""
@@ -324,7 +358,17 @@ class Aggregate:
         rest = list(children)
         argument = None if self.argument is None else rest.pop(0)
         where = None if self.where is None else rest.pop(0)
-        return replace(self, argument=argument, where=where)
+        return Aggregate(
+            self.function,
+            argument,
+            distinct=self.distinct,
+            where=where,
+            parameter=self.parameter,
+            bounds_per_group=self.bounds_per_group,
+            bounds_per_row=self.bounds_per_row,
+            epsilon=self.epsilon,
+            span=self.span,
+        )
 
 
 @final
@@ -453,7 +497,9 @@ def transformed(
     if changed is not None:
         return changed
     below = expression.children()
-    above = tuple(transformed(child, change) for child in below)
-    if all(new is old for new, old in zip(above, below, strict=True)):
+    if not below:
+        return expression
+    above = tuple([transformed(child, change) for child in below])
+    if all(map(operator.is_, above, below)):
         return expression
     return expression.rebuilt(above)

@@ -11,6 +11,7 @@ no name or text half a character, which engines store each in their own way.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import date, datetime
 from fractions import Fraction
 from typing import TYPE_CHECKING, Final
@@ -167,12 +168,12 @@ def check_size(*expressions: Expression) -> Expression:
     >>> check_size(Column("ward"))
     Column(name='ward', table=None)
     """
-    waiting = [(expression, 1) for expression in expressions]
-    count = 0
-    while waiting:
-        node, height = waiting.pop()
-        count += 1
+    level: Sequence[Expression] = expressions
+    height = count = 0
+    while level:
+        height += 1
+        count += len(level)
         if height > TALLEST_TREE or count > LARGEST_TREE:
             raise too_much("this expression is too large.", expressions[-1].span)
-        waiting.extend((child, height + 1) for child in node.children())
+        level = [child for node in level for child in node.children()]
     return expressions[-1]

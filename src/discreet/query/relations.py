@@ -52,7 +52,7 @@ def folded(name: str) -> str:
     >>> folded("Ward") == folded("WARD")
     True
     """
-    return name.translate(_FOLDED)
+    return name.lower() if name.isascii() else name.translate(_FOLDED)
 
 
 class _Leaf:

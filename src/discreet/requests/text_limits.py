@@ -15,7 +15,7 @@ tables.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from typing import Final
 
 from discreet.query.expressions import Call, Case, Cast, Column, Expression, Literal, Window, walk
@@ -48,19 +48,24 @@ _MAKERS: Final = frozenset({"LOWER", "UPPER", "SUBSTR", "CONCAT", "TRIM", "REPLA
 
 def check_text_work(request: EngineRequest) -> None:
     """Refuse a question that makes too many texts of one row."""
-    for node in _nodes(request):
+    nodes = list(_nodes(request))
+    for node in nodes:
         if isinstance(node, Call) and node.function == "LIKE":
             pattern = node.arguments[1]
             text = pattern.value if isinstance(pattern, Literal) else None
             if isinstance(text, str) and len(text) > _PATTERN:
                 raise too_much("this pattern is too long.", node.span)
-    if text_work(request) > MOST_TEXTS:
+    if _text_work(request, nodes) > MOST_TEXTS:
         raise too_much("the question makes too many texts of one row.", None)
 
 
 def text_work(request: EngineRequest) -> int:
     """Return how many texts a question makes of one row."""
-    made = sum(map(_makes_text, _nodes(request)))
+    return _text_work(request, _nodes(request))
+
+
+def _text_work(request: EngineRequest, nodes: Iterable[Expression]) -> int:
+    made = sum(map(_makes_text, nodes))
     return made + sum(map(_copies, descend(request.relation)))
 
 

@@ -1,11 +1,13 @@
-"""Forks during a question: the child is refused the session before it would wait for ever.
+"""Forks during a question: the child neither waits for ever, nor keeps all its garbage.
 
 Trust: public.
 """
 
 from __future__ import annotations
 
-from typing import final
+import gc
+import threading
+from typing import Final, final
 
 from discreet.errors import EngineStopped
 from discreet.ledger.forks import ForkAware, never_finalize
@@ -55,3 +57,54 @@ class ForkGuard(ForkAware):
             self.broken = True
             self._users = []
             never_finalize(self._engine)
+
+
+@final
+class CollectorPause(ForkAware):
+    """Lets Python's garbage collector rest while something is planned, by one thread or several.
+
+    A plan of many sums is tens of thousands of objects that stay.  Looking through all objects of
+    the process again and again, while these come, takes half of the time and finds nothing.
+
+    >>> pause = CollectorPause()
+    >>> with pause, pause:
+    ...     gc.isenabled()
+    False
+    >>> gc.isenabled()
+    True
+    """
+
+    __slots__ = ("_lock", "_planning", "_resumes")
+
+    def __init__(self) -> None:
+        """Begin with nobody planning."""
+        self._lock = threading.Lock()
+        self._planning = 0
+        self._resumes = False
+        self.watch_forks()
+
+    def __enter__(self) -> None:
+        """Pause the collector until the last block ends."""
+        with self._lock:
+            if self._planning == 0:
+                self._resumes = gc.isenabled()
+                gc.disable()
+            self._planning += 1
+
+    def __exit__(self, *_: object) -> None:
+        """Let it work again, if it did and nobody else is planning."""
+        with self._lock:
+            self._planning = max(self._planning - 1, 0)
+            if self._planning == 0 and self._resumes:
+                gc.enable()
+
+    def after_fork_in_child(self) -> None:
+        """Let it work in the child, where those who were planning are not."""
+        self._lock = threading.Lock()
+        if self._planning and self._resumes:
+            gc.enable()
+        self._planning = 0
+
+
+COLLECTOR_PAUSE: Final = CollectorPause()
+"""The one of this process, as there is one collector."""

@@ -18,11 +18,9 @@ them is refused before another one is charged, and so is a draw that would chang
 
 from __future__ import annotations
 
-import gc
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from types import ModuleType
@@ -274,28 +272,6 @@ def _shown(left: Left) -> str:
         for name, have, limit in parts
         if limit or name != "delta"
     )
-
-
-@contextmanager
-def collected_later() -> Iterator[None]:
-    """Let Python's garbage collector rest while something is planned.
-
-    A plan of many sums is tens of thousands of objects that stay.  Looking through all objects of
-    the process again and again, while these come, takes a third of the time and finds nothing.
-
-    >>> with collected_later():
-    ...     gc.isenabled()
-    False
-    >>> gc.isenabled()
-    True
-    """
-    runs = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if runs:
-            gc.enable()
 
 
 @final

@@ -41,7 +41,7 @@ from discreet.session.files.manifest import (
     WrittenRelease,
     answered_into_files_error,
 )
-from discreet.session.fork_guard import ForkGuard
+from discreet.session.fork_guard import COLLECTOR_PAUSE, ForkGuard
 from discreet.session.inquiry import (
     AskOptions,
     Inquiry,
@@ -57,7 +57,6 @@ from discreet.session.planning import (
     budget_preview,
     check_combinable,
     check_gains,
-    collected_later,
     combination,
 )
 from discreet.session.programs import Program, ProgramRows, check_program, program_rows
@@ -169,7 +168,7 @@ class Session(Labeled):
                   spread and uses the limits that follow: the one option with which planning
                   spends, up to an epsilon of 10, or to what the policy names.
         """
-        with self._guard:
+        with self._guard, COLLECTOR_PAUSE:
             if price.pop("share_cut", None) is not None:
                 raise share_refused("planned")
             plan = self._plan(question, price)
@@ -447,7 +446,8 @@ class Session(Labeled):
         self._open_pipeline()
         if isinstance(question, Plan):
             return self._plans.checked(question, tuple(price.values()))
-        limits, asked = price.pop("limits", None), question_of(question)
+        with COLLECTOR_PAUSE:
+            limits, asked = price.pop("limits", None), question_of(question)
         if asked.released:
             return self._about_released(asked, limits, price, confirm, beside)
         if limits is None:
@@ -507,7 +507,7 @@ class Session(Labeled):
             concentrated=bool(price.get("error")) and self._concentrated(),
             own_delta=self._own_delta,
         )
-        with collected_later():
+        with COLLECTOR_PAUSE:
             plan = planned(earlier=rules or PlanningRules.TODAY)
             if rules is None and not self.test_mode:  # where no earlier version has kept anything
                 plan = on_record(plan, lambda before: planned(earlier=before), self._ledger)

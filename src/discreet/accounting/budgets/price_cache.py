@@ -23,12 +23,9 @@ from typing import Any, Final, TypeVar, cast, final
 
 from discreet.accounting.budgets.cell_balances import ChargedBox, PriceBasis
 from discreet.accounting.budgets.currency import Amounts, Currency, price_in_currency
-from discreet.accounting.budgets.request import Priceable, RequestPricer
+from discreet.accounting.budgets.request import Priceable, RequestPricer, is_plain, plain_size
 from discreet.accounting.scopes.box import Box, checked_box
 from discreet.accounting.scopes.contribution import Contribution
-from discreet.accounting.storage.schema import class_schema_of
-from discreet.accounting.storage.source_schemas import LOSS_SCHEMAS, MECHANISM_SCHEMAS
-from discreet.accounting.tree.leaf import Leaf
 from discreet.accounting.tree.node import Node
 from discreet.errors import WrongKind
 from discreet.loss.parameters import checked_delta
@@ -38,9 +35,6 @@ _EVERYTHING: Final = Box.everything()
 _KEPT: Final = 4096
 _KEPT_LONG: Final = 64
 _LONG: Final = 32
-_LOSSES: Final = {kind.name: kind for kind in LOSS_SCHEMAS if kind.name != "Profile"}
-_PLAIN: Final = _LOSSES | {kind.name: kind for kind in MECHANISM_SCHEMAS}
-_EXACT: Final = (Fraction, type(None))
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
@@ -133,9 +127,10 @@ class PriceCache:
         for part in self._asker.pieces(self._asker.node(what), scope):
             both = part.sees_every_unit and self._asker.unit.relation is not Relation.EITHER
             key = (part.node, both and part.box == _EVERYTHING)
-            if key not in known:
-                known[key] = self._prices(part.node, currency, delta, only_two=key[1])
-            one, two = known[key]
+            found = known.get(key)
+            if found is None:
+                found = known[key] = self._prices(part.node, currency, delta, only_two=key[1])
+            one, two = found
             pieces.append(ChargedBox(part.box, one, two if both else _larger(one, two), terms))
         return tuple(pieces)
 
@@ -164,25 +159,11 @@ def _kept(function: _Function) -> tuple[_Function, _Function, _Function]:
 def _way(what: object) -> int:
     """Return 0 if a request must be priced anew, 1 if its price is kept, and 2 if it is long."""
     if not isinstance(what, Node):
-        return int(_is_plain(type(what)))
-    length = 0
-    for node in what.walk():
-        if isinstance(node, Leaf) and not (
-            _is_plain(type(node.source)) and _is_replaced(type(node.replaced))
-        ):
-            return 0
-        length += 1
+        return int(is_plain(type(what)))
+    length = plain_size(what)
+    if length is None:
+        return 0
     return 1 if length <= _LONG else 2
-
-
-def _is_plain(of: type) -> bool:
-    """Say whether a loss or a mechanism is plain data, so that equal ones have one price."""
-    return class_schema_of(_PLAIN, of) is not None
-
-
-def _is_replaced(of: type) -> bool:
-    """Say the same of what a leaf loses where a row is replaced."""
-    return of in _EXACT or class_schema_of(_LOSSES, of) is not None
 
 
 def _larger(one: Amounts, other: Amounts) -> Amounts:

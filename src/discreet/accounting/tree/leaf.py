@@ -114,6 +114,17 @@ class Leaf(Node):
         for field, value in values.items():
             object.__setattr__(self, field, value)
 
+    def __hash__(self) -> int:
+        """Return what equal leaves share, worked out once: prices are looked up by leaves."""
+        try:
+            return self._hashed
+        except AttributeError:
+            parts = (self.source, self.name, self.relation, self.unit, self.added, self.replaced)
+            object.__setattr__(
+                self, "_hashed", hash((*parts, self.common_domain, self.coordinates))
+            )
+            return self._hashed
+
     def __repr__(self) -> str:
         """Show how to make it again."""
         usual = Leaf(self.source)

@@ -26,7 +26,7 @@ import functools
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, Final, TypeGuard
+from typing import TYPE_CHECKING, Any, Final, TypeGuard
 
 from discreet import mechanisms  # its door loads a mechanism where one is asked for
 from discreet.accounting.tree.certificates import Source, innermost_source
@@ -45,8 +45,11 @@ FREE: Final = Pure(epsilon=0)
 
 _MOST_LINKS: Final = 100
 
+_KEPT: Final = 4096
+"""Prices: more than a question has releases."""
 
-@functools.lru_cache(maxsize=1024)
+
+@functools.lru_cache(maxsize=_KEPT)
 def exact_price(leaf: Leaf, gone: int, come: int) -> PrivacyLoss:
     """Price a change of at least one row, by the relation of the certificate."""
     if not leaf.relation.replaces:
@@ -64,7 +67,7 @@ def exact_price(leaf: Leaf, gone: int, come: int) -> PrivacyLoss:
             return _stepped(leaf, 2 * gone if _one_way(leaf) else gone)
 
 
-@functools.lru_cache(maxsize=1024)
+@functools.lru_cache(maxsize=_KEPT)
 def price_up_to(leaf: Leaf, gone: int, come: int) -> PrivacyLoss:
     """Price every change of at most these numbers of rows at once."""
     if leaf.relation.size_is_public:
@@ -158,7 +161,15 @@ def _at(leaf: Leaf, distance: Fraction) -> PrivacyLoss:
     source = innermost_source(leaf.source)
     if distance == 0 or isinstance(source, PrivacyLoss):
         return FREE
-    more = {"coordinates": leaf.coordinates} if leaf.coordinates > 1 else {}
+    return _loss_at(source, distance, leaf.coordinates)
+
+
+@functools.lru_cache(maxsize=_KEPT)
+def _loss_at(
+    source: mechanisms.Mechanism[Any, Any], distance: Fraction, coordinates: int
+) -> PrivacyLoss:
+    """Return the loss of a mechanism; leaves with other names share it."""
+    more = {"coordinates": coordinates} if coordinates > 1 else {}
     return _tried(lambda: source.loss(distance=distance, **more))
 
 

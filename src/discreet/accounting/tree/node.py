@@ -67,7 +67,10 @@ def _rows(node: Node, first: str, rest: str, label: str) -> Iterator[tuple[str, 
 class Node(Explainable, Shown, ABC):
     """A release, or several that belong together; frozen, and made of public values alone."""
 
-    __slots__ = ()
+    __slots__ = ("_hashed",)
+
+    _hashed: int
+    """The hash, once it was worked out; no part of the value, and not copied with it."""
 
     child: Node
     """What is below a node with one branch."""
@@ -108,7 +111,8 @@ class Node(Explainable, Shown, ABC):
         while waiting:
             node = waiting.pop()
             yield node
-            waiting.extend(child for _, child in reversed(node.branches()))
+            if branches := node.branches():
+                waiting.extend([child for _, child in reversed(branches)])
 
     def __add__(self, other: Node) -> Sequential:
         """Release both."""

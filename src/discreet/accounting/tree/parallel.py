@@ -37,7 +37,7 @@ from discreet.accounting.scopes.box import Box, checked_box
 from discreet.accounting.scopes.column_conditions import Values, equals, is_null
 from discreet.accounting.scopes.ordered_keys import common_kind
 from discreet.accounting.tree.certificates import checked_flag
-from discreet.accounting.tree.leaf import refuse_bounded
+from discreet.accounting.tree.leaf import Leaf, refuse_bounded
 from discreet.accounting.tree.node import Node, checked_node
 from discreet.errors import NotComposable, WrongKind
 from discreet.loss.parameters import checked_count
@@ -242,14 +242,15 @@ def overlapping_keys(tree: Node, boxes: Iterable[Box]) -> dict[str, int]:
     >>> overlapping_keys(Parallel("tag", {"a": one, "b": one}, overlap=2), [])
     {'tag': 2}
     """
-    nodes = [node for node in tree.walk() if isinstance(node, Parallel)]
+    inner = [node for node in tree.walk() if type(node) is not Leaf]
+    nodes = [node for node in inner if isinstance(node, Parallel)]
     overlaps = {node.key: node.overlap for node in nodes if node.overlap > 1}
     for node in nodes:
         if node.key in overlaps and (node.overlap != overlaps[node.key] or node.routed):
             raise _refusal(node.key, "nodes on it disagree, or route records to parts")
         if node.key in overlaps and any(_uses(part.child, node.key) for part in node.parts):
             raise _refusal(node.key, "one node on it lies in a part of another")
-    conditions = [node.box for node in tree.walk() if isinstance(node, Where)]
+    conditions = [node.box for node in inner if isinstance(node, Where)]
     for box in (*conditions, *boxes):
         for column, _ in box.conditions:
             if column in overlaps:

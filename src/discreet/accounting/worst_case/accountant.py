@@ -23,6 +23,7 @@ from discreet.accounting.scopes.box import Box
 from discreet.accounting.scopes.column_conditions import equals
 from discreet.accounting.scopes.contribution import Contribution, RowChange
 from discreet.accounting.scopes.value_set import Values
+from discreet.accounting.tree.leaf import Leaf
 from discreet.accounting.tree.node import Choice, Node, checked_node
 from discreet.accounting.tree.parallel import Parallel, Where, overlapping_keys
 from discreet.accounting.tree.processing import Group, Post, Sampled, Shuffled
@@ -76,9 +77,10 @@ class _Accountant:
         self, tree: Node, unit: PrivacyUnit, contribution: Contribution, boxes: list[Box]
     ) -> None:
         self._tree, self._unit = tree, unit
+        self._inner = [node for node in tree.walk() if type(node) is not Leaf]
         self._contribution, self._boxes = contribution, boxes
         self._overlaps = overlapping_keys(tree, boxes)
-        sets = _sets(tree, boxes)
+        sets = _sets(self._inner, boxes)
         vague = [sum(not values.exact for values in used) for used in sets.values()]
         self._exact, self._vague = not any(vague), max(vague, default=0) > 1
         self._terms = TreeTerms(ColumnAtoms(sets))
@@ -105,7 +107,7 @@ class _Accountant:
         return Statement(
             self._tree,
             self._unit,
-            _theorems(self._tree, self._unit, self._contribution),
+            _theorems(self._inner, self._unit, self._contribution),
             first,
             second if self._unit.relation.adds else first,
             self._terms.columns,
@@ -132,7 +134,7 @@ class _Accountant:
 
     def _symmetric(self) -> bool:
         """Say whether every release loses the same when a row leaves as when it comes."""
-        if any(isinstance(node, Sampled | Group) for node in self._tree.walk()):
+        if any(isinstance(node, Sampled | Group) for node in self._inner):
             return False
         sizes = {1, self._contribution.rows}
         for leaf in self._terms.leaves:
@@ -230,10 +232,10 @@ def _box(given: Box | Mapping[str, object]) -> Box:
     return given
 
 
-def _sets(tree: Node, boxes: Iterable[Box]) -> dict[str, list[Values]]:
+def _sets(inner: Iterable[Node], boxes: Iterable[Box]) -> dict[str, list[Values]]:
     """Gather the sets of values that are used for each column."""
     sets: dict[str, list[Values]] = {}
-    for node in tree.walk():
+    for node in inner:
         match node:
             case Parallel(key=key, parts=parts):
                 sets.setdefault(key, []).extend(part.values for part in parts)
@@ -246,11 +248,13 @@ def _sets(tree: Node, boxes: Iterable[Box]) -> dict[str, list[Values]]:
     return sets
 
 
-def _theorems(tree: Node, unit: PrivacyUnit, contribution: Contribution) -> tuple[str, ...]:
+def _theorems(
+    inner: Iterable[Node], unit: PrivacyUnit, contribution: Contribution
+) -> tuple[str, ...]:
     """Name what the price of a tree rests on."""
     keys = {"general-composition", "scenario-accounting", "dominating-pair"}
     bounded = unit.relation.replaces
-    for node in tree.walk():
+    for node in inner:
         match node:
             case Parallel(routed=True):
                 keys.add("routing")

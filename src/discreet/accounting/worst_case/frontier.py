@@ -20,11 +20,12 @@ from __future__ import annotations
 
 import functools
 import operator
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Final, final
 
+from discreet.exact import exact_sum
 from discreet.loss.composition import Composition
 from discreet.loss.dominance import dominates, largest_loss
 from discreet.loss.pairs.gaussian import DiscreteGaussianPair, GaussianPair
@@ -33,6 +34,9 @@ from discreet.loss.pairs.pair import Pair
 from discreet.loss.pairs.randomized_response import ResponsePair
 from discreet.loss.renyi.curve import RenyiCurve
 from discreet.loss.renyi.moment_growth import concentration
+
+Moments = tuple[float, ...]
+"""Bounds on moments, one for each of the orders."""
 
 ScenarioCell = tuple[str, int, int, int]
 """A column, a side (1 old, 2 new), an atom of the column, and how many rows lie there."""
@@ -88,13 +92,28 @@ class PairCounts:
 class Scenario:
     """A bag, the cells in which it arises, and whether its price is attained there.
 
-    ``moments`` bound ln E e**(tL), but for the rounding of their sums.
+    ``known_moments`` are :attr:`moments`, or what they follow from: a composition, or a function.
     """
 
     bag: PairCounts = PairCounts()
-    moments: tuple[float, ...] = (0.0,) * len(MOMENT_ORDERS)
+    known_moments: Moments | Composition | Callable[[], Moments] = field(
+        default=(0.0,) * len(MOMENT_ORDERS), compare=False
+    )
     cells: tuple[ScenarioCell, ...] = ()
     attained: bool = True
+
+    @property
+    def moments(self) -> Moments:
+        """Bounds on ln E e**(tL), but for the rounding of their sums.
+
+        They are worked out when they are first asked for, which is where scenarios are compared.
+        """
+        known = self.known_moments
+        if isinstance(known, tuple):
+            return known
+        found = known.log_moments(MOMENT_ORDERS) if isinstance(known, Composition) else known()
+        object.__setattr__(self, "known_moments", found)
+        return found
 
 
 @final
@@ -129,7 +148,7 @@ class Frontier:
             rho = curve.rho
         bag = PairCounts(tuple(sorted(counts.items())), square, rho)
         self._known.setdefault(bag, composition)
-        return Scenario(bag, composition.log_moments(MOMENT_ORDERS), (), attained)
+        return Scenario(bag, composition, (), attained)
 
     def composition(self, option: Scenario) -> Composition:
         """Turn an option back into a composition."""
@@ -159,8 +178,11 @@ class Frontier:
 
     def pruned(self, options: Iterable[Scenario], most: int = MAX_SCENARIOS) -> list[Scenario]:
         """Drop what is provably dominated; merge neighbors where too many are left."""
+        found = list(options)
+        if len(found) <= 1:
+            return found
         kept: list[Scenario] = []
-        for option in sorted(options, key=_size, reverse=True):
+        for option in sorted(found, key=_size, reverse=True):
             if not any(
                 self.dominates(other, option)
                 for other in (*kept[:COMPARED_SCENARIOS], *kept[-COMPARED_SCENARIOS:])
@@ -328,22 +350,31 @@ def is_unprotected(composition: Composition) -> bool:
 
 
 def compose_scenarios(*options: Scenario) -> Scenario:
-    """Compose options, in a time that is linear in their number."""
+    """Compose options, in a time that is linear in their number.
+
+    Moments are left to be added up, except where that would wait for other sums: chains of such
+    sums would be as deep as they are long.
+    """
     counts: dict[int, int] = {}
-    square = rho = _ZERO
-    moments = [0.0] * len(MOMENT_ORDERS)
     cells: list[ScenarioCell] = []
     for option in options:
-        bag = option.bag
-        for number, count in bag.counts:
+        for number, count in option.bag.counts:
             counts[number] = counts.get(number, 0) + count
-        square = square + bag.square if bag.square else square
-        rho = rho + bag.rho if bag.rho else rho
-        moments = list(map(operator.add, moments, option.moments))
         cells += option.cells
+        if callable(option.known_moments):
+            _ = option.moments
+    square = exact_sum(option.bag.square for option in options)
+    rho = exact_sum(option.bag.rho for option in options)
     bag = PairCounts(tuple(sorted(counts.items())), square, rho)
     attained = all(option.attained for option in options)
-    return Scenario(bag, tuple(moments), tuple(cells), attained)
+    return Scenario(bag, lambda: _added_moments(options), tuple(cells), attained)
+
+
+def _added_moments(options: Sequence[Scenario]) -> Moments:
+    moments = [0.0] * len(MOMENT_ORDERS)
+    for option in options:
+        moments = list(map(operator.add, moments, option.moments))
+    return tuple(moments)
 
 
 def times(option: Scenario, count: int) -> Scenario:
@@ -352,9 +383,10 @@ def times(option: Scenario, count: int) -> Scenario:
         return option
     bag = option.bag
     counts = tuple((number, power * count) for number, power in bag.counts)
-    moments = tuple(moment * count for moment in option.moments)
     return replace(
-        option, bag=PairCounts(counts, bag.square * count, bag.rho * count), moments=moments
+        option,
+        bag=PairCounts(counts, bag.square * count, bag.rho * count),
+        known_moments=lambda: tuple(moment * count for moment in option.moments),
     )
 
 

@@ -76,6 +76,7 @@ class TermPrices:
         self._unit, self._contribution = unit, contribution
         self._whole, self._alone = whole, alone
         self._several = max(whole.removed, whole.inserted) > 1
+        self._directed: dict[tuple[int, int, int, bool], tuple[PrivacyLoss, Scenario]] = {}
         self._touched: dict[tuple[int, int | None, int, RowChange], Scenario] = {}
         self._found: dict[tuple[Product, RowChange], Scenario] = {}
 
@@ -145,15 +146,20 @@ class TermPrices:
 
     def directed(self, loss: PrivacyLoss, old: int, new: int, *, attained: bool = True) -> Scenario:
         """Take the direction of a loss: removed, inserted, or either where rows are replaced."""
-        if loss.pure_bound() == 0:
-            return Scenario()
-        profile = loss.profile()
-        directed = profile.remove if new == 0 else profile.add
-        if old and new and profile.remove is not profile.add:
-            directed = (*profile.remove, *profile.add)
-        distinct = list(dict.fromkeys(directed)) if len(directed) > 1 else directed
-        single = attained and len(distinct) == 1
-        return self._frontier.option(upper_envelope(distinct), attained=single)
+        key = (id(loss), old, new, attained)  # losses stay, and so their ids
+        if key in self._directed:
+            return self._directed[key][1]
+        price = Scenario()
+        if loss.pure_bound() != 0:
+            profile = loss.profile()
+            directed = profile.remove if new == 0 else profile.add
+            if old and new and profile.remove is not profile.add:
+                directed = (*profile.remove, *profile.add)
+            distinct = list(dict.fromkeys(directed)) if len(directed) > 1 else directed
+            single = attained and len(distinct) == 1
+            price = self._frontier.option(upper_envelope(distinct), attained=single)
+        self._directed[key] = loss, price
+        return price
 
     # Other nodes
 

@@ -206,8 +206,10 @@ def _rising(node: Expression, columns: Columns) -> tuple[str, str] | None:
             sign != "*" or by > 0  # type: ignore[operator]
         ):
             inner = _rising(steps, columns)
+            if inner is None:
+                return None
             step = closed(converted(printed(node.arguments[1], columns), Type.FLOAT))
-            return inner and (f"({inner[0]} {sign} {step})", inner[1])
+            return f"({inner[0]} {sign} {step})", inner[1]
         case Call() if (clamp := clamp_of(node)) and isinstance(clamp[0], Column):
             column = printed(clamp[0], columns)
             return (column.sql, column.sql) if column.kind is Type.FLOAT else None

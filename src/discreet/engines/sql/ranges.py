@@ -22,7 +22,7 @@ from discreet.engines.sql.fragments import Printed, once
 from discreet.errors import WrongType
 from discreet.query.expression_types import ColumnTypes
 from discreet.query.expressions import Call, Cast, Expression, Literal
-from discreet.query.types import LARGEST, SMALLEST, Type
+from discreet.query.types import LARGEST, NUMBERS, SMALLEST, Scalar, Type
 
 
 def kind_of(expression: Expression, columns: Mapping[str, Type]) -> Type | None:
@@ -45,10 +45,14 @@ def shared(kinds: Iterable[Type | None]) -> Type | None:
     >>> shared([Type.INTEGER, None, Type.FLOAT])
     FLOAT
     """
-    known = {kind for kind in kinds if kind is not None}
-    if len(known) > 1:
-        return Type.FLOAT
-    return next(iter(known), None)
+    found: Type | None = None
+    for kind in kinds:
+        if kind is None or kind is found:
+            continue
+        if found is not None:
+            return Type.FLOAT
+        found = kind
+    return found
 
 
 def clamp_of(call: Call) -> tuple[Expression, Literal, Literal] | None:
@@ -59,6 +63,8 @@ def clamp_of(call: Call) -> tuple[Expression, Literal, Literal] | None:
     >>> clamp_of(Call("GREATEST", (Call("LEAST", (Column("x"), high)), low)))
     (Column(name='x', table=None), Literal(value=0), Literal(value=9))
     """
+    if call.function not in _EXTREMES:  # most are not
+        return None
     match call:
         case (
             Call(
@@ -83,9 +89,17 @@ def clamp_of(call: Call) -> tuple[Expression, Literal, Literal] | None:
 
 def _rising(low: Literal, high: Literal) -> bool:
     """Whether both are numbers that every float can be compared with, in order."""
-    if low.type is None or high.type is None or not (low.type.is_number and high.type.is_number):
+    if low.type not in NUMBERS or high.type not in NUMBERS:
         return False
-    return -_FAR < low.value <= high.value < _FAR  # type: ignore[operator]
+    ends = low.value, high.value
+    return all(map(_is_near, ends)) and ends[0] <= ends[1]  # type: ignore[operator]
+
+
+def _is_near(number: Scalar) -> bool:
+    """Whether a number lies between -2**1000 and 2**1000; its length in bits mostly tells."""
+    assert isinstance(number, int | Fraction)  # noqa: S101  (for the type checker)
+    bits = number.numerator.bit_length() - number.denominator.bit_length()
+    return bits < _FAR_BITS or -_FAR < number < _FAR
 
 
 def clamped(value: Printed, low: Printed, high: Printed) -> Printed:
@@ -119,8 +133,10 @@ def _finite(value: str, low: str, high: str) -> str:
     )
 
 
+_EXTREMES: Final = frozenset({"GREATEST", "LEAST"})
 Range = tuple[int, int] | tuple[float, float]
-_FAR: Final = 2**1000
+_FAR_BITS: Final = 1000
+_FAR: Final = 2**_FAR_BITS
 
 _SIGNS: Final[dict[str, Callable[[float, float], float]]] = {"+": add, "-": sub, "*": mul}
 _ROUNDINGS: Final[dict[str, Callable[[float], int]]] = {"FLOOR": math.floor, "CEIL": math.ceil}
@@ -145,7 +161,7 @@ def range_of(node: Expression, columns: Mapping[str, Type]) -> Range | None:
 
 def _range_of(node: Expression, columns: Mapping[str, Type]) -> Range | None:  # noqa: PLR0911 (cases)
     kind = kind_of(node, columns)
-    if kind is None or not kind.is_number:
+    if kind not in NUMBERS:
         return None
     match node:
         case Literal(value=int() | Fraction() as value):

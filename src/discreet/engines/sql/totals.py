@@ -50,7 +50,8 @@ class TotalStatements:
         """Measure in floats what can be, and needs no clamp for a single row."""
         totals = bounding.request.totals
         measured, places = _numbered_rows(totals)
-        candidates = [whole_float(row, bounding.types) for row in measured]
+        types = bounding.types
+        candidates = [whole_float(row, types) for row in measured]
         clamped = {
             place
             for total, place in zip(totals, places, strict=True)

@@ -109,6 +109,8 @@ def upper_envelope(compositions: Sequence[Composition]) -> Composition:
             why="the largest of no losses is not a loss.",
             do="give at least one composition.",
         )
+    if len(compositions) == 1:
+        return compositions[0]
     for composition in compositions:
         if any(pair.infinity().low >= 1 for pair, _ in composition.pairs):
             return composition  # nothing is protected, so nothing is above it

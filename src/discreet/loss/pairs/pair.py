@@ -141,6 +141,9 @@ Counted = tuple[tuple[Pair, int], ...]
 """A product: pairs, each with how often it occurs."""
 
 
+_NEVER: Final = Bracket(0.0, 0.0)
+
+
 class PairFamily:
     """What holds for most families: symmetric, no atoms, no infinite loss, for no engine."""
 
@@ -169,7 +172,7 @@ class PairFamily:
 
     def infinity(self) -> Bracket:
         """No loss is infinite."""
-        return Bracket(0.0, 0.0)
+        return _NEVER
 
     def exact_infinity(self) -> Fraction | None:
         """Only bounds are known."""

@@ -21,12 +21,13 @@ before (docs/proofs/accounting.md, section 11).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Final, Self, final
 
 from discreet.errors import OutOfRange
-from discreet.exact import float_down, float_up, whole
+from discreet.exact import exact_sum, float_down, float_up, whole
 from discreet.loss.bracket import Bracket
 from discreet.loss.pairs.gaussian import GaussianPair
 from discreet.loss.pairs.pair import LARGEST_LOSS, Pair, PairFamily
@@ -84,18 +85,25 @@ class SmoothedGaussianPair(PairFamily):
             return None
         return cls(Fraction(squared) / (variance - t), LEAK, squared / (2 * variance))
 
-    def compose(self, other: SmoothedGaussianPair) -> SmoothedGaussianPair:
-        """Run both: squares and rho add up, and leaks add up to no more than their sum."""
-        return SmoothedGaussianPair(
-            self.mu_squared + other.mu_squared,
-            min(self.leak + other.leak, Fraction(1)),
-            self.rho + other.rho,
-        )
+    @classmethod
+    def product(cls, pairs: Sequence[tuple[Self, int]]) -> Self:
+        """Run all, each so many times: squares, rho and leaks add up, the last to no more than 1.
 
-    def times(self, count: int) -> SmoothedGaussianPair:
-        """Run it count times, at least once."""
-        leak = min(self.leak * count, Fraction(1))
-        return SmoothedGaussianPair(self.mu_squared * count, leak, self.rho * count)
+        >>> once = SmoothedGaussianPair(Fraction(1, 9), Fraction(1, 2), Fraction(1, 18))
+        >>> SmoothedGaussianPair.product([(once, 1), (once, 2)])
+        SmoothedGaussianPair(mu_squared=Fraction(1, 3), leak=Fraction(1, 1), rho=Fraction(1, 6))
+        """
+        if len(pairs) == 1 and pairs[0][1] == 1:
+            return pairs[0][0]
+        squares, leaks, rhos = (
+            exact_sum(value if count == 1 else value * count for value, count in values)
+            for values in (
+                [(pair.mu_squared, count) for pair, count in pairs],
+                [(pair.leak, count) for pair, count in pairs],
+                [(pair.rho, count) for pair, count in pairs],
+            )
+        )
+        return cls(squares, min(leaks, Fraction(1)), rhos)
 
     def factors(self) -> tuple[Pair, ...]:
         """The Gaussian and the leak."""

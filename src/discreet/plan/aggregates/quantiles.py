@@ -113,8 +113,9 @@ class QuantilesEstimator(Estimator):
         self, use: ReleaseInput, histogram: Leaves, limits: ContributionBounds
     ) -> QuantileLevel:
         """Choose a leaf at one of the levels."""
-        needs = next(quantile for quantile in self.each if quantile.level == use[1])
-        return needs.leaf_part(use, histogram, limits)
+        level = use[1]
+        assert isinstance(level, Fraction)  # noqa: S101  (for the type checker)
+        return replace(self.each[0].leaf_part(use, histogram, limits), level=level)
 
     def single(self) -> tuple[QuantileEstimator, ...]:
         """Return the quantiles."""

@@ -158,7 +158,7 @@ def _known_count(measurer: Measurer, aggregate: Aggregate, bounds: Pair, most: i
     units = measurer.known.counts_units
     if units and total in UNIT_COUNTS:
         return UNITS
-    useful = measurer.choosing.blind or sum(bounds) != 0
+    useful = measurer.choosing.blind or bounds[0] != -bounds[1]
     if useful and measurer.choosing.by(total, units=units):
         return measurer.count(aggregate, (0, most))
     return measurer.known.find(total)

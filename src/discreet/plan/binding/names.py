@@ -66,6 +66,18 @@ class Field:
     shared: bool = False
 
 
+FieldsByName = Mapping[str, Sequence[Field]]
+"""Columns that can be seen, by their names as they are compared."""
+
+
+def _by_name(fields: Sequence[Field]) -> FieldsByName:
+    found: dict[str, list[Field]] = {}
+    for each in fields:
+        if each.name is not None:
+            found.setdefault(folded(each.name), []).append(each)
+    return found
+
+
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BoundRelation:
@@ -86,12 +98,15 @@ class BoundRelation:
     fan_out: int = 1
     facts: KnownFacts = field(init=False, repr=False, compare=False)
     """What is known of each column, by its unique name."""
+    by_name: FieldsByName = field(init=False, repr=False, compare=False)
+    """The columns that questions see under each name."""
 
     def __post_init__(self) -> None:
         """Collect what is known of columns, which is looked up for every expression."""
         object.__setattr__(
             self, "facts", KnownFacts({each.column: each.facts for each in self.fields})
         )
+        object.__setattr__(self, "by_name", _by_name(self.fields))
 
     @property
     def public(self) -> bool:
@@ -153,7 +168,13 @@ def bound_expression(expression: Expression, fields: Sequence[Field]) -> Express
     >>> bound_expression(Column("WARD"), [ward])
     Column(name='ward_2', table=None)
     """
+    types = {field.column: field.facts.type for field in fields}
+    return _bound_expression(expression, _by_name(fields), types)
 
+
+def _bound_expression(
+    expression: Expression, fields: FieldsByName, types: Mapping[str, Type]
+) -> Expression:
     def change(node: Expression) -> Expression | None:
         if isinstance(node, Column):
             return Column(_field(node, fields).column, span=node.span)
@@ -161,7 +182,6 @@ def bound_expression(expression: Expression, fields: Sequence[Field]) -> Express
             return Literal(number, span=node.span)
         if isinstance(node, Call) and node.function in COMPARED and _texts(node):
             bound = tuple(transformed(argument, change) for argument in node.arguments)
-            types = {field.column: field.facts.type for field in fields}
             return replace(node, arguments=with_days(bound, types))
         return None
 
@@ -180,8 +200,9 @@ def written_number(node: Expression) -> Fraction | None:
         case Literal(value=int() | Fraction() as value) if node.type is not Type.BOOLEAN:
             return Fraction(value)
         case Call(function="+" | "-" | "*" as name, arguments=(one, other)):
-            first, second = written_number(one), written_number(other)
-            if first is None or second is None:
+            if (first := written_number(one)) is None:
+                return None
+            if (second := written_number(other)) is None:
                 return None
             if name == "*":
                 return first * second
@@ -227,8 +248,9 @@ def _as_day(text: Expression, kind: Type) -> Expression:
 
 def checked(expression: Expression, below: BoundRelation) -> tuple[Expression, Type]:
     """Bind an expression over a relation, and return its type."""
-    bound = bound_expression(expression, below.fields)
-    return bound, typed(bound, {name: facts.type for name, facts in below.facts.items()})
+    types = below.facts.types
+    bound = _bound_expression(expression, below.by_name, types)
+    return bound, typed(bound, types)
 
 
 def condition(expression: Expression, below: BoundRelation) -> Expression:
@@ -269,8 +291,8 @@ def answers_to(field: Field, column: Column) -> bool:
     return named and _same(field.table, column.table)
 
 
-def _field(column: Column, fields: Sequence[Field]) -> Field:
-    matches = [field for field in fields if answers_to(field, column)]
+def _field(column: Column, fields: FieldsByName) -> Field:
+    matches = [field for field in fields.get(folded(column.name), ()) if answers_to(field, column)]
     if len(matches) == 1:
         return matches[0]
     if matches:
@@ -282,9 +304,9 @@ def _field(column: Column, fields: Sequence[Field]) -> Field:
     raise _unknown(column, fields)
 
 
-def _unknown(column: Column, fields: Sequence[Field]) -> UnknownName:
+def _unknown(column: Column, fields: FieldsByName) -> UnknownName:
     shown = column.name if column.table is None else f"{column.table}.{column.name}"
-    names = sorted({field.name for field in fields if field.name is not None})
+    names = sorted({str(field.name) for same in fields.values() for field in same})
     near = difflib.get_close_matches(column.name.lower(), [name.lower() for name in names], n=1)
     offered = ", ".join(names) or "(there are none)"
     return UnknownName(

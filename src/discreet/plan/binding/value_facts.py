@@ -150,6 +150,9 @@ def _facts(expression: Expression, known: Mapping[str, Facts], types: ColumnType
     if isinstance(expression, Column):
         return known[expression.name]
     kind = typed(expression, types)
+    if kind is Type.INTEGER and isinstance(expression, Literal):
+        value = Fraction(expression.value)  # type: ignore[arg-type]
+        return Facts(type=kind, low=value, high=value, nullable=False, constant=True)
     chooses = isinstance(expression, Case) or (
         isinstance(expression, Call) and expression.function == "COALESCE"
     )

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Final, final
@@ -29,7 +29,7 @@ from discreet.accounting import Leaf, Node, Repeat
 from discreet.accounting.budgets.loss_prices import point_price
 from discreet.accounting.budgets.request import RequestPricer
 from discreet.errors import OutOfRange
-from discreet.exact import float_up
+from discreet.exact import exact_sum, float_up
 from discreet.loss import Approximate, PrivacyLoss, Pure, ZeroConcentrated
 from discreet.loss.calibration import least_fitting, least_scale
 from discreet.loss.gaussian_dp import GaussianDP
@@ -118,13 +118,13 @@ def epsilon_sum(tree: Node, unit: PrivacyUnit) -> Sum | None:
     (Fraction(3, 2), Fraction(0, 1))
     """
     inserted = int(unit.relation.replaces)
-    epsilon = delta = _NONE
+    points = []
     for leaf, count in _leaves(tree, 1):
         point = point_price(leaf.price(1, inserted))
         if point is None:
             return None
-        epsilon, delta = epsilon + count * point[0], delta + count * point[1]
-    return epsilon, delta
+        points.append((point, count))
+    return _sum_of(points)
 
 
 def rho_sum(tree: Node, unit: PrivacyUnit) -> Sum:
@@ -134,11 +134,14 @@ def rho_sum(tree: Node, unit: PrivacyUnit) -> Sum:
     >>> rho_sum(Leaf(Gaussian(sigma=2)) * 4, row())
     (Fraction(1, 2), Fraction(0, 1))
     """
-    rho = delta = _NONE
-    for leaf, count in _leaves(tree, 1):
-        one, chance = _rho(leaf, two_sided=unit.relation.replaces)
-        rho, delta = rho + count * one, delta + count * chance
-    return rho, delta
+    two_sided = unit.relation.replaces
+    return _sum_of([(_rho(leaf, two_sided=two_sided), count) for leaf, count in _leaves(tree, 1)])
+
+
+def _sum_of(terms: Sequence[tuple[Sum, int]]) -> Sum:
+    """Add up numbers, and the chances of the events outside which they hold."""
+    numbers = exact_sum(one if count == 1 else count * one for (one, _), count in terms)
+    return numbers, exact_sum(count * chance for (_, chance), count in terms if chance)
 
 
 def price_of(tree: Node, unit: PrivacyUnit, delta: Fraction | None) -> Price:
@@ -160,12 +163,14 @@ def price_of(tree: Node, unit: PrivacyUnit, delta: Fraction | None) -> Price:
 
 
 def _leaves(node: Node, count: int) -> Iterator[tuple[Leaf, int]]:
-    if isinstance(node, Leaf):
-        yield node, count
-        return
-    times = node.count if isinstance(node, Repeat) else 1
-    for _, child in node.branches():
-        yield from _leaves(child, count * times)
+    waiting = [(node, count)]
+    while waiting:
+        below, often = waiting.pop()
+        if isinstance(below, Leaf):
+            yield below, often
+            continue
+        times = often * below.count if isinstance(below, Repeat) else often
+        waiting += [(child, times) for _, child in reversed(below.branches())]
 
 
 def _rho(leaf: Leaf, *, two_sided: bool) -> Sum:
@@ -180,8 +185,7 @@ def _rho(leaf: Leaf, *, two_sided: bool) -> Sum:
         case Laplace(scale=scale):
             return pure_rho(math.floor(distance) / scale), _NONE
         case Gaussian():
-            loss = source.concentrated(distance=distance, coordinates=leaf.coordinates)
-            return loss.rho, _NONE
+            return _gaussian_rho(source, distance, leaf.coordinates), _NONE
     from discreet.mechanisms import (  # noqa: PLC0415  as above
         Exponential,
         NoisyKeys,
@@ -201,6 +205,11 @@ def _rho(leaf: Leaf, *, two_sided: bool) -> Sum:
             raise TypeError(message)
 
 
+@functools.lru_cache(maxsize=4096)
+def _gaussian_rho(noise: Gaussian, distance: Fraction, coordinates: int) -> Fraction:
+    return noise.concentrated(distance=distance, coordinates=coordinates).rho
+
+
 def _stated_rho(loss: object) -> Sum | None:
     """Return the rho of a loss that a leaf states by itself; None if it is one of a mechanism."""
     match loss:
@@ -218,7 +227,7 @@ def _noisy_keys_rho(keys: NoisyKeys, places: int) -> Sum:
     return places * keys.noise.concentrated(distance=keys.most).rho, keys.leak()
 
 
-@functools.lru_cache(maxsize=256)
+@functools.lru_cache(maxsize=4096)
 def pure_rho(epsilon: Fraction) -> Fraction:
     """Return the rho of a pure loss; of a very large one half its square.
 

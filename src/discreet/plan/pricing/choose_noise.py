@@ -24,6 +24,7 @@ neither overflow nor vanish, whatever the unit of measurement.
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
@@ -106,6 +107,12 @@ def laplace_error(scales: Iterable[float], miss: float) -> float:
     falling = sorted((scale for scale in scales if scale), reverse=True)
     top = falling[0] if falling else 0.0
     known = _different([scale / top for scale in falling if scale > top * _SLIGHT])
+    return top * _reach(tuple(known), miss)
+
+
+@functools.lru_cache(maxsize=256)
+def _reach(known: tuple[float, ...], miss: float) -> float:
+    """Return the same for scales of which the largest is 1, or none; most sums have just one."""
     terms = [
         (math.prod(a * a / (a * a - b * b) for j, b in enumerate(known) if j != i), a)
         for i, a in enumerate(known)
@@ -118,7 +125,7 @@ def laplace_error(scales: Iterable[float], miss: float) -> float:
     for _ in range(_TURNS):
         middle = (low + high) / 2
         low, high = (low, middle) if beyond(middle) <= miss else (middle, high)
-    return top * high
+    return high
 
 
 def _different(falling: Sequence[float]) -> list[float]:

@@ -57,6 +57,7 @@ from discreet.requests.engine_request import DistinctCount, Leaves, Measure, Tot
 from discreet.units import Relation
 
 if TYPE_CHECKING:  # made by an earlier step
+    from discreet.plan.aggregates.estimator import Estimator
     from discreet.plan.aggregates.measured import MeasuredAggregates
 
 _LAWS: Final = {"LAPLACE_THRESHOLD": LAPLACE, "GAUSSIAN_THRESHOLD": GAUSSIAN, "OPTIMAL": OPTIMAL}
@@ -73,7 +74,8 @@ def unpriced_release(draft: Draft) -> UnpricedRelease:
     first = len(parts)
     known = {each.name: each for each in required(draft.measured).measures}
     needed = [use for use, place in uses.items() if place >= first]
-    parts += [_part(draft, use, known.get(use[0])) for use in needed]
+    users = _users(required(draft.measured))
+    parts += [_part(draft, use, known.get(use[0]), users) for use in needed]
     weights, fixed = _weights(draft, uses, len(parts))
     weights = tuple(
         0 if _is_still(part, draft.unit.relation) else weight
@@ -161,8 +163,20 @@ def chooser_of(draft: Draft) -> SelectionCount | None:
     return SelectionRule.of(required(draft.groups), draft.clause).among(counts)
 
 
+def _users(measured: MeasuredAggregates) -> Mapping[ReleaseInput, Estimator]:
+    """Return the first aggregate that needs each input."""
+    found: dict[ReleaseInput, Estimator] = {}
+    for estimator, uses in zip(measured.estimators, measured.uses, strict=True):
+        for use in uses:
+            found.setdefault(use, estimator)
+    return found
+
+
 def _part(  # noqa: C901, PLR0911 (cases)
-    draft: Draft, use: ReleaseInput, measure: Measure | None
+    draft: Draft,
+    use: ReleaseInput,
+    measure: Measure | None,
+    users: Mapping[ReleaseInput, Estimator],
 ) -> Part:
     """Return what is released for an input; who needs a leaf says how it is chosen."""
     measured, limits = required(draft.measured), required(draft.contributions)
@@ -204,9 +218,8 @@ def _part(  # noqa: C901, PLR0911 (cases)
             message = f"{use[0]} is part of a workload"
             raise LookupError(message)
         case Leaves():
-            pairs = zip(measured.estimators, measured.uses, strict=True)
-            needs = next(estimator for estimator, uses in pairs if use in uses)
-            part = replace(needs.leaf_part(use, measure, limits), confidence=_sure(draft))
+            needed = users[use].leaf_part(use, measure, limits)
+            part = replace(needed, confidence=_sure(draft))
             if draft.clamps_sums and isinstance(part, QuantileLevel):
                 part = replace(part, for_value=EARLIER_SHARE)
             return part

@@ -352,4 +352,7 @@ def dyadic_up(value: Fraction) -> Fraction:
     (Fraction(3, 2), True)
     """
     shift = _BITS - (value.numerator.bit_length() - value.denominator.bit_length())
-    return math.ceil(value * Fraction(2) ** shift) / Fraction(2) ** shift
+    above, below = value.numerator, value.denominator
+    if shift >= 0:
+        return Fraction(-(-(above << shift) // below), 1 << shift)
+    return Fraction(-(-above // (below << -shift)) << -shift)

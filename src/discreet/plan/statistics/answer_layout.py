@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, final
 
 from discreet.plan.aggregates.estimator import Estimator
-from discreet.query.expression_types import check_condition, typed
+from discreet.query.expression_types import ColumnTypes, check_condition, typed
 from discreet.query.expressions import Aggregate, Column, Expression, Order, Window, transformed
 from discreet.query.types import Type
 
@@ -84,7 +84,7 @@ def answer_layout(
 ) -> tuple[tuple[Estimate, ...], AnswerLayout]:
     """Give each aggregate a slot, and write everything above them in terms of slots."""
     keys = [each.key.type for each in known.keys]
-    columns = {name: facts.type for name, facts in known.rows.facts.items()}
+    columns = known.rows.facts.types
     estimates = tuple(
         Estimate(slot=f"a{place}", aggregate=outer, type=typed(inner, columns), estimator=estimator)
         for place, ((outer, inner), estimator) in enumerate(
@@ -110,8 +110,9 @@ def answer_layout(
 
     question = known.question
     listed = tuple((name, above(value)) for name, value in question.outputs)
+    types = ColumnTypes(kinds, keys)
     outputs = tuple(
-        AnswerColumn(name=name, type=typed(value, kinds, keys), expression=value)
+        AnswerColumn(name=name, type=typed(value, types), expression=value)
         for name, value in listed
     )
     having = None if question.having is None else above(question.having)

@@ -197,7 +197,8 @@ def whole_bounds(aggregate: Aggregate) -> tuple[int, int] | None:
 
 def _rising(aggregate: Aggregate, pair: Pair) -> Pair:
     low, high = pair
-    if low >= high:
+    apart = low.numerator <= 0 < high.numerator  # signs alone often tell
+    if not apart and low >= high:
         raise UnsupportedSQL(
             what=pointed("the lower bound is not below the upper one.", aggregate.span),
             why="every value is clamped to them.",

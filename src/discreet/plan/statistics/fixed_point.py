@@ -36,6 +36,7 @@ _LARGEST: Final = 2**30
 _FINEST: Final = 900
 _WIDEST: Final = 2**52
 _HALF: Final = Literal(Fraction(1, 2))
+_ZERO: Final = Fraction(0)
 
 
 @final
@@ -77,13 +78,14 @@ def fixed(
         if whole is not None:
             return whole
     floor, ceiling = Fraction(float_down(low)), Fraction(float_up(high))
-    center = Fraction(float((floor + ceiling) / 2)) if centered else Fraction(0)
-    reach = max(abs(floor - center), abs(ceiling - center))
-    exponent = _exponent(reach * rows)
     number = Cast(value, Type.FLOAT) if kind is Type.INTEGER else value
     inside = clamped(number, floor, ceiling)
-    moved = inside if center == 0 else Call("-", (inside, Literal(center)))
-    return _stepped(moved, exponent, (floor - center, ceiling - center), center)
+    center = Fraction(float((floor + ceiling) / 2)) if centered else _ZERO
+    if center.numerator == 0:
+        return _stepped(inside, _exponent(max(-floor, ceiling) * rows), (floor, ceiling), center)
+    ends = floor - center, ceiling - center
+    moved = Call("-", (inside, Literal(center)))
+    return _stepped(moved, _exponent(max(map(abs, ends)) * rows), ends, center)
 
 
 def fixed_open(
@@ -190,11 +192,15 @@ def _stepped(
     value: Expression, exponent: int, bounds: tuple[Fraction, Fraction], center: Fraction
 ) -> Fixed:
     """Round to whole steps of 2**-exponent, and clamp again, since floats are rounded."""
-    scale = _power_of_two(exponent)
-    nearest = Call("FLOOR", (Call("+", (Call("*", (value, Literal(scale))), _HALF)),))
+    nearest = Call("FLOOR", (Call("+", (Call("*", (value, _scale(exponent))), _HALF)),))
     low, high = (_nearest(bound, exponent) for bound in bounds)
     row = clamped(Cast(nearest, Type.INTEGER), low, high)
     return Fixed(row=row, low=low, high=high, step=_power_of_two(-exponent), center=center)
+
+
+@functools.lru_cache(maxsize=256)
+def _scale(exponent: int) -> Literal:
+    return Literal(_power_of_two(exponent))
 
 
 @functools.lru_cache(maxsize=256)

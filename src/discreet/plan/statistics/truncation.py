@@ -187,7 +187,8 @@ def _holds(value: Expression, cells: KnownFacts, pair: Pair) -> bool:
 
 
 def _number(value: Fraction) -> str:
-    if abs(value) < _NOTHING:  # where rounding has moved a bound of zero
+    large = value.numerator.bit_length() >= value.denominator.bit_length()  # at least a half
+    if not large and abs(value) < _NOTHING:  # where rounding has moved a bound of zero
         return "0"
     return f"{value}" if value.denominator == 1 and abs(value) < 10**9 else f"{float(value):.6g}"
 

@@ -309,6 +309,8 @@ def _made(parts: Arguments, span: Span) -> Aggregate:
 
 def _bounded(made: Aggregate, parts: Arguments) -> Aggregate:
     """Add the named arguments, if the aggregate has them."""
+    if not parts.named:
+        return made
     for bounds, allowed in ((BY_GROUP, _TAKES_GROUP), (BY_ROW, _TAKES_ROW)):
         if bounds in parts.named and made.function not in allowed:
             raise unsupported(

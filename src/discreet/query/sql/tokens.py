@@ -10,7 +10,7 @@ read double quotes, backslashes and tripled quotes each in their own way, so the
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import Enum
 from fractions import Fraction
 from typing import Final, final
@@ -50,9 +50,12 @@ class TokenKind(Enum):
 
 
 @final
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Token:
     """A word, or a sign: ``text`` is what it stands for, without quotes.
+
+    Tokens are made by the thousand and live as long as a text is read; a frozen class takes three
+    times as long to make.
 
     >>> tokens("'it''s'")[0].text
     "it's"
@@ -61,16 +64,11 @@ class Token:
     kind: TokenKind
     text: str
     span: Span
-    word: str = field(init=False)
+    word: str = ""
     """The word in capitals, or the sign; empty for everything that is quoted."""
 
-    def __post_init__(self) -> None:
-        """Turn the text into capitals, once for all that look at it."""
-        word = self.text if self.kind is TokenKind.NAME or self.kind is TokenKind.SIGN else ""
-        capitals = self.kind is TokenKind.NAME and word.isascii()
-        object.__setattr__(self, "word", word.upper() if capitals else word)
 
-
+_KINDS: Final = dict(TokenKind.__members__)
 _SKIPPED: Final = re.compile(r"(?:\s|--[^\n]*+|\#[^\n]*+|/\*(?!\+)(?s:.*?)\*/)++")
 _TOKEN: Final = re.compile(
     r"""(?P<NUMBER>(?>[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?>[eE][+-]?[0-9]+)?(?![\w.]))
@@ -97,16 +95,22 @@ def tokens(text: object) -> tuple[Token, ...]:
     if len(text) > LONGEST_QUESTION:
         raise too_much(f"the text is longer than {LONGEST_QUESTION:,} characters.", None)
     read: list[Token] = []
-    place = _skipped(text, 0)
+    space = _SKIPPED.match(text)
+    place = 0 if space is None else space.end()
     while place < len(text):
         match = _TOKEN.match(text, place)
         if match is None or match.lastgroup is None:
             raise _refused(text, place)
-        kind = TokenKind[match.lastgroup]
-        read.append(Token(kind, _content(match, kind), Span(text, place, match.end())))
-        place = _skipped(text, match.end())
-    end = Span(text, len(text.rstrip()), len(text.rstrip()) + 1)
-    return (*read, Token(TokenKind.END, "", end))
+        kind, end = _KINDS[match.lastgroup], match.end()
+        content = _text(match) if kind is TokenKind.TEXT else match[match.lastgroup]
+        word = content if kind is TokenKind.NAME or kind is TokenKind.SIGN else ""
+        if kind is TokenKind.NAME and word.isascii():
+            word = word.upper()
+        read.append(Token(kind, content, Span(text, place, end), word))
+        space = _SKIPPED.match(text, end)
+        place = end if space is None else space.end()
+    behind = Span(text, len(text.rstrip()), len(text.rstrip()) + 1)
+    return (*read, Token(TokenKind.END, "", behind))
 
 
 def number(token: Token) -> Fraction:
@@ -128,15 +132,8 @@ def number(token: Token) -> Fraction:
     return value
 
 
-def _skipped(text: str, place: int) -> int:
-    space = _SKIPPED.match(text, place)
-    return place if space is None else space.end()
-
-
-def _content(match: re.Match[str], kind: TokenKind) -> str:
-    content = match.group(kind.name)
-    if kind is not TokenKind.TEXT:
-        return content
+def _text(match: re.Match[str]) -> str:
+    content = match["TEXT"]
     try:
         content.encode()
     except UnicodeEncodeError:
