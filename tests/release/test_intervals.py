@@ -311,3 +311,23 @@ def test_means_of_combined_totals_are_held(law, rows, theta):
     assert enough(held(ends, 50 + theta), GROUPS, C95)
     once = interval_of(MEAN, known(first, s=(-9, 9), n=(0, 1)))
     assert (ends[1] - ends[0]).mean() < (once[1] - once[0]).mean()
+
+
+@pytest.mark.parametrize(
+    ("row", "drawn", "ends"),
+    [
+        ((0, 1), -100, (0, 6)),
+        ((0, 1), -7, (0, 6)),
+        ((0, 1), -3, (0, 3)),
+        ((0, 1), 9, (3, 15)),
+        ((-1, 0), 100, (-6, 0)),
+        ((-1, 0), 2, (-4, 0)),
+        ((-1, 1), -100, (-106, -94)),
+    ],
+)
+def test_no_interval_is_a_point_because_of_unlikely_noise(row, drawn, ends):
+    """Zero plus or minus nothing would be read as certain; a wider interval covers no less."""
+    run = Run(values=np.array([drawn]), mechanism=Laplace(scale=2))  # off by six at most
+    noisy = Noisy(size=1, keys=(), totals={"n": NoisyTotal((run,))}, chosen=())
+    low, high = known(noisy, n=row).box(("n",))["n"]
+    assert (low.item(), high.item()) == ends
