@@ -274,6 +274,7 @@ def test_plans_and_answers_as_json(clinic):
         "bounds",
         "confidence",
         "intervals",
+        "warnings",
         "truncations",
         "limits",
         "released_by",

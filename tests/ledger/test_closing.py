@@ -1,6 +1,7 @@
 """Closed questions and descriptions: what is recorded and refused, and what an auditor sees."""
 
 import sqlite3
+from contextlib import closing
 
 import pytest
 
@@ -128,7 +129,7 @@ def test_closed_questions_and_descriptions_survive_checkpoints_exports_and_resto
 def test_checkpoints_of_the_version_before_are_passed_over(path):
     with Ledger.open(path, unit=row(), budget=Budget(epsilon=1)) as ledger:
         ledger.charge(ONE, key="k")
-    with sqlite3.connect(path) as raw:
+    with closing(sqlite3.connect(path)) as raw, raw:
         ((kept,),) = raw.execute("SELECT state FROM checkpoint").fetchall()
         old = kept.partition("\n")[2].replace('"version":2', '"version":1')
         text = f"{digest(old.encode('ascii'))}\n{old}"

@@ -61,7 +61,7 @@ def ask(ledger, key, what, **more):
 
 def cells(path):
     """What is stored, byte for byte."""
-    with sqlite3.connect(path) as database:
+    with contextlib.closing(sqlite3.connect(path)) as database, database:
         rows = database.execute("SELECT * FROM entry ORDER BY seq").fetchall()
     database.close()
     return rows
@@ -122,7 +122,7 @@ CHANGES = [
 def test_a_changed_file_does_not_pass(study, tmp_path, change):
     receipt, path = study.receipt, tmp_path / "study.ledger"
     study.close()
-    with sqlite3.connect(path) as database:
+    with contextlib.closing(sqlite3.connect(path)) as database, database:
         for (name,) in database.execute("SELECT name FROM sqlite_schema WHERE type = 'trigger'"):
             database.execute(f"DROP TRIGGER {name}")
         database.execute(change)
@@ -346,7 +346,7 @@ def test_only_into_a_new_place(study, tmp_path):
         Ledger.restore(tmp_path / "study.ledger", export, **PEOPLE)
     assert study.receipt == before
     other = tmp_path / "other.db"
-    with sqlite3.connect(other) as database:
+    with contextlib.closing(sqlite3.connect(other)) as database, database:
         database.execute("CREATE TABLE people (name)")
     database.close()
     with pytest.raises(OtherLedger):

@@ -8,6 +8,7 @@ import signal
 import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from dataclasses import replace
 
 import pytest
@@ -357,7 +358,7 @@ def test_a_ledger_of_the_version_before_opens_as_it_did(path):
     """Its file has no card yet; it gets one, and everything is in the file from then on."""
     with Ledger.open(path, **TERMS) as ledger:
         ledger.charge(LITTLE, key="k")
-    with sqlite3.connect(path) as database:
+    with closing(sqlite3.connect(path)) as database, database:
         database.execute("PRAGMA user_version = 2")
     database.close()
     for name in ("-turn", "-next"):

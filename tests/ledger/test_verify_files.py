@@ -5,6 +5,7 @@ import sqlite3
 import subprocess
 import sys
 import time
+from contextlib import closing
 
 import pytest
 
@@ -21,7 +22,7 @@ from tests.ledger.chains import CA, LAST, NY, Chain, honest
 
 def stored(path, rows, *, wal=True):
     """A file with the rows of a ledger, without anything that would protect them."""
-    with sqlite3.connect(path) as database:
+    with closing(sqlite3.connect(path)) as database, database:
         if wal:
             database.execute("PRAGMA journal_mode = WAL")
         database.execute(
@@ -87,7 +88,7 @@ def test_torn_and_other_databases_are_seen(tmp_path):
         report = verify_file(torn, receipts=[LAST])
         assert report.entries <= 26
     other = tmp_path / "other.db"
-    with sqlite3.connect(other) as database:
+    with closing(sqlite3.connect(other)) as database, database:
         database.execute("CREATE TABLE people (name)")
     database.close()
     assert [problem.kind for problem in verify_file(other).problems] == ["file", "file"]
@@ -95,7 +96,7 @@ def test_torn_and_other_databases_are_seen(tmp_path):
 
 def test_text_that_is_none_is_seen(tmp_path):
     path = stored(tmp_path / "study.ledger", honest().rows(), wal=False)
-    with sqlite3.connect(path) as database:
+    with closing(sqlite3.connect(path)) as database, database:
         database.execute("UPDATE entry SET key = CAST(X'FF' AS TEXT) WHERE seq = 4")
         database.execute("UPDATE entry SET line = CAST(X'80' AS TEXT) WHERE seq = 7")
         database.execute("UPDATE entry SET head = X'00' WHERE seq = 9")

@@ -39,7 +39,7 @@ def keyed(*key, table="visits"):
 def words(text, **more):
     """Return what limits may cut off."""
     cuts = planned(text, **more).truncations
-    return [str(cut) for cut in cuts if cut.kind != "unnamed"]
+    return [str(cut) for cut in cuts if cut.kind not in {"unlisted", "unnamed"}]
 
 
 def unnamed(text, **more):
@@ -217,3 +217,40 @@ def test_it_is_part_of_the_json_and_of_the_html():
     assert found[0]["limit"] == 3
     assert COSTS in plan._repr_html_()
     assert "leaves out rows whose patient is missing (NULL)" in plan._repr_html_()
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("SELECT sex, COUNT(*) AS n FROM visits GROUP BY sex", "none of the 2 listed values"),
+        (
+            "SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward",
+            "neither NULL nor one of the 3 listed values",
+        ),
+        (
+            "SELECT DIV(age, 50) AS a, COUNT(*) AS n FROM visits GROUP BY a",
+            "neither NULL nor one of the 3 listed values",
+        ),
+        ("SELECT UPPER(sex) AS u, COUNT(*) AS n FROM visits GROUP BY u", "none of the 2 listed"),
+        ("SELECT paid, COUNT(*) AS n FROM visits GROUP BY paid", None),
+        ("SELECT city, COUNT(*) AS n FROM visits GROUP BY city", None),
+        ("SELECT sex, COUNT(*) AS n FROM visits WHERE sex IN ('f') GROUP BY sex", None),
+        ("SELECT COUNT(*) AS n FROM visits", None),
+        (
+            "SELECT DIV(age, 50) AS a, COUNT(*) FROM visits WHERE age BETWEEN 1 AND 99 GROUP BY a",
+            None,
+        ),
+        (
+            "SELECT beds, COUNT(*) AS n FROM visits JOIN wards USING (ward) GROUP BY beds",
+            None,
+        ),
+    ],
+)
+def test_rows_with_other_keys_than_those_declared_are_told(text, said):
+    plan = planned(text, epsilon=1, delta="1e-6")
+    found = [cut for cut in plan.truncations if cut.kind == "unlisted"]
+    assert len(found) == (said is not None)
+    for cut in found:
+        assert said in cut.words
+        assert f"leaves out rows whose {plan.request.keys[0].name} is {said}" in str(plan)
+        assert not limits_bind([cut])  # the numbers of the groups are whole

@@ -311,3 +311,24 @@ def test_means_of_combined_totals_are_held(law, rows, theta):
     assert enough(held(ends, 50 + theta), GROUPS, C95)
     once = interval_of(MEAN, known(first, s=(-9, 9), n=(0, 1)))
     assert (ends[1] - ends[0]).mean() < (once[1] - once[0]).mean()
+
+
+@pytest.mark.parametrize(
+    ("row", "drawn", "ends"),
+    [
+        ((0, 1), -100, (0, 6)),
+        ((0, 1), -7, (0, 6)),
+        ((0, 1), -3, (0, 6)),
+        ((0, 1), 4, (0, 10)),
+        ((0, 1), 9, (3, 15)),
+        ((-1, 0), 100, (-6, 0)),
+        ((-1, 0), 2, (-6, 0)),
+        ((-1, 1), -100, (-106, -94)),
+    ],
+)
+def test_unlikely_noise_makes_no_interval_short(row, drawn, ends):
+    """Zero plus or minus nothing would be read as certain."""
+    run = Run(values=np.array([drawn]), mechanism=Laplace(scale=2))  # off by six at most
+    noisy = Noisy(size=1, keys=(), totals={"n": NoisyTotal((run,))}, chosen=())
+    low, high = known(noisy, n=row).box(("n",))["n"]
+    assert (low.item(), high.item()) == ends

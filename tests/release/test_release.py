@@ -7,6 +7,7 @@ import re
 import sys
 from datetime import date, datetime
 from fractions import Fraction
+from html import unescape
 from html.parser import HTMLParser
 
 import matplotlib as mpl
@@ -446,6 +447,15 @@ def test_numbers_are_shown_inside_of_their_own_intervals():
                 moved += value != as_drawn
             assert row["f_unclipped"] == 2 * row["n_unclipped"] + 1  # not of what is shown
     assert moved > 5
+
+
+def test_an_answer_repeats_the_warnings_of_its_plan():
+    """Whoever asks without looking at a plan reads them beside what was paid for."""
+    unmet = asked("SELECT COUNT(*) AS n FROM visits WHERE ward = 'a'", epsilon=1)
+    for shown in (str(unmet), unescape(unmet._repr_html_())):
+        assert "WARNING: no declared value of ward meets the conditions" in shown
+    met = asked("SELECT COUNT(*) AS n FROM visits WHERE ward = 'A'", epsilon=1)
+    assert "WARNING" not in str(met)
 
 
 def test_numbers_as_noise_left_them_are_kept():

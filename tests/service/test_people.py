@@ -2,6 +2,7 @@
 
 import sqlite3
 import time
+from contextlib import closing
 
 import pytest
 
@@ -157,7 +158,7 @@ def test_whoever_loses_all_roles_is_out(server):
 
 def test_a_state_of_the_first_format_is_taken_over(tmp_path):
     path = tmp_path / "state.sqlite"
-    with sqlite3.connect(path) as old:
+    with closing(sqlite3.connect(path)) as old, old:
         old.executescript(state_store._TABLES)
         old.execute("INSERT INTO people (name, roles) VALUES ('ana', 'analyst')")
         old.execute("PRAGMA user_version = 1")
@@ -165,7 +166,7 @@ def test_a_state_of_the_first_format_is_taken_over(tmp_path):
         store = state_store.StateStore(path)
         assert store.row("SELECT created FROM people WHERE name = 'ana'")["created"] == 0
         store.close()
-    with sqlite3.connect(path) as newer:
+    with closing(sqlite3.connect(path)) as newer, newer:
         newer.execute("PRAGMA user_version = 3")
     with pytest.raises(errors.NotALedger):
         state_store.StateStore(path)

@@ -153,7 +153,7 @@ def test_groups_are_bought_beside_rows(tmp_path):
         assert not any(cut.kind == "groups" for cut in plan.truncations)
         given = session.plan(question, epsilon=5, limits=dp.limits(max_rows=2, max_groups=1))
         found = {cut.kind: cut.limit for cut in given.truncations}
-        assert found == {"rows": 2, "groups": 1, "unnamed": None}
+        assert found == {"rows": 2, "groups": 1, "unlisted": None, "unnamed": None}
 
 
 def test_a_mean_says_whose_rows_it_is_of(tmp_path):

@@ -87,6 +87,7 @@ def release_json(release: Release, left: Left | None) -> dict[str, object]:
         ],
         "confidence": str(release.confidence),
         "intervals": "noise alone",
+        "warnings": list(release.plan.warnings),
         "truncations": _truncations(release.plan),
         "limits": _found_limits(release.plan),
         "released_by": list(release.plan.released_by),

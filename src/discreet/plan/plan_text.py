@@ -70,6 +70,8 @@ def _number(value: Fraction) -> str:
 
 
 _LONGEST: Final = 96
+_APART: Final = ("unlisted", "unnamed")
+"""What is left out by no limit."""
 _HALF: Final = Fraction(1, 2)
 _RARE: Final = Fraction(1, 1000)
 
@@ -152,10 +154,14 @@ def _released_by(plan: Plan) -> Iterator[Branch]:
 
 def _truncations(plan: Plan) -> Iterator[Branch]:
     """Say what limits may leave out, which no interval covers."""
-    lines = tuple(Branch(str(cut)) for cut in plan.truncations if cut.kind != "unnamed")
+    cuts = {kind: [cut for cut in plan.truncations if cut.kind == kind] for kind in _APART}
+    lines = tuple(Branch(str(cut)) for cut in plan.truncations if cut.kind not in cuts)
     if lines:
         yield Branch("has limits that may cut something off", lines)
-    if len(lines) < len(plan.truncations):
+    for cut in cuts["unlisted"]:
+        rows = cut.words.removesuffix(" are left out.")
+        yield Branch(f"leaves out {rows[0].lower()}{rows[1:]}")
+    if cuts["unnamed"]:
         who = " or ".join(plan.unit.columns)
         yield Branch(f"leaves out rows whose {who} is missing (NULL)")
 

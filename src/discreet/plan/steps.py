@@ -51,6 +51,7 @@ from discreet.plan.statistics.partition_selection import (
     within_categories,
 )
 from discreet.plan.statistics.truncation import rules_differ, truncations
+from discreet.plan.statistics.unit_totals import with_bounded_totals
 from discreet.plan.workload.group_windows import check_windows, running_counts
 from discreet.plan.workload.joined_counts import joined_counts, nested_counts
 from discreet.plan.workload.joined_sums import joined_sums
@@ -188,10 +189,11 @@ def find_groups(draft: Draft) -> Draft:
 def bound_contributions(draft: Draft) -> Draft:
     """Limit the groups and rows in which one unit counts."""
     known = required(draft.bound)
+    policy = table_limits(draft.question, draft.schema, draft.policy.limits)
     limits = contribution_bounds(
         known.keys,
         clause=draft.clause,
-        limits=table_limits(draft.question, draft.schema, draft.policy.limits),
+        limits=policy,
         available=required(draft.groups).available,
         single=not known.rows.unit,
         one_row=OneRow.UNKNOWN if draft.clamps_sums else one_row_of(known.rows, known.keys),
@@ -202,7 +204,10 @@ def bound_contributions(draft: Draft) -> Draft:
         clamps_sums=draft.clamps_sums,
         lists_values=not draft.earlier,
     )
-    return replace(draft, contributions=limits)
+    if not (draft.given.bounds or draft.found):
+        most = draft.clause.max_rows_contributed or policy.max_rows
+        known = replace(known, rows=with_bounded_totals(known.rows, most))
+    return replace(draft, bound=known, contributions=limits)
 
 
 def table_limits(question: Question, schema: Schema, limits: Limits) -> Limits:

@@ -183,6 +183,13 @@ FUNCTIONS: Final[dict[str, Reason]] = {
         ("the same question must be the same tomorrow.", "write the day, as DATE '2025-01-31'."),
     ),
     **dict.fromkeys(
+        ("ANY", "SOME"),
+        (
+            "there is one way to say it here.",
+            "write x IN (SELECT ...), or x > (SELECT MIN(y) FROM ...) for x > ANY (...).",
+        ),
+    ),
+    **dict.fromkeys(
         ("SIN", "COS", "TAN", "CBRT"),
         (_BITS, "compute it beforehand, or from the answer."),
     ),

@@ -141,6 +141,7 @@ def notes(release: Release) -> Iterator[str]:
     more = len(release) - ROWS
     if more > 0:
         yield f"... and {more} more rows."
+    yield from (f"WARNING: {words}." for words in release.plan.warnings)
     shown = [cell for column in release.columns for cell in cells(column, ROWS)]
     cuts = release.plan.truncations
     if any(cell.ends for cell in shown):

@@ -280,12 +280,19 @@ class Intervals:
         return floats, floats
 
     def signed(self, name: str, ends: Ends) -> Ends:
-        """End at zero where no unit adds anything beyond it."""
+        """End at zero where no unit adds anything beyond it.
+
+        A number that noise has moved beyond zero is shown as zero, and its interval reaches as far
+        to the possible side as noise does.  What is left of the interval around the number as it
+        was drawn may be a point, and would be read as certain; it is a part of this one, which so
+        holds the number without noise no less often.
+        """
         low, high = self._bounds(name)
+        half = (ends[1] - ends[0]) / 2
         if low >= 0:
-            return np.maximum(ends[0], 0.0), np.maximum(ends[1], 0.0)
+            return np.maximum(ends[0], 0.0), np.maximum(ends[1], half)
         if high <= 0:
-            return np.minimum(ends[0], 0.0), np.minimum(ends[1], 0.0)
+            return np.minimum(ends[0], -half), np.minimum(ends[1], 0.0)
         return ends
 
     def _bounds(self, name: str) -> tuple[int | Fraction, int | Fraction]:

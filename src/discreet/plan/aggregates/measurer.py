@@ -56,7 +56,7 @@ class Measurer:
 
     def bounds(self, aggregate: Aggregate) -> tuple[Pair, int]:
         """Return the bounds on values, and how many rows of a unit count in a group."""
-        bounds = bounds_by_row(aggregate, *self.value(aggregate))
+        bounds = bounds_by_row(aggregate, *self.value(aggregate), self.facts)
         return bounds, self.limits.most_rows(aggregate.span)
 
     def counted_row(self, aggregate: Aggregate) -> Expression:

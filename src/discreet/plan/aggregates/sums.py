@@ -138,7 +138,7 @@ def _distinct_sum(measurer: Measurer, aggregate: Aggregate) -> Sum:
             do="give contribution_bounds_per_row, and max_rows_contributed in OPTIONS.",
         )
     value, facts = measurer.value(aggregate)
-    bounds = bounds_by_row(aggregate, value, facts)
+    bounds = bounds_by_row(aggregate, value, facts, measurer.facts)
     most = measurer.most_values(aggregate, value)
     steps = fixed(value, facts.type, bounds, rows=most)
     row = value_where_counted(aggregate, steps.row)

@@ -144,7 +144,7 @@ class BoundQuestion:
 
     ``aggregates`` pairs each aggregate of the question with the same over unique columns;
     ``groups`` are the groups of the answer if they are public as a whole; ``warnings`` are about
-    conditions that nobody may meet.
+    conditions that nobody may meet; ``predicates`` hold for all rows.
     """
 
     question: Question
@@ -153,6 +153,7 @@ class BoundQuestion:
     aggregates: tuple[tuple[Aggregate, Aggregate], ...]
     groups: tuple[tuple[KeyValue, ...], ...] | None
     warnings: tuple[str, ...] = ()
+    predicates: tuple[Expression, ...] = ()
 
 
 def bind_question(
@@ -196,6 +197,7 @@ def bind_question(
             *(unmet_conditions(predicates, rows.facts) if predicates else ()),
             *fine_keys(keys),
         ),
+        predicates=predicates,
     )
 
 

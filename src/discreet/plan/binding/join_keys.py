@@ -73,7 +73,7 @@ def join_advice(
         for one, other in zip(left.holders, right.holders, strict=False)
     ]
     if not any(None in pair for pair in held):
-        return form.format(" AND ".join(f"{one} = {other}" for one, other in held))
+        return _advice(held, form)
     for one in left.visible:
         for other in right.visible:
             if _leads(one) & _leads(other):
@@ -88,6 +88,17 @@ def join_advice(
                 "that name the unit."
             )
     return "select the columns that name the unit on both sides, and join them with ON these."
+
+
+def _advice(held: Sequence[tuple[str | None, str | None]], form: str) -> str:
+    """Say what to compare; a table that stands on both sides needs a name for each."""
+    pairs = [(str(one), str(other)) for one, other in held]
+    same = [one.rpartition(".")[0] for one, other in pairs if one == other]
+    if not same:
+        return form.format(" AND ".join(f"{one} = {other}" for one, other in pairs))
+    named = [f"{one} = other.{one.rpartition('.')[2]}" for one, _ in pairs]
+    name = f"call the second {same[0]} other, as in {same[0]} AS other, and "
+    return name + form.format(" AND ".join(named))
 
 
 def name_in_question(field: Field) -> str:

@@ -178,7 +178,7 @@ def read_requested_price(
             what=f"{' and '.join(named) or 'none of epsilon, rho and error'} "
             f"{'are' if named else 'is'} given.",
             why="one of them says what the question costs, and two could disagree.",
-            do="give epsilon=0.1, say, or error={'visits': 5}.",
+            do="give epsilon=0.1, say (--epsilon 0.1), or error={'visits': 5} (--error visits=5).",
         )
     chance = delta if delta is not None else limits.delta
     confidence = limits.confidence if given.confidence is None else at_confidence(given.confidence)

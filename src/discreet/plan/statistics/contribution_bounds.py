@@ -13,7 +13,7 @@ Values are clamped to the bounds of the question, else to those that are declare
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from fractions import Fraction
@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, final
 from discreet.errors import MissingBounds, UnsupportedSQL
 from discreet.plan.binding.value_facts import Facts
 from discreet.plan.statistics.fixed_point import check_magnitude
-from discreet.query.expression_text import said
+from discreet.plan.statistics.missing_bounds import missing_bounds
 from discreet.query.expressions import Aggregate, Column, Expression
 from discreet.query.question import Clause
 from discreet.query.source_text import Span, pointed
@@ -142,8 +142,13 @@ def contribution_bounds(  # noqa: PLR0913  all that limits a unit
 Pair = tuple[Fraction, Fraction]
 
 
-def bounds_by_row(aggregate: Aggregate, argument: Expression, facts: Facts) -> Pair:
-    """Return the bounds on each value, or ask for them.
+def bounds_by_row(
+    aggregate: Aggregate,
+    argument: Expression,
+    facts: Facts,
+    columns: Mapping[str, Facts] | None = None,
+) -> Pair:
+    """Return the bounds on each value, or ask for them; ``columns`` tells which of them lack any.
 
     >>> from discreet.query.expressions import Column
     >>> from discreet.query.types import Type
@@ -154,7 +159,7 @@ def bounds_by_row(aggregate: Aggregate, argument: Expression, facts: Facts) -> P
     if aggregate.bounds_per_row is not None:
         return _rising(aggregate, aggregate.bounds_per_row)
     if facts.bounds is None:
-        raise _missing(aggregate, argument, facts)
+        raise missing_bounds(aggregate, argument, columns or {})
     return _rising(aggregate, facts.bounds)
 
 
@@ -209,23 +214,3 @@ def _rising(aggregate: Aggregate, pair: Pair) -> Pair:
     else:
         check_magnitude(high - low if high.numerator > 0 else -low)
     return pair
-
-
-def _missing(aggregate: Aggregate, argument: Expression, facts: Facts) -> MissingBounds:
-    text = said(argument)
-    call = said(aggregate).removesuffix(")")
-    fix = f"write {call}, contribution_bounds_per_row => (0, 100))"
-    if facts.source is not None and not facts.source.public:
-        place = f"[tables.{facts.source.table}.columns.{facts.source.column}]"
-        kind = facts.type.value.lower()
-        fix += (
-            f",\nor add to the policy:\n    {place}\n"
-            f'    type = "{kind}"\n    low = 0\n    high = 100'
-        )
-    return MissingBounds(
-        what=pointed(f"there are no public bounds on {text}.", aggregate.span),
-        why="noise has to hide the largest possible value, so there must be a largest one.",
-        do=f"{fix}\nwith bounds that you know without looking at the data; or let them be found "
-        "privately,\nwhich has a price of its own: bounds=dp.estimate(epsilon=0.1), on the command "
-        "line --bounds-epsilon=0.1.",
-    )

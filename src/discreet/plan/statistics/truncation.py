@@ -7,23 +7,26 @@ rows.  Confidence intervals are for noise alone and do not cover that, because h
 on rows that do not count.  So a plan says which limits may bind: rows and groups of a unit, values
 of a unit, and bounds on values.  It says nothing where none can: where each row is a unit, where a
 unit is known to have one row in a group, where there are no more groups than may count, and where
-the bounds of a formula follow from its text.  Rows without a unit are nobody's, and never count; a
-plan says so where there may be some: where a column of the unit may be NULL, or a link lead
-nowhere.
+the bounds of a formula follow from its text.  Rows whose key is none of the values that its column
+declares are in no group; a plan says so as well.  Rows without a unit are nobody's, and never
+count; a plan says so where there may be some: where a column of the unit may be NULL, or a link
+lead nowhere.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Final, Literal, final
 
+from discreet.plan.binding.public_keys import public_values
+from discreet.plan.binding.truth_sets import narrowed
 from discreet.plan.binding.value_facts import KnownFacts, argument_of, facts_of
 from discreet.plan.draft import Draft, required
 from discreet.plan.statistics.contribution_bounds import OneRow, one_row_of
 from discreet.query.expression_text import said
-from discreet.query.expressions import Column, Expression
+from discreet.query.expressions import Column, Expression, walk
 from discreet.query.relations import Table, descend
 from discreet.query.signatures import AGGREGATES
 from discreet.requests.engine_request import DistinctCount
@@ -34,6 +37,8 @@ if TYPE_CHECKING:  # made by earlier steps
     from discreet.plan.statistics.contribution_bounds import ContributionBounds, Pair
 
 _NOTHING: Final = Fraction(1, 10**100)
+_LEFT_OUT: Final = frozenset({"unlisted", "unnamed"})
+"""What is left out of an answer by no limit on what a unit adds to its numbers."""
 _ADDED: Final = frozenset({"SUM", "AVG", "VAR_POP", "VAR_SAMP", "STDDEV_POP", "STDDEV_SAMP"})
 
 
@@ -46,7 +51,7 @@ class Truncation:
     Each patient counts in 2 wards at most.
     """
 
-    kind: Literal["rows", "groups", "values", "bounds", "unnamed"]
+    kind: Literal["rows", "groups", "values", "bounds", "unlisted", "unnamed"]
     limit: int | None
     words: str
 
@@ -65,17 +70,47 @@ def truncations(draft: Draft) -> tuple[Truncation, ...]:
         found += _values(known, limits, who)
         found += _per_group(known, who)
     found += _bounds(draft, known)
+    found += _unlisted(known)
     found += _unnamed(draft, known)
     return tuple(dict.fromkeys(found))
 
 
 def limits_bind(cuts: Iterable[Truncation]) -> bool:
-    """Whether a limit may cut something off; rows without a unit are left out by none.
+    """Whether a limit may cut something off the numbers that are shown.
+
+    Rows without a unit are left out by none, and rows with other keys are in no group at all.
 
     >>> limits_bind([Truncation(kind="unnamed", limit=None, words="Rows are left out.")])
     False
     """
-    return any(cut.kind != "unnamed" for cut in cuts)
+    return any(cut.kind not in _LEFT_OUT for cut in cuts)
+
+
+def _unlisted(known: BoundQuestion) -> Iterator[Truncation]:
+    """Say that rows whose key is not among the declared values are in no group.
+
+    Values that the question or a public table lists leave out what the question itself leaves out.
+    """
+    cells = {
+        name: facts
+        if facts.source is None or facts.source.public
+        else replace(facts, categories=None, low=None, high=None, days=None)
+        for name, facts in known.rows.facts.items()
+    }
+    for predicate in known.predicates:
+        cells |= narrowed(predicate, cells)
+    for key in known.keys:
+        named = {node.name for node in walk(key.key.expression) if isinstance(node, Column)}
+        declared = any(cells[name] != known.rows.facts[name] for name in named)
+        if key.values is None or not declared:
+            continue
+        if public_values(key.key.expression, cells, known.predicates) is None:
+            number = sum(value is not None for value in key.values)
+            listed = f"none of the {number} listed values"
+            if None in key.values:
+                listed = f"neither NULL nor one of the {number} listed values"
+            words = f"Rows whose {key.key.name} is {listed} are left out."
+            yield Truncation(kind="unlisted", limit=None, words=words)
 
 
 def _unnamed(draft: Draft, known: BoundQuestion) -> Iterator[Truncation]:

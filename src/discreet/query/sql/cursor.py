@@ -69,6 +69,15 @@ class Cursor:
         """Return a later token, or the end."""
         return self.tokens[min(self.at + steps, len(self.tokens) - 1)]
 
+    @property
+    def before(self) -> str:
+        """The word, or sign, that was stepped over last."""
+        return self.tokens[self.at - 1].word if self.at else ""
+
+    def without_comma(self, do: str) -> str:
+        """Say what to do where something is missing; behind a comma, it may be too much itself."""
+        return f"{do.removesuffix('.')}, or leave out the comma." if self.before == "," else do
+
     def sees(self, *words: str) -> bool:
         """Whether these words, or signs, come next."""
         last, at = len(self.tokens) - 1, self.at
@@ -129,10 +138,11 @@ class Cursor:
             return token.text, token.span
         missing = f"{what} is missing here."
         if token.kind is not TokenKind.NAME:
-            raise self.stray(missing, f"write {what}.")
+            raise self.stray(missing, self.without_comma(f"write {what}."))
         quoting = f"A name that is a word of SQL is quoted: `{token.text}`."
         if token.word not in CLAUSES:
-            raise unreadable(token.span, missing, f"write {what}. {quoting}")
+            do = self.without_comma(f"write {what}.")
+            raise unreadable(token.span, missing, f"{do} {quoting}")
         why, do = CLAUSES[token.word]
         named = self.ahead(1).kind is TokenKind.SIGN and self.ahead(1).word != "("
         reason = (why, f"{do} {quoting}" if named else do)
@@ -161,6 +171,8 @@ class Cursor:
             around = [self.tokens[max(self.at - 1, 0)].kind, self.ahead(1).kind]
             comma = self.token.word == "," and around == [TokenKind.NUMBER, TokenKind.NUMBER]
             do = "write 3.5 with a point, if a number is meant." if comma else "leave the rest out."
+            if comma and self.tokens[max(self.at - 2, 0)].word == "LIMIT":
+                do = f"write LIMIT {self.ahead(1).text}; the first groups cannot be skipped."
             raise self.stray("the text goes on where it should end.", do)
 
     def weigh(self, nodes: int) -> None:

@@ -133,9 +133,10 @@ def _primary(cursor: Cursor) -> Expression:
         case TokenKind.QUOTED:
             return _column(cursor)
         case _:
-            raise cursor.stray(
-                "an expression is missing here.", "write a column, value or function."
-            )
+            do = "write a column, value or function."
+            if token.word == "=" == cursor.before:
+                do = "write = once."
+            raise cursor.stray("an expression is missing here.", cursor.without_comma(do))
 
 
 def _parenthesis(cursor: Cursor) -> Expression:

@@ -37,6 +37,14 @@ RESERVED: Final = frozenset(f"{_READ} {_REFUSED}".split())
 """Words that are read, and words that begin what is not answered."""
 
 
+_SIGNS: Final = {
+    "&&": "write AND.",
+    "!": "write NOT, or <> for unequal.",
+    "[": "leave the brackets out; a name with spaces is quoted: `name`.",
+}
+"""Signs of other languages, and what to write here."""
+
+
 @final
 class TokenKind(Enum):
     """What a token is."""
@@ -188,7 +196,8 @@ def _refused(text: str, place: int) -> QuestionError:  # noqa: PLR0911 (one for 
             "this is not a number.",
             "write digits, perhaps with a point and an exponent: 1000, 0.5, 1e-6.",
         )
-    return unreadable(here, "this sign is not part of SQL here.", "leave it out.")
+    do = next((do for sign, do in _SIGNS.items() if text.startswith(sign, place)), "leave it out.")
+    return unreadable(here, "this sign is not part of SQL here.", do)
 
 
 def _bad_quote(text: str, place: int) -> QuestionError:

@@ -69,6 +69,7 @@ def release_document(release: Release, left: Left | None) -> dict[str, Any]:
         "price": price_document(release.plan.price),
         "confidence": str(release.confidence),
         "intervals": "noise alone",
+        "warnings": list(release.plan.warnings),
         "truncations": [str(item) for item in release.plan.truncations],
         "replayed": release.replayed,
         "private": release.private,
