@@ -23,10 +23,14 @@ LONG = (
 def in_order(names):
     """Return the places of tests in the order in which to run them.
 
-    >>> in_order(["a::x", "tests/loss/a::y", "b::on_spark", "c::z"])
-    [2, 0, 1, 3]
+    >>> in_order(["a::x", "tests/loss/a::y", "b::on_spark", "c::z", "d::made[Spark]"])
+    [2, 4, 1, 0, 3]
     """
-    spark = [at for at, name in enumerate(names) if "spark" in name and not name.startswith(LONG)]
+    spark = [
+        at
+        for at, name in enumerate(names)
+        if "spark" in name.casefold() and not name.startswith(LONG)
+    ]
     long = [at for begin in LONG for at, name in enumerate(names) if name.startswith(begin)]
     begun = {*spark, *long}
     rest = [at for at in range(len(names)) if at not in begun]

@@ -5,10 +5,12 @@ import json
 import os
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
 import pyarrow.csv
 import pytest
+from typer import testing
 from typer.testing import CliRunner
 
 from discreet.accounting import Budget
@@ -37,6 +39,9 @@ SET_UP = [
 ]
 FULL = Path("/dev/full")
 LEDGER = ("show", "verify", "export", "backup", "anchor", "restore", "reopen")
+
+testing._get_command = cache(testing._get_command)
+"""The commands are put together once: to do it for each call takes as long as a small answer."""
 
 
 def run(folder, *arguments, stdin="", **environment):

@@ -6,13 +6,20 @@ import sys
 
 import pytest
 
-from tests.house.pages import GALLERY, blocks
+from tests.gallery.bare import bare_run, needing
+from tests.house.pages import GALLERY, blocks, printed
 from tests.house.pages import GALLERY_PAGES as PAGES
 
 PICTURES = sorted(path.name for path in (GALLERY / "pictures").iterdir())
 
 _SHOWN = re.compile(r"^!\[([^\]]+)\]\(pictures/([^)]+)\)$", re.MULTILINE)
-_CODE = re.compile(r"^```python\n(.*?)^```\n(?:\n^```text\n(.*?)^```\n)?", re.DOTALL | re.MULTILINE)
+
+
+def told_blocks(page):
+    """Return the blocks of a page, each with what the page says that it prints."""
+    found = [code for code, _ in blocks(page)]
+    assert found
+    return list(zip(found, printed(page), strict=True))
 
 
 def shown(page):
@@ -51,19 +58,29 @@ def test_every_picture_is_shown_once():
     assert sorted(name for page in PAGES for name in shown(page)) == PICTURES
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
-def test_every_block_runs_by_itself_and_prints_what_the_page_says(page, capsys):
-    text = page.read_text(encoding="utf-8")
-    found = list(_CODE.finditer(text))
-    assert found
-    assert len(found) == len(list(blocks(page)))  # no block is left out
-    for block in found:
-        padding = "\n" * text.count("\n", 0, block.start(1))  # tracebacks name the right line
-        program = compile(padding + block[1], str(page), "exec")
-        exec(program, {"__name__": page.stem})  # noqa: S102
-        assert capsys.readouterr().out == (block[2] or "")
+def test_every_block_runs_by_itself_without_extras_and_prints_what_the_page_says(subtests):
+    """But those that say which extra they need.  All in one process, which is what takes time."""
+    told = [(page.stem, code, words) for page in PAGES for code, words in told_blocks(page)]
+    failed, said = bare_run([(page, code) for page, code, _ in told])
+    announced = {code for _, code, _ in needing()}
+    for page in {page for page, *_ in told}:
+        with subtests.test(page):
+            for number, (name, code, words) in enumerate(told):
+                if name == page and code.strip("\n") not in announced:
+                    assert failed[number] is None
+                    assert said[number] == words
+    assert sum(words is not None for words in failed) == len(announced)
+
+
+@pytest.mark.parametrize(
+    ("page", "code"), [pytest.param(*each[:2], id=each[0]) for each in needing()]
+)
+def test_a_block_that_needs_an_extra_runs_with_it_and_prints_what_the_page_says(page, code, capsys):
+    told = told_blocks(GALLERY / f"{page}.md")
+    (words,) = (words for block, words in told if block.strip("\n") == code)
+    exec(compile(code, page, "exec"), {"__name__": page})  # noqa: S102
+    assert capsys.readouterr().out == words
 
 
 def test_every_block_about_sparse_vectors_shows_what_it_prints():
-    found = _CODE.findall((GALLERY / "sparse-vector.md").read_text(encoding="utf-8"))
-    assert [bool(printed) for _, printed in found] == [True] * 7
+    assert [bool(words) for words in printed(GALLERY / "sparse-vector.md")] == [True] * 7

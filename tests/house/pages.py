@@ -12,6 +12,7 @@ GALLERY_PAGES = sorted(path for path in GALLERY.glob("*.md") if path.name != "in
 COMPOSITION_GUIDE = ROOT / "docs" / "guide" / "composition.md"
 
 _BLOCK = re.compile(r"^```python\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+_PRINTED = re.compile(r"\n\n^```text\n(.*?)^```\n", re.DOTALL | re.MULTILINE)
 
 
 def text_files() -> list[Path]:
@@ -45,6 +46,17 @@ def blocks(page: Path) -> Iterator[tuple[str, str]]:
     for found in _BLOCK.finditer(text):
         padding = "\n" * text.count("\n", 0, found.start(1))
         yield padding + found.group(1), str(page.relative_to(ROOT))
+
+
+def printed(page: Path) -> list[str]:
+    """Return what a page says that each of its blocks prints, which stands right below the block.
+
+    >>> len(printed(COMPOSITION_GUIDE)) == len(list(blocks(COMPOSITION_GUIDE)))
+    True
+    """
+    text = page.read_text(encoding="utf-8")
+    below = [_PRINTED.match(text, found.end()) for found in _BLOCK.finditer(text)]
+    return ["" if found is None else found[1] for found in below]
 
 
 def modules() -> dict[str, Path]:

@@ -112,7 +112,9 @@ def python(*arguments):
 
 def test_import_is_fast():
     program = "import time, discreet; print(time.process_time())"
-    spent = [float(python("-c", program).stdout) for _ in range(5)]
+    spent = [float(python("-c", program).stdout)]
+    while min(spent) >= IMPORT_BUDGET and len(spent) < 5:  # on a busy machine
+        spent.append(float(python("-c", program).stdout))
     assert min(spent) < IMPORT_BUDGET, f"{min(spent):.3f} s"
 
 

@@ -81,7 +81,13 @@ def p_value(counts, law, edges):
     return stats.chisquare(counts, chances * counts.sum()).pvalue
 
 
+def chi_squares(sample, law, *others, cells=60):
+    """Return the p-values of a sample against a law and others like it, in the cells of the law."""
+    edges = cells_of(law, cells)
+    counts = count_cells(sample, edges)
+    return [p_value(counts, each, edges) for each in (law, *others)]
+
+
 def chi_square(sample, law, *, cells=60):
     """Return the p-value of a sample against a law."""
-    edges = cells_of(law, cells)
-    return p_value(count_cells(sample, edges), law, edges)
+    return chi_squares(sample, law, cells=cells)[0]

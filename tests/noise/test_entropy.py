@@ -1,6 +1,7 @@
 import copy
 import gc
 import hmac
+import json
 import multiprocessing
 import os
 import pickle
@@ -243,28 +244,37 @@ def test_streams_are_never_copied(source, copier):
         copier(source)
 
 
-def _draw_in_child(entropy, pipe):
+FORKS = """
+import json, multiprocessing
+from discreet.noise import SystemEntropy
+
+def draw(pipe):
     pipe.send((entropy.bits(128), entropy.words(2, 64).tolist()))
     pipe.close()
 
+entropy = SystemEntropy()
+entropy.bits(8)  # the parent has a key and a pool that children must not share
+context = multiprocessing.get_context("fork")
+pipes, children = [], []
+for _ in range(64):
+    ours, theirs = context.Pipe(duplex=False)
+    child = context.Process(target=draw, args=(theirs,))
+    child.start()
+    pipes.append(ours)
+    children.append(child)
+drawn = [pipe.recv() for pipe in pipes]
+for child in children:
+    child.join()
+drawn.append((entropy.bits(128), entropy.words(2, 64).tolist()))
+print(json.dumps([word for bits, pair in drawn for word in (bits, *pair)]))
+"""
+"""A process of its own, since to fork one that is as large as the tests takes long."""
+
 
 def test_64_forked_children_and_their_parent_draw_different_words():
-    entropy = SystemEntropy()
-    entropy.bits(8)  # the parent has a key and a pool that children must not share
-    context = multiprocessing.get_context("fork")
-    pipes, children = [], []
-    for _ in range(64):
-        ours, theirs = context.Pipe(duplex=False)
-        child = context.Process(target=_draw_in_child, args=(entropy, theirs))
-        child.start()
-        pipes.append(ours)
-        children.append(child)
-    drawn = [pipe.recv() for pipe in pipes]
-    for child in children:
-        child.join()
-    words = [bits for bits, _ in drawn] + [word for _, pair in drawn for word in pair]
-    words += [entropy.bits(128), *entropy.words(2, 64).tolist()]
-    assert len(set(words)) == 65 * 3
+    command = [sys.executable, "-c", FORKS]
+    words = json.loads(subprocess.run(command, capture_output=True, check=True).stdout)
+    assert len(set(words)) == len(words) == 65 * 3
 
 
 def test_threads_have_streams_of_their_own():

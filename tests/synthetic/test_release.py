@@ -293,7 +293,13 @@ def test_a_release_says_what_it_is(release: SyntheticRelease) -> None:
     assert release.loss.epsilon(delta=Fraction(1, 10**9)) <= 4.001
     assert set(release.theorems) <= set(THEOREMS)
     assert {"joint-histogram", "noise-norm"} <= set(release.theorems)
-    assert "What this means for you" in str(release.explain(audience="subject"))
+
+
+def test_a_release_explains_what_it_gives_away(tmp_path: Path) -> None:
+    """In words for those in the table; here of a loss whose figures are soon computed."""
+    with opened(visits(), tmp_path) as session:
+        found = made(session, method=dp.synthetic.Independent(), delta=None)
+    assert "What this means for you" in str(found.explain(audience="subject"))
 
 
 def test_pictures_show_what_was_released(release: SyntheticRelease) -> None:

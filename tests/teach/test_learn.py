@@ -1,10 +1,8 @@
-"""``discreet learn``, notebooks, and the blocks of all pages in an install without extras."""
+"""``discreet learn``, notebooks, and which blocks of the pages need an extra."""
 
 import json
 import re
-import subprocess
 import sys
-from importlib import metadata
 
 import pytest
 from typer.testing import CliRunner
@@ -14,94 +12,21 @@ from discreet.errors import UnknownName, WrongKind
 from discreet.teach import write_notebooks
 from discreet.teach.gallery_pages import SCRIPT, moving_page, text, titles
 from discreet.teach.notebooks import notebook
-from tests.house.pages import GALLERY, GALLERY_PAGES, ROOT, blocks
-
-NEEDS = re.compile(r'Needs the extra `(\w+)`: `pip install "discreet\[\1\]"`\.\n\n```python\n')
-BARE = """
-import json, sys
-core = set(json.loads(sys.argv[1]))
-homes = json.loads(sys.argv[2])
-
-class OnlyCore:
-    def find_spec(self, name, path=None, target=None):
-        names = set(homes.get(name.partition(".")[0], ()))
-        if names and not names & core:
-            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
-
-sys.meta_path.insert(0, OnlyCore())
-failed = {}
-for number, (page, code) in enumerate(json.load(sys.stdin)):
-    try:
-        exec(compile(code, page, "exec"), {"__name__": page})
-    except Exception as error:
-        failed[number] = f"{type(error).__name__}: {error}"
-print("\\n" + json.dumps(failed))
-"""
-
-
-def plain(name):
-    return re.sub(r"[-_.]+", "-", name).lower()
-
-
-def core():
-    """Return what an install without extras brings along."""
-    found, pending = set(), ["discreet"]
-    while pending:
-        name = pending.pop()
-        if name in found:
-            continue
-        found.add(name)
-        try:
-            needs = metadata.requires(name) or []
-        except metadata.PackageNotFoundError:  # for another system
-            continue
-        pending += [
-            plain(re.match(r"[\w.-]+", need)[0]) for need in needs if "extra ==" not in need
-        ]
-    return found
-
-
-CORE = core()
-HOMES = {
-    module: [plain(home) for home in homes]
-    for module, homes in metadata.packages_distributions().items()
-}
+from tests.gallery.bare import bare_run, core, homes, needing
+from tests.house.pages import GALLERY, GALLERY_PAGES, blocks
 
 
 def learn(*arguments, **more):
     return CliRunner().invoke(app, ["learn", *arguments], **more)
 
 
-def bare_run(programs):
-    done = subprocess.run(
-        [sys.executable, "-c", BARE, json.dumps(sorted(CORE)), json.dumps(HOMES)],
-        cwd=ROOT,
-        input=json.dumps(programs),
-        capture_output=True,
-        check=True,
-        text=True,
-    )
-    return {int(at): words for at, words in json.loads(done.stdout.splitlines()[-1]).items()}
-
-
-def needing():
-    """Return the blocks that say which extra they need, with its name."""
-    found = []
-    for page in GALLERY_PAGES:
-        source = page.read_text(encoding="utf-8")
-        for match in NEEDS.finditer(source):
-            end = source.index("\n```\n", match.end())
-            found.append((page.stem, source[match.end() : end], match[1]))
-    return found
-
-
 def test_a_block_that_needs_an_extra_says_so_and_fails_with_its_name_without_it():
     found = needing()
     assert found
-    failed = bare_run([(page, code) for page, code, _ in found])
-    assert sorted(failed) == list(range(len(found)))
-    for number, (_, _, extra) in enumerate(found):
-        assert f"discreet[{extra}]" in failed[number]
+    failed, _ = bare_run([(page, code) for page, code, _ in found])
+    assert len(failed) == len(found)
+    for (_, _, extra), words in zip(found, failed, strict=True):
+        assert f"discreet[{extra}]" in words
 
 
 def test_every_import_of_an_extra_is_announced():
@@ -112,17 +37,8 @@ def test_every_import_of_an_extra_is_announced():
         for code, _ in blocks(page):
             names = set(re.findall(r"^(?:import|from) (\w+)", code, re.MULTILINE)) - standard
             bare = code.strip("\n")
-            outside = {name for name in names if not set(HOMES.get(name, [name])) & CORE}
+            outside = {name for name in names if not set(homes().get(name, [name])) & core()}
             assert not outside or bare in announced, (page.stem, outside)
-
-
-def test_all_blocks_of_the_gallery_run_in_a_bare_install_but_those_that_say_so():
-    announced = {code for _, code, _ in needing()}
-    programs = [(page.stem, code) for page in GALLERY_PAGES for code, _ in blocks(page)]
-    failed = bare_run(programs)
-    wrong = {n: w for n, w in failed.items() if programs[n][1].strip("\n") not in announced}
-    assert wrong == {}
-    assert len(failed) == len(announced)
 
 
 def test_pages_are_listed_and_shown():
