@@ -13,7 +13,7 @@ from torch import nn
 from discreet.learning.clipping import Clipping
 from discreet.learning.deep.batch_sums import BatchSums, ClipGroup
 from discreet.learning.deep.choice import choose
-from discreet.learning.deep.device_release import DeviceNoise, released
+from discreet.learning.deep.device_release import DeviceNoise, handed_over, released
 from discreet.learning.deep.generated import RowShape
 from discreet.learning.deep.independence import measured_drift
 from discreet.learning.deep.objectives import SummedObjective
@@ -104,12 +104,8 @@ class Ours:
 
     def step(self) -> None:
         """Take one whole step."""
-        noise = self.noise.take()
-        values = released(self.one, self.sum(), noise) / self.units
-        start = 0
-        for parameter in self.sums.parameters:
-            part = values[start : start + parameter.numel()]
-            parameter.grad = part.view(parameter.shape).to(parameter.dtype)
-            start += parameter.numel()
+        total = self.sum()
+        values = released(self.one, total, self.noise.take()) / self.units
+        handed_over(values, self.sums.parameters)
         self.optimizer.step()
         self.optimizer.zero_grad(set_to_none=True)

@@ -240,8 +240,8 @@ class Training:
         """
         marks.check_process()
         try:
-            drawn = noise.take()
             total = self._stepper.measure(step=self._progress.taken, factor=self._saved.factor)
+            drawn = noise.take()
         except (EntropyError, RankLost) as missing:  # nothing was released
             self._progress.leave(marks)
             raise missing.told if isinstance(missing, RankLost) else missing from None

@@ -23,7 +23,7 @@ from discreet.learning.deep.captured import captured
 from discreet.learning.deep.choice import ModelEngine
 from discreet.learning.deep.generated import RowShape
 from discreet.learning.deep.layers.part import LayerPart
-from discreet.learning.deep.trial import zeros_of
+from discreet.learning.deep.trial import flat_zeros
 from discreet.learning.side_counts import centered_lengths
 
 
@@ -116,7 +116,7 @@ class BatchSums:
             rows: the rows of each drawn unit on a line, -1 for none.
             factor: a public number by which thresholds have been adapted.
         """
-        totals = zeros_of(self.model)
+        flat, totals = flat_zeros(self.parameters)
         short = 0.0
         for part_rows in self.micro_batches(rows):
             real: NDArray[np.bool_] = np.any(part_rows >= 0, axis=1)
@@ -124,8 +124,7 @@ class BatchSums:
             parts = self.engine.contributions.parts(x, y, inside, self.micro)
             with torch.no_grad():
                 short += self._add(parts, totals, real, factor)
-        flat = [totals[p].reshape(-1) for p in self.parameters]
-        return torch.cat(flat), short
+        return flat, short
 
     def _add(
         self,

@@ -31,7 +31,7 @@ from discreet.learning.deep.layers.convolution import CONVOLUTIONS
 from discreet.learning.deep.layers.normalization import NORMALIZATIONS
 from discreet.learning.deep.layers.part import LayerPart, Totals
 from discreet.learning.deep.objectives import KNOWN
-from discreet.learning.deep.trial import zeros_of
+from discreet.learning.deep.trial import flat_zeros, zeros_of
 
 _PLAIN: Final = frozenset(
     {
@@ -154,8 +154,8 @@ class _Graphs:
         self.given = [inputs.clone(), targets.clone()]
         self.inside = None if inside is None else inside.clone()
         self.scales = torch.ones(units, dtype=torch.float64, device=inputs.device)
-        self.totals = zeros_of(eager.model)
-        self.flat = list(self.totals.values())
+        trained = [p for p in eager.model.parameters() if p.requires_grad]
+        self.flat, self.totals = flat_zeros(trained)
 
         def first() -> None:
             x, y = self.given
@@ -163,7 +163,7 @@ class _Graphs:
             self.squares, self.spans = _norms(self.parts)
 
         def second() -> None:
-            torch._foreach_zero_(self.flat)
+            self.flat.zero_()
             for part in self.parts:
                 part.add(self.scales, self.totals, drop=False)
 
@@ -210,4 +210,5 @@ class _CapturedPart(LayerPart):
             return
         self.graphs.scales.copy_(scales)
         self.graphs.sums.replay()
-        torch._foreach_add_([totals[p] for p in self.graphs.totals], self.graphs.flat)
+        flat = list(self.graphs.totals.values())
+        torch._foreach_add_([totals[p] for p in self.graphs.totals], flat)

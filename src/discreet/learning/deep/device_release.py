@@ -8,13 +8,14 @@ down are exact in float64, integers are added as int64, and what comes back is p
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from types import TracebackType
 from typing import final
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor
+from torch import Tensor, nn
 
 from discreet.errors import OutOfRange, WrongKind
 from discreet.learning.noise_processes.noise_ahead import NoiseAhead
@@ -55,13 +56,15 @@ def released(one: PrivateSum, total: Tensor, noise: NDArray[np.int64] | Tensor) 
 class DeviceNoise:
     """Noise that is drawn ahead, on the device of a model; each tensor is handed out once.
 
-    Where processes draw for a GPU, it copies from their memory, which stays where it is meanwhile.
+    Where processes draw for a GPU, it copies from their memory, which stays where it is meanwhile,
+    beside whatever the GPU computes.
     """
 
     def __init__(self, ahead: NoiseAhead, device: torch.device) -> None:
         """Take what draws, and where noise is needed."""
         self._ahead, self._device = ahead, device
         self._fixed: NDArray[np.int64] | None = None
+        self._aside: torch.cuda.Stream | None = None
 
     def __enter__(self) -> DeviceNoise:
         self._ahead.__enter__()
@@ -79,10 +82,13 @@ class DeviceNoise:
         """Return the noise of one step."""
         if self._device.type != "cuda":
             return torch.from_numpy(self._ahead.take())
-        with self._ahead.lent() as array:
+        if self._aside is None:
+            self._aside = torch.cuda.Stream(self._device)
+        with self._ahead.lent() as array, torch.cuda.stream(self._aside):
             self._fix()
             drawn = torch.from_numpy(array).to(self._device, non_blocking=True)
-            torch.cuda.current_stream(self._device).synchronize()  # then it may be drawn again
+            self._aside.synchronize()  # then it may be drawn again
+        drawn.record_stream(torch.cuda.current_stream(self._device))
         return drawn
 
     def close(self) -> None:
@@ -98,3 +104,14 @@ class DeviceNoise:
         if self._fixed is None and memory is not None:
             torch.cuda.cudart().cudaHostRegister(memory.ctypes.data, memory.nbytes, 0)
             self._fixed = memory
+
+
+def handed_over(values: Tensor, parameters: Sequence[nn.Parameter]) -> None:
+    """Set the gradients of parameters to the parts of one flat tensor, converted at once."""
+    kinds = {(p.device, p.dtype) for p in parameters}
+    flat = {kind: values.to(device=kind[0], dtype=kind[1]) for kind in kinds}
+    start = 0
+    for parameter in parameters:
+        part = flat[parameter.device, parameter.dtype][start : start + parameter.numel()]
+        parameter.grad = part.view(parameter.shape)
+        start += parameter.numel()

@@ -27,7 +27,7 @@ from discreet.learning.deep.layers.convolution import (
     refuse_convolution,
 )
 from discreet.learning.deep.layers.embedding import embedding_parts, refuse_embedding
-from discreet.learning.deep.layers.linear import linear_parts, refuse_linear
+from discreet.learning.deep.layers.linear import Widened, linear_parts, refuse_linear
 from discreet.learning.deep.layers.normalization import (
     NORMALIZATIONS,
     normalization_parts,
@@ -37,7 +37,7 @@ from discreet.learning.deep.layers.part import LayerPart
 from discreet.learning.deep.objectives import SummedObjective
 
 Calls = list[tuple[str, nn.Module, Tensor, Tensor]]
-Parts = Callable[[Any, Tensor, Tensor, int], list[LayerPart]]
+Parts = Callable[..., list[LayerPart]]
 
 PROVED: Final[dict[type[nn.Module], tuple[Callable[[nn.Module], str | None], Parts]]] = {
     nn.Linear: (refuse_linear, linear_parts),
@@ -132,12 +132,14 @@ class RecordedFactors:
                 why="norms bound contributions of layers that are used once, row by row.",
                 do="use every layer as in the pass at planning, or make a new Training.",
             )
+        widened = Widened()
         with torch.no_grad():
             while recorded:
                 _, layer, a, g = recorded.pop()
                 if inside is not None:
                     g = _masked(g, inside)
-                found += PROVED[type(layer)][1](layer, a, g, units)
+                shared = (widened,) if type(layer) is nn.Linear else ()
+                found += PROVED[type(layer)][1](layer, a, g, units, *shared)
         return found
 
 

@@ -107,10 +107,10 @@ def add_products(
 ) -> None:
     """Add the sum of scaled outer products of lines to a float64 total, and that of the left ones.
 
-    The narrower factor is multiplied by the scale, in float64.  A total of so many lines is off by
-    as many roundings, however they are cut into blocks.
+    One factor is multiplied by the scale, in float64: the narrower one, if both must be converted.
+    A total of so many lines is off by as many roundings, however they are cut into blocks.
     """
-    first = left.shape[1] <= right.shape[1]
+    first = left.shape[1] <= right.shape[1] or right.dtype == torch.float64
     for rows in blocks(right if first else left):
         each, one, other = scales[rows], left[rows], right[rows]
         if first:

@@ -5,7 +5,7 @@ Trust: kernel.  Nothing of the batch leaves but the noisy sum.
 
 from __future__ import annotations
 
-from typing import Any, final
+from typing import final
 
 import numpy as np
 import torch
@@ -13,7 +13,7 @@ from torch import Tensor
 
 from discreet.errors import LayerNotProvable
 from discreet.learning.banded_noise import BandedBatches, BandedSums
-from discreet.learning.deep.device_release import released
+from discreet.learning.deep.device_release import handed_over, released
 from discreet.learning.deep.model_state import ModelState, changed_in_a_step, used_otherwise
 from discreet.learning.deep.runs.ranks import RankLost, Ranks
 from discreet.learning.deep.runs.step_sums import StepSums
@@ -122,10 +122,4 @@ class TrainingStep:
 
     def hand_over(self, values: Tensor) -> None:
         """Set the gradients of all trainable parameters."""
-        start = 0
-        for parameter in self.tried.parameters:
-            part: Any = values[start : start + parameter.numel()]
-            parameter.grad = part.view(parameter.shape).to(
-                device=parameter.device, dtype=parameter.dtype
-            )
-            start += parameter.numel()
+        handed_over(values, self.tried.parameters)
