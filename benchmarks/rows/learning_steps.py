@@ -13,7 +13,7 @@ from torch import nn
 from discreet.learning.clipping import Clipping
 from discreet.learning.deep.batch_sums import BatchSums, ClipGroup
 from discreet.learning.deep.choice import choose
-from discreet.learning.deep.device_release import DeviceNoise, handed_over, released
+from discreet.learning.deep.device_release import DeviceNoise, handed_over, refuse_unsound, released
 from discreet.learning.deep.generated import RowShape
 from discreet.learning.deep.independence import measured_drift
 from discreet.learning.deep.objectives import SummedObjective
@@ -43,7 +43,7 @@ class FixedBatch:
         self.rows = (
             inputs,
             targets,
-            torch.ones(inputs.shape[0], dtype=torch.bool, device=inputs.device),
+            torch.ones(inputs.shape[0], dtype=torch.bool),
         )
 
     def take(self, rows: Any, device: torch.device) -> Any:  # noqa: ARG002  all of them, always
@@ -105,7 +105,8 @@ class Ours:
     def step(self) -> None:
         """Take one whole step."""
         total = self.sum()
-        values = released(self.one, total, self.noise.take()) / self.units
-        handed_over(values, self.sums.parameters)
+        noisy, sound = released(self.one, total, self.noise.take())
+        handed_over(noisy / self.units, self.sums.parameters)
         self.optimizer.step()
         self.optimizer.zero_grad(set_to_none=True)
+        refuse_unsound(sound)

@@ -36,7 +36,10 @@ class RowSource(Protocol):
         ...
 
     def take(self, rows: NDArray[np.int64], device: torch.device) -> tuple[Tensor, Tensor, Tensor]:
-        """Return inputs and targets of rows, zeros where the number is -1, and which are real."""
+        """Return inputs and targets of rows, zeros where the number is -1, and which are real.
+
+        The latter stays on the CPU: it is known there, and no GPU must be waited for.
+        """
         ...
 
 
@@ -70,7 +73,7 @@ class RowTensors:
                 kept = inside.to(device).view(-1, *[1] * (chosen.dim() - 1))
                 chosen = torch.where(kept, chosen, torch.zeros_like(chosen))
             taken.append(chosen)
-        return taken[0], taken[1], inside.to(device)
+        return taken[0], taken[1], inside
 
 
 @final
@@ -147,11 +150,11 @@ class BatchSums:
             most = np.inf if self.normalized else bound / threshold
             extra = threshold / 100 if self.normalized else 0.0
             scales = group.bound.scales(both[0], both[1], most=most, added=extra)
-            ratios = np.maximum(ratios, group.bound.lengths(both[0], both[1]) / threshold)
             on_device = torch.from_numpy(scales).to(self.device)
             drop = not scales.all()
             for part in mine:
                 part.add(on_device, totals, drop=drop)
+            ratios = np.maximum(ratios, group.bound.lengths(both[0], both[1]) / threshold)
         return float(np.where(real, centered_lengths(ratios), 0.0).sum())
 
     def micro_batches(self, rows: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:

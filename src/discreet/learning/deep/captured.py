@@ -66,14 +66,26 @@ def is_plain(model: nn.Module) -> bool:
     >>> is_plain(nn.Sequential(nn.Linear(2, 3), nn.ReLU())), is_plain(nn.Dropout())
     (True, False)
     """
-    return all(
-        (type(module) in _PLAIN or getattr(type(module), "same_operations", False) is True)
-        and not module._forward_hooks  # noqa: SLF001
-        and not module._forward_pre_hooks  # noqa: SLF001
-        and not module._backward_hooks  # noqa: SLF001
-        and not module._backward_pre_hooks  # noqa: SLF001
-        for module in model.modules()
-    )
+    return _held(model) is not None
+
+
+def _held(model: nn.Module) -> list[tuple[int, bool]] | None:
+    """Return where the tensors of a plain model are, and which are trained; else nothing."""
+    places = []
+    for module in model.modules():
+        plain = (
+            (type(module) in _PLAIN or getattr(type(module), "same_operations", False) is True)
+            and not module._forward_hooks  # noqa: SLF001
+            and not module._forward_pre_hooks  # noqa: SLF001
+            and not module._backward_hooks  # noqa: SLF001
+            and not module._backward_pre_hooks  # noqa: SLF001
+        )
+        if not plain:
+            return None
+        for held in (module._parameters, module._buffers):  # noqa: SLF001
+            tensors = [tensor for tensor in held.values() if tensor is not None]
+            places += [(tensor.data_ptr(), tensor.requires_grad) for tensor in tensors]
+    return places
 
 
 @final
@@ -88,15 +100,10 @@ class CapturedFactors:
 
     def parts(self, inputs: Tensor, targets: Tensor, inside: Tensor, units: int) -> list[LayerPart]:
         """Return the parts of all layers; as one, where a graph has been recorded."""
-        model = self._eager.model
-        tensors = (*model.parameters(), *model.buffers())
-        shape = (
-            *((t.shape, t.dtype) for t in (inputs, targets)),
-            units,
-            *((t.data_ptr(), t.requires_grad) for t in tensors),
-        )
-        if not is_plain(model):
+        held = _held(self._eager.model)
+        if held is None:
             return self._eager.parts(inputs, targets, inside, units)
+        shape = (*((t.shape, t.dtype) for t in (inputs, targets)), units, *held)
         if shape != self._shape:
             self._shape, self._graphs = shape, {}
         whole = bool(inside.all())
@@ -152,7 +159,7 @@ class _Graphs:
         units: int,
     ) -> None:
         self.given = [inputs.clone(), targets.clone()]
-        self.inside = None if inside is None else inside.clone()
+        self.inside = None if inside is None else inside.to(inputs.device, copy=True)
         self.scales = torch.ones(units, dtype=torch.float64, device=inputs.device)
         trained = [p for p in eager.model.parameters() if p.requires_grad]
         self.flat, self.totals = flat_zeros(trained)

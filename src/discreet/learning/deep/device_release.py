@@ -22,10 +22,10 @@ from discreet.learning.noise_processes.noise_ahead import NoiseAhead
 from discreet.learning.private_sum import PrivateSum
 
 
-def released(one: PrivateSum, total: Tensor, noise: NDArray[np.int64] | Tensor) -> Tensor:
-    """Return a total with noise, in its own units.
-
-    A total is finite and small, whatever the data: each unit adds at most the bound.
+def released(
+    one: PrivateSum, total: Tensor, noise: NDArray[np.int64] | Tensor
+) -> tuple[Tensor, Tensor]:
+    """Return a total with noise, in its own units, and whether all of the total is sound.
 
     Args:
         one: the sum, its grid and its noise.
@@ -38,18 +38,31 @@ def released(one: PrivateSum, total: Tensor, noise: NDArray[np.int64] | Tensor) 
             why="the price rests on how many numbers are released.",
             do="give one number for each coordinate.",
         )
-    step = float(one.grid.step)
-    cells = torch.floor(total / step)
-    small = (cells.abs() < 2.0**62).all()
+    cells, sound = cells_of(one, total)
     drawn = (noise if isinstance(noise, Tensor) else torch.from_numpy(noise)).to(total.device)
-    values = (cells.to(torch.int64) + drawn).to(torch.float64).add_(0.5).mul_(step)
-    if not bool(small):
+    step = float(one.grid.step)
+    return (cells + drawn).to(torch.float64).add_(0.5).mul_(step), sound
+
+
+def cells_of(one: PrivateSum, total: Tensor) -> tuple[Tensor, Tensor]:
+    """Return the steps of the grid at or below a total, and whether all of it is sound.
+
+    A total is finite and small, whatever the data: each unit adds at most the bound.  Whatever is
+    not counts as 0; :func:`refuse_unsound` tells of it, once a GPU has nothing else to do.
+    """
+    cells = torch.floor(total / float(one.grid.step))
+    small = cells.abs() < 2.0**62
+    return torch.where(small, cells, 0.0).to(torch.int64), small.all()
+
+
+def refuse_unsound(sound: Tensor) -> None:
+    """Tell of a total that cannot have been one."""
+    if not bool(sound):
         raise OutOfRange(
             what="a total is not finite, or beyond what a batch can add up to.",
             why="contributions are bounded, so this is no sum of them.",
             do="report it: this is a mistake of the library.",
         )
-    return values
 
 
 @final

@@ -137,7 +137,7 @@ class RecordedFactors:
             while recorded:
                 _, layer, a, g = recorded.pop()
                 if inside is not None:
-                    g = _masked(g, inside)
+                    g = _masked(g, inside.to(g.device))
                 shared = (widened,) if type(layer) is nn.Linear else ()
                 found += PROVED[type(layer)][1](layer, a, g, units, *shared)
         return found

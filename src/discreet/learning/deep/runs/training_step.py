@@ -13,7 +13,7 @@ from torch import Tensor
 
 from discreet.errors import LayerNotProvable
 from discreet.learning.banded_noise import BandedBatches, BandedSums
-from discreet.learning.deep.device_release import handed_over, released
+from discreet.learning.deep.device_release import cells_of, handed_over, refuse_unsound, released
 from discreet.learning.deep.model_state import ModelState, changed_in_a_step, used_otherwise
 from discreet.learning.deep.runs.ranks import RankLost, Ranks
 from discreet.learning.deep.runs.step_sums import StepSums
@@ -71,21 +71,24 @@ class TrainingStep:
 
     def take(self, total: Tensor, noise: Tensor) -> dict[str, float]:
         """Take a step with noise that is used once; return the metrics that were bought."""
-        noisy = self._released(total, noise)
+        noisy, sound = self._released(total, noise)
         count = noisy.numel() - len(self.plan.side.names)
         self.hand_over(noisy[:count] / self.plan.batch)
         self.optimizer.step()
         self.optimizer.zero_grad(set_to_none=True)
+        if not bool(sound):  # nothing is taken again
+            self.charges.close()
+        refuse_unsound(sound)
         return self.plan.side.told(noisy[count:].cpu().numpy(), batch=self.plan.batch)
 
-    def _released(self, total: Tensor, noise: Tensor) -> Tensor:
-        """Return the noisy sum, or the estimate of it from banded measurements."""
+    def _released(self, total: Tensor, noise: Tensor) -> tuple[Tensor, Tensor]:
+        """Return the noisy sum or the banded estimate of it, and whether the sum was sound."""
         if self._turns is None:
             return released(self.plan.one, total, noise)
+        cells, sound = cells_of(self.plan.one, total)
+        measured = self._banded.measured(cells, noise.to(total.device))
         step = float(self.plan.one.grid.step)
-        cells = torch.floor(total / step).to(torch.int64)
-        drawn = noise.to(total.device)
-        return (self._banded.estimate(self._banded.measured(cells, drawn).double()) + 0.5) * step
+        return (self._banded.estimate(measured.double()) + 0.5) * step, sound
 
     def _total(self, step: int, factor: float) -> Tensor:
         """Draw a batch and add it up; a failure closes the run, and says nothing of its reason."""
