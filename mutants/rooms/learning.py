@@ -304,6 +304,26 @@ MUTANTS: Final = (
         ),
     ),
     Mutant(
+        name="the step of a checkpoint is not under its digest",
+        file="discreet/learning/checkpoint.py",
+        old="        if digest != hashlib.sha256(body).digest():",
+        new="        if not body:",
+        why="A flipped bit in the step makes a run skip steps, or charge other ones again.",
+        caught_by=(
+            "tests/learning/test_broken_runs.py::test_a_flipped_bit_anywhere_in_a_checkpoint_is_found",
+        ),
+    ),
+    Mutant(
+        name="samples that are told cost nothing",
+        file="discreet/learning/adoption.py",
+        old="            told = Approximate(epsilon=0, delta=rate)",
+        new="            told = Approximate(epsilon=0, delta=rate / steps)",
+        why="Each step tells of whoever is in its sample.",
+        caught_by=(
+            "tests/learning/test_adoption.py::test_a_run_without_noise_to_speak_of_is_priced_by_its_samples",
+        ),
+    ),
+    Mutant(
         name="a model takes sums that were not planned",
         file="discreet/learning/models/measurement.py",
         old="        if not fits:",
