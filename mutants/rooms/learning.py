@@ -235,7 +235,7 @@ MUTANTS: Final = (
     ),
     Mutant(
         name="the noise of one step is used for all",
-        file="discreet/learning/training.py",
+        file="discreet/learning/deep/runs/run_loop.py",
         old="            drawn = noise.take()\n",
         new=(
             "            self._reused = getattr(self, '_reused', None)\n"
@@ -257,16 +257,16 @@ MUTANTS: Final = (
     ),
     Mutant(
         name="a mark is written after its steps are drawn",
-        file="discreet/learning/training.py",
+        file="discreet/learning/deep/runs/run_loop.py",
         old=(
             "                    marks.mark(marked)\n"
             "                began = time.perf_counter()\n"
-            "                self._step_or_leave(noise, marks)\n"
+            "                self._step_or_leave(noise, marks, update=update)\n"
             "                run.taken += 1\n"
         ),
         new=(
             "                began = time.perf_counter()\n"
-            "                self._step_or_leave(noise, marks)\n"
+            "                self._step_or_leave(noise, marks, update=update)\n"
             "                run.taken += 1\n"
             "                marks.mark(marked)\n"
         ),

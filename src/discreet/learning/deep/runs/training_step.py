@@ -70,13 +70,16 @@ class TrainingStep:
         return total
 
     def take(self, total: Tensor, noise: Tensor) -> dict[str, float]:
-        """Take a step with noise that is used once; return the metrics that were bought."""
+        """Release a sum with noise that is used once; return the metrics that were bought."""
         noisy = self._released(total, noise)
         count = noisy.numel() - len(self.plan.side.names)
         self.hand_over(noisy[:count] / self.plan.batch)
+        return self.plan.side.told(noisy[count:].cpu().numpy(), batch=self.plan.batch)
+
+    def update(self) -> None:
+        """Let the optimizer use the gradients that were released."""
         self.optimizer.step()
         self.optimizer.zero_grad(set_to_none=True)
-        return self.plan.side.told(noisy[count:].cpu().numpy(), batch=self.plan.batch)
 
     def _released(self, total: Tensor, noise: Tensor) -> Tensor:
         """Return the noisy sum, or the estimate of it from banded measurements."""
