@@ -72,4 +72,10 @@ LEARNING: Final = (
         "1, is below q is kept with a chance of q rounded up to such a multiple.",
         source="proof in learning/adoption.py; enumeration",
     ),
+    Theorem(
+        key="told-samples",
+        statement="A release from a Poisson sample of rate q is (0, q)-differentially private "
+        "where a unit is added or removed, whatever it tells of the sample.",
+        source="proof in learning/adoption.py; enumeration",
+    ),
 )

@@ -19,6 +19,7 @@ are clipped by their own norms.
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable
 from typing import Final, final
 
 import torch
@@ -48,6 +49,28 @@ _PLAIN: Final = frozenset(
     }
 )
 _WARM: Final = 3
+
+Work = Callable[[], None]
+Recorder = Callable[[torch.device, Work, Work], tuple[Work, Work]]
+"""Records two pieces of work, the second on what the first has left; returns how to repeat each."""
+
+
+def cuda_graphs(device: torch.device, first: Work, second: Work) -> tuple[Work, Work]:
+    """Record both as graphs of CUDA, after a few runs that let libraries choose their kernels."""
+    aside = torch.cuda.Stream(device)
+    aside.wait_stream(torch.cuda.current_stream(device))
+    with torch.cuda.stream(aside), torch.no_grad():
+        for _ in range(_WARM):
+            first()
+            second()
+    torch.cuda.current_stream(device).wait_stream(aside)
+    factors, sums = torch.cuda.CUDAGraph(), torch.cuda.CUDAGraph()
+    with torch.no_grad():
+        with torch.cuda.graph(factors):
+            first()
+        with torch.cuda.graph(sums, pool=factors.pool()):
+            second()
+    return factors.replay, sums.replay
 
 
 def captured(model: nn.Module, engine: ModelEngine, device: torch.device) -> ModelEngine:
@@ -92,9 +115,10 @@ def _held(model: nn.Module) -> list[tuple[int, bool]] | None:
 class CapturedFactors:
     """Recorded factors whose kernels are started as graphs."""
 
-    def __init__(self, eager: RecordedFactors) -> None:
-        """Take what finds contributions call by call."""
+    def __init__(self, eager: RecordedFactors, recorder: Recorder | None = None) -> None:
+        """Take what finds contributions call by call, and who records; CUDA by default."""
         self._eager = eager
+        self._recorder = cuda_graphs if recorder is None else recorder
         self._shape: object = None
         self._graphs: dict[bool, _Graphs | None] = {}
 
@@ -109,19 +133,26 @@ class CapturedFactors:
         whole = bool(inside.all())
         if whole not in self._graphs:
             mask = None if whole else inside
-            self._graphs[whole] = _recorded(self._eager, inputs, targets, mask, units)
+            self._graphs[whole] = _recorded(
+                self._eager, inputs, targets, mask, units, self._recorder
+            )
         graphs = self._graphs[whole]
         if graphs is None:
             return self._eager.parts(inputs, targets, inside, units)
         return graphs.run(inputs, targets, inside)
 
 
-def _recorded(
-    eager: RecordedFactors, inputs: Tensor, targets: Tensor, inside: Tensor | None, units: int
+def _recorded(  # noqa: PLR0913, PLR0917  a micro-batch, and who records
+    eager: RecordedFactors,
+    inputs: Tensor,
+    targets: Tensor,
+    inside: Tensor | None,
+    units: int,
+    recorder: Recorder,
 ) -> _Graphs | None:
     """Record graphs, and compare them with what they replace; nothing, if they are of no use."""
     try:
-        graphs = _Graphs(eager, inputs, targets, inside, units)
+        graphs = _Graphs(eager, inputs, targets, inside, units, recorder)
         (part,) = graphs.run(inputs, targets, inside)
     except RuntimeError:  # some kernel cannot be recorded
         return None
@@ -150,13 +181,14 @@ def _norms(parts: list[LayerPart]) -> tuple[Tensor, Tensor]:
 class _Graphs:
     """One graph for factors and norms, and one for sums, with the tensors that they work on."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913, PLR0917  a micro-batch, and who records
         self,
         eager: RecordedFactors,
         inputs: Tensor,
         targets: Tensor,
         inside: Tensor | None,
         units: int,
+        recorder: Recorder,
     ) -> None:
         self.given = [inputs.clone(), targets.clone()]
         self.inside = None if inside is None else inside.to(inputs.device, copy=True)
@@ -174,19 +206,7 @@ class _Graphs:
             for part in self.parts:
                 part.add(self.scales, self.totals, drop=False)
 
-        aside = torch.cuda.Stream(inputs.device)
-        aside.wait_stream(torch.cuda.current_stream(inputs.device))
-        with torch.cuda.stream(aside), torch.no_grad():
-            for _ in range(_WARM):
-                first()
-                second()
-        torch.cuda.current_stream(inputs.device).wait_stream(aside)
-        self.factors, self.sums = torch.cuda.CUDAGraph(), torch.cuda.CUDAGraph()
-        with torch.no_grad():
-            with torch.cuda.graph(self.factors):
-                first()
-            with torch.cuda.graph(self.sums, pool=self.factors.pool()):
-                second()
+        self.factors, self.sums = recorder(inputs.device, first, second)
         self.owner = self.parts[0].owner
 
     def run(self, inputs: Tensor, targets: Tensor, inside: Tensor | None) -> list[LayerPart]:
@@ -195,7 +215,7 @@ class _Graphs:
             static.copy_(value)
         if self.inside is not None and inside is not None:
             self.inside.copy_(inside)
-        self.factors.replay()
+        self.factors()
         return [_CapturedPart(self)]
 
 
@@ -216,6 +236,6 @@ class _CapturedPart(LayerPart):
                 part.add(scales, totals)
             return
         self.graphs.scales.copy_(scales)
-        self.graphs.sums.replay()
+        self.graphs.sums()
         flat = list(self.graphs.totals.values())
         torch._foreach_add_([totals[p] for p in self.graphs.totals], flat)

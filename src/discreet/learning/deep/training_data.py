@@ -20,11 +20,20 @@ from discreet.exact import decimal, float_down, positive
 from discreet.learning.clipping import Clipping
 from discreet.learning.deep.batch_sums import ClipGroup
 from discreet.learning.sampling import unit_column
+from discreet.session.inquiry import Inquiry
 from discreet.units import PrivacyUnit
 
 
 def data_of(data: object, unit: PrivacyUnit) -> tuple[Tensor, Tensor, Any]:
     """Return inputs, targets, and the unit of each row; refuse what cannot be drawn from."""
+    if isinstance(data, Inquiry):
+        raise NotSampled(
+            what="the data is a table of a session.",
+            why="a run is refused where there are more units than its population, and whoever asks "
+            "a session must not learn from a refusal how many there are.",
+            do="fit a model of discreet.learning.models on the table, such as "
+            "LogisticRegression(...).fit(table, label=...); whoever holds the rows gives arrays.",
+        )
     expected = 3 if unit.columns else 2
     if not isinstance(data, tuple) or len(data) != expected:
         raise NotSampled(

@@ -33,7 +33,8 @@ from discreet.learning.deep.tried_model import TriedModel, try_model
 from discreet.learning.run_charges import RunCharges
 from discreet.learning.sampling import UnitRows
 from discreet.learning.side_counts import SideCounts
-from discreet.learning.training_plan import TrainingPlan, plan_training
+from discreet.learning.training_plan import TrainingPlan
+from discreet.learning.training_planner import plan_training
 from discreet.ledger import Ledger
 from discreet.noise import Entropy
 from discreet.units import PrivacyUnit

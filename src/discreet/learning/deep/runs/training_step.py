@@ -70,16 +70,22 @@ class TrainingStep:
         return total
 
     def take(self, total: Tensor, noise: Tensor) -> dict[str, float]:
-        """Take a step with noise that is used once; return the metrics that were bought."""
-        noisy, sound = self._released(total, noise)
+        """Release a sum with noise that is used once; return the metrics that were bought."""
+        noisy, self._sound = self._released(total, noise)
         count = noisy.numel() - len(self.plan.side.names)
         self.hand_over(noisy[:count] / self.plan.batch)
+        return self.plan.side.told(noisy[count:].cpu().numpy(), batch=self.plan.batch)
+
+    def update(self) -> None:
+        """Let the optimizer use the gradients that were released."""
         self.optimizer.step()
         self.optimizer.zero_grad(set_to_none=True)
-        if not bool(sound):  # nothing is taken again
+
+    def check(self) -> None:
+        """Close the run if what was released cannot have been a sum: nothing is taken again."""
+        if not bool(self._sound):
             self.charges.close()
-        refuse_unsound(sound)
-        return self.plan.side.told(noisy[count:].cpu().numpy(), batch=self.plan.batch)
+            refuse_unsound(self._sound)
 
     def _released(self, total: Tensor, noise: Tensor) -> tuple[Tensor, Tensor]:
         """Return the noisy sum or the banded estimate of it, and whether the sum was sound."""
