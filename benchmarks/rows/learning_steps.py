@@ -46,9 +46,10 @@ class FixedBatch:
             torch.ones(inputs.shape[0], dtype=torch.bool, device=inputs.device),
         )
 
-    def take(self, rows: Any, device: torch.device) -> Any:  # noqa: ARG002  all of them, always
-        """Return the batch."""
-        return self.rows
+    def take(self, rows: Any, device: torch.device) -> Any:  # noqa: ARG002  it is there already
+        """Return a micro-batch, of rows that follow each other."""
+        part = slice(int(rows[0, 0]), int(rows[0, 0]) + len(rows))
+        return tuple(values[part] for values in self.rows)
 
 
 class Ours:
@@ -105,7 +106,7 @@ class Ours:
     def step(self) -> None:
         """Take one whole step."""
         noise = self.noise.take()
-        values = released(self.one, self.sum(), noise) / self.units
+        values = released(self.one, self.sum(), noise).div_(self.units)
         start = 0
         for parameter in self.sums.parameters:
             part = values[start : start + parameter.numel()]

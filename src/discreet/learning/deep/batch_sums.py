@@ -23,7 +23,6 @@ from discreet.learning.deep.captured import captured
 from discreet.learning.deep.choice import ModelEngine
 from discreet.learning.deep.generated import RowShape
 from discreet.learning.deep.layers.part import LayerPart
-from discreet.learning.deep.trial import zeros_of
 from discreet.learning.side_counts import centered_lengths
 
 
@@ -106,6 +105,7 @@ class BatchSums:
         self.engine = captured(model, engine, device) if len(groups) == 1 else engine
         self.micro, self.normalized, self.device = micro, normalized, device
         self.parameters = [p for p in model.parameters() if p.requires_grad]
+        self.coordinates = sum(p.numel() for p in self.parameters)
 
     def total(self, rows: NDArray[np.int64], *, factor: float = 1.0) -> tuple[Tensor, float]:
         """Return the total of all coordinates, and by how many more units are short than long.
@@ -116,7 +116,9 @@ class BatchSums:
             rows: the rows of each drawn unit on a line, -1 for none.
             factor: a public number by which thresholds have been adapted.
         """
-        totals = zeros_of(self.model)
+        flat = torch.zeros(self.coordinates, dtype=torch.float64, device=self.device)
+        cut = flat.split([p.numel() for p in self.parameters])
+        totals = {p: part.view(p.shape) for p, part in zip(self.parameters, cut, strict=True)}
         short = 0.0
         for part_rows in self.micro_batches(rows):
             real: NDArray[np.bool_] = np.any(part_rows >= 0, axis=1)
@@ -124,8 +126,8 @@ class BatchSums:
             parts = self.engine.contributions.parts(x, y, inside, self.micro)
             with torch.no_grad():
                 short += self._add(parts, totals, real, factor)
-        flat = [totals[p].reshape(-1) for p in self.parameters]
-        return torch.cat(flat), short
+            del parts  # their memory is used again
+        return flat, short
 
     def _add(
         self,

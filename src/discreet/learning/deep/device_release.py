@@ -38,10 +38,11 @@ def released(one: PrivateSum, total: Tensor, noise: NDArray[np.int64] | Tensor) 
             do="give one number for each coordinate.",
         )
     step = float(one.grid.step)
-    cells = torch.floor(total / step)
-    small = (cells.abs() < 2.0**62).all()
+    cells = (total / step).floor_()
+    low, high = torch.aminmax(cells)  # neither is below a number that is not one
+    small = (low > -(2.0**62)) & (high < 2.0**62)
     drawn = (noise if isinstance(noise, Tensor) else torch.from_numpy(noise)).to(total.device)
-    values = (cells.to(torch.int64) + drawn).to(torch.float64).add_(0.5).mul_(step)
+    values = cells.to(torch.int64).add_(drawn).to(torch.float64).add_(0.5).mul_(step)
     if not bool(small):
         raise OutOfRange(
             what="a total is not finite, or beyond what a batch can add up to.",

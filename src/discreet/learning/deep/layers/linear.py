@@ -32,9 +32,14 @@ from discreet.learning.deep.layers.part import (
     lengths,
     positions,
 )
+from discreet.learning.deep.layers.room import Room
 
 _PAIRS: Final = 32
 """How many coordinates a weight has for each pair of positions before pairs are sooner done."""
+_MANY: Final = 16
+"""Positions from which vectors of float32 are sooner formed than pairs and float64 products."""
+_VECTORS: Final = 1 << 23
+"""Numbers that such vectors of a micro-batch may have: 32 megabytes of float32."""
 
 
 def refuse_linear(layer: nn.Module) -> str | None:
@@ -43,17 +48,33 @@ def refuse_linear(layer: nn.Module) -> str | None:
 
 
 def linear_parts(
-    layer: nn.Linear, inputs: Tensor, gradients: Tensor, units: int
+    layer: nn.Linear, inputs: Tensor, gradients: Tensor, units: int, room: Room | None = None
 ) -> list[LayerPart]:
     """Return the parts of a linear layer."""
     a, g = flushed(positions(inputs, units)), flushed(positions(gradients, units))
     weight = layer.weight if layer.weight.requires_grad else None
     bias = layer.bias if layer.bias is not None and layer.bias.requires_grad else None
-    places = a.shape[1]
-    if weight is None or places == 1 or _PAIRS * places**2 <= layer.weight.numel():
+    if weight is None or not _as_vectors(a, weight):
         return [_Products.of(weight, bias, a, g)]
-    parts: list[LayerPart] = [Expanded.of(weight, torch.bmm(g.transpose(1, 2), a))]
+    out = None
+    if a.device.type == "cpu":
+        out = (
+            (room or Room())
+            .lines(weight, (units, weight.numel()), a.dtype)
+            .view(units, *weight.shape)
+        )
+    parts: list[LayerPart] = [Expanded.of(weight, torch.bmm(g.transpose(1, 2), a, out=out))]
     return parts if bias is None else [*parts, Expanded.of(bias, g.sum(1))]
+
+
+def _as_vectors(a: Tensor, weight: nn.Parameter) -> bool:
+    """Say whether the vector of each unit is formed, by sizes alone."""
+    units, places = int(a.shape[0]), int(a.shape[1])
+    if places == 1:
+        return False
+    if weight.numel() < _PAIRS * places**2:
+        return True
+    return a.device.type == "cpu" and places >= _MANY and units * weight.numel() <= _VECTORS
 
 
 @final
