@@ -16,6 +16,7 @@ from discreet.learning.deep.choice import choose
 from discreet.learning.deep.device_release import DeviceNoise, released
 from discreet.learning.deep.generated import RowShape
 from discreet.learning.deep.independence import measured_drift
+from discreet.learning.deep.layers.short_sums import ROUNDINGS
 from discreet.learning.deep.objectives import SummedObjective
 from discreet.learning.noise_processes.noise_ahead import NoiseAhead
 from discreet.learning.private_sum import PrivateSum
@@ -55,8 +56,15 @@ class FixedBatch:
 class Ours:
     """Private steps on one fixed batch."""
 
-    def __init__(
-        self, make: Callable[[], nn.Module], x: Any, y: Any, *, micro: int, processes: int
+    def __init__(  # noqa: PLR0913  a model, its batch, and how it is added up
+        self,
+        make: Callable[[], nn.Module],
+        x: Any,
+        y: Any,
+        *,
+        micro: int,
+        processes: int,
+        sums: str = "double",
     ) -> None:
         self.model = make().to(x.device)
         self.optimizer = torch.optim.SGD(self.model.parameters(), lr=0.01)
@@ -76,7 +84,7 @@ class Ours:
                 device=x.device,
             )
         )
-        parameters = frozenset(self.model.parameters())
+        parameters = frozenset(p for p in self.model.parameters() if p.requires_grad)
         self.sums = BatchSums(
             self.model,
             self.engine,
@@ -85,6 +93,7 @@ class Ours:
             micro=micro,
             normalized=False,
             device=x.device,
+            single=sums == "single",
         )
         units = x.shape[0]
         self.one = PrivateSum(
@@ -93,6 +102,7 @@ class Ours:
             coordinates=sum(p.numel() for p in parameters),
             units=units,
             operations=micro * self.engine.positions + -(-units // micro) + 8,
+            short=ROUNDINGS if sums == "single" else 0,
         )
         ahead = NoiseAhead(self.one.law, self.one.coordinates, processes=processes)
         self.noise = DeviceNoise(ahead, x.device)

@@ -23,7 +23,7 @@ from discreet.errors import OutOfRange, TooImprecise, WrongKind
 from discreet.exact import decimal, positive, whole
 from discreet.learning.banded_noise import INDEPENDENT, Band
 from discreet.learning.calibrated import calibrated_sigma
-from discreet.learning.clipping import DOUBLE, Clipping
+from discreet.learning.clipping import Clipping
 from discreet.learning.private_sum import PrivateSum
 from discreet.learning.run_tree import statement_of, tree_of_run
 from discreet.learning.sampling import PoissonBatches, overflow_chance, smallest_cap
@@ -188,7 +188,7 @@ def plan_training(  # noqa: PLR0913  everything that a run depends on
     rows: int = 1,
     micro: int = 256,
     positions: int = 1,
-    precision: Fraction = DOUBLE,
+    short: int = 0,
     drift: Fraction = Fraction(0),
     floors: int = 1,
     side: SideCounts = NOTHING_BESIDE,
@@ -235,7 +235,7 @@ def plan_training(  # noqa: PLR0913  everything that a run depends on
             coordinates=numbers,
             units=cap,
             operations=size * positions * rows + -(-cap // size) + 8,
-            precision=precision,
+            short=short,
             drift=drift,
             floors=floors,
             beside=side.squared,

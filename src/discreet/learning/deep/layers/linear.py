@@ -114,7 +114,7 @@ class _Products(LayerPart):
 
     def add(self, scales: Tensor, totals: Totals, *, drop: bool = True) -> None:
         g, places = finite(self.g, scales, drop).flatten(0, 1), self.g.shape[1]
-        each = scales if places == 1 else scales.repeat_interleave(places)
+        each = scales if places == 1 else scales.double().repeat_interleave(places)
         bias = None if self.bias is None else totals[self.bias]
         if self.weight is not None:
             inputs = finite(self.a, scales, drop).flatten(0, 1)

@@ -79,6 +79,7 @@ class RankTask:
     rows: int
     groups: tuple[tuple[tuple[str, ...], Fraction, float], ...]
     normalized: bool
+    single: bool
     side: SideCounts
     parts: ModelParts
 
@@ -244,6 +245,7 @@ def _prepared(
             groups=groups,
             micro=task.units,
             normalized=task.normalized,
+            single=task.single,
             device=next(iter(model.parameters())).device,
         )
         answer = tried.drift
