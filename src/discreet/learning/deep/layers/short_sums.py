@@ -65,12 +65,11 @@ def full_precision() -> bool:
     >>> full_precision()
     True
     """
-    lines = torch.zeros(_CHUNKS * _CHUNK, 64)
-    one, other = lines.clone(), lines
+    one, other = torch.zeros(2, _CHUNK, _CHUNK)
     one[0], one[1], other[0], other[1] = _LAST_BIT, 1.0, 1.0, _LAST_BIT
-    ones, total = torch.ones(lines.shape[0]), torch.zeros(64, 64, dtype=torch.float64)
+    ones, total = torch.ones(_CHUNK), torch.zeros(_CHUNK, _CHUNK, dtype=torch.float64)
     add_short_products(total, None, one, other, ones)
-    flat = torch.zeros(64, dtype=torch.float64)
+    flat = torch.zeros(_CHUNK, dtype=torch.float64)
     ones[1] = _LAST_BIT
     add_short_lines(flat, one, ones)
     return bool((total == 2 * _LAST_BIT).all() and (flat == 2 * _LAST_BIT).all())
