@@ -101,7 +101,7 @@ class Ours:
             sigma=Fraction(1),
             coordinates=sum(p.numel() for p in parameters),
             units=units,
-            operations=micro * self.engine.positions + -(-units // micro) + 8,
+            operations=(units + micro) * self.engine.positions + 8,
             short=ROUNDINGS if sums == "single" else 0,
         )
         ahead = NoiseAhead(self.one.law, self.one.coordinates, processes=processes)

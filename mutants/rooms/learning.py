@@ -459,6 +459,19 @@ MUTANTS: Final = (
         ),
     ),
     Mutant(
+        name="roundings are counted for one micro-batch",
+        file="discreet/learning/training_plan.py",
+        old="            operations=(cap + size) * positions * rows + 8,",
+        new="            operations=size * positions * rows + 8,",
+        why="Products of the first one pass the additions of all that follow.",
+        caught_by=(
+            (
+                "tests/learning/test_run_prices.py::"
+                "test_roundings_are_counted_over_all_micro_batches"
+            ),
+        ),
+    ),
+    Mutant(
         name="sums in float32 are longer than is priced",
         file="discreet/learning/deep/layers/short_sums.py",
         old="ROUNDINGS: Final = _CHUNK + _CHUNKS",

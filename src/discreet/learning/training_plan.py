@@ -234,7 +234,7 @@ def plan_training(  # noqa: PLR0913  everything that a run depends on
             sigma=width,
             coordinates=numbers,
             units=cap,
-            operations=size * positions * rows + -(-cap // size) + 8,
+            operations=(cap + size) * positions * rows + 8,  # each is added to the total
             short=short,
             drift=drift,
             floors=floors,
