@@ -163,7 +163,7 @@ MUTANTS: Final = (
     Mutant(
         name="a total is rounded to the nearest cell",
         file="discreet/learning/deep/device_release.py",
-        old="    cells = torch.floor(total / step)",
+        old="    cells = (total / step).floor_()",
         new="    cells = torch.round(total / step)",
         why="Ties go to even cells, two apart for a distance of one; floors are what is priced.",
         caught_by=(
@@ -545,6 +545,73 @@ MUTANTS: Final = (
         why="Coins of short floats show heads more often than that.",
         caught_by=(
             "tests/learning/test_adoption.py::test_coins_of_floats_show_heads_as_often_as_is_priced",
+        ),
+    ),
+    Mutant(
+        name="roundings are counted for one micro-batch",
+        file="discreet/learning/training_plan.py",
+        old="            operations=(cap + size) * positions * rows + 8,",
+        new="            operations=size * positions * rows + 8,",
+        why="Products of the first one pass the additions of all that follow.",
+        caught_by=(
+            (
+                "tests/learning/test_run_prices.py::"
+                "test_roundings_are_counted_over_all_micro_batches"
+            ),
+        ),
+    ),
+    Mutant(
+        name="sums in float32 are longer than is priced",
+        file="discreet/learning/deep/layers/short_sums.py",
+        old="ROUNDINGS: Final = _CHUNK + _CHUNKS",
+        new="ROUNDINGS: Final = _CHUNKS",
+        why="Rounding moves a sum by more than its noise is scaled to.",
+        caught_by=(
+            ("tests/learning/deep/test_short_sums.py::test_roundings_are_those_of_the_blocks"),
+        ),
+    ),
+    Mutant(
+        name="sums in float32 are priced as those in float64",
+        file="discreet/learning/private_sum.py",
+        old="            error += self._short_error()",
+        new="            error += 0",
+        why="Rounding moves a sum by more than its noise is scaled to.",
+        caught_by=(
+            "tests/learning/test_private_sum.py::test_every_part_of_the_slack_counts",
+            "tests/learning/deep/test_short_sums.py::test_what_sums_in_float32_cost",
+        ),
+    ),
+    Mutant(
+        name="scales are rounded to the nearest float32",
+        file="discreet/learning/clipping.py",
+        old="    down = np.where(near > cut, np.nextafter(near, np.float32(0)), near)",
+        new="    down = near",
+        why="A contribution can be longer than its bound.",
+        caught_by=(
+            ("tests/learning/deep/test_short_sums.py::test_short_scales_are_never_above_their_own"),
+        ),
+    ),
+    Mutant(
+        name="positions that cancel are added up in float32",
+        file="discreet/learning/deep/layers/linear.py",
+        old="each = scales if places == 1 else scales.double().repeat_interleave(places)",
+        new="each = scales if places == 1 else scales.repeat_interleave(places)",
+        why="Rounding is a share of their products, which are longer than their sum.",
+        caught_by=(
+            (
+                "tests/learning/deep/test_short_sums.py::"
+                "test_positions_that_cancel_are_added_up_in_float64"
+            ),
+        ),
+    ),
+    Mutant(
+        name="memory of contributions is used again while somebody holds them",
+        file="discreet/learning/deep/layers/room.py",
+        old="            self._kept = {}\n        self._users",
+        new="            pass\n        self._users",
+        why="A unit's vector is scaled by the norm of another one.",
+        caught_by=(
+            ("tests/learning/deep/test_layer_sums.py::test_parts_that_are_held_keep_their_numbers"),
         ),
     ),
 )

@@ -78,6 +78,7 @@ class Training:
         rows_per_unit: int = 1,
         micro_batch: int | None = None,
         clipping: str = "norm",
+        sums: str = "double",
         views: int = 1,
         augment: Augment | None = None,
         metrics: Mapping[str, object] | None = None,
@@ -111,6 +112,7 @@ class Training:
             micro_batch: how many units are computed at once; changes speed and memory alone.
             clipping: "norm", "normalized" to scale all contributions to one length, or "adaptive"
                 to move the threshold toward the median norm by a noisy count.
+            sums: "double", or "single" to add up in float32 on a CPU: faster, with more slack.
             views: how many views of a row are averaged before clipping.
             augment: a function of one row that returns a random view of it.
             metrics: what is told in each step: "objective" with its largest value, "clipped".
@@ -135,6 +137,7 @@ class Training:
             micro_batch=micro_batch,
             clip=clip,
             clipping=clipping,
+            sums=sums,
             views=views,
             augment=augment,
             metrics=metrics,

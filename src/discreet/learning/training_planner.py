@@ -15,7 +15,7 @@ from discreet.errors import OutOfRange, TooImprecise, WrongKind
 from discreet.exact import decimal, positive, whole
 from discreet.learning.banded_noise import Band
 from discreet.learning.calibrated import calibrated_sigma
-from discreet.learning.clipping import DOUBLE, Clipping
+from discreet.learning.clipping import Clipping
 from discreet.learning.private_sum import PrivateSum
 from discreet.learning.run_tree import tree_of_run
 from discreet.learning.sampling import overflow_chance, smallest_cap
@@ -45,7 +45,7 @@ def plan_training(  # noqa: PLR0913  everything that a run depends on
     rows: int = 1,
     micro: int = 256,
     positions: int = 1,
-    precision: Fraction = DOUBLE,
+    short: int = 0,
     drift: Fraction = Fraction(0),
     floors: int = 1,
     side: SideCounts = NOTHING_BESIDE,
@@ -91,8 +91,8 @@ def plan_training(  # noqa: PLR0913  everything that a run depends on
             sigma=width,
             coordinates=numbers,
             units=cap,
-            operations=size * positions * rows + -(-cap // size) + 8,
-            precision=precision,
+            operations=(cap + size) * positions * rows + 8,  # each is added to the total
+            short=short,
             drift=drift,
             floors=floors,
             beside=side.squared,

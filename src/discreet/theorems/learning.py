@@ -21,6 +21,14 @@ LEARNING: Final = (
         "docs/proofs/learning.md",
     ),
     Theorem(
+        key="short-sums",
+        statement="If parts of contributions that have one product in each coordinate are added up "
+        "in float32 first, with at most r roundings before a number is added up in float64, totals "
+        "of neighbors differ by at most 2 B C (g + 2 h) more, g being r roundings of float32 and h "
+        "those of float64, and by what underflows.",
+        source="gradient-sum; proof in docs/proofs/learning.md",
+    ),
+    Theorem(
         key="capped-batch",
         statement="A Poisson sample that is cut to its first k units loses no more than the sample "
         "itself, beside a release that tells all with the chance that k of the other units show "

@@ -17,6 +17,7 @@ from discreet.learning.deep.device_release import DeviceNoise
 from discreet.learning.deep.factors import RecordedFactors
 from discreet.learning.deep.layers import convolution, part
 from discreet.learning.deep.layers.part import add_lines, add_products, lengths
+from discreet.learning.deep.layers.room import Room
 from discreet.learning.deep.objectives import SummedObjective
 from discreet.learning.noise_processes.noise_ahead import NoiseAhead
 from discreet.noise import DiscreteGaussian
@@ -108,9 +109,43 @@ def test_windows_in_blocks_give_the_same_bits(monkeypatch):
     found = []
     for room in (1, 1000, 1 << 30):
         monkeypatch.setattr(convolution, "_WINDOWS", room)
-        found.append(convolution._weights(layer, inputs, gradients))
+        found.append(convolution._weights(layer, inputs, gradients, Room()))
     assert torch.equal(found[0], found[1])
     assert torch.allclose(found[0], found[2], rtol=1e-6, atol=1e-6)
+
+
+@pytest.mark.parametrize("held", [True, False])
+def test_parts_that_are_held_keep_their_numbers(held):
+    """Memory is used again, but never under a part that somebody may still scale and add."""
+    torch.manual_seed(0)
+    model = nn.Sequential(
+        nn.Conv1d(2, 3, 3), nn.Flatten(), nn.Unflatten(1, (18, 1)), nn.Linear(1, 2)
+    )
+    factors = RecordedFactors(model, SummedObjective(lambda o, t: (o.flatten(1).sum(1) * t) ** 2))
+    inside, ones = torch.ones(4, dtype=torch.bool), torch.ones(4, dtype=torch.float64)
+
+    def parts():
+        return factors.parts(torch.randn(4, 2, 8), torch.randn(4), inside, 4)
+
+    def vectors(found):
+        return {p.owner: p.vectors for p in found if p.owner.dim() > 1}
+
+    first = parts()
+    before = {owner: lines.clone() for owner, lines in vectors(first).items()}
+    places = [lines.data_ptr() for lines in vectors(first).values()]
+    assert len(places) == 2
+    if not held:
+        del first
+        assert [lines.data_ptr() for lines in vectors(parts()).values()] == places
+        return
+    second = parts()
+    assert not set(places) & {lines.data_ptr() for lines in vectors(second).values()}
+    for each in first:
+        total = {p: torch.zeros(p.shape, dtype=torch.float64) for p in model.parameters()}
+        each.add(ones, total)
+        if each.owner in before:
+            truth = before[each.owner].double().sum(0).view(each.owner.shape)
+            assert torch.allclose(total[each.owner], truth)
 
 
 class Promised(nn.Module):

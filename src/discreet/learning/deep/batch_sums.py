@@ -18,11 +18,12 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from discreet.learning.clipping import Clipping, raised
+from discreet.learning.clipping import Clipping, raised, shortened
 from discreet.learning.deep.captured import captured
 from discreet.learning.deep.choice import ModelEngine
 from discreet.learning.deep.generated import RowShape
 from discreet.learning.deep.layers.part import LayerPart
+from discreet.learning.deep.layers.short_sums import full_precision
 from discreet.learning.deep.trial import flat_zeros
 from discreet.learning.side_counts import centered_lengths
 
@@ -103,12 +104,18 @@ class BatchSums:
         micro: int,
         normalized: bool,
         device: torch.device,
+        single: bool = False,
     ) -> None:
-        """Take a model, how its contributions are found, and how they are clipped."""
+        """Take a model, how its contributions are found, and how they are clipped.
+
+        ``single`` allows short sums in float32, where each coordinate of a part is one product.
+        """
         self.model, self.data, self.groups = model, data, groups
         self.engine = captured(model, engine, device) if len(groups) == 1 else engine
         self.micro, self.normalized, self.device = micro, normalized, device
+        self.single = single
         self.parameters = [p for p in model.parameters() if p.requires_grad]
+        self.coordinates = sum(p.numel() for p in self.parameters)
 
     def total(self, rows: NDArray[np.int64], *, factor: float = 1.0) -> tuple[Tensor, float]:
         """Return the total of all coordinates, and by how many more units are short than long.
@@ -121,12 +128,14 @@ class BatchSums:
         """
         flat, totals = flat_zeros(self.parameters)
         short = 0.0
+        self._short = self.single and full_precision()  # otherwise in float64, as by default
         for part_rows in self.micro_batches(rows):
             real: NDArray[np.bool_] = np.any(part_rows >= 0, axis=1)
             x, y, inside = self.data.take(part_rows, self.device)
             parts = self.engine.contributions.parts(x, y, inside, self.micro)
             with torch.no_grad():
                 short += self._add(parts, totals, real, factor)
+            del parts  # their memory is used again
         return flat, short
 
     def _add(
@@ -150,8 +159,9 @@ class BatchSums:
             most = np.inf if self.normalized else bound / threshold
             extra = threshold / 100 if self.normalized else 0.0
             scales = group.bound.scales(both[0], both[1], most=most, added=extra)
-            on_device = torch.from_numpy(scales).to(self.device)
-            drop = not scales.all()
+            used = shortened(scales) if self._short else scales
+            on_device = torch.from_numpy(used).to(self.device)
+            drop = not used.all()
             for part in mine:
                 part.add(on_device, totals, drop=drop)
             ratios = np.maximum(ratios, group.bound.lengths(both[0], both[1]) / threshold)

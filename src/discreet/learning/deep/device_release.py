@@ -47,12 +47,13 @@ def released(
 def cells_of(one: PrivateSum, total: Tensor) -> tuple[Tensor, Tensor]:
     """Return the steps of the grid at or below a total, and whether all of it is sound.
 
-    A total is finite and small, whatever the data: each unit adds at most the bound.  Whatever is
+    A total is finite and small, whatever the data: each unit adds at most the bound.  One that is
     not counts as 0; :func:`refuse_unsound` tells of it, once a GPU has nothing else to do.
     """
-    cells = torch.floor(total / float(one.grid.step))
-    small = cells.abs() < 2.0**62
-    return torch.where(small, cells, 0.0).to(torch.int64), small.all()
+    cells = (total / float(one.grid.step)).floor_()
+    low, high = torch.aminmax(cells)  # neither is below a number that is not one
+    sound = (low > -(2.0**62)) & (high < 2.0**62)
+    return torch.where(sound, cells, 0.0).to(torch.int64), sound
 
 
 def refuse_unsound(sound: Tensor) -> None:

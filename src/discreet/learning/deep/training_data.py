@@ -117,6 +117,28 @@ def normalized_groups(
     return tuple(found)
 
 
+def checked_sums(sums: str, model: nn.Module) -> bool:
+    """Read how contributions are added up; say whether in float32."""
+    if sums not in {"double", "single"}:
+        raise OutOfRange(
+            what="sums is neither 'double' nor 'single'.",
+            why="it says whether contributions are added up in float64, or in float32 first.",
+            do="leave it out, or give one of the two.",
+        )
+    wide = any(
+        p.device.type != "cpu" or p.dtype == torch.float64
+        for p in model.parameters()
+        if p.requires_grad
+    )
+    if sums == "single" and wide:
+        raise OutOfRange(
+            what="sums in float32 are asked for a model that is in float64 or not on a CPU.",
+            why="they are faster for float32 on CPUs alone, and their rounding is paid for.",
+            do="leave sums out.",
+        )
+    return sums == "single"
+
+
 def checked_clipping(clipping: str) -> str:
     """Read how contributions are clipped."""
     if clipping not in {"norm", "normalized", "adaptive"}:

@@ -32,10 +32,15 @@ from discreet.learning.deep.layers.part import (
     lengths,
     positions,
 )
+from discreet.learning.deep.layers.room import Room
 
 _PAIRS: Final = {"cpu": 32}
 """How many coordinates a weight has for each pair of positions before pairs are sooner done."""
 _PAIRS_ELSEWHERE: Final = 2
+_MANY: Final = 16
+"""Positions from which vectors of float32 are sooner formed than pairs and float64 products."""
+_VECTORS: Final = 1 << 23
+"""Numbers that such vectors of a micro-batch may have: 32 megabytes of float32."""
 
 
 def refuse_linear(layer: nn.Module) -> str | None:
@@ -66,21 +71,37 @@ class Widened:
 
 
 def linear_parts(
-    layer: nn.Linear, inputs: Tensor, gradients: Tensor, units: int, widened: Widened
+    layer: nn.Linear,
+    inputs: Tensor,
+    gradients: Tensor,
+    units: int,
+    room: Room | None = None,
+    widened: Widened | None = None,
 ) -> list[LayerPart]:
     """Return the parts of a linear layer."""
     a, g = flushed(positions(inputs, units)), flushed(positions(gradients, units))
     weight = layer.weight if layer.weight.requires_grad else None
     bias = layer.bias if layer.bias is not None and layer.bias.requires_grad else None
-    places = a.shape[1]
-    if places == 1 and weight is not None:
+    if a.shape[1] == 1 and weight is not None:
         return [_Products.of(weight, bias, a[:, 0], g[:, 0])]
     parts: list[LayerPart] = [] if bias is None else [Expanded.of(bias, g.sum(1))]
     if weight is None:
         return parts
-    if _PAIRS.get(a.device.type, _PAIRS_ELSEWHERE) * places**2 <= weight.numel():
-        return [_Pairs.of(weight, a, g, widened), *parts]
-    return [Expanded.of(weight, torch.bmm(g.transpose(1, 2), a)), *parts]
+    if not _as_vectors(a, weight):
+        return [_Pairs.of(weight, a, g, widened or Widened()), *parts]
+    out = None
+    if a.device.type == "cpu":
+        lines = (room or Room()).lines(weight, (units, weight.numel()), a.dtype)
+        out = lines.view(units, *weight.shape)
+    return [Expanded.of(weight, torch.bmm(g.transpose(1, 2), a, out=out)), *parts]
+
+
+def _as_vectors(a: Tensor, weight: nn.Parameter) -> bool:
+    """Say whether the vector of each unit is formed, by sizes alone."""
+    units, places = int(a.shape[0]), int(a.shape[1])
+    if weight.numel() < _PAIRS.get(a.device.type, _PAIRS_ELSEWHERE) * places**2:
+        return True
+    return a.device.type == "cpu" and places >= _MANY and units * weight.numel() <= _VECTORS
 
 
 @final
@@ -140,5 +161,5 @@ class _Pairs(LayerPart):
 
     def add(self, scales: Tensor, totals: Totals, *, drop: bool = True) -> None:
         g, a = (finite(each, scales, drop).flatten(0, 1) for each in (self.g, self.a))
-        each = scales.repeat_interleave(self.g.shape[1])
+        each = scales.double().repeat_interleave(self.g.shape[1])
         add_products(totals[self.weight], None, g, a, each)

@@ -77,6 +77,7 @@ class RankTask:
     rows: int
     groups: tuple[tuple[tuple[str, ...], Fraction, float], ...]
     normalized: bool
+    single: bool
     side: SideCounts
     parts: ModelParts
 

@@ -94,6 +94,7 @@ def _prepared(
             groups=groups,
             micro=task.units,
             normalized=task.normalized,
+            single=task.single,
             device=next(iter(model.parameters())).device,
         )
         answer = tried.drift
