@@ -17,7 +17,7 @@ from discreet.learning.deep.examples import ExampleGradients
 from discreet.learning.deep.factors import RecordedFactors
 from discreet.learning.deep.generated import RowShape
 from discreet.learning.deep.independence import measured_drift
-from discreet.learning.deep.layers.linear import Widened, linear_parts
+from discreet.learning.deep.layers.linear import linear_parts
 from discreet.learning.deep.objectives import SummedObjective
 from discreet.learning.deep.trial import zeros_of
 
@@ -407,7 +407,7 @@ def test_factors_whose_squares_underflow_stay_within_the_bound(places, gradient,
     layer = nn.Linear(4, 3, bias=False).double()
     a = torch.full((2, places, 4), value, dtype=torch.float64)
     g = torch.full((2, places, 3), gradient, dtype=torch.float64)
-    (part,) = linear_parts(layer, a, g, 2, Widened())
+    (part,) = linear_parts(layer, a, g, 2)
     scales = Clipping(bound=1).scales(
         part.squares.numpy(), part.spans.numpy(), most=np.inf if normalized else 2.0**200
     )

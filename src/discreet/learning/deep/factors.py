@@ -27,7 +27,7 @@ from discreet.learning.deep.layers.convolution import (
     refuse_convolution,
 )
 from discreet.learning.deep.layers.embedding import embedding_parts, refuse_embedding
-from discreet.learning.deep.layers.linear import Widened, linear_parts, refuse_linear
+from discreet.learning.deep.layers.linear import linear_parts, refuse_linear
 from discreet.learning.deep.layers.normalization import (
     NORMALIZATIONS,
     normalization_parts,
@@ -137,15 +137,12 @@ class RecordedFactors:
                 do="use every layer as in the pass at planning, or make a new Training.",
             )
         self._room.begin()
-        widened = Widened()
         with torch.no_grad():
             while recorded:
                 _, layer, a, g = recorded.pop()
                 if inside is not None:
                     g = _masked(g, inside.to(g.device))
-                kept: tuple[object, ...] = (self._room,) if type(layer) in ROOMY else ()
-                if type(layer) is nn.Linear:
-                    kept = self._room, widened
+                kept = (self._room,) if type(layer) in ROOMY else ()
                 found += PROVED[type(layer)][1](layer, a, g, units, *kept)
         self._room.lend(found)
         return found

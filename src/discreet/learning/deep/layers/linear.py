@@ -48,35 +48,8 @@ def refuse_linear(layer: nn.Module) -> str | None:
     return None if type(layer) is nn.Linear else f"{type(layer).__name__} is no plain Linear"
 
 
-@final
-class Widened:
-    """Inputs in float64 and the products of their positions, once for layers that share them.
-
-    They are found by their place in memory, which stays theirs as long as they are kept here.
-    """
-
-    def __init__(self) -> None:
-        """Know nothing yet."""
-        self._found: dict[object, tuple[Tensor, Tensor, Tensor]] = {}
-
-    def pairs(self, inputs: Tensor) -> tuple[Tensor, Tensor]:
-        """Return inputs to be multiplied later, and the products of all pairs of positions."""
-        key = (inputs.data_ptr(), inputs.shape, inputs.stride(), inputs.dtype)
-        if key not in self._found:
-            wide = inputs.double()
-            kept = inputs if inputs.device.type == "cpu" else wide  # a CPU widens block by block
-            self._found[key] = inputs, kept, torch.bmm(wide, wide.transpose(1, 2))
-        _, kept, products = self._found[key]
-        return kept, products
-
-
 def linear_parts(
-    layer: nn.Linear,
-    inputs: Tensor,
-    gradients: Tensor,
-    units: int,
-    room: Room | None = None,
-    widened: Widened | None = None,
+    layer: nn.Linear, inputs: Tensor, gradients: Tensor, units: int, room: Room | None = None
 ) -> list[LayerPart]:
     """Return the parts of a linear layer."""
     a, g = flushed(positions(inputs, units)), flushed(positions(gradients, units))
@@ -84,14 +57,15 @@ def linear_parts(
     bias = layer.bias if layer.bias is not None and layer.bias.requires_grad else None
     if a.shape[1] == 1 and weight is not None:
         return [_Products.of(weight, bias, a[:, 0], g[:, 0])]
+    kept = room or Room()
     parts: list[LayerPart] = [] if bias is None else [Expanded.of(bias, g.sum(1))]
     if weight is None:
         return parts
     if not _as_vectors(a, weight):
-        return [_Pairs.of(weight, a, g, widened or Widened()), *parts]
+        return [_Pairs.of(weight, a, g, kept), *parts]
     out = None
     if a.device.type == "cpu":
-        lines = (room or Room()).lines(weight, (units, weight.numel()), a.dtype)
+        lines = kept.lines(weight, (units, weight.numel()), a.dtype)
         out = lines.view(units, *weight.shape)
     return [Expanded.of(weight, torch.bmm(g.transpose(1, 2), a, out=out)), *parts]
 
@@ -145,15 +119,15 @@ class _Pairs(LayerPart):
     spans: Tensor
 
     @classmethod
-    def of(cls, weight: nn.Parameter, a: Tensor, g: Tensor, widened: Widened) -> _Pairs:
+    def of(cls, weight: nn.Parameter, a: Tensor, g: Tensor, room: Room) -> _Pairs:
         places, width = a.shape[1], a.shape[2] + g.shape[2]
-        kept, others = widened.pairs(a)
+        wide, others = room.pairs(a)
         pairs = gram(g)
         long, large = (each.diagonal(dim1=1, dim2=2).sqrt() for each in (pairs, others))
         spans = (long * large).sum(1) * raised(width + places + 8)
         squares = at_least_zero((pairs * others).sum((1, 2)))
         squares = squares + (raised(width + places**2 + 8) - 1.0) * spans**2
-        return cls(weight, kept, g, squares, spans)
+        return cls(weight, wide, g, squares, spans)
 
     @property
     def owner(self) -> nn.Parameter:
