@@ -71,7 +71,8 @@ class Ours:
         data: Any = FixedBatch(x, y)
         with torch.no_grad():
             summed = SummedObjective.tested(OBJECTIVE, self.model(x[:8]), y[:8])
-        self.engine = choose(self.model, summed, x[:micro], y[:micro], units=micro)
+        self._chosen = lambda: choose(self.model, summed, x[:micro], y[:micro], units=micro)
+        self.engine = self._chosen()
         self.drift = float(
             measured_drift(
                 self.model,
@@ -108,6 +109,10 @@ class Ours:
         self.noise = DeviceNoise(ahead, x.device)
         self.rows = np.arange(units, dtype=np.int64)[:, None]
         self.units = units
+
+    def renew(self) -> None:
+        """Forget the memory that was kept since the trial, so that steps are seen to take it."""
+        self.engine = self.sums.engine = self._chosen()
 
     def sum(self) -> Any:
         """Return the float64 total alone."""
