@@ -594,8 +594,8 @@ MUTANTS: Final = (
     Mutant(
         name="positions that cancel are added up in float32",
         file="discreet/learning/deep/layers/linear.py",
-        old="each = scales if places == 1 else scales.double().repeat_interleave(places)",
-        new="each = scales if places == 1 else scales.repeat_interleave(places)",
+        old="each = scales.double().repeat_interleave(self.g.shape[1])",
+        new="each = scales.repeat_interleave(self.g.shape[1])",
         why="Rounding is a share of their products, which are longer than their sum.",
         caught_by=(
             (
@@ -612,6 +612,29 @@ MUTANTS: Final = (
         why="A unit's vector is scaled by the norm of another one.",
         caught_by=(
             ("tests/learning/deep/test_layer_sums.py::test_parts_that_are_held_keep_their_numbers"),
+        ),
+    ),
+    Mutant(
+        name="inputs of layers are told apart by their shapes",
+        file="discreet/learning/deep/layers/room.py",
+        old="        key = (inputs.data_ptr(), inputs.shape, inputs.stride(), inputs.dtype)",
+        new="        key = (inputs.shape, inputs.stride(), inputs.dtype)",
+        why="A contribution is clipped by the norm of another layer's.",
+        caught_by=(
+            (
+                "tests/learning/deep/test_layer_sums.py::"
+                "test_layers_that_share_an_input_share_its_pairs_in_one_micro_batch_alone"
+            ),
+        ),
+    ),
+    Mutant(
+        name="a total that cannot be one leaves its run open",
+        file="discreet/learning/deep/runs/training_step.py",
+        old="            self.charges.close()\n            refuse_unsound(self._sound)",
+        new="            refuse_unsound(self._sound)",
+        why="The step is taken once more, and paid for once.",
+        caught_by=(
+            "tests/learning/deep/test_model_state.py::test_a_total_that_cannot_be_one_closes_the_run",
         ),
     ),
 )

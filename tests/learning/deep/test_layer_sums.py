@@ -207,3 +207,43 @@ def test_small_steps_get_processes_after_many_draws(monkeypatch):
     assert len({array.tobytes() for array in arrays}) == 5
     assert ahead.take().shape == (400,)
     assert ahead.memory is None
+
+
+class Heads(nn.Module):
+    """Three layers that share an input of two positions, and one with an input of its own."""
+
+    def __init__(self):
+        super().__init__()
+        self.heads = nn.ModuleList(nn.Linear(16, 16) for _ in range(3))
+        self.after, self.last = nn.Linear(16, 16), nn.Linear(16, 3)
+
+    def forward(self, x):
+        inner = sum(torch.tanh(head(x)) for head in self.heads)
+        return self.last(torch.tanh(self.after(inner)).mean(1))
+
+
+def test_layers_that_share_an_input_share_its_pairs_in_one_micro_batch_alone(monkeypatch):
+    """Norms of an earlier micro-batch would let a unit add any multiple of its bound."""
+    torch.manual_seed(0)
+    model, y = Heads(), torch.tensor([0, 1, 2, 1])
+    objective = SummedObjective(nn.functional.cross_entropy)
+    kept = RecordedFactors(model, objective)
+    x = torch.randn(4, 2, 16)
+    made = []
+    monkeypatch.setattr(
+        "discreet.learning.deep.layers.room.torch.bmm",
+        lambda one, other: made.append(one.shape) or torch.matmul(one, other),
+    )
+    for _ in range(2):
+        made.clear()
+        parts = kept.parts(x, y, torch.ones(4, dtype=torch.bool), 4)
+        assert made.count((4, 2, 16)) == 2 + 4  # of two inputs, and of four gradients
+        for found in parts:
+            for unit in range(4):
+                one = nn.functional.cross_entropy(model(x[unit : unit + 1]), y[unit : unit + 1])
+                given = [found.owner]
+                if found.owner is model.last.weight:  # with its bias
+                    given.append(model.last.bias)
+                square = sum(g.square().sum() for g in torch.autograd.grad(one, given)).item()
+                assert square * (1 - 1e-6) <= found.squares[unit].item() <= square * 1.01 + 1e-9
+        x.mul_(3)  # other rows, in the same place
