@@ -48,6 +48,20 @@ def timed(step: Callable[[], None], device: torch.device) -> float:
     return float(start.elapsed_time(end))
 
 
+def recorded(step: Callable[[], None]) -> Callable[[], None]:
+    """Return a step whose kernels are started at once, as a graph of CUDA."""
+    aside = torch.cuda.Stream()
+    aside.wait_stream(torch.cuda.current_stream())
+    with torch.cuda.stream(aside):
+        for _ in range(3):
+            step()
+    torch.cuda.current_stream().wait_stream(aside)
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        step()
+    return graph.replay
+
+
 def opacus_steps(make: Callable[[], nn.Module], x: Any, y: Any) -> dict[str, Callable[[], None]]:
     """Return a step of Opacus in each of its modes, where it is installed and takes the model."""
     try:
@@ -94,6 +108,8 @@ def measure(name: str, *, device: torch.device, repeats: int, processes: int, qu
     x, y = (t.to(device) for t in rows(batch))
     ours = Ours(make, x, y, micro=batch, processes=processes)
     steps = {"plain": plain_step(make, x, y), "ours": ours.step, "ours, sum alone": ours.sum}
+    if device.type == "cuda":
+        steps["plain, recorded"] = recorded(plain_step(make, x, y))
     steps |= opacus_steps(make, x, y)
     peak = {}
     for key, step in steps.items():

@@ -59,6 +59,33 @@ class Transformer(nn.Module):
         return self.head(self.normal(h).mean(1))
 
 
+class LowRank(nn.Module):
+    """A frozen layer, and a product of two narrow ones that learns beside it."""
+
+    same_operations = True
+
+    def __init__(self, frozen: nn.Linear, rank: int) -> None:
+        super().__init__()
+        self.frozen = frozen
+        self.down = nn.Linear(frozen.in_features, rank, bias=False)
+        self.up = nn.Linear(rank, frozen.out_features, bias=False)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Compute the outputs."""
+        return self.frozen(x) + self.up(self.down(x))
+
+
+def low_rank_transformer(rank: int = 8) -> nn.Module:
+    """The transformer, of which narrow layers and the head learn."""
+    model = Transformer()
+    model.requires_grad_(False)
+    for block in model.blocks:
+        for name in ("queries", "keys", "values", "out", "up", "down"):
+            setattr(block, name, LowRank(getattr(block, name), rank))
+    model.head.requires_grad_(True)
+    return model
+
+
 class Wide(nn.Module):
     """A block of a wide residual network, normalized in groups."""
 
@@ -138,6 +165,10 @@ MODELS: dict[str, tuple[Callable[[], nn.Module], Callable[[int], Batch]]] = {
     "CNN": (tanh_cnn, floats(1, 28, 28, classes=10)),
     "transformer": (
         Transformer,
+        lambda n: (torch.randint(0, 1000, (n, 64)), torch.randint(0, 2, (n,))),
+    ),
+    "LoRA": (
+        low_rank_transformer,
         lambda n: (torch.randint(0, 1000, (n, 64)), torch.randint(0, 2, (n,))),
     ),
     "WRN-16-4": (wrn_16_4, floats(3, 32, 32, classes=10)),

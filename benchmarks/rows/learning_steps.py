@@ -13,9 +13,10 @@ from torch import nn
 from discreet.learning.clipping import Clipping
 from discreet.learning.deep.batch_sums import BatchSums, ClipGroup
 from discreet.learning.deep.choice import choose
-from discreet.learning.deep.device_release import DeviceNoise, released
+from discreet.learning.deep.device_release import DeviceNoise, handed_over, refuse_unsound, released
 from discreet.learning.deep.generated import RowShape
 from discreet.learning.deep.independence import measured_drift
+from discreet.learning.deep.layers.short_sums import ROUNDINGS
 from discreet.learning.deep.objectives import SummedObjective
 from discreet.learning.noise_processes.noise_ahead import NoiseAhead
 from discreet.learning.private_sum import PrivateSum
@@ -43,26 +44,35 @@ class FixedBatch:
         self.rows = (
             inputs,
             targets,
-            torch.ones(inputs.shape[0], dtype=torch.bool, device=inputs.device),
+            torch.ones(inputs.shape[0], dtype=torch.bool),
         )
 
-    def take(self, rows: Any, device: torch.device) -> Any:  # noqa: ARG002  all of them, always
-        """Return the batch."""
-        return self.rows
+    def take(self, rows: Any, device: torch.device) -> Any:  # noqa: ARG002  it is there already
+        """Return a micro-batch, of rows that follow each other."""
+        part = slice(int(rows[0, 0]), int(rows[0, 0]) + len(rows))
+        return tuple(values[part] for values in self.rows)
 
 
 class Ours:
     """Private steps on one fixed batch."""
 
-    def __init__(
-        self, make: Callable[[], nn.Module], x: Any, y: Any, *, micro: int, processes: int
+    def __init__(  # noqa: PLR0913  a model, its batch, and how it is added up
+        self,
+        make: Callable[[], nn.Module],
+        x: Any,
+        y: Any,
+        *,
+        micro: int,
+        processes: int,
+        sums: str = "double",
     ) -> None:
         self.model = make().to(x.device)
         self.optimizer = torch.optim.SGD(self.model.parameters(), lr=0.01)
         data: Any = FixedBatch(x, y)
         with torch.no_grad():
             summed = SummedObjective.tested(OBJECTIVE, self.model(x[:8]), y[:8])
-        self.engine = choose(self.model, summed, x[:micro], y[:micro], units=micro)
+        self._chosen = lambda: choose(self.model, summed, x[:micro], y[:micro], units=micro)
+        self.engine = self._chosen()
         self.drift = float(
             measured_drift(
                 self.model,
@@ -75,7 +85,7 @@ class Ours:
                 device=x.device,
             )
         )
-        parameters = frozenset(self.model.parameters())
+        parameters = frozenset(p for p in self.model.parameters() if p.requires_grad)
         self.sums = BatchSums(
             self.model,
             self.engine,
@@ -84,6 +94,7 @@ class Ours:
             micro=micro,
             normalized=False,
             device=x.device,
+            single=sums == "single",
         )
         units = x.shape[0]
         self.one = PrivateSum(
@@ -91,12 +102,17 @@ class Ours:
             sigma=Fraction(1),
             coordinates=sum(p.numel() for p in parameters),
             units=units,
-            operations=micro * self.engine.positions + -(-units // micro) + 8,
+            operations=(units + micro) * self.engine.positions + 8,
+            short=ROUNDINGS if sums == "single" else 0,
         )
         ahead = NoiseAhead(self.one.law, self.one.coordinates, processes=processes)
         self.noise = DeviceNoise(ahead, x.device)
         self.rows = np.arange(units, dtype=np.int64)[:, None]
         self.units = units
+
+    def renew(self) -> None:
+        """Forget the memory that was kept since the trial, so that steps are seen to take it."""
+        self.engine = self.sums.engine = self._chosen()
 
     def sum(self) -> Any:
         """Return the float64 total alone."""
@@ -104,12 +120,9 @@ class Ours:
 
     def step(self) -> None:
         """Take one whole step."""
-        noise = self.noise.take()
-        values = released(self.one, self.sum(), noise) / self.units
-        start = 0
-        for parameter in self.sums.parameters:
-            part = values[start : start + parameter.numel()]
-            parameter.grad = part.view(parameter.shape).to(parameter.dtype)
-            start += parameter.numel()
+        total = self.sum()
+        noisy, sound = released(self.one, total, self.noise.take())
+        handed_over(noisy.div_(self.units), self.sums.parameters)
         self.optimizer.step()
         self.optimizer.zero_grad(set_to_none=True)
+        refuse_unsound(sound)

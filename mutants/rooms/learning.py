@@ -163,7 +163,7 @@ MUTANTS: Final = (
     Mutant(
         name="a total is rounded to the nearest cell",
         file="discreet/learning/deep/device_release.py",
-        old="    cells = torch.floor(total / step)",
+        old="    cells = (total / step).floor_()",
         new="    cells = torch.round(total / step)",
         why="Ties go to even cells, two apart for a distance of one; floors are what is priced.",
         caught_by=(
@@ -235,7 +235,7 @@ MUTANTS: Final = (
     ),
     Mutant(
         name="the noise of one step is used for all",
-        file="discreet/learning/training.py",
+        file="discreet/learning/deep/runs/run_loop.py",
         old="            drawn = noise.take()\n",
         new=(
             "            self._reused = getattr(self, '_reused', None)\n"
@@ -257,16 +257,16 @@ MUTANTS: Final = (
     ),
     Mutant(
         name="a mark is written after its steps are drawn",
-        file="discreet/learning/training.py",
+        file="discreet/learning/deep/runs/run_loop.py",
         old=(
             "                    marks.mark(marked)\n"
             "                began = time.perf_counter()\n"
-            "                self._step_or_leave(noise, marks)\n"
+            "                self._step_or_leave(noise, marks, update=update)\n"
             "                run.taken += 1\n"
         ),
         new=(
             "                began = time.perf_counter()\n"
-            "                self._step_or_leave(noise, marks)\n"
+            "                self._step_or_leave(noise, marks, update=update)\n"
             "                run.taken += 1\n"
             "                marks.mark(marked)\n"
         ),
@@ -301,6 +301,95 @@ MUTANTS: Final = (
         why="Its step says that steps of this run were drawn, and its weights are of other data.",
         caught_by=(
             "tests/learning/test_training.py::test_checkpoints_of_other_runs_and_torn_ones_are_refused",
+        ),
+    ),
+    Mutant(
+        name="the step of a checkpoint is not under its digest",
+        file="discreet/learning/checkpoint.py",
+        old="        if digest != hashlib.sha256(body).digest():",
+        new="        if not body:",
+        why="A flipped bit in the step makes a run skip steps, or charge other ones again.",
+        caught_by=(
+            "tests/learning/test_broken_runs.py::test_a_flipped_bit_anywhere_in_a_checkpoint_is_found",
+        ),
+    ),
+    Mutant(
+        name="a graph repeats the mask of its first micro-batch",
+        file="discreet/learning/deep/captured.py",
+        old="            self.inside.copy_(inside)",
+        new="            pass",
+        why="Padding adds to a sum, and rows that are there do not.",
+        caught_by=(
+            "tests/learning/deep/test_captured.py::test_graphs_give_what_they_replace_for_any_rows_and_masks",
+        ),
+    ),
+    Mutant(
+        name="a graph repeats the targets of its first micro-batch",
+        file="discreet/learning/deep/captured.py",
+        old="(inputs, targets), strict=True):\n            static.copy_(value)",
+        new="(inputs, self.given[1]), strict=True):\n            static.copy_(value)",
+        why="A model learns targets of other rows, and a row that has left a batch still counts.",
+        caught_by=(
+            "tests/learning/deep/test_captured.py::test_graphs_give_what_they_replace_for_any_rows_and_masks",
+        ),
+    ),
+    Mutant(
+        name="a graph goes on with weights that have moved",
+        file="discreet/learning/deep/captured.py",
+        old="            *((t.data_ptr(), t.requires_grad) for t in tensors),\n",
+        new="            *((t.shape, t.requires_grad) for t in tensors),\n",
+        why="It computes with memory that is no longer the model's.",
+        caught_by=(
+            "tests/learning/deep/test_captured.py::test_graphs_are_recorded_again_where_anything_has_changed[moved]",
+        ),
+    ),
+    Mutant(
+        name="norms of a graph are not compared",
+        file="discreet/learning/deep/captured.py",
+        old="    return graphs if same and near else None",
+        new="    return graphs if near else None",
+        why="Contributions are clipped by norms below their own.",
+        caught_by=(
+            "tests/learning/deep/test_captured.py::test_graphs_that_differ_or_fail_are_dropped[spoiled0]",
+        ),
+    ),
+    Mutant(
+        name="sums of a graph are not compared",
+        file="discreet/learning/deep/captured.py",
+        old="    return graphs if same and near else None",
+        new="    return graphs if same else None",
+        why="What is added up is not what was clipped.",
+        caught_by=(
+            "tests/learning/deep/test_captured.py::test_graphs_that_differ_or_fail_are_dropped[spoiled1]",
+        ),
+    ),
+    Mutant(
+        name="units that are not finite are added by the graph",
+        file="discreet/learning/deep/captured.py",
+        old="        if drop:  # rare, and so not recorded",
+        new="        if not drop and scales.numel() == 0:",
+        why="Zero times infinity is no number, and one row ends the run.",
+        caught_by=(
+            "tests/learning/deep/test_captured.py::test_a_unit_that_is_not_finite_adds_nothing",
+            "tests/learning/deep/test_captured.py::test_sums_of_batches_are_those_without_graphs",
+        ),
+    ),
+    Mutant(
+        name="hooks that come later are passed over",
+        file="discreet/learning/deep/captured.py",
+        old="        if not is_plain(model):\n            return",
+        new="        if model is None:\n            return",
+        why="A graph does not call them, and nobody is told.",
+        caught_by=("tests/learning/deep/test_captured.py::test_a_hook_that_comes_later_is_called",),
+    ),
+    Mutant(
+        name="samples that are told cost nothing",
+        file="discreet/learning/adoption.py",
+        old="            told = Approximate(epsilon=0, delta=rate)",
+        new="            told = Approximate(epsilon=0, delta=rate / steps)",
+        why="Each step tells of whoever is in its sample.",
+        caught_by=(
+            "tests/learning/test_adoption.py::test_a_run_without_noise_to_speak_of_is_priced_by_its_samples",
         ),
     ),
     Mutant(
@@ -456,6 +545,96 @@ MUTANTS: Final = (
         why="Coins of short floats show heads more often than that.",
         caught_by=(
             "tests/learning/test_adoption.py::test_coins_of_floats_show_heads_as_often_as_is_priced",
+        ),
+    ),
+    Mutant(
+        name="roundings are counted for one micro-batch",
+        file="discreet/learning/training_plan.py",
+        old="            operations=(cap + size) * positions * rows + 8,",
+        new="            operations=size * positions * rows + 8,",
+        why="Products of the first one pass the additions of all that follow.",
+        caught_by=(
+            (
+                "tests/learning/test_run_prices.py::"
+                "test_roundings_are_counted_over_all_micro_batches"
+            ),
+        ),
+    ),
+    Mutant(
+        name="sums in float32 are longer than is priced",
+        file="discreet/learning/deep/layers/short_sums.py",
+        old="ROUNDINGS: Final = _CHUNK + _CHUNKS",
+        new="ROUNDINGS: Final = _CHUNKS",
+        why="Rounding moves a sum by more than its noise is scaled to.",
+        caught_by=(
+            ("tests/learning/deep/test_short_sums.py::test_roundings_are_those_of_the_blocks"),
+        ),
+    ),
+    Mutant(
+        name="sums in float32 are priced as those in float64",
+        file="discreet/learning/private_sum.py",
+        old="            error += self._short_error()",
+        new="            error += 0",
+        why="Rounding moves a sum by more than its noise is scaled to.",
+        caught_by=(
+            "tests/learning/test_private_sum.py::test_every_part_of_the_slack_counts",
+            "tests/learning/deep/test_short_sums.py::test_what_sums_in_float32_cost",
+        ),
+    ),
+    Mutant(
+        name="scales are rounded to the nearest float32",
+        file="discreet/learning/clipping.py",
+        old="    down = np.where(near > cut, np.nextafter(near, np.float32(0)), near)",
+        new="    down = near",
+        why="A contribution can be longer than its bound.",
+        caught_by=(
+            ("tests/learning/deep/test_short_sums.py::test_short_scales_are_never_above_their_own"),
+        ),
+    ),
+    Mutant(
+        name="positions that cancel are added up in float32",
+        file="discreet/learning/deep/layers/linear.py",
+        old="each = scales.double().repeat_interleave(self.g.shape[1])",
+        new="each = scales.repeat_interleave(self.g.shape[1])",
+        why="Rounding is a share of their products, which are longer than their sum.",
+        caught_by=(
+            (
+                "tests/learning/deep/test_short_sums.py::"
+                "test_positions_that_cancel_are_added_up_in_float64"
+            ),
+        ),
+    ),
+    Mutant(
+        name="memory of contributions is used again while somebody holds them",
+        file="discreet/learning/deep/layers/room.py",
+        old="            self._kept = {}\n        self._users",
+        new="            pass\n        self._users",
+        why="A unit's vector is scaled by the norm of another one.",
+        caught_by=(
+            ("tests/learning/deep/test_layer_sums.py::test_parts_that_are_held_keep_their_numbers"),
+        ),
+    ),
+    Mutant(
+        name="inputs of layers are told apart by their shapes",
+        file="discreet/learning/deep/layers/room.py",
+        old="        key = (inputs.data_ptr(), inputs.shape, inputs.stride(), inputs.dtype)",
+        new="        key = (inputs.shape, inputs.stride(), inputs.dtype)",
+        why="A contribution is clipped by the norm of another layer's.",
+        caught_by=(
+            (
+                "tests/learning/deep/test_layer_sums.py::"
+                "test_layers_that_share_an_input_share_its_pairs_in_one_micro_batch_alone"
+            ),
+        ),
+    ),
+    Mutant(
+        name="a total that cannot be one leaves its run open",
+        file="discreet/learning/deep/runs/training_step.py",
+        old="            self.charges.close()\n            refuse_unsound(self._sound)",
+        new="            refuse_unsound(self._sound)",
+        why="The step is taken once more, and paid for once.",
+        caught_by=(
+            "tests/learning/deep/test_model_state.py::test_a_total_that_cannot_be_one_closes_the_run",
         ),
     ),
 )

@@ -1,5 +1,7 @@
 """Runs of another library are debited as what they were."""
 
+import itertools
+import math
 from fractions import Fraction
 from types import SimpleNamespace
 
@@ -109,8 +111,41 @@ def test_a_ledger_of_people_is_refused(tmp_path):
         adopt([(1.0, 0.01, 5)], name="x", ledger=people, delta="1e-6")
 
 
-def test_a_run_without_noise_to_speak_of_is_refused(ledger):
+@pytest.mark.theorem("told-samples")
+@pytest.mark.parametrize("rate", [Fraction(1, 8), Fraction(2, 3), Fraction(1)])
+def test_no_event_tells_a_sample_by_more_than_its_rate(rate):
+    """The whole sample of one, two or three rows is told; every event, exactly."""
+    for others in range(3):
+        with_it, without = {}, {}
+        for coins in itertools.product([0, 1], repeat=others + 1):
+            chance = math.prod(rate if coin else 1 - rate for coin in coins)
+            with_it[coins] = with_it.get(coins, 0) + chance
+            less = (*coins[:-1], 0)
+            without[less] = without.get(less, 0) + chance
+        worst = sum(max(p - without.get(told, 0), Fraction(0)) for told, p in with_it.items())
+        back = sum(max(p - with_it.get(told, 0), Fraction(0)) for told, p in without.items())
+        assert worst == back == rate
+
+
+@pytest.mark.parametrize("sigma", [1e-300, 1e-9, 0.049])
+def test_a_run_without_noise_to_speak_of_is_priced_by_its_samples(ledger, sigma):
+    """One step in 2**24 rows is rarely about anybody; a hundredth of them, over and over, is."""
+    unit = dp.row()
+    seldom = account(tree_of_history([(sigma, 2.0**-24, 10)], unit=unit), unit=unit)
+    assert seldom.epsilon(delta=1e-6) == 0  # ten times 2**-24 is below that
+    assert seldom.epsilon(delta=1e-7) == math.inf
     before = ledger.receipt
-    with pytest.raises(OutOfRange, match="noise multiplier"):
-        adopt([(1e-9, 0.01, 10)], name="bare", ledger=ledger, delta="1e-6")
+    with pytest.raises(OverBudget):
+        adopt([(sigma, 0.01, 10)], name="bare", ledger=ledger, delta="1e-6")
+    with pytest.raises(OverBudget):
+        adopt([(sigma, 1.0, 1)], name="bare", ledger=ledger, delta="1e-6")
     assert ledger.receipt == before
+    assert adopt([(sigma, 2.0**-24, 10)], name="rare", ledger=ledger, delta="1e-6").new
+
+
+def test_where_noise_begins_to_count_the_price_of_a_sample_is_close():
+    """Where a step is priced by its noise for the last time, it costs hundreds of epsilon."""
+    unit = dp.row()
+    last = account(tree_of_history([(0.05, 0.01, 1)], unit=unit), unit=unit)
+    assert last.epsilon(delta=1e-6) > 100
+    assert last.epsilon(delta=0.0101) == 0

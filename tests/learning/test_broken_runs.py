@@ -1,6 +1,7 @@
 """Training runs that break: forks, fenced attempts, full disks, torn files, lost noise."""
 
 import gc
+import hashlib
 import io
 import os
 
@@ -207,6 +208,31 @@ def test_a_folder_that_cannot_be_used_costs_nothing(ledger, tmp_path):
     with pytest.raises(BadCheckpoint, match="other parts"):
         run.fit(bar=False)
     assert not charges(ledger)
+
+
+def test_a_flipped_bit_anywhere_in_a_checkpoint_is_found(tmp_path):
+    Checkpoint("a" * 64, 7, b"weights").write(tmp_path)
+    file = tmp_path / "checkpoint"
+    good = file.read_bytes()
+    assert Checkpoint.read(tmp_path, run="a" * 64) == Checkpoint("a" * 64, 7, b"weights")
+    for place in range(8 * len(good)):
+        bad = bytearray(good)
+        bad[place // 8] ^= 1 << place % 8
+        file.write_bytes(bytes(bad))
+        with pytest.raises(BadCheckpoint, match="torn"):
+            Checkpoint.read(tmp_path, run="a" * 64)
+    for length in range(len(good)):
+        file.write_bytes(good[:length])
+        with pytest.raises(BadCheckpoint, match="torn"):
+            Checkpoint.read(tmp_path, run="a" * 64)
+
+
+@pytest.mark.parametrize("wrong", [b'{"run": "a", "step": -1}', b'{"run": "a"}', b"no head"])
+def test_a_file_that_nobody_wrote_is_no_checkpoint(tmp_path, wrong):
+    body = len(wrong).to_bytes(8, "little") + wrong
+    (tmp_path / "checkpoint").write_bytes(hashlib.sha256(body).digest() + body)
+    with pytest.raises(BadCheckpoint):
+        Checkpoint.read(tmp_path, run="a")
 
 
 def test_a_state_that_cannot_be_read_back_costs_nothing(ledger, tmp_path):

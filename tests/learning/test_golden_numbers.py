@@ -14,8 +14,8 @@ from discreet.units import row
 
 REPLACED = [
     (Fraction(4096, 50_000), 10, 875, 1.924),
-    pytest.param(Fraction(4096, 50_000), 3, 2500, 14.71, marks=pytest.mark.slow),
-    pytest.param(Fraction(1, 100), 4, 10_000, 1.993, marks=pytest.mark.slow),
+    (Fraction(4096, 50_000), 3, 2500, 14.71),
+    (Fraction(1, 100), 4, 10_000, 1.993),
 ]
 
 

@@ -171,15 +171,8 @@ def test_every_part_of_the_slack_counts():
     assert drifting.slack - plain.slack == Fraction(128, 1000)
     beside = [dataclasses.replace(one, beside=Fraction(1)) for one in (plain, drifting)]
     assert beside[1].slack - beside[0].slack == pytest.approx(4 * Fraction(128, 1000))
-    single = PrivateSum(
-        clipping=plain.clipping,
-        sigma=Fraction(1),
-        coordinates=100,
-        units=64,
-        operations=68,
-        precision=SINGLE,
-    )
-    assert single.slack > 2**28 * plain.slack
+    short = dataclasses.replace(plain, short=40)
+    assert short.slack - plain.slack >= 2 * 64 * (rounding(40, SINGLE) + 10 * Fraction(1, 2**50))
 
 
 def test_more_floors_and_nearest_rounding_move_further_than_one_floor():

@@ -9,6 +9,7 @@ import discreet as dp
 from discreet.accounting import Budget
 from discreet.attacks import guessed
 from discreet.learning import Clipping, Training
+from discreet.learning.deep.runs.run_loop import RunLoop
 from discreet.ledger import Ledger
 
 CANARIES, SURE = 4000, 1000
@@ -67,9 +68,9 @@ def no_clipping(patch):
 
 
 def noise_of_the_mean(patch):
-    step = Training._step
+    step = RunLoop.release
     patch.setattr(
-        Training, "_step", lambda self, total, noise: step(self, total, noise // self.plan.batch)
+        RunLoop, "release", lambda self, total, noise: step(self, total, noise // self.plan.batch)
     )
 
 

@@ -99,6 +99,15 @@ def test_slack_and_drift_raise_the_noise():
         plan(row(), drift=Fraction(1, 10**5))
 
 
+@pytest.mark.theorem("gradient-sum")
+@pytest.mark.parametrize(("positions", "rows"), [(1, 1), (64, 1), (3, 5)])
+def test_roundings_are_counted_over_all_micro_batches(positions, rows):
+    """The first product may pass one addition for each product of all units that come after it."""
+    made = plan(row(), positions=positions, rows=rows, micro=16)
+    batches = -(-made.one.units // 16)
+    assert made.one.operations >= batches * 16 * positions * rows
+
+
 def test_price_of_counts_beside_the_sum():
     one = PrivateSum(
         clipping=Clipping(bound=1), sigma=Fraction(1), coordinates=4, units=9, operations=9

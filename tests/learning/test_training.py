@@ -28,6 +28,7 @@ from discreet.errors import (
 )
 from discreet.learning import Training
 from discreet.learning.checkpoint import Checkpoint
+from discreet.learning.deep.runs.run_loop import RunLoop
 from discreet.learning.marks import Marks, run_history
 from discreet.ledger import Ledger
 
@@ -149,13 +150,13 @@ WRITES = [
 def count_steps(monkeypatch):
     """Count noisy sums over all processes."""
     drawn = []
-    original = Training._step
+    original = RunLoop.release
 
     def step(self, total, noise):
         drawn.append(noise.numpy().copy())
         original(self, total, noise)
 
-    monkeypatch.setattr(Training, "_step", step)
+    monkeypatch.setattr(RunLoop, "release", step)
     return drawn
 
 

@@ -4,9 +4,16 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+import torch
+from torch import nn
 
 from discreet.attacks import Batches, estimate_epsilon
 from discreet.learning import Clipping, PoissonBatches, PrivateSum, statement_of, tree_of_run
+from discreet.learning.deep.batch_sums import BatchSums, RowTensors
+from discreet.learning.deep.choice import ModelEngine
+from discreet.learning.deep.factors import RecordedFactors
+from discreet.learning.deep.objectives import SummedObjective
+from discreet.learning.deep.training_data import clip_groups, normalized_groups
 from discreet.units import row
 
 OTHERS = np.full((6, 2), 0.2)
@@ -66,12 +73,97 @@ def test_every_broken_twin_is_above_its_claim(twin):
     assert estimate_epsilon(subject, PAIR, MANY, claim=claim).violates
 
 
-def test_a_divisor_from_the_batch_moves_further_than_the_bound():
-    """With a sum of B C, one unit more moves sum / len by up to 2 C / B: twice what is priced."""
-    lines = np.array([[1.0, 0.0]] * 3)
-    with_it = np.concatenate([lines, [[-1.0, 0.0]]])
-    moved = abs(lines.sum(0)[0] / 3 - with_it.sum(0)[0] / 4)
-    assert moved > 1 / 3
+UP = np.tile([[1.0, 0.0]], (6, 1))
+AGAINST = np.concatenate([UP, [[-1.0, 0.0]]]), UP
+
+
+def test_a_divisor_from_the_batch_tells_more_than_is_priced():
+    """One unit against six moves sum / len by 2/7, and the noise of the sum by 1/6 is no match."""
+    real, claim = step()
+    assert not estimate_epsilon(real, AGAINST, MANY, claim=claim).violates
+
+    def divided(data, count):
+        return real.draw(data, count) / len(data)
+
+    assert estimate_epsilon(Batches(divided), AGAINST, MANY, claim=claim).violates
+
+
+def epoch(steps, *, shuffled):
+    """Return a subject that releases the sums of an epoch, and the claim of Poisson samples.
+
+    All rows but the last add -1 to their step; the last one is there with +1, or with nothing.
+    Given the secret shuffle, each row is in just one step: nobody is ever in none or in two.
+    """
+    one = PrivateSum(
+        clipping=Clipping(bound=1), sigma=Fraction(1, 2), coordinates=1, units=64, operations=70
+    )
+    stream = np.random.default_rng(7)
+
+    def released(data, count):
+        noise = one.law.sample(steps * count).reshape(count, steps)
+        if shuffled:
+            sums = stream.permuted(np.tile(data, (count, 1)), axis=1)
+            sums = sums.reshape(count, steps, -1).sum(2)
+        else:
+            sums = (stream.random((count, steps, len(data)), np.float32) < 1 / steps) @ data
+        return one.grid.from_grid(one.grid.to_grid(sums) + noise).max(1)
+
+    tree = tree_of_run(one.leaf(row()), rate=Fraction(1, steps), steps=steps, unit=row())
+    return Batches(released), statement_of(tree, row()).loss
+
+
+BELOW = np.concatenate([-np.ones(31), [1.0]]), np.concatenate([-np.ones(31), [0.0]])
+
+
+@pytest.mark.parametrize("shuffled", [False, True])
+def test_shuffled_batches_tell_more_than_poisson_samples(shuffled):
+    subject, claim = epoch(32, shuffled=shuffled)
+    found = estimate_epsilon(subject, BELOW, 20_000, claim=claim)
+    assert found.violates == shuffled
+
+
+@pytest.mark.parametrize("left_out", [False, True])
+def test_a_bias_left_out_of_the_norm_tells_more(left_out):
+    """A row of zeros has no part in weights; its whole gradient is that of the bias."""
+    model = nn.Linear(2, 1)
+    nn.init.zeros_(model.weight)
+    bare = nn.Linear(2, 1, bias=False)
+    nn.init.zeros_(bare.weight)
+    objective = SummedObjective(lambda outputs, targets: -outputs[:, 0] * targets)
+    factors, short = RecordedFactors(model, objective), RecordedFactors(bare, objective)
+
+    class Twin:
+        """The contributions of the model, with norms of its weights alone."""
+
+        def parts(self, *given):
+            (part,), (weights,) = factors.parts(*given), short.parts(*given)
+            part.squares, part.spans = weights.squares, weights.spans
+            return [part]
+
+    engine = ModelEngine(Twin() if left_out else factors, (), 1)
+    groups = normalized_groups(model, clip_groups(model, 1))
+    one = PrivateSum(
+        clipping=Clipping(bound=1), sigma=Fraction(1), coordinates=3, units=8, operations=12
+    )
+
+    def released(data, count):
+        rows = RowTensors(torch.zeros(len(data), 2), torch.from_numpy(data))
+        sums = BatchSums(
+            model,
+            engine,
+            rows,
+            groups=groups,
+            micro=8,
+            normalized=False,
+            device=torch.device("cpu"),
+        )
+        total = sums.total(np.arange(len(data))[:, None])[0].numpy()
+        noise = one.law.sample(3 * count).reshape(count, 3)
+        return one.grid.from_grid(one.grid.to_grid(total) + noise)[:, 2]
+
+    claim = statement_of(tree_of_run(one.leaf(row()), rate=1, steps=1, unit=row()), row()).loss
+    pair = np.array([0.1] * 6 + [30.0]), np.array([0.1] * 6)
+    assert estimate_epsilon(Batches(released), pair, MANY, claim=claim).violates == left_out
 
 
 def test_a_skipped_step_tells_of_a_row_that_is_not_finite():

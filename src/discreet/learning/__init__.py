@@ -25,7 +25,9 @@ if TYPE_CHECKING:  # each is loaded when first used, because most programs need 
     from discreet.learning.clipping import Clipping
     from discreet.learning.deep.corrected_adam import CorrectedAdam
     from discreet.learning.deep.runs.private_stop import PrivateStop
-    from discreet.learning.deep.runs.ranks import Ranks, serve_rank
+    from discreet.learning.deep.runs.ranks import Ranks
+    from discreet.learning.deep.runs.served_rank import serve_rank
+    from discreet.learning.deep.runs.training_report import TrainingReport
     from discreet.learning.evaluation import Evaluation, evaluate
     from discreet.learning.features import Scattering2d
     from discreet.learning.models import (
@@ -44,8 +46,8 @@ if TYPE_CHECKING:  # each is loaded when first used, because most programs need 
     from discreet.learning.run_tree import one_sum, statement_of, tree_of_run
     from discreet.learning.sampling import PoissonBatches, overflow_chance, smallest_cap
     from discreet.learning.training import Training
-    from discreet.learning.training_plan import TrainingPlan, plan_training
-    from discreet.learning.training_report import TrainingReport
+    from discreet.learning.training_plan import TrainingPlan
+    from discreet.learning.training_planner import plan_training
     from discreet.learning.tuning import Tuned, tune
     from discreet.learning.tuning_price import TuningPrice
 
@@ -103,7 +105,9 @@ if not TYPE_CHECKING:  # to which every name would be one of this room
             "clipping": ("Clipping",),
             "deep.corrected_adam": ("CorrectedAdam",),
             "deep.runs.private_stop": ("PrivateStop",),
-            "deep.runs.ranks": ("Ranks", "serve_rank"),
+            "deep.runs.ranks": ("Ranks",),
+            "deep.runs.served_rank": ("serve_rank",),
+            "deep.runs.training_report": ("TrainingReport",),
             "evaluation": ("Evaluation", "evaluate"),
             "features": ("Scattering2d",),
             "models": (
@@ -124,8 +128,8 @@ if not TYPE_CHECKING:  # to which every name would be one of this room
             "tuning_price": ("TuningPrice",),
             "noise_processes.noise_ahead": ("NoiseAhead",),
             "training": ("Training",),
-            "training_plan": ("TrainingPlan", "plan_training"),
-            "training_report": ("TrainingReport",),
+            "training_plan": ("TrainingPlan",),
+            "training_planner": ("plan_training",),
         },
         rooms=("bayes", "models"),
     )

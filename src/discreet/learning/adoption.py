@@ -13,6 +13,14 @@ multiple that is not below q; so this is the rate that is priced, for q and for 
 Proof.  Of 2**24 multiples, ceil(q 2**24) are below q.
 At a rate of 10**-6 that is 1.3 percent above q.
 
+Theorem (key ``told-samples``).  A release from a Poisson sample of rate q is (0, q)-differentially
+private where a row is added or removed, whatever it tells of the sample.
+Proof.  Let Q be its law without the row, and P the one given that the row is in the sample.  With
+the row the law is (1 - q) Q + q P, and no event has a chance that differs by more than q.
+Steps with so little noise that an accountant would count hundreds of epsilon for each are priced by
+that: a sum with a noise multiplier of 1/20 tells about 200 of a row that is in its sample, which is
+as good as all, and what hides the row is that it is seldom there.
+
 What the history does not say is taken on trust, and named in the entry: that samples were Poisson
 samples (``poisson_sampling=True``), one a step; that rows were clipped one by one; that steps
 counted what was really drawn.  Noise of floats, which can be told from real numbers, is not covered
@@ -29,13 +37,13 @@ from typing import Any, Final
 
 import numpy as np
 
-from discreet.accounting import Leaf, Node, Sequential
+from discreet.accounting import Leaf, Node, Repeat, Sequential
 from discreet.errors import OutOfRange, WrongKind
 from discreet.exact import positive, probability, whole
 from discreet.learning.run_tree import tree_of_run
 from discreet.ledger import Ledger
 from discreet.ledger.values import Charged, StoredAnswer
-from discreet.loss import GaussianDP
+from discreet.loss import Approximate, GaussianDP
 from discreet.units import PrivacyUnit, Relation
 from discreet.units.unit import describe_unit
 
@@ -91,18 +99,16 @@ def tree_of_history(history: Any, *, unit: PrivacyUnit) -> Node:
             do="debit the run to a ledger whose unit is a row.",
         )
     added = PrivacyUnit(name=unit.name, columns=unit.columns, relation=Relation.ADD_REMOVE)
-    runs = []
+    runs: list[Node] = []
     for triple in _triples(history):
         sigma = positive(_number(triple[0]), name="noise multiplier")
+        steps, rate = whole(triple[2], name="steps", low=1), coin_rate(triple[1])
         if sigma < _LEAST_NOISE:
-            raise OutOfRange(
-                what="a noise multiplier is below 1/20.",
-                why="such a run hides nobody, and no budget pays for it.",
-                do="check the history; rows of such a run count as published.",
-            )
+            told = Approximate(epsilon=0, delta=rate)
+            runs.append(Repeat(Leaf(told, name="a sample that is told", unit=added), steps))
+            continue
         leaf = Leaf(GaussianDP(mu=1 / sigma), name="one noisy sum of another library", unit=added)
-        steps = whole(triple[2], name="steps", low=1)
-        runs.append(tree_of_run(leaf, rate=coin_rate(triple[1]), steps=steps, unit=unit))
+        runs.append(tree_of_run(leaf, rate=rate, steps=steps, unit=unit))
     return runs[0] if len(runs) == 1 else Sequential(*runs)
 
 

@@ -5,6 +5,8 @@ Trust: kernel.
 A checkpoint holds the weights, the optimizer and the step; never a random generator, since noise
 that is drawn twice would tell of data.  It is written under another name, synced and renamed: a
 process that dies leaves the one before.  It names the run that it belongs to.
+A file begins with the SHA-256 digest of everything after it, of the run and the step as of the
+state: whatever is torn or flipped is found before it is used.
 """
 
 from __future__ import annotations
@@ -20,6 +22,7 @@ from discreet.errors import BadCheckpoint, OtherRun
 
 _FILE: Final = "checkpoint"
 _LENGTH: Final = 8
+_DIGEST: Final = 32
 
 
 @final
@@ -56,13 +59,12 @@ class Checkpoint:
     def _write_aside(self, folder: Path) -> Path:
         """Write it under another name."""
         folder.mkdir(parents=True, exist_ok=True)
-        head = json.dumps(
-            {"run": self.run, "step": self.step, "sha256": hashlib.sha256(self.state).hexdigest()}
-        ).encode("ascii")
+        head = json.dumps({"run": self.run, "step": self.step}).encode("ascii")
+        body = len(head).to_bytes(_LENGTH, "little") + head + self.state
         aside = folder / f"{_FILE}.{os.getpid()}.new"
         try:
             with aside.open("wb") as file:
-                file.write(len(head).to_bytes(_LENGTH, "little") + head + self.state)
+                file.write(hashlib.sha256(body).digest() + body)
                 file.flush()
                 os.fsync(file.fileno())
         except OSError:
@@ -79,16 +81,17 @@ class Checkpoint:
             return None
         except OSError as failure:
             raise _unusable(folder, failure) from failure
+        digest, body = text[:_DIGEST], text[_DIGEST:]
+        if digest != hashlib.sha256(body).digest():
+            raise torn("it is torn")
         try:
-            size = int.from_bytes(text[:_LENGTH], "little")
-            head = json.loads(text[_LENGTH : _LENGTH + size])
-            state = text[_LENGTH + size :]
-            found = cls(str(head["run"]), int(head["step"]), state)
-            whole = head["sha256"] == hashlib.sha256(state).hexdigest()
+            size = int.from_bytes(body[:_LENGTH], "little")
+            head = json.loads(body[_LENGTH : _LENGTH + size])
+            found = cls(str(head["run"]), int(head["step"]), body[_LENGTH + size :])
         except (ValueError, KeyError, TypeError, OverflowError) as failure:
             raise torn("it cannot be read") from failure
-        if not whole or found.step < 0:
-            raise torn("it is torn")
+        if found.step < 0:
+            raise torn("no run has such a step")
         if found.run != run:
             raise OtherRun(
                 what="the checkpoint in the folder is of no use: it belongs to another run.",

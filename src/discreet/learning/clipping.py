@@ -34,6 +34,8 @@ DOUBLE: Final = Fraction(1, 1 << 53)
 SINGLE: Final = Fraction(1, 1 << 24)
 _DOWN: Final = 1 - 2.0**-50
 _TINY: Final = 2.0**-900
+_LEAST: Final = 2.0**-126
+_MOST: Final = 2.0**10
 
 
 def rounding(operations: int, unit: Fraction = DOUBLE) -> Fraction:
@@ -116,12 +118,27 @@ class Clipping:
             found: Scales = np.maximum(np.sqrt(squares), spans / self.spread)
         return found
 
-    def error(self, *, units: int, operations: int, unit: Fraction = DOUBLE) -> Fraction:
+    def error(self, *, units: int, operations: int) -> Fraction:
         """Bound the L2 error of a sum of clipped contributions of so many units.
 
         ``operations`` is how many roundings lie between any product and the sum.
         """
-        return rounding(operations, unit) * self.spread * self.bound * units
+        return rounding(operations) * self.spread * self.bound * units
+
+
+def shortened(scales: Scales) -> NDArray[np.float32]:
+    """Round scales down to float32, for sums in float32 (key ``short-sums``).
+
+    A smaller scale keeps every bound.  None is above 1024, so that what underflows stays small, and
+    none is below what float32 has in full: such a unit adds nothing.
+
+    >>> shortened(np.array([0.1, 1e9, 1e-40])).tolist()
+    [0.09999999403953552, 1024.0, 0.0]
+    """
+    cut = np.minimum(scales, _MOST)
+    near = cut.astype(np.float32)
+    down = np.where(near > cut, np.nextafter(near, np.float32(0)), near)
+    return np.where(down < _LEAST, np.float32(0), down)
 
 
 def squared_norms(vectors: Floats) -> Scales:

@@ -30,11 +30,12 @@ from discreet.certified import sqrt
 from discreet.errors import OutOfRange, WrongKind
 from discreet.exact import positive, whole
 from discreet.learning.clipping import (
-    DOUBLE,
+    SINGLE,
     Clipping,
     Floats,
     Scales,
     raised,
+    rounding,
     squared_norms,
 )
 from discreet.learning.run_tree import one_sum
@@ -44,6 +45,7 @@ from discreet.noise import SYSTEM, DiscreteGaussian, DyadicGrid, Entropy
 from discreet.units import PrivacyUnit
 
 _MOST_UNITS: Final = 1 << 34
+_FLUSHED: Final = Fraction(1, 1 << 50)
 
 
 @final
@@ -57,7 +59,8 @@ class PrivateSum:
         coordinates: how many numbers the sum has.
         units: how many units a batch has at most.
         operations: how many roundings lie between any product and the total.
-        precision: the unit of these roundings; that of float64 by default.
+        short: how many roundings in float32 come before them, where a contribution has one product
+            in each coordinate; none by default (key ``short-sums``).
         drift: by which share a contribution may differ in other company.
         floors: how often parts of the sum are floored and then added up as integers.
         beside: the squared L2 norm of what one unit adds to coordinates beside its contribution,
@@ -77,7 +80,7 @@ class PrivateSum:
     coordinates: int
     units: int
     operations: int
-    precision: Fraction = field(default=DOUBLE)
+    short: int = 0
     drift: Fraction = field(default=Fraction(0))
     floors: int = 1
     beside: Fraction = field(default=Fraction(0))
@@ -88,6 +91,7 @@ class PrivateSum:
         whole(self.coordinates, name="coordinates", low=1)
         whole(self.units, name="units", low=1, high=_MOST_UNITS)
         whole(self.floors, name="floors", low=1)
+        whole(self.short, name="short", low=0)
 
     @property
     def grid(self) -> DyadicGrid:
@@ -97,15 +101,21 @@ class PrivateSum:
     @property
     def slack(self) -> Fraction:
         """What rounding, drift and further floors add to the distance."""
-        error = self.clipping.error(
-            units=self.units, operations=self.operations, unit=self.precision
-        )
+        error = self.clipping.error(units=self.units, operations=self.operations)
         if self.beside:
             error *= self.length / self.clipping.bound
+        if self.short:
+            error += self._short_error()
         moved = self.drift * self.units * self.clipping.bound
         moved += self.drift * self.units * STEEPNESS * _root_up(self.beside)
         more = _root_up(Fraction(self.coordinates)) * self.grid.step
         return 2 * (error + moved) + (self.floors - 1) * more + Fraction(1, 1 << 200)
+
+    def _short_error(self) -> Fraction:
+        """Bound what sums in float32 add to the error (key ``short-sums``)."""
+        share = rounding(self.short, SINGLE) + 2 * rounding(self.operations)
+        flushed = _root_up(Fraction(self.coordinates)) * _FLUSHED
+        return self.units * (share * self.clipping.bound + flushed)
 
     @property
     def distance(self) -> Fraction:

@@ -10,9 +10,7 @@ own optimizer as a gradient.  Nothing else of the data leaves: no objective, no 
 
 from __future__ import annotations
 
-import contextlib
 import sys
-import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final, final
@@ -21,22 +19,17 @@ from discreet.release.frames import missing_extra
 
 try:
     import torch
-    from torch import Tensor, nn
+    from torch import nn
 except ModuleNotFoundError:
     missing_extra("PyTorch", "learning")
 
-from discreet.errors import EntropyError, RunFenced
-from discreet.exact import whole
 from discreet.learning.deep.augmentation import Augment
-from discreet.learning.deep.device_release import DeviceNoise
 from discreet.learning.deep.objectives import Objective
-from discreet.learning.deep.runs.ranks import RankLost, Ranks
+from discreet.learning.deep.runs.ranks import Ranks
+from discreet.learning.deep.runs.run_loop import RunLoop
 from discreet.learning.deep.runs.run_progress import RunProgress
 from discreet.learning.deep.runs.run_setup import set_up
-from discreet.learning.marks import Marks
-from discreet.learning.noise_processes.noise_ahead import NoiseAhead
-from discreet.learning.side_counts import adapted
-from discreet.learning.training_report import Interruptible, Step, StepBar, TrainingReport
+from discreet.learning.deep.runs.training_report import Step, StepBar, TrainingReport
 from discreet.ledger import Ledger
 from discreet.noise import SYSTEM, Entropy
 from discreet.units import PrivacyUnit
@@ -85,6 +78,7 @@ class Training:
         rows_per_unit: int = 1,
         micro_batch: int | None = None,
         clipping: str = "norm",
+        sums: str = "double",
         views: int = 1,
         augment: Augment | None = None,
         metrics: Mapping[str, object] | None = None,
@@ -118,6 +112,7 @@ class Training:
             micro_batch: how many units are computed at once; changes speed and memory alone.
             clipping: "norm", "normalized" to scale all contributions to one length, or "adaptive"
                 to move the threshold toward the median norm by a noisy count.
+            sums: "double", or "single" to add up in float32 on a CPU: faster, with more slack.
             views: how many views of a row are averaged before clipping.
             augment: a function of one row that returns a random view of it.
             metrics: what is told in each step: "objective" with its largest value, "clipped".
@@ -142,6 +137,7 @@ class Training:
             micro_batch=micro_batch,
             clip=clip,
             clipping=clipping,
+            sums=sums,
             views=views,
             augment=augment,
             metrics=metrics,
@@ -171,15 +167,13 @@ class Training:
             folder=None if folder is None else Path(folder),
             public_weights=public_weights,
         )
-        self._adaptive = clipping == "adaptive"
-        self._every = (
-            max(1, -(-self.plan.steps // _BLOCKS))
-            if every is None
-            else whole(every, name="every", low=1)
+        self._loop = RunLoop(
+            self._progress,
+            every=every,
+            processes=processes,
+            adaptive=clipping == "adaptive",
+            entropy=entropy,
         )
-        self._processes, self._entropy = processes, entropy
-        self._stop = False
-        self._metrics: dict[str, float] = {}
 
     # --- running ------------------------------------------------------------------------------
 
@@ -190,7 +184,7 @@ class Training:
         seen, so they are charged again, unless ``lost="untold"``: the owner's word that nobody did.
         """
         shown = StepBar(self.plan.steps, active=bar and sys.stderr.isatty())
-        with self._interruptible():
+        with self._loop.interruptible():
             for step in self.steps(lost=lost):
                 shown.show(step)
         shown.end()
@@ -204,63 +198,17 @@ class Training:
 
     def steps(self, *, lost: str = "told") -> Iterator[Step]:
         """Pay, then take one step after another."""
-        run = self._progress
-        marks = run.begin(lost)
-        if marks is None:
-            return
-        law, count = self.plan.band.law(self.plan.one), self.plan.one.coordinates
-        marked = run.taken
-        ahead = NoiseAhead(law, count, processes=self._processes, entropy=self._entropy)
-        with DeviceNoise(ahead, self._stepper.sums.sums.device) as noise:
-            while run.taken < self.plan.steps:
-                if run.taken >= marked:
-                    run.save(marks)
-                    marked = min(run.taken + self._every, self.plan.steps)
-                    marks.mark(marked)
-                began = time.perf_counter()
-                self._step_or_leave(noise, marks)
-                run.taken += 1
-                took = time.perf_counter() - began
-                try:
-                    yield Step(run.taken, self.plan.steps, took, dict(self._metrics))
-                except GeneratorExit:  # somebody leaves the loop
-                    with contextlib.suppress(RunFenced):  # nothing of it is kept
-                        run.leave(marks)
-                    raise
-                if self._stop:
-                    run.leave(marks)
-                    return
-        run.end(marks)
+        return self._loop.steps(lost, update=True)
 
-    def _step_or_leave(self, noise: DeviceNoise, marks: Marks) -> None:
-        """Take a step; where its noise or another process is missing, end the run in order.
+    def gradients(self, *, lost: str = "told") -> Iterator[Step]:
+        """Pay, then put one noisy gradient after another into ``.grad``; the loop updates.
 
-        Only what comes before the release may end it so: a step that was seen is never taken again
-        for nothing.
+        It stands in the place of ``backward`` in a loop of one's own: a gradient has been released
+        once it is there, so that whatever the loop does with it, and with the optimizer, is free.
         """
-        marks.check_process()
-        try:
-            drawn = noise.take()
-            total = self._stepper.measure(step=self._progress.taken, factor=self._saved.factor)
-        except (EntropyError, RankLost) as missing:  # nothing was released
-            self._progress.leave(marks)
-            raise missing.told if isinstance(missing, RankLost) else missing from None
-        self._step(total, drawn)
-
-    def _step(self, total: Tensor, noise: Tensor) -> None:
-        """Release one noisy sum, and adapt the threshold to what it tells."""
-        self._metrics = self._stepper.take(total, noise)
-        if self._adaptive:
-            self._saved.factor = adapted(self._saved.factor, self._metrics["clipped"])
+        return self._loop.steps(lost, update=False)
 
     @property
     def report(self) -> TrainingReport:
         """What the run has done so far."""
         return self._progress.report()
-
-    def _interruptible(self) -> Interruptible:
-        def stop() -> None:
-            self._stop = True
-
-        self._stop = False
-        return Interruptible(stop)

@@ -21,6 +21,14 @@ LEARNING: Final = (
         "docs/proofs/learning.md",
     ),
     Theorem(
+        key="short-sums",
+        statement="If parts of contributions that have one product in each coordinate are added up "
+        "in float32 first, with at most r roundings before a number is added up in float64, totals "
+        "of neighbors differ by at most 2 B C (g + 2 h) more, g being r roundings of float32 and h "
+        "those of float64, and by what underflows.",
+        source="gradient-sum; proof in docs/proofs/learning.md",
+    ),
+    Theorem(
         key="capped-batch",
         statement="A Poisson sample that is cut to its first k units loses no more than the sample "
         "itself, beside a release that tells all with the chance that k of the other units show "
@@ -70,6 +78,12 @@ LEARNING: Final = (
         key="adopted-coins",
         statement="A row that is kept where a float32, equally likely any multiple of 2**-24 below "
         "1, is below q is kept with a chance of q rounded up to such a multiple.",
+        source="proof in learning/adoption.py; enumeration",
+    ),
+    Theorem(
+        key="told-samples",
+        statement="A release from a Poisson sample of rate q is (0, q)-differentially private "
+        "where a unit is added or removed, whatever it tells of the sample.",
         source="proof in learning/adoption.py; enumeration",
     ),
 )

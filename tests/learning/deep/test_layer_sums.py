@@ -17,6 +17,7 @@ from discreet.learning.deep.device_release import DeviceNoise
 from discreet.learning.deep.factors import RecordedFactors
 from discreet.learning.deep.layers import convolution, part
 from discreet.learning.deep.layers.part import add_lines, add_products, lengths
+from discreet.learning.deep.layers.room import Room
 from discreet.learning.deep.objectives import SummedObjective
 from discreet.learning.noise_processes.noise_ahead import NoiseAhead
 from discreet.noise import DiscreteGaussian
@@ -108,9 +109,43 @@ def test_windows_in_blocks_give_the_same_bits(monkeypatch):
     found = []
     for room in (1, 1000, 1 << 30):
         monkeypatch.setattr(convolution, "_WINDOWS", room)
-        found.append(convolution._weights(layer, inputs, gradients))
+        found.append(convolution._weights(layer, inputs, gradients, Room()))
     assert torch.equal(found[0], found[1])
     assert torch.allclose(found[0], found[2], rtol=1e-6, atol=1e-6)
+
+
+@pytest.mark.parametrize("held", [True, False])
+def test_parts_that_are_held_keep_their_numbers(held):
+    """Memory is used again, but never under a part that somebody may still scale and add."""
+    torch.manual_seed(0)
+    model = nn.Sequential(
+        nn.Conv1d(2, 3, 3), nn.Flatten(), nn.Unflatten(1, (18, 1)), nn.Linear(1, 2)
+    )
+    factors = RecordedFactors(model, SummedObjective(lambda o, t: (o.flatten(1).sum(1) * t) ** 2))
+    inside, ones = torch.ones(4, dtype=torch.bool), torch.ones(4, dtype=torch.float64)
+
+    def parts():
+        return factors.parts(torch.randn(4, 2, 8), torch.randn(4), inside, 4)
+
+    def vectors(found):
+        return {p.owner: p.vectors for p in found if p.owner.dim() > 1}
+
+    first = parts()
+    before = {owner: lines.clone() for owner, lines in vectors(first).items()}
+    places = [lines.data_ptr() for lines in vectors(first).values()]
+    assert len(places) == 2
+    if not held:
+        del first
+        assert [lines.data_ptr() for lines in vectors(parts()).values()] == places
+        return
+    second = parts()
+    assert not set(places) & {lines.data_ptr() for lines in vectors(second).values()}
+    for each in first:
+        total = {p: torch.zeros(p.shape, dtype=torch.float64) for p in model.parameters()}
+        each.add(ones, total)
+        if each.owner in before:
+            truth = before[each.owner].double().sum(0).view(each.owner.shape)
+            assert torch.allclose(total[each.owner], truth)
 
 
 class Promised(nn.Module):
@@ -172,3 +207,43 @@ def test_small_steps_get_processes_after_many_draws(monkeypatch):
     assert len({array.tobytes() for array in arrays}) == 5
     assert ahead.take().shape == (400,)
     assert ahead.memory is None
+
+
+class Heads(nn.Module):
+    """Three layers that share an input of two positions, and one with an input of its own."""
+
+    def __init__(self):
+        super().__init__()
+        self.heads = nn.ModuleList(nn.Linear(16, 16) for _ in range(3))
+        self.after, self.last = nn.Linear(16, 16), nn.Linear(16, 3)
+
+    def forward(self, x):
+        inner = sum(torch.tanh(head(x)) for head in self.heads)
+        return self.last(torch.tanh(self.after(inner)).mean(1))
+
+
+def test_layers_that_share_an_input_share_its_pairs_in_one_micro_batch_alone(monkeypatch):
+    """Norms of an earlier micro-batch would let a unit add any multiple of its bound."""
+    torch.manual_seed(0)
+    model, y = Heads(), torch.tensor([0, 1, 2, 1])
+    objective = SummedObjective(nn.functional.cross_entropy)
+    kept = RecordedFactors(model, objective)
+    x = torch.randn(4, 2, 16)
+    made = []
+    monkeypatch.setattr(
+        "discreet.learning.deep.layers.room.torch.bmm",
+        lambda one, other: made.append(one.shape) or torch.matmul(one, other),
+    )
+    for _ in range(2):
+        made.clear()
+        parts = kept.parts(x, y, torch.ones(4, dtype=torch.bool), 4)
+        assert made.count((4, 2, 16)) == 2 + 4  # of two inputs, and of four gradients
+        for found in parts:
+            for unit in range(4):
+                one = nn.functional.cross_entropy(model(x[unit : unit + 1]), y[unit : unit + 1])
+                given = [found.owner]
+                if found.owner is model.last.weight:  # with its bias
+                    given.append(model.last.bias)
+                square = sum(g.square().sum() for g in torch.autograd.grad(one, given)).item()
+                assert square * (1 - 1e-6) <= found.squares[unit].item() <= square * 1.01 + 1e-9
+        x.mul_(3)  # other rows, in the same place

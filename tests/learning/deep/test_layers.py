@@ -12,7 +12,7 @@ from discreet.errors import ExamplesMix, LayerNotProvable, NotPerExample, OutOfR
 from discreet.learning import Clipping, PrivateSum
 from discreet.learning.deep.batch_sums import BatchSums, ClipGroup, RowTensors
 from discreet.learning.deep.choice import ModelEngine, check_model, choose
-from discreet.learning.deep.device_release import released
+from discreet.learning.deep.device_release import refuse_unsound, released
 from discreet.learning.deep.examples import ExampleGradients
 from discreet.learning.deep.factors import RecordedFactors
 from discreet.learning.deep.generated import RowShape
@@ -225,14 +225,18 @@ def test_the_release_on_a_device_is_that_of_the_kernel():
     )
     total = np.random.default_rng(0).standard_normal(50) * 7
     noise = one.noise()
-    assert (
-        released(one, torch.from_numpy(total), noise).tolist()
-        == one.release(total, noise=noise).tolist()
-    )
+    found, sound = released(one, torch.from_numpy(total), noise)
+    assert found.tolist() == one.release(total, noise=noise).tolist()
+    refuse_unsound(sound)
     with pytest.raises(WrongKind):
         released(one, torch.zeros(49, dtype=torch.float64), noise)
-    with pytest.raises(OutOfRange):
-        released(one, torch.full((50,), torch.nan, dtype=torch.float64), noise)
+    for value in (torch.nan, torch.inf, -1e30):
+        bad = torch.from_numpy(total).clone()
+        bad[7] = value
+        found, sound = released(one, bad, noise)
+        assert found.tolist() == one.release(np.zeros(50), noise=noise).tolist()
+        with pytest.raises(OutOfRange):
+            refuse_unsound(sound)
 
 
 # --- which way, and independence --------------------------------------------------------------

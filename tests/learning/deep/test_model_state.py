@@ -6,7 +6,7 @@ from torch import nn
 
 import discreet as dp
 from discreet.accounting import Budget
-from discreet.errors import EngineFailed, ExamplesMix, OtherRun, QuestionClosed
+from discreet.errors import EngineFailed, ExamplesMix, OtherRun, OutOfRange, QuestionClosed
 from discreet.learning import Training
 from discreet.learning.deep.model_state import ModelState
 from discreet.ledger import Ledger
@@ -186,5 +186,20 @@ def test_a_layer_that_is_used_otherwise_in_a_step_closes_the_run(ledger, changed
         run.fit(bar=False)
     assert told == []
     assert "fail" in [entry["kind"] for entry in ledger.entries()]
+    with pytest.raises(QuestionClosed):
+        run.fit(bar=False)
+
+
+def test_a_total_that_cannot_be_one_closes_the_run(ledger, monkeypatch):
+    """It would be taken once more by the next call, and paid for once."""
+    model = nn.Linear(4, 2)
+    run = training(ledger, model, rows())
+    measure = run._stepper.measure
+    monkeypatch.setattr(
+        run._stepper, "measure", lambda **given: measure(**given).fill_(float("inf"))
+    )
+    with pytest.raises(OutOfRange):
+        run.fit(bar=False)
+    assert all(p.isfinite().all() for p in model.parameters())
     with pytest.raises(QuestionClosed):
         run.fit(bar=False)

@@ -17,6 +17,7 @@ from discreet.accounting import Budget
 from discreet.errors import EngineFailed, EngineStopped, WrongKind
 from discreet.learning import Training
 from discreet.learning.deep.runs.ranks import Ranks
+from discreet.learning.deep.runs.run_loop import RunLoop
 from discreet.ledger import Ledger
 
 OTHER = """
@@ -25,7 +26,7 @@ from datetime import timedelta
 import torch
 import torch.distributed as dist
 from torch import nn
-from discreet.learning.deep.runs.ranks import serve_rank
+from discreet.learning.deep.runs.served_rank import serve_rank
 
 torch.set_num_threads(1)
 store, kind = sys.argv[1:]
@@ -178,13 +179,13 @@ def training(ledger, **changed):
 def drawn_noise(monkeypatch):
     """Record every array of noise that is used."""
     seen = []
-    original = Training._step
+    original = RunLoop.release
 
     def step(self, total, noise):
         seen.append(noise.numpy().copy())
         original(self, total, noise)
 
-    monkeypatch.setattr(Training, "_step", step)
+    monkeypatch.setattr(RunLoop, "release", step)
     return seen
 
 

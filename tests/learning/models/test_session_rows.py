@@ -8,7 +8,8 @@ import pyarrow as pa
 import pytest
 
 import discreet as dp
-from discreet.errors import MissingBounds, OutOfRange, WrongKind
+from discreet.errors import MissingBounds, NotSampled, OutOfRange, WrongKind
+from discreet.learning.deep.training_data import data_of
 from discreet.learning.models.row_sums import moments
 from discreet.learning.models.session_rows import rows_of
 from discreet.learning.tuning import TunedDraw
@@ -90,6 +91,11 @@ def test_all_models_fit_tables():
         assert parts.components_.shape == (1, 1)
         older = clinic.table("visits").where("age >= 50")
         assert dp.learning.GaussianNB(**price).fit(older, label="ill", columns=["age"])
+
+
+def test_training_tells_whoever_has_a_session_what_to_fit():
+    with opened() as clinic, pytest.raises(NotSampled, match="LogisticRegression"):
+        data_of(clinic.table("visits"), clinic.unit)
 
 
 def test_what_is_refused():

@@ -18,12 +18,13 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from discreet.learning.clipping import Clipping, raised
+from discreet.learning.clipping import Clipping, raised, shortened
 from discreet.learning.deep.captured import captured
 from discreet.learning.deep.choice import ModelEngine
 from discreet.learning.deep.generated import RowShape
 from discreet.learning.deep.layers.part import LayerPart
-from discreet.learning.deep.trial import zeros_of
+from discreet.learning.deep.layers.short_sums import full_precision
+from discreet.learning.deep.trial import flat_zeros
 from discreet.learning.side_counts import centered_lengths
 
 
@@ -36,7 +37,10 @@ class RowSource(Protocol):
         ...
 
     def take(self, rows: NDArray[np.int64], device: torch.device) -> tuple[Tensor, Tensor, Tensor]:
-        """Return inputs and targets of rows, zeros where the number is -1, and which are real."""
+        """Return inputs and targets of rows, zeros where the number is -1, and which are real.
+
+        The latter stays on the CPU: it is known there, and no GPU must be waited for.
+        """
         ...
 
 
@@ -70,7 +74,7 @@ class RowTensors:
                 kept = inside.to(device).view(-1, *[1] * (chosen.dim() - 1))
                 chosen = torch.where(kept, chosen, torch.zeros_like(chosen))
             taken.append(chosen)
-        return taken[0], taken[1], inside.to(device)
+        return taken[0], taken[1], inside
 
 
 @final
@@ -100,12 +104,18 @@ class BatchSums:
         micro: int,
         normalized: bool,
         device: torch.device,
+        single: bool = False,
     ) -> None:
-        """Take a model, how its contributions are found, and how they are clipped."""
+        """Take a model, how its contributions are found, and how they are clipped.
+
+        ``single`` allows short sums in float32, where each coordinate of a part is one product.
+        """
         self.model, self.data, self.groups = model, data, groups
         self.engine = captured(model, engine, device) if len(groups) == 1 else engine
         self.micro, self.normalized, self.device = micro, normalized, device
+        self.single = single
         self.parameters = [p for p in model.parameters() if p.requires_grad]
+        self.coordinates = sum(p.numel() for p in self.parameters)
 
     def total(self, rows: NDArray[np.int64], *, factor: float = 1.0) -> tuple[Tensor, float]:
         """Return the total of all coordinates, and by how many more units are short than long.
@@ -116,16 +126,17 @@ class BatchSums:
             rows: the rows of each drawn unit on a line, -1 for none.
             factor: a public number by which thresholds have been adapted.
         """
-        totals = zeros_of(self.model)
+        flat, totals = flat_zeros(self.parameters)
         short = 0.0
+        self._short = self.single and full_precision()  # otherwise in float64, as by default
         for part_rows in self.micro_batches(rows):
             real: NDArray[np.bool_] = np.any(part_rows >= 0, axis=1)
             x, y, inside = self.data.take(part_rows, self.device)
             parts = self.engine.contributions.parts(x, y, inside, self.micro)
             with torch.no_grad():
                 short += self._add(parts, totals, real, factor)
-        flat = [totals[p].reshape(-1) for p in self.parameters]
-        return torch.cat(flat), short
+            del parts  # their memory is used again
+        return flat, short
 
     def _add(
         self,
@@ -148,11 +159,12 @@ class BatchSums:
             most = np.inf if self.normalized else bound / threshold
             extra = threshold / 100 if self.normalized else 0.0
             scales = group.bound.scales(both[0], both[1], most=most, added=extra)
-            ratios = np.maximum(ratios, group.bound.lengths(both[0], both[1]) / threshold)
-            on_device = torch.from_numpy(scales).to(self.device)
-            drop = not scales.all()
+            used = shortened(scales) if self._short else scales
+            on_device = torch.from_numpy(used).to(self.device)
+            drop = not used.all()
             for part in mine:
                 part.add(on_device, totals, drop=drop)
+            ratios = np.maximum(ratios, group.bound.lengths(both[0], both[1]) / threshold)
         return float(np.where(real, centered_lengths(ratios), 0.0).sum())
 
     def micro_batches(self, rows: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:

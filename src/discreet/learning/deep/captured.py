@@ -19,6 +19,7 @@ are clipped by their own norms.
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable
 from typing import Final, final
 
 import torch
@@ -31,7 +32,7 @@ from discreet.learning.deep.layers.convolution import CONVOLUTIONS
 from discreet.learning.deep.layers.normalization import NORMALIZATIONS
 from discreet.learning.deep.layers.part import LayerPart, Totals
 from discreet.learning.deep.objectives import KNOWN
-from discreet.learning.deep.trial import zeros_of
+from discreet.learning.deep.trial import flat_zeros, zeros_of
 
 _PLAIN: Final = frozenset(
     {
@@ -48,6 +49,28 @@ _PLAIN: Final = frozenset(
     }
 )
 _WARM: Final = 3
+
+Work = Callable[[], None]
+Recorder = Callable[[torch.device, Work, Work], tuple[Work, Work]]
+"""Records two pieces of work, the second on what the first has left; returns how to repeat each."""
+
+
+def cuda_graphs(device: torch.device, first: Work, second: Work) -> tuple[Work, Work]:
+    """Record both as graphs of CUDA, after a few runs that let libraries choose their kernels."""
+    aside = torch.cuda.Stream(device)
+    aside.wait_stream(torch.cuda.current_stream(device))
+    with torch.cuda.stream(aside), torch.no_grad():
+        for _ in range(_WARM):
+            first()
+            second()
+    torch.cuda.current_stream(device).wait_stream(aside)
+    factors, sums = torch.cuda.CUDAGraph(), torch.cuda.CUDAGraph()
+    with torch.no_grad():
+        with torch.cuda.graph(factors):
+            first()
+        with torch.cuda.graph(sums, pool=factors.pool()):
+            second()
+    return factors.replay, sums.replay
 
 
 def captured(model: nn.Module, engine: ModelEngine, device: torch.device) -> ModelEngine:
@@ -66,55 +89,70 @@ def is_plain(model: nn.Module) -> bool:
     >>> is_plain(nn.Sequential(nn.Linear(2, 3), nn.ReLU())), is_plain(nn.Dropout())
     (True, False)
     """
-    return all(
-        (type(module) in _PLAIN or getattr(type(module), "same_operations", False) is True)
-        and not module._forward_hooks  # noqa: SLF001
-        and not module._forward_pre_hooks  # noqa: SLF001
-        and not module._backward_hooks  # noqa: SLF001
-        and not module._backward_pre_hooks  # noqa: SLF001
-        for module in model.modules()
-    )
+    return _held(model) is not None
+
+
+def _held(model: nn.Module) -> list[tuple[int, bool]] | None:
+    """Return where the tensors of a plain model are, and which are trained; else nothing."""
+    places = []
+    for module in model.modules():
+        plain = (
+            (type(module) in _PLAIN or getattr(type(module), "same_operations", False) is True)
+            and not module._forward_hooks  # noqa: SLF001
+            and not module._forward_pre_hooks  # noqa: SLF001
+            and not module._backward_hooks  # noqa: SLF001
+            and not module._backward_pre_hooks  # noqa: SLF001
+        )
+        if not plain:
+            return None
+        for held in (module._parameters, module._buffers):  # noqa: SLF001
+            tensors = [tensor for tensor in held.values() if tensor is not None]
+            places += [(tensor.data_ptr(), tensor.requires_grad) for tensor in tensors]
+    return places
 
 
 @final
 class CapturedFactors:
     """Recorded factors whose kernels are started as graphs."""
 
-    def __init__(self, eager: RecordedFactors) -> None:
-        """Take what finds contributions call by call."""
+    def __init__(self, eager: RecordedFactors, recorder: Recorder | None = None) -> None:
+        """Take what finds contributions call by call, and who records; CUDA by default."""
         self._eager = eager
+        self._recorder = cuda_graphs if recorder is None else recorder
         self._shape: object = None
         self._graphs: dict[bool, _Graphs | None] = {}
 
     def parts(self, inputs: Tensor, targets: Tensor, inside: Tensor, units: int) -> list[LayerPart]:
         """Return the parts of all layers; as one, where a graph has been recorded."""
-        model = self._eager.model
-        tensors = (*model.parameters(), *model.buffers())
-        shape = (
-            *((t.shape, t.dtype) for t in (inputs, targets)),
-            units,
-            *((t.data_ptr(), t.requires_grad) for t in tensors),
-        )
-        if not is_plain(model):
+        held = _held(self._eager.model)
+        if held is None:
             return self._eager.parts(inputs, targets, inside, units)
+        shape = (*((t.shape, t.dtype) for t in (inputs, targets)), units, *held)
         if shape != self._shape:
             self._shape, self._graphs = shape, {}
         whole = bool(inside.all())
         if whole not in self._graphs:
             mask = None if whole else inside
-            self._graphs[whole] = _recorded(self._eager, inputs, targets, mask, units)
+            self._graphs[whole] = _recorded(
+                self._eager, inputs, targets, mask, units, self._recorder
+            )
         graphs = self._graphs[whole]
         if graphs is None:
             return self._eager.parts(inputs, targets, inside, units)
         return graphs.run(inputs, targets, inside)
 
 
-def _recorded(
-    eager: RecordedFactors, inputs: Tensor, targets: Tensor, inside: Tensor | None, units: int
+def _recorded(  # noqa: PLR0913, PLR0917  a micro-batch, and who records
+    eager: RecordedFactors,
+    inputs: Tensor,
+    targets: Tensor,
+    inside: Tensor | None,
+    units: int,
+    recorder: Recorder,
 ) -> _Graphs | None:
     """Record graphs, and compare them with what they replace; nothing, if they are of no use."""
     try:
-        graphs = _Graphs(eager, inputs, targets, inside, units)
+        graphs = _Graphs(eager, inputs, targets, inside, units, recorder)
         (part,) = graphs.run(inputs, targets, inside)
     except RuntimeError:  # some kernel cannot be recorded
         return None
@@ -143,19 +181,20 @@ def _norms(parts: list[LayerPart]) -> tuple[Tensor, Tensor]:
 class _Graphs:
     """One graph for factors and norms, and one for sums, with the tensors that they work on."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913, PLR0917  a micro-batch, and who records
         self,
         eager: RecordedFactors,
         inputs: Tensor,
         targets: Tensor,
         inside: Tensor | None,
         units: int,
+        recorder: Recorder,
     ) -> None:
         self.given = [inputs.clone(), targets.clone()]
-        self.inside = None if inside is None else inside.clone()
+        self.inside = None if inside is None else inside.to(inputs.device, copy=True)
         self.scales = torch.ones(units, dtype=torch.float64, device=inputs.device)
-        self.totals = zeros_of(eager.model)
-        self.flat = list(self.totals.values())
+        trained = [p for p in eager.model.parameters() if p.requires_grad]
+        self.flat, self.totals = flat_zeros(trained)
 
         def first() -> None:
             x, y = self.given
@@ -163,23 +202,11 @@ class _Graphs:
             self.squares, self.spans = _norms(self.parts)
 
         def second() -> None:
-            torch._foreach_zero_(self.flat)
+            self.flat.zero_()
             for part in self.parts:
                 part.add(self.scales, self.totals, drop=False)
 
-        aside = torch.cuda.Stream(inputs.device)
-        aside.wait_stream(torch.cuda.current_stream(inputs.device))
-        with torch.cuda.stream(aside), torch.no_grad():
-            for _ in range(_WARM):
-                first()
-                second()
-        torch.cuda.current_stream(inputs.device).wait_stream(aside)
-        self.factors, self.sums = torch.cuda.CUDAGraph(), torch.cuda.CUDAGraph()
-        with torch.no_grad():
-            with torch.cuda.graph(self.factors):
-                first()
-            with torch.cuda.graph(self.sums, pool=self.factors.pool()):
-                second()
+        self.factors, self.sums = recorder(inputs.device, first, second)
         self.owner = self.parts[0].owner
 
     def run(self, inputs: Tensor, targets: Tensor, inside: Tensor | None) -> list[LayerPart]:
@@ -188,7 +215,7 @@ class _Graphs:
             static.copy_(value)
         if self.inside is not None and inside is not None:
             self.inside.copy_(inside)
-        self.factors.replay()
+        self.factors()
         return [_CapturedPart(self)]
 
 
@@ -209,5 +236,6 @@ class _CapturedPart(LayerPart):
                 part.add(scales, totals)
             return
         self.graphs.scales.copy_(scales)
-        self.graphs.sums.replay()
-        torch._foreach_add_([totals[p] for p in self.graphs.totals], self.graphs.flat)
+        self.graphs.sums()
+        flat = list(self.graphs.totals.values())
+        torch._foreach_add_([totals[p] for p in self.graphs.totals], flat)

@@ -8,23 +8,24 @@ down are exact in float64, integers are added as int64, and what comes back is p
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from types import TracebackType
 from typing import final
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor
+from torch import Tensor, nn
 
 from discreet.errors import OutOfRange, WrongKind
 from discreet.learning.noise_processes.noise_ahead import NoiseAhead
 from discreet.learning.private_sum import PrivateSum
 
 
-def released(one: PrivateSum, total: Tensor, noise: NDArray[np.int64] | Tensor) -> Tensor:
-    """Return a total with noise, in its own units.
-
-    A total is finite and small, whatever the data: each unit adds at most the bound.
+def released(
+    one: PrivateSum, total: Tensor, noise: NDArray[np.int64] | Tensor
+) -> tuple[Tensor, Tensor]:
+    """Return a total with noise, in its own units, and whether all of the total is sound.
 
     Args:
         one: the sum, its grid and its noise.
@@ -37,31 +38,47 @@ def released(one: PrivateSum, total: Tensor, noise: NDArray[np.int64] | Tensor) 
             why="the price rests on how many numbers are released.",
             do="give one number for each coordinate.",
         )
-    step = float(one.grid.step)
-    cells = torch.floor(total / step)
-    small = (cells.abs() < 2.0**62).all()
+    cells, sound = cells_of(one, total)
     drawn = (noise if isinstance(noise, Tensor) else torch.from_numpy(noise)).to(total.device)
-    values = (cells.to(torch.int64) + drawn).to(torch.float64).add_(0.5).mul_(step)
-    if not bool(small):
+    step = float(one.grid.step)
+    return (cells + drawn).to(torch.float64).add_(0.5).mul_(step), sound
+
+
+def cells_of(one: PrivateSum, total: Tensor) -> tuple[Tensor, Tensor]:
+    """Return the steps of the grid at or below a total, and whether all of it is sound.
+
+    A total is finite and small, whatever the data: each unit adds at most the bound.  One that is
+    not counts as 0; :func:`refuse_unsound` tells of it, once a GPU has nothing else to do.
+    """
+    cells = (total / float(one.grid.step)).floor_()
+    low, high = torch.aminmax(cells)  # neither is below a number that is not one
+    sound = (low > -(2.0**62)) & (high < 2.0**62)
+    return torch.where(sound, cells, 0.0).to(torch.int64), sound
+
+
+def refuse_unsound(sound: Tensor) -> None:
+    """Tell of a total that cannot have been one."""
+    if not bool(sound):
         raise OutOfRange(
             what="a total is not finite, or beyond what a batch can add up to.",
             why="contributions are bounded, so this is no sum of them.",
             do="report it: this is a mistake of the library.",
         )
-    return values
 
 
 @final
 class DeviceNoise:
     """Noise that is drawn ahead, on the device of a model; each tensor is handed out once.
 
-    Where processes draw for a GPU, it copies from their memory, which stays where it is meanwhile.
+    Where processes draw for a GPU, it copies from their memory, which stays where it is meanwhile,
+    beside whatever the GPU computes.
     """
 
     def __init__(self, ahead: NoiseAhead, device: torch.device) -> None:
         """Take what draws, and where noise is needed."""
         self._ahead, self._device = ahead, device
         self._fixed: NDArray[np.int64] | None = None
+        self._aside: torch.cuda.Stream | None = None
 
     def __enter__(self) -> DeviceNoise:
         self._ahead.__enter__()
@@ -79,10 +96,13 @@ class DeviceNoise:
         """Return the noise of one step."""
         if self._device.type != "cuda":
             return torch.from_numpy(self._ahead.take())
-        with self._ahead.lent() as array:
+        if self._aside is None:
+            self._aside = torch.cuda.Stream(self._device)
+        with self._ahead.lent() as array, torch.cuda.stream(self._aside):
             self._fix()
             drawn = torch.from_numpy(array).to(self._device, non_blocking=True)
-            torch.cuda.current_stream(self._device).synchronize()  # then it may be drawn again
+            self._aside.synchronize()  # then it may be drawn again
+        drawn.record_stream(torch.cuda.current_stream(self._device))
         return drawn
 
     def close(self) -> None:
@@ -98,3 +118,14 @@ class DeviceNoise:
         if self._fixed is None and memory is not None:
             torch.cuda.cudart().cudaHostRegister(memory.ctypes.data, memory.nbytes, 0)
             self._fixed = memory
+
+
+def handed_over(values: Tensor, parameters: Sequence[nn.Parameter]) -> None:
+    """Set the gradients of parameters to the parts of one flat tensor, converted at once."""
+    kinds = {(p.device, p.dtype) for p in parameters}
+    flat = {kind: values.to(device=kind[0], dtype=kind[1]) for kind in kinds}
+    start = 0
+    for parameter in parameters:
+        part = flat[parameter.device, parameter.dtype][start : start + parameter.numel()]
+        parameter.grad = part.view(parameter.shape)
+        start += parameter.numel()

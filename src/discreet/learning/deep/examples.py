@@ -52,7 +52,9 @@ class ExampleGradients:
         for parameter, rows in self.gradients(inputs, targets).items():
             with torch.no_grad():
                 lines = rows.detach().flatten(1)
-                lines = torch.where(inside[:, None], lines, torch.zeros_like(lines))
+                lines = torch.where(
+                    inside.to(lines.device)[:, None], lines, torch.zeros_like(lines)
+                )
                 lines = lines.reshape(units, -1, lines.shape[1]).sum(1)
                 found.append(Expanded.of(parameter, lines))
         return found

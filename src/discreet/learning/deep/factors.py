@@ -34,10 +34,11 @@ from discreet.learning.deep.layers.normalization import (
     refuse_normalization,
 )
 from discreet.learning.deep.layers.part import LayerPart
+from discreet.learning.deep.layers.room import Room
 from discreet.learning.deep.objectives import SummedObjective
 
 Calls = list[tuple[str, nn.Module, Tensor, Tensor]]
-Parts = Callable[[Any, Tensor, Tensor, int], list[LayerPart]]
+Parts = Callable[..., list[LayerPart]]
 
 PROVED: Final[dict[type[nn.Module], tuple[Callable[[nn.Module], str | None], Parts]]] = {
     nn.Linear: (refuse_linear, linear_parts),
@@ -45,6 +46,8 @@ PROVED: Final[dict[type[nn.Module], tuple[Callable[[nn.Module], str | None], Par
     **dict.fromkeys(CONVOLUTIONS, (refuse_convolution, convolution_parts)),
     **dict.fromkeys(NORMALIZATIONS, (refuse_normalization, normalization_parts)),
 }
+ROOMY: Final = frozenset({nn.Linear, *CONVOLUTIONS})
+"""Layers whose vectors are worth keeping memory for."""
 
 
 class Contributions(Protocol):
@@ -79,6 +82,7 @@ class RecordedFactors:
         """Take a model and its objective."""
         self.model, self.objective = model, objective
         self.layers = trainable_layers(model)
+        self._room = Room()
 
     def record(self, inputs: Tensor, targets: Tensor) -> Calls:
         """Return each call of a layer: its name, itself, its input and the gradient of its output.
@@ -132,12 +136,15 @@ class RecordedFactors:
                 why="norms bound contributions of layers that are used once, row by row.",
                 do="use every layer as in the pass at planning, or make a new Training.",
             )
+        self._room.begin()
         with torch.no_grad():
             while recorded:
                 _, layer, a, g = recorded.pop()
                 if inside is not None:
-                    g = _masked(g, inside)
-                found += PROVED[type(layer)][1](layer, a, g, units)
+                    g = _masked(g, inside.to(g.device))
+                kept = (self._room,) if type(layer) in ROOMY else ()
+                found += PROVED[type(layer)][1](layer, a, g, units, *kept)
+        self._room.lend(found)
         return found
 
 

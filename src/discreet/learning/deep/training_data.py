@@ -20,11 +20,20 @@ from discreet.exact import decimal, float_down, positive
 from discreet.learning.clipping import Clipping
 from discreet.learning.deep.batch_sums import ClipGroup
 from discreet.learning.sampling import unit_column
+from discreet.session.inquiry import Inquiry
 from discreet.units import PrivacyUnit
 
 
 def data_of(data: object, unit: PrivacyUnit) -> tuple[Tensor, Tensor, Any]:
     """Return inputs, targets, and the unit of each row; refuse what cannot be drawn from."""
+    if isinstance(data, Inquiry):
+        raise NotSampled(
+            what="the data is a table of a session.",
+            why="a run is refused where there are more units than its population, and whoever asks "
+            "a session must not learn from a refusal how many there are.",
+            do="fit a model of discreet.learning.models on the table, such as "
+            "LogisticRegression(...).fit(table, label=...); whoever holds the rows gives arrays.",
+        )
     expected = 3 if unit.columns else 2
     if not isinstance(data, tuple) or len(data) != expected:
         raise NotSampled(
@@ -106,6 +115,28 @@ def normalized_groups(
         mine = frozenset(p for n, p in named if n.startswith(prefix) and p.requires_grad)
         found.append(ClipGroup(mine, Clipping(bound=share), float_down(views * threshold)))
     return tuple(found)
+
+
+def checked_sums(sums: str, model: nn.Module) -> bool:
+    """Read how contributions are added up; say whether in float32."""
+    if sums not in {"double", "single"}:
+        raise OutOfRange(
+            what="sums is neither 'double' nor 'single'.",
+            why="it says whether contributions are added up in float64, or in float32 first.",
+            do="leave it out, or give one of the two.",
+        )
+    wide = any(
+        p.device.type != "cpu" or p.dtype == torch.float64
+        for p in model.parameters()
+        if p.requires_grad
+    )
+    if sums == "single" and wide:
+        raise OutOfRange(
+            what="sums in float32 are asked for a model that is in float64 or not on a CPU.",
+            why="they are faster for float32 on CPUs alone, and their rounding is paid for.",
+            do="leave sums out.",
+        )
+    return sums == "single"
 
 
 def checked_clipping(clipping: str) -> str:

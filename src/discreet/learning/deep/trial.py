@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, final
 
@@ -25,13 +26,17 @@ _TARGETS: Final = (-100, 2**31 - 1)
 Groups = tuple[frozenset[nn.Parameter], ...]
 
 
+def flat_zeros(parameters: Sequence[nn.Parameter]) -> tuple[Tensor, Totals]:
+    """Return one line of float64 zeros, and its parts in the shapes of parameters."""
+    sizes = [p.numel() for p in parameters]
+    flat = torch.zeros(sum(sizes), dtype=torch.float64, device=parameters[0].device)
+    parts = zip(parameters, flat.split(sizes), strict=True)
+    return flat, {p: part.view(p.shape) for p, part in parts}
+
+
 def zeros_of(model: nn.Module) -> Totals:
     """Return float64 zeros for every trainable parameter."""
-    return {
-        p: torch.zeros(p.shape, dtype=torch.float64, device=p.device)
-        for p in model.parameters()
-        if p.requires_grad
-    }
+    return flat_zeros([p for p in model.parameters() if p.requires_grad])[1]
 
 
 @final

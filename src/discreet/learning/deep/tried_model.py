@@ -14,9 +14,9 @@ from fractions import Fraction
 from typing import final
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
-from discreet.errors import OtherRun
+from discreet.errors import NotPerExample, OtherRun
 from discreet.learning.deep.batch_sums import ClipGroup
 from discreet.learning.deep.choice import ModelEngine, choose
 from discreet.learning.deep.generated import RowShape
@@ -79,6 +79,13 @@ def try_model(  # noqa: PLR0913  a model, and the shape of its micro-batches
     modes, fresh = ModelModes.of(model), ModelState.of(model, values=True)
     with torch.no_grad():
         outputs = model(x[: min(8, count)])
+    if not isinstance(outputs, Tensor) or outputs.dim() == 0:
+        raise NotPerExample(
+            what=f"the model returns a {type(outputs).__name__}, not one line for each example.",
+            why="an objective is a function of the outputs and targets of single examples.",
+            do="let forward return one tensor; put several outputs side by side with torch.cat, "
+            "and let the objective take them apart.",
+        )
     summed = SummedObjective.tested(objective, outputs, y[: outputs.shape[0]])
     engine = choose(model, summed, x, y, units=units)
     drift = measured_drift(

@@ -18,6 +18,7 @@ import torch.nn.functional as F  # noqa: N812  its usual name
 from torch import Tensor, nn
 
 from discreet.learning.deep.layers.part import Expanded, LayerPart
+from discreet.learning.deep.layers.room import Room
 
 _WINDOWS: Final = 1 << 18
 """Numbers that are copied at once on a CPU: one megabyte of float32."""
@@ -34,12 +35,16 @@ def refuse_convolution(layer: nn.Module) -> str | None:
 
 
 def convolution_parts(
-    layer: nn.Conv1d | nn.Conv2d | nn.Conv3d, inputs: Tensor, gradients: Tensor, units: int
+    layer: nn.Conv1d | nn.Conv2d | nn.Conv3d,
+    inputs: Tensor,
+    gradients: Tensor,
+    units: int,
+    room: Room | None = None,
 ) -> list[LayerPart]:
     """Return the parts of a convolution."""
     parts: list[LayerPart] = []
     if layer.weight.requires_grad:
-        vectors = _weights(layer, inputs, gradients)
+        vectors = _weights(layer, inputs, gradients, room or Room())
         parts.append(Expanded.of(layer.weight, _by_unit(vectors, units)))
     if layer.bias is not None and layer.bias.requires_grad:
         vectors = gradients.flatten(2).sum(2)
@@ -47,7 +52,9 @@ def convolution_parts(
     return parts
 
 
-def _weights(layer: nn.Conv1d | nn.Conv2d | nn.Conv3d, inputs: Tensor, gradients: Tensor) -> Tensor:
+def _weights(
+    layer: nn.Conv1d | nn.Conv2d | nn.Conv3d, inputs: Tensor, gradients: Tensor, room: Room
+) -> Tensor:
     """Return the weight gradient of each row, flat."""
     groups, dims = layer.groups, len(layer.kernel_size)
     windows = F.pad(inputs, layer._reversed_padding_repeated_twice)  # noqa: SLF001  'same' too
@@ -56,23 +63,22 @@ def _weights(layer: nn.Conv1d | nn.Conv2d | nn.Conv3d, inputs: Tensor, gradients
         windows = windows.unfold(2 + axis, size, layer.stride[axis])
         windows = windows[..., :: layer.dilation[axis]]
     rows = inputs.shape[0]
-    places = gradients.shape[2:].numel()
-    g = gradients.reshape(rows, groups, -1, places)
+    g = gradients.reshape(rows * groups, -1, gradients.shape[2:].numel())
     windows = windows.permute(0, 1, *range(2 + dims, 2 + 2 * dims), *range(2, 2 + dims))
     if inputs.device.type != "cpu":
-        return _products(g, windows).reshape(rows, -1)
-    found = torch.empty((rows, layer.weight.numel()), dtype=g.dtype)
-    size = max(1, _WINDOWS // max(1, windows[:1].numel()))
+        x = windows.reshape(g.shape[0], -1, g.shape[2])  # copies, which take room
+        return torch.bmm(g, x.transpose(1, 2)).reshape(rows, -1)
+    found = room.lines(layer.weight, (rows, layer.weight.numel()), g.dtype)
+    size = min(rows, max(1, _WINDOWS // max(1, windows[:1].numel())))
+    copies = torch.empty_like(windows[:size], memory_format=torch.contiguous_format)
+    lines = found.view(rows * groups, g.shape[1], -1)
     for start in range(0, rows, size):
-        part = slice(start, start + size)
-        found[part] = _products(g[part], windows[part]).flatten(1)
+        part = windows[start : start + size]
+        taken = copies[: part.shape[0]].copy_(part)
+        each = slice(start * groups, (start + size) * groups)
+        x = taken.view(-1, lines.shape[2], g.shape[2])
+        torch.bmm(g[each], x.transpose(1, 2), out=lines[each])
     return found
-
-
-def _products(g: Tensor, windows: Tensor) -> Tensor:
-    """Multiply the gradients of rows with copies of their windows, which take room."""
-    x = windows.reshape(*g.shape[:2], -1, g.shape[3])
-    return torch.matmul(g, x.transpose(2, 3))
 
 
 def _by_unit(vectors: Tensor, units: int) -> Tensor:

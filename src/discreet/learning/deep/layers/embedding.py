@@ -72,5 +72,5 @@ class _Tokens(LayerPart):
         return self.weight
 
     def add(self, scales: Tensor, totals: Totals, *, drop: bool = True) -> None:
-        scaled = finite(self.g, scales, drop) * scales[:, None, None]
+        scaled = finite(self.g, scales, drop) * scales.double()[:, None, None]
         totals[self.weight].index_add_(0, self.tokens.flatten(), scaled.flatten(0, 1))

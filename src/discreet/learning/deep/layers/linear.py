@@ -3,11 +3,12 @@
 Trust: kernel.
 
 Theorem.  With inputs a_t and output gradients g_t at positions t, the weight's contribution is the
-sum of g_t a_t^T and the bias's the sum of g_t.  Its squared norm is
-    |g|^2 (|a|^2 + 1)  at one position,   sum over t, t' of (g_t . g_t')(a_t . a_t' + 1)
-at several; the span is the sum of |g_t| (|a_t| + 1).  In float64 the double sum is off by at most
-g span^2, g being the rounding of p + q + 4 operations and the additions: it is added.
-Where positions are many, the sum of g_t a_t^T is formed as floats, and is the contribution.
+sum of g_t a_t^T and the bias's the sum of g_t.  At one position, the squared norm of both is
+|g|^2 (|a|^2 + 1) and the span |g| (|a| + 1).  At several, that of the weight is the sum over t, t'
+of (g_t . g_t')(a_t . a_t'), and its span the sum of |g_t||a_t|.  In float64 the double sum is off
+by at most g span^2, g being the rounding of p + q + 4 operations and the additions: it is added.
+Where positions are many, the sum of g_t a_t^T is formed as floats, and is the contribution; so is
+the sum of g_t, wherever there are several.
 """
 
 from __future__ import annotations
@@ -23,7 +24,6 @@ from discreet.learning.deep.layers.part import (
     Expanded,
     LayerPart,
     Totals,
-    add_lines,
     add_products,
     at_least_zero,
     finite,
@@ -32,9 +32,15 @@ from discreet.learning.deep.layers.part import (
     lengths,
     positions,
 )
+from discreet.learning.deep.layers.room import Room
 
-_PAIRS: Final = 32
+_PAIRS: Final = {"cpu": 32}
 """How many coordinates a weight has for each pair of positions before pairs are sooner done."""
+_PAIRS_ELSEWHERE: Final = 2
+_MANY: Final = 16
+"""Positions from which vectors of float32 are sooner formed than pairs and float64 products."""
+_VECTORS: Final = 1 << 23
+"""Numbers that such vectors of a micro-batch may have: 32 megabytes of float32."""
 
 
 def refuse_linear(layer: nn.Module) -> str | None:
@@ -43,23 +49,41 @@ def refuse_linear(layer: nn.Module) -> str | None:
 
 
 def linear_parts(
-    layer: nn.Linear, inputs: Tensor, gradients: Tensor, units: int
+    layer: nn.Linear, inputs: Tensor, gradients: Tensor, units: int, room: Room | None = None
 ) -> list[LayerPart]:
     """Return the parts of a linear layer."""
     a, g = flushed(positions(inputs, units)), flushed(positions(gradients, units))
     weight = layer.weight if layer.weight.requires_grad else None
     bias = layer.bias if layer.bias is not None and layer.bias.requires_grad else None
-    places = a.shape[1]
-    if weight is None or places == 1 or _PAIRS * places**2 <= layer.weight.numel():
-        return [_Products.of(weight, bias, a, g)]
-    parts: list[LayerPart] = [Expanded.of(weight, torch.bmm(g.transpose(1, 2), a))]
-    return parts if bias is None else [*parts, Expanded.of(bias, g.sum(1))]
+    if a.shape[1] == 1 and weight is not None:
+        return [_Products.of(weight, bias, a[:, 0], g[:, 0])]
+    kept = room or Room()
+    parts: list[LayerPart] = [] if bias is None else [Expanded.of(bias, g.sum(1))]
+    if weight is None:
+        return parts
+    if not _as_vectors(a, weight):
+        return [_Pairs.of(weight, a, g, kept), *parts]
+    out = None
+    if a.device.type == "cpu":
+        lines = kept.lines(weight, (units, weight.numel()), a.dtype)
+        out = lines.view(units, *weight.shape)
+    return [Expanded.of(weight, torch.bmm(g.transpose(1, 2), a, out=out)), *parts]
+
+
+def _as_vectors(a: Tensor, weight: nn.Parameter) -> bool:
+    """Say whether the vector of each unit is formed, by sizes alone."""
+    units, places = int(a.shape[0]), int(a.shape[1])
+    if weight.numel() < _PAIRS.get(a.device.type, _PAIRS_ELSEWHERE) * places**2:
+        return True
+    return a.device.type == "cpu" and places >= _MANY and units * weight.numel() <= _VECTORS
 
 
 @final
 @dataclass(slots=True, eq=False)
 class _Products(LayerPart):
-    weight: nn.Parameter | None
+    """One position: a weight, and perhaps a bias."""
+
+    weight: nn.Parameter
     bias: nn.Parameter | None
     a: Tensor
     g: Tensor
@@ -67,36 +91,49 @@ class _Products(LayerPart):
     spans: Tensor
 
     @classmethod
-    def of(
-        cls, weight: nn.Parameter | None, bias: nn.Parameter | None, a: Tensor, g: Tensor
-    ) -> _Products:
+    def of(cls, weight: nn.Parameter, bias: nn.Parameter | None, a: Tensor, g: Tensor) -> _Products:
         one = 0.0 if bias is None else 1.0
-        places, width = a.shape[1], a.shape[2] + g.shape[2]
-        long = lengths(g)
-        wide = torch.zeros_like(long) if weight is None else lengths(a)
-        spans = (long * (wide + one)).sum(1) * raised(places + 8)
-        if places == 1:
-            squares = (long.square() * (wide.square() + one)).sum(1) * raised(8)
-        else:
-            pairs = gram(g)
-            if weight is not None:
-                pairs *= gram(a).add_(one)
-            squares = at_least_zero(pairs.sum((1, 2)))
-            squares = squares + (raised(width + places**2 + 8) - 1.0) * spans**2
-        return cls(weight, bias, a, g, squares, spans)
+        long, wide = lengths(g), lengths(a)
+        squares = long.square() * (wide.square() + one) * raised(8)
+        return cls(weight, bias, a, g, squares, long * (wide + one) * raised(8))
 
     @property
     def owner(self) -> nn.Parameter:
-        owner = self.bias if self.weight is None else self.weight
-        assert owner is not None  # noqa: S101  a part is made for one of the two
-        return owner
+        return self.weight
 
     def add(self, scales: Tensor, totals: Totals, *, drop: bool = True) -> None:
-        g, places = finite(self.g, scales, drop).flatten(0, 1), self.g.shape[1]
-        each = scales if places == 1 else scales.repeat_interleave(places)
+        g, a = finite(self.g, scales, drop), finite(self.a, scales, drop)
         bias = None if self.bias is None else totals[self.bias]
-        if self.weight is not None:
-            inputs = finite(self.a, scales, drop).flatten(0, 1)
-            add_products(totals[self.weight], bias, g, inputs, each)
-        elif bias is not None:
-            add_lines(bias, g, each)
+        add_products(totals[self.weight], bias, g, a, scales)
+
+
+@final
+@dataclass(slots=True, eq=False)
+class _Pairs(LayerPart):
+    """Several positions, and a weight."""
+
+    weight: nn.Parameter
+    a: Tensor
+    g: Tensor
+    squares: Tensor
+    spans: Tensor
+
+    @classmethod
+    def of(cls, weight: nn.Parameter, a: Tensor, g: Tensor, room: Room) -> _Pairs:
+        places, width = a.shape[1], a.shape[2] + g.shape[2]
+        wide, others = room.pairs(a)
+        pairs = gram(g)
+        long, large = (each.diagonal(dim1=1, dim2=2).sqrt() for each in (pairs, others))
+        spans = (long * large).sum(1) * raised(width + places + 8)
+        squares = at_least_zero((pairs * others).sum((1, 2)))
+        squares = squares + (raised(width + places**2 + 8) - 1.0) * spans**2
+        return cls(weight, wide, g, squares, spans)
+
+    @property
+    def owner(self) -> nn.Parameter:
+        return self.weight
+
+    def add(self, scales: Tensor, totals: Totals, *, drop: bool = True) -> None:
+        g, a = (finite(each, scales, drop).flatten(0, 1) for each in (self.g, self.a))
+        each = scales.double().repeat_interleave(self.g.shape[1])
+        add_products(totals[self.weight], None, g, a, each)

@@ -23,6 +23,7 @@ import torch
 from torch import Tensor, nn
 
 from discreet.learning.clipping import raised
+from discreet.learning.deep.layers.short_sums import add_short_lines, add_short_products
 
 _BLOCK: Final = 1 << 17
 """Numbers of a block on a CPU: one megabyte of float64."""
@@ -51,6 +52,8 @@ class LayerPart(ABC):
     def add(self, scales: Tensor, totals: Totals, *, drop: bool = True) -> None:
         """Add the scaled contributions of all units to the totals.
 
+        Scales in float64 are for sums in float64.  Scales in float32 allow short sums in float32,
+        where each coordinate is one product (:mod:`discreet.learning.deep.layers.short_sums`).
         ``drop`` may be false where no scale is zero.
         """
 
@@ -107,10 +110,15 @@ def add_products(
 ) -> None:
     """Add the sum of scaled outer products of lines to a float64 total, and that of the left ones.
 
-    The narrower factor is multiplied by the scale, in float64.  A total of so many lines is off by
-    as many roundings, however they are cut into blocks.
+    One factor is multiplied by the scale, in float64: the narrower one, if both must be converted.
+    A total of so many lines is off by as many roundings, however they are cut into blocks.
     """
-    first = left.shape[1] <= right.shape[1]
+    if scales.dtype == torch.float32:
+        if torch.float64 not in {left.dtype, right.dtype}:
+            add_short_products(weight, bias, left, right, scales)
+            return
+        scales = scales.double()
+    first = left.shape[1] <= right.shape[1] or right.dtype == torch.float64
     for rows in blocks(right if first else left):
         each, one, other = scales[rows], left[rows], right[rows]
         if first:
@@ -127,6 +135,10 @@ def add_products(
 
 def add_lines(total: Tensor, lines: Tensor, scales: Tensor) -> None:
     """Add the sum of scaled lines to a flat float64 total."""
+    if scales.dtype == torch.float32 and lines.dtype != torch.float64:
+        add_short_lines(total, lines, scales)
+        return
+    scales = scales.double()
     for rows in blocks(lines):
         total.addmv_(lines[rows].double().T, scales[rows])
 

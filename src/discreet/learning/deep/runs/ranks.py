@@ -36,12 +36,10 @@ from torch import Tensor, nn
 
 from discreet.errors import EngineFailed, EngineStopped, WrongKind
 from discreet.learning.clipping import Clipping
-from discreet.learning.deep.batch_sums import BatchSums, ClipGroup, RowTensors
-from discreet.learning.deep.choice import check_model
+from discreet.learning.deep.batch_sums import ClipGroup
 from discreet.learning.deep.generated import RowShape
 from discreet.learning.deep.independence import GROSS, SAFETY
 from discreet.learning.deep.model_state import ModelState
-from discreet.learning.deep.objectives import Objective
 from discreet.learning.deep.runs.rank_agreement import (
     ModelParts,
     SharedState,
@@ -49,10 +47,10 @@ from discreet.learning.deep.runs.rank_agreement import (
     parts_of,
     share_from_first,
 )
-from discreet.learning.deep.runs.rank_messages import received, send, told
+from discreet.learning.deep.runs.rank_messages import send, told
 from discreet.learning.deep.runs.step_sums import StepSums, secret_seed
 from discreet.learning.deep.trial import Trial
-from discreet.learning.deep.tried_model import TriedModel, try_model
+from discreet.learning.deep.tried_model import TriedModel
 from discreet.learning.side_counts import SideCounts
 from discreet.noise import SYSTEM, Entropy
 
@@ -79,6 +77,7 @@ class RankTask:
     rows: int
     groups: tuple[tuple[tuple[str, ...], Fraction, float], ...]
     normalized: bool
+    single: bool
     side: SideCounts
     parts: ModelParts
 
@@ -119,7 +118,7 @@ class Ranks:
         self._state.exchange(names)
         drifts: list[Fraction] = self._answers(tried.drift, "has refused the model")
         told(("compare",))
-        trial = _trial(tried, task)
+        trial = trial_of(tried, task)
         apart = max(self._answers(share_from_first(generated_units(trial), trial.groups), None))
         if not apart <= GROSS:
             raise _differs("finds other contributions than this one")
@@ -155,7 +154,7 @@ class Ranks:
             for rank, share in enumerate(taken, start=1):
                 for values in share:
                     send(values, rank)
-            cells = _cells(self._sums, shares[0], factor, self._step, entropy)
+            cells = floored_share(self._sums, shares[0], factor, self._step, entropy)
             dist.reduce(cells, dst=0)
         except RuntimeError as failure:
             lost = EngineStopped(
@@ -177,82 +176,7 @@ class Ranks:
         told(("end",))
 
 
-def serve_rank(model: nn.Module, *, objective: Objective, entropy: Entropy = SYSTEM) -> int:
-    """Compute shares of the sums of rank 0 until it closes; return how many there were.
-
-    >>> serve_rank(nn.ReLU(), objective=nn.functional.mse_loss)
-    Traceback (most recent call last):
-        ...
-    discreet.errors.OutOfRange: no parameter of the model is trainable...
-    """
-    state = SharedState(check_model(model))
-    sums: StepSums | None = None
-    task: RankTask | None = None
-    tried: TriedModel | None = None
-    served = 0
-    while True:
-        message = told(None)
-        if message[0] == "end":
-            return served
-        if message[0] == "prepare":
-            task = message[1]
-            dist.gather_object(parts_of(model) == task.parts, None, dst=0)
-            continue
-        assert task is not None  # noqa: S101  prepared before anything else
-        if message[0] == "try":
-            state.exchange(message[1])
-            tried, sums = _prepared(model, objective, task)
-            continue
-        assert tried is not None  # noqa: S101  tried before the first share
-        assert sums is not None  # noqa: S101
-        if message[0] == "compare":
-            trial = _trial(tried, task)
-            dist.gather_object(share_from_first(generated_units(trial), trial.groups), None, dst=0)
-            continue
-        _, factor, step, sizes, names = message
-        state.exchange(names)
-        count = sizes[dist.get_rank()] * task.rows
-        x, y = (received((count, *s.shape), s.dtype) for s in task.shapes)
-        inside = received((count,), torch.bool)
-        sums.sums.data = RowTensors(x, y)
-        places = torch.where(inside, torch.arange(count), -1).numpy().reshape(-1, task.rows)
-        cells = _cells(sums, places, factor, step, entropy, share=tried)
-        dist.reduce(cells, dst=0)
-        served += 1
-
-
-def _prepared(
-    model: nn.Module, objective: Objective, task: RankTask
-) -> tuple[TriedModel, StepSums]:
-    """Try the model here, too, and answer with its drift."""
-    answer: Fraction | None = None
-    try:
-        groups = groups_of(model, task)
-        tried = try_model(
-            model,
-            objective,
-            shapes=task.shapes,
-            units=task.units,
-            rows=task.rows,
-            groups=groups,
-            told="objective" in task.side.names,
-        )
-        sums = BatchSums(
-            model,
-            tried.engine,
-            RowTensors(torch.zeros(0), torch.zeros(0)),
-            groups=groups,
-            micro=task.units,
-            normalized=task.normalized,
-            device=next(iter(model.parameters())).device,
-        )
-        answer = tried.drift
-    finally:
-        dist.gather_object(answer, None, dst=0)
-    return tried, StepSums(sums, task.side, tried.objective)
-
-
-def _trial(tried: TriedModel, task: RankTask) -> Trial:
+def trial_of(tried: TriedModel, task: RankTask) -> Trial:
     """Return micro-batches of the task, for this process's model."""
     device = next(iter(tried.model.parameters())).device
     found = tried.engine.contributions
@@ -289,7 +213,7 @@ def parameters_of(model: nn.Module) -> tuple[tuple[str, tuple[int, ...], str], .
     )
 
 
-def _cells(  # noqa: PLR0913, PLR0917  one share
+def floored_share(  # noqa: PLR0913, PLR0917  one share
     sums: StepSums,
     rows: NDArray[np.int64],
     factor: float,

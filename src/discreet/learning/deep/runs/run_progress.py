@@ -14,12 +14,12 @@ from torch import nn
 from discreet.errors import OtherRun
 from discreet.learning.checkpoint import Checkpoint
 from discreet.learning.deep.runs.saved_state import SavedState
+from discreet.learning.deep.runs.training_report import TrainingReport
 from discreet.learning.deep.runs.training_step import TrainingStep
 from discreet.learning.deep.training_data import weights_digest
 from discreet.learning.marks import Marks
 from discreet.learning.run_charges import check_lost
 from discreet.learning.training_plan import TrainingPlan
-from discreet.learning.training_report import TrainingReport
 from discreet.ledger.values import StoredAnswer
 
 

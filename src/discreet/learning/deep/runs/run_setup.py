@@ -17,6 +17,7 @@ from discreet.exact import whole
 from discreet.learning.deep.augmentation import Augment, ViewedRows
 from discreet.learning.deep.batch_sums import BatchSums, ClipGroup, RowSource, RowTensors
 from discreet.learning.deep.choice import check_model
+from discreet.learning.deep.layers.short_sums import ROUNDINGS
 from discreet.learning.deep.objectives import Objective
 from discreet.learning.deep.runs.rank_agreement import parts_of
 from discreet.learning.deep.runs.ranks import Ranks, RankTask, parameters_of
@@ -25,6 +26,7 @@ from discreet.learning.deep.runs.step_sums import StepSums
 from discreet.learning.deep.runs.training_step import TrainingStep
 from discreet.learning.deep.training_data import (
     checked_clipping,
+    checked_sums,
     clip_groups,
     data_of,
     normalized_groups,
@@ -33,7 +35,8 @@ from discreet.learning.deep.tried_model import TriedModel, try_model
 from discreet.learning.run_charges import RunCharges
 from discreet.learning.sampling import UnitRows
 from discreet.learning.side_counts import SideCounts
-from discreet.learning.training_plan import TrainingPlan, plan_training
+from discreet.learning.training_plan import TrainingPlan
+from discreet.learning.training_planner import plan_training
 from discreet.ledger import Ledger
 from discreet.noise import Entropy
 from discreet.units import PrivacyUnit
@@ -61,6 +64,7 @@ def set_up(  # noqa: PLR0913  a run depends on all of it
     micro_batch: int | None,
     clip: object,
     clipping: str,
+    sums: str,
     views: int,
     augment: Augment | None,
     metrics: Mapping[str, object] | None,
@@ -75,6 +79,7 @@ def set_up(  # noqa: PLR0913  a run depends on all of it
     units = UnitRows(int(inputs.shape[0]) if names is None else names, rows=rows_per_unit)
     _check_population(units, promise["population"])
     kind = checked_clipping(clipping)
+    single = checked_sums(sums, model)
     side = SideCounts.of(metrics, adaptive=kind == "adaptive")
     times = _checked_views(views, augment)
     rows = whole(rows_per_unit, name="rows_per_unit", low=1) * times
@@ -103,6 +108,7 @@ def set_up(  # noqa: PLR0913  a run depends on all of it
             rows=rows,
             groups=_named(model, groups),
             normalized=kind == "normalized",
+            single=single,
             side=side,
             parts=parts_of(model),
         )
@@ -114,6 +120,7 @@ def set_up(  # noqa: PLR0913  a run depends on all of it
         rows=rows,
         micro=size,
         positions=-(-tried.engine.positions // rows),
+        short=ROUNDINGS if single else 0,
         drift=drift,
         floors=1 if ranks is None else ranks.count,
         side=side,
@@ -121,21 +128,21 @@ def set_up(  # noqa: PLR0913  a run depends on all of it
         layers=tried.engine.layers,
         model=_described(model, optimizer, kind, times),
     )
-    sums = StepSums(_batch_sums(tried, source, groups, plan, kind), side, tried.objective)
+    adding = StepSums(_batch_sums(tried, source, groups, plan, kind), side, tried.objective)
     if ranks is not None:
-        ranks.begin(sums, plan.one.grid.step)
+        ranks.begin(adding, plan.one.grid.step)
     stepper = TrainingStep(
         tried,
         plan,
         units,
-        sums,
+        adding,
         RunCharges(ledger, plan),
         optimizer=optimizer,
         entropy=entropy,
         ranks=ranks,
         constant_work=constant_work,
     )
-    saved = SavedState(model, optimizer, sums.sums.device)
+    saved = SavedState(model, optimizer, adding.sums.device)
     return RunSetup(plan=plan, stepper=stepper, saved=saved)
 
 
@@ -154,6 +161,7 @@ def _batch_sums(
         micro=plan.micro,
         normalized=clipping == "normalized",
         device=next(iter(tried.model.parameters())).device,
+        single=plan.one.short > 0,
     )
 
 

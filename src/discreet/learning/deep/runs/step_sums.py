@@ -56,7 +56,8 @@ class StepSums:
         """Return the sum of the centered objectives, by one more forward pass."""
         total = 0.0
         for part in self.sums.micro_batches(rows):
-            x, y, inside = self.sums.data.take(part, self.sums.device)
+            x, y, real_rows = self.sums.data.take(part, self.sums.device)
+            inside = real_rows.to(self.sums.device)
             with torch.no_grad():
                 each = self.objective.each(self.sums.model(x), y).double()
                 each = torch.where(inside, each, torch.zeros_like(each)).reshape(len(part), -1)

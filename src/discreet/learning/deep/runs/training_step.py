@@ -5,7 +5,7 @@ Trust: kernel.  Nothing of the batch leaves but the noisy sum.
 
 from __future__ import annotations
 
-from typing import Any, final
+from typing import final
 
 import numpy as np
 import torch
@@ -13,7 +13,7 @@ from torch import Tensor
 
 from discreet.errors import LayerNotProvable
 from discreet.learning.banded_noise import BandedBatches, BandedSums
-from discreet.learning.deep.device_release import released
+from discreet.learning.deep.device_release import cells_of, handed_over, refuse_unsound, released
 from discreet.learning.deep.model_state import ModelState, changed_in_a_step, used_otherwise
 from discreet.learning.deep.runs.ranks import RankLost, Ranks
 from discreet.learning.deep.runs.step_sums import StepSums
@@ -70,22 +70,31 @@ class TrainingStep:
         return total
 
     def take(self, total: Tensor, noise: Tensor) -> dict[str, float]:
-        """Take a step with noise that is used once; return the metrics that were bought."""
-        noisy = self._released(total, noise)
+        """Release a sum with noise that is used once; return the metrics that were bought."""
+        noisy, self._sound = self._released(total, noise)
         count = noisy.numel() - len(self.plan.side.names)
         self.hand_over(noisy[:count] / self.plan.batch)
-        self.optimizer.step()
-        self.optimizer.zero_grad(set_to_none=True)
         return self.plan.side.told(noisy[count:].cpu().numpy(), batch=self.plan.batch)
 
-    def _released(self, total: Tensor, noise: Tensor) -> Tensor:
-        """Return the noisy sum, or the estimate of it from banded measurements."""
+    def update(self) -> None:
+        """Let the optimizer use the gradients that were released."""
+        self.optimizer.step()
+        self.optimizer.zero_grad(set_to_none=True)
+
+    def check(self) -> None:
+        """Close the run if what was released cannot have been a sum: nothing is taken again."""
+        if not bool(self._sound):
+            self.charges.close()
+            refuse_unsound(self._sound)
+
+    def _released(self, total: Tensor, noise: Tensor) -> tuple[Tensor, Tensor]:
+        """Return the noisy sum or the banded estimate of it, and whether the sum was sound."""
         if self._turns is None:
             return released(self.plan.one, total, noise)
+        cells, sound = cells_of(self.plan.one, total)
+        measured = self._banded.measured(cells, noise.to(total.device))
         step = float(self.plan.one.grid.step)
-        cells = torch.floor(total / step).to(torch.int64)
-        drawn = noise.to(total.device)
-        return (self._banded.estimate(self._banded.measured(cells, drawn).double()) + 0.5) * step
+        return (self._banded.estimate(measured.double()) + 0.5) * step, sound
 
     def _total(self, step: int, factor: float) -> Tensor:
         """Draw a batch and add it up; a failure closes the run, and says nothing of its reason."""
@@ -122,10 +131,4 @@ class TrainingStep:
 
     def hand_over(self, values: Tensor) -> None:
         """Set the gradients of all trainable parameters."""
-        start = 0
-        for parameter in self.tried.parameters:
-            part: Any = values[start : start + parameter.numel()]
-            parameter.grad = part.view(parameter.shape).to(
-                device=parameter.device, dtype=parameter.dtype
-            )
-            start += parameter.numel()
+        handed_over(values, self.tried.parameters)

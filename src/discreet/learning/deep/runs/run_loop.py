@@ -1,0 +1,115 @@
+"""The loop of a run: marks before steps, checkpoints between them, noise that is used once.
+
+Trust: kernel.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Iterator
+from typing import Final, final
+
+from torch import Tensor
+
+from discreet.errors import EntropyError, RunFenced
+from discreet.exact import whole
+from discreet.learning.deep.device_release import DeviceNoise
+from discreet.learning.deep.runs.ranks import RankLost
+from discreet.learning.deep.runs.run_progress import RunProgress
+from discreet.learning.deep.runs.training_report import Interruptible, Step
+from discreet.learning.marks import Marks
+from discreet.learning.noise_processes.noise_ahead import NoiseAhead
+from discreet.learning.side_counts import adapted
+from discreet.noise import Entropy
+
+_BLOCKS: Final = 20
+
+
+@final
+class RunLoop:
+    """Releases the noisy sums of a run, one after another."""
+
+    def __init__(
+        self,
+        progress: RunProgress,
+        *,
+        every: int | None,
+        processes: int | None,
+        adaptive: bool,
+        entropy: Entropy,
+    ) -> None:
+        """Take a run, after how many steps it saves, and who draws its noise."""
+        self.plan, self._stepper, self._saved = progress.plan, progress.stepper, progress.saved
+        self._progress, self._processes, self._entropy = progress, processes, entropy
+        self._adaptive = adaptive
+        self._every = (
+            max(1, -(-self.plan.steps // _BLOCKS))
+            if every is None
+            else whole(every, name="every", low=1)
+        )
+        self._stop = False
+        self._metrics: dict[str, float] = {}
+
+    def steps(self, lost: str, *, update: bool) -> Iterator[Step]:
+        """Pay, then release one sum after another; ``update`` lets the optimizer use each."""
+        run = self._progress
+        marks = run.begin(lost)
+        if marks is None:
+            return
+        law, count = self.plan.band.law(self.plan.one), self.plan.one.coordinates
+        marked = run.taken
+        ahead = NoiseAhead(law, count, processes=self._processes, entropy=self._entropy)
+        with DeviceNoise(ahead, self._stepper.sums.sums.device) as noise:
+            while run.taken < self.plan.steps:
+                if run.taken >= marked:
+                    run.save(marks)
+                    marked = min(run.taken + self._every, self.plan.steps)
+                    marks.mark(marked)
+                began = time.perf_counter()
+                self._step_or_leave(noise, marks, update=update)
+                run.taken += 1
+                took = time.perf_counter() - began
+                try:
+                    yield Step(run.taken, self.plan.steps, took, dict(self._metrics))
+                except GeneratorExit:  # somebody leaves the loop
+                    with contextlib.suppress(RunFenced):  # nothing of it is kept
+                        run.leave(marks)
+                    raise
+                if self._stop:
+                    run.leave(marks)
+                    return
+        run.end(marks)
+
+    def interruptible(self) -> Interruptible:
+        """Return what turns Ctrl-C into an end after the current step."""
+
+        def stop() -> None:
+            self._stop = True
+
+        self._stop = False
+        return Interruptible(stop)
+
+    def _step_or_leave(self, noise: DeviceNoise, marks: Marks, *, update: bool) -> None:
+        """Take a step; where its noise or another process is missing, end the run in order.
+
+        Only what comes before the release may end it so: a step that was seen is never taken again
+        for nothing.
+        """
+        marks.check_process()
+        try:
+            total = self._stepper.measure(step=self._progress.taken, factor=self._saved.factor)
+            drawn = noise.take()
+        except (EntropyError, RankLost) as missing:  # nothing was released
+            self._progress.leave(marks)
+            raise missing.told if isinstance(missing, RankLost) else missing from None
+        self.release(total, drawn)
+        if update:
+            self._stepper.update()
+        self._stepper.check()
+
+    def release(self, total: Tensor, noise: Tensor) -> None:
+        """Release one noisy sum, and adapt the threshold to what it tells."""
+        self._metrics = self._stepper.take(total, noise)
+        if self._adaptive:
+            self._saved.factor = adapted(self._saved.factor, self._metrics["clipped"])

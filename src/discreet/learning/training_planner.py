@@ -1,0 +1,155 @@
+"""Plan a training run: its cap, its noise and its slack, from public numbers.
+
+Trust: kernel.
+
+What is planned is in :mod:`discreet.learning.training_plan`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Any, Final
+
+from discreet.errors import OutOfRange, TooImprecise, WrongKind
+from discreet.exact import decimal, positive, whole
+from discreet.learning.banded_noise import Band
+from discreet.learning.calibrated import calibrated_sigma
+from discreet.learning.clipping import Clipping
+from discreet.learning.private_sum import PrivateSum
+from discreet.learning.run_tree import tree_of_run
+from discreet.learning.sampling import overflow_chance, smallest_cap
+from discreet.learning.side_counts import NOTHING_BESIDE, SideCounts
+from discreet.learning.training_plan import TrainingPlan
+from discreet.loss.parameters import checked_delta
+from discreet.units import PrivacyUnit
+
+_SHARE_OF_DELTA: Final = 1000
+_MOST_DRIFT: Final = Fraction(2, 100)
+_MOST_SLACK: Final = Fraction(5, 100)
+_BYTES: Final = 24  # of a coordinate: float64 totals, noise, and the noise drawn ahead
+
+
+def plan_training(  # noqa: PLR0913  everything that a run depends on
+    *,
+    name: str,
+    unit: PrivacyUnit,
+    population: int,
+    batch: int,
+    steps: int,
+    clip: tuple[tuple[str, Fraction], ...],
+    coordinates: int,
+    delta: object,
+    epsilon: object = None,
+    sigma: object = None,
+    rows: int = 1,
+    micro: int = 256,
+    positions: int = 1,
+    short: int = 0,
+    drift: Fraction = Fraction(0),
+    floors: int = 1,
+    side: SideCounts = NOTHING_BESIDE,
+    band: int = 1,
+    memory: int = 0,
+    layers: tuple[str, ...] = (),
+    model: Mapping[str, Any] | None = None,
+    notes: tuple[str, ...] = (),
+) -> TrainingPlan:
+    """Plan a run for an epsilon, or with a noise multiplier ``sigma``.
+
+    >>> from discreet.units import row
+    >>> plan = plan_training(name="digits", unit=row(), population=1797, batch=256, steps=100,
+    ...     clip=(("", Fraction(1)),), coordinates=650, epsilon=3, delta="1e-5")
+    >>> round(float(plan.sigma), 3), plan.epsilon() <= 3
+    (2.22, True)
+    """
+    if (epsilon is None) == (sigma is None):
+        raise WrongKind(
+            what="neither or both of epsilon and sigma are given.",
+            why="one of them says how much noise there is.",
+            do="give epsilon, and the noise follows; or give sigma, and the price follows.",
+        )
+    people = whole(population, name="population", low=1)
+    drawn = whole(batch, name="batch", low=1, high=people)
+    times, chance = whole(steps, name="steps", low=1), checked_delta(delta)
+    if chance == 0:
+        raise OutOfRange(
+            what="delta is 0.",
+            why="Gaussian noise never gives pure privacy.",
+            do="give a delta far below one over the population.",
+        )
+    rate, turns = Fraction(drawn, people), Band(band)
+    whole(drawn * turns.width, name="batch times band", high=people)
+    cap = smallest_cap(population=people, rate=rate, steps=times, chance=chance / _SHARE_OF_DELTA)
+    overflow = overflow_chance(population=people, rate=rate, cap=cap, steps=times)
+    size = whole(micro, name="micro", low=1)  # the shape that was tried, whatever the cap
+    numbers = coordinates + len(side.names)
+
+    def one(width: Fraction) -> PrivateSum:
+        return PrivateSum(
+            clipping=Clipping(bound=1),
+            sigma=width,
+            coordinates=numbers,
+            units=cap,
+            operations=(cap + size) * positions * rows + 8,  # each is added to the total
+            short=short,
+            drift=drift,
+            floors=floors,
+            beside=side.squared,
+        )
+
+    first = one(Fraction(1))
+    _check_slack(first)
+    if sigma is None:
+        width = calibrated_sigma(
+            rate=rate * turns.width,
+            steps=turns.blocks(times),
+            epsilon=epsilon,
+            delta=chance,
+            squared=turns.squared(first),
+            step=turns.grid(first).step,
+            coordinates=numbers * turns.width,
+            tree=lambda s: tree_of_run(
+                turns.leaf(one(s), unit),
+                rate=rate * turns.width,
+                steps=turns.blocks(times),
+                unit=unit,
+                overflow=overflow,
+            ),
+            unit=unit,
+            overflow=overflow,
+        )
+    else:
+        width = positive(decimal(sigma, name="sigma"), name="sigma")
+    return TrainingPlan(
+        name=name,
+        unit=unit,
+        population=people,
+        batch=drawn,
+        steps=times,
+        clip=clip,
+        rows=rows,
+        micro=size,
+        delta=chance,
+        one=one(width),
+        overflow=overflow,
+        layers=layers,
+        model={} if model is None else model,
+        side=side,
+        band=turns,
+        memory=memory and memory + (_BYTES + 16 * (turns.width - 1)) * numbers,
+        notes=notes,
+    )
+
+
+def _check_slack(one: PrivateSum) -> None:
+    """Refuse sums whose rounding would cost too much."""
+    moved = 2 * one.drift * one.units
+    if moved > _MOST_DRIFT or one.slack > _MOST_SLACK:
+        raise TooImprecise(
+            what="rounding may move a sum by more than "
+            f"{'2' if moved > _MOST_DRIFT else '5'} percent of what one unit adds.",
+            why="it is added to the distance that noise is scaled to, and costs accuracy.",
+            do="take smaller batches, add up in float64, or set "
+            "torch.backends.cudnn.deterministic = True on a GPU.",
+        )
