@@ -264,7 +264,7 @@ _LINES: Final = {
     "backup": ("discreet ledger backup backup.jsonl",),
     "anchor": (
         "discreet ledger anchor",
-        "discreet ledger anchor clinic.ledger --witness /mnt/other/clinic.witness",
+        "discreet ledger anchor clinic.ledger --witness /srv/other/clinic.witness",
     ),
     "restore": (
         "discreet ledger restore backup.jsonl --reason moved --by ana --approved-by ben",
