@@ -24,7 +24,8 @@ from discreet.learning.models import (
 )
 from discreet.learning.models.bounded_rows import BoundedRows, Encoding
 from discreet.learning.models.fit_plans import FitPlan, Released, fit_plan, read_released
-from discreet.learning.models.measurement import AskedPrice, PlannedSum, RowMeasurer
+from discreet.learning.models.asked_price import AskedPrice
+from discreet.learning.models.measurement import PlannedSum, RowMeasurer
 from discreet.learning.models.paid_fit import opened, pay_and_draw, unit_of_rows
 from discreet.learning.models.row_sums import counts
 from discreet.learning.models.session_rows import fit_in_session, is_table

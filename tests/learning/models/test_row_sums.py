@@ -17,8 +17,8 @@ from discreet.learning.models.bounded_rows import (
     Encoding,
     NumberColumn,
 )
+from discreet.learning.models.asked_price import AskedPrice
 from discreet.learning.models.measurement import (
-    AskedPrice,
     PlannedSum,
     RowMeasurer,
     scheduled,

@@ -35,6 +35,9 @@ LEVELS: Final = 1 << 14
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
+_FEW: Final = 32  # values that are compared with a whole column, one by one
+_SMALL: Final = 127  # what every integer type of NumPy holds
+
 
 @final
 @dataclass(frozen=True, slots=True)
@@ -62,9 +65,7 @@ class NumberColumn:
 
     def cells(self, values: NDArray[Any]) -> Floats:
         """Return numbers as steps; NaN stays NaN."""
-        inside = np.clip(_floats(values), float(self.low), float(self.high))
-        steps = np.rint((inside - self.middle) / self.half * LEVELS)
-        return np.clip(steps, -LEVELS, LEVELS)[:, None]
+        return _steps(_floats(values)[:, None], (self,))
 
     def document(self) -> list[object]:
         """Return it in plain JSON."""
@@ -104,6 +105,20 @@ class CategoryColumn:
 Column = NumberColumn | CategoryColumn
 
 
+def _steps(values: NDArray[Any], columns: Sequence[NumberColumn]) -> Floats:
+    """Clamp each column to its bounds, and return whole numbers of steps; NaN stays NaN."""
+    low, high, middle, half = (
+        np.array([float(getattr(each, name)) for each in columns])
+        for name in ("low", "high", "middle", "half")
+    )
+    steps: Floats = np.clip(values.astype(np.float64), low, high)
+    steps -= middle
+    steps /= half
+    steps *= LEVELS
+    np.rint(steps, out=steps)
+    return np.clip(steps, -LEVELS, LEVELS, out=steps)
+
+
 def _floats(values: NDArray[Any]) -> Floats:
     """Return numbers; whatever is none is NaN, and its row is left out."""
     if values.dtype.kind in "iufb":
@@ -124,12 +139,22 @@ def codes_of(values: NDArray[Any], declared: Sequence[object]) -> Integers:
     >>> codes_of(np.array([2, 1, 7]), (1, 2)).tolist()
     [1, 0, -1]
     """
+    if values.dtype.kind in "iubf" and len(declared) <= _FEW and all(map(_is_small, declared)):
+        codes = np.full(values.shape, -1, np.int64)
+        for place, value in reversed(list(enumerate(declared))):
+            codes[values == value] = place
+        return codes
     places: dict[object, int] = {}
     for place, value in enumerate(declared):
         places.setdefault(value, place)
     listed = values.tolist()
     found = [places.get(value, -1) if _is_key(value) else -1 for value in listed]
     return np.array(found, np.int64)
+
+
+def _is_small(value: object) -> bool:
+    """Whether NumPy compares a value with numbers of any type as Python does."""
+    return isinstance(value, int) and 0 <= value <= _SMALL
 
 
 def _is_key(value: object) -> bool:
@@ -178,8 +203,7 @@ class Encoding:
 
         ``counts`` says how often each row is there; once by default.
         """
-        each = list(columns.T) if isinstance(columns, np.ndarray) else list(columns)
-        parts = [column.cells(value) for column, value in zip(self.features, each, strict=True)]
+        parts = self._parts(columns)
         count = parts[0].shape[0]
         codes = np.zeros(count, np.int64)
         if self.target is not None and labels is not None:
@@ -188,14 +212,24 @@ class Encoding:
             codes = codes_of(labels, self.classes)
         if self.constant:
             parts.append(np.full((count, 1), float(LEVELS)))
-        cells = np.concatenate(parts, axis=1)
-        kept = ~np.isnan(cells).any(axis=1) & (codes >= 0)
-        if counts is None:
-            return BoundedRows(cells[kept], codes[kept], self.squared)
-        often = counts[kept]
-        return BoundedRows(
-            np.repeat(cells[kept], often, axis=0), np.repeat(codes[kept], often), self.squared
-        )
+        cells = parts[0] if len(parts) == 1 else np.concatenate(parts, axis=1)
+        kept = ~np.isnan(np.einsum("ij->i", cells)) & (codes >= 0)
+        if not kept.all():
+            cells, codes = cells[kept], codes[kept]
+        if counts is not None:
+            often = counts[kept]
+            cells, codes = np.repeat(cells, often, axis=0), np.repeat(codes, often)
+        return BoundedRows(cells, codes, self.squared)
+
+    def _parts(self, columns: NDArray[Any] | Sequence[NDArray[Any]]) -> list[Floats]:
+        """Return the cells of all columns, at once where they are a matrix of numbers."""
+        if isinstance(columns, np.ndarray):
+            numbers = tuple(each for each in self.features if isinstance(each, NumberColumn))
+            if len(numbers) == len(self.features) == columns.shape[1]:
+                if columns.dtype.kind in "iufb":
+                    return [_steps(columns, numbers)]
+            columns = list(columns.T)
+        return [each.cells(values) for each, values in zip(self.features, columns, strict=True)]
 
     def document(self) -> dict[str, object]:
         """Return all of it in plain JSON."""
@@ -221,8 +255,10 @@ class BoundedRows:
 
     def __init__(self, cells: Floats, codes: Integers, squared: int) -> None:
         """Take rows and the codes of their labels."""
-        long = np.einsum("ij,ij->i", cells, cells) > squared
-        odd = long | (cells != np.rint(cells)).any(axis=1)
+        odd = ~(np.einsum("ij,ij->i", cells, cells) <= squared)
+        broken = cells != np.rint(cells)
+        if broken.any():
+            odd |= broken.any(axis=1)
         self.cells = np.where(odd[:, None], 0.0, cells) if odd.any() else cells
         self.codes = codes
         self.squared = squared

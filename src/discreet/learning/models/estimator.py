@@ -26,7 +26,7 @@ from discreet.learning.models.bounded_rows import Column, Encoding, Floats
 from discreet.learning.models.declarations import number_columns
 from discreet.learning.models.fit_plans import FitPlan, Recipe, Released, fit_plan, read_released
 from discreet.learning.models.given_arrays import column_names, labels_of, listed, matrix
-from discreet.learning.models.measurement import AskedPrice
+from discreet.learning.models.asked_price import AskedPrice
 from discreet.learning.models.paid_fit import opened, pay_and_draw, unit_of_rows
 from discreet.learning.models.session_rows import fit_in_session, is_table, plan_in_session
 from discreet.ledger.values import StoredAnswer

@@ -15,8 +15,8 @@ from discreet.accounting import Node
 from discreet.accounting.storage.codec import encode, encode_unit
 from discreet.doors import Explainable
 from discreet.learning.models.bounded_rows import BoundedRows, Encoding
+from discreet.learning.models.asked_price import AskedPrice
 from discreet.learning.models.measurement import (
-    AskedPrice,
     PlannedSum,
     RowMeasurer,
     SumSchedule,

@@ -1,12 +1,16 @@
 """Logistic and softmax regression by gradients of the whole table, each an exact sum with noise.
 
-Trust: kernel.  Every step releases the sum of residual times row over all rows (key
-``integer-rows``): a residual has a norm of at most 1, or of the root of 2 for several classes, and
-rows are bounded.  So nothing has to be clipped, and no sample drawn.
+Trust: kernel.  Second moments of rows are released once (key ``moment-matrix``), and every step
+releases the sum of residual times row over all rows (key ``integer-rows``): a residual has a norm
+of at most 1, or of the root of 2 for several classes, and rows are bounded.  So nothing has to be
+clipped, and no sample drawn.
 
-Between the steps, weights follow accelerated gradient descent with a fixed step of one over the
-curvature bound, and the average of the last half of them is the model.  All of that processes
-released numbers.
+The curvature of the objective is at most a quarter of the second moments, or half of them for
+several classes (Bohning 1992), wherever the weights are.  So a step goes along the inverse of that
+bound times the gradient, and a few steps do what takes gradient descent many; each of few steps has
+less noise.  Directions in which noise may hide the moments are taken to be as curved as the noise
+is large.  The average of the last half of the weights is the model.  All of that processes released
+numbers.
 """
 
 from __future__ import annotations
@@ -25,11 +29,19 @@ from discreet.learning.models.bounded_rows import LEVELS, BoundedRows, Encoding,
 from discreet.learning.models.classifier import PrivateClassifier
 from discreet.learning.models.fit_plans import Released
 from discreet.learning.models.measurement import PlannedSum, RowMeasurer
+from discreet.learning.models.moment_release import (
+    MOMENTS,
+    moment_matrix,
+    moment_noise,
+    planned_moments,
+)
 from discreet.learning.models.row_sums import (
     RESIDUALS,
     WIDEST,
     counts,
     gradients,
+    linear_bound,
+    moments,
     residual_bound,
     scores,
 )
@@ -37,6 +49,7 @@ from discreet.learning.models.row_sums import (
 COUNT: Final = "number of rows"
 GRADIENT: Final = "gradient"
 _COUNT_SHARE: Final = Fraction(1, 50)
+_MOMENT_SHARE: Final = Fraction(1, 5)
 _BINARY: Final = 2
 
 
@@ -72,18 +85,20 @@ class GradientRecipe:
                 do="use fewer columns or categories.",
             )
         squared = encoding.squared * residual_bound(self.outputs)
+        entries = encoding.width * self.outputs
         return (
             PlannedSum(
                 name=COUNT, squared=1, linear=1, opposed=False, coordinates=1, share=_COUNT_SHARE
             ),
+            planned_moments(encoding, share=_MOMENT_SHARE),
             PlannedSum(
                 name=GRADIENT,
                 squared=squared,
-                linear=squared,
+                linear=linear_bound(squared, entries),
                 opposed=True,
-                coordinates=encoding.width * self.outputs,
+                coordinates=entries,
                 times=self.steps,
-                share=1 - _COUNT_SHARE,
+                share=1 - _COUNT_SHARE - _MOMENT_SHARE,
             ),
         )
 
@@ -92,40 +107,47 @@ class GradientRecipe:
         norm = encoding.squared**0.5
         noisy = see.measure(COUNT, counts(np.zeros(len(rows.cells), np.int64), 1))
         size = max(1.0, float(noisy[0]))
-        shape = (encoding.width, self.outputs)
-        weights, look = np.zeros(shape), np.zeros(shape)
-        kept, momentum = np.zeros(shape), 1.0
-        rate = float(self.rate) * (4.0 if self.outputs == 1 else 2.0)
-        shrink = float(self.penalty)
+        inverse = self._inverse_curvature(see.measure(MOMENTS, moments(rows)), size, encoding, see)
+        weights = np.zeros((encoding.width, self.outputs))
+        kept, shrink = np.zeros_like(weights), float(self.penalty) * size
+        truth = _indicators(rows.codes, self.outputs)
         for step in range(self.steps):
-            residual = _probabilities(scores(rows.cells, look) / norm) - _indicators(
-                rows.codes, self.outputs
-            )
-            noised = see.measure(GRADIENT, gradients(rows, residual)).reshape(shape)
-            slope = noised / (RESIDUALS * norm * size) + shrink * look
-            fresh = look - rate * slope
-            after = (1 + (1 + 4 * momentum**2) ** 0.5) / 2
-            look = fresh + (momentum - 1) / after * (fresh - weights)
-            weights, momentum = fresh, after
+            residual = _probabilities(scores(rows.cells, weights) / norm) - truth
+            noised = see.measure(GRADIENT, gradients(rows, residual)).reshape(weights.shape)
+            weights = weights - inverse @ (noised / (RESIDUALS * norm) + shrink * weights)
             if step >= self.steps // 2:
                 kept += weights
         average = kept / max(1, self.steps - self.steps // 2)
         return {"size": int(noisy[0]), "weights": average.tolist()}
+
+    def _inverse_curvature(
+        self, noisy: Integers, size: float, encoding: Encoding, see: RowMeasurer
+    ) -> Floats:
+        """Return the inverse of a bound on the curvature, for rows of length at most one."""
+        length = encoding.squared / LEVELS**2
+        matrix = moment_matrix({"moments": noisy}, encoding.width) / length
+        values, vectors = np.linalg.eigh(matrix)
+        hidden = moment_noise(see.noise(MOMENTS)) / length * (2 * encoding.width) ** 0.5
+        bound = np.maximum(values, min(hidden, size)) * (0.25 if self.outputs == 1 else 0.5)
+        steps = float(self.rate) / (bound + float(self.penalty) * size)
+        inverse: Floats = (vectors * steps) @ vectors.T
+        return inverse
 
 
 def _probabilities(scores: Floats) -> Floats:
     if scores.shape[1] == 1:
         half: Floats = 0.5 * (1 + np.tanh(scores / 2))
         return half
-    shifted = np.exp(scores - scores.max(axis=1, keepdims=True))
-    share: Floats = shifted / shifted.sum(axis=1, keepdims=True)
+    lines = np.ascontiguousarray(scores.T)  # one line a class, which is faster
+    shifted = np.exp(lines - lines.max(axis=0))
+    share: Floats = (shifted / shifted.sum(axis=0)).T
     return share
 
 
 def _indicators(codes: NDArray[np.int64], outputs: int) -> Floats:
     if outputs == 1:
         return codes[:, None].astype(np.float64)
-    return np.eye(outputs)[codes]
+    return (codes == np.arange(outputs)[:, None]).astype(np.float64).T
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -136,10 +158,10 @@ class GradientClassifier(PrivateClassifier):
 
     bounds: Any = None
     """Two ends for all columns, or one number a column for either end."""
-    steps: Any = 64
+    steps: Any = 8
     """How many gradients are taken."""
     learning_rate: Any = 1
-    """The length of a step, in units of one over the curvature bound."""
+    """The length of a step, in units of the inverse of the curvature bound."""
     penalty: Any = 0
     """What half the square of weights costs, beside the mean objective of a row."""
 

@@ -33,7 +33,8 @@ from discreet.learning.models.bounded_rows import (
     NumberColumn,
 )
 from discreet.learning.models.fit_plans import FitPlan, Recipe, drawn_bytes, fit_document
-from discreet.learning.models.measurement import AskedPrice, SumSchedule, scheduled
+from discreet.learning.models.asked_price import AskedPrice
+from discreet.learning.models.measurement import SumSchedule, scheduled
 from discreet.ledger.values import StoredAnswer
 from discreet.noise import Entropy
 from discreet.plan.binding.value_facts import Facts, as_keys
