@@ -37,6 +37,7 @@ Integers = NDArray[np.int64]
 
 _FEW: Final = 32  # values that are compared with a whole column, one by one
 _SMALL: Final = 127  # what every integer type of NumPy holds
+_NARROWEST: Final = 2.0**-1000  # bounds closer together than that are nearly none
 
 
 @final
@@ -65,7 +66,15 @@ class NumberColumn:
 
     def cells(self, values: NDArray[Any]) -> Floats:
         """Return numbers as steps; NaN stays NaN."""
-        return _steps(_floats(values)[:, None], (self,))
+        return _cells(self, values)
+
+    def write(self, values: NDArray[Any], lines: Floats) -> None:
+        """Write clamped numbers into one line, as steps."""
+        steps, half = lines[0], self.half
+        np.subtract(_floats(values), self.middle, out=steps)
+        steps *= LEVELS / half if half > _NARROWEST else 1 / _NARROWEST
+        np.rint(steps, out=steps)
+        np.clip(steps, -float(LEVELS), float(LEVELS), out=steps)
 
     def document(self) -> list[object]:
         """Return it in plain JSON."""
@@ -90,12 +99,14 @@ class CategoryColumn:
 
     def cells(self, values: NDArray[Any]) -> Floats:
         """Return one entry a row; NaN where a value is none of the categories."""
+        return _cells(self, values)
+
+    def write(self, values: NDArray[Any], lines: Floats) -> None:
+        """Write one line a category."""
         codes = codes_of(values, self.values)
-        cells = np.zeros((codes.size, self.width))
-        known = codes >= 0
-        cells[known, codes[known]] = LEVELS
-        cells[~known] = np.nan
-        return cells
+        lines[:] = np.where(codes < 0, np.nan, 0.0)
+        known = np.flatnonzero(codes >= 0)
+        lines[codes[known], known] = LEVELS
 
     def document(self) -> list[object]:
         """Return it in plain JSON."""
@@ -105,24 +116,16 @@ class CategoryColumn:
 Column = NumberColumn | CategoryColumn
 
 
-def _steps(values: NDArray[Any], columns: Sequence[NumberColumn]) -> Floats:
-    """Clamp each column to its bounds, and return whole numbers of steps; NaN stays NaN."""
-    low, high, middle, half = (
-        np.array([float(getattr(each, name)) for each in columns])
-        for name in ("low", "high", "middle", "half")
-    )
-    steps: Floats = np.clip(values.astype(np.float64), low, high)
-    steps -= middle
-    steps /= half
-    steps *= LEVELS
-    np.rint(steps, out=steps)
-    return np.clip(steps, -LEVELS, LEVELS, out=steps)
+def _cells(column: Column, values: NDArray[Any]) -> Floats:
+    lines = np.empty((column.width, len(values)))
+    column.write(values, lines)
+    return lines.T
 
 
 def _floats(values: NDArray[Any]) -> Floats:
     """Return numbers; whatever is none is NaN, and its row is left out."""
     if values.dtype.kind in "iufb":
-        return values.astype(np.float64)
+        return values.astype(np.float64, copy=False)
     return np.array([_float(value) for value in values.tolist()], np.float64)
 
 
@@ -203,33 +206,24 @@ class Encoding:
 
         ``counts`` says how often each row is there; once by default.
         """
-        parts = self._parts(columns)
-        count = parts[0].shape[0]
-        codes = np.zeros(count, np.int64)
+        each = list(columns.T) if isinstance(columns, np.ndarray) else list(columns)
+        count = len(each[0])
+        lines, start = np.empty((self.width, count)), 0  # a line a column, which is faster
+        written = [*zip(self.features, each, strict=True)]
         if self.target is not None and labels is not None:
-            parts.append(self.target.cells(labels))
+            written.append((self.target, labels))
+        for column, values in written:
+            column.write(values, lines[start : start + column.width])
+            start += column.width
+        lines[start:] = float(LEVELS)
+        codes = np.zeros(count, np.int64)
         if self.classes is not None and labels is not None:
             codes = codes_of(labels, self.classes)
-        if self.constant:
-            parts.append(np.full((count, 1), float(LEVELS)))
-        cells = parts[0] if len(parts) == 1 else np.concatenate(parts, axis=1)
-        kept = ~np.isnan(np.einsum("ij->i", cells)) & (codes >= 0)
-        if not kept.all():
-            cells, codes = cells[kept], codes[kept]
-        if counts is not None:
-            often = counts[kept]
-            cells, codes = np.repeat(cells, often, axis=0), np.repeat(codes, often)
-        return BoundedRows(cells, codes, self.squared)
-
-    def _parts(self, columns: NDArray[Any] | Sequence[NDArray[Any]]) -> list[Floats]:
-        """Return the cells of all columns, at once where they are a matrix of numbers."""
-        if isinstance(columns, np.ndarray):
-            numbers = tuple(each for each in self.features if isinstance(each, NumberColumn))
-            if len(numbers) == len(self.features) == columns.shape[1]:
-                if columns.dtype.kind in "iufb":
-                    return [_steps(columns, numbers)]
-            columns = list(columns.T)
-        return [each.cells(values) for each, values in zip(self.features, columns, strict=True)]
+        kept = ~np.isnan(lines.sum(axis=0)) & (codes >= 0)
+        if counts is not None or not kept.all():
+            often = kept if counts is None else np.where(kept, counts, 0)
+            lines, codes = np.repeat(lines, often, axis=1), np.repeat(codes, often)
+        return BoundedRows(lines.T, codes, self.squared)
 
     def document(self) -> dict[str, object]:
         """Return all of it in plain JSON."""
