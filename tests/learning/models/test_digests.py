@@ -44,7 +44,7 @@ CHANGES = {
     "random_state": ({}, {"random_state": 1}),
     "n_clusters": ({}, {"n_clusters": 3}),
     "rounds": ({}, {"rounds": 2}),
-    "steps": ({}, {"steps": 8}),
+    "steps": ({}, {"steps": 5}),
     "learning_rate": ({}, {"learning_rate": "0.5"}),
     "penalty": ({}, {"penalty": "0.5"}),
 }

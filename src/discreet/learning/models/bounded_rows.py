@@ -250,9 +250,9 @@ class BoundedRows:
     def __init__(self, cells: Floats, codes: Integers, squared: int) -> None:
         """Take rows and the codes of their labels."""
         odd = ~(np.einsum("ij,ij->i", cells, cells) <= squared)
-        broken = cells != np.rint(cells)
-        if broken.any():
-            odd |= broken.any(axis=1)
+        nearest = np.empty(len(cells))
+        for line in cells.T:
+            odd |= line != np.rint(line, out=nearest)
         self.cells = np.where(odd[:, None], 0.0, cells) if odd.any() else cells
         self.codes = codes
         self.squared = squared

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
 from typing import Final, final
@@ -85,15 +85,17 @@ class SumSchedule:
     unit: PrivacyUnit
     rows: int
     asked: AskedPrice
+    tree: Node = field(init=False, repr=False, compare=False)
+    """What is charged."""
 
-    @property
-    def tree(self) -> Node:
-        """What is charged."""
+    def __post_init__(self) -> None:
+        """Compose the leaves, once."""
         leaves = [
             Repeat(leaf, each.times) if each.times > 1 else leaf
             for each, leaf in zip(self.sums, self.leaves, strict=True)
         ]
-        return leaves[0] if len(leaves) == 1 else Sequential(*leaves)
+        tree = leaves[0] if len(leaves) == 1 else Sequential(*leaves)
+        object.__setattr__(self, "tree", tree)
 
     @property
     def leaves(self) -> tuple[Leaf, ...]:
