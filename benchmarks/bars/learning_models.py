@@ -20,9 +20,7 @@ _CHANCE = 0.002
 """What chance moves the mean of three splits by."""
 
 
-def bars(
-    fits: Sequence[Fit], readings: Sequence[Reading], times: Sequence[Result]
-) -> list[Bar]:
+def bars(fits: Sequence[Fit], readings: Sequence[Reading], times: Sequence[Result]) -> list[Bar]:
     """Judge fits against others and the literature, and digits against theirs."""
     found = []
     for table, epsilon in sorted({(fit.table, fit.epsilon) for fit in fits}):

@@ -306,7 +306,7 @@ MUTANTS: Final = (
     Mutant(
         name="a model takes sums that were not planned",
         file="discreet/learning/models/measurement.py",
-        old="        if not fits:",
+        old="        if planned is None or not fits:",
         new="        if planned is None:",
         why="A row moves the sum by more than its noise is scaled to.",
         caught_by=(
@@ -326,9 +326,9 @@ MUTANTS: Final = (
     ),
     Mutant(
         name="residuals of a row have any length",
-        file="discreet/learning/models/row_sums.py",
-        old="    whole = np.where((squares > bound)[:, None], 0.0, whole)\n",
-        new="",
+        file="discreet/learning/models/rows/row_sums.py",
+        old="        whole[:, long] = 0.0",
+        new="        pass",
         why="A row moves the sum by more than its noise is scaled to.",
         caught_by=(
             "tests/learning/models/test_row_sums.py::test_residuals_beyond_their_bound_add_nothing",
@@ -336,9 +336,9 @@ MUTANTS: Final = (
     ),
     Mutant(
         name="rows of any length count",
-        file="discreet/learning/models/bounded_rows.py",
-        old="        odd = long | (cells != np.rint(cells)).any(axis=1)",
-        new="        odd = (cells != np.rint(cells)).any(axis=1)",
+        file="discreet/learning/models/rows/bounded_rows.py",
+        old='        odd = ~(np.einsum("ij,ij->i", cells, cells) <= squared)',
+        new="        odd = np.zeros(len(cells), bool)",
         why="A row moves sums by more than their noise is scaled to.",
         caught_by=(
             "tests/learning/models/test_row_sums.py::test_rows_that_break_the_bound_add_nothing",
@@ -346,7 +346,7 @@ MUTANTS: Final = (
     ),
     Mutant(
         name="moments off the diagonal weigh more than is priced",
-        file="discreet/learning/models/row_sums.py",
+        file="discreet/learning/models/rows/row_sums.py",
         old="MIXED: Final = 41",
         new="MIXED: Final = 42",
         why="A row of two equal entries moves the moments by more than their noise is scaled to.",
@@ -356,7 +356,7 @@ MUTANTS: Final = (
     ),
     Mutant(
         name="vectors of any length are added to a table",
-        file="discreet/learning/models/row_sums.py",
+        file="discreet/learning/models/rows/row_sums.py",
         old="    kept = ~long & (places >= 0) & (places < size)",
         new="    kept = (places >= 0) & (places < size)",
         why="A row moves its place by more than noise is scaled to.",
@@ -366,9 +366,9 @@ MUTANTS: Final = (
     ),
     Mutant(
         name="scores are sums of floats",
-        file="discreet/learning/models/row_sums.py",
-        old="    exact: Floats = cells @ whole / WEIGHTS",
-        new="    exact: Floats = cells @ weights",
+        file="discreet/learning/models/rows/row_sums.py",
+        old="    exact: Floats = (whole.T @ cells.T).T / WEIGHTS",
+        new="    exact: Floats = (weights.T @ cells.T).T",
         why="What a row adds depends, in its last bit, on the rows beside it.",
         caught_by=(
             (
@@ -393,7 +393,7 @@ MUTANTS: Final = (
     ),
     Mutant(
         name="candidates are tuned by plans for fewer rows",
-        file="discreet/learning/tuning.py",
+        file="discreet/learning/tuning/tuned_draw.py",
         old="            if plan.schedule.rows != rows_of_unit(request) or plan.unit != unit:",
         new="            if plan.unit != unit:",
         why="Noise that is scaled to less than a unit can add hides nobody.",
@@ -406,7 +406,7 @@ MUTANTS: Final = (
     ),
     Mutant(
         name="tuning costs what one run does",
-        file="discreet/learning/tuning_price.py",
+        file="discreet/learning/tuning/tuning_price.py",
         old="        return (rho * order + mixed + runs) * _UP",
         new="        return (rho * order + runs) * _UP",
         why="The best of many runs tells more than any of them.",

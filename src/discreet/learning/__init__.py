@@ -26,7 +26,6 @@ if TYPE_CHECKING:  # each is loaded when first used, because most programs need 
     from discreet.learning.deep.corrected_adam import CorrectedAdam
     from discreet.learning.deep.runs.private_stop import PrivateStop
     from discreet.learning.deep.runs.ranks import Ranks, serve_rank
-    from discreet.learning.evaluation import Evaluation, evaluate
     from discreet.learning.features import Scattering2d
     from discreet.learning.models import (
         PCA,
@@ -46,8 +45,9 @@ if TYPE_CHECKING:  # each is loaded when first used, because most programs need 
     from discreet.learning.training import Training
     from discreet.learning.training_plan import TrainingPlan, plan_training
     from discreet.learning.training_report import TrainingReport
-    from discreet.learning.tuning import Tuned, tune
-    from discreet.learning.tuning_price import TuningPrice
+    from discreet.learning.tuning.evaluation import Evaluation, evaluate
+    from discreet.learning.tuning.tune import Tuned, tune
+    from discreet.learning.tuning.tuning_price import TuningPrice
 
 __all__ = [
     "PCA",
@@ -104,7 +104,7 @@ if not TYPE_CHECKING:  # to which every name would be one of this room
             "deep.corrected_adam": ("CorrectedAdam",),
             "deep.runs.private_stop": ("PrivateStop",),
             "deep.runs.ranks": ("Ranks", "serve_rank"),
-            "evaluation": ("Evaluation", "evaluate"),
+            "tuning.evaluation": ("Evaluation", "evaluate"),
             "features": ("Scattering2d",),
             "models": (
                 "CategoricalNB",
@@ -120,8 +120,8 @@ if not TYPE_CHECKING:  # to which every name would be one of this room
             "private_sum": ("PrivateSum",),
             "run_tree": ("one_sum", "statement_of", "tree_of_run"),
             "sampling": ("PoissonBatches", "overflow_chance", "smallest_cap"),
-            "tuning": ("Tuned", "tune"),
-            "tuning_price": ("TuningPrice",),
+            "tuning.tune": ("Tuned", "tune"),
+            "tuning.tuning_price": ("TuningPrice",),
             "noise_processes.noise_ahead": ("NoiseAhead",),
             "training": ("Training",),
             "training_plan": ("TrainingPlan", "plan_training"),

@@ -11,9 +11,9 @@ import pytest
 import discreet as dp
 from discreet.errors import OutOfRange, WrongKind
 from discreet.learning import models
-from discreet.learning.evaluation import CLASSIFIERS, ScoreRecipe
 from discreet.learning.models.fit_plans import FitPlan, drawn_bytes
-from discreet.learning.tuning import TunedDraw
+from discreet.learning.tuning.evaluation import CLASSIFIERS, ScoreRecipe
+from discreet.learning.tuning.tune import TunedDraw
 from discreet.noise import KeyedEntropy
 from discreet.session import Rehearsal
 from discreet.units import row

@@ -10,20 +10,15 @@ from hypothesis import strategies as st
 
 from discreet import learning
 from discreet.errors import OverBudget
-from discreet.learning.models.bounded_rows import (
-    LEVELS,
-    BoundedRows,
-    CategoryColumn,
-    Encoding,
-    NumberColumn,
-)
 from discreet.learning.models.asked_price import AskedPrice
 from discreet.learning.models.measurement import (
     PlannedSum,
     RowMeasurer,
     scheduled,
 )
-from discreet.learning.models.row_sums import (
+from discreet.learning.models.rows.bounded_columns import LEVELS, CategoryColumn, NumberColumn
+from discreet.learning.models.rows.bounded_rows import BoundedRows, Encoding
+from discreet.learning.models.rows.row_sums import (
     RESIDUALS,
     BoundedSum,
     counts,

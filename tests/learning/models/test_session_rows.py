@@ -9,9 +9,9 @@ import pytest
 
 import discreet as dp
 from discreet.errors import MissingBounds, OutOfRange, WrongKind
-from discreet.learning.models.row_sums import moments
+from discreet.learning.models.rows.row_sums import moments
 from discreet.learning.models.session_rows import rows_of
-from discreet.learning.tuning import TunedDraw
+from discreet.learning.tuning.tune import TunedDraw
 from discreet.requests.raw_totals import RawTotals
 from discreet.session import Rehearsal
 

@@ -27,8 +27,8 @@ import numpy as np
 from discreet.accounting import Leaf
 from discreet.errors import BadArrays, OutOfRange
 from discreet.exact import float_up, rational, whole
-from discreet.learning.models.bounded_rows import codes_of
 from discreet.learning.models.paid_fit import opened, pay_and_store, unit_of_rows
+from discreet.learning.models.rows.bounded_columns import codes_of
 from discreet.loss import Pure
 from discreet.loss.elementary import log
 from discreet.noise import SYSTEM, Entropy

@@ -14,7 +14,6 @@ from typing import Any, Final, Protocol, final
 from discreet.accounting import Node
 from discreet.accounting.storage.codec import encode, encode_unit
 from discreet.doors import Explainable
-from discreet.learning.models.bounded_rows import BoundedRows, Encoding
 from discreet.learning.models.asked_price import AskedPrice
 from discreet.learning.models.measurement import (
     PlannedSum,
@@ -22,6 +21,7 @@ from discreet.learning.models.measurement import (
     SumSchedule,
     scheduled,
 )
+from discreet.learning.models.rows.bounded_rows import BoundedRows, Encoding
 from discreet.loss import PrivacyLoss
 from discreet.noise import Entropy
 from discreet.plan.plan_text import Branch, html_of, plan_text, shown_price

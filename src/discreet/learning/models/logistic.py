@@ -25,7 +25,6 @@ from numpy.typing import NDArray
 
 from discreet.errors import OutOfRange, WrongKind
 from discreet.exact import decimal, whole
-from discreet.learning.models.bounded_rows import LEVELS, BoundedRows, Encoding, Floats, Integers
 from discreet.learning.models.classifier import PrivateClassifier
 from discreet.learning.models.fit_plans import Released
 from discreet.learning.models.measurement import PlannedSum, RowMeasurer
@@ -35,7 +34,9 @@ from discreet.learning.models.moment_release import (
     moment_noise,
     planned_moments,
 )
-from discreet.learning.models.row_sums import (
+from discreet.learning.models.rows.bounded_columns import LEVELS, Floats, Integers
+from discreet.learning.models.rows.bounded_rows import BoundedRows, Encoding
+from discreet.learning.models.rows.row_sums import (
     RESIDUALS,
     WIDEST,
     counts,

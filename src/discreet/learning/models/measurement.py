@@ -25,8 +25,8 @@ from discreet.accounting import Leaf, Node, Repeat, Sequential
 from discreet.arrays import saturating_add
 from discreet.errors import OutOfRange, OverBudget
 from discreet.learning.models.asked_price import AskedPrice
-from discreet.learning.models.bounded_rows import Integers
-from discreet.learning.models.row_sums import BoundedSum
+from discreet.learning.models.rows.bounded_columns import Integers
+from discreet.learning.models.rows.row_sums import BoundedSum
 from discreet.mechanisms import Gaussian, Laplace
 from discreet.noise import Entropy
 from discreet.plan.pricing.calibration import Price, gaussian_rho, loss_of, price_of

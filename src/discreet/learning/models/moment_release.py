@@ -14,10 +14,11 @@ from typing import Any, Final, final
 import numpy as np
 
 from discreet.errors import OutOfRange
-from discreet.learning.models.bounded_rows import LEVELS, BoundedRows, Encoding, Floats
 from discreet.learning.models.fit_plans import Released
 from discreet.learning.models.measurement import PlannedSum, RowMeasurer
-from discreet.learning.models.row_sums import DIAGONAL, MIXED, moment_bound, moments
+from discreet.learning.models.rows.bounded_columns import LEVELS, Floats
+from discreet.learning.models.rows.bounded_rows import BoundedRows, Encoding
+from discreet.learning.models.rows.row_sums import DIAGONAL, MIXED, moment_bound, moments
 from discreet.mechanisms import Gaussian, Laplace
 
 MOMENTS: Final = "second moments"

@@ -28,7 +28,8 @@ from typing import Final, final
 
 import numpy as np
 
-from discreet.learning.models.bounded_rows import BoundedRows, Floats, Integers
+from discreet.learning.models.rows.bounded_columns import Floats, Integers
+from discreet.learning.models.rows.bounded_rows import BoundedRows
 
 DIAGONAL: Final = 29
 MIXED: Final = 41
