@@ -1,138 +1,67 @@
 """Logistic and softmax regression by gradients of the whole table, each an exact sum with noise.
 
-Trust: kernel.  Second moments of rows are released once (key ``moment-matrix``), and every step
-releases the sum of residual times row over all rows (key ``integer-rows``): a residual has a norm
-of at most 1, or of the root of 2 for several classes, and rows are bounded.  So nothing has to be
-clipped, and no sample drawn.
+Trust: kernel.  Every step releases the sum of residual times row over all rows (key
+``integer-rows``): a residual has a norm of at most 1, or of the root of 2 for several classes, and
+rows are bounded.  So nothing has to be clipped, and no sample drawn.
 
 The curvature of the objective is at most a quarter of the second moments, or half of them for
-several classes (Bohning 1992), wherever the weights are.  So a step goes along the inverse of that
-bound times the gradient, and a few steps do what takes gradient descent many; each of few steps has
-less noise.  Directions in which noise may hide the moments are taken to be as curved as the noise
-is large.  The average of the last half of the weights is the model.  All of that processes released
-numbers.
+several classes (Bohning 1992), wherever the weights are.  The average of the last half of the
+weights is the model.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Any, ClassVar, Final, final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.errors import OutOfRange, WrongKind
-from discreet.exact import decimal, whole
+from discreet.errors import WrongKind
 from discreet.learning.models.classifier import PrivateClassifier
+from discreet.learning.models.descent import GRADIENT, Descent, NoisySlopes
 from discreet.learning.models.fit_plans import Released
 from discreet.learning.models.measurement import PlannedSum, RowMeasurer
-from discreet.learning.models.moment_release import (
-    MOMENTS,
-    moment_matrix,
-    moment_noise,
-    planned_moments,
-)
 from discreet.learning.models.rows.bounded_columns import LEVELS, Floats, Integers
 from discreet.learning.models.rows.bounded_rows import BoundedRows, Encoding
-from discreet.learning.models.rows.row_sums import (
-    RESIDUALS,
-    WIDEST,
-    counts,
-    gradients,
-    linear_bound,
-    moments,
-    residual_bound,
-    scores,
-)
+from discreet.learning.models.rows.row_sums import scores
 
-COUNT: Final = "number of rows"
-GRADIENT: Final = "gradient"
-_COUNT_SHARE: Final = Fraction(1, 50)
-_MOMENT_SHARE: Final = Fraction(1, 5)
 _BINARY: Final = 2
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class GradientRecipe:
-    """Releases the number of rows once and a gradient at each step.
+    """Releases the number of rows and their moments once, and a gradient at each step.
 
     ``outputs`` is 1 for two classes, and the number of classes otherwise.
     """
 
     outputs: int
-    steps: int
-    rate: Fraction
-    penalty: Fraction
+    descent: Descent
 
     def document(self) -> Mapping[str, Any]:
         """Return its parameters."""
-        return {
-            "measures": GRADIENT,
-            "outputs": self.outputs,
-            "steps": self.steps,
-            "rate": str(self.rate),
-            "penalty": str(self.penalty),
-        }
+        return {"measures": GRADIENT, "outputs": self.outputs, **self.descent.document()}
 
     def sums(self, encoding: Encoding) -> tuple[PlannedSum, ...]:
-        """Return the count and the gradients."""
-        if encoding.width > WIDEST:
-            raise OutOfRange(
-                what=f"rows have {encoding.width} entries, and {WIDEST} are the most.",
-                why="scores of longer rows would not be exact.",
-                do="use fewer columns or categories.",
-            )
-        squared = encoding.squared * residual_bound(self.outputs)
-        entries = encoding.width * self.outputs
-        return (
-            PlannedSum(
-                name=COUNT, squared=1, linear=1, opposed=False, coordinates=1, share=_COUNT_SHARE
-            ),
-            planned_moments(encoding, share=_MOMENT_SHARE),
-            PlannedSum(
-                name=GRADIENT,
-                squared=squared,
-                linear=linear_bound(squared, entries),
-                opposed=True,
-                coordinates=entries,
-                times=self.steps,
-                share=1 - _COUNT_SHARE - _MOMENT_SHARE,
-            ),
-        )
+        """Return the count, the moments and the gradients."""
+        return self.descent.sums(encoding, self.outputs)
 
     def run(self, rows: BoundedRows, encoding: Encoding, see: RowMeasurer) -> Released:
         """Descend, seeing gradients with noise alone."""
-        norm = encoding.squared**0.5
-        noisy = see.measure(COUNT, counts(np.zeros(len(rows.cells), np.int64), 1))
-        size = max(1.0, float(noisy[0]))
-        inverse = self._inverse_curvature(see.measure(MOMENTS, moments(rows)), size, encoding, see)
+        seen, steps = NoisySlopes(rows, encoding, see), self.descent.steps
+        inverse = seen.inverse(self.descent, 0.25 if self.outputs == 1 else 0.5)
         weights = np.zeros((encoding.width, self.outputs))
-        kept, shrink = np.zeros_like(weights), float(self.penalty) * size
+        kept, shrink = np.zeros_like(weights), float(self.descent.penalty) * max(1, seen.size)
         truth = _indicators(rows.codes, self.outputs)
-        for step in range(self.steps):
-            residual = _probabilities(scores(rows.cells, weights) / norm) - truth
-            noised = see.measure(GRADIENT, gradients(rows, residual)).reshape(weights.shape)
-            weights = weights - inverse @ (noised / (RESIDUALS * norm) + shrink * weights)
-            if step >= self.steps // 2:
+        for step in range(steps):
+            residual = _probabilities(scores(rows.cells, weights) / seen.norm) - truth
+            weights = weights - inverse @ (seen.slope(residual) + shrink * weights)
+            if step >= steps // 2:
                 kept += weights
-        average = kept / max(1, self.steps - self.steps // 2)
-        return {"size": int(noisy[0]), "weights": average.tolist()}
-
-    def _inverse_curvature(
-        self, noisy: Integers, size: float, encoding: Encoding, see: RowMeasurer
-    ) -> Floats:
-        """Return the inverse of a bound on the curvature, for rows of length at most one."""
-        length = encoding.squared / LEVELS**2
-        matrix = moment_matrix({"moments": noisy}, encoding.width) / length
-        values, vectors = np.linalg.eigh(matrix)
-        hidden = moment_noise(see.noise(MOMENTS)) / length * (2 * encoding.width) ** 0.5
-        bound = np.maximum(values, min(hidden, size)) * (0.25 if self.outputs == 1 else 0.5)
-        steps = float(self.rate) / (bound + float(self.penalty) * size)
-        inverse: Floats = (vectors * steps) @ vectors.T
-        return inverse
+        return {"size": seen.size, "weights": (kept / (steps - steps // 2)).tolist()}
 
 
 def _probabilities(scores: Floats) -> Floats:
@@ -175,16 +104,8 @@ class GradientClassifier(PrivateClassifier):
                 why="logistic regression has one score, for the second class.",
                 do="use SoftmaxRegression for more than two classes.",
             )
-        rate = decimal(self.learning_rate, name="learning_rate")
-        penalty = decimal(self.penalty, name="penalty")
-        if rate <= 0 or penalty < 0:
-            raise OutOfRange(
-                what="the learning rate is not above zero, or the penalty below it.",
-                why="steps go downhill, and a penalty keeps weights small.",
-                do="give learning_rate=1 and penalty=0, say.",
-            )
-        steps = whole(self.steps, name="steps", low=1, high=100_000)
-        return GradientRecipe(1 if self.two_classes else len(classes), steps, rate, penalty)
+        descent = Descent.read(self.steps, self.learning_rate, self.penalty)
+        return GradientRecipe(1 if self.two_classes else len(classes), descent)
 
     def _finish(self, released: Released, encoding: Encoding) -> None:
         self._weights_ = np.array(released["weights"])

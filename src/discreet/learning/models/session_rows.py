@@ -82,7 +82,7 @@ def plan_in_session(
     asked = AskedPrice(epsilon=price.epsilon, delta=price.delta or None, rho=price.rho)
     rows = session.program_rows(question)
     encoding = encoding_of(model, rows, names, label)
-    request = _request(rows)
+    request = rows_request(rows)
     recipe = model._recipe(encoding)  # noqa: SLF001  models hand themselves over
     sums, most = recipe.sums(encoding), rows_of_unit(request)
     noise = scheduled(sums, asked, unit=session.unit, rows=most)
@@ -183,7 +183,7 @@ def _values(key: Any) -> NDArray[Any]:
     return np.array(key.to_pylist(), object)
 
 
-def _request(rows: ProgramRows) -> EngineRequest:
+def rows_request(rows: ProgramRows) -> EngineRequest:
     """Ask how often each combination of values occurs, a unit being bounded."""
     keys = tuple(
         KeyColumn(f"value {place}", key.key.expression, key.facts.type)
