@@ -140,9 +140,9 @@ def test_a_draw_in_a_session_is_paid_for_by_rows_of_a_unit(tmp_path, most):
                 session.table("visits"), column="ill"
             )
     short = dp.Budget(epsilon=most * draw.epsilon - Fraction(1, 10**6))
-    with clinic(most, rows, ledger=tmp_path / "poor.ledger", budget=short) as session:
-        with pytest.raises(OverBudget):
-            draw.release(session.table("visits"), column="ill")
+    poor = clinic(most, rows, ledger=tmp_path / "poor.ledger", budget=short)
+    with poor as session, pytest.raises(OverBudget):
+        draw.release(session.table("visits"), column="ill")
 
 
 @pytest.mark.theorem("posterior-draw")

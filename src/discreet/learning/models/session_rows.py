@@ -179,7 +179,8 @@ def _values(key: Any) -> NDArray[Any]:
     """Return the values of a key; NULL becomes NaN among numbers, and None otherwise."""
     kind = str(key.type)
     if kind in {"int64", "double"}:
-        return np.array([np.nan if v is None else float(v) for v in key.to_pylist()], np.float64)
+        floats = key.cast("float64", safe=False)
+        return np.asarray(floats.to_numpy(zero_copy_only=False), np.float64)
     return np.array(key.to_pylist(), object)
 
 

@@ -22,6 +22,7 @@ Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
 _FEW: Final = 32  # values that are compared with a whole column, one by one
+_PLAIN: Final = frozenset({bool, int, float, str, type(None)})
 _SMALL: Final = 127  # what every integer type of NumPy holds
 _NARROWEST: Final = 2.0**-1000  # bounds closer together than that are nearly none
 
@@ -137,7 +138,9 @@ def codes_of(values: NDArray[Any], declared: Sequence[object]) -> Integers:
     for place, value in enumerate(declared):
         places.setdefault(value, place)
     listed = values.tolist()
-    found = [places.get(value, -1) if _is_key(value) else -1 for value in listed]
+    found = [
+        places.get(value, -1) if type(value) in _PLAIN or _is_key(value) else -1 for value in listed
+    ]
     return np.array(found, np.int64)
 
 
