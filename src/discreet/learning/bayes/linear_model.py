@@ -206,7 +206,7 @@ def _outer(vectors: Floats) -> Floats:
 def _is_possible(moments: Floats) -> NDArray[np.bool_]:
     """Whether matrices may be second moments of (x, y, 1) with all entries from -1 to 1."""
     size = moments[..., -1, -1]
-    found = (size >= _FEWEST) & (np.abs(moments).max(axis=(-1, -2)) <= size)
+    found: NDArray[np.bool_] = (size >= _FEWEST) & (np.abs(moments).max(axis=(-1, -2)) <= size)
     held = moments[found] / size[found, None, None]
     mean = held[:, -1, :-1]
     found[found] = np.linalg.eigvalsh(held[:, :-1, :-1] - _outer(mean))[:, 0] > 0

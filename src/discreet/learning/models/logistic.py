@@ -77,7 +77,8 @@ def _probabilities(scores: Floats) -> Floats:
 def _indicators(codes: NDArray[np.int64], outputs: int) -> Floats:
     if outputs == 1:
         return codes[:, None].astype(np.float64)
-    return (codes == np.arange(outputs)[:, None]).astype(np.float64).T
+    places: Floats = (codes == np.arange(outputs)[:, None]).astype(np.float64).T
+    return places
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
