@@ -311,7 +311,29 @@ MUTANTS: Final = (
         why="A row moves the sum by more than its noise is scaled to.",
         caught_by=(
             "tests/learning/models/test_row_sums.py::test_sums_beyond_the_plan_are_refused",
-            "tests/learning/models/test_row_sums.py::test_a_sum_is_taken_as_often_as_planned",
+        ),
+    ),
+    Mutant(
+        name="noise of models that is drawn ahead is used again",
+        file="discreet/learning/models/measurement.py",
+        old="        return ahead.pop()",
+        new="        return ahead[-1]",
+        why="The difference of two sums with the same noise has none.",
+        caught_by=(
+            "tests/learning/models/test_row_sums.py::test_noise_that_is_drawn_ahead_is_used_once",
+        ),
+    ),
+    Mutant(
+        name="a draw in a session is priced for one row of a unit",
+        file="discreet/learning/bayes/session_draw.py",
+        old="        return self.draw.leaf(unit, rows_of_unit(request) // groups)",
+        new="        return self.draw.leaf(unit)",
+        why="A person with several rows moves the count several times as far.",
+        caught_by=(
+            (
+                "tests/learning/bayes/test_one_draw.py::"
+                "test_a_draw_in_a_session_is_paid_for_by_rows_of_a_unit"
+            ),
         ),
     ),
     Mutant(

@@ -141,6 +141,16 @@ def test_a_sum_is_taken_as_often_as_planned():
         see.measure("n", BoundedSum(np.zeros(2, int), 4, 4, False))
 
 
+def test_noise_that_is_drawn_ahead_is_used_once(monkeypatch):
+    """Two sums with the same noise would tell their difference."""
+    monkeypatch.setattr("discreet.learning.models.measurement._AHEAD", 6)  # three times at once
+    asked = AskedPrice.read(epsilon=None, delta=None, rho="1e-12")
+    see = RowMeasurer(scheduled([planned(times=8)], asked, unit=row(), rows=1), SYSTEM)
+    zero = BoundedSum(np.zeros(2, int), 4, 4, False)
+    drawn = [tuple(see.measure("n", zero)) for _ in range(8)]
+    assert len(set(drawn)) == 8
+
+
 @pytest.mark.parametrize("relation", ["add_remove", "replace"])
 @pytest.mark.parametrize("rows", [1, 6])
 @pytest.mark.parametrize(
