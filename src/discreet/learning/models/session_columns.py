@@ -17,9 +17,9 @@ from discreet.learning.models.rows.bounded_rows import Encoding
 from discreet.plan.binding.value_facts import Facts, as_keys
 from discreet.query.relations import Relation, Table, descend, folded
 from discreet.query.types import Type
-from discreet.session.programs import ProgramRows
 
 if TYPE_CHECKING:  # handed in
+    from discreet.session.programs import ProgramRows
     from discreet.session.session import Session
 
 
