@@ -11,13 +11,15 @@ from dataclasses import asdict
 from statistics import mean
 
 from benchmarks.bars.learning_models import bars
-from benchmarks.measure import machine, read_options
+from benchmarks.measure import machine, read_options, run_all
 from benchmarks.peers.environment import Peers, PeersUnavailable
-from benchmarks.report import aligned, bar_list
+from benchmarks.report import aligned, bar_list, table
 from benchmarks.rows.learning_digits import EPSILONS, Reading, readings
+from benchmarks.rows.learning_fits import races, waits
 from benchmarks.rows.learning_tables import Fit, adults, fits, made_up
 
 OTHERS = {"diffprivlib": "learning_diffprivlib", "DP-EBM": "learning_ebm"}
+CONTENDERS = {"in memory": "in memory", "session": "session", "diffprivlib": "diffprivlib"}
 ADULT = "a folder with adult.data and adult.test of the UCI Adult table, which is not part of this"
 
 
@@ -30,19 +32,24 @@ def main() -> int:
     for people in [made_up(), *([adults(options.folder)] if options.folder else [])]:
         print(f"{people.name} ...", file=sys.stderr)
         found += fits(people, others, options.rounds)
+    print("times of fits ...", file=sys.stderr)
+    times = run_all(races(others.get("diffprivlib")), 3 * options.rounds)
     for peers in others.values():
         described["versions"] |= peers.versions
         peers.__exit__(None, None, None)
     print("digits ...", file=sys.stderr)
     read = list(readings(options.rounds))
-    verdict = bars(found, read)
+    verdict = bars(found, read, times)
     print(f"{described['cpu']}, one thread, {described['date'][:10]}, {described['versions']}\n")
     print(_table(found))
+    print(f"\n{table(times, CONTENDERS)}")
+    print(f"a fit waits {1e3 * waits():.1f} ms for the disk of its ledger")
     print(f"\n{_digits(read)}\n\nBars\n{bar_list(verdict)}")
     if options.json:
         written = {
             "machine": described,
             "fits": [asdict(fit) for fit in found],
+            "times": [asdict(result) for result in times],
             "digits": [asdict(reading) for reading in read],
             "bars": [asdict(bar) for bar in verdict],
         }

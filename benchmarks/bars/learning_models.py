@@ -5,18 +5,22 @@ from __future__ import annotations
 from collections.abc import Sequence
 from statistics import mean
 
+from benchmarks.measure import Result
 from benchmarks.report import Bar
 from benchmarks.rows.learning_digits import Reading
+from benchmarks.rows.learning_fits import THEIRS
 from benchmarks.rows.learning_tables import Fit
 
 ADULT = {"accuracy": 0.843, "area": 0.888}
 """At epsilon 0.1."""
 DIGITS = {"0.5": 0.76, "1": 0.85, "3": 0.90, "8": 0.92}
+LEAST_ROWS = 10_000
+"""Below so many rows, planning exact noise takes longer than some of their fits."""
 _CHANCE = 0.002
 """What chance moves the mean of three splits by."""
 
 
-def bars(fits: Sequence[Fit], readings: Sequence[Reading]) -> list[Bar]:
+def bars(fits: Sequence[Fit], readings: Sequence[Reading], times: Sequence[Result]) -> list[Bar]:
     """Judge fits against others and the literature, and digits against theirs."""
     found = []
     for table, epsilon in sorted({(fit.table, fit.epsilon) for fit in fits}):
@@ -29,6 +33,24 @@ def bars(fits: Sequence[Fit], readings: Sequence[Reading]) -> list[Bar]:
     for epsilon, least in DIGITS.items():
         right = mean(each.accuracy for each in readings if each.epsilon == epsilon)
         found.append(_bar(f"digits at epsilon {epsilon}: accuracy of {least}", right, least))
+    return found + _no_slower(times)
+
+
+def _no_slower(times: Sequence[Result]) -> list[Bar]:
+    """Judge what a fit takes from arrays to a model, with a charge in memory as theirs is."""
+    found = []
+    for result in times:
+        durable, memory = result.ratio(THEIRS), result.ratio(THEIRS, "in memory")
+        if durable is None or memory is None:
+            continue
+        found.append(
+            Bar(
+                text=f"{result.name}: no slower than {THEIRS}",
+                measured=f"{memory:.2f} times as fast, {durable:.2f} with a ledger in a file",
+                passed=memory >= 1,
+                binding=result.size >= LEAST_ROWS,
+            )
+        )
     return found
 
 

@@ -1,7 +1,8 @@
-"""Logistic regression of diffprivlib; runs inside its environment, started by ``environment.py``.
+"""Models of diffprivlib; runs inside its environment, started by ``environment.py``.
 
 A request names a folder with rows, an epsilon and a delta, which this library does not use; the
-answer is the CPU seconds of the fit, and scores of the tested rows lie in the folder then.
+answer is the CPU seconds of a logistic regression, and scores of the tested rows lie in the folder
+then.  A request with ``fit`` names a model and a file of arrays, and is answered with seconds.
 """
 
 from __future__ import annotations
@@ -15,7 +16,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from diffprivlib.models import LogisticRegression
+from diffprivlib.models import (
+    PCA,
+    GaussianNB,
+    KMeans,
+    LinearRegression,
+    LogisticRegression,
+    RandomForestClassifier,
+)
 
 warnings.simplefilter("ignore")
 
@@ -26,6 +34,43 @@ def bits(rows: Any, part: str) -> Any:
     for place, size in enumerate(rows["sizes"]):
         columns.append(np.eye(size)[rows[f"{part}_codes"][:, place]])
     return np.hstack(columns)
+
+
+def model(name: str, columns: int, epsilon: float) -> Any:
+    """Make a model with the bounds that all get."""
+    ends = np.full(columns, -1.0), np.full(columns, 1.0)
+    made = {
+        "LogisticRegression": lambda: LogisticRegression(
+            epsilon=epsilon, data_norm=columns**0.5, max_iter=1000
+        ),
+        "LinearRegression": lambda: LinearRegression(
+            epsilon=epsilon, bounds_X=ends, bounds_y=(-5, 5)
+        ),
+        "GaussianNB": lambda: GaussianNB(epsilon=epsilon, bounds=ends),
+        "KMeans": lambda: KMeans(5, epsilon=epsilon, bounds=ends),
+        "PCA": lambda: PCA(3, epsilon=epsilon, bounds=ends, data_norm=columns**0.5),
+        "RandomForest": lambda: RandomForestClassifier(
+            n_estimators=10, epsilon=epsilon, bounds=ends, classes=[0, 1, 2]
+        ),
+    }
+    made["SoftmaxRegression"] = made["LogisticRegression"]
+    return made[name]()
+
+
+arrays: dict[str, Any] = {}
+
+
+def fitted(request: dict[str, Any]) -> dict[str, Any]:
+    """Fit a model of some name."""
+    place = request["arrays"]
+    if place not in arrays:
+        arrays.clear()
+        arrays[place] = dict(np.load(place))
+    given, target = arrays[place], request["target"]
+    learned = None if target is None else given[target]
+    begun = time.process_time()
+    model(request["fit"], given["x"].shape[1], request["epsilon"]).fit(given["x"], learned)
+    return {"seconds": time.process_time() - begun}
 
 
 def answered(request: dict[str, Any]) -> dict[str, Any]:
@@ -46,7 +91,9 @@ def main() -> None:
     """Answer each line."""
     print(json.dumps({"versions": {"diffprivlib": version("diffprivlib")}}), flush=True)
     for line in sys.stdin:
-        print(json.dumps(answered(json.loads(line))), flush=True)
+        request = json.loads(line)
+        found = fitted(request) if "fit" in request else answered(request)
+        print(json.dumps(found), flush=True)
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
 """Tables of people with two classes, and private classifiers of them, ours and others'.
 
 Every table has numbers with bounds and columns of categories, all of them declared.  Ours is fitted
-in a session, with bounds and categories from a policy; others get the same rows as arrays, numbers
-scaled to 0 and 1, and write the scores of the tested rows to a file.
+with its defaults in a session, with bounds and categories from a policy; others get the same rows
+as arrays, numbers scaled to 0 and 1, and write the scores of the tested rows to a file.
 """
 
 from __future__ import annotations
@@ -23,8 +23,6 @@ from benchmarks.peers.environment import Peers
 
 EPSILONS: Final = ("0.1", "1")
 DELTA: Final = "1e-5"
-STEPS, RATE = 32, 4
-"""Steps and learning rate of ours, the same at every epsilon."""
 _NAMES: Final = [
     "age",
     "workclass",
@@ -155,9 +153,9 @@ Scores = NDArray[np.float64]
 def _ours(people: People, train: Any, test: Any, epsilon: str) -> tuple[Scores, float]:
     with dp.open({"people": train}, policy=policy(people), test_mode=True) as session:
         begun = time.process_time()
-        model = dp.learning.LogisticRegression(
-            epsilon=epsilon, delta=DELTA, steps=STEPS, learning_rate=RATE
-        ).fit(session.table("people"), label="label")
+        model = dp.learning.LogisticRegression(epsilon=epsilon, delta=DELTA).fit(
+            session.table("people"), label="label"
+        )
         seconds = time.process_time() - begun
     return np.asarray(model.decision_function(test)), seconds
 

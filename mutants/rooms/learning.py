@@ -395,12 +395,34 @@ MUTANTS: Final = (
     Mutant(
         name="a model takes sums that were not planned",
         file="discreet/learning/models/measurement.py",
-        old="        if not fits:",
+        old="        if planned is None or not fits:",
         new="        if planned is None:",
         why="A row moves the sum by more than its noise is scaled to.",
         caught_by=(
             "tests/learning/models/test_row_sums.py::test_sums_beyond_the_plan_are_refused",
-            "tests/learning/models/test_row_sums.py::test_a_sum_is_taken_as_often_as_planned",
+        ),
+    ),
+    Mutant(
+        name="noise of models that is drawn ahead is used again",
+        file="discreet/learning/models/measurement.py",
+        old="        return ahead.pop()",
+        new="        return ahead[-1]",
+        why="The difference of two sums with the same noise has none.",
+        caught_by=(
+            "tests/learning/models/test_row_sums.py::test_noise_that_is_drawn_ahead_is_used_once",
+        ),
+    ),
+    Mutant(
+        name="a draw in a session is priced for one row of a unit",
+        file="discreet/learning/bayes/session_draw.py",
+        old="        return self.draw.leaf(unit, rows_of_unit(request) // groups)",
+        new="        return self.draw.leaf(unit)",
+        why="A person with several rows moves the count several times as far.",
+        caught_by=(
+            (
+                "tests/learning/bayes/test_one_draw.py::"
+                "test_a_draw_in_a_session_is_paid_for_by_rows_of_a_unit"
+            ),
         ),
     ),
     Mutant(
@@ -415,9 +437,9 @@ MUTANTS: Final = (
     ),
     Mutant(
         name="residuals of a row have any length",
-        file="discreet/learning/models/row_sums.py",
-        old="    whole = np.where((squares > bound)[:, None], 0.0, whole)\n",
-        new="",
+        file="discreet/learning/models/rows/row_sums.py",
+        old="        whole[:, long] = 0.0",
+        new="        pass",
         why="A row moves the sum by more than its noise is scaled to.",
         caught_by=(
             "tests/learning/models/test_row_sums.py::test_residuals_beyond_their_bound_add_nothing",
@@ -425,9 +447,9 @@ MUTANTS: Final = (
     ),
     Mutant(
         name="rows of any length count",
-        file="discreet/learning/models/bounded_rows.py",
-        old="        odd = long | (cells != np.rint(cells)).any(axis=1)",
-        new="        odd = (cells != np.rint(cells)).any(axis=1)",
+        file="discreet/learning/models/rows/bounded_rows.py",
+        old='        odd = ~(np.einsum("ij,ij->i", cells, cells) <= squared)',
+        new="        odd = np.zeros(len(cells), bool)",
         why="A row moves sums by more than their noise is scaled to.",
         caught_by=(
             "tests/learning/models/test_row_sums.py::test_rows_that_break_the_bound_add_nothing",
@@ -435,7 +457,7 @@ MUTANTS: Final = (
     ),
     Mutant(
         name="moments off the diagonal weigh more than is priced",
-        file="discreet/learning/models/row_sums.py",
+        file="discreet/learning/models/rows/row_sums.py",
         old="MIXED: Final = 41",
         new="MIXED: Final = 42",
         why="A row of two equal entries moves the moments by more than their noise is scaled to.",
@@ -445,7 +467,7 @@ MUTANTS: Final = (
     ),
     Mutant(
         name="vectors of any length are added to a table",
-        file="discreet/learning/models/row_sums.py",
+        file="discreet/learning/models/rows/row_sums.py",
         old="    kept = ~long & (places >= 0) & (places < size)",
         new="    kept = (places >= 0) & (places < size)",
         why="A row moves its place by more than noise is scaled to.",
@@ -455,9 +477,9 @@ MUTANTS: Final = (
     ),
     Mutant(
         name="scores are sums of floats",
-        file="discreet/learning/models/row_sums.py",
-        old="    exact: Floats = cells @ whole / WEIGHTS",
-        new="    exact: Floats = cells @ weights",
+        file="discreet/learning/models/rows/row_sums.py",
+        old="    exact: Floats = (whole.T @ cells.T).T / WEIGHTS",
+        new="    exact: Floats = (weights.T @ cells.T).T",
         why="What a row adds depends, in its last bit, on the rows beside it.",
         caught_by=(
             (
@@ -482,7 +504,7 @@ MUTANTS: Final = (
     ),
     Mutant(
         name="candidates are tuned by plans for fewer rows",
-        file="discreet/learning/tuning.py",
+        file="discreet/learning/tuning/tuned_draw.py",
         old="            if plan.schedule.rows != rows_of_unit(request) or plan.unit != unit:",
         new="            if plan.unit != unit:",
         why="Noise that is scaled to less than a unit can add hides nobody.",
@@ -495,7 +517,7 @@ MUTANTS: Final = (
     ),
     Mutant(
         name="tuning costs what one run does",
-        file="discreet/learning/tuning_price.py",
+        file="discreet/learning/tuning/tuning_price.py",
         old="        return (rho * order + mixed + runs) * _UP",
         new="        return (rho * order + runs) * _UP",
         why="The best of many runs tells more than any of them.",

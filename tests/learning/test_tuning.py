@@ -9,8 +9,8 @@ import pytest
 
 import discreet as dp
 from discreet.errors import DiscreetError
-from discreet.learning.tuning import tune
-from discreet.learning.tuning_price import TuningPrice, logarithmic
+from discreet.learning.tuning.tune import tune
+from discreet.learning.tuning.tuning_price import TuningPrice, logarithmic
 from discreet.ledger import Ledger
 from discreet.loss import ZeroConcentrated
 from discreet.noise import KeyedEntropy

@@ -28,7 +28,6 @@ if TYPE_CHECKING:  # each is loaded when first used, because most programs need 
     from discreet.learning.deep.runs.ranks import Ranks
     from discreet.learning.deep.runs.served_rank import serve_rank
     from discreet.learning.deep.runs.training_report import TrainingReport
-    from discreet.learning.evaluation import Evaluation, evaluate
     from discreet.learning.features import Scattering2d
     from discreet.learning.models import (
         PCA,
@@ -37,6 +36,7 @@ if TYPE_CHECKING:  # each is loaded when first used, because most programs need 
         KMeans,
         LinearRegression,
         LogisticRegression,
+        PoissonRegression,
         RandomForest,
         Ridge,
         SoftmaxRegression,
@@ -48,8 +48,9 @@ if TYPE_CHECKING:  # each is loaded when first used, because most programs need 
     from discreet.learning.training import Training
     from discreet.learning.training_plan import TrainingPlan
     from discreet.learning.training_planner import plan_training
-    from discreet.learning.tuning import Tuned, tune
-    from discreet.learning.tuning_price import TuningPrice
+    from discreet.learning.tuning.evaluation import Evaluation, evaluate
+    from discreet.learning.tuning.tune import Tuned, tune
+    from discreet.learning.tuning.tuning_price import TuningPrice
 
 __all__ = [
     "PCA",
@@ -65,6 +66,7 @@ __all__ = [
     "LogisticRegression",
     "NoiseAhead",
     "PoissonBatches",
+    "PoissonRegression",
     "PosteriorDraw",
     "PrivateLikelihood",
     "PrivateStop",
@@ -108,7 +110,7 @@ if not TYPE_CHECKING:  # to which every name would be one of this room
             "deep.runs.ranks": ("Ranks",),
             "deep.runs.served_rank": ("serve_rank",),
             "deep.runs.training_report": ("TrainingReport",),
-            "evaluation": ("Evaluation", "evaluate"),
+            "tuning.evaluation": ("Evaluation", "evaluate"),
             "features": ("Scattering2d",),
             "models": (
                 "CategoricalNB",
@@ -117,6 +119,7 @@ if not TYPE_CHECKING:  # to which every name would be one of this room
                 "LinearRegression",
                 "LogisticRegression",
                 "PCA",
+                "PoissonRegression",
                 "RandomForest",
                 "Ridge",
                 "SoftmaxRegression",
@@ -124,8 +127,8 @@ if not TYPE_CHECKING:  # to which every name would be one of this room
             "private_sum": ("PrivateSum",),
             "run_tree": ("one_sum", "statement_of", "tree_of_run"),
             "sampling": ("PoissonBatches", "overflow_chance", "smallest_cap"),
-            "tuning": ("Tuned", "tune"),
-            "tuning_price": ("TuningPrice",),
+            "tuning.tune": ("Tuned", "tune"),
+            "tuning.tuning_price": ("TuningPrice",),
             "noise_processes.noise_ahead": ("NoiseAhead",),
             "training": ("Training",),
             "training_plan": ("TrainingPlan",),

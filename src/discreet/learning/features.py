@@ -18,6 +18,7 @@ from typing import Any, Final, final
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import fft  # type: ignore[import-untyped]  # it has no types of its own
 
 from discreet.errors import BadArrays
 from discreet.exact import whole
@@ -48,8 +49,8 @@ class Scattering2d:
     scales: int = 2
     angles: int = 8
     groups: int | None = None
-    _low: Floats = field(init=False, repr=False, compare=False)
-    _waves: tuple[tuple[int, Floats], ...] = field(init=False, repr=False, compare=False)
+    _smoothers: tuple[Floats, Floats] = field(init=False, repr=False, compare=False)
+    _waves: Floats = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         """Make the filters."""
@@ -70,16 +71,14 @@ class Scattering2d:
                 do="give a divisor of the number of channels.",
             )
         shape = self.height + 2 * step, self.width + 2 * step
-        low = np.fft.fft2(_gauss(shape, _WIDTH * 2 ** (scales - 1), 0.0, 1.0))
-        waves = []
-        for scale in range(scales):
-            for angle in range(angles):
-                wave = morlet(
-                    shape, _WIDTH * 2**scale, np.pi * angle / angles, _TURN / 2**scale, angles
-                )
-                waves.append((scale, np.fft.fft2(wave).real))
-        object.__setattr__(self, "_low", low.real)
-        object.__setattr__(self, "_waves", tuple(waves))
+        smooth = tuple(_smoother(size, step, _WIDTH * 2 ** (scales - 1)) for size in shape)
+        waves = [
+            morlet(shape, _WIDTH * 2**scale, np.pi * angle / angles, _TURN / 2**scale, angles)
+            for scale in range(scales)
+            for angle in range(angles)
+        ]
+        object.__setattr__(self, "_smoothers", smooth)
+        object.__setattr__(self, "_waves", np.array([np.fft.fft2(wave).real for wave in waves]))
 
     @property
     def channels(self) -> int:
@@ -107,26 +106,19 @@ class Scattering2d:
         return (self.height // step) * (self.width // step)
 
     def _scattered(self, picture: Floats) -> Floats:
-        step = 1 << self.scales
-        padded = np.pad(picture, step, mode="reflect")
-        whole_picture = np.fft.fft2(padded)
-        found = [self._averaged(whole_picture)]
-        firsts = []
-        for scale, wave in self._waves:
-            modulus = np.fft.fft2(np.abs(np.fft.ifft2(whole_picture * wave)))
-            firsts.append((scale, modulus))
-            found.append(self._averaged(modulus))
-        for scale, modulus in firsts:
-            for later, wave in self._waves:
-                if later > scale:
-                    second = np.abs(np.fft.ifft2(modulus * wave))
-                    found.append(self._averaged(np.fft.fft2(second)))
-        return np.array(found)
+        padded = np.pad(picture, 1 << self.scales, mode="reflect")
+        firsts = np.abs(fft.ifft2(fft.fft2(padded) * self._waves))
+        found = [self._averaged(padded[None]), self._averaged(firsts)]
+        inner = self.angles * (self.scales - 1)
+        for place, modulus in enumerate(fft.fft2(firsts[:inner]) if inner else ()):
+            larger = self._waves[self.angles * (place // self.angles + 1) :]
+            found.append(self._averaged(np.abs(fft.ifft2(modulus * larger))))
+        return np.concatenate(found)
 
-    def _averaged(self, spectrum: NDArray[np.complex128]) -> Floats:
-        step = 1 << self.scales
-        smooth: Floats = np.fft.ifft2(spectrum * self._low).real
-        return smooth[step:-step:step, step:-step:step]
+    def _averaged(self, layers: Floats) -> Floats:
+        above, beside = self._smoothers
+        kept: Floats = above @ layers @ beside.T
+        return kept
 
     def _normalized(self, found: Floats) -> Floats:
         if self.groups is None:
@@ -136,6 +128,17 @@ class Scattering2d:
         spread = np.sqrt((away**2).mean(axis=1, keepdims=True) + 1e-5)
         normal: Floats = (away / spread).reshape(found.shape)
         return normal
+
+
+def _smoother(size: int, step: int, width: float) -> Floats:
+    """Return the matrix that smooths a line of pixels and keeps every so many of the inner ones.
+
+    A Gaussian of two dimensions is one along the rows times one along the columns.
+    """
+    bell = _gauss((size, size), width, 0.0, 1.0).real.sum(axis=0)
+    kept = np.arange(step, size - step, step)
+    taken: Floats = bell[(kept[:, None] - np.arange(size)) % size]
+    return taken
 
 
 def morlet(

@@ -15,14 +15,14 @@ MODELS: Final = (
         statement="Rows become integer vectors z with |z|**2 <= 4**14 m for m columns, and sums of "
         "integer vectors r(z) are exact; adding or removing k rows moves such a sum by at most k "
         "times the largest |r(z)|.",
-        source="proof in learning/models/bounded_rows.py and docs/proofs/models.md",
+        source="proof in learning/models/rows/bounded_rows.py and docs/proofs/models.md",
     ),
     Theorem(
         key="moment-matrix",
         statement="With 29 z_i**2 on the diagonal and 41 z_i z_j above it, one row adds at most "
         "29 |z|**2 in L2 to the second moments, and rows that replace others move them by at most "
         "the root of 2 times that.",
-        source="proof in learning/models/row_sums.py and docs/proofs/models.md",
+        source="proof in learning/models/rows/row_sums.py and docs/proofs/models.md",
     ),
     Theorem(
         key="row-tables",
@@ -30,7 +30,7 @@ MODELS: Final = (
         "its own values and released ones alone, the table moves by at most |v| in L2 and in L1, "
         "and by at most the root of 2 times that in L2 where a row is replaced and no entry is "
         "negative.",
-        source="proof in learning/models/row_sums.py and docs/proofs/models.md",
+        source="proof in learning/models/rows/row_sums.py and docs/proofs/models.md",
     ),
     Theorem(
         key="session-rows",

@@ -5,6 +5,7 @@ import math
 from fractions import Fraction
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 import discreet as dp
@@ -101,3 +102,74 @@ def test_answers_that_are_no_yes_are_a_no_and_other_shapes_are_refused(tmp_path,
             with pytest.raises(DiscreetError, match="truth values"):
                 draw.release(wrong, ledger=ledger)
         assert ledger.receipt == before
+
+
+POLICY = """
+format = 1
+unit = "patient"
+[limits]
+max_groups = 2
+max_rows = {most}
+[tables.visits.columns.ill]
+type = "boolean"
+[tables.visits.columns.age]
+type = "integer"
+"""
+
+
+def clinic(most, rows, **more):
+    """A session of visits, of which a patient may have several."""
+    patients, ill = zip(*rows, strict=True)
+    ages = pa.array([1] * len(rows), pa.int64())
+    table = pa.table({"patient": pa.array(patients), "ill": pa.array(ill, pa.bool_()), "age": ages})
+    return dp.open({"visits": table}, policy=POLICY.format(most=most), **more)
+
+
+@pytest.mark.theorem("posterior-draw")
+@pytest.mark.parametrize("most", [1, 3])
+def test_a_draw_in_a_session_is_paid_for_by_rows_of_a_unit(tmp_path, most):
+    draw = PosteriorDraw(people=40, lowest="0.25", points=17)
+    rows = [(who, who % 4 == 0) for who in range(40)]
+    budget = dp.Budget(epsilon=most * draw.epsilon + Fraction(1, 10**9))  # for one draw
+    with clinic(most, rows, ledger=tmp_path / "clinic.ledger", budget=budget) as session:
+        share = draw.release(session.table("visits"), column="ill")
+        assert 0.25 <= share <= 0.75
+        assert draw.release(session.table("visits"), column="ill") == share  # on record
+        with pytest.raises(OverBudget):
+            PosteriorDraw(people=39, lowest="0.25", points=17).release(
+                session.table("visits"), column="ill"
+            )
+    short = dp.Budget(epsilon=most * draw.epsilon - Fraction(1, 10**6))
+    poor = clinic(most, rows, ledger=tmp_path / "poor.ledger", budget=short)
+    with poor as session, pytest.raises(OverBudget):
+        draw.release(session.table("visits"), column="ill")
+
+
+@pytest.mark.theorem("posterior-draw")
+def test_a_unit_beyond_all_limits_moves_the_count_by_no_more_than_is_paid_for(monkeypatch):
+    """A patient with a hundred visits adds at most the rows that the policy allows."""
+    seen = []
+    monkeypatch.setattr(
+        PosteriorDraw, "stored", lambda self, count, entropy: seen.append(count) or b'{"share":0.5}'
+    )
+    draw = PosteriorDraw(people=40, lowest="0.25", points=17)
+    rows = [(who, who % 4 == 0) for who in range(40)]
+    for extra in ([], [(99, True)] * 100, [(99, True)] * 50 + [(99, False)] * 50):
+        with clinic(3, rows + extra, test_mode=True) as session:
+            draw.release(session.table("visits"), column="ill")
+    assert seen[0] == 10
+    assert max(seen) <= 13
+
+
+def test_mistakes_with_a_table():
+    draw = PosteriorDraw(people=40, lowest="0.25", points=17)
+    with clinic(1, [(1, True)], test_mode=True) as session:
+        table = session.table("visits")
+        with pytest.raises(DiscreetError, match="beside a table"):
+            draw.release(table, column="ill", ledger="other.ledger")
+        with pytest.raises(DiscreetError, match="no column"):
+            draw.release(table)
+        with pytest.raises(DiscreetError, match="no truth value"):
+            draw.release(table, column="age")
+    with pytest.raises(DiscreetError, match="beside arrays"):
+        draw.release([True], column="ill", ledger="some.ledger")

@@ -7,8 +7,8 @@ import pytest
 from scipy.stats import binomtest
 
 import discreet as dp
-from discreet.learning.evaluation import Evaluation
 from discreet.learning.models.forest import leaf_of
+from discreet.learning.tuning.evaluation import Evaluation
 from discreet.mechanisms import Laplace
 from discreet.session import Rehearsal
 

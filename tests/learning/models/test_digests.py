@@ -11,9 +11,9 @@ import pytest
 import discreet as dp
 from discreet.errors import OutOfRange, WrongKind
 from discreet.learning import models
-from discreet.learning.evaluation import CLASSIFIERS, ScoreRecipe
 from discreet.learning.models.fit_plans import FitPlan, drawn_bytes
-from discreet.learning.tuning import TunedDraw
+from discreet.learning.tuning.evaluation import CLASSIFIERS, ScoreRecipe
+from discreet.learning.tuning.tune import TunedDraw
 from discreet.noise import KeyedEntropy
 from discreet.session import Rehearsal
 from discreet.units import row
@@ -44,7 +44,7 @@ CHANGES = {
     "random_state": ({}, {"random_state": 1}),
     "n_clusters": ({}, {"n_clusters": 3}),
     "rounds": ({}, {"rounds": 2}),
-    "steps": ({}, {"steps": 8}),
+    "steps": ({}, {"steps": 5}),
     "learning_rate": ({}, {"learning_rate": "0.5"}),
     "penalty": ({}, {"penalty": "0.5"}),
 }

@@ -17,6 +17,7 @@ THREE = {**WIDE, "classes": (0, 1, 2)}
 MODELS = [
     learning.LinearRegression(**WIDE, target_bounds=(-1000, 1000)),
     learning.Ridge(**WIDE, target_bounds=(-1000, 1000)),
+    learning.PoissonRegression(**WIDE, target_bounds=(0, 1000)),
     learning.LogisticRegression(**WIDE, classes=(0, 1), steps=8),
     learning.SoftmaxRegression(**THREE, steps=8),
     learning.GaussianNB(**THREE),

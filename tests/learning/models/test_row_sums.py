@@ -10,20 +10,15 @@ from hypothesis import strategies as st
 
 from discreet import learning
 from discreet.errors import OverBudget
-from discreet.learning.models.bounded_rows import (
-    LEVELS,
-    BoundedRows,
-    CategoryColumn,
-    Encoding,
-    NumberColumn,
-)
+from discreet.learning.models.asked_price import AskedPrice
 from discreet.learning.models.measurement import (
-    AskedPrice,
     PlannedSum,
     RowMeasurer,
     scheduled,
 )
-from discreet.learning.models.row_sums import (
+from discreet.learning.models.rows.bounded_columns import LEVELS, CategoryColumn, NumberColumn
+from discreet.learning.models.rows.bounded_rows import BoundedRows, Encoding
+from discreet.learning.models.rows.row_sums import (
     RESIDUALS,
     BoundedSum,
     counts,
@@ -144,6 +139,16 @@ def test_a_sum_is_taken_as_often_as_planned():
         see.measure("n", BoundedSum(np.zeros(2, int), 4, 4, False))
     with pytest.raises(OverBudget):
         see.measure("n", BoundedSum(np.zeros(2, int), 4, 4, False))
+
+
+def test_noise_that_is_drawn_ahead_is_used_once(monkeypatch):
+    """Two sums with the same noise would tell their difference."""
+    monkeypatch.setattr("discreet.learning.models.measurement._AHEAD", 6)  # three times at once
+    asked = AskedPrice.read(epsilon=None, delta=None, rho="1e-12")
+    see = RowMeasurer(scheduled([planned(times=8)], asked, unit=row(), rows=1), SYSTEM)
+    zero = BoundedSum(np.zeros(2, int), 4, 4, False)
+    drawn = [tuple(see.measure("n", zero)) for _ in range(8)]
+    assert len(set(drawn)) == 8
 
 
 @pytest.mark.parametrize("relation", ["add_remove", "replace"])

@@ -10,9 +10,9 @@ import pytest
 import discreet as dp
 from discreet.errors import MissingBounds, NotSampled, OutOfRange, WrongKind
 from discreet.learning.deep.training_data import data_of
-from discreet.learning.models.row_sums import moments
+from discreet.learning.models.rows.row_sums import moments
 from discreet.learning.models.session_rows import rows_of
-from discreet.learning.tuning import TunedDraw
+from discreet.learning.tuning.tune import TunedDraw
 from discreet.requests.raw_totals import RawTotals
 from discreet.session import Rehearsal
 
@@ -219,3 +219,30 @@ def test_a_candidate_that_is_planned_for_fewer_rows_is_refused():
         draw = TunedDraw.of([model], [forged], (Fraction(1, 100), Fraction(1, 10**6), 3))
         with pytest.raises(OutOfRange, match="other bounds"):
             draw.charged(plan.program.reads, clinic.unit)
+
+
+@pytest.mark.parametrize("ignored", [{"y": [True]}, {"ledger": "other.ledger"}])
+def test_what_a_table_leaves_no_use_for_is_refused(ignored):
+    """The label is a column, and the session's ledger pays: nothing else is taken in silence."""
+    with opened() as clinic:
+        table = clinic.table("visits")
+        model = dp.learning.LogisticRegression(rho=1).fit(table, label="ill")
+        with pytest.raises(WrongKind, match="beside a table"):
+            dp.learning.evaluate(model, table, label="ill", rho=1, **ignored)
+        with pytest.raises(WrongKind, match="beside a table"):
+            dp.learning.tune([model], table, label="ill", delta="1e-6", score_rho="0.1", **ignored)
+    with pytest.raises(WrongKind, match="beside a table"):
+        model.fit(table, [True], label="ill")
+
+
+def test_what_arrays_leave_no_use_for_is_refused():
+    price = {"rho": 1, "bounds": (0, 1), "classes": (0, 1), "ledger": Rehearsal()}
+    model = dp.learning.LogisticRegression(**price)
+    x, y = np.zeros((4, 1)), np.zeros(4, int)
+    with pytest.raises(WrongKind, match="beside arrays"):
+        model.fit(x, y, label="ill")
+    model.fit(x, y)
+    with pytest.raises(WrongKind, match="beside arrays"):
+        dp.learning.evaluate(model, x, y, rho=1, ledger=Rehearsal(), columns=["age"])
+    with pytest.raises(WrongKind, match="beside arrays"):
+        dp.learning.tune([model], x, y, delta="1e-6", score_rho=1, ledger=Rehearsal(), label="ill")

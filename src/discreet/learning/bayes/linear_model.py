@@ -37,7 +37,8 @@ from discreet.learning.public_randomness import PublicDraws, public_stream
 Floats = NDArray[np.float64]
 
 _WIDEST: Final = 32
-_BURNT: Final = 4  # a fourth of all draws is left out before the first that counts
+_CHAINS: Final = 100  # that run side by side
+_BURNT: Final = 50  # steps of a chain before the first that counts
 _PRIOR_ROWS: Final = 1.0
 _FEWEST: Final = 2.0
 _SHRINKS: Final = 60
@@ -95,7 +96,7 @@ class NoisyMoments:
         Args:
             half: half of the range of each entry but the constant.
             middle: the middle of each range.
-            draws: how many steps the sampler takes; a fourth of them is left out.
+            draws: how many slopes are drawn at least, by a hundred chains.
             aware: whether it knows of the noise; otherwise moments are taken as they are.
         """
         count = whole(draws, name="draws", low=8, high=10**6)
@@ -118,7 +119,7 @@ class NoisyMoments:
 
 
 class _Sampler:
-    """One chain; matrices are in the order (x, y, 1)."""
+    """Many chains at once, each a matrix; these are in the order (x, y, 1)."""
 
     def __init__(self, noisy: NoisyMoments, draws: PublicDraws, *, aware: bool) -> None:
         self._draws = draws
@@ -130,66 +131,86 @@ class _Sampler:
         self._wide = np.where(diagonal, noisy.deviation, noisy.deviation * 29 / 41)
 
     def run(self, count: int) -> Floats:
-        moments = _possible(self._full(self._released))
+        """Return at least so many draws of slopes and offset, from independent chains."""
+        steps = -(-count // _CHAINS)
+        moments = np.repeat(_possible(self._full(self._released))[None], _CHAINS, axis=0)
         kept = []
-        for _ in range(count):
+        for step in range(_BURNT + steps):
             if self._aware:
                 moments = self._moments(moments)
-            kept.append(_slopes(*self._parameters(moments)))
-        return np.array(kept[count // _BURNT :])
+            if step >= _BURNT:
+                kept.append(_slopes(*self._parameters(moments)))
+        return np.concatenate(kept)
 
     def _moments(self, before: Floats) -> Floats:
-        """Draw possible moments given the release, by one elliptical slice (Murray et al. 2010)."""
-        away = before[self._upper] - self._released
-        least = self._log_prior(before) + np.log(float(self._draws.uniform((1,))[0]))
-        fresh = self._draws.normal((len(away),)) * self._wide
-        angle = 2 * np.pi * float(self._draws.uniform((1,))[0])
-        low, high = angle - 2 * np.pi, angle
+        """Draw possible moments given the release, by elliptical slices (Murray et al. 2010)."""
+        chains, after = len(before), before.copy()
+        away = before[:, *self._upper] - self._released
+        least = self._log_prior(before) + np.log(self._draws.uniform((chains,)))
+        fresh = self._draws.normal(away.shape) * self._wide
+        angle = 2 * np.pi * self._draws.uniform((chains,))
+        low, high = angle - 2 * np.pi, angle.copy()
+        left = np.arange(chains)
         for _ in range(_SHRINKS):
-            moved = self._released + away * np.cos(angle) + fresh * np.sin(angle)
-            drawn = self._full(moved)
-            if _is_possible(drawn) and self._log_prior(drawn) > least:
-                return drawn
-            low, high = (angle, high) if angle < 0 else (low, angle)
-            angle = low + (high - low) * float(self._draws.uniform((1,))[0])
-        return before
+            turned = angle[left, None]
+            drawn = self._full(
+                self._released + away[left] * np.cos(turned) + fresh[left] * np.sin(turned)
+            )
+            good = _is_possible(drawn)
+            good[good] = self._log_prior(drawn[good]) > least[left[good]]
+            after[left[good]] = drawn[good]
+            left = left[~good]
+            if not left.size:
+                break
+            below = angle[left] < 0
+            low[left[below]], high[left[~below]] = angle[left[below]], angle[left[~below]]
+            share = self._draws.uniform((left.size,))
+            angle[left] = low[left] + (high[left] - low[left]) * share
+        return after
 
-    def _log_prior(self, moments: Floats) -> float:
+    def _log_prior(self, moments: Floats) -> Floats:
         """Return the logarithm of the prior of possible moments: that of flat sizes and shares."""
-        return -(len(self._released) - 1) * float(np.log(moments[-1, -1]))
+        logs: Floats = -(len(self._released) - 1) * np.log(moments[..., -1, -1])
+        return logs
 
     def _full(self, upper: Floats) -> Floats:
-        matrix = np.zeros((self._width, self._width))
-        matrix[self._upper] = upper
-        full: Floats = matrix + np.triu(matrix, 1).T
+        matrix = np.zeros((*upper.shape[:-1], self._width, self._width))
+        matrix[..., *self._upper] = upper
+        full: Floats = matrix + np.triu(matrix, 1).swapaxes(-1, -2)
         return full
 
     def _parameters(self, moments: Floats) -> tuple[Floats, Floats]:
-        """Draw mean and covariance of (x, y) given true moments."""
-        inner = self._width - 1
-        size = max(float(moments[-1, -1]), 2.0)
-        sums, squares = moments[-1, :-1], moments[:-1, :-1]
-        rows = size + _PRIOR_ROWS
-        scale = squares - np.outer(sums, sums) / rows + np.eye(inner) * _PRIOR_SPREAD
-        values, vectors = np.linalg.eigh((scale + scale.T) / 2)
-        root = vectors / np.sqrt(np.maximum(values, 1e-9))
-        bartlett = np.tril(self._draws.normal((inner, inner)), -1)
-        shapes = (size + inner + 1 - np.arange(inner)) / 2
-        np.fill_diagonal(bartlett, np.sqrt(2 * self._draws.gamma(shapes)))
+        """Draw mean and covariance of (x, y) given true moments, of each chain."""
+        inner, chains = self._width - 1, len(moments)
+        size = np.maximum(moments[:, -1, -1], _FEWEST)
+        sums, squares = moments[:, -1, :-1], moments[:, :-1, :-1]
+        rows = (size + _PRIOR_ROWS)[:, None, None]
+        scale = squares - _outer(sums) / rows + np.eye(inner) * _PRIOR_SPREAD
+        values, vectors = np.linalg.eigh((scale + scale.swapaxes(1, 2)) / 2)
+        root = vectors / np.sqrt(np.maximum(values, 1e-9))[:, None, :]
+        bartlett = np.tril(self._draws.normal((chains, inner, inner)), -1)
+        shapes = (size[:, None] + inner + 1 - np.arange(inner)) / 2
+        places = np.arange(inner)
+        bartlett[:, places, places] = np.sqrt(2 * self._draws.gamma(shapes))
         inverse = np.linalg.inv(root @ bartlett)  # of a root of a Wishart draw
-        covariance: Floats = inverse.T @ inverse
-        shift = inverse.T @ self._draws.normal((inner,)) / rows**0.5
-        return sums / rows + shift, covariance
+        turned = inverse.swapaxes(1, 2)
+        shift = (turned @ self._draws.normal((chains, inner, 1)) / rows**0.5)[..., 0]
+        return sums / rows[..., 0] + shift, turned @ inverse
 
 
-def _is_possible(moments: Floats) -> bool:
-    """Whether a matrix may be the second moments of (x, y, 1) with all entries from -1 to 1."""
-    size = float(moments[-1, -1])
-    if size < _FEWEST or np.abs(moments).max() > size:
-        return False
-    mean = moments[-1, :-1] / size
-    spread = moments[:-1, :-1] / size - np.outer(mean, mean)
-    return bool(np.linalg.eigvalsh(spread)[0] > 0)
+def _outer(vectors: Floats) -> Floats:
+    products: Floats = vectors[..., :, None] * vectors[..., None, :]
+    return products
+
+
+def _is_possible(moments: Floats) -> NDArray[np.bool_]:
+    """Whether matrices may be second moments of (x, y, 1) with all entries from -1 to 1."""
+    size = moments[..., -1, -1]
+    found: NDArray[np.bool_] = (size >= _FEWEST) & (np.abs(moments).max(axis=(-1, -2)) <= size)
+    held = moments[found] / size[found, None, None]
+    mean = held[:, -1, :-1]
+    found[found] = np.linalg.eigvalsh(held[:, :-1, :-1] - _outer(mean))[:, 0] > 0
+    return found
 
 
 def _possible(moments: Floats) -> Floats:
@@ -208,6 +229,7 @@ def _possible(moments: Floats) -> Floats:
 
 
 def _slopes(mean: Floats, covariance: Floats) -> Floats:
-    """Return slopes and offset of the last entry given the others."""
-    slope = np.linalg.solve(covariance[:-1, :-1], covariance[:-1, -1])
-    return np.append(slope, mean[-1] - slope @ mean[:-1])
+    """Return slopes and offset of the last entry given the others, of each chain."""
+    slope = np.linalg.solve(covariance[:, :-1, :-1], covariance[:, :-1, -1:])[..., 0]
+    offset = mean[:, -1] - (slope * mean[:, :-1]).sum(axis=1)
+    return np.column_stack([slope, offset])

@@ -27,8 +27,12 @@ import numpy as np
 from discreet.accounting import Leaf
 from discreet.errors import BadArrays, OutOfRange
 from discreet.exact import float_up, rational, whole
-from discreet.learning.models.bounded_rows import codes_of
+from discreet.learning.bayes.session_draw import drawn_in_session
 from discreet.learning.models.paid_fit import opened, pay_and_store, unit_of_rows
+from discreet.learning.models.rows.bounded_columns import codes_of
+from discreet.learning.models.rows.given_arrays import refuse_ignored
+from discreet.learning.models.session_rows import is_table
+from discreet.ledger.values import StoredAnswer
 from discreet.loss import Pure
 from discreet.loss.elementary import log
 from discreet.noise import SYSTEM, Entropy
@@ -106,17 +110,31 @@ class PosteriorDraw:
         """What a draw costs each person, who moves the count by at most one."""
         return Pure(epsilon=self.epsilon)
 
-    def release(self, answers: Any, *, ledger: Any, key: str | None = None) -> float:
+    def release(
+        self, answers: Any, *, ledger: Any = None, key: str | None = None, column: str | None = None
+    ) -> float:
         """Pay for one draw from the answers of people, and return it.
 
         It is charged before an answer is looked at.  Whatever is not a plain yes counts as a no,
-        so that each person moves the count by at most one.
+        so that each person moves the count by at most one; in a session, by as many rows as a
+        unit may have in a group, which is what it pays for.
 
         Args:
-            answers: one truth value a row, each row being one person.
-            ledger: what pays, once for each draw.
-            key: the name under which the draw is on record; with the same name it comes back.
+            answers: one truth value a row, each row being one person; or a table of a session.
+            ledger: what pays, once for each draw, where answers are a list.
+            key: the name under which the draw is on record; with the same name it comes back.  In
+                a session, the same draw from the same table comes back without one.
+            column: the truth value of a table that is counted.
         """
+        if is_table(answers):
+            refuse_ignored(table=True, ledger=ledger, key=key)
+            stored = drawn_in_session(self, answers, column)
+        else:
+            refuse_ignored(table=False, column=column)
+            stored = self._from_list(answers, ledger, key)
+        return float(json.loads(stored.answer)["share"])
+
+    def _from_list(self, answers: Any, ledger: Any, key: str | None) -> StoredAnswer:
         try:
             given = np.asarray(answers)
         except ValueError:  # lists of different lengths; its text may quote them
@@ -129,21 +147,38 @@ class PosteriorDraw:
             )
 
         def drawn() -> bytes:
-            share = self.run(int((codes_of(given, (True,)) == 0).sum()))
-            return json.dumps({"share": share}).encode("ascii")
+            return self.stored(int((codes_of(given, (True,)) == 0).sum()), SYSTEM)
 
         grid = f"{self.people} {rational(self.lowest, name='lowest')} {self.points}"
         with opened(ledger) as record:
             leaf = self.leaf(unit_of_rows(record))
             name = f"posterior draw {grid} {self.yes} {self.no}"
-            stored = pay_and_store(record, leaf, drawn, name=name, key=key)
-        return float(json.loads(stored.answer)["share"])
+            return pay_and_store(record, leaf, drawn, name=name, key=key)
 
-    def leaf(self, unit: PrivacyUnit) -> Leaf:
-        """Return what a draw is charged as; a row that is replaced moves the count by one, too."""
+    def document(self) -> dict[str, Any]:
+        """Return all public parameters, in plain JSON."""
+        return {
+            "kind": "posterior draw",
+            "people": self.people,
+            "lowest": str(rational(self.lowest, name="lowest")),
+            "prior": [self.yes, self.no],
+            "points": self.points,
+        }
+
+    def stored(self, count: int, entropy: Entropy) -> bytes:
+        """Draw, and return what is stored."""
+        return json.dumps({"share": self.run(count, entropy=entropy)}).encode("ascii")
+
+    def leaf(self, unit: PrivacyUnit, rows: int = 1) -> Leaf:
+        """Return what a draw is charged as, for units that move the count by at most so many.
+
+        A unit that is replaced moves it by no more: both counts lie between none and all of its
+        rows.
+        """
         whose = PrivacyUnit(name=unit.name, columns=unit.columns, relation=Relation.ADD_REMOVE)
-        replaced = self.loss if unit.relation.replaces else None
-        return Leaf(self.loss, name="posterior draw", unit=whose, replaced=replaced)
+        loss = Pure(epsilon=self.epsilon * rows)
+        replaced = loss if unit.relation.replaces else None
+        return Leaf(loss, name="posterior draw", unit=whose, replaced=replaced)
 
     def run(self, count: int, *, entropy: Entropy = SYSTEM) -> float:
         """Draw one share, given how many said yes; counts are clamped to 0 and all people."""

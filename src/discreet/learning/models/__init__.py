@@ -17,6 +17,7 @@ if TYPE_CHECKING:  # each is loaded when first used, because most programs need 
     from discreet.learning.models.linear import LinearRegression, Ridge
     from discreet.learning.models.logistic import LogisticRegression, SoftmaxRegression
     from discreet.learning.models.naive_bayes import CategoricalNB, GaussianNB
+    from discreet.learning.models.poisson import PoissonRegression
 
 __all__ = [
     "PCA",
@@ -26,6 +27,7 @@ __all__ = [
     "KMeans",
     "LinearRegression",
     "LogisticRegression",
+    "PoissonRegression",
     "RandomForest",
     "Ridge",
     "SoftmaxRegression",
@@ -51,5 +53,6 @@ if not TYPE_CHECKING:  # to which every name would be one of this room
                 "GaussianNB",
             ),
             "fit_plans": ("FitPlan",),
+            "poisson": ("PoissonRegression",),
         },
     )

@@ -14,9 +14,10 @@ from typing import Any, ClassVar, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.learning.models.bounded_rows import Encoding, Floats, Integers
-from discreet.learning.models.declarations import declared_classes
 from discreet.learning.models.estimator import PrivateModel
+from discreet.learning.models.rows.bounded_columns import Floats, Integers
+from discreet.learning.models.rows.bounded_rows import Encoding
+from discreet.learning.models.rows.declarations import declared_classes
 
 _CHUNK: Final = 1 << 15
 

@@ -13,10 +13,11 @@ import numpy as np
 
 from discreet.errors import BadArrays, WrongKind
 from discreet.exact import whole
-from discreet.learning.models.bounded_rows import LEVELS, Encoding, Floats, NumberColumn
 from discreet.learning.models.estimator import PrivateModel
 from discreet.learning.models.fit_plans import Released
 from discreet.learning.models.moment_release import MomentRecipe, moment_matrix
+from discreet.learning.models.rows.bounded_columns import LEVELS, Floats, NumberColumn
+from discreet.learning.models.rows.bounded_rows import Encoding
 
 
 @dataclass(eq=False, repr=False, kw_only=True)

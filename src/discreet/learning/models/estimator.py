@@ -1,18 +1,13 @@
 """Models as scikit-learn has them: parameters by name, ``fit``, ``predict``, and a price.
 
 Trust: kernel.  What is checked here about arrays is their shape and their type, which are public;
-values are looked at after they are paid for, in :mod:`discreet.learning.models.bounded_rows`.
-
-scikit-learn is never imported: it finds everything by its own names (``get_params``,
-``__sklearn_tags__``, ``n_features_in_``).
+values are looked at after they are paid for, in :mod:`discreet.learning.models.rows.bounded_rows`.
 """
 
 from __future__ import annotations
 
 import hashlib
-import inspect
 import json
-import sys
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -21,33 +16,36 @@ from typing import Any, ClassVar, Self, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.errors import BadArrays, NotFitted, WrongKind
-from discreet.learning.models.bounded_rows import Column, Encoding, Floats
-from discreet.learning.models.declarations import number_columns
+from discreet.errors import BadArrays, WrongKind
+from discreet.learning.models.asked_price import AskedPrice
 from discreet.learning.models.fit_plans import FitPlan, Recipe, Released, fit_plan, read_released
-from discreet.learning.models.given_arrays import column_names, labels_of, listed, matrix
-from discreet.learning.models.measurement import AskedPrice
 from discreet.learning.models.paid_fit import opened, pay_and_draw, unit_of_rows
+from discreet.learning.models.rows.bounded_columns import Column, Floats
+from discreet.learning.models.rows.bounded_rows import Encoding
+from discreet.learning.models.rows.declarations import number_columns
+from discreet.learning.models.rows.given_arrays import (
+    column_names,
+    labels_of,
+    listed,
+    matrix,
+    refuse_ignored,
+)
+from discreet.learning.models.scikit_learn_names import ScikitLearnNames, not_fitted_error
 from discreet.learning.models.session_rows import fit_in_session, is_table, plan_in_session
 from discreet.ledger.values import StoredAnswer
 from discreet.units import PrivacyUnit, row
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class PrivateModel(ABC):
+class PrivateModel(ScikitLearnNames, ABC):
     """The common part of all models: a price, and the ledger that pays it.
 
     Parameters are the fields of a data class, so that each is named once; making a model checks
     none of them, as scikit-learn wants it.
     """
 
-    kind: ClassVar[str]
-    """What it is to scikit-learn: classifier, regressor, clusterer or transformer."""
     constant: ClassVar[bool] = False
     """Whether rows end with a constant."""
-    two_classes: ClassVar[bool] = False
-    """Whether it tells just two classes apart."""
-
     epsilon: Any = None
     """What it may cost, with or without a delta."""
     delta: Any = None
@@ -77,69 +75,6 @@ class PrivateModel(ABC):
         left out.
         """
         return {}
-
-    # --- parameters ---------------------------------------------------------------------------
-
-    @classmethod
-    def _names(cls) -> list[str]:
-        return [name for name in inspect.signature(cls.__init__).parameters if name != "self"]
-
-    def get_params(self, deep: bool = True) -> dict[str, Any]:  # noqa: ARG002, FBT001, FBT002  theirs
-        """Return all parameters by their names."""
-        return {name: getattr(self, name) for name in self._names()}
-
-    def set_params(self, **params: Any) -> Self:
-        """Change some parameters, and return the model."""
-        known = self._names()
-        for name, value in params.items():
-            if name not in known:
-                raise BadArrays(
-                    what=f"Invalid parameter {name!r} for {type(self).__name__}.",
-                    why="a parameter that is not there changes nothing.",
-                    do=f"use some of: {', '.join(known)}.",
-                )
-            setattr(self, name, value)
-        return self
-
-    def __sklearn_clone__(self) -> Self:
-        """Return an unfitted model with the same parameters and the same ledger."""
-        return type(self)(**self.get_params())
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Leave the ledger behind: a stored model is what was released, and pays for nothing."""
-        state = dict(self.__dict__)
-        state["ledger"] = self.ledger if isinstance(self.ledger, str) else None
-        state.pop("plan_", None)
-        return state
-
-    def __repr__(self) -> str:
-        """Show the parameters that are not as usual."""
-        usual = inspect.signature(type(self).__init__).parameters
-        shown = []
-        for name in self._names():
-            value = getattr(self, name)
-            if value is usual[name].default:
-                continue
-            shown.append(f"{name}={'...' if name == 'ledger' else repr(value)}")
-        return f"{type(self).__name__}({', '.join(shown)})"
-
-    def __sklearn_tags__(self) -> Any:
-        """Say what it is, in scikit-learn's own words; only scikit-learn asks."""
-        words = sys.modules["sklearn.utils"]
-        kind, has_target = self.kind, self.kind in {"classifier", "regressor"}
-        tags = words.Tags(
-            estimator_type=None if kind == "transformer" else kind,
-            target_tags=words.TargetTags(required=has_target),
-            input_tags=words.InputTags(allow_nan=True),
-            non_deterministic=True,
-        )
-        if kind == "classifier":
-            tags.classifier_tags = words.ClassifierTags(multi_class=not self.two_classes)
-        elif kind == "regressor":
-            tags.regressor_tags = words.RegressorTags()
-        if hasattr(self, "transform"):
-            tags.transformer_tags = words.TransformerTags(preserves_dtype=[])
-        return tags
 
     # --- fitting ------------------------------------------------------------------------------
 
@@ -187,8 +122,10 @@ class PrivateModel(ABC):
         """
         asked = self.asked_price()
         if is_table(X):
+            refuse_ignored(table=True, y=y)
             plan, stored = fit_in_session(self, X, label, asked, columns)
         else:
+            refuse_ignored(table=False, label=label, columns=columns)
             plan, stored = self._fit_arrays(X, y)
         self.receipt_ = stored.receipt
         self.take(plan, stored.answer)
@@ -266,7 +203,7 @@ class PrivateModel(ABC):
         """How rows were bounded; a model that is not fitted is refused."""
         encoding = cast("Encoding | None", self.__dict__.get("_encoding_"))
         if encoding is None:
-            raise _not_fitted(type(self).__name__)
+            raise not_fitted_error(type(self).__name__)
         return encoding
 
     def _features(self, X: Any) -> Floats:
@@ -311,15 +248,3 @@ class PrivateModel(ABC):
             if array.ndim == 2:
                 return list(array.T)
         return list(matrix(X).T)
-
-
-def _not_fitted(name: str) -> Exception:
-    """Return the error for a model that is not fitted, one of scikit-learn's where it is loaded."""
-    theirs = getattr(sys.modules.get("sklearn.exceptions"), "NotFittedError", None)
-    kind = NotFitted if theirs is None else type("NotFitted", (NotFitted, theirs), {})
-    error: Exception = kind(
-        what=f"this {name} is not fitted yet.",
-        why="it has learned nothing that it could tell.",
-        do="call fit first, which pays for it.",
-    )
-    return error

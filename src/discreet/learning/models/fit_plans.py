@@ -14,14 +14,14 @@ from typing import Any, Final, Protocol, final
 from discreet.accounting import Node
 from discreet.accounting.storage.codec import encode, encode_unit
 from discreet.doors import Explainable
-from discreet.learning.models.bounded_rows import BoundedRows, Encoding
+from discreet.learning.models.asked_price import AskedPrice
 from discreet.learning.models.measurement import (
-    AskedPrice,
     PlannedSum,
     RowMeasurer,
     SumSchedule,
     scheduled,
 )
+from discreet.learning.models.rows.bounded_rows import BoundedRows, Encoding
 from discreet.loss import PrivacyLoss
 from discreet.noise import Entropy
 from discreet.plan.plan_text import Branch, html_of, plan_text, shown_price
@@ -62,6 +62,20 @@ class FitPlan(Explainable):
     schedule: SumSchedule
     names: tuple[str, ...] = ()
     program: Any = field(default=None, compare=False)
+    digest: str = field(init=False, compare=False)
+    """A name for everything that is public about the fit."""
+
+    def __post_init__(self) -> None:
+        """Name the fit, once."""
+        document = {
+            "format": FORMAT,
+            "fit": fit_document(self.recipe, self.encoding, self.schedule.asked),
+            "unit": encode_unit(self.unit),
+            "rows": self.schedule.rows,
+            "tree": encode(self.tree),
+        }
+        text = json.dumps(document, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+        object.__setattr__(self, "digest", hashlib.sha256(text.encode("ascii")).hexdigest())
 
     @property
     def unit(self) -> PrivacyUnit:
@@ -82,19 +96,6 @@ class FitPlan(Explainable):
     def loss(self) -> PrivacyLoss:
         """The whole loss of one unit."""
         return loss_of(self.tree, self.unit)
-
-    @property
-    def digest(self) -> str:
-        """A name for everything that is public about the fit."""
-        document = {
-            "format": FORMAT,
-            "fit": fit_document(self.recipe, self.encoding, self.schedule.asked),
-            "unit": encode_unit(self.unit),
-            "rows": self.schedule.rows,
-            "tree": encode(self.tree),
-        }
-        text = json.dumps(document, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
-        return hashlib.sha256(text.encode("ascii")).hexdigest()
 
     def __repr__(self) -> str:
         """Show the model and its price on one line."""

@@ -13,11 +13,12 @@ from typing import Any, Final, final
 import numpy as np
 
 from discreet.exact import whole
-from discreet.learning.models.bounded_rows import LEVELS, BoundedRows, Encoding, Floats, Integers
 from discreet.learning.models.classifier import PrivateClassifier
 from discreet.learning.models.fit_plans import Released
 from discreet.learning.models.measurement import PlannedSum, RowMeasurer
-from discreet.learning.models.row_sums import counts
+from discreet.learning.models.rows.bounded_columns import LEVELS, Floats, Integers
+from discreet.learning.models.rows.bounded_rows import BoundedRows, Encoding
+from discreet.learning.models.rows.row_sums import counts
 from discreet.learning.public_randomness import PublicDraws, public_stream
 from discreet.noise import Uniform
 

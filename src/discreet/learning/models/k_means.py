@@ -16,18 +16,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.exact import whole
-from discreet.learning.models.bounded_rows import (
-    LEVELS,
-    BoundedRows,
-    Encoding,
-    Floats,
-    Integers,
-    NumberColumn,
-)
 from discreet.learning.models.estimator import PrivateModel
 from discreet.learning.models.fit_plans import Released
 from discreet.learning.models.measurement import PlannedSum, RowMeasurer
-from discreet.learning.models.row_sums import counts, table
+from discreet.learning.models.rows.bounded_columns import LEVELS, Floats, Integers, NumberColumn
+from discreet.learning.models.rows.bounded_rows import BoundedRows, Encoding
+from discreet.learning.models.rows.row_sums import counts, table
 from discreet.learning.public_randomness import PublicDraws, public_stream
 
 CLUSTERS: Final = "counts and sums of clusters"

@@ -16,16 +16,12 @@ import numpy as np
 from discreet.errors import OutOfRange
 from discreet.exact import decimal
 from discreet.learning.bayes.linear_model import LinearPosterior, NoisyMoments
-from discreet.learning.models.bounded_rows import (
-    LEVELS,
-    Encoding,
-    Floats,
-    NumberColumn,
-)
-from discreet.learning.models.declarations import number_columns
 from discreet.learning.models.estimator import PrivateModel
 from discreet.learning.models.fit_plans import Released
 from discreet.learning.models.moment_release import MomentRecipe, moment_matrix, moment_noise
+from discreet.learning.models.rows.bounded_columns import LEVELS, Floats, NumberColumn
+from discreet.learning.models.rows.bounded_rows import Encoding
+from discreet.learning.models.rows.declarations import number_columns
 
 _MOST_PENALTY: Final = 10**100
 

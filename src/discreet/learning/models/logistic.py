@@ -4,128 +4,81 @@ Trust: kernel.  Every step releases the sum of residual times row over all rows 
 ``integer-rows``): a residual has a norm of at most 1, or of the root of 2 for several classes, and
 rows are bounded.  So nothing has to be clipped, and no sample drawn.
 
-Between the steps, weights follow accelerated gradient descent with a fixed step of one over the
-curvature bound, and the average of the last half of them is the model.  All of that processes
-released numbers.
+The curvature of the objective is at most a quarter of the second moments, or half of them for
+several classes (Bohning 1992), wherever the weights are.  The average of the last half of the
+weights is the model.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Any, ClassVar, Final, final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.errors import OutOfRange, WrongKind
-from discreet.exact import decimal, whole
-from discreet.learning.models.bounded_rows import LEVELS, BoundedRows, Encoding, Floats, Integers
+from discreet.errors import WrongKind
 from discreet.learning.models.classifier import PrivateClassifier
+from discreet.learning.models.descent import GRADIENT, Descent, NoisySlopes
 from discreet.learning.models.fit_plans import Released
 from discreet.learning.models.measurement import PlannedSum, RowMeasurer
-from discreet.learning.models.row_sums import (
-    RESIDUALS,
-    WIDEST,
-    counts,
-    gradients,
-    residual_bound,
-    scores,
-)
+from discreet.learning.models.rows.bounded_columns import LEVELS, Floats, Integers
+from discreet.learning.models.rows.bounded_rows import BoundedRows, Encoding
+from discreet.learning.models.rows.row_sums import scores
 
-COUNT: Final = "number of rows"
-GRADIENT: Final = "gradient"
-_COUNT_SHARE: Final = Fraction(1, 50)
 _BINARY: Final = 2
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class GradientRecipe:
-    """Releases the number of rows once and a gradient at each step.
+    """Releases the number of rows and their moments once, and a gradient at each step.
 
     ``outputs`` is 1 for two classes, and the number of classes otherwise.
     """
 
     outputs: int
-    steps: int
-    rate: Fraction
-    penalty: Fraction
+    descent: Descent
 
     def document(self) -> Mapping[str, Any]:
         """Return its parameters."""
-        return {
-            "measures": GRADIENT,
-            "outputs": self.outputs,
-            "steps": self.steps,
-            "rate": str(self.rate),
-            "penalty": str(self.penalty),
-        }
+        return {"measures": GRADIENT, "outputs": self.outputs, **self.descent.document()}
 
     def sums(self, encoding: Encoding) -> tuple[PlannedSum, ...]:
-        """Return the count and the gradients."""
-        if encoding.width > WIDEST:
-            raise OutOfRange(
-                what=f"rows have {encoding.width} entries, and {WIDEST} are the most.",
-                why="scores of longer rows would not be exact.",
-                do="use fewer columns or categories.",
-            )
-        squared = encoding.squared * residual_bound(self.outputs)
-        return (
-            PlannedSum(
-                name=COUNT, squared=1, linear=1, opposed=False, coordinates=1, share=_COUNT_SHARE
-            ),
-            PlannedSum(
-                name=GRADIENT,
-                squared=squared,
-                linear=squared,
-                opposed=True,
-                coordinates=encoding.width * self.outputs,
-                times=self.steps,
-                share=1 - _COUNT_SHARE,
-            ),
-        )
+        """Return the count, the moments and the gradients."""
+        return self.descent.sums(encoding, self.outputs)
 
     def run(self, rows: BoundedRows, encoding: Encoding, see: RowMeasurer) -> Released:
         """Descend, seeing gradients with noise alone."""
-        norm = encoding.squared**0.5
-        noisy = see.measure(COUNT, counts(np.zeros(len(rows.cells), np.int64), 1))
-        size = max(1.0, float(noisy[0]))
-        shape = (encoding.width, self.outputs)
-        weights, look = np.zeros(shape), np.zeros(shape)
-        kept, momentum = np.zeros(shape), 1.0
-        rate = float(self.rate) * (4.0 if self.outputs == 1 else 2.0)
-        shrink = float(self.penalty)
-        for step in range(self.steps):
-            residual = _probabilities(scores(rows.cells, look) / norm) - _indicators(
-                rows.codes, self.outputs
-            )
-            noised = see.measure(GRADIENT, gradients(rows, residual)).reshape(shape)
-            slope = noised / (RESIDUALS * norm * size) + shrink * look
-            fresh = look - rate * slope
-            after = (1 + (1 + 4 * momentum**2) ** 0.5) / 2
-            look = fresh + (momentum - 1) / after * (fresh - weights)
-            weights, momentum = fresh, after
-            if step >= self.steps // 2:
+        seen, steps = NoisySlopes(rows, encoding, see), self.descent.steps
+        inverse = seen.inverse(self.descent, 0.25 if self.outputs == 1 else 0.5)
+        weights = np.zeros((encoding.width, self.outputs))
+        kept, shrink = np.zeros_like(weights), float(self.descent.penalty) * max(1, seen.size)
+        truth = _indicators(rows.codes, self.outputs)
+        for step in range(steps):
+            residual = _probabilities(scores(rows.cells, weights) / seen.norm) - truth
+            weights = weights - inverse @ (seen.slope(residual) + shrink * weights)
+            if step >= steps // 2:
                 kept += weights
-        average = kept / max(1, self.steps - self.steps // 2)
-        return {"size": int(noisy[0]), "weights": average.tolist()}
+        return {"size": seen.size, "weights": (kept / (steps - steps // 2)).tolist()}
 
 
 def _probabilities(scores: Floats) -> Floats:
     if scores.shape[1] == 1:
         half: Floats = 0.5 * (1 + np.tanh(scores / 2))
         return half
-    shifted = np.exp(scores - scores.max(axis=1, keepdims=True))
-    share: Floats = shifted / shifted.sum(axis=1, keepdims=True)
+    lines = np.ascontiguousarray(scores.T)  # one line a class, which is faster
+    shifted = np.exp(lines - lines.max(axis=0))
+    share: Floats = (shifted / shifted.sum(axis=0)).T
     return share
 
 
 def _indicators(codes: NDArray[np.int64], outputs: int) -> Floats:
     if outputs == 1:
         return codes[:, None].astype(np.float64)
-    return np.eye(outputs)[codes]
+    places: Floats = (codes == np.arange(outputs)[:, None]).astype(np.float64).T
+    return places
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -136,10 +89,10 @@ class GradientClassifier(PrivateClassifier):
 
     bounds: Any = None
     """Two ends for all columns, or one number a column for either end."""
-    steps: Any = 64
+    steps: Any = 8
     """How many gradients are taken."""
     learning_rate: Any = 1
-    """The length of a step, in units of one over the curvature bound."""
+    """The length of a step, in units of the inverse of the curvature bound."""
     penalty: Any = 0
     """What half the square of weights costs, beside the mean objective of a row."""
 
@@ -152,16 +105,8 @@ class GradientClassifier(PrivateClassifier):
                 why="logistic regression has one score, for the second class.",
                 do="use SoftmaxRegression for more than two classes.",
             )
-        rate = decimal(self.learning_rate, name="learning_rate")
-        penalty = decimal(self.penalty, name="penalty")
-        if rate <= 0 or penalty < 0:
-            raise OutOfRange(
-                what="the learning rate is not above zero, or the penalty below it.",
-                why="steps go downhill, and a penalty keeps weights small.",
-                do="give learning_rate=1 and penalty=0, say.",
-            )
-        steps = whole(self.steps, name="steps", low=1, high=100_000)
-        return GradientRecipe(1 if self.two_classes else len(classes), steps, rate, penalty)
+        descent = Descent.read(self.steps, self.learning_rate, self.penalty)
+        return GradientRecipe(1 if self.two_classes else len(classes), descent)
 
     def _finish(self, released: Released, encoding: Encoding) -> None:
         self._weights_ = np.array(released["weights"])

@@ -14,17 +14,19 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import lru_cache
 from typing import Final, final
 
 import numpy as np
 
 from discreet.accounting import Leaf, Node, Repeat, Sequential
-from discreet.errors import OutOfRange, OverBudget, WrongKind
-from discreet.exact import decimal
-from discreet.learning.models.bounded_rows import Integers
-from discreet.learning.models.row_sums import BoundedSum
+from discreet.arrays import saturating_add
+from discreet.errors import OutOfRange, OverBudget
+from discreet.learning.models.asked_price import AskedPrice
+from discreet.learning.models.rows.bounded_columns import Integers
+from discreet.learning.models.rows.row_sums import BoundedSum
 from discreet.mechanisms import Gaussian, Laplace
 from discreet.noise import Entropy
 from discreet.plan.pricing.calibration import Price, gaussian_rho, loss_of, price_of
@@ -33,57 +35,7 @@ from discreet.units import PrivacyUnit, Relation
 
 _STEP: Final = Fraction(255, 256)
 _TRIES: Final = 400
-
-
-@final
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AskedPrice:
-    """What a model may cost: epsilon with or without delta, or rho.
-
-    >>> AskedPrice.read(epsilon="0.5", delta="1e-6", rho=None).delta
-    Fraction(1, 1000000)
-    """
-
-    epsilon: Fraction | None
-    delta: Fraction | None
-    rho: Fraction | None
-
-    @classmethod
-    def read(cls, *, epsilon: object, delta: object, rho: object) -> AskedPrice:
-        """Read what a person typed."""
-        if (epsilon is None) == (rho is None):
-            raise WrongKind(
-                what="neither or both of epsilon and rho are given.",
-                why="one of them says what the model costs, and two could disagree.",
-                do="give epsilon=1 with delta='1e-6', say, or rho=0.1.",
-            )
-        chance = None if delta is None else decimal(delta, name="delta")
-        if chance is not None and not 0 <= chance < 1:
-            raise OutOfRange(
-                what="delta is not from 0 to below 1.",
-                why="it is the chance with which the promise may fail.",
-                do="give delta='1e-6', say.",
-            )
-        read = {"epsilon": epsilon, "rho": rho}
-        numbers = {k: None if v is None else decimal(v, name=k) for k, v in read.items()}
-        for name, number in numbers.items():
-            if number is not None and number <= 0:
-                raise OutOfRange(
-                    what=f"{name} is not above zero.",
-                    why="at no price nothing can be learned.",
-                    do=f"give {name}=1, say.",
-                )
-        return cls(epsilon=numbers["epsilon"], delta=chance or None, rho=numbers["rho"])
-
-    @property
-    def pure(self) -> bool:
-        """Whether epsilon is all there is."""
-        return self.rho is None and self.delta is None
-
-    def document(self) -> dict[str, str | None]:
-        """Return it in plain JSON."""
-        fields = {"epsilon": self.epsilon, "delta": self.delta, "rho": self.rho}
-        return {name: None if value is None else str(value) for name, value in fields.items()}
+_AHEAD: Final = 1 << 16  # numbers of noise that are drawn at once
 
 
 @final
@@ -133,15 +85,17 @@ class SumSchedule:
     unit: PrivacyUnit
     rows: int
     asked: AskedPrice
+    tree: Node = field(init=False, repr=False, compare=False)
+    """What is charged."""
 
-    @property
-    def tree(self) -> Node:
-        """What is charged."""
+    def __post_init__(self) -> None:
+        """Compose the leaves, once."""
         leaves = [
             Repeat(leaf, each.times) if each.times > 1 else leaf
             for each, leaf in zip(self.sums, self.leaves, strict=True)
         ]
-        return leaves[0] if len(leaves) == 1 else Sequential(*leaves)
+        tree = leaves[0] if len(leaves) == 1 else Sequential(*leaves)
+        object.__setattr__(self, "tree", tree)
 
     @property
     def leaves(self) -> tuple[Leaf, ...]:
@@ -170,6 +124,13 @@ def scheduled(
     >>> scheduled([one], ask, unit=row(), rows=3).noises[0].scale
     Fraction(6, 1)
     """
+    return _schedule(tuple(sums), asked, unit, rows)
+
+
+@lru_cache(maxsize=128)  # a price is the same each time, and finding its noise takes long
+def _schedule(
+    sums: tuple[PlannedSum, ...], asked: AskedPrice, unit: PrivacyUnit, rows: int
+) -> SumSchedule:
     total = sum((each.share for each in sums), Fraction(0))
     if asked.pure:
         noises: list[Gaussian | Laplace] = []
@@ -177,18 +138,14 @@ def scheduled(
             moved = each.linear * rows * (2 if unit.relation.replaces else 1)
             part = (asked.epsilon or Fraction(1)) * each.share / total
             noises.append(Laplace(scale=moved * each.times / part))
-        return SumSchedule(
-            sums=tuple(sums), noises=tuple(noises), unit=unit, rows=rows, asked=asked
-        )
+        return SumSchedule(sums=sums, noises=tuple(noises), unit=unit, rows=rows, asked=asked)
 
     def at(rho: Fraction) -> SumSchedule:
         noises = []
         for each in sums:
             moved = each.moved(unit=unit, rows=rows)
             noises.append(Gaussian(variance=moved * each.times * total / (2 * rho * each.share)))
-        return SumSchedule(
-            sums=tuple(sums), noises=tuple(noises), unit=unit, rows=rows, asked=asked
-        )
+        return SumSchedule(sums=sums, noises=tuple(noises), unit=unit, rows=rows, asked=asked)
 
     if asked.rho is not None:
         return at(asked.rho)
@@ -225,12 +182,13 @@ class RowMeasurer:
     (2,)
     """
 
-    __slots__ = ("_entropy", "_left", "_schedule")
+    __slots__ = ("_ahead", "_entropy", "_left", "_schedule")
 
     def __init__(self, schedule: SumSchedule, entropy: Entropy) -> None:
         """Take what was planned, and random bits."""
         self._schedule = schedule
         self._entropy = entropy
+        self._ahead: dict[str, list[Integers]] = {}
         self._left = Counter({each.name: each.times for each in schedule.sums})
 
     @property
@@ -249,12 +207,25 @@ class RowMeasurer:
             and total.values.size <= planned.coordinates
             and (planned.opposed or not total.opposed)
         )
-        if not fits:
+        if planned is None or not fits:
             raise OverBudget(
                 what="a model takes a sum that was not planned.",
                 why="it would cost more than was charged.",
                 do="report this: a model takes the sums that its plan has paid for.",
             )
+        noise = self._drawn(planned)
         self._left[name] -= 1
-        noise = self._schedule.noise(name)
-        return np.asarray(noise.run(total.values, entropy=self._entropy), dtype=np.int64)
+        return saturating_add(np.asarray(total.values, np.int64), noise[: total.values.size])
+
+    def noise(self, name: str) -> Gaussian | Laplace:
+        """Return the law of the noise of a sum, which is public."""
+        return self._schedule.noise(name)
+
+    def _drawn(self, planned: PlannedSum) -> Integers:
+        """Return noise for one more time; that of several times is drawn at once, used once."""
+        ahead = self._ahead.setdefault(planned.name, [])
+        if not ahead:
+            times = min(self._left[planned.name], max(1, _AHEAD // planned.coordinates))
+            zeros = np.zeros((times, planned.coordinates), np.int64)
+            ahead.extend(self.noise(planned.name).run(zeros, entropy=self._entropy))
+        return ahead.pop()

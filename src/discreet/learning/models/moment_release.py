@@ -8,15 +8,17 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any, Final, final
 
 import numpy as np
 
 from discreet.errors import OutOfRange
-from discreet.learning.models.bounded_rows import LEVELS, BoundedRows, Encoding, Floats
 from discreet.learning.models.fit_plans import Released
 from discreet.learning.models.measurement import PlannedSum, RowMeasurer
-from discreet.learning.models.row_sums import DIAGONAL, MIXED, moment_bound, moments
+from discreet.learning.models.rows.bounded_columns import LEVELS, Floats
+from discreet.learning.models.rows.bounded_rows import BoundedRows, Encoding
+from discreet.learning.models.rows.row_sums import DIAGONAL, MIXED, moment_bound, moments
 from discreet.mechanisms import Gaussian, Laplace
 
 MOMENTS: Final = "second moments"
@@ -36,26 +38,30 @@ class MomentRecipe:
 
     def sums(self, encoding: Encoding) -> tuple[PlannedSum, ...]:
         """Return the one sum."""
-        width = encoding.width
-        if width > _ENTRIES:
-            raise OutOfRange(
-                what=f"rows have {width} entries, and {_ENTRIES} are the most.",
-                why="there is a moment for each pair of them.",
-                do="use fewer columns or categories.",
-            )
-        return (
-            PlannedSum(
-                name=MOMENTS,
-                squared=moment_bound(encoding.squared),
-                linear=MIXED * width * encoding.squared,
-                opposed=False,
-                coordinates=width * (width + 1) // 2,
-            ),
-        )
+        return (planned_moments(encoding),)
 
     def run(self, rows: BoundedRows, encoding: Encoding, see: RowMeasurer) -> Released:  # noqa: ARG002
         """Measure the moments."""
         return {"moments": see.measure(MOMENTS, moments(rows)).tolist()}
+
+
+def planned_moments(encoding: Encoding, share: Fraction = Fraction(1)) -> PlannedSum:
+    """Return the sum of second moments, with its share of a price."""
+    width = encoding.width
+    if width > _ENTRIES:
+        raise OutOfRange(
+            what=f"rows have {width} entries, and {_ENTRIES} are the most.",
+            why="there is a moment for each pair of them.",
+            do="use fewer columns or categories.",
+        )
+    return PlannedSum(
+        name=MOMENTS,
+        squared=moment_bound(encoding.squared),
+        linear=MIXED * width * encoding.squared,
+        opposed=False,
+        coordinates=width * (width + 1) // 2,
+        share=share,
+    )
 
 
 def moment_matrix(released: Released, width: int) -> Floats:

@@ -15,20 +15,19 @@ import numpy as np
 
 from discreet.errors import OutOfRange, WrongKind
 from discreet.exact import decimal
-from discreet.learning.models.bounded_rows import (
+from discreet.learning.models.classifier import PrivateClassifier
+from discreet.learning.models.fit_plans import Released
+from discreet.learning.models.measurement import PlannedSum, RowMeasurer
+from discreet.learning.models.rows.bounded_columns import (
     LEVELS,
-    BoundedRows,
     CategoryColumn,
     Column,
-    Encoding,
     Floats,
     Integers,
     NumberColumn,
 )
-from discreet.learning.models.classifier import PrivateClassifier
-from discreet.learning.models.fit_plans import Released
-from discreet.learning.models.measurement import PlannedSum, RowMeasurer
-from discreet.learning.models.row_sums import scores, table
+from discreet.learning.models.rows.bounded_rows import BoundedRows, Encoding
+from discreet.learning.models.rows.row_sums import scores, table
 
 SUMS: Final = "sums of each class"
 _LEAST_VARIANCE: Final = 1e-4

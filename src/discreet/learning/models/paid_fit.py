@@ -18,8 +18,8 @@ from typing import Final
 
 from discreet.accounting import Node
 from discreet.errors import DiscreetError, EntropyError, WrongKind
-from discreet.learning.models.bounded_rows import BoundedRows
 from discreet.learning.models.fit_plans import FitPlan, drawn_bytes
+from discreet.learning.models.rows.bounded_rows import BoundedRows
 from discreet.ledger import Ledger
 from discreet.ledger.values import StoredAnswer
 from discreet.noise import SYSTEM

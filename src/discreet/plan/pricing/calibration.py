@@ -215,6 +215,8 @@ def _stated_rho(loss: object) -> Sum | None:
     match loss:
         case ZeroConcentrated():
             return loss.rho, _NONE
+        case Pure():
+            return pure_rho(loss.bound), _NONE
         case Approximate():  # a pure loss, outside its delta (Bun and Steinke 2016, lemma 8.8)
             return pure_rho(loss.epsilon_bound), loss.delta_bound
         case _:

@@ -14,7 +14,7 @@ import numpy as np
 
 from discreet.errors import BadArrays, OutOfRange, WrongKind
 from discreet.exact import decimal
-from discreet.learning.models.bounded_rows import Column, NumberColumn
+from discreet.learning.models.rows.bounded_columns import Column, NumberColumn
 from discreet.requests.table_schema import KeyValue
 
 

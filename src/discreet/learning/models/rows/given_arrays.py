@@ -13,9 +13,29 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.errors import BadArrays
+from discreet.errors import BadArrays, WrongKind
 
 _NUMBERS: Final = "iufb"
+
+
+def refuse_ignored(*, table: bool, **given: Any) -> None:
+    """Refuse arguments that rows of this kind leave no use for.
+
+    >>> refuse_ignored(table=True, y=None, ledger=None)
+    """
+    unused = [name for name, value in given.items() if value is not None]
+    if unused:
+        rows = "a table of a session" if table else "arrays"
+        do = (
+            "leave it out: the label is a column, label='ill' say, and the session's ledger pays."
+            if table
+            else "leave it out, and give the columns of X and y that it stands for."
+        )
+        raise WrongKind(
+            what=f"{', '.join(unused)} is given beside {rows}.",
+            why="it would be ignored, and whoever wrote it means something by it.",
+            do=do,
+        )
 
 
 def matrix(X: Any) -> NDArray[Any]:

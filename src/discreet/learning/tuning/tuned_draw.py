@@ -1,153 +1,35 @@
-"""Tuning: the best of a random number of private runs, at its true price.
+"""The best of a random number of private runs, drawn and priced as a whole.
 
-Trust: kernel.  A run picks a candidate at random, fits it and scores it by a noisy count of right
-answers, and costs at most rho; how many runs there are follows the logarithmic law, and the best of
-them is told (keys ``random-stopping``, ``logarithmic-draw``).
+Trust: kernel.  Each run costs at most the rho of the costliest candidate and that of its score
+(key ``random-stopping``), and was planned for what engines enforce.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, final
 
 from discreet.accounting import Node
 from discreet.errors import OutOfRange, WrongKind
-from discreet.exact import decimal
-from discreet.learning.evaluation import CLASSIFIERS
-from discreet.learning.models.bounded_rows import BoundedRows, Encoding
 from discreet.learning.models.fit_plans import FitPlan, drawn_bytes, fit_document
-from discreet.learning.models.paid_fit import opened, pay_and_store, unit_of_rows
-from discreet.learning.models.row_sums import counts
-from discreet.learning.models.session_rows import (
-    is_table,
-    plan_in_session,
-    rows_of,
-    rows_of_unit,
-)
-from discreet.learning.tuning_price import TuningPrice, logarithmic
-from discreet.ledger.values import StoredAnswer
+from discreet.learning.models.rows.bounded_rows import BoundedRows, Encoding
+from discreet.learning.models.rows.row_sums import counts
+from discreet.learning.models.session_rows import rows_of, rows_of_unit
+from discreet.learning.tuning.tuning_price import TuningPrice, logarithmic
 from discreet.mechanisms import Gaussian
-from discreet.noise import SYSTEM, Entropy, Uniform
+from discreet.noise import Entropy, Uniform
 from discreet.requests.engine_request import EngineRequest
 from discreet.requests.raw_totals import RawTotals
-from discreet.session.inquiry import Inquiry
-from discreet.session.programs import Program
 from discreet.units import PrivacyUnit
 
 if TYPE_CHECKING:  # handed in
     from discreet.learning.models.classifier import PrivateClassifier
 
-
-@final
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Tuned:
-    """The best of the runs: a fitted model, its noisy score and what was paid."""
-
-    model: PrivateClassifier
-    candidate: int
-    right: float
-    epsilon: float
-    delta: Fraction
-
-
-def tune(  # noqa: PLR0913  candidates, rows and a price
-    candidates: Sequence[PrivateClassifier],
-    X: Any,
-    y: Any = None,
-    *,
-    delta: Any,
-    score_rho: Any,
-    ledger: Any = None,
-    label: str | None = None,
-    columns: Sequence[str] | None = None,
-    mean: Any = 10,
-) -> Tuned:
-    """Fit a random candidate, again and again, and release the best by its noisy score.
-
-    The price is that of :class:`TuningPrice` for the costliest candidate and the score, and is
-    charged before anything is read.
-
-    Args:
-        candidates: classifiers with a price in rho, with the same bounds and classes.
-        X: the rows: an array, or a table of a session, whose ledger pays.
-        y: their classes, where ``X`` is an array.
-        delta: the chance with which the promise may fail.
-        score_rho: the part of each run that goes into its score.
-        ledger: what pays, where ``X`` is an array.
-        label: the column that is learned, where ``X`` is a table.
-        columns: the columns that it is learned from, where ``X`` is a table; all by default.
-        mean: how many runs there are on average.
-    """
-    chosen = list(candidates)
-    if not chosen or not all(type(m) in CLASSIFIERS and m.rho is not None for m in chosen):
-        raise WrongKind(
-            what="a candidate is no classifier of discreet.learning with a price in rho.",
-            why="the price of tuning follows from the rho of each run, and from counts of right "
-            "answers that are each about one row alone.",
-            do="give models such as LogisticRegression(rho='0.01', ...).",
-        )
-    share, chance = decimal(score_rho, name="score_rho"), decimal(delta, name="delta")
-    if share <= 0 or not 0 < chance < 1:
-        raise OutOfRange(
-            what="score_rho is not above zero, or delta not between 0 and 1.",
-            why="a score without noise would tell of people, and the price is about a delta.",
-            do="give score_rho='0.001' and delta='1e-6', say.",
-        )
-    promise = share, chance, decimal(mean, name="mean")
-    if is_table(X):
-        draw, stored = _in_session(chosen, X, label, columns, promise)
-    else:
-        draw, stored = _on_arrays(chosen, X, y, ledger, promise)
-    told = json.loads(stored.answer)
-    model = draw.taken(told["candidate"], told["stored"].encode("ascii"))
-    return Tuned(
-        model=model,
-        candidate=told["candidate"],
-        right=told["score"],
-        epsilon=draw.price.epsilon(chance),
-        delta=chance,
-    )
-
-
-_Promise = tuple[Fraction, Fraction, Fraction]
+Promise = tuple[Fraction, Fraction, Fraction]
 """The rho of a score, a delta, and the mean number of runs."""
-
-
-def _on_arrays(
-    chosen: list[PrivateClassifier], X: Any, y: Any, ledger: Any, promise: _Promise
-) -> tuple[TunedDraw, StoredAnswer]:
-    columns, labels = chosen[0].checked(X, y)
-    with opened(ledger) as record:
-        unit = unit_of_rows(record)
-        plans = [model.plan_for(columns.shape[1], unit) for model in chosen]
-        draw = TunedDraw.of(chosen, plans, promise)
-
-        def best() -> bytes:
-            return draw.best(lambda encoding: encoding.rows(columns, labels), SYSTEM)
-
-        leaf = draw.price.leaf(draw.delta, unit)
-        return draw, pay_and_store(record, leaf, best, name="tuning")
-
-
-def _in_session(
-    chosen: list[PrivateClassifier],
-    source: Inquiry,
-    label: str | None,
-    columns: Sequence[str] | None,
-    promise: _Promise,
-) -> tuple[TunedDraw, StoredAnswer]:
-    session = source.session
-    plans = [
-        plan_in_session(model, source, label, model.asked_price(), columns) for model in chosen
-    ]
-    draw = TunedDraw.of(chosen, plans, promise)
-    first = plans[0].program
-    rows = session.program_rows(first.question)
-    program = Program.of(rows, unit=session.unit, reads=first.reads, delta=draw.delta, draw=draw)
-    return draw, session.perform(program)
 
 
 def _candidate(model: PrivateClassifier, plan: FitPlan) -> dict[str, Any]:
@@ -170,7 +52,7 @@ class TunedDraw:
 
     @classmethod
     def of(
-        cls, models: list[PrivateClassifier], plans: list[FitPlan], promise: _Promise
+        cls, models: list[PrivateClassifier], plans: list[FitPlan], promise: Promise
     ) -> TunedDraw:
         """Put a draw together from plans of the same rows."""
         facts = {(plan.encoding.features, plan.encoding.classes) for plan in plans}

@@ -22,11 +22,13 @@ from discreet.learning.models import (
     RandomForest,
     SoftmaxRegression,
 )
-from discreet.learning.models.bounded_rows import BoundedRows, Encoding
+from discreet.learning.models.asked_price import AskedPrice
 from discreet.learning.models.fit_plans import FitPlan, Released, fit_plan, read_released
-from discreet.learning.models.measurement import AskedPrice, PlannedSum, RowMeasurer
+from discreet.learning.models.measurement import PlannedSum, RowMeasurer
 from discreet.learning.models.paid_fit import opened, pay_and_draw, unit_of_rows
-from discreet.learning.models.row_sums import counts
+from discreet.learning.models.rows.bounded_rows import BoundedRows, Encoding
+from discreet.learning.models.rows.given_arrays import refuse_ignored
+from discreet.learning.models.rows.row_sums import counts
 from discreet.learning.models.session_rows import fit_in_session, is_table
 from discreet.ledger.values import StoredAnswer
 
@@ -165,10 +167,12 @@ def evaluate(  # noqa: PLR0913  a model, its rows and a price
         )
     asked = AskedPrice.read(epsilon=epsilon, delta=delta, rho=rho)
     if is_table(X):
+        refuse_ignored(table=True, y=y, ledger=ledger)
         known = getattr(model, "feature_names_in_", None)
         names = list(known) if columns is None and known is not None else columns
         plan, stored = fit_in_session(ModelUnderTest(model), X, label, asked, names)
     else:
+        refuse_ignored(table=False, label=label, columns=columns)
         plan, stored = _on_arrays(model, X, y, asked, ledger)
     right, wrong = read_released(stored.answer)["scores"]
     each = 1 - (1 - inside) / 2  # both counts hold at once

@@ -22,12 +22,14 @@ at least zero.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Final, final
 
 import numpy as np
 
-from discreet.learning.models.bounded_rows import BoundedRows, Floats, Integers
+from discreet.learning.models.rows.bounded_columns import Floats, Integers
+from discreet.learning.models.rows.bounded_rows import BoundedRows
 
 DIAGONAL: Final = 29
 MIXED: Final = 41
@@ -41,6 +43,7 @@ WIDEST: Final = 2000
 _HEAVIEST: Final = 1 << 28
 _BLOCK: Final = 1 << 20  # rows whose products add up to less than 2**53
 _LARGEST: Final = 1 << 61
+_FEW: Final = 64  # places that are added up at once
 
 
 @final
@@ -105,20 +108,26 @@ def moments(rows: BoundedRows) -> BoundedSum:
 def gradients(rows: BoundedRows, residuals: Floats) -> BoundedSum:
     """Return the sum of z times its residuals, one column an output.
 
-    Residuals of a row are cut to a norm of 1, or of the root of 2 where there are several.
+    Residuals of a row whose norm is above 1, or above the root of 2 where there are several, add
+    nothing; nor do any that are no numbers.
     """
-    outputs = residuals.shape[1]
-    bound = residual_bound(outputs)
-    whole = np.trunc(np.nan_to_num(residuals, posinf=0.0, neginf=0.0) * RESIDUALS)
-    squares = np.einsum("ij,ij->i", whole, whole)
-    whole = np.where((squares > bound)[:, None], 0.0, whole)
+    bound = residual_bound(residuals.shape[1])
+    whole = np.trunc(residuals.T * float(RESIDUALS))  # one line an output, which is faster
+    long = ~(np.einsum("ij,ij->j", whole, whole) <= bound)
+    if long.any():
+        whole[:, long] = 0.0
     squared = rows.squared * bound
-    return BoundedSum(
-        values=product(rows.cells, whole).ravel(),
-        squared=squared,
-        linear=squared,
-        opposed=True,
-    )
+    values = product(rows.cells, whole.T).ravel()
+    return BoundedSum(values, squared, linear_bound(squared, values.size), opposed=True)
+
+
+def linear_bound(squared: int, entries: int) -> int:
+    """Return a bound on the L1 norm of so many entries, given one on their squared L2 norm.
+
+    >>> linear_bound(9, 4)
+    6
+    """
+    return math.isqrt(squared * entries - 1) + 1 if squared * entries else 0
 
 
 def scores(cells: Floats, weights: Floats) -> Floats:
@@ -131,7 +140,7 @@ def scores(cells: Floats, weights: Floats) -> Floats:
     [[2.5]]
     """
     whole = np.clip(np.rint(weights * WEIGHTS), -_HEAVIEST, _HEAVIEST)
-    exact: Floats = cells @ whole / WEIGHTS
+    exact: Floats = (whole.T @ cells.T).T / WEIGHTS
     return exact
 
 
@@ -151,13 +160,23 @@ def table(  # noqa: PLR0913  rows, their places, and three bounds
 
     Rows outside all places and vectors beyond the bounds add nothing.
     """
-    long = np.einsum("ij,ij->i", vectors, vectors) > squared
-    long |= np.abs(vectors).sum(axis=1) > linear
-    if not opposed:
+    long = ~(np.einsum("ij,ij->i", vectors, vectors) <= squared)
+    long |= np.einsum("ij->i", np.abs(vectors)) > linear
+    if not opposed and (vectors < 0).any():
         long |= (vectors < 0).any(axis=1)
     kept = ~long & (places >= 0) & (places < size)
-    total = np.zeros((size, vectors.shape[1]), np.int64)
-    where, whole = places[kept], vectors[kept]
+    where = np.where(kept, places, size)
+    whole = vectors if kept.all() else np.where(kept[:, None], vectors, 0.0)
+    total = _added_up(where, size, whole)
+    return BoundedSum(total.ravel(), squared, linear, opposed)
+
+
+def _added_up(where: Integers, size: int, whole: Floats) -> Integers:
+    """Add up the rows of each place: by one product if there are few, in turn if there are many."""
+    if size <= _FEW:
+        places = (where == np.arange(size)[:, None]).astype(np.float64)
+        return product(places.T, whole)
+    total = np.zeros((size, whole.shape[1]), np.int64)
     order = np.argsort(where, kind="stable")
     where, whole = where[order], whole[order]
     starts = np.searchsorted(where, np.arange(size + 1))
@@ -165,7 +184,7 @@ def table(  # noqa: PLR0913  rows, their places, and three bounds
         part = whole[starts[place] : starts[place + 1]]
         if part.size:
             total[place] = product(part, np.ones((len(part), 1)))[:, 0]
-    return BoundedSum(total.ravel(), squared, linear, opposed)
+    return total
 
 
 def counts(places: Integers, size: int) -> BoundedSum:

@@ -1,0 +1,132 @@
+"""What regressions by gradients share: the sums that they take, and the length of their steps.
+
+Trust: kernel.  The number of rows and the second moments of rows (key ``moment-matrix``) are
+released once, and every step releases the sum of residual times row (key ``integer-rows``).
+
+Where the curvature of an objective is at most a factor times the second moments, a step goes along
+the inverse of that bound times the gradient (Bohning 1992): a few steps do what takes gradient
+descent many, and each of few steps has less noise.  Directions in which noise may hide the moments
+are taken to be as curved as the noise is large.  All of that processes released numbers.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Final, final
+
+import numpy as np
+
+from discreet.errors import OutOfRange
+from discreet.exact import decimal, whole
+from discreet.learning.models.measurement import PlannedSum, RowMeasurer
+from discreet.learning.models.moment_release import (
+    MOMENTS,
+    moment_matrix,
+    moment_noise,
+    planned_moments,
+)
+from discreet.learning.models.rows.bounded_columns import LEVELS, Floats, Integers
+from discreet.learning.models.rows.bounded_rows import BoundedRows, Encoding
+from discreet.learning.models.rows.row_sums import (
+    RESIDUALS,
+    WIDEST,
+    counts,
+    gradients,
+    linear_bound,
+    moments,
+    residual_bound,
+)
+
+COUNT: Final = "number of rows"
+GRADIENT: Final = "gradient"
+_COUNT_SHARE: Final = Fraction(1, 50)
+_MOMENT_SHARE: Final = Fraction(1, 5)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Descent:
+    """How many steps there are, how long, and what half the square of weights costs."""
+
+    steps: int
+    rate: Fraction
+    penalty: Fraction
+
+    @classmethod
+    def read(cls, steps: Any, rate: Any, penalty: Any) -> Descent:
+        """Read what a person typed.
+
+        >>> Descent.read(8, 1, "0.5").penalty
+        Fraction(1, 2)
+        """
+        length = decimal(rate, name="learning_rate")
+        cost = decimal(penalty, name="penalty")
+        if length <= 0 or cost < 0:
+            raise OutOfRange(
+                what="the learning rate is not above zero, or the penalty below it.",
+                why="steps go downhill, and a penalty keeps weights small.",
+                do="give learning_rate=1 and penalty=0, say.",
+            )
+        return cls(whole(steps, name="steps", low=1, high=100_000), length, cost)
+
+    def document(self) -> dict[str, Any]:
+        """Return all parameters, in plain JSON."""
+        return {"steps": self.steps, "rate": str(self.rate), "penalty": str(self.penalty)}
+
+    def sums(self, encoding: Encoding, outputs: int) -> tuple[PlannedSum, ...]:
+        """Return the count, the moments and the gradients of rows without a target."""
+        if encoding.width > WIDEST:
+            raise OutOfRange(
+                what=f"rows have {encoding.width} entries, and {WIDEST} are the most.",
+                why="scores of longer rows would not be exact.",
+                do="use fewer columns or categories.",
+            )
+        squared = encoding.squared * residual_bound(outputs)
+        entries = encoding.width * outputs
+        return (
+            PlannedSum(
+                name=COUNT, squared=1, linear=1, opposed=False, coordinates=1, share=_COUNT_SHARE
+            ),
+            planned_moments(encoding, share=_MOMENT_SHARE),
+            PlannedSum(
+                name=GRADIENT,
+                squared=squared,
+                linear=linear_bound(squared, entries),
+                opposed=True,
+                coordinates=entries,
+                times=self.steps,
+                share=1 - _COUNT_SHARE - _MOMENT_SHARE,
+            ),
+        )
+
+
+@final
+class NoisySlopes:
+    """Counts, moments and gradients of bounded rows as they are released, in units of one row."""
+
+    __slots__ = ("_rows", "_see", "length", "norm", "size", "values", "vectors")
+
+    def __init__(self, rows: BoundedRows, encoding: Encoding, see: RowMeasurer) -> None:
+        """Measure the number of rows and their second moments."""
+        self._rows, self._see = rows, see
+        self.norm = encoding.squared**0.5
+        self.length = encoding.squared / LEVELS**2
+        self.size = int(see.measure(COUNT, counts(np.zeros(len(rows.cells), np.int64), 1))[0])
+        noisy: Integers = see.measure(MOMENTS, moments(rows))
+        matrix = moment_matrix({"moments": noisy}, encoding.width) / self.length
+        found, self.vectors = np.linalg.eigh(matrix)
+        hidden = moment_noise(see.noise(MOMENTS)) / self.length * (2 * encoding.width) ** 0.5
+        self.values: Floats = np.maximum(found, min(hidden, max(1, self.size)))
+
+    def inverse(self, descent: Descent, factor: float) -> Floats:
+        """Return a step for each slope, for a curvature of at most a factor times the moments."""
+        bound = factor * self.values + float(descent.penalty) * max(1, self.size)
+        steps: Floats = (self.vectors * (float(descent.rate) / bound)) @ self.vectors.T
+        return steps
+
+    def slope(self, residuals: Floats) -> Floats:
+        """Return the noisy sum of residual times row, a row being at most one long."""
+        noisy = self._see.measure(GRADIENT, gradients(self._rows, residuals))
+        found: Floats = noisy.reshape(-1, residuals.shape[1]) / (RESIDUALS * self.norm)
+        return found
