@@ -78,6 +78,6 @@ MODELS: Final = (
         key="logarithmic-draw",
         statement="A geometric number k that is kept with a chance of 1/k, and drawn again "
         "otherwise, has the logarithmic law.",
-        source="proof in learning/tuning.py",
+        source="proof in learning/tuning/tuning_price.py",
     ),
 )
