@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from discreet.theorems import THEOREMS
-from discreet.web.proof_index import INDEX
+from discreet.web.evidence.proof_index import INDEX
 
 ROOT = Path(__file__).resolve().parent.parent
 _NAMED = re.compile(r"``([a-z0-9-]+)``")

@@ -12,7 +12,7 @@ from discreet.accounting import Budget
 from discreet.errors import LedgerUnavailable, OtherLedger, Tampered
 from discreet.ledger import Ledger, Receipt
 from discreet.ledger.anchors import Anchor, AnchorFile
-from discreet.ledger.witness import Witness, check_continues
+from discreet.ledger.witness import WitnessFile, check_continues
 from discreet.loss import Pure
 from discreet.units import row
 
@@ -29,7 +29,7 @@ def path(tmp_path):
 
 @pytest.fixture
 def witness(tmp_path):
-    return Witness(tmp_path / "elsewhere.witness")
+    return WitnessFile(tmp_path / "elsewhere.witness")
 
 
 def taken(path):
@@ -81,7 +81,7 @@ def test_a_ledger_is_accepted_where_it_holds_the_last_whole_anchor_and_nowhere_e
                 anchors = sum(end <= length for end in ends)
                 whole = anchors <= state and (anchors > 0 or state == 1)
                 try:
-                    Witness(cut).check(ledger)
+                    WitnessFile(cut).check(ledger)
                 except Tampered:
                     assert not whole
                     refused += 1
@@ -108,7 +108,7 @@ KILLED = """
 import os, signal, sys
 from discreet.accounting import Budget
 from discreet.ledger import Ledger, Receipt
-from discreet.ledger.witness import Witness
+from discreet.ledger.witness import WitnessFile
 from discreet.loss import Pure
 from discreet.units import row
 
@@ -141,7 +141,7 @@ for line in sys.stdin:
     child = os.fork()
     if not child:
         with Ledger.open(path, unit=row(), budget=Budget(epsilon=10)) as ledger:
-            witness = Witness(place)
+            witness = WitnessFile(place)
             witness.check(ledger)
             for _ in range(3):
                 ledger.charge(Pure(epsilon="0.001"), key=os.urandom(8).hex())
@@ -171,14 +171,14 @@ def test_a_kill_between_any_two_writes_refuses_nothing(path, tmp_path):
                 program.stdin.flush()
                 codes.append(int(program.stdout.readline()))
                 with Ledger.open(path, **TERMS) as ledger:
-                    last = Witness(place).last()
+                    last = WitnessFile(place).last()
                     if last is not None:
                         check_continues(ledger, last)
                         assert last.receipt.seq <= ledger.receipt.seq
                     if ledger.receipt.seq == 1 or last is not None:
-                        Witness(place).check(ledger)
+                        WitnessFile(place).check(ledger)
                     else:  # killed before the first line was whole, after the first charge
-                        Witness(place).extend(ledger, ledger.receipt)
+                        WitnessFile(place).extend(ledger, ledger.receipt)
         program.stdin.close()
     assert codes.count(-signal.SIGKILL) > 12
     assert codes[-3:] == [0, 0, 0]
@@ -270,9 +270,9 @@ def test_a_witness_tells_of_one_ledger(path, witness, tmp_path):
 def test_a_witness_that_cannot_be_used_is_told(path, tmp_path):
     with Ledger.open(path, **TERMS) as ledger:
         with pytest.raises(LedgerUnavailable, match="read"):
-            Witness(tmp_path).check(ledger)
+            WitnessFile(tmp_path).check(ledger)
         with pytest.raises(LedgerUnavailable, match="written"):
-            Witness(tmp_path / "nowhere" / "w").extend(ledger, ledger.receipt)
+            WitnessFile(tmp_path / "nowhere" / "w").extend(ledger, ledger.receipt)
 
 
 def test_two_copies_that_are_in_use_are_found_out(path, witness, tmp_path):

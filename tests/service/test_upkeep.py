@@ -16,7 +16,7 @@ from discreet import errors
 from discreet.cli.app import app
 from discreet.ledger import Ledger
 from discreet.ledger.replay_counts import count_replay, read_replays
-from discreet.ledger.witness import Witness
+from discreet.ledger.witness import WitnessFile
 from discreet.service import ServiceCounter, check_site, read_site
 from tests.ledger.test_witness import put_back, taken
 from tests.service import processes, served
@@ -49,7 +49,10 @@ def run(*arguments):
 
 
 def test_a_server_anchors_what_it_records_and_refuses_a_ledger_that_was_put_back(folder):
-    site, witness = read_site(folder / "site.toml"), Witness(folder / "other" / "clinic.witness")
+    site, witness = (
+        read_site(folder / "site.toml"),
+        WitnessFile(folder / "other" / "clinic.witness"),
+    )
     assert not any(finding.serious for finding in check_site(site))
     assert not (folder / "other" / "clinic.witness").exists()
     with served.serving(folder) as server:
@@ -121,7 +124,7 @@ def test_a_witness_that_is_gone_stops_the_start_until_somebody_begins_another(fo
     with pytest.raises(errors.Tampered, match="no anchor"):
         ServiceCounter(read_site(folder / "site.toml"))
     made = run("ledger", "anchor", folder / "clinic.ledger", "--witness", witness, "--json")
-    assert json.loads(made.stdout)["receipt"] == str(Witness(witness).last().receipt)
+    assert json.loads(made.stdout)["receipt"] == str(WitnessFile(witness).last().receipt)
     assert not any(each.serious for each in check_site(read_site(folder / "site.toml")))
     printed = run("ledger", "anchor", folder / "clinic.ledger").stdout.split()
     assert run("ledger", "verify", folder / "clinic.ledger", "--receipt", printed[1]).exit_code == 0
@@ -135,7 +138,7 @@ def test_a_witness_that_cannot_be_written_lags_and_catches_up(folder):
     with served.serving(folder) as server:
         counter, client, reader = server.counter, server.client("ana"), server.caller("aud")
         asked(client)
-        processes.until(lambda: Witness(witness).last().receipt.seq > 1, seconds=20)
+        processes.until(lambda: WitnessFile(witness).last().receipt.seq > 1, seconds=20)
         kept = witness.rename(folder / "kept")
         witness.mkdir()
         asked(client, "0.2")
@@ -149,11 +152,11 @@ def test_a_witness_that_cannot_be_written_lags_and_catches_up(folder):
         kept.rename(witness)
         processes.until(lambda: not counter.upkeep(reader, "clinic").problem, seconds=20)
     with Ledger.open(folder / "clinic.ledger") as ledger:
-        assert Witness(witness).last().receipt == ledger.receipt
+        assert WitnessFile(witness).last().receipt == ledger.receipt
 
 
 def test_a_copy_that_somebody_else_uses_stops_the_server(folder):
-    witness = Witness(folder / "other" / "clinic.witness")
+    witness = WitnessFile(folder / "other" / "clinic.witness")
     with served.serving(folder) as server:
         client, reader = server.client("ana"), server.caller("aud")
         ledger = server.counter.ledger(reader, "clinic")
@@ -190,7 +193,7 @@ def test_a_killed_server_is_not_refused_and_its_ledger_continues_its_witness(fol
         asking = threading.Thread(target=more, args=(client,))
         asking.start()
         assert ready.wait(60)
-        witness = Witness(folder / "other" / "clinic.witness")
+        witness = WitnessFile(folder / "other" / "clinic.witness")
         processes.until(lambda: witness.last().receipt.seq > 1, seconds=20)
         server.stop(signal.SIGKILL)
         asking.join(60)

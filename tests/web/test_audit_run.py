@@ -14,7 +14,7 @@ import pytest
 
 from discreet.service import ServiceCounter, create_app, read_site
 from discreet.web import mount
-from discreet.web.audit_run import AuditRun
+from discreet.web.evidence.audit_run import AuditRun
 from discreet.web.local_server import local_application
 from tests.attacks.groups import alive, left_after
 from tests.web.served import listening, write_site

@@ -15,8 +15,8 @@ from discreet.ledger.values import Receipt
 from discreet.loss import Pure, ZeroConcentrated
 from discreet.mechanisms import Gaussian, Laplace
 from discreet.service.protocol.question_form import QuestionForm
-from discreet.web.audit_run import AuditRun
 from discreet.web.entry_facts import chained, curves, mechanism_facts
+from discreet.web.evidence.audit_run import AuditRun
 from discreet.web.explorer import quantile_places
 from discreet.web.ledger_facts import LedgerRow, attention
 from tests.web.served import HOSTILE, PASSWORD

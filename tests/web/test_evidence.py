@@ -9,10 +9,10 @@ import pytest
 
 from discreet.errors import WrongKind
 from discreet.theorems import THEOREMS
-from discreet.web.audit_facts import audit_picture, audited_promises
-from discreet.web.audit_run import AuditRun
-from discreet.web.bill_of_materials import bill_of_materials, components
-from discreet.web.proof_index import INDEX, proof_index
+from discreet.web.evidence.audit_facts import audit_picture, audited_promises
+from discreet.web.evidence.audit_run import AuditRun
+from discreet.web.evidence.bill_of_materials import bill_of_materials, components
+from discreet.web.evidence.proof_index import INDEX, proof_index
 from tests.house.pages import ROOT
 from tests.web.served import HOSTILE, LINE
 

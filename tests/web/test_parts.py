@@ -14,8 +14,8 @@ import pytest
 import discreet as dp
 from discreet.errors import DiscreetError, UnknownName, WrongKind
 from discreet.service.people.roles import Permission
-from discreet.web.audit_facts import audit_picture, audited_promises
 from discreet.web.code_copies import local_copies, served_copies
+from discreet.web.evidence.audit_facts import audit_picture, audited_promises
 from discreet.web.ledger_facts import attention, ledger_rows, share_of
 from discreet.web.question_builder import Clicked, group_columns, number_columns
 from discreet.web.refusals import Refusal

@@ -25,7 +25,7 @@ from discreet.ledger.stores.store import is_server
 from discreet.ledger.values import Receipt
 from discreet.ledger.verify.readers import verify_file
 from discreet.ledger.verify.report import MOST, Problem
-from discreet.ledger.witness import Witness
+from discreet.ledger.witness import WitnessFile
 from discreet.session.display import text_bar
 from discreet.units.unit import describe_unit
 
@@ -119,14 +119,14 @@ def anchor(
     """
     with errors_reported(as_json=as_json), _opened(ledger) as opened:
         end = opened.receipt
-        made = Anchor.of(end) if witness is None else Witness(witness).extend(opened, end)
+        made = Anchor.of(end) if witness is None else WitnessFile(witness).extend(opened, end)
         content: dict[str, object] = {"at": made.at, "receipt": str(made.receipt)}
         write_result("anchor", content, str(made), as_json=as_json)
 
 
 def _anchored(witness: Path | None, *, required: bool) -> list[str]:
     """Return the receipt of the last anchor of a witness, if one is given."""
-    last = None if witness is None else Witness(witness).last()
+    last = None if witness is None else WitnessFile(witness).last()
     if witness is not None and last is None and required:
         raise NotALedger(
             what="the witness is not there, or has no anchor.",
@@ -176,7 +176,7 @@ def restore(  # noqa: PLR0913  two people, and what they say
             last=last,
         ) as restored:
             if witness is not None:
-                Witness(witness).part(restored)
+                WitnessFile(witness).part(restored)
             write_result(
                 "restored",
                 {"ledger": restored.id, "receipt": str(restored.receipt)},

@@ -40,10 +40,10 @@ if TYPE_CHECKING:  # handed in
 
 
 @final
-class Witness:
+class WitnessFile:
     """The anchors of one ledger.
 
-    >>> Witness("elsewhere/clinic.witness").last() is None
+    >>> WitnessFile("elsewhere/clinic.witness").last() is None
     True
     """
 
@@ -142,4 +142,4 @@ def _unusable(verb: str, failure: OSError) -> LedgerUnavailable:
     )
 
 
-__all__ = ["Witness", "check_continues"]
+__all__ = ["WitnessFile", "check_continues"]

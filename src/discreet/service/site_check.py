@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Final, final
 
 from discreet.errors import DiscreetError
-from discreet.ledger.witness import Witness
+from discreet.ledger.witness import WitnessFile
 from discreet.plan.policy.policy import read_policy
 from discreet.service.counter.opened_site import opened_ledger
 from discreet.service.http.tls_files import check_tls
@@ -83,7 +83,7 @@ def _dataset(dataset: ServedDataset) -> Iterator[str]:
         if on_server or os.path.lexists(dataset.ledger):
             with opened_ledger(dataset, policy) as ledger:
                 if dataset.witness is not None:
-                    Witness(dataset.witness).check(ledger)
+                    WitnessFile(dataset.witness).check(ledger)
             if not on_server and not os.access(dataset.ledger, os.W_OK):
                 yield f"dataset {dataset.name}: the ledger cannot be written."
             return
@@ -105,7 +105,7 @@ def _witness(dataset: ServedDataset) -> Iterator[str]:
     if dataset.witness is None:
         return
     try:
-        if Witness(dataset.witness).last() is not None:
+        if WitnessFile(dataset.witness).last() is not None:
             yield f"dataset {dataset.name}: its witness knows a ledger, and there is none."
         elif not _can_be_made(dataset.witness):
             yield f"dataset {dataset.name}: the witness cannot be made in its folder."

@@ -20,7 +20,7 @@ from typing import Final, final
 from discreet.errors import DiscreetError, LedgerUnavailable
 from discreet.ledger import Ledger
 from discreet.ledger.anchors import Anchor
-from discreet.ledger.witness import Witness
+from discreet.ledger.witness import WitnessFile
 from discreet.service.security_log import SecurityLog
 
 _SECONDS: Final = 1.0
@@ -36,7 +36,7 @@ class WitnessKeeper:
         """Begin with none."""
         self._log = log
         self._ledgers: dict[str, Ledger] = {}
-        self._witnesses: dict[str, Witness] = {}
+        self._witnesses: dict[str, WitnessFile] = {}
         self._anchors: dict[str, Anchor] = {}
         self.problems: dict[str, DiscreetError] = {}
         """Why a witness lags, or why its ledger is served no more."""
@@ -45,7 +45,7 @@ class WitnessKeeper:
 
     def add(self, dataset: str, ledger: Ledger, path: Path) -> None:
         """Check a ledger against its witness, and anchor it."""
-        witness = Witness(path)
+        witness = WitnessFile(path)
         witness.check(ledger)
         self._anchors[dataset] = witness.extend(ledger, ledger.receipt)
         self._ledgers[dataset], self._witnesses[dataset] = ledger, witness

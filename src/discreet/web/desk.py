@@ -25,7 +25,7 @@ from discreet.service.protocol.question_form import QuestionForm
 from discreet.service.views import AskedBefore
 from discreet.service.workers.jobs import AskJob
 from discreet.units import PrivacyUnit
-from discreet.web.audit_run import AuditRun
+from discreet.web.evidence.audit_run import AuditRun
 
 _PATIENCE: Final = 2.0
 """For how many seconds a page waits for an answer before it shows that it is under way."""

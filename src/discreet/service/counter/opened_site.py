@@ -21,7 +21,7 @@ from discreet.errors import (
 )
 from discreet.ledger import Ledger
 from discreet.ledger.values import Receipt
-from discreet.ledger.witness import Witness
+from discreet.ledger.witness import WitnessFile
 from discreet.plan.policy.policy import Policy, read_policy
 from discreet.service.people.caller import Caller
 from discreet.service.people.credentials import new_secret
@@ -238,7 +238,7 @@ def told_error(job: AskJob) -> DiscreetError:
 def opened_ledger(dataset: ServedDataset, policy: Policy) -> Ledger:
     """Open the ledger of a dataset, or make it where neither it nor its witness is."""
     named = None if policy.session is None else policy.session.ledger_id
-    known = None if dataset.witness is None else Witness(dataset.witness).last()
+    known = None if dataset.witness is None else WitnessFile(dataset.witness).last()
     if named is None and known is not None:
         named = known.receipt.ledger
     return Ledger.open(dataset.ledger, unit=policy.unit, budget=policy.budget, id=named)

@@ -12,9 +12,9 @@ from fastapi import APIRouter, Depends, Request
 from fastapi.responses import Response
 
 from discreet.errors import DiscreetError, UnknownName
-from discreet.web.audit_facts import audit_picture, audited_promises, verdicts
-from discreet.web.bill_of_materials import bill_of_materials, components
-from discreet.web.proof_index import proof_index
+from discreet.web.evidence.audit_facts import audit_picture, audited_promises, verdicts
+from discreet.web.evidence.bill_of_materials import bill_of_materials, components
+from discreet.web.evidence.proof_index import proof_index
 from discreet.web.refusals import Refusal
 from discreet.web.rendering import download, see_other
 from discreet.web.visits import Visiting, desk_of, need, ours, visited

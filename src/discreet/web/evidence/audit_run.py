@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, Final, final
 
 from discreet.errors import WrongKind
-from discreet.web.audit_process import GRACE_SECONDS
+from discreet.web.evidence.audit_process import GRACE_SECONDS
 
 _LEAST: Final = 19
 """The niceness of a process that works when nobody else wants to."""
@@ -93,7 +93,7 @@ class AuditRun:
             options = ["--quick", "--jobs", "1", "--out", str(self._folder)]
             with self._opened_log() as log:
                 self._process = subprocess.Popen(  # noqa: S603  our own program
-                    [sys.executable, "-m", "discreet.web.audit_process", *options],
+                    [sys.executable, "-m", "discreet.web.evidence.audit_process", *options],
                     stdin=subprocess.PIPE,  # held until one of the two ends
                     stdout=subprocess.DEVNULL,
                     stderr=log,
