@@ -20,8 +20,8 @@ ROOT = Path(__file__).resolve().parent.parent
 SOURCE = ROOT / "src"
 PAGE = ROOT / "docs/development/house.md"
 LIMITS = {
-    "files": 950,
-    "lines": 155_000,
+    "files": 940,
+    "lines": 154_000,
     "files in the largest folder": 20,
     "longest chain of imports": 20,
     "hidden imports": 21,
