@@ -24,6 +24,7 @@ from torch import Tensor, nn
 
 from discreet.learning.clipping import raised
 from discreet.learning.deep.layers.short_sums import add_short_lines, add_short_products
+from discreet.learning.deep.layers.wide import scaled, widened
 
 _BLOCK: Final = 1 << 17
 """Numbers of a block on a CPU: one megabyte of float64."""
@@ -122,13 +123,13 @@ def add_products(
     for rows in blocks(right if first else left):
         each, one, other = scales[rows], left[rows], right[rows]
         if first:
-            scaled = one * each[:, None]  # as float64, like the scales
-            weight.addmm_(scaled.T, other.double())
+            times = scaled(one, each)
+            weight.addmm_(times.T, widened(other))
             if bias is not None:
-                bias += scaled.sum(0)
+                bias += times.sum(0)
         else:
-            wide = one.double()
-            weight.addmm_(wide.T, other * each[:, None])
+            wide = widened(one)
+            weight.addmm_(wide.T, scaled(other, each))
             if bias is not None:
                 bias.addmv_(wide.T, each)
 
@@ -140,7 +141,7 @@ def add_lines(total: Tensor, lines: Tensor, scales: Tensor) -> None:
         return
     scales = scales.double()
     for rows in blocks(lines):
-        total.addmv_(lines[rows].double().T, scales[rows])
+        total.addmv_(widened(lines[rows]).T, scales[rows])
 
 
 @final
@@ -201,5 +202,5 @@ def positions(values: Tensor, units: int) -> Tensor:
 
 def gram(values: Tensor) -> Tensor:
     """Return the products of all pairs of positions of a unit, in float64."""
-    wide = values.double()
+    wide = widened(values)
     return torch.bmm(wide, wide.transpose(1, 2))
