@@ -659,4 +659,30 @@ MUTANTS: Final = (
             "tests/learning/deep/test_model_state.py::test_a_total_that_cannot_be_one_closes_the_run",
         ),
     ),
+    Mutant(
+        name="layers that share an input are computed on several streams",
+        file="discreet/learning/deep/streams.py",
+        old="        key = given.data_ptr()",
+        new="        key = id(given)",
+        why="A norm is made of products that are not there yet.",
+        caught_by=(
+            (
+                "tests/learning/deep/test_gpu_parts.py::"
+                "test_layers_that_share_an_input_are_computed_on_one_stream"
+            ),
+        ),
+    ),
+    Mutant(
+        name="kernels are trusted",
+        file="discreet/learning/deep/layers/wide.py",
+        old="    return all(torch.equal(one.isnan(), other.isnan()) and _same(one, other) for one, other in both)",
+        new="    return bool(both)",
+        why="A product that is rounded otherwise is not the one that the slack covers.",
+        caught_by=(
+            (
+                "tests/learning/deep/test_gpu_parts.py::"
+                "test_kernels_that_differ_in_anything_are_left_alone"
+            ),
+        ),
+    ),
 )

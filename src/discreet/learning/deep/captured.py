@@ -32,6 +32,7 @@ from discreet.learning.deep.layers.convolution import CONVOLUTIONS
 from discreet.learning.deep.layers.normalization import NORMALIZATIONS
 from discreet.learning.deep.layers.part import LayerPart, Totals
 from discreet.learning.deep.objectives import KNOWN
+from discreet.learning.deep.streams import Streams
 from discreet.learning.deep.trial import flat_zeros, zeros_of
 
 _PLAIN: Final = frozenset(
@@ -195,16 +196,19 @@ class _Graphs:
         self.scales = torch.ones(units, dtype=torch.float64, device=inputs.device)
         trained = [p for p in eager.model.parameters() if p.requires_grad]
         self.flat, self.totals = flat_zeros(trained)
+        streams = Streams(inputs.device)
 
         def first() -> None:
             x, y = self.given
-            self.parts = eager.masked_parts(x, y, self.inside, units)
+            self.parts = eager.masked_parts(x, y, self.inside, units, streams)
             self.squares, self.spans = _norms(self.parts)
 
         def second() -> None:
             self.flat.zero_()
-            for part in self.parts:
-                part.add(self.scales, self.totals, drop=False)
+            with streams.beside():
+                for part in self.parts:
+                    with streams.on(self.totals[part.owner]):
+                        part.add(self.scales, self.totals, drop=False)
 
         self.factors, self.sums = recorder(inputs.device, first, second)
         self.owner = self.parts[0].owner

@@ -36,6 +36,7 @@ from discreet.learning.deep.layers.normalization import (
 from discreet.learning.deep.layers.part import LayerPart
 from discreet.learning.deep.layers.room import Room
 from discreet.learning.deep.objectives import SummedObjective
+from discreet.learning.deep.streams import Streams
 
 Calls = list[tuple[str, nn.Module, Tensor, Tensor]]
 Parts = Callable[..., list[LayerPart]]
@@ -124,7 +125,12 @@ class RecordedFactors:
         return self.masked_parts(inputs, targets, None if inside.all() else inside, units)
 
     def masked_parts(
-        self, inputs: Tensor, targets: Tensor, inside: Tensor | None, units: int
+        self,
+        inputs: Tensor,
+        targets: Tensor,
+        inside: Tensor | None,
+        units: int,
+        streams: Streams | None = None,
     ) -> list[LayerPart]:
         """Return the parts of all layers; with nothing in place of ``inside`` all rows are real."""
         found: list[LayerPart] = []
@@ -137,13 +143,15 @@ class RecordedFactors:
                 do="use every layer as in the pass at planning, or make a new Training.",
             )
         self._room.begin()
-        with torch.no_grad():
+        beside = Streams(torch.device("cpu")) if streams is None else streams
+        with torch.no_grad(), beside.beside():
             while recorded:
                 _, layer, a, g = recorded.pop()
-                if inside is not None:
-                    g = _masked(g, inside.to(g.device))
-                kept = (self._room,) if type(layer) in ROOMY else ()
-                found += PROVED[type(layer)][1](layer, a, g, units, *kept)
+                with beside.on(a):
+                    if inside is not None:
+                        g = _masked(g, inside.to(g.device))
+                    kept = (self._room,) if type(layer) in ROOMY else ()
+                    found += PROVED[type(layer)][1](layer, a, g, units, *kept)
         self._room.lend(found)
         return found
 
