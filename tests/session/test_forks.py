@@ -6,6 +6,7 @@ import signal
 import threading
 
 import pyarrow as pa
+import pytest
 
 import discreet as dp
 from discreet.errors import EngineStopped
@@ -72,13 +73,15 @@ def test_a_child_that_is_forked_amid_a_plan_collects_its_garbage(monkeypatch):
         assert done.wait(60)
         return check(*arguments)
 
+    before = gc.get_threshold()
+
     def collects():
-        if not gc.isenabled():
+        if gc.get_threshold() != before:
             os._exit(1)
         with COLLECTOR_PAUSE:
-            if gc.isenabled():
+            if gc.get_threshold() == before or not gc.isenabled():
                 os._exit(1)
-        if not gc.isenabled():
+        if gc.get_threshold() != before:
             os._exit(1)
 
     monkeypatch.setattr(type(clinic._engine), "check", slow)
@@ -86,18 +89,18 @@ def test_a_child_that_is_forked_amid_a_plan_collects_its_garbage(monkeypatch):
     thread.start()
     try:
         assert planning.wait(60)
-        assert not gc.isenabled()
+        assert gc.get_threshold() != before
         assert child(collects) == OTHERWISE
-        assert not gc.isenabled()
+        assert gc.get_threshold() != before
     finally:
         done.set()
         thread.join()
-    assert gc.isenabled()
+    assert gc.get_threshold() == before
     clinic.close()
 
 
 def test_the_collector_rests_until_the_last_plan_is_made():
-    first, second = threading.Event(), threading.Event()
+    first, second, before = threading.Event(), threading.Event(), gc.get_threshold()
 
     def plan():
         with COLLECTOR_PAUSE:
@@ -110,16 +113,31 @@ def test_the_collector_rests_until_the_last_plan_is_made():
     with COLLECTOR_PAUSE:
         second.set()
         thread.join()
-        assert not gc.isenabled()
-    assert gc.isenabled()
+        assert gc.get_threshold() != before
+        assert gc.isenabled()
+    assert gc.get_threshold() == before
 
 
-def test_a_collector_that_somebody_has_switched_off_stays_off():
-    gc.disable()
+@pytest.mark.parametrize("threshold", [0, 3_000_000])
+def test_a_collector_that_works_more_seldom_still_is_left_alone(threshold):
+    before = gc.get_threshold()
+    gc.set_threshold(threshold, 20, 20)
     try:
         with COLLECTOR_PAUSE, COLLECTOR_PAUSE:
-            assert not gc.isenabled()
-        assert not gc.isenabled()
+            assert gc.get_threshold() == (threshold, 20, 20)
+        assert gc.get_threshold() == (threshold, 20, 20)
     finally:
-        gc.enable()
-    assert child(lambda: gc.isenabled() or os._exit(1)) == OTHERWISE
+        gc.set_threshold(*before)
+
+
+def test_an_interrupt_amid_the_pause_leaves_a_collector_that_works():
+    """A plan that comes later sets it right, whatever count the interrupted one has left."""
+    before = gc.get_threshold()
+    COLLECTOR_PAUSE.__enter__()  # and never left
+    try:
+        assert gc.isenabled()
+        assert gc.get_threshold()[0] > 0
+        assert child(lambda: gc.get_threshold() == before or os._exit(1)) == OTHERWISE
+    finally:
+        COLLECTOR_PAUSE.__exit__()
+    assert gc.get_threshold() == before

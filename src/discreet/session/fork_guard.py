@@ -59,51 +59,61 @@ class ForkGuard(ForkAware):
             never_finalize(self._engine)
 
 
+_SELDOM: Final = 2_000_000
+"""New objects until Python's garbage collector looks for garbage among them."""
+
+
 @final
 class CollectorPause(ForkAware):
-    """Lets Python's garbage collector rest while something is planned, by one thread or several.
+    """Lets Python's garbage collector work seldom while something is planned, by whatever threads.
 
     A plan of many sums is tens of thousands of objects that stay.  Looking through all objects of
-    the process again and again, while these come, takes half of the time and finds nothing.
+    the process again and again, while these come, takes half of the time and finds nothing.  The
+    collector is never switched off: whoever is interrupted at the wrong moment, or forked, is left
+    with one that works seldom until the next plan ends, and no process keeps all its garbage.
 
-    >>> pause = CollectorPause()
+    >>> pause, before = CollectorPause(), gc.get_threshold()
     >>> with pause, pause:
-    ...     gc.isenabled()
-    False
-    >>> gc.isenabled()
+    ...     gc.isenabled(), gc.get_threshold()[0]
+    (True, 2000000)
+    >>> gc.get_threshold() == before
     True
     """
 
-    __slots__ = ("_lock", "_planning", "_resumes")
+    __slots__ = ("_before", "_lock", "_planning")
 
     def __init__(self) -> None:
         """Begin with nobody planning."""
         self._lock = threading.Lock()
         self._planning = 0
-        self._resumes = False
+        self._before = gc.get_threshold()
         self.watch_forks()
 
     def __enter__(self) -> None:
-        """Pause the collector until the last block ends."""
+        """Let the collector work seldom until the last block ends."""
         with self._lock:
-            if self._planning == 0:
-                self._resumes = gc.isenabled()
-                gc.disable()
+            found = gc.get_threshold()
+            if 0 < found[0] < _SELDOM:
+                self._before = found
+                gc.set_threshold(_SELDOM, *found[1:])
             self._planning += 1
 
     def __exit__(self, *_: object) -> None:
-        """Let it work again, if it did and nobody else is planning."""
+        """Let it work as before, if nobody else is planning, and nobody has set it otherwise."""
         with self._lock:
             self._planning = max(self._planning - 1, 0)
-            if self._planning == 0 and self._resumes:
-                gc.enable()
+            if self._planning == 0:
+                self._restore()
 
     def after_fork_in_child(self) -> None:
-        """Let it work in the child, where those who were planning are not."""
+        """Let it work as before in the child, where those who were planning are not."""
         self._lock = threading.Lock()
-        if self._planning and self._resumes:
-            gc.enable()
         self._planning = 0
+        self._restore()
+
+    def _restore(self) -> None:
+        if gc.get_threshold()[0] == _SELDOM:
+            gc.set_threshold(*self._before)
 
 
 COLLECTOR_PAUSE: Final = CollectorPause()

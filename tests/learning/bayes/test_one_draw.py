@@ -98,7 +98,7 @@ def test_answers_that_are_no_yes_are_a_no_and_other_shapes_are_refused(tmp_path,
         draw.release(odd, ledger=ledger)
         assert seen == [(2, ["open", "charge", "start"])]
         before = ledger.receipt
-        for wrong in (np.zeros((2, 2)), True, [[True], [True, False]]):
+        for wrong in (np.zeros((2, 2)), True):  # a list among answers is one of them, and no yes
             with pytest.raises(DiscreetError, match="truth values"):
                 draw.release(wrong, ledger=ledger)
         assert ledger.receipt == before
@@ -173,3 +173,19 @@ def test_mistakes_with_a_table():
             draw.release(table, column="age")
     with pytest.raises(DiscreetError, match="beside arrays"):
         draw.release([True], column="ill", ledger="some.ledger")
+
+
+@pytest.mark.parametrize("odd", ["x", b"y", 1j, None, 2.5, [True], 10**400, float("nan"), {}])
+def test_no_answer_changes_what_others_have_said(tmp_path, monkeypatch, odd):
+    """One text among truth values turned all of them into texts, and a count of 49 into none."""
+    counts = []
+    monkeypatch.setattr(
+        PosteriorDraw, "run", lambda self, count, *, entropy: counts.append(count) or 0.5
+    )
+    draw = PosteriorDraw(people=50, lowest="0.2")
+    budget = dp.Budget(epsilon=100)
+    with Ledger.open(tmp_path / "a.ledger", unit=dp.row(), budget=budget) as ledger:
+        draw.release([True] * 49 + [False], ledger=ledger, key="plain")
+        draw.release([True] * 49 + [odd], ledger=ledger, key="odd")
+        draw.release([[True]] * 49 + [odd], ledger=ledger, key="lists")
+    assert counts == [49, 49, 0]

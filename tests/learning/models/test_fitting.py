@@ -2,12 +2,16 @@
 
 import pickle
 import re
+from fractions import Fraction
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 import discreet as dp
 from discreet.errors import BadArrays, DiscreetError, EngineFailed, OverBudget, WrongKind
+from discreet.learning.models.rows.bounded_columns import NumberColumn
+from discreet.learning.models.rows.given_arrays import labels_of
 from discreet.ledger import Ledger
 from discreet.session import Rehearsal
 
@@ -224,3 +228,21 @@ def test_foreign_objects_are_not_evaluated(ledger):
     with pytest.raises(WrongKind, match="Spy"):
         learning.evaluate(Spy(**PRICE, classes=("well", "ill")), X, Y, epsilon=1, ledger=ledger)
     assert ledger.receipt == before
+
+
+def test_a_label_that_is_missing_is_missing_alone():
+    """Integers turned into floats where one was NULL, and large ones were no class any more."""
+    large = 2**53 + 1
+    labels = pa.array([7, large] * 50)
+    missing = pa.array([None, *labels.to_pylist()[1:]])
+    for given in (labels, pa.chunked_array([labels])):
+        assert labels_of(given, 100, "classifier").tolist() == labels.to_pylist()
+    assert labels_of(missing, 100, "classifier").tolist() == missing.to_pylist()
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("huge", [1e306, -1e308, np.inf, np.nan, np.longdouble("1e400")])
+def test_no_warning_tells_of_one_value(huge):
+    column = NumberColumn(Fraction(18), Fraction(90))
+    values = np.array([20.0, huge], type(huge) if isinstance(huge, np.longdouble) else float)
+    assert column.cells(values)[0, 0] == column.cells(np.array([20.0]))[0, 0]

@@ -22,15 +22,13 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, Final, final
 
-import numpy as np
-
 from discreet.accounting import Leaf
 from discreet.errors import BadArrays, OutOfRange
 from discreet.exact import float_up, rational, whole
 from discreet.learning.bayes.session_draw import drawn_in_session
 from discreet.learning.models.paid_fit import opened, pay_and_store, unit_of_rows
 from discreet.learning.models.rows.bounded_columns import codes_of
-from discreet.learning.models.rows.given_arrays import refuse_ignored
+from discreet.learning.models.rows.given_arrays import one_a_row, refuse_ignored
 from discreet.learning.models.session_rows import is_table
 from discreet.ledger.values import StoredAnswer
 from discreet.loss import Pure
@@ -135,10 +133,7 @@ class PosteriorDraw:
         return float(json.loads(stored.answer)["share"])
 
     def _from_list(self, answers: Any, ledger: Any, key: str | None) -> StoredAnswer:
-        try:
-            given = np.asarray(answers)
-        except ValueError:  # lists of different lengths; its text may quote them
-            given = np.zeros((0, 0))
+        given = one_a_row(answers)
         if given.ndim != 1:
             raise BadArrays(
                 what="the answers are no list of truth values.",

@@ -56,12 +56,13 @@ class NumberColumn:
         return _cells(self, values)
 
     def write(self, values: NDArray[Any], lines: Floats) -> None:
-        """Write clamped numbers into one line, as steps."""
+        """Write clamped numbers into one line, as steps; a warning would tell of single ones."""
         steps, half = lines[0], self.half
-        np.subtract(_floats(values), self.middle, out=steps)
-        steps *= LEVELS / half if half > _NARROWEST else 1 / _NARROWEST
-        np.rint(steps, out=steps)
-        np.clip(steps, -float(LEVELS), float(LEVELS), out=steps)
+        with np.errstate(all="ignore"):
+            np.subtract(_floats(values), self.middle, out=steps)
+            steps *= LEVELS / half if half > _NARROWEST else 1 / _NARROWEST
+            np.rint(steps, out=steps)
+            np.clip(steps, -float(LEVELS), float(LEVELS), out=steps)
 
     def document(self) -> list[object]:
         """Return it in plain JSON."""

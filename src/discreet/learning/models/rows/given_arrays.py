@@ -91,6 +91,25 @@ def _as_array(values: Any) -> NDArray[Any]:
     )
 
 
+def one_a_row(values: Any) -> NDArray[Any]:
+    """Return one value a row, whose type no value decides: that of an array, or objects.
+
+    Columns of other libraries turn into floats where a value is missing, and a list of answers into
+    texts where one of them is a text: then one person's value would change that of all others.
+
+    >>> one_a_row([True, "no"]).tolist()
+    [True, 'no']
+    """
+    typed = isinstance(getattr(values, "dtype", None), np.dtype)
+    if typed or getattr(values, "ndim", 1) != 1 or not hasattr(values, "__len__"):
+        return _as_array(values)
+    found = listed(values)
+    cells = np.empty(len(found), object)
+    for place, value in enumerate(found):
+        cells[place] = value
+    return cells
+
+
 def labels_of(y: Any, count: int, kind: str) -> NDArray[Any] | None:
     """Return what is learned, one value a row."""
     if kind not in {"classifier", "regressor"}:
@@ -101,7 +120,7 @@ def labels_of(y: Any, count: int, kind: str) -> NDArray[Any] | None:
             why="it learns one column from the others.",
             do="give fit(X, y).",
         )
-    array = _as_array(y)
+    array = _as_array(y) if isinstance(y, list | tuple) else one_a_row(y)
     if array.ndim == 2 and array.shape[1] == 1:
         _warn_column()
         array = array[:, 0]
