@@ -438,11 +438,28 @@ MUTANTS: Final = (
     Mutant(
         name="residuals of a row have any length",
         file="discreet/learning/models/rows/row_sums.py",
-        old="        whole[:, long] = 0.0",
+        old="        whole[:, unbounded] = 0.0",
         new="        pass",
         why="A row moves the sum by more than its noise is scaled to.",
         caught_by=(
             "tests/learning/models/test_row_sums.py::test_residuals_beyond_their_bound_add_nothing",
+        ),
+    ),
+    Mutant(
+        name="residuals are shortened to more than is priced",
+        file="discreet/learning/models/rows/row_sums.py",
+        old="        shorter = np.sqrt(bound / squares[long]) * _SHORTER",
+        new="        shorter = np.sqrt(residual_bound(outputs) / squares[long]) * _SHORTER",
+        why="Noise is scaled to the clip, and a row that is badly fitted moves the sum further.",
+        caught_by=(
+            (
+                "tests/learning/models/test_clipped_residuals.py::"
+                "test_every_residual_is_shortened_to_its_clip"
+            ),
+            (
+                "tests/learning/models/test_clipped_residuals.py::"
+                "test_no_residuals_of_several_classes_are_longer_than_is_priced"
+            ),
         ),
     ),
     Mutant(

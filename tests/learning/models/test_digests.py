@@ -47,6 +47,7 @@ CHANGES = {
     "steps": ({}, {"steps": 5}),
     "learning_rate": ({}, {"learning_rate": "0.5"}),
     "penalty": ({}, {"penalty": "0.5"}),
+    "clip": ({}, {"clip": "0.75"}),
 }
 """Two settings for each parameter that a model may have; a new parameter needs a line here."""
 NOTHING = {"ledger", "key"}

@@ -123,6 +123,7 @@ def test_plans_do_not_look_at_values():
         ({"delta": 2}, (X, Y)),
         ({"steps": 0}, (X, Y)),
         ({"learning_rate": 0}, (X, Y)),
+        ({"clip": 2}, (X, Y)),
         ({}, (X, Y[:-1])),
         ({}, (X, None)),
         ({}, (X[:, 0], Y)),

@@ -11,6 +11,7 @@ from typing import final
 
 from discreet.errors import OutOfRange, WrongKind
 from discreet.exact import decimal
+from discreet.plan.pricing.calibration import gaussian_rho
 
 
 @final
@@ -57,6 +58,19 @@ class AskedPrice:
     def pure(self) -> bool:
         """Whether epsilon is all there is."""
         return self.rho is None and self.delta is None
+
+    @property
+    def nearly_rho(self) -> Fraction:
+        """What it comes to in rho: as Gaussian noise for epsilon and delta, or as pure epsilon.
+
+        >>> AskedPrice.read(epsilon="0.2", delta=None, rho=None).nearly_rho
+        Fraction(1, 50)
+        """
+        if self.rho is not None or self.epsilon is None:
+            return self.rho or Fraction(0)
+        if self.delta is None:
+            return self.epsilon**2 / 2
+        return gaussian_rho(self.epsilon, self.delta)
 
     def document(self) -> dict[str, str | None]:
         """Return it in plain JSON."""

@@ -5,8 +5,11 @@ released once, and every step releases the sum of residual times row (key ``inte
 
 Where the curvature of an objective is at most a factor times the second moments, a step goes along
 the inverse of that bound times the gradient (Bohning 1992): a few steps do what takes gradient
-descent many, and each of few steps has less noise.  Directions in which noise may hide the moments
+descent many, and each of few steps has less noise.  A step of less than twice that length goes
+downhill, whatever the curvature within the bound.  Directions in which noise may hide the moments
 are taken to be as curved as the noise is large.  All of that processes released numbers.
+
+A residual that is longer than ``clip`` is shortened to it, and noise is scaled to that.
 """
 
 from __future__ import annotations
@@ -42,19 +45,21 @@ COUNT: Final = "number of rows"
 GRADIENT: Final = "gradient"
 _COUNT_SHARE: Final = Fraction(1, 50)
 _MOMENT_SHARE: Final = Fraction(1, 5)
+_SHORTEST: Final = Fraction(3, 5)
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class Descent:
-    """How many steps there are, how long, and what half the square of weights costs."""
+    """How many steps there are, how long, what half the square of weights costs, and the clip."""
 
     steps: int
     rate: Fraction
     penalty: Fraction
+    clip: Fraction = Fraction(1)
 
     @classmethod
-    def read(cls, steps: Any, rate: Any, penalty: Any) -> Descent:
+    def read(cls, steps: Any, rate: Any, penalty: Any, clip: Any = 1) -> Descent:
         """Read what a person typed.
 
         >>> Descent.read(8, 1, "0.5").penalty
@@ -68,11 +73,20 @@ class Descent:
                 why="steps go downhill, and a penalty keeps weights small.",
                 do="give learning_rate=1 and penalty=0, say.",
             )
-        return cls(whole(steps, name="steps", low=1, high=100_000), length, cost)
+        longest = decimal(clip, name="clip")
+        if not _SHORTEST <= longest <= 1:
+            raise OutOfRange(
+                what="the clip is not from 0.6 to 1.",
+                why="residuals are shortened to so much of their bound, and if they are any "
+                "shorter, probabilities no longer follow from scores.",
+                do="give clip=1 to shorten none, or clip=0.75, say, for less noise.",
+            )
+        return cls(whole(steps, name="steps", low=1, high=100_000), length, cost, longest)
 
     def document(self) -> dict[str, Any]:
         """Return all parameters, in plain JSON."""
-        return {"steps": self.steps, "rate": str(self.rate), "penalty": str(self.penalty)}
+        numbers = {"rate": self.rate, "penalty": self.penalty, "clip": self.clip}
+        return {"steps": self.steps, **{name: str(value) for name, value in numbers.items()}}
 
     def sums(self, encoding: Encoding, outputs: int) -> tuple[PlannedSum, ...]:
         """Return the count, the moments and the gradients of rows without a target."""
@@ -82,7 +96,7 @@ class Descent:
                 why="scores of longer rows would not be exact.",
                 do="use fewer columns or categories.",
             )
-        squared = encoding.squared * residual_bound(outputs)
+        squared = encoding.squared * residual_bound(outputs, self.clip)
         entries = encoding.width * outputs
         return (
             PlannedSum(
@@ -125,8 +139,8 @@ class NoisySlopes:
         steps: Floats = (self.vectors * (float(descent.rate) / bound)) @ self.vectors.T
         return steps
 
-    def slope(self, residuals: Floats) -> Floats:
-        """Return the noisy sum of residual times row, a row being at most one long."""
-        noisy = self._see.measure(GRADIENT, gradients(self._rows, residuals))
+    def slope(self, residuals: Floats, clip: Fraction = Fraction(1)) -> Floats:
+        """Return the noisy sum of clipped residual times row, a row being at most one long."""
+        noisy = self._see.measure(GRADIENT, gradients(self._rows, residuals, clip))
         found: Floats = noisy.reshape(-1, residuals.shape[1]) / (RESIDUALS * self.norm)
         return found

@@ -24,6 +24,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Final, final
 
 import numpy as np
@@ -43,6 +44,7 @@ WIDEST: Final = 2000
 _HEAVIEST: Final = 1 << 28
 _BLOCK: Final = 1 << 20  # rows whose products add up to less than 2**53
 _LARGEST: Final = 1 << 61
+_SHORTER: Final = 1 - 2.0**-40  # covers the rounding of a root, a quotient and two products
 _FEW: Final = 64  # places that are added up at once
 
 
@@ -105,17 +107,25 @@ def moments(rows: BoundedRows) -> BoundedSum:
     )
 
 
-def gradients(rows: BoundedRows, residuals: Floats) -> BoundedSum:
+def gradients(rows: BoundedRows, residuals: Floats, clip: Fraction = Fraction(1)) -> BoundedSum:
     """Return the sum of z times its residuals, one column an output.
 
     Residuals of a row whose norm is above 1, or above the root of 2 where there are several, add
-    nothing; nor do any that are no numbers.
+    nothing; nor do any that are no numbers.  Those above ``clip`` times that are shortened to it:
+    their squared norm is an exact integer, and neither the factor nor the cut to whole steps makes
+    them longer than is priced.
     """
-    bound = residual_bound(residuals.shape[1])
+    outputs = residuals.shape[1]
+    bound = residual_bound(outputs, clip)
     whole = np.trunc(residuals.T * float(RESIDUALS))  # one line an output, which is faster
-    long = ~(np.einsum("ij,ij->j", whole, whole) <= bound)
+    squares = np.einsum("ij,ij->j", whole, whole)
+    unbounded = ~(squares <= residual_bound(outputs))
+    if unbounded.any():
+        whole[:, unbounded] = 0.0
+    long = ~unbounded & (squares > bound)
     if long.any():
-        whole[:, long] = 0.0
+        shorter = np.sqrt(bound / squares[long]) * _SHORTER
+        whole[:, long] = np.trunc(whole[:, long] * shorter)
     squared = rows.squared * bound
     values = product(rows.cells, whole.T).ravel()
     return BoundedSum(values, squared, linear_bound(squared, values.size), opposed=True)
@@ -144,13 +154,15 @@ def scores(cells: Floats, weights: Floats) -> Floats:
     return exact
 
 
-def residual_bound(outputs: int) -> int:
-    """Return the squared norm of the residuals of one row.
+def residual_bound(outputs: int, clip: Fraction = Fraction(1)) -> int:
+    """Return the squared norm of the residuals of one row, at most ``clip`` of what it may be.
 
     >>> residual_bound(1) == RESIDUALS**2
     True
+    >>> residual_bound(3, Fraction(3, 4)) / residual_bound(3)
+    0.5625
     """
-    return (1 if outputs == 1 else 2) * RESIDUALS**2
+    return math.floor((1 if outputs == 1 else 2) * (clip * RESIDUALS) ** 2)
 
 
 def table(  # noqa: PLR0913  rows, their places, and three bounds
