@@ -129,9 +129,9 @@ def test_products_that_drop_bits_are_noticed(monkeypatch):
     """Where PyTorch rounds factors to bfloat16, sums are in float64."""
     assert full_precision()
     whole = torch.bmm
-    monkeypatch.setattr(torch, "bmm", lambda a, b: whole(a.bfloat16().float(), b))
+    monkeypatch.setattr(torch, "bmm", lambda a, b, out: whole(a.bfloat16().float(), b, out=out))
     assert not full_precision()
-    monkeypatch.setattr(torch, "bmm", lambda a, b: whole(a, b.bfloat16().float()))
+    monkeypatch.setattr(torch, "bmm", lambda a, b, out: whole(a, b.bfloat16().float(), out=out))
     assert not full_precision()
 
 
