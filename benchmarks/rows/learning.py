@@ -30,7 +30,7 @@ BATCHES: Final = {
     "LoRA": 32,
     "WRN-16-4": 16,
 }
-MICRO: Final = {"transformer": 8, "WRN-16-4": 8}
+MICRO: Final = {"transformer": 8, "LoRA": 8, "WRN-16-4": 4}
 """Units that are computed at once, where that is not the whole batch."""
 STEPS: Final = "step"
 DELTA: Final = 1e-5

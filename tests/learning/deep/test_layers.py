@@ -10,6 +10,7 @@ from torch import nn
 
 from discreet.errors import ExamplesMix, LayerNotProvable, NotPerExample, OutOfRange, WrongKind
 from discreet.learning import Clipping, PrivateSum
+from discreet.learning.deep import device_release
 from discreet.learning.deep.batch_sums import BatchSums, ClipGroup, RowTensors
 from discreet.learning.deep.choice import ModelEngine, check_model, choose
 from discreet.learning.deep.device_release import refuse_unsound, released
@@ -45,6 +46,7 @@ LAYERS = {
     "linear without bias": (lambda: nn.Linear(5, 4, bias=False), (5,)),
     "linear 3-D": (lambda: nn.Linear(5, 4), (3, 5)),
     "linear 4-D, many places": (lambda: nn.Linear(3, 2), (4, 3, 3)),
+    "linear, tall, many places": (lambda: nn.Linear(2, 16), (4, 2)),
     "linear 5-D": (lambda: nn.Linear(4, 6), (2, 1, 2, 4)),
     "conv1d": (lambda: nn.Conv1d(4, 6, 3, padding=1, stride=2, groups=2), (4, 9)),
     "conv1d same": (lambda: nn.Conv1d(2, 3, 4, padding="same", dilation=2), (2, 9)),
@@ -219,14 +221,18 @@ def test_padding_and_rows_that_are_not_finite_contribute_nothing():
     assert torch.equal(sums.total(np.zeros((0, 1), np.int64))[0], torch.zeros_like(clean))
 
 
-def test_the_release_on_a_device_is_that_of_the_kernel():
+@pytest.mark.parametrize("block", [7, 50, 1 << 17])
+def test_the_release_on_a_device_is_that_of_the_kernel(block, monkeypatch):
+    monkeypatch.setattr(device_release, "_BLOCK", block)
     one = PrivateSum(
         clipping=Clipping(bound=3), sigma=Fraction(2), coordinates=50, units=20, operations=32
     )
     total = np.random.default_rng(0).standard_normal(50) * 7
     noise = one.noise()
-    found, sound = released(one, torch.from_numpy(total), noise)
+    given = torch.from_numpy(total).clone()
+    found, sound = released(one, given, noise)
     assert found.tolist() == one.release(total, noise=noise).tolist()
+    assert given.data_ptr() == found.data_ptr()  # no sum without noise is left
     refuse_unsound(sound)
     with pytest.raises(WrongKind):
         released(one, torch.zeros(49, dtype=torch.float64), noise)

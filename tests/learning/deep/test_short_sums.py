@@ -19,6 +19,7 @@ from discreet.learning.deep.batch_sums import BatchSums, ClipGroup, RowTensors
 from discreet.learning.deep.choice import choose
 from discreet.learning.deep.layers import short_sums
 from discreet.learning.deep.layers.linear import linear_parts
+from discreet.learning.deep.layers.part import lengths
 from discreet.learning.deep.layers.short_sums import (
     ROUNDINGS,
     add_short_lines,
@@ -129,10 +130,23 @@ def test_products_that_drop_bits_are_noticed(monkeypatch):
     """Where PyTorch rounds factors to bfloat16, sums are in float64."""
     assert full_precision()
     whole = torch.bmm
-    monkeypatch.setattr(torch, "bmm", lambda a, b: whole(a.bfloat16().float(), b))
+    monkeypatch.setattr(torch, "bmm", lambda a, b, out: whole(a.bfloat16().float(), b, out=out))
     assert not full_precision()
-    monkeypatch.setattr(torch, "bmm", lambda a, b: whole(a, b.bfloat16().float()))
+    monkeypatch.setattr(torch, "bmm", lambda a, b, out: whole(a, b.bfloat16().float(), out=out))
     assert not full_precision()
+
+
+@pytest.mark.theorem("short-sums")
+@pytest.mark.parametrize("width", [1, 2, 3, 16, 33, 4096, 4097, 8193])
+def test_factors_with_a_norm_are_below_two_to_the_64(width):
+    """The proof of what is flushed needs it, for lines of one number and cuts of one, too."""
+    lines = torch.zeros(4, width)
+    lines[:, -1] = torch.tensor([2.0**62, 2.0**64, 2.0**100, -(2.0**127)])
+    found = lengths(lines)
+    assert torch.isfinite(found).tolist() == [True, False, False, False]
+    assert 2.0**62 <= found[0] <= 2.0**62 * (1 + 1 / 4000)
+    lines[:, -1] = torch.tensor([0.0, 1e-45, 2.0**-80, 3.0])
+    assert (lengths(lines) >= lines[:, -1].double()).all()
 
 
 class Mixed(nn.Module):

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from types import TracebackType
-from typing import final
+from typing import Final, final
 
 import numpy as np
 import torch
@@ -21,15 +21,20 @@ from discreet.errors import OutOfRange, WrongKind
 from discreet.learning.noise_processes.noise_ahead import NoiseAhead
 from discreet.learning.private_sum import PrivateSum
 
+_BLOCK: Final = 1 << 17
+"""Numbers that are floored at once on a CPU: one megabyte of float64."""
+
 
 def released(
     one: PrivateSum, total: Tensor, noise: NDArray[np.int64] | Tensor
 ) -> tuple[Tensor, Tensor]:
     """Return a total with noise, in its own units, and whether all of the total is sound.
 
+    Noise is written over the total: nobody needs the sum without it again, and its memory serves.
+
     Args:
         one: the sum, its grid and its noise.
-        total: float64, on any device.
+        total: float64, on any device; overwritten.
         noise: draws of ``one.noise``, used once.
     """
     if total.shape != (one.coordinates,) or noise.shape != (one.coordinates,):
@@ -38,10 +43,13 @@ def released(
             why="the price rests on how many numbers are released.",
             do="give one number for each coordinate.",
         )
-    cells, sound = cells_of(one, total)
     drawn = (noise if isinstance(noise, Tensor) else torch.from_numpy(noise)).to(total.device)
-    step = float(one.grid.step)
-    return (cells + drawn).to(torch.float64).add_(0.5).mul_(step), sound
+    step, sound = float(one.grid.step), _sound(one, total)
+    size = _BLOCK if total.device.type == "cpu" else one.coordinates
+    for part, more in zip(total.split(size), drawn.split(size), strict=True):
+        cells = _floored(one, part, sound).add_(more)
+        part.copy_(cells).add_(0.5).mul_(step)
+    return total, sound
 
 
 def cells_of(one: PrivateSum, total: Tensor) -> tuple[Tensor, Tensor]:
@@ -50,10 +58,21 @@ def cells_of(one: PrivateSum, total: Tensor) -> tuple[Tensor, Tensor]:
     A total is finite and small, whatever the data: each unit adds at most the bound.  One that is
     not counts as 0; :func:`refuse_unsound` tells of it, once a GPU has nothing else to do.
     """
+    sound = _sound(one, total)
+    return _floored(one, total, sound), sound
+
+
+def _sound(one: PrivateSum, total: Tensor) -> Tensor:
+    """Say whether a total is finite and small: neither end is below a number that is not one."""
+    most = float(one.grid.step) * 2.0**62
+    low, high = torch.aminmax(total)
+    return (low > -most) & (high < most)
+
+
+def _floored(one: PrivateSum, total: Tensor, sound: Tensor) -> Tensor:
+    """Return the steps at or below a total, or zeros if it is not sound."""
     cells = (total / float(one.grid.step)).floor_()
-    low, high = torch.aminmax(cells)  # neither is below a number that is not one
-    sound = (low > -(2.0**62)) & (high < 2.0**62)
-    return torch.where(sound, cells, 0.0).to(torch.int64), sound
+    return torch.where(sound, cells, 0.0).to(torch.int64)
 
 
 def refuse_unsound(sound: Tensor) -> None:

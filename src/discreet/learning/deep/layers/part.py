@@ -82,11 +82,18 @@ def lengths(lines: Tensor) -> Tensor:
     cuts = [lines[..., :full].unflatten(-1, (-1, _SHORT))] if full else []
     if full < width:
         cuts.append(lines[..., None, full:])
-    parts = [torch.linalg.vector_norm(cut, dim=-1, dtype=torch.float32) for cut in cuts]
+    parts = [_root_of_squares(cut) for cut in cuts]
     norms = torch.cat(parts, -1).double() * (1.0 + (min(width, _SHORT) + 8) * 2.0**-24) + _LOST
     if norms.shape[-1] == 1:
         return norms.squeeze(-1)
     return norms.square().sum(-1).sqrt() * raised(norms.shape[-1] + 6)
+
+
+def _root_of_squares(lines: Tensor) -> Tensor:
+    """Return norms in float32, infinite where a square is; PyTorch squares no number on its own."""
+    if lines.shape[-1] == 1:
+        return lines[..., 0].float().square().sqrt()
+    return torch.linalg.vector_norm(lines, dim=-1, dtype=torch.float32)
 
 
 def _aligned(lines: Tensor) -> bool:

@@ -40,13 +40,14 @@ def add_short_products(
     [[5.5, 9.5]]
     """
     first = left.shape[1] <= right.shape[1]
+    room = left.new_empty((_CHUNKS, *weight.shape), dtype=torch.float32)  # fresh pages take long
     for start, chunks, size in _blocks(left.shape[0]):
         rows = slice(start, start + chunks * size)
         one, other = left[rows].float(), right[rows].float()
         each = scales[rows, None]
         one, other = (one * each, other) if first else (one, other * each)
         one, other = (lines.reshape(chunks, size, -1) for lines in (one, other))
-        weight += torch.bmm(one.transpose(1, 2), other).sum(0)
+        weight += torch.bmm(one.transpose(1, 2), other, out=room[:chunks]).sum(0)
         if bias is not None:
             alone = one if first else one * each.view(chunks, size, 1)
             bias += alone.sum(1).sum(0)

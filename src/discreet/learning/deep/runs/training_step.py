@@ -73,7 +73,7 @@ class TrainingStep:
         """Release a sum with noise that is used once; return the metrics that were bought."""
         noisy, self._sound = self._released(total, noise)
         count = noisy.numel() - len(self.plan.side.names)
-        self.hand_over(noisy[:count] / self.plan.batch)
+        self.hand_over(noisy[:count].div_(self.plan.batch))
         return self.plan.side.told(noisy[count:].cpu().numpy(), batch=self.plan.batch)
 
     def update(self) -> None:
