@@ -149,6 +149,8 @@ def test_a_witness_that_cannot_be_written_lags_and_catches_up(folder):
         lines = [each for each in counter.log.lines() if each["event"] == "witness"]
         assert [each["detail"] for each in lines] == ["lags"]
         witness.rmdir()
+        processes.until(lambda: "gone" in counter.upkeep(reader, "clinic").problem, seconds=20)
+        assert not witness.exists()  # it is not begun anew
         kept.rename(witness)
         processes.until(lambda: not counter.upkeep(reader, "clinic").problem, seconds=20)
     with Ledger.open(folder / "clinic.ledger") as ledger:
@@ -165,12 +167,19 @@ def test_a_copy_that_somebody_else_uses_stops_the_server(folder):
         said = {"reason": "a copy", "by": "olga", "approved_by": "sue", "last": last}
         with Ledger.restore(folder / "copy", backup, **said) as copy:
             witness.part(copy)
-        asked(client, "0.2")
+        before = ledger.receipt
         processes.until(lambda: server.counter.upkeep(reader, "clinic").problem, seconds=20)
-        assert not server.counter.ready()
+        ready = server.client().get("/v1/ready")
+        assert ready.status_code == 503
+        assert ready.json()["problems"] == ["a ledger does not continue its witness"]
+        assert server.client().get("/v1/health").status_code == 200
         refused = client.post("/v1/datasets/clinic/queries", json={**QUESTION, "epsilon": "0.5"})
-        assert refused.status_code >= 400
-        assert "witness" in refused.json()["detail"]
+        said = refused.json()
+        assert (refused.status_code, said["code"]) == (503, "E408")
+        assert "witness" in said["detail"]
+        assert "discreet ledger restore" in said["ways_out"][0]["change"]
+        assert ledger.receipt == before  # nothing was charged, nor was it noticed by a charge
+        assert server.client("aud").get("/v1/datasets/clinic/budget").status_code == 200
         lines = [each for each in server.counter.log.lines() if each["event"] == "witness"]
         assert [each["detail"] for each in lines] == ["differs"]
 
