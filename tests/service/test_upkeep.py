@@ -233,7 +233,7 @@ def test_replays_are_counted_by_sessions_and_servers_alike(folder):
         entry = asked(client)["entry"]
         ledger = server.counter.ledger(server.caller("aud"), "clinic")
         assert ledger.replays() == {}
-        writing = set(dir(Ledger)) - set(dir(LedgerView))
+        writing = {name for name in dir(Ledger) if name[0] != "_"} - set(dir(LedgerView))
         assert writing >= {"charge", "start", "release", "fail", "reopen", "raise_limit"}
         assert not writing & set(dir(ledger))  # auditors look, and add nothing
         for _ in range(3):
