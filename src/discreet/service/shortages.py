@@ -7,10 +7,12 @@ number of it depends on data.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from discreet.errors import OverBudget
-from discreet.service.ways_out import HigherLimit, WayOut, WaysOut
+
+if TYPE_CHECKING:  # handed in
+    from discreet.service.ways_out import HigherLimit, WayOut, WaysOut
 
 Way = dict[str, Any]
 
@@ -21,7 +23,7 @@ def with_shortage(error: OverBudget, ways: WaysOut) -> OverBudget:
     The sentence on what to do lists the priced ways; an error stays as it is where it is not known
     which limit is too low.
 
-    >>> from discreet.service.ways_out import Shortfall
+    >>> from discreet.service.ways_out import Shortfall, WayOut, WaysOut
     >>> low = Shortfall(account="data/ana", scope="yours", component="epsilon", needed="0.5",
     ...                 left="0.2", limit="1")
     >>> wider = WayOut(title="Accept a wider ±", words="epsilon 0.2 buys n ± 15",

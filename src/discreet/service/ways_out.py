@@ -5,19 +5,20 @@ Trust: public.  Prices and errors are those of plans, and a limit is raised by t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Final, final
 
-from discreet.accounting import Budget, Left
+from discreet.accounting import Left
 from discreet.accounting.budgets.amounts import amount_down, amount_up, format_down, format_up
-from discreet.errors import DiscreetError, WrongKind
+from discreet.errors import DiscreetError
 from discreet.ledger.ledger_view import LedgerView
 from discreet.ledger.values import path_and_ancestors
 from discreet.plan.plan import Plan
 from discreet.plan.policy.policy import Limits
 from discreet.service.fewer_groups import without_last_key
+from discreet.service.plan_amounts import amounts_of_plan
 from discreet.session.planning import fits_after
 
 Planned = Callable[[Any, dict[str, Any]], Plan]
@@ -146,14 +147,6 @@ def within_policy(
         title = f"Pay {name} {amount}, the most that the policy allows for one question"
         return WaysOut(ways=(_way(question, name, amount, plan, title),))
     return WaysOut()
-
-
-def amounts_of_plan(budget: Budget, plan: Plan) -> Sequence[int]:
-    """Return what a budget counts for a plan; a delta is spent only where it has to be."""
-    try:
-        return budget.price(plan.loss)
-    except WrongKind:
-        return budget.price(plan.loss, delta=plan.delta)
 
 
 def _shortfalls(plan: Plan, path: str, left: Left, own: str) -> Iterator[Shortfall]:

@@ -15,7 +15,7 @@ from discreet.accounting.budgets.amounts import format_up
 from discreet.explain.pictures.spending import highest_amount
 from discreet.ledger.ledger_view import LedgerView
 from discreet.plan.plan import Plan
-from discreet.service.ways_out import amounts_of_plan
+from discreet.service.plan_amounts import amounts_of_plan
 
 THRESHOLD: Final = Fraction(1, 10)
 """The share of a whole budget above which a question is confirmed."""
