@@ -63,7 +63,11 @@ Each leaf has a code, and each code a page ``docs/errors/<code>.md``.
 
 from __future__ import annotations
 
-from typing import ClassVar, final
+from typing import TYPE_CHECKING, ClassVar, final
+
+if TYPE_CHECKING:  # this file defines errors alone
+    from collections.abc import Mapping
+    from typing import Any
 
 __all__ = [
     "BadArrays",
@@ -246,7 +250,29 @@ class BudgetError(DiscreetError):
 
 @final
 class OverBudget(BudgetError, code="E301"):
-    """A charge does not fit into what is left of a budget."""
+    """A charge does not fit into what is left of a budget.
+
+    A server also says in ``shortage``, as plain JSON, in which limit (``scope``: yours, purpose or
+    dataset) what is ``needed`` exceeds what is ``left``, and the ``ways_out``, each a ``change``
+    and its ``cost``.
+    """
+
+    def __init__(
+        self, *, what: str, why: str, do: str, shortage: Mapping[str, Any] | None = None
+    ) -> None:
+        """Keep the sentences, and what programs read."""
+        super().__init__(what=what, why=why, do=do)
+        self.shortage = shortage
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Rebuild with what programs read."""
+        return (_rebuild_over_budget, (self.what, self.why, self.do, self.shortage))
+
+
+def _rebuild_over_budget(
+    what: str, why: str, do: str, shortage: Mapping[str, Any] | None
+) -> OverBudget:
+    return OverBudget(what=what, why=why, do=do, shortage=shortage)
 
 
 class LedgerError(DiscreetError):

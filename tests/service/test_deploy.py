@@ -26,7 +26,6 @@ INSTRUCTIONS = frozenset(
         "COPY",
         "USER",
         "WORKDIR",
-        "VOLUME",
         "EXPOSE",
         "STOPSIGNAL",
         "ENTRYPOINT",
@@ -87,6 +86,11 @@ def test_the_container_file_copies_what_is_there_and_starts_the_command():
     assert said["ENTRYPOINT"] == '["discreet", "serve"]'
     assert said["USER"] != "root"
     assert said["STOPSIGNAL"] == "SIGTERM"
+    assert said["CMD"] == '["/site/site.toml"]'  # wherever the container is started
+    assert "VOLUME" not in said  # which would be a new one, without ledgers, each time
+    mounts = re.findall(r"-v ./site:(\S+?)(?::Z)? .*?(--user\S*)", CONTAINER.replace("\n", " "))
+    assert mounts == [("/site", "--userns=keep-id:uid=10001,gid=10001"), ("/site", "--user")]
+    assert "--uid 10001 " in CONTAINER
     described = tomllib.loads((ROOT / "pyproject.toml").read_text())
     project, wheel = described["project"], described["tool"]["hatch"]["build"]["targets"]["wheel"]
     assert "service" in project["optional-dependencies"]

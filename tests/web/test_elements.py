@@ -4,22 +4,30 @@ import math
 import re
 from fractions import Fraction
 from itertools import pairwise
+from types import SimpleNamespace
 
 import httpx
 import pytest
 
 from discreet.accounting import Leaf, encode
-from discreet.errors import DamagedLedger
-from discreet.ledger.anchors import Anchor
+from discreet.errors import DamagedLedger, DiscreetError, TryAgain
+from discreet.ledger.anchors import Anchor, AnchorFile
+from discreet.ledger.ledger_view import LedgerView
 from discreet.ledger.values import Receipt
+from discreet.ledger.witness import WitnessFile
 from discreet.loss import Pure, ZeroConcentrated
 from discreet.mechanisms import Gaussian, Laplace
+from discreet.service import ServiceCounter, create_app, read_site
+from discreet.service.people.roles import Role
 from discreet.service.protocol.question_form import QuestionForm
 from discreet.web.entry_facts import chained, curves, mechanism_facts
 from discreet.web.evidence.audit_run import AuditRun
 from discreet.web.explorer import quantile_places
 from discreet.web.ledger_facts import LedgerRow, attention
-from tests.web.served import HOSTILE, PASSWORD
+from discreet.web.pages import mount
+from tests.service.processes import until
+from tests.service.test_spending import Stalls
+from tests.web.served import HOSTILE, PASSWORD, listening, write_site
 from tests.web.test_explorer import computed
 from tests.web.test_security import FORM
 
@@ -208,7 +216,7 @@ def test_the_ledger_shows_backups_and_what_kind_of_anchor(people, monkeypatch):
     clients, counter = people
     end = record(counter).receipt
     old = Anchor(at="2026-01-01T00:00:00.000000Z", receipt=Receipt(end.ledger, 1, "a" * 64))
-    monkeypatch.setattr(type(record(counter)), "last_backup", lambda _ledger: old)
+    monkeypatch.setattr(LedgerView, "last_backup", lambda _ledger: old)
     page = words(clients["aud"].get("/data/clinic/ledger").text)
     assert "2026-01-01 00:00, up to entry 1" in page
     assert "no witness file is named" in page
@@ -241,6 +249,101 @@ def test_reopening_needs_the_permission_and_a_closed_question(people):
         found = clients[name].post("/data/clinic/ledger/4/reopen", data=data)
         assert found.status_code in {403, 404, 422}
         assert HOSTILE not in found.text
+    assert record(counter).receipt == last
+
+
+def closed_question(counter):
+    """Have ana cancel one question three times while its data is read; return its charge."""
+    caller = counter.directory.find("ana").caller
+    server = SimpleNamespace(counter=counter, caller=lambda _name: caller)
+    form = {"question": "SELECT COUNT(*) AS tries FROM visits", "epsilon": "0.01"}
+    for _ in range(3):
+        job = Stalls(server, at="reading").ask(form)
+        counter.cancel(caller, job.id)
+        assert job.wait(60)
+    with pytest.raises(TryAgain):  # the fourth finds it closed
+        counter.ask(caller, "clinic", QuestionForm.read(form))
+    ledger = record(counter)
+    (key,) = ledger.closed
+    charges = (each for each in ledger.entries() if each["kind"] == "charge")
+    return form, next(each["seq"] for each in charges if each["key"] == key)
+
+
+def test_a_closed_question_is_reopened_on_its_page_and_completes(people, site):
+    clients, counter = people
+    form, seq = closed_question(counter)
+    place = f"/data/clinic/ledger/{seq}"
+    assert "Reopen it, on record" not in clients["aud"].get(place).text
+    with httpx.Client(base_url=site[0], follow_redirects=True, timeout=60) as olga:
+        olga.post("/login", data={"name": "olga", "password": PASSWORD})
+        page = olga.get(place).text
+        assert "closed by a failed attempt" in page
+        assert f'action="{place}/reopen"' in page
+        before = record(counter).receipt.seq
+        empty = olga.post(f"{place}/reopen", data={"csrf": token(olga), "reason": " "})
+        assert (empty.status_code, record(counter).receipt.seq) == (422, before)
+        reason = f"a slow disk {HOSTILE}"
+        done = olga.post(f"{place}/reopen", data={"csrf": token(olga), "reason": reason})
+        assert done.status_code == 200
+        assert "asking it again completes it at no charge" in done.text
+        shown = olga.get(f"/data/clinic/ledger/{before + 1}").text
+        assert "a slow disk" in shown
+        assert HOSTILE not in shown
+        again = olga.post(f"{place}/reopen", data={"csrf": token(olga), "reason": reason})
+        assert again.status_code >= 400
+    entry = next(record(counter).entries(after=before))
+    assert (entry["kind"], entry["by"], entry["reason"]) == ("reopen", "olga", reason)
+    spent = record(counter).left().amounts
+    ana = counter.directory.find("ana").caller
+    assert counter.ask(ana, "clinic", QuestionForm.read(form)).release
+    assert record(counter).left().amounts == spent
+
+
+def test_the_anchor_of_a_real_witness_is_shown_and_a_contradiction_too(tmp_path):
+    path = write_site(tmp_path)
+    named = 'ledger = "visits.ledger"\n'
+    path.write_text(path.read_text().replace(named, f'{named}witness = "clinic.witness"\n'))
+    counter = ServiceCounter(read_site(path))
+    try:
+        counter.directory.accept(counter.directory.invite("aud", by="test"), PASSWORD)
+        app = create_app(counter, mount=mount)
+        with (
+            listening(lambda _port: app) as address,
+            httpx.Client(base_url=address, follow_redirects=True, timeout=60) as aud,
+        ):
+            aud.post("/login", data={"name": "aud", "password": PASSWORD})
+            witness = WitnessFile(tmp_path / "clinic.witness")
+            at = witness.last().at[:16].replace("T", " ")
+            page = words(aud.get("/data/clinic/ledger").text)
+            assert f"entry 1, {at}, in the witness file clinic.witness ✓" in page
+            end = record(counter).receipt
+            AnchorFile(tmp_path / "clinic.witness").append(
+                Anchor.of(Receipt(end.ledger, 9, "a" * 64))
+            )
+            until(lambda: not counter.ready(), seconds=20)
+            page = words(aud.get("/data/clinic/ledger").text)
+            assert "in the witness file clinic.witness ✓" not in page
+            assert "its witness knows entry 9" in page
+    finally:
+        counter.close()
+
+
+@pytest.mark.parametrize(
+    "name", [HOSTILE, "<b>", "ana'--", "a/../b", "x" * 300, "a\nb", "\u202eana"]
+)
+def test_names_of_people_and_accounts_hold_nothing_that_a_page_could_run(people, name):
+    clients, counter = people
+    last = record(counter).receipt
+    with pytest.raises(DiscreetError):
+        counter.directory.put(name, [Role.ANALYST], by="olga")
+    stan = counter.directory.find("stan").caller
+    with pytest.raises(DiscreetError):
+        counter.open_account(stan, "clinic", f"data/{name}", budget=None)
+    said = {"csrf": token(clients["ana"]), "account": f"data/{name}", "epsilon": "2"}
+    found = clients["ana"].post("/data/clinic/requests", data={**said, "reason": "more"})
+    assert found.status_code >= 400
+    assert HOSTILE not in found.text
+    assert not counter.requests(stan, "clinic")
     assert record(counter).receipt == last
 
 

@@ -7,6 +7,8 @@ import pytest
 import discreet as dp
 from discreet.errors import EngineFailed, NotAllowed
 from discreet.plan.policy.policy import read_policy
+from discreet.service.fewer_groups import without_last_key
+from discreet.service.ways_out import ways_out, within_policy
 from discreet.web import dummy_twin
 from discreet.web.budget_facts import (
     account_facts,
@@ -16,8 +18,6 @@ from discreet.web.budget_facts import (
     purpose_bar,
 )
 from discreet.web.dummy_twin import answer_about_twin, dry_run, twin_of
-from discreet.web.fewer_groups import without_last_key
-from discreet.web.ways_out import ways_out, within_policy
 from tests.web.served import POLICY, write_visits
 
 QUESTION = "SELECT ward, COUNT(*) AS visits FROM visits GROUP BY ward"
@@ -85,7 +85,7 @@ def test_the_tightest_account_is_named_and_raised(folder):
         price = {"epsilon": "0.5"}
         plan = planned(QUESTION, price)
         found = ways_out(QUESTION, price, plan, ledger, account="data/flu/ana", planned=planned)
-        assert {(each.account, each.whose) for each in found.shortfalls} == {
+        assert {(each.account, each.scope) for each in found.shortfalls} == {
             ("data/flu/ana", "yours")
         }
         assert found.request.account == "data/flu/ana"

@@ -39,6 +39,7 @@ from discreet.errors import (
     LedgerError,
     LedgerUnavailable,
     NotALedger,
+    OverBudget,
     PolicyError,
     QuestionError,
     UnreadableSource,
@@ -190,6 +191,7 @@ def _say(error: DiscreetError, *, as_json: bool) -> None:
                 "what": error.what,
                 "why": error.why,
                 "do": error.do,
+                **((error.shortage if isinstance(error, OverBudget) else None) or {}),
             },
         )
 

@@ -1,4 +1,4 @@
-"""The record as those see it who may not read the ledger: it moves when answers are told.
+"""The record as pages see it: to be read, and for those who may not read the ledger, as it is told.
 
 Trust: kernel.
 
@@ -13,6 +13,17 @@ from typing import final
 
 from discreet.ledger.ledger_view import LedgerView
 from discreet.ledger.values import Receipt, StoredAnswer
+
+
+@final
+class WholeRecord(LedgerView):
+    """All of a ledger, for those who may read it: no verb of it adds an entry."""
+
+    __slots__ = ()
+
+    def __init__(self, ledger: LedgerView) -> None:
+        """Look into a ledger that is open."""
+        self._link, self._place = ledger._link, ledger._place  # noqa: SLF001  of the same family
 
 
 @final
@@ -65,4 +76,4 @@ class PublishedLedger(LedgerView):
         return tuple(keys)
 
 
-__all__ = ["PublishedLedger"]
+__all__ = ["PublishedLedger", "WholeRecord"]

@@ -6,8 +6,9 @@ A ledger that does not continue its witness is not served (:mod:`discreet.ledger
 it is served, each second in which it has grown adds one anchor, synced, of an entry that is durable
 by then, and stopping adds the last.  So a witness lags by a second, and by what a commit takes; it
 never leads, and nobody waits for it.  A witness that cannot be written lags for longer: that is
-logged once, and shown to those who read the ledger.  If somebody else has anchored entries that
-this ledger lacks, two copies of it are in use, and this one is served no more.
+logged once, and shown to those who read the ledger.  The witness is looked at each second, whether
+or not the ledger has grown: if somebody else has anchored entries that this ledger lacks, two
+copies of it are in use, and this one is served no more.
 """
 
 from __future__ import annotations
@@ -79,10 +80,13 @@ class WitnessKeeper:
         for dataset, witness in self._witnesses.items():
             ledger = self._ledgers[dataset]
             try:
-                seen = ledger.last_seen
-                if seen.seq > self._anchors[dataset].receipt.seq:
+                seen, known = ledger.last_seen, self._anchors[dataset]
+                last = witness.last()
+                if last is None:
+                    raise _gone()
+                if seen.seq > known.receipt.seq or last != known:
                     self._anchors[dataset] = witness.extend(ledger, seen)
-                    self.problems.pop(dataset, None)
+                self.problems.pop(dataset, None)
             except DiscreetError as error:
                 self._note(dataset, error)
 
@@ -94,6 +98,15 @@ class WitnessKeeper:
             with suppress(LedgerUnavailable):  # the page says it
                 lags = isinstance(error, LedgerUnavailable)
                 self._log.write("witness", dataset=dataset, detail="lags" if lags else "differs")
+
+
+def _gone() -> LedgerUnavailable:
+    return LedgerUnavailable(
+        what="the witness of the ledger is gone.",
+        why="one that is begun anew would not know what the old one knew.",
+        do="bring it back, or its disk; or begin one while the server is stopped: "
+        "discreet ledger anchor LEDGER --witness FILE.",
+    )
 
 
 __all__ = ["WitnessKeeper"]

@@ -8,7 +8,6 @@ nothing else of any data.
     rendering          templates, with everything escaped, under a strict content security policy
     screens            the pages of each screen
     refusals           errors, with the refused part of the question marked
-    ways_out           what can be asked instead, with prices
     dummy_twin         answers about made-up tables that follow from the policy alone
     question_builder   clicks as SQL
     explorer           error against budget, before anything is asked

@@ -12,10 +12,10 @@ from typing import Any, Final, final
 
 from discreet.accounting import Budget
 from discreet.accounting.budgets.amounts import format_up
-from discreet.errors import WrongKind
 from discreet.explain.pictures.spending import highest_amount
 from discreet.ledger.ledger_view import LedgerView
 from discreet.plan.plan import Plan
+from discreet.service.plan_amounts import amounts_of_plan
 
 THRESHOLD: Final = Fraction(1, 10)
 """The share of a whole budget above which a question is confirmed."""
@@ -146,14 +146,6 @@ def cost_words(budget: Budget, amounts: Sequence[int]) -> str:
     """
     parts = zip(budget.components, amounts, strict=True)
     return ", ".join(f"{name} {format_up(amount)}" for name, amount in parts if amount) or "nothing"
-
-
-def amounts_of_plan(budget: Budget, plan: Plan) -> Sequence[int]:
-    """Return what a budget counts for a plan; a delta is spent only where it has to be."""
-    try:
-        return budget.price(plan.loss)
-    except WrongKind:
-        return budget.price(plan.loss, delta=plan.delta)
 
 
 def share_of(budget: Budget, plan: Plan) -> Fraction:

@@ -15,9 +15,10 @@ from typing import Any, Final, final
 from urllib.parse import quote, urlsplit
 
 from discreet import errors
-from discreet.errors import DiscreetError, NotAllowed, TryAgain, WrongKind
+from discreet.errors import DiscreetError, NotAllowed, OverBudget, TryAgain, WrongKind
 
 _LARGEST: Final = 1 << 30
+_SHORTAGE: Final = ("scope", "account", "needed", "left", "ways_out")
 
 
 @final
@@ -133,11 +134,14 @@ def problem_error(document: object) -> DiscreetError:
     kind = getattr(errors, name) if name in errors.__all__ else kind
     if not issubclass(kind, DiscreetError) or kind.code is None:
         kind = NotAllowed
-    error: DiscreetError = kind(
-        what=str(said.get("detail", "the server refuses the call.")),
-        why=str(said.get("why", "the server does not say more.")),
-        do=str(said.get("do", "ask the owner of the server.")),
-    )
+    sentences = {
+        "what": str(said.get("detail", "the server refuses the call.")),
+        "why": str(said.get("why", "the server does not say more.")),
+        "do": str(said.get("do", "ask the owner of the server.")),
+    }
+    if kind is OverBudget and set(_SHORTAGE) <= set(said):
+        return OverBudget(**sentences, shortage={name: said[name] for name in _SHORTAGE})
+    error: DiscreetError = kind(**sentences)
     return error
 
 

@@ -7,19 +7,31 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from typing import Final
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
 
-from discreet.errors import KeyReused, LedgerUnavailable, NotServed
+from discreet.errors import (
+    DiscreetError,
+    KeyReused,
+    LedgerUnavailable,
+    NotServed,
+    OverBudget,
+)
 from discreet.ledger.values import checked_key
 from discreet.service.counter.opened_site import told_error
 from discreet.service.counter.telling import TellingCounter
 from discreet.service.people.caller import Caller
 from discreet.service.people.roles import Permission
 from discreet.service.protocol.question_form import QuestionForm, check_draws
+from discreet.service.shortages import with_shortage
 from discreet.service.views import Answered, AskedBefore, Planned
+from discreet.service.ways_out import ways_out
 from discreet.service.workers.jobs import AskJob
+
+if TYPE_CHECKING:  # handed in by workers
+    from discreet.plan.plan import Plan
 
 _KEY_DAYS: Final = 30
 
@@ -112,12 +124,38 @@ class AskingCounter(TellingCounter):
     def result(self, caller: Caller, job: AskJob) -> Answered:
         """Return the answer of a job that is over, or raise why there is none."""
         if job.error is not None:
-            raise told_error(job)
+            error = told_error(job)
+            raise self._with_ways(caller, job, error) if isinstance(error, OverBudget) else error
         found = job.result
         assert found is not None  # noqa: S101  it is over
         self._remember(caller, job, found["document"]["entry"])
         names = ("plans", "written", "receipt", "replayed", "private", "share")
         return Answered(document=found["document"], encoded={name: found[name] for name in names})
+
+    def _with_ways(self, caller: Caller, job: AskJob, error: OverBudget) -> OverBudget:
+        """Return a refusal with its ways out, as far as the question can be planned for nothing."""
+        *before, last = job.message["forms"]
+        price = {name: each for name, each in last.items() if name not in {"question", "confirm"}}
+        question = last["question"]
+
+        def planned(asked: object, paid: Mapping[str, object]) -> Plan:
+            form = QuestionForm.read({"question": asked, **paid})
+            return self.plan(caller, job.dataset, form).plan
+
+        try:
+            ways = ways_out(
+                question,
+                price,
+                planned(question, price),
+                self._ledgers[job.dataset],
+                account=self.account_of(caller, job.dataset),
+                planned=planned,
+            )
+        except DiscreetError:  # limits that are to be bought, or no worker to plan it
+            return error
+        if before:  # another draw is one of the same question
+            ways = replace(ways, ways=tuple(w for w in ways.ways if w.question == question))
+        return with_shortage(error, ways)
 
     def asked(self, caller: Caller, dataset: str) -> tuple[AskedBefore, ...]:
         """Return the questions that a caller has asked, the newest first."""

@@ -141,11 +141,19 @@ class OpenedSite:
         return self._policies[dataset]
 
     def ready(self) -> bool:
-        """Say whether the data of all datasets could be opened, and the state is there."""
-        return self._store.is_there() and all(
-            pool.problem is None and self._witnesses.contradiction(name) is None
-            for name, pool in self._pools.items()
-        )
+        """Say whether all datasets are served."""
+        return not self.hindrances()
+
+    def hindrances(self) -> tuple[str, ...]:
+        """Say why not all datasets are served, in words that name none of them."""
+        found = {
+            "the state of the site is not there": not self._store.is_there(),
+            "data cannot be opened": any(pool.problem for pool in self._pools.values()),
+            "a ledger does not continue its witness": any(
+                self._witnesses.contradiction(name) for name in self._pools
+            ),
+        }
+        return tuple(words for words, so in found.items() if so)
 
     def workers(self, dataset: str) -> tuple[int, ...]:
         """Return the process numbers of the workers of a dataset."""

@@ -16,7 +16,7 @@ from discreet.ledger.values import Receipt
 from discreet.service.counter.telling import TellingCounter
 from discreet.service.people.caller import Caller
 from discreet.service.people.roles import Permission
-from discreet.service.published import PublishedLedger
+from discreet.service.published import PublishedLedger, WholeRecord
 from discreet.service.views import Explained, Upkeep
 
 if TYPE_CHECKING:  # the auditor is loaded when it is called
@@ -91,7 +91,7 @@ class ReadingCounter(TellingCounter):
         """
         self._check(caller, dataset, Permission.RELEASES)
         ledger, until = self._ledgers[dataset], self._published(caller, dataset, entry)
-        return ledger if until is None else PublishedLedger(ledger, until)
+        return WholeRecord(ledger) if until is None else PublishedLedger(ledger, until)
 
     def receipt(self, caller: Caller, dataset: str) -> Receipt:
         """Return where the ledger stands, as far as it is published to the caller."""

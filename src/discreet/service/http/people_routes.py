@@ -28,9 +28,11 @@ async def health() -> Response:
 
 @route("GET", "/v1/ready", public=True)
 async def ready(request: Request) -> Response:
-    """Say whether the data of all datasets could be opened."""
-    good = counter_of(request).ready()
-    return JSONResponse({"ready": good}, status_code=200 if good else 503)
+    """Say whether all datasets are served, and if not, why."""
+    problems = counter_of(request).hindrances()
+    good = not problems
+    content = {"ready": good, "problems": list(problems)}
+    return JSONResponse(content, status_code=200 if good else 503)
 
 
 @route("GET", "/v1/metrics", Permission.AUDIT)

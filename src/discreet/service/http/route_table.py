@@ -14,7 +14,7 @@ from fastapi import Depends, FastAPI, Request, Response
 from fastapi.routing import APIRoute
 
 from discreet.service.http.authentication import NobodyCalls, caller_of, counter_of
-from discreet.service.http.problems import MEDIA
+from discreet.service.http.problems import MEDIA, OVER_BUDGET, PROBLEM
 from discreet.service.people.caller import Caller
 from discreet.service.people.roles import Permission
 
@@ -98,9 +98,11 @@ def _responses(each: ServedRoute) -> dict[int | str, dict[str, Any]]:
         statuses.append(404)
     if each.method == "POST":
         statuses += [402, 409, 400]
-    schema = {"type": "object", "required": ["type", "title", "status", "detail", "do"]}
     told: dict[int | str, dict[str, Any]] = {
-        status: {"description": "A problem.", "content": {MEDIA: {"schema": schema}}}
+        status: {
+            "description": "A charge that does not fit." if status == 402 else "A problem.",
+            "content": {MEDIA: {"schema": OVER_BUDGET if status == 402 else PROBLEM}},
+        }
         for status in sorted(statuses)
     }
     return told

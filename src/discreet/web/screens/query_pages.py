@@ -13,6 +13,7 @@ from fastapi.responses import Response
 
 from discreet.errors import DiscreetError
 from discreet.plan.plan import Plan
+from discreet.service.ways_out import WaysOut, ways_out, within_policy
 from discreet.web.code_copies import copies_of
 from discreet.web.desk import DatasetFacts, Desk, Visitor, form_of
 from discreet.web.dummy_twin import dry_run
@@ -22,7 +23,6 @@ from discreet.web.question_builder import AGGREGATES, Clicked, group_columns, nu
 from discreet.web.refusals import Refusal
 from discreet.web.rendering import see_other
 from discreet.web.visits import Form, Visiting, dataset_of, desk_of, field, need, visited
-from discreet.web.ways_out import WaysOut, ways_out, within_policy
 
 router = APIRouter()
 _TABS: Final = ("sql", "click", "python")

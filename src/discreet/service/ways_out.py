@@ -17,11 +17,13 @@ from discreet.ledger.ledger_view import LedgerView
 from discreet.ledger.values import path_and_ancestors
 from discreet.plan.plan import Plan
 from discreet.plan.policy.policy import Limits
+from discreet.service.fewer_groups import without_last_key
+from discreet.service.plan_amounts import amounts_of_plan
 from discreet.session.planning import fits_after
-from discreet.web.fewer_groups import without_last_key
-from discreet.web.ledger_facts import amounts_of_plan
 
-Planned = Callable[[str, dict[str, Any]], Plan]
+Planned = Callable[[Any, dict[str, Any]], Plan]
+"""Plans SQL text, or a question as it travels."""
+
 _PRICES: Final = ("epsilon", "rho")
 
 
@@ -31,7 +33,9 @@ class Shortfall:
     """A limit that a question does not fit into."""
 
     account: str
-    whose: str
+    scope: str
+    """yours, purpose or dataset: the account of whoever asks, one above it, or that of all."""
+    component: str
     needed: str
     left: str
     limit: str
@@ -44,7 +48,7 @@ class WayOut:
 
     title: str
     words: str
-    question: str
+    question: Any
     by: str
     amount: str
 
@@ -69,6 +73,7 @@ class WaysOut:
     """Which limits are too low, and what can be done about it."""
 
     shortfalls: tuple[Shortfall, ...] = ()
+    """The limit that lacks most comes first."""
     either: bool = False
     """Whether it is enough to fit into one of these limits."""
     ways: tuple[WayOut, ...] = ()
@@ -76,7 +81,7 @@ class WaysOut:
 
 
 def ways_out(  # noqa: PLR0913  what is asked, and of whom
-    question: str,
+    question: Any,
     price: Mapping[str, Any],
     plan: Plan,
     ledger: LedgerView,
@@ -87,7 +92,7 @@ def ways_out(  # noqa: PLR0913  what is asked, and of whom
     """Return the ways out for a plan that does not fit into what is left.
 
     Args:
-        question: its text.
+        question: its text, or the tree of one as it travels.
         price: what was to be paid, with the confidence of intervals.
         plan: how it would be answered.
         ledger: what is left.
@@ -105,8 +110,9 @@ def ways_out(  # noqa: PLR0913  what is asked, and of whom
     ]
     if not tight:
         return WaysOut()
+    tight.sort(key=lambda each: _factor(plan, each[1])[1])
     lacking = tuple(each for path, left in tight for each in _shortfalls(plan, path, left, own))
-    path, left = min(tight, key=lambda each: _factor(plan, each[1])[1])
+    path, left = tight[0]
     name, factor = _factor(plan, left)
     ways: list[WayOut] = []
     paid = getattr(plan.price, name, None)
@@ -114,7 +120,7 @@ def ways_out(  # noqa: PLR0913  what is asked, and of whom
         amount = format_down(amount_down(paid * factor))
         others = {each: value for each, value in price.items() if each not in (*_PRICES, "error")}
         ways += _priced(question, {**others, name: amount}, planned, name, "Accept a wider ±")
-        fewer = without_last_key(question)
+        fewer = without_last_key(question) if isinstance(question, str) else None
         if fewer is not None:
             ways += _priced(fewer, {**others, name: amount}, planned, name, "Ask for fewer groups")
     return WaysOut(
@@ -144,16 +150,17 @@ def within_policy(
 
 
 def _shortfalls(plan: Plan, path: str, left: Left, own: str) -> Iterator[Shortfall]:
-    whose = "yours" if path == own and "/" in path else "of all" if "/" not in path else "above"
+    scope = "dataset" if "/" not in path else "yours" if path == own else "purpose"
     cost = amounts_of_plan(left.budget, plan)
     parts = zip(left.budget.components, cost, left.amounts, left.budget.limit, strict=True)
     for name, needed, have, limit in parts:
         if needed > have:
             yield Shortfall(
                 account=path,
-                whose=whose,
-                needed=f"{name} {format_up(needed)}",
-                left=f"{name} {format_down(have)}",
+                scope=scope,
+                component=name,
+                needed=format_up(needed),
+                left=format_down(have),
                 limit=format_down(limit),
             )
 
@@ -173,7 +180,7 @@ def _part(named: tuple[str, Fraction]) -> Fraction:
 
 
 def _priced(
-    question: str, price: dict[str, Any], planned: Planned, name: str, title: str
+    question: Any, price: dict[str, Any], planned: Planned, name: str, title: str
 ) -> Iterator[WayOut]:
     """Yield a question at a price, if it is answered and fits."""
     try:
@@ -184,7 +191,7 @@ def _priced(
         yield _way(question, name, price[name], plan, title)
 
 
-def _way(question: str, name: str, amount: str, plan: Plan, title: str) -> WayOut:
+def _way(question: Any, name: str, amount: str, plan: Plan, title: str) -> WayOut:
     errors = ", ".join(f"{each.output} {each.words}" for each in plan.predicted)
     words = f"{name} {amount} buys {errors}" if errors else f"it costs {name} {amount}"
     return WayOut(title=title, words=words, question=question, by=name, amount=amount)
