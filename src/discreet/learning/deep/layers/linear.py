@@ -72,7 +72,7 @@ def linear_parts(
 def _vectors(weight: nn.Parameter, a: Tensor, g: Tensor, room: Room) -> Tensor:
     """Return the sum of g_t a_t^T of each unit, as floats.
 
-    A CPU takes four times as long to multiply a tall matrix by a narrow one as the other way round,
+    A CPU takes two to six times as long for a tall matrix times a narrow one as for its transpose,
     such as for the second factor of a LoRA: then the transposed product is formed, and copied.
     """
     if a.device.type != "cpu":
