@@ -848,6 +848,7 @@ def test_there_are_no_other_verbs():
         "open",
         "open_account",
         "proved_entries",
+        "proved_receipts",
         "questions_of",
         "raise_limit",
         "receipt",

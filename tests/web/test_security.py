@@ -238,3 +238,43 @@ def test_only_own_names_of_the_machine_are_answered(site):
         assert httpx.get(f"{other}/login").status_code == 200
         rebound = httpx.get(f"{other}/login", headers={"host": "evil.example"})
         assert rebound.status_code == 421
+
+
+LONG = "9" * 5000
+
+
+@pytest.mark.parametrize(
+    "typed",
+    [
+        {"epsilon": "0"},
+        {"epsilon": "-1"},
+        {"epsilon": "1e-400"},
+        {"epsilon": "1e400"},
+        {"people": LONG},
+        {"people": "9" * 400},
+        {"confidence": "0.99999999999999999999999"},
+        {"confidence": "1e-300"},
+        {"error": "-3", "action": "error"},
+        {"error": "1e400", "action": "error"},
+        {"size.0": LONG},
+        {f"size.{LONG}": "3"},
+    ],
+    ids=lambda typed: " ".join(f"{name[:9]}={value[:9]}" for name, value in typed.items()),
+)
+def test_numbers_that_nobody_means_are_refused_in_words(ana, typed):
+    data = {"csrf": token(ana), "table": "visits", "aggregate": "count", **typed}
+    assert ana.post("/data/clinic/explore", data=data).status_code in {200, 422}
+    assert ana.post("/data/clinic/explore/odds", data=data).status_code in {200, 422}
+
+
+@pytest.mark.parametrize("path", ["releases", "releases/{}/label", "ledger/{}"])
+def test_entries_that_no_ledger_has_are_not_found(ana, path):
+    for number in ("9" * 30, LONG, "-1"):
+        filled = path.format(number) if "{}" in path else f"{path}/{number}"
+        assert ana.get(f"/data/clinic/{filled}").status_code in {403, 404, 422}
+
+
+def test_long_numbers_in_other_forms_are_none(ana):
+    data = {"csrf": token(ana), "sql": "SELECT COUNT(*) AS n FROM visits", "size": LONG}
+    assert ana.post("/data/clinic/query", data={**data, "action": "plan"}).status_code < 500
+    assert ana.post("/data/clinic/ledger", data={**data, "shown": LONG}).status_code < 500

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Annotated, Any, Final
 from urllib.parse import urlsplit
 
-from fastapi import Depends, Request
+from fastapi import Depends, Path, Request
 from fastapi.responses import HTMLResponse
 
 from discreet.errors import NotAllowed, UnknownName, WrongKind
@@ -22,6 +22,7 @@ from discreet.web.rendering import page
 
 COOKIE: Final = "discreet"
 _LARGEST: Final = 256 * 1024
+_DIGITS: Final = 15
 RAIL: Final = (
     ("Budget", "budget", "budget"),
     ("Explore", "explore", "plan"),
@@ -51,12 +52,15 @@ def visitor_of(request: Request) -> Visitor:
 
 
 Visiting = Annotated[Visitor, Depends(visitor_of)]
+Numbered = Annotated[int, Path(ge=0, lt=10**15)]
+"""The number of an entry, in a path."""
 
 
 async def fields_of(request: Request) -> dict[str, list[str]]:
     """Return the fields of a form from one of our own pages; refuse others."""
     length = request.headers.get("content-length", "")
-    if not length.isdecimal() or int(length) > _LARGEST:
+    size = whole_of(length)
+    if size is None or size > _LARGEST:
         raise WrongKind(
             what="a form is too large.",
             why="a question is a few lines long.",
@@ -108,6 +112,16 @@ def field(form: Mapping[str, list[str]], name: str, default: str = "") -> str:
     ('SELECT 1', 'none')
     """
     return form.get(name, [default])[0].replace("\r\n", "\n")
+
+
+def whole_of(typed: str) -> int | None:
+    """Return a whole number that somebody typed; nothing for others, and for more than 15 digits.
+
+    >>> whole_of(" 12 "), whole_of("-1"), whole_of("9" * 5000)
+    (12, None, None)
+    """
+    digits = typed.strip()
+    return int(digits) if digits.isdecimal() and len(digits) <= _DIGITS else None
 
 
 def dataset_of(request: Request, visitor: Visitor, dataset: str) -> DatasetFacts:

@@ -82,7 +82,10 @@ def _probabilities(scores: Floats) -> Floats:
         return half
     lines = np.ascontiguousarray(scores.T)  # one line a class, which is faster
     shifted = np.exp(lines - lines.max(axis=0))
-    share: Floats = (shifted / shifted.sum(axis=0)).T
+    total = np.zeros(shifted.shape[1])
+    for line in shifted:  # in the same order for every row, however many there are
+        total += line
+    share: Floats = (shifted / total).T
     return share
 
 

@@ -24,6 +24,7 @@ from discreet.web.remeasuring import Remeasure, remeasure_of
 from discreet.web.rendering import see_other
 from discreet.web.visits import (
     Form,
+    Numbered,
     Visiting,
     dataset_of,
     desk_of,
@@ -57,7 +58,7 @@ def cancel(request: Request, visitor: Visiting, dataset: str, number: str) -> Re
 
 
 @router.post("/data/{dataset}/releases/{entry}", dependencies=[Depends(ours)])
-def again(request: Request, visitor: Visiting, dataset: str, entry: int) -> Response:
+def again(request: Request, visitor: Visiting, dataset: str, entry: Numbered) -> Response:
     """Ask the same question again: it is free, from the record."""
     need(visitor, "ask")
     dataset_of(request, visitor, dataset)

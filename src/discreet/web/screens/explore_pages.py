@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from fractions import Fraction
 from typing import Any
 
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
 from discreet.charts import Picture
-from discreet.errors import DiscreetError
+from discreet.errors import DiscreetError, OutOfRange
 from discreet.exact import decimal
 from discreet.explain.figures import GuessOdds
 from discreet.explain.guesses import Guesses
@@ -31,7 +32,7 @@ from discreet.web.explorer import (
 from discreet.web.question_builder import AGGREGATES, Clicked, group_columns, number_columns
 from discreet.web.refusals import Refusal
 from discreet.web.rendering import page
-from discreet.web.visits import Form, Visiting, dataset_of, desk_of, field, need, visited
+from discreet.web.visits import Form, Visiting, dataset_of, desk_of, field, need, visited, whole_of
 
 router = APIRouter()
 
@@ -82,19 +83,18 @@ def _explored(
     shown: dict[str, Any] = {"said": said, "curve": None, "refusal": None, "ends": (1, 10)}
     shown |= {"groups": [], "worlds": [], "dots": None}
     try:
+        sure = _number(said["confidence"], name="the confidence", low=0.01, high=0.999999)
         curve = _curve(request, visitor, facts, clicked, said)
         if field(form, "action") == "error" and said["error"]:
-            wanted = float(decimal(said["error"], name="the error"))
+            wanted = _number(said["error"], name="the error", low=1e-30, high=1e30)
             said["epsilon"] = f"{curve.epsilon(error=wanted):.4g}"
-        spent = float(decimal(said["epsilon"], name="epsilon"))
+        spent = _number(said["epsilon"], name="epsilon", low=1e-12, high=1e6)
         said["error"] = f"{curve.error(epsilon=spent):.4g}"
         values = (curve.floor or math.inf, curve.k / 10, curve.k / 1e-3)
         low = 10.0 ** math.floor(math.log10(min(values[0], values[1])))
         high = 10.0 ** math.ceil(math.log10(max(curve.floor, values[2])))
         shown |= {"curve": curve, "picture": curve.picture(epsilon=spent), "ends": (low, high)}
-        shown["dots"] = quantile_places(
-            float(said["error"]), float(decimal(said["confidence"], name="the confidence"))
-        )
+        shown["dots"] = quantile_places(float(said["error"]), sure)
         shown["groups"] = _groups(clicked, facts, curve, form, spent)
         shown["worlds"] = _worlds(facts, said["epsilon"])
     except (DiscreetError, ZeroDivisionError) as error:
@@ -121,6 +121,18 @@ def _explored(
     )
 
 
+def _number(typed: str, *, name: str, low: float, high: float) -> float:
+    """Return a number between two others, which is what curves are drawn for."""
+    found = decimal(typed, name=name)
+    if not Fraction(low) <= found <= Fraction(high):
+        raise OutOfRange(
+            what=f"{name} is not between {low:g} and {high:g}.",
+            why="the curve is drawn for numbers that somebody may want.",
+            do="give a number between them.",
+        )
+    return float(found)
+
+
 def _clicked(said: dict[str, str]) -> Clicked:
     return Clicked(
         table=said["table"],
@@ -133,12 +145,11 @@ def _clicked(said: dict[str, str]) -> Clicked:
 def _curve(
     request: Request, visitor: Visitor, facts: DatasetFacts, clicked: Clicked, said: dict[str, str]
 ) -> ErrorCurve:
-    people = said["people"].strip()
     return curve_of(
         clicked,
         facts.schema,
         lambda question, price: desk_of(request).plan(visitor, facts.name, question, price),
-        people=int(people) if people.isdecimal() else 0,
+        people=whole_of(said["people"]) or 0,
         confidence=said["confidence"].strip(),
     )
 
@@ -151,11 +162,10 @@ def _groups(
     spent: float,
 ) -> list[GroupError]:
     """Return the error of each public group, for the sizes that the visitor guesses."""
-    sizes = {
-        int(name.removeprefix("size.")): int(values[0])
-        for name, values in form.items()
-        if name.removeprefix("size.").isdecimal() and values[0].strip().isdecimal()
+    guessed = {
+        whole_of(name.removeprefix("size.")): whole_of(values[0]) for name, values in form.items()
     }
+    sizes = {place: size for place, size in guessed.items() if place is not None and size}
     changed = (field(form, "group"), field(form, "people")) != (
         field(form, "sized"),
         field(form, "sized_people"),
@@ -166,6 +176,7 @@ def _groups(
 def _worlds(facts: DatasetFacts, epsilon: str) -> list[tuple[str, Picture]]:
     """Return what all answers give away before and after this one, as icons."""
     before = disclosure_of(facts.ledger, about=facts.policy.about)
+    _number(epsilon, name="epsilon", low=1e-12, high=1e6)
     more = Pure(epsilon=decimal(epsilon, name="epsilon"))
     after = replace(before, losses=tuple(loss.compose(more) for loss in before.losses))
     return [

@@ -18,6 +18,7 @@ from discreet.web.visits import (
     COOKIE,
     Fields,
     Form,
+    Numbered,
     Visiting,
     dataset_of,
     desk_of,
@@ -120,7 +121,9 @@ def request_limit(request: Request, visitor: Visiting, form: Form, dataset: str)
 
 
 @router.post("/data/{dataset}/requests/{number}")
-def decide(request: Request, visitor: Visiting, form: Form, dataset: str, number: int) -> Response:
+def decide(
+    request: Request, visitor: Visiting, form: Form, dataset: str, number: Numbered
+) -> Response:
     """Approve or decline a request."""
     need(visitor, "decide")
     dataset_of(request, visitor, dataset)

@@ -22,7 +22,7 @@ from discreet.web.plan_steps import plan_steps
 from discreet.web.question_builder import AGGREGATES, Clicked, group_columns, number_columns
 from discreet.web.refusals import Refusal
 from discreet.web.rendering import see_other
-from discreet.web.visits import Form, Visiting, dataset_of, desk_of, field, need, visited
+from discreet.web.visits import Form, Visiting, dataset_of, desk_of, field, need, visited, whole_of
 
 router = APIRouter()
 _TABS: Final = ("sql", "click", "python")
@@ -112,8 +112,8 @@ def price_of(said: Mapping[str, str]) -> dict[str, Any]:
     price: dict[str, Any] = {name: said.get("amount", "").strip() or "0.1"}
     if said.get("confidence", "").strip():
         price["confidence"] = said["confidence"].strip()
-    if said.get("size", "").strip().isdecimal():
-        price["size"] = int(said["size"])
+    if (size := whole_of(said.get("size", ""))) is not None:
+        price["size"] = size
     return price
 
 

@@ -23,6 +23,7 @@ from discreet.web.ledger_facts import LedgerRow, cost_of_entry, ledger_rows
 from discreet.web.rendering import download, see_other
 from discreet.web.visits import (
     Form,
+    Numbered,
     Visiting,
     dataset_of,
     desk_of,
@@ -30,6 +31,7 @@ from discreet.web.visits import (
     need,
     ours,
     visited,
+    whole_of,
     written_form,
 )
 
@@ -61,8 +63,7 @@ def _history(
     seconds = time.monotonic() - began
     words = field(form, "words").strip().lower()
     rows = [row for row in reversed(rows_of(request, visitor, facts)) if _fits(row, words)]
-    wanted = field(form, "shown")
-    shown = max(_PAGE, int(wanted)) if wanted.isdecimal() else _PAGE
+    shown = max(_PAGE, whole_of(field(form, "shown")) or 0)
     return visited(
         "ledger.html",
         request,
@@ -82,7 +83,7 @@ def _history(
 
 
 @router.get("/data/{dataset}/ledger/{seq}")
-def entry(request: Request, visitor: Visiting, dataset: str, seq: int) -> Response:
+def entry(request: Request, visitor: Visiting, dataset: str, seq: Numbered) -> Response:
     """Show one entry: all that it records, and what it gives away."""
     need(visitor, "ledger")
     facts = dataset_of(request, visitor, dataset)
@@ -143,7 +144,9 @@ def _charge(
 
 
 @router.post("/data/{dataset}/ledger/{seq}/reopen")
-def reopen(request: Request, visitor: Visiting, form: Form, dataset: str, seq: int) -> Response:
+def reopen(
+    request: Request, visitor: Visiting, form: Form, dataset: str, seq: Numbered
+) -> Response:
     """Allow further attempts at a question that a failure has closed."""
     need(visitor, "reopen")
     facts = dataset_of(request, visitor, dataset)
@@ -199,4 +202,4 @@ def _fits(row: LedgerRow, words: str) -> bool:
 
 def _safe(cell: str) -> str:
     """Return a cell that no spreadsheet takes for a formula."""
-    return f"'{cell}" if cell.startswith(("=", "+", "-", "@", "\t")) else cell
+    return f"'{cell}" if cell.startswith(("=", "+", "-", "@", "\t", "\r", "\n")) else cell

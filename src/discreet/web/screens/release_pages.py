@@ -17,7 +17,7 @@ from discreet.release.display import cells, plain
 from discreet.release.serialization import read_columns
 from discreet.web.desk import DatasetFacts
 from discreet.web.ledger_facts import cost_of_entry
-from discreet.web.visits import Visiting, dataset_of, desk_of, need, visited, written_form
+from discreet.web.visits import Numbered, Visiting, dataset_of, desk_of, need, visited, written_form
 
 router = APIRouter()
 _PAGE: Final = 200
@@ -37,7 +37,7 @@ def releases(request: Request, visitor: Visiting, dataset: str) -> Response:
 
 
 @router.get("/data/{dataset}/releases/{entry}")
-def recorded(request: Request, visitor: Visiting, dataset: str, entry: int) -> Response:
+def recorded(request: Request, visitor: Visiting, dataset: str, entry: Numbered) -> Response:
     """Show an answer as it is on record, and what it gives away."""
     need(visitor, "releases")
     facts = dataset_of(request, visitor, dataset)
@@ -73,7 +73,7 @@ def whole_label(request: Request, visitor: Visiting, dataset: str) -> Response:
 
 
 @router.get("/data/{dataset}/releases/{entry}/label")
-def recorded_label(request: Request, visitor: Visiting, dataset: str, entry: int) -> Response:
+def recorded_label(request: Request, visitor: Visiting, dataset: str, entry: Numbered) -> Response:
     """Show the privacy label of one answer on record."""
     need(visitor, "releases")
     facts = dataset_of(request, visitor, dataset)
