@@ -25,6 +25,7 @@ from discreet.ledger.witness import WitnessFile
 from discreet.service.security_log import SecurityLog
 
 _SECONDS: Final = 1.0
+_STOP_WAIT: Final = 15.0
 
 
 @final
@@ -66,15 +67,18 @@ class WitnessKeeper:
         return None if isinstance(problem, LedgerUnavailable) else problem
 
     def close(self) -> None:
-        """Anchor what there is, and stop; the ledgers are still open."""
+        """Have what there is anchored, and stop; the ledgers are still open.
+
+        A disk that does not answer is not waited for: the witness then lags.
+        """
         self._stop.set()
         if self._thread.is_alive():
-            self._thread.join()
-            self._anchor_all()
+            self._thread.join(_STOP_WAIT)
 
     def _run(self) -> None:
         while not self._stop.wait(_SECONDS):
             self._anchor_all()
+        self._anchor_all()
 
     def _anchor_all(self) -> None:
         for dataset, witness in self._witnesses.items():
