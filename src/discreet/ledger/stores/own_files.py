@@ -9,21 +9,19 @@ import os
 from pathlib import Path
 from typing import Final
 
-from discreet.ledger.stores.store import is_server
-
 _ENDINGS: Final = ("", "-backups", "-journal", "-next", "-replays", "-shm", "-turn", "-wal")
 
 
 def is_own_file(address: str, path: str | os.PathLike[str]) -> bool:
     """Say whether a path is that of a file of the ledger at an address, there or still to be made.
 
+    The address of a ledger on a server is the path of no file.
+
     >>> is_own_file("clinic.ledger", "clinic.ledger-backups")
     True
     >>> is_own_file("clinic.ledger", "monday.jsonl")
     False
     """
-    if is_server(address):
-        return False
     return any(same_file(f"{address}{ending}", path) for ending in _ENDINGS)
 
 
