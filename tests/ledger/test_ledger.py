@@ -847,6 +847,7 @@ def test_there_are_no_other_verbs():
         "notes_backups",
         "open",
         "open_account",
+        "owns",
         "proved_entries",
         "proved_receipts",
         "questions_of",

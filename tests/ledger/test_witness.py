@@ -1,16 +1,20 @@
 """Anchors and witnesses: a ledger that was put back is known, and a whole one is never refused."""
 
+import fcntl
+import os
+import shutil
 import signal
 import subprocess
 import sys
 import threading
+import time
 from dataclasses import replace
 
 import pytest
 
 from discreet.accounting import Budget
-from discreet.errors import LedgerUnavailable, OtherLedger, Tampered
-from discreet.ledger import Ledger, Receipt
+from discreet.errors import LedgerUnavailable, NotALedger, OtherLedger, Tampered
+from discreet.ledger import Ledger, Receipt, anchors
 from discreet.ledger.anchors import Anchor, AnchorFile
 from discreet.ledger.witness import WitnessFile, check_continues
 from discreet.loss import Pure
@@ -107,7 +111,7 @@ def test_an_anchor_of_another_past_is_not_continued(path, witness):
 KILLED = """
 import os, signal, sys
 from discreet.accounting import Budget
-from discreet.ledger import Ledger, Receipt
+from discreet.ledger import Ledger, Receipt, anchors
 from discreet.ledger.witness import WitnessFile
 from discreet.loss import Pure
 from discreet.units import row
@@ -217,6 +221,162 @@ def test_a_link_is_not_followed(tmp_path):
     with pytest.raises(OSError, match="symbolic"):
         AnchorFile(tmp_path / "w").append(anchor(1))
     assert other.read_text() == "kept"
+
+
+def test_every_beginning_of_a_line_that_follows_a_torn_one_is_torn_too(tmp_path):
+    """A second crash, at any byte of what is written after the first."""
+    file = AnchorFile(tmp_path / "w")
+    file.append(anchor(3))
+    before = file.path.read_bytes()
+    for first in (b"2026-11", str(anchor(4)).encode(), b"\0" * 40):
+        file.path.write_bytes(before + first)
+        file.append(anchor(5))
+        after = file.path.read_bytes()
+        for length in range(len(before) + len(first), len(after)):
+            file.path.write_bytes(after[:length])
+            assert file.last() == anchor(3)
+        file.path.write_bytes(after)
+        assert file.last() == anchor(5)
+
+
+def test_a_block_that_never_came_to_disk_is_torn(tmp_path):
+    file = AnchorFile(tmp_path / "w")
+    file.append(anchor(3))
+    with file.path.open("ab") as raw:
+        raw.write(b"2026-11-17T" + b"\0" * 80 + b"aaaa\n")
+    assert file.last() == anchor(3)
+
+
+def test_a_damaged_last_line_is_refused_and_the_one_before_it_does_not_count(
+    path, witness, tmp_path
+):
+    """Any byte of the last line but its newline, exchanged for one that belongs to no anchor."""
+    history(path, witness, steps=3)
+    place = tmp_path / "elsewhere.witness"
+    data = place.read_bytes()
+    last = data.rstrip(b"\n").rfind(b"\n") + 1
+    with Ledger.open(path) as ledger:
+        ledger.charge(LITTLE, key="further")
+        for at in range(last, len(data) - 1):
+            place.write_bytes(data[:at] + b"?" + data[at + 1 :])
+            with pytest.raises(Tampered, match="damaged"):
+                witness.check(ledger)
+        with pytest.raises(Tampered, match="damaged") as caught:
+            witness.extend(ledger, ledger.receipt)
+        assert "discreet ledger anchor" in caught.value.do
+        with pytest.raises(Tampered):
+            witness.part(ledger)
+    assert place.read_bytes().count(b"\n") == data.count(b"\n")
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"[budget]\nepsilon = 1\n", b"a,b\n1,2", b"PAR1\0\0\n\0", b"x", b"\0" * 50 + b"x", b"1,2\n3"],
+)
+def test_some_other_file_is_refused_and_stays_as_it_is(path, tmp_path, content):
+    place = tmp_path / "w"
+    place.write_bytes(content)
+    with Ledger.open(path, **TERMS) as ledger:
+        witness = WitnessFile(place)
+        for verb in (witness.check, witness.part, lambda each: witness.extend(each, each.receipt)):
+            with pytest.raises(NotALedger, match="other file"):
+                verb(ledger)
+    assert place.read_bytes() == content
+
+
+@pytest.mark.parametrize("ending", ["", "-backups", "-replays", "-turn", "-next", "-wal", "-shm"])
+def test_files_of_a_ledger_are_no_witness_and_no_place_for_a_copy(path, tmp_path, ending):
+    own = path.with_name(path.name + ending)
+    with Ledger.open(path, **TERMS) as ledger:
+        ledger.charge(LITTLE, key="k")
+        ledger.backup(tmp_path / "monday")  # which notes itself in a file of anchors
+        (tmp_path / "link").symlink_to(own)
+        if ending == "-backups":
+            (tmp_path / "name").hardlink_to(own)
+        before = own.read_bytes() if own.exists() else None
+        for each in (own, tmp_path / "link", tmp_path / "name"):
+            if each.exists() or each == own:
+                witness = WitnessFile(each)
+                with pytest.raises(NotALedger, match="files of the ledger"):
+                    witness.check(ledger)
+                with pytest.raises(NotALedger, match="files of the ledger"):
+                    witness.extend(ledger, ledger.receipt)
+        for verb in (ledger.backup, ledger.export):
+            with pytest.raises(OtherLedger, match="files of this ledger"):
+                verb(own)
+        assert (own.read_bytes() if own.exists() else None) == before
+
+
+def test_a_file_that_nobody_may_but_append_to_grows(path, witness, tmp_path, monkeypatch):
+    """Linux opens such a file with O_APPEND alone; where it can be had, a real one is written."""
+    place, flags = tmp_path / "elsewhere.witness", []
+    really = os.open
+    with Ledger.open(path, **TERMS) as ledger:
+        witness.extend(ledger, ledger.receipt)
+        ledger.charge(LITTLE, key="k")
+        attribute = [shutil.which("chattr") or "chattr", "+a", str(place)]
+        try:
+            real = not subprocess.run(attribute, check=False, capture_output=True).returncode
+        except FileNotFoundError:
+            real = False
+
+        def seen(name, how, *others, **named):
+            if str(name) == str(place):
+                flags.append(how)
+            return really(name, how, *others, **named)
+
+        monkeypatch.setattr(os, "open", seen)
+        try:
+            witness.check_writable()
+            assert witness.extend(ledger, ledger.receipt).receipt == ledger.receipt
+            if real:
+                with pytest.raises(PermissionError):
+                    really(place, os.O_RDWR)
+        finally:
+            monkeypatch.undo()
+            if real:
+                subprocess.run([attribute[0], "-a", str(place)], check=True)
+    writing = [how for how in flags if how & os.O_ACCMODE != os.O_RDONLY]
+    assert len(writing) > 2
+    assert all(how & os.O_APPEND and not how & os.O_TRUNC for how in writing)
+
+
+def test_a_lock_that_somebody_holds_is_not_waited_for_without_end(
+    path, witness, tmp_path, monkeypatch
+):
+    monkeypatch.setattr(anchors, "_LOCK_WAIT", 0.2)
+    with Ledger.open(path, **TERMS) as ledger:
+        witness.extend(ledger, ledger.receipt)
+        ledger.charge(LITTLE, key="k")
+        with (tmp_path / "elsewhere.witness").open("rb") as held:
+            fcntl.flock(held, fcntl.LOCK_EX)
+            begun = time.monotonic()
+            for verb in (witness.part, lambda each: witness.extend(each, each.receipt)):
+                with pytest.raises(LedgerUnavailable, match="keeps it locked"):
+                    verb(ledger)
+            assert time.monotonic() - begun < 10
+            witness.check(ledger)  # reading needs no lock
+        assert witness.extend(ledger, ledger.receipt).receipt == ledger.receipt
+
+
+def test_the_folder_of_a_new_witness_is_synced_once(path, witness, tmp_path, monkeypatch):
+    synced, really = [], anchors.sync
+    monkeypatch.setattr(anchors, "sync", lambda place: (synced.append(place), really(place)))
+    with Ledger.open(path, **TERMS) as ledger:
+        witness.extend(ledger, ledger.receipt)
+        assert synced == [str(tmp_path)]
+        ledger.charge(LITTLE, key="k")
+        witness.extend(ledger, ledger.receipt)
+    assert synced == [str(tmp_path)]
+
+
+def test_a_pipe_is_no_witness_and_nobody_waits_for_it(path, tmp_path):
+    os.mkfifo(tmp_path / "w")
+    with Ledger.open(path, **TERMS) as ledger:
+        with pytest.raises(LedgerUnavailable, match="regular"):
+            WitnessFile(tmp_path / "w").check(ledger)
+        with pytest.raises(LedgerUnavailable, match="regular"):
+            WitnessFile(tmp_path / "w").check_writable()
 
 
 def test_anchors_of_many_threads_never_go_back(path, witness, tmp_path):

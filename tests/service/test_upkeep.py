@@ -1,11 +1,14 @@
 """What an operator does for a ledger: witnesses, backups, and counts of replays."""
 
+import fcntl
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
 import threading
+import time
 
 import httpx
 import pytest
@@ -168,7 +171,6 @@ def test_a_copy_that_somebody_else_uses_stops_the_server(folder):
         said = {"reason": "a copy", "by": "olga", "approved_by": "sue", "last": last}
         with Ledger.restore(folder / "copy", backup, **said) as copy:
             witness.part(copy)
-        before = ledger.receipt
         processes.until(lambda: server.counter.upkeep(reader, "clinic").problem, seconds=20)
         ready = server.client().get("/v1/ready")
         assert ready.status_code == 503
@@ -179,7 +181,7 @@ def test_a_copy_that_somebody_else_uses_stops_the_server(folder):
         assert (refused.status_code, said["code"]) == (503, "E408")
         assert "witness" in said["detail"]
         assert "discreet ledger restore" in said["ways_out"][0]["change"]
-        assert ledger.receipt == before  # nothing was charged, nor was it noticed by a charge
+        assert "charge" not in {each["kind"] for each in ledger.entries()}  # nor noticed by one
         assert server.client("aud").get("/v1/datasets/clinic/budget").status_code == 200
         lines = [each for each in server.counter.log.lines() if each["event"] == "witness"]
         assert [each["detail"] for each in lines] == ["differs"]
@@ -215,6 +217,119 @@ def test_a_killed_server_is_not_refused_and_its_ledger_continues_its_witness(fol
     assert not [str(each) for each in findings if each.serious]
     with served.serving(folder) as server:
         asked(server.client("ana"))
+
+
+def test_a_locked_witness_lags_and_stops_neither_the_server_nor_its_end(folder):
+    witness = folder / "other" / "clinic.witness"
+    with served.serving(folder) as server:
+        counter, client, reader = server.counter, server.client("ana"), server.caller("aud")
+        held = witness.open("rb")
+        fcntl.flock(held, fcntl.LOCK_EX)
+        asked(client)
+        processes.until(lambda: counter.upkeep(reader, "clinic").problem, seconds=20)
+        assert "locked" in counter.upkeep(reader, "clinic").problem
+        assert counter.ready()
+        lines = [each for each in counter.log.lines() if each["event"] == "witness"]
+        assert [each["detail"] for each in lines] == ["lags"]
+        asked(client, "0.2")
+        begun = time.monotonic()
+    assert time.monotonic() - begun < 60
+    assert WitnessFile(witness).last().receipt.seq == 1
+    held.close()
+    ServiceCounter(read_site(folder / "site.toml")).close()
+    with Ledger.open(folder / "clinic.ledger") as ledger:
+        assert WitnessFile(witness).last().receipt == ledger.receipt
+
+
+USED = ("clinic.ledger", "clinic.ledger-backups", "policy.toml", "visits.parquet", "site.toml")
+
+
+@pytest.mark.parametrize("used", [*USED, "site.state/clinic.sock"])
+def test_a_witness_that_is_used_for_something_else_is_refused(folder, used):
+    site = folder / "site.toml"
+    site.write_text(SITE.replace("other/clinic.witness", used))
+    with pytest.raises(errors.BadPolicy, match="witness"):
+        read_site(site)
+    if (folder / used).exists():
+        (folder / "other" / "clinic.witness").hardlink_to(folder / used)
+        site.write_text(SITE)
+        with pytest.raises(errors.BadPolicy, match="witness"):
+            read_site(site)
+    assert not (folder / "clinic.ledger").exists()
+
+
+def test_some_other_file_as_a_witness_is_refused_by_all_and_kept(folder):
+    witness = folder / "other" / "clinic.witness"
+    witness.write_text("somebody's notes\n")
+    site = read_site(folder / "site.toml")
+    assert any("other file" in each.words for each in check_site(site) if each.serious)
+    with pytest.raises(errors.NotALedger, match="other file"):
+        ServiceCounter(site)
+    assert not (folder / "clinic.ledger").exists()
+    Ledger.open(folder / "clinic.ledger", unit=dp.row(), budget=dp.Budget(epsilon=1)).close()
+    made = run("ledger", "anchor", folder / "clinic.ledger", "--witness", witness)
+    assert made.exit_code != 0
+    assert "other file" in made.stderr
+    assert witness.read_text() == "somebody's notes\n"
+
+
+def test_the_check_finds_a_witness_that_cannot_be_opened_as_the_server_does(folder):
+    witness, site = folder / "other" / "clinic.witness", read_site(folder / "site.toml")
+
+    def refused():
+        found = [each.words for each in check_site(site) if each.serious]
+        assert any("witness" in words and "written" in words for words in found), found
+        with pytest.raises(errors.LedgerUnavailable, match="written"):
+            ServiceCounter(site)
+
+    ServiceCounter(site).close()
+    assert not any(each.serious for each in check_site(site))
+    kept = witness.rename(folder / "kept")
+    witness.symlink_to(kept)
+    refused()
+    witness.unlink()
+    kept.rename(witness)
+    lock = [shutil.which("chattr") or "chattr", "+i", str(witness)]
+    if os.geteuid():
+        witness.chmod(0o400)
+        refused()
+    elif shutil.which("chattr") and not subprocess.run(lock, check=False).returncode:
+        try:
+            refused()
+        finally:
+            subprocess.run([lock[0], "-i", str(witness)], check=True)
+
+
+def test_restoring_looks_at_the_witness_before_anything_is_made(folder):
+    source, witness, other = folder / "a.ledger", folder / "a.witness", folder / "b.witness"
+    terms = {"unit": dp.row(), "budget": dp.Budget(epsilon=1)}
+    with Ledger.open(source, **terms) as ledger, Ledger.open(folder / "b", **terms) as second:
+        WitnessFile(witness).extend(ledger, ledger.receipt)
+        WitnessFile(other).extend(second, second.receipt)
+        last = str(ledger.backup(folder / "a.jsonl"))
+        ledger.describe("further", {})
+        WitnessFile(witness).extend(ledger, ledger.receipt)
+    new = folder / "new.ledger"
+
+    def restored(*more):
+        return run("ledger", "restore", folder / "a.jsonl", new, *PEOPLE, *more)
+
+    for more, words in (
+        (("--witness", other), "another ledger"),
+        (("--witness", folder / "nowhere" / "w"), "cannot be written"),
+        (("--witness", new), "files of the ledger"),
+        (("--witness", folder / "a.jsonl"), "other file"),
+        (("--last", last, "--witness", folder / "typo"), "not there"),
+        (("--last", last, "--witness", witness), ""),
+    ):
+        found = restored(*more)
+        assert found.exit_code != 0, more
+        assert words in " ".join(found.stderr.split()), found.stderr
+        assert not list(folder.glob("new.ledger*"))
+    assert not (folder / "typo").exists()
+    assert restored("--witness", witness).exit_code == 0
+    with Ledger.open(new) as ledger:
+        assert WitnessFile(witness).last().receipt == ledger.receipt
 
 
 def test_two_datasets_cannot_share_a_witness(folder):
@@ -294,6 +409,26 @@ def test_an_answer_is_told_where_it_cannot_be_counted(folder):
         client = server.client("ana")
         first = asked(client)
         assert asked(client)["entry"] == first["entry"]
+        assert server.counter.ledger(server.caller("aud"), "clinic").replays() == {}
+
+
+def test_no_answer_waits_for_a_count_or_fails_by_one(folder):
+    with served.serving(folder) as server:
+        client = server.client("ana")
+        entry = asked(client)["entry"]
+        assert asked(client)["replayed"]
+        path, at = folder / "clinic.ledger-replays", 64 + 8 * (entry - 1)
+        data = path.read_bytes()
+        path.write_bytes(data[:at] + b"\xff" * 8)
+        assert asked(client)["replayed"]
+        assert read_replays(path, server.counter._ledgers["clinic"].id) == {entry: 2**64 - 1}
+        with path.open("rb") as held:
+            fcntl.flock(held, fcntl.LOCK_EX)
+            assert asked(client)["replayed"]
+            assert path.read_bytes()[at:] == b"\xff" * 8
+        path.unlink()
+        os.mkfifo(path)
+        assert asked(client)["replayed"]
         assert server.counter.ledger(server.caller("aud"), "clinic").replays() == {}
 
 

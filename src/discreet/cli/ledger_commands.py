@@ -75,7 +75,7 @@ def verify(
     """
     with errors_reported(as_json=as_json) as ending:
         address = _address(ledger)
-        receipts = [*(receipt or ()), *_anchored(witness, required=True)]
+        receipts = [*(receipt or ()), *_anchored(witness)]
         if is_server(address):
             with Ledger.open(address) as opened:
                 report = opened.verify(receipts=receipts)
@@ -124,16 +124,18 @@ def anchor(
         write_result("anchor", content, str(made), as_json=as_json)
 
 
-def _anchored(witness: Path | None, *, required: bool) -> list[str]:
-    """Return the receipt of the last anchor of a witness, if one is given."""
-    last = None if witness is None else WitnessFile(witness).last()
-    if witness is not None and last is None and required:
+def _anchored(witness: Path | None) -> list[str]:
+    """Return the receipt of the last anchor of a witness, if one is given; it must have one."""
+    if witness is None:
+        return []
+    last = WitnessFile(witness).last()
+    if last is None:
         raise NotALedger(
             what="the witness is not there, or has no anchor.",
             why="nothing can be compared with it.",
             do="name the right file; `discreet ledger anchor --witness` begins one.",
         )
-    return [] if last is None else [str(last.receipt)]
+    return [str(last.receipt)]
 
 
 def _report_copy(kind: str, path: Path, receipt: Receipt, note: str = "", *, as_json: bool) -> None:
@@ -164,8 +166,11 @@ def restore(  # noqa: PLR0913  two people, and what they say
     A witness of the old ledger goes on with the new one.
     """
     with errors_reported(as_json=as_json):
-        vouched = [] if last is None else _anchored(witness, required=False)
+        vouched = [] if last is None else _anchored(witness)
         address = ledger or command_inputs().named_ledger()
+        known = "" if witness is None else verify_file(source).ledger
+        if witness is not None and known:  # without an id, restoring says what is wrong
+            WitnessFile(witness).check_restoring(address, known)
         with Ledger.restore(
             address,
             source,

@@ -3,9 +3,13 @@
 Trust: kernel.
 
 Definition.  An anchor is a time and a receipt: ``2026-11-17T15:40:00.000000Z ledger:seq:head``.  A
-file of anchors has one on each line.  A line counts if it is whole, up to its newline; what a crash
-has cut short ends where it is when the next one is appended, and never counts.  Each line is synced
-before its call returns.
+file of anchors has one on each line.  A line counts if it is whole, up to its newline.  What a
+crash has cut short has no newline, or blocks of zeros; the next one to be appended first marks it
+as torn (`` torn`` and a newline), and it never counts.  Each line is synced before its call
+returns, and so is the folder of a new file.
+    What is none of these has been changed after it was written.  A last line like that is refused:
+    the anchor before it could be older than what was known.  A file without any anchor is refused
+    too, unless a crash can have left it: it is some other file, and nothing is appended to it.
 
 The same form tells which backups were made: each backup appends an anchor to ``<ledger>-backups``.
 Neither charges nor answers rest on that file; a backup is none the worse if it cannot be written.
@@ -13,26 +17,34 @@ Neither charges nor answers rest on that file; a backup is none the worse if it 
 
 from __future__ import annotations
 
-import fcntl
 import os
 import re
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Self, final
 
+from discreet.errors import NotALedger, Tampered
 from discreet.ledger.canonical_lines import now
+from discreet.ledger.stores.lock_wait import lock_within
 from discreet.ledger.stores.sqlite_files import sync
 from discreet.ledger.values import Receipt
 
 _TAIL: Final = 1 << 16
 """How many bytes at the end are searched first: hundreds of lines."""
+_MOST: Final = 1 << 24
+"""How many then, if there is no anchor in those: what a crash has torn is shorter by far."""
+_LOCK_WAIT: Final = 2.0
+_TORN: Final = b" torn"
 _LINE: Final = re.compile(
-    rb"^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z) "
-    rb"([0-9a-f]{32}:[1-9][0-9]{0,17}:[0-9a-f]{64})\n",
-    re.MULTILINE,
+    rb"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z) ([0-9a-f]{32}:[1-9][0-9]{0,17}:[0-9a-f]{64})"
 )
+_BEGUN: Final = re.compile(rb"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z [0-9a-f:]{0,117}")
+_SAMPLE: Final = b"2000-01-01T00:00:00.000000Z "
+_FLAGS: Final = os.O_RDWR | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
+"""A file that the system lets nobody but append to opens with these alone, and no call waits."""
 
 
 @final
@@ -77,17 +89,23 @@ class AnchorFile:
 
         Raises:
             OSError: if the file is there and cannot be read.
+            Tampered: if its last line is neither an anchor nor torn.
+            NotALedger: if it is some other file.
         """
         try:
-            with self.path.open("rb") as file:
-                size = file.seek(0, os.SEEK_END)
-                for length in (_TAIL, size):
-                    file.seek(max(0, size - length))
-                    found = _last(file.read(), whole=length >= size)
-                    if found is not None:
-                        return found
+            number = os.open(self.path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
         except FileNotFoundError:
-            pass
+            return None
+        with os.fdopen(number, "rb") as file:
+            size = _checked_size(number)
+            for length in (_TAIL, _MOST):
+                file.seek(max(0, size - length))
+                data = file.read(length)
+                found = _last(data, whole=length >= size)
+                if found is not None:
+                    return found
+        if size > _MOST or not all(_may_be_begun(line) for line in data.split(b"\n")):
+            raise _something_else()
         return None
 
     def append(self, anchor: Anchor) -> None:
@@ -96,41 +114,102 @@ class AnchorFile:
         Raises:
             OSError: if that fails; the line may be there all the same, or in part.
         """
-        new = not self.path.exists()
-        flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
-        file = os.open(self.path, flags, 0o600)
+        file = self._opened()
         try:
-            size = os.fstat(file).st_size
+            size = _checked_size(file)
             torn = bool(size) and os.pread(file, 1, size - 1) != b"\n"
-            data = f"{chr(10) if torn else ''}{anchor}\n".encode("ascii")
+            data = (_TORN + b"\n" if torn else b"") + f"{anchor}\n".encode("ascii")
             if os.write(file, data) < len(data):
-                raise OSError
+                raise OSError("the disk is full")
             os.fsync(file)
         finally:
             os.close(file)
-        if new:
-            sync(str(self.path.parent))
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """Keep others from appending meanwhile; the file is made if it is not there."""
-        file = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+        """Keep others from appending meanwhile; the file is made if it is not there.
+
+        Raises:
+            OSError: if it cannot be opened, or somebody else keeps it locked for too long.
+        """
+        file = self._opened()
         try:
-            fcntl.flock(file, fcntl.LOCK_EX)
+            if not lock_within(file, _LOCK_WAIT):
+                raise TimeoutError("another program keeps it locked")
             yield
         finally:
             os.close(file)
+
+    def check_writable(self) -> None:
+        """Open the file as appending does, or look at the folder where it is still to be made.
+
+        Raises:
+            OSError: if nothing can be appended there.
+        """
+        if os.path.lexists(self.path):
+            file = os.open(self.path, _FLAGS)
+            try:
+                _checked_size(file)
+            finally:
+                os.close(file)
+        elif not os.access(self.path.parent, os.W_OK | os.X_OK):
+            raise OSError("nothing can be made in its folder")
+
+    def _opened(self) -> int:
+        """Open the file; make it, durably, if it is not there."""
+        try:
+            file = os.open(self.path, _FLAGS | os.O_CREAT | os.O_EXCL, 0o600)
+        except FileExistsError:
+            return os.open(self.path, _FLAGS)
+        try:
+            sync(str(self.path.parent))
+        except BaseException:
+            os.close(file)
+            raise
+        return file
+
+
+def _checked_size(file: int) -> int:
+    """Return the size of an open file; refuse pipes, folders and devices."""
+    status = os.fstat(file)
+    if not stat.S_ISREG(status.st_mode):
+        raise OSError("it is not a regular file")
+    return status.st_size
 
 
 def _last(data: bytes, *, whole: bool) -> Anchor | None:
     """Return the last anchor in some bytes, of which the first line may lack its beginning."""
     begun = data if whole else data.partition(b"\n")[2]
-    match = None
-    for match in _LINE.finditer(begun):  # noqa: B007  the last one is meant
-        pass
-    if match is None:
-        return None
-    return Anchor(match[1].decode("ascii"), Receipt.read(match[2].decode("ascii")))
+    for line in reversed(begun.split(b"\n")[:-1]):
+        match = _LINE.fullmatch(line)
+        if match is not None:
+            return Anchor(match[1].decode("ascii"), Receipt.read(match[2].decode("ascii")))
+        if line and b"\0" not in line and not line.endswith(_TORN):
+            raise _changed() if _LINE.search(begun) else _something_else()
+    return None
+
+
+def _may_be_begun(line: bytes) -> bool:
+    """Say whether a crash can have left this of a line."""
+    text = line.removesuffix(_TORN).rstrip(b"\0")
+    return _BEGUN.fullmatch(text + _SAMPLE[len(text) :]) is not None
+
+
+def _changed() -> Tampered:
+    return Tampered(
+        what="the last line of the anchors is damaged.",
+        why="it was whole once, and the line before it may be older than what the ledger held.",
+        do="bring the right file back; or, if the ledger is known to be whole, begin another file: "
+        "discreet ledger anchor LEDGER --witness NEW.",
+    )
+
+
+def _something_else() -> NotALedger:
+    return NotALedger(
+        what="the file named for anchors is some other file: it holds none.",
+        why="a line that is appended to it would damage it.",
+        do="name a file of anchors, or one that is not there yet.",
+    )
 
 
 __all__ = ["Anchor", "AnchorFile"]

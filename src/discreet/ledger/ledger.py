@@ -32,7 +32,7 @@ from discreet.accounting.budgets.budget import Budget
 from discreet.accounting.budgets.request import Priceable
 from discreet.accounting.scopes.box import Box, checked_box
 from discreet.accounting.scopes.contribution import Contribution
-from discreet.errors import OutOfRange, WrongKind
+from discreet.errors import OtherLedger, OutOfRange, WrongKind
 from discreet.ledger.canonical_lines import DescriptionEntry
 from discreet.ledger.connection import ForkSafeConnection
 from discreet.ledger.entry_kinds import AccountEntry, RaiseEntry, ReopenEntry
@@ -299,6 +299,12 @@ class Ledger(LedgerView):
 
     def export(self, path: str | os.PathLike[str]) -> Receipt:
         """Write everything, answers included, to a file that ``restore`` reads."""
+        if self.owns(path):
+            raise OtherLedger(
+                what="the path is that of one of the files of this ledger.",
+                why="what the ledger writes there later would damage the copy.",
+                do="give another name, better in another place.",
+            )
         receipt: Receipt = _backups().export(
             self._link.current().rows(0, answers=True), self.id, Path(path)
         )

@@ -5,6 +5,7 @@ Trust: kernel.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from discreet.accounting.scopes.box import Box, checked_box
 from discreet.doors import Labeled
-from discreet.errors import Tampered
+from discreet.errors import LedgerError, Tampered
 from discreet.ledger.anchors import Anchor, AnchorFile
 from discreet.ledger.canonical_lines import NO_HEAD, EntryRow, damaged_entry_error
 from discreet.ledger.ledger_requests import (
@@ -26,6 +27,7 @@ from discreet.ledger.opening_terms import OpeningTerms
 from discreet.ledger.question_requests import checked_answer
 from discreet.ledger.replay_counts import count_replay, read_replays
 from discreet.ledger.state import LedgerState
+from discreet.ledger.stores.own_files import is_own_file
 from discreet.ledger.stores.store import is_server
 from discreet.ledger.values import (
     Account,
@@ -101,7 +103,7 @@ class LedgerView(Labeled):
         """Count that the answer with a receipt is handed out again, if that can be written."""
         beside = self._beside("-replays")
         if beside is not None:
-            with suppress(OSError):
+            with suppress(Exception):  # no answer rests on a count
                 count_replay(beside, self.id, receipt.seq)
 
     def replays(self) -> Mapping[int, int]:
@@ -172,6 +174,10 @@ class LedgerView(Labeled):
         """The name of this ledger, drawn when it was opened first."""
         return self._link.current().opening.ledger
 
+    def owns(self, path: str | os.PathLike[str]) -> bool:
+        """Say whether a path is that of a file of this ledger, there or still to be made."""
+        return is_own_file(self._place, path)
+
     @property
     def receipt(self) -> Receipt:
         """The current end of the ledger; keep it, to show later that nothing was taken away."""
@@ -199,7 +205,7 @@ class LedgerView(Labeled):
     def last_backup(self) -> Anchor | None:
         """Return when the last backup was made and where it ends; None if none was noted."""
         beside = self._beside("-backups")
-        with suppress(OSError):
+        with suppress(OSError, LedgerError):
             found = None if beside is None else AnchorFile(beside).last()
             return found if found is not None and found.receipt.ledger == self.id else None
         return None
@@ -208,8 +214,10 @@ class LedgerView(Labeled):
         """Note that a verified backup was made, if that can be written."""
         beside = self._beside("-backups")
         if beside is not None:
-            with suppress(OSError):
-                AnchorFile(beside).append(Anchor.of(receipt))
+            with suppress(OSError, LedgerError):
+                notes = AnchorFile(beside)
+                notes.last()  # or it is some other file
+                notes.append(Anchor.of(receipt))
 
     def entries(self, after: int = 0) -> Iterator[dict[str, object]]:
         """Return the contents of the entries after a number, without answers."""

@@ -8,13 +8,12 @@ questions and from what is on record, never from data.
 
 Neither charges nor answers rest on these counts.  They are written in place, one at a time, by
 whoever hands an answer out, and not synced: a killed process loses none, a power cut may lose the
-last ones, and where the file cannot be written nothing is counted.  A ledger on a server has no
-such file.
+last ones, and where the file cannot be written, or somebody keeps it locked, nothing is counted.
+The highest count stays as it is.  A ledger on a server has no such file.
 """
 
 from __future__ import annotations
 
-import fcntl
 import os
 import sys
 from array import array
@@ -22,8 +21,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
+from discreet.ledger.stores.lock_wait import lock_within
+
 _HEAD: Final = 64
 _CELL: Final = 8
+_MOST: Final = 2 ** (8 * _CELL) - 1
+_LOCK_WAIT: Final = 0.25
 
 
 def count_replay(path: Path, ledger: str, seq: int) -> None:
@@ -35,18 +38,19 @@ def count_replay(path: Path, ledger: str, seq: int) -> None:
         seq: the number of the entry.
 
     Raises:
-        OSError: if the file cannot be written.
+        OSError: if the file cannot be written, or is locked.
     """
-    flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
+    flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
     file = os.open(path, flags, 0o600)
     try:
-        fcntl.flock(file, fcntl.LOCK_EX)
+        if not lock_within(file, _LOCK_WAIT):
+            raise TimeoutError
         head, at = _head(ledger), _HEAD + _CELL * (seq - 1)
         if os.pread(file, _HEAD, 0) != head:
             os.ftruncate(file, 0)
             os.pwrite(file, head, 0)
         before = int.from_bytes(os.pread(file, _CELL, at), "little")
-        os.pwrite(file, (before + 1).to_bytes(_CELL, "little"), at)
+        os.pwrite(file, min(before + 1, _MOST).to_bytes(_CELL, "little"), at)
     finally:
         os.close(file)
 
@@ -58,7 +62,7 @@ def read_replays(path: Path, ledger: str) -> Mapping[int, int]:
     {}
     """
     try:
-        data = path.read_bytes()
+        data = path.read_bytes() if path.is_file() else b""
     except OSError:
         return {}
     if data[:_HEAD] != _head(ledger):

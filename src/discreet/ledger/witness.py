@@ -31,8 +31,9 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, final
 
-from discreet.errors import DiscreetError, LedgerUnavailable, OtherLedger, Tampered
+from discreet.errors import DiscreetError, LedgerUnavailable, NotALedger, OtherLedger, Tampered
 from discreet.ledger.anchors import Anchor, AnchorFile
+from discreet.ledger.stores.own_files import is_own_file
 
 if TYPE_CHECKING:  # handed in
     from discreet.ledger.ledger_view import LedgerView
@@ -60,8 +61,31 @@ class WitnessFile:
         except OSError as failure:
             raise _unusable("read", failure) from None
 
+    def check_writable(self) -> None:
+        """Refuse a witness to which nothing can be appended; nothing is."""
+        try:
+            self._file.check_writable()
+        except OSError as failure:
+            raise _unusable("written", failure) from None
+
+    def check_restoring(self, address: str, ledger: str) -> None:
+        """Refuse a witness that a ledger cannot go on with which is still to be restored.
+
+        Args:
+            address: where it will be.
+            ledger: its id.
+        """
+        if is_own_file(address, self._file.path):
+            raise _own_file()
+        last = self.last()
+        if last is not None and last.receipt.ledger != ledger:
+            raise _of_another()
+        self.check_writable()
+
     def check(self, ledger: LedgerView) -> None:
         """Refuse a ledger that does not continue the last anchor, or has charges and no anchor."""
+        if ledger.owns(self._file.path):
+            raise _own_file()
         last = self.last()
         if last is not None:
             check_continues(ledger, last)
@@ -81,6 +105,8 @@ class WitnessFile:
             ledger: an open ledger, which must continue the last anchor.
             receipt: that of the entry.
         """
+        if ledger.owns(self._file.path):
+            raise _own_file()
         try:
             with self._file.locked():
                 last = self._file.last()
@@ -96,6 +122,8 @@ class WitnessFile:
 
     def part(self, ledger: LedgerView) -> Anchor:
         """Append an anchor of a ledger that two people have just restored, whatever came before."""
+        if ledger.owns(self._file.path):
+            raise _own_file()
         anchor = Anchor.of(ledger.receipt)
         try:
             with self._file.locked():
@@ -133,12 +161,21 @@ def _of_another() -> DiscreetError:
     )
 
 
+def _own_file() -> NotALedger:
+    return NotALedger(
+        what="the witness is one of the files of the ledger.",
+        why="it would be put back with the ledger, and an anchor could damage it.",
+        do="name a file in another place.",
+    )
+
+
 def _unusable(verb: str, failure: OSError) -> LedgerUnavailable:
-    reason = os.strerror(failure.errno) if failure.errno else "the disk is full"
+    reason = os.strerror(failure.errno) if failure.errno else str(failure)
     return LedgerUnavailable(
         what=f"the witness of the ledger cannot be {verb}: {reason}.",
         why="without it nobody can tell whether entries were taken from the end of the ledger.",
-        do="check that its folder is there and can be written, and has room.",
+        do="check that it is a regular file, that it and its folder can be written and have room, "
+        "and that no other program keeps it locked.",
     )
 
 

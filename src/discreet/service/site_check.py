@@ -84,6 +84,7 @@ def _dataset(dataset: ServedDataset) -> Iterator[str]:
             with opened_ledger(dataset, policy) as ledger:
                 if dataset.witness is not None:
                     WitnessFile(dataset.witness).check(ledger)
+                    WitnessFile(dataset.witness).check_writable()
             if not on_server and not os.access(dataset.ledger, os.W_OK):
                 yield f"dataset {dataset.name}: the ledger cannot be written."
             return
@@ -107,8 +108,7 @@ def _witness(dataset: ServedDataset) -> Iterator[str]:
     try:
         if WitnessFile(dataset.witness).last() is not None:
             yield f"dataset {dataset.name}: its witness knows a ledger, and there is none."
-        elif not _can_be_made(dataset.witness):
-            yield f"dataset {dataset.name}: the witness cannot be made in its folder."
+        WitnessFile(dataset.witness).check_writable()
     except DiscreetError as error:
         yield f"dataset {dataset.name}: {error.what}"
 

@@ -13,14 +13,17 @@ import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from fractions import Fraction
+from itertools import combinations
 from pathlib import Path
 from typing import Any, Final
 
 from discreet.errors import BadPolicy, DiscreetError
 from discreet.exact import decimal
+from discreet.ledger.stores.own_files import is_own_file, same_file
 from discreet.plan.policy.policy import Policy, read_policy
 from discreet.service.people.roles import Role, check_person
 from discreet.service.site import ServedDataset, ServerAddress, ServiceLimits, Site
+from discreet.service.state_files import socket_path
 
 _FORMAT: Final = 1
 _NAME: Final = re.compile(r"[a-z][a-z0-9_-]{0,38}", re.ASCII)
@@ -101,13 +104,18 @@ def _site(data: Mapping[str, Any], folder: Path, path: Path) -> Site:
             "give each dataset a ledger of its own; put tables about the same people into one",
         )
     witnesses = [each.witness for each in datasets.values() if each.witness is not None]
-    if len(set(witnesses)) != len(witnesses):
+    if any(same_file(one, other) for one, other in combinations(witnesses, 2)):
         raise _bad("two datasets have the same witness", "give each ledger a witness of its own")
     people = dict(_people(_table(data.get("people", {}), "people"), datasets))
-    state = _text(data.get("state", f"{path.stem}.state"), "state")
+    state = (folder / _text(data.get("state", f"{path.stem}.state"), "state")).absolute()
+    for witness in witnesses:
+        if same_file(witness, path) or any(
+            _is_used(witness, each, state) for each in datasets.values()
+        ):
+            raise _bad("a witness is a file that is used already", "name a file of its own for it")
     audit = data.get("audit")
     return Site(
-        state=(folder / state).absolute(),
+        state=state,
         datasets=datasets,
         people={name: roles for name, (roles, _) in people.items()},
         access={name: where for name, (_, where) in people.items() if where is not None},
@@ -141,6 +149,13 @@ def _dataset(name: str, data: Mapping[str, Any], folder: Path) -> ServedDataset:
         if witness is None
         else (folder / _text(witness, f"datasets.{name}.witness")).absolute(),
     )
+
+
+def _is_used(witness: Path, dataset: ServedDataset, state: Path) -> bool:
+    """Say whether a witness is the policy, the data, the ledger or the socket of a dataset."""
+    data = [dataset.data] if isinstance(dataset.data, str) else dataset.data.values()
+    others = (dataset.policy, socket_path(state, dataset.name), *data)
+    return is_own_file(dataset.ledger, witness) or any(same_file(witness, each) for each in others)
 
 
 def _said(policy: Policy, folder: Path) -> dict[str, str]:

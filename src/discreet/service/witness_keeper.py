@@ -6,9 +6,10 @@ A ledger that does not continue its witness is not served (:mod:`discreet.ledger
 it is served, each second in which it has grown adds one anchor, synced, of an entry that is durable
 by then, and stopping adds the last.  So a witness lags by a second, and by what a commit takes; it
 never leads, and nobody waits for it.  A witness that cannot be written lags for longer: that is
-logged once, and shown to those who read the ledger.  The witness is looked at each second, whether
-or not the ledger has grown: if somebody else has anchored entries that this ledger lacks, two
-copies of it are in use, and this one is served no more.
+logged once, and shown to those who read the ledger.  So is one that somebody else keeps locked:
+each pass waits for two seconds at most, and stopping for no longer than a while.  The witness is
+looked at each second, whether or not the ledger has grown: if somebody else has anchored entries
+that this ledger lacks, two copies of it are in use, and this one is served no more.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from discreet.ledger.witness import WitnessFile
 from discreet.service.security_log import SecurityLog
 
 _SECONDS: Final = 1.0
+_STOP_WAIT: Final = 15.0
 
 
 @final
@@ -66,15 +68,18 @@ class WitnessKeeper:
         return None if isinstance(problem, LedgerUnavailable) else problem
 
     def close(self) -> None:
-        """Anchor what there is, and stop; the ledgers are still open."""
+        """Have what there is anchored, and stop; the ledgers are still open.
+
+        A disk that does not answer is not waited for: the witness then lags.
+        """
         self._stop.set()
         if self._thread.is_alive():
-            self._thread.join()
-            self._anchor_all()
+            self._thread.join(_STOP_WAIT)
 
     def _run(self) -> None:
         while not self._stop.wait(_SECONDS):
             self._anchor_all()
+        self._anchor_all()
 
     def _anchor_all(self) -> None:
         for dataset, witness in self._witnesses.items():
