@@ -317,3 +317,14 @@ def test_answers_are_due_at_powers_of_two():
     assert due(10.0, 10.01, tick) == due(10.0, 10.249, tick) == 10.25
     assert due(10.0, 10.26, tick) == due(10.0, 10.5, tick) == 10.5
     assert due(10.0, 10.51, tick) == due(10.0, 10.99, tick) == 11.0
+
+
+def test_events_come_in_one_order_however_they_are_heard_of():
+    """The worker tells of its plan on one way, and the ledger of the charge on another."""
+    job = AskJob(id="a", person="ana", dataset="clinic", message={})
+    for event in ("started", "charged"):
+        job.tell(event)
+    job.planned(SMALL)
+    job.tell("reading")
+    assert job.told == ("queued", "started", "planned", "charged", "reading")
+    assert job.size is SMALL

@@ -87,15 +87,21 @@ class AskJob:
     def planned(self, size: PlanClass) -> None:
         """Take the class of the plan."""
         self.size = size
-        self.tell("planned")
+        if "planned" not in self.events:
+            self.tell("planned")
 
     def reads(self, key: str) -> None:
         """Note that data is read under a key."""
         self.keys |= {key}
 
     def tell(self, event: str) -> None:
-        """Note what has happened."""
+        """Note what has happened.
+
+        A charge may be heard of before the plan that it is for, on another way; it comes after it.
+        """
         with self._changed:
+            if event == "charged" and "planned" not in self.events:
+                self.events.append("planned")
             self.events.append(event)
             self._changed.notify_all()
 
