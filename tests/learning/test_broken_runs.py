@@ -279,6 +279,27 @@ def test_a_noise_process_that_ends_costs_nothing(ledger, tmp_path, monkeypatch):
     assert len(calls) == 7
 
 
+def test_banded_sums_go_on_where_noise_was_missing(ledger, monkeypatch):
+    """Nothing of the step was released: it follows the one before, and parts stay as they are."""
+    run = training(ledger, band=2)
+    original, calls = NoiseAhead.take, []
+
+    def take(self):
+        calls.append(1)
+        if len(calls) == 4:
+            raise EntropyUnavailable(what="a.", why="b.", do="c.")
+        return original(self)
+
+    monkeypatch.setattr(NoiseAhead, "take", take)
+    with pytest.raises(EntropyUnavailable):
+        run.fit(bar=False)
+    turns, taken = run._stepper._turns, run.report.taken
+    assert run._stepper.goes_on(taken)
+    report = run.fit(bar=False)
+    assert (report.taken, report.charged_again) == (6, 0)
+    assert run._stepper._turns is turns
+
+
 def test_lost_steps_pay_their_share_of_delta(ledger, tmp_path, monkeypatch):
     run = training(ledger, folder=tmp_path / "run")
     loop = run.steps()

@@ -57,21 +57,22 @@ class TrainingStep:
             )
             self._banded = BandedSums(self.plan.band)
         self._next: int | None = None
+        self._measured = 0
 
     def goes_on(self, step: int) -> bool:
-        """Whether a step follows the last one that was measured; otherwise ``begin`` again."""
+        """Whether a step follows the last one that was released; otherwise ``begin`` again."""
         return self._turns is None or self._next == step
 
     def measure(self, *, step: int = 0, factor: float = 1.0) -> Tensor:
         """Add up the batch of a step; nobody has seen anything of it."""
         self.tried.check()
-        total = self._total(step, factor)
-        self._next = step + 1
-        return total
+        self._measured = step
+        return self._total(step, factor)
 
     def take(self, total: Tensor, noise: Tensor) -> dict[str, float]:
         """Release a sum with noise that is used once; return the metrics that were bought."""
         noisy, self._sound = self._released(total, noise)
+        self._next = self._measured + 1
         count = noisy.numel() - len(self.plan.side.names)
         self.hand_over(noisy[:count].div_(self.plan.batch))
         return self.plan.side.told(noisy[count:].cpu().numpy(), batch=self.plan.batch)
