@@ -39,9 +39,10 @@ class CutLine:
     def _pass_on(self, source, target):
         with contextlib.suppress(OSError):
             while data := source.recv(65536):
-                if self.cut and COMMIT in data:
+                cut = self.cut  # once: whoever sees the line cut may set it back at once
+                if cut and COMMIT in data:
                     source.shutdown(socket.SHUT_RDWR)
-                    if self.cut == "before":
+                    if cut == "before":
                         break
                 target.sendall(data)
         with contextlib.suppress(OSError):
