@@ -20,6 +20,7 @@ from discreet.errors import (
     OtherLedger,
     OutOfRange,
     OverBudget,
+    QuestionClosed,
 )
 from discreet.ledger import Ledger, Receipt, Started, StoredAnswer
 from discreet.ledger.stores.sqlite import SQLiteStore
@@ -824,6 +825,7 @@ def test_there_are_no_other_verbs():
         "answers_of",
         "attempts",
         "backup",
+        "begin",
         "charge",
         "check_terms",
         "close",
@@ -871,3 +873,42 @@ def test_a_store_that_another_process_left_open_does_not_matter(path, ledger):
     assert [each.seq for each in store.rows(0)] == [1, 2]
     store.close()
     assert os.path.exists(path)  # noqa: PTH110
+
+
+def test_a_question_begins_in_one_step(ledger):
+    """Two entries as of two calls, durable together; what charge or start refuse is refused."""
+    assert ledger.begin(ONE, key="a", question="q") == Started(key="a", attempt=1)
+    assert kinds(ledger) == ["open", "charge", "start"]
+    charge, start = list(ledger.entries())[1:]
+    assert charge["at"] == start["at"]
+    assert ledger.begin(ONE, key="a", question="q") == Started(key="a", attempt=2)
+    assert ledger.release("a", b"told").replayed is False
+    again = ledger.begin(ONE, key="a", question="q")
+    assert isinstance(again, StoredAnswer)
+    assert again.answer == b"told"
+    before = kinds(ledger)
+    with pytest.raises(OverBudget):
+        ledger.begin(Pure(epsilon="0.95"), key="b")
+    with pytest.raises(KeyReused):
+        ledger.begin(Pure(epsilon="0.2"), key="a", question="q")
+    ledger.begin(ONE, key="c")
+    ledger.fail("c")
+    with pytest.raises(QuestionClosed):
+        ledger.begin(ONE, key="c")
+    assert kinds(ledger) == [*before, "charge", "start", "fail"]
+    assert left(ledger) == 8 * 10**23
+    assert ledger.verify().ok
+
+
+def test_what_begins_is_what_is_charged_and_started(path, tmp_path):
+    with Ledger.open(path, unit=row(), budget=Budget(epsilon=1)) as one:
+        one.begin(ONE, key="a", question="q", scope=Box({"ward": equals("A")}))
+        together = [{**entry, "at": ""} for entry in one.entries()][1:]
+    with Ledger.open(tmp_path / "other", unit=row(), budget=Budget(epsilon=1)) as other:
+        other.charge(ONE, key="a", question="q", scope=Box({"ward": equals("A")}))
+        other.start("a")
+        apart = [{**entry, "at": ""} for entry in other.entries()][1:]
+    chained = {"head", "previous", "before"}
+    assert [{k: v for k, v in entry.items() if k not in chained} for entry in together] == [
+        {k: v for k, v in entry.items() if k not in chained} for entry in apart
+    ]

@@ -23,11 +23,13 @@ from discreet.errors import (
     QuestionClosed,
 )
 from discreet.ledger import Ledger
+from discreet.ledger.stores import sqlite_files
 from discreet.ledger.stores.file_identity import WitnessCard, birth_time
 from discreet.ledger.verify import verify, verify_file
 from discreet.loss import Pure
 from discreet.units import row
 from tests.ledger.chains import Chain
+from tests.ledger.processes import forked
 
 TERMS = {"unit": row(), "budget": Budget(epsilon=1)}
 MOST = Pure(epsilon="0.9")
@@ -332,15 +334,70 @@ def test_a_file_that_is_damaged_while_it_is_open_takes_no_charges(path, how):
         assert in_other_process(path) == "DamagedLedger"
 
 
-def test_where_making_a_ledger_was_cut_short_one_can_be_made(path):
-    """Nothing was charged there yet, so that nothing can be forgotten."""
-    beside(path, "-turn").write_bytes(WitnessCard(7).written())
-    path.with_name(f".{path.name}.123.new").write_bytes(b"half of a ledger")
+@pytest.mark.parametrize("when", ["_fill", "sync"])
+def test_where_making_a_ledger_was_cut_short_one_can_be_made(path, monkeypatch, when):
+    """Nothing was charged there yet, so that nothing can be forgotten, and nothing stays."""
+    with monkeypatch.context() as patch:
+        patch.setattr(sqlite_files, when, lambda *_: os._exit(9))
+        assert os.waitpid(forked(lambda: Ledger.open(path, **TERMS)), 0)[1] == 9 << 8
+    assert [file.name for file in path.parent.iterdir() if file.name.endswith(".new")]
     with Ledger.open(path, **TERMS) as ledger:
         ledger.charge(LITTLE, key="k")
     assert sorted(file.name for file in path.parent.iterdir()) == [
         path.name + name for name in ("", "-next", "-turn")
     ]
+
+
+@pytest.mark.parametrize("cut_short", [False, True])
+def test_making_a_ledger_removes_no_file_of_another(path, cut_short):
+    """Whatever its name is: a ledger, a copy of one, one that is being made, or none at all."""
+    if cut_short:
+        beside(path, "-turn").write_bytes(WitnessCard(7).written())
+    others = [path.with_name(f".{path.name}.{word}") for word in ("1.new", "a.2.new", "b_3.new")]
+    Ledger.open(others[0], **TERMS).close()
+    shutil.copy(others[0], others[1])
+    others[2].write_bytes(b"half of another")
+    (path.parent / f".{path.name}.4.new-journal").write_bytes(b"")
+    before = {file.name: file.read_bytes() for file in path.parent.iterdir()}
+    Ledger.open(path, **TERMS).close()
+    before.pop(f"{path.name}-turn", None)
+    after = {file.name: file.read_bytes() for file in path.parent.iterdir()}
+    assert {name: after.get(name) for name in before} == before
+    with Ledger.open(others[0]) as other:
+        assert other.verify().ok
+
+
+@pytest.mark.parametrize("own_card", [False, True])
+def test_a_file_on_the_card_is_removed_unless_it_has_a_card_of_its_own(path, own_card):
+    """On a file system without birth times another file may have got the same inode."""
+    other = path.with_name(f".{path.name}.x.new")
+    other.write_bytes(b"half of a ledger")
+    beside(path, "-turn").write_bytes(WitnessCard(other.stat().st_ino).written())
+    if own_card:
+        beside(other, "-turn").write_bytes(b"")
+    Ledger.open(path, **TERMS).close()
+    assert other.exists() == own_card
+
+
+def test_ledgers_whose_names_begin_alike_are_made_at_once(tmp_path):
+    names = ["x", "x.ledger", "x.ledger.more"]
+    for case in range(8):
+        folder = tmp_path / str(case)
+        folder.mkdir()
+        children = [
+            forked(lambda place=folder / name: Ledger.open(place, **TERMS).close())
+            for name in names
+        ]
+        assert [os.waitpid(child, 0)[1] for child in children] == [0, 0, 0]
+        assert sorted(file.name for file in folder.iterdir() if "-" not in file.name) == names
+
+
+def test_a_pipe_in_the_place_of_a_card_keeps_nobody_waiting(path):
+    Ledger.open(path, **TERMS).close()
+    beside(path, "-turn").unlink()
+    os.mkfifo(beside(path, "-turn"))
+    with pytest.raises(DamagedLedger):
+        Ledger.open(path)
 
 
 def test_a_ledger_moves_with_the_files_beside_it(path, tmp_path):

@@ -3,6 +3,7 @@
 import contextlib
 import multiprocessing
 import socket
+import threading
 
 import pytest
 
@@ -12,6 +13,7 @@ from discreet.ledger import Ledger
 from discreet.ledger.shared.messages import receive_message, send_message
 from discreet.ledger.shared.remote_writer import shared_ledger
 from discreet.ledger.shared.writer_socket import WriterSocket
+from discreet.ledger.values import Started
 from discreet.loss import Pure
 from discreet.units import row
 
@@ -53,6 +55,26 @@ def test_all_steps_lead_to_what_they_lead_to_in_one_process(written, place):
     shared.close()
     with pytest.raises(errors.LedgerUnavailable):
         shared.charge(ONE, key="later")
+    assert ledger.verify().ok
+
+
+def test_a_question_begins_in_one_step_as_it_does_in_one_process(written, place):
+    ledger, heard = written
+    shared = shared_ledger(*place, name="worker 1")
+    assert shared.begin(ONE, key="k", question="q") == Started(key="k", attempt=1)
+    assert ledger.begin(ONE, key="k", question="q") == Started(key="k", attempt=2)
+    assert [entry["kind"] for entry in ledger.entries()] == ["open", "charge", "start", "start"]
+    assert [each for each in heard if each[2] == "k"] == [
+        ("worker 1", "charge", "k"),
+        ("worker 1", "start", "k"),
+    ]
+    ledger.release("k", b"told")
+    assert shared.begin(ONE, key="k", question="q").answer == b"told"
+    with pytest.raises(errors.OverBudget):
+        shared.begin(Pure(epsilon=5), key="large")
+    assert ledger.find("large") is None
+    assert [entry["kind"] for entry in ledger.entries()][-1] == "release"
+    shared.close()
     assert ledger.verify().ok
 
 
@@ -120,6 +142,7 @@ def test_many_processes_never_overspend(written, place):
         {"verb": "charge"},
         {"verb": "charge", "key": "k", "question": "", "asked": "["},
         {"verb": "charge", "key": "k", "question": "", "asked": '["data",{},{},null,'},
+        {"verb": "begin", "key": "k", "question": "", "asked": '["data",{},{},null,'},
         {"verb": "raise", "account": "data"},
         {"verb": "release", "key": "k", "answer": 5},
         {"verb": "describe", "what": "schema", "content": []},
@@ -159,3 +182,21 @@ def test_without_a_writer_nothing_is_charged(place):
     Ledger.open(place[0], unit=row(), budget=Budget(epsilon=1)).close()
     with pytest.raises(errors.LedgerUnavailable):
         shared_ledger(*place)
+
+
+def test_a_writer_that_dies_before_it_answers_locks_nobody_out(place, tmp_path):
+    Ledger.open(place[0], unit=row(), budget=Budget(epsilon=1)).close()
+    with socket.socket(socket.AF_UNIX) as listening:
+        listening.bind(str(tmp_path / "silent"))
+        listening.listen()
+
+        def die():
+            listening.accept()[0].close()
+
+        dying = threading.Thread(target=die)
+        dying.start()
+        with pytest.raises(errors.LedgerUnavailable):
+            shared_ledger(place[0], tmp_path / "silent", name="worker")
+        dying.join()
+    with Ledger.open(place[0]) as opened:
+        assert opened.verify() is not None

@@ -8,6 +8,8 @@ import resource
 import signal
 import subprocess
 import sys
+import threading
+from pathlib import Path
 
 import httpx
 import pyarrow.parquet as pq
@@ -17,6 +19,7 @@ import discreet as dp
 from discreet import errors
 from discreet.ledger import Ledger
 from discreet.service.security_log import SecurityLog
+from discreet.service.workers.jobs import AskJob
 from tests.service import processes, served
 from tests.session import clinic
 
@@ -122,6 +125,85 @@ def test_a_full_disk_is_told_and_nothing_is_lost_or_free(running):
         assert ana.post(PATH, json=query(6)).status_code == 200
         assert charges(aud) == before + 2
         assert aud.post("/v1/datasets/clinic/ledger/verify").json()["ok"]
+
+
+def test_a_moment_without_descriptors_does_not_end_a_dataset(tmp_path):
+    """Of two workers one is killed, then the other, while the server can open nothing."""
+    served.written(tmp_path, site=served.SITE.replace("workers = 1", "workers = 2"))
+    server = processes.ServerProcess(tmp_path, "ana")
+    number = server.process.pid
+
+    def workers():
+        tasks = Path(f"/proc/{number}/task").iterdir()
+        return [int(each) for task in tasks for each in (task / "children").read_text().split()]
+
+    try:
+        with server.client("ana") as ana:
+            processes.until(lambda: len(workers()) == 2)
+            assert ana.post(PATH, json=query(1)).status_code == 200
+            before = resource.prlimit(number, resource.RLIMIT_NOFILE)
+            resource.prlimit(number, resource.RLIMIT_NOFILE, (3, before[1]))
+            first, second = workers()
+            for worker, noted in ((first, 1), (second, 2)):
+                os.kill(worker, signal.SIGKILL)
+                asked = {ana.post(PATH, json=query(each)).status_code for each in range(2, 5)}
+                assert asked <= {200, 503}
+                processes.until(
+                    lambda: server.log().count("worker cannot be started") == noted  # noqa: B023
+                )
+            assert ana.post(PATH, json=query(5), timeout=30).status_code == 503
+            resource.prlimit(number, resource.RLIMIT_NOFILE, before)
+            processes.until(lambda: ana.post(PATH, json=query(5)).status_code == 200)
+    finally:
+        code = server.stop(signal.SIGTERM)
+    assert code == 0
+    assert server.log().count("worker can be started again") == 2
+
+
+def test_a_worker_that_never_gets_ready_takes_no_questions_of_another(tmp_path):
+    with served.serving(tmp_path, workers=2) as server:
+        ana, counter = server.client("ana"), server.counter
+        processes.until(lambda: len(counter.workers("clinic")) == 2)
+        kept, _ = counter.workers("clinic")
+        killed, over = set(), threading.Event()
+
+        def kill():
+            while not over.wait(0.02):
+                for worker in set(counter.workers("clinic")) - killed - {kept}:
+                    os.kill(worker, signal.SIGKILL)
+                    killed.add(worker)
+
+        killer = threading.Thread(target=kill)
+        killer.start()
+        try:
+            processes.until(
+                lambda: ana.post(PATH, json=query(1)).status_code == 200 and len(killed) > 2
+            )
+            before = len(killed)
+            told = []
+            while len(killed) < before + 2 or len(told) < 8:
+                told.append(ana.post(PATH, json=query(len(told))).status_code)
+        finally:
+            over.set()
+            killer.join()
+    assert set(told) == {200}
+
+
+def test_whoever_waits_when_the_workers_are_stopped_is_told(tmp_path):
+    """A worker does not go on with its job; two jobs have not begun, and one comes late."""
+    with served.serving(tmp_path) as server:
+        counter = server.counter
+        processes.until(lambda: server.client("ana").get("/v1/datasets/clinic").status_code == 200)
+        (worker,) = counter.workers("clinic")
+        os.kill(worker, signal.SIGSTOP)
+        jobs = [AskJob(id=str(n), person="ana", dataset="clinic", message={}) for n in range(4)]
+        pool = counter._pools["clinic"]
+        for job in jobs[:3]:
+            pool.submit(job)
+        processes.until(lambda: jobs[0].begun)
+        pool.close(wait=0.1)
+        pool.submit(jobs[3])
+        assert [type(job.error) for job in jobs] == [errors.EngineStopped] * 4
 
 
 def test_a_state_that_is_deleted_is_noticed_and_a_signal_closes_everything(tmp_path):

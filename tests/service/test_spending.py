@@ -1,6 +1,7 @@
 """The spend protocol over HTTP: keys, retries, kills, time limits, closed questions, raises."""
 
 import os
+import resource
 import signal
 import threading
 import time
@@ -104,6 +105,20 @@ def test_further_draws_are_of_the_same_question(server):
     assert spent(server).count("charge") == before.count("charge") + 2
 
 
+def all_ready(pool):
+    """Wait until every worker has started, those in the place of killed ones too."""
+
+    def ready():
+        with pool._lock:
+            serving = [pool._processes[name] for name in pool._serving]
+        return len(serving) == len(pool._threads) and all(p.poll() is None for p in serving)
+
+    end = time.monotonic() + 60
+    while not ready():
+        assert time.monotonic() < end
+        time.sleep(0.01)
+
+
 class Stalls:
     """Stops a worker with a signal once its question has come to a step."""
 
@@ -114,6 +129,7 @@ class Stalls:
     def ask(self, form):
         """Begin a question, and stop its worker right after the step."""
         counter = self.server.counter
+        all_ready(counter._pools["clinic"])  # none of them meets the faults of a test at its start
         told = AskJob.tell
 
         def tell(job, event):
@@ -176,6 +192,76 @@ def test_three_attempts_at_reading_are_all_that_one_charge_pays_for(server):
     body = {"key": key, "reason": "canceled three times"}
     assert olga.post("/v1/datasets/clinic/closed", json=body).status_code == 200
     assert ana.post(PATH, json=form).status_code == 200
+
+
+def crash(server, job):
+    """End the worker of a job that stands still, as its data could."""
+    worker = server_pid(server, job)
+    os.kill(worker, signal.SIGSEGV)
+    os.kill(worker, signal.SIGCONT)
+
+
+def reopened(server):
+    """Reopen the one closed question."""
+    olga = server.client("olga")
+    (key,) = olga.get("/v1/datasets/clinic/closed").json()["closed"]
+    body = {"key": key, "reason": "a full disk"}
+    assert olga.post("/v1/datasets/clinic/closed", json=body).status_code == 200
+
+
+def test_a_failure_is_not_told_before_its_question_is_closed_on_record(server):
+    """The limit on the size of files stands in for a disk without room."""
+    form = query(38)
+    job = Stalls(server, at="reading").ask(form)
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1, hard))
+    try:
+        crash(server, job)
+        told = job.wait(2.5)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert not told
+    assert job.wait(60)
+    assert isinstance(job.error, errors.EngineStopped)
+    assert spent(server)[-3:] == ["charge", "start", "fail"]
+    reopened(server)
+    assert server.client("ana").post(PATH, json=form).status_code == 200
+
+
+class FullDisk:
+    """The ledger of a pool, where no question can be closed until there is room."""
+
+    def __init__(self, ledger):
+        self.ledger, self.room = ledger, threading.Event()
+
+    def attempts(self, key):
+        return self.ledger.attempts(key)
+
+    def fail(self, key):
+        if not self.room.is_set():
+            raise OSError
+        self.ledger.fail(key)
+
+
+def test_nobody_reads_for_a_question_that_is_still_to_be_closed(server, monkeypatch):
+    form, counter = QuestionForm.read(query(48)), server.counter
+    disk = FullDisk(counter._pools["clinic"]._ledger)
+    monkeypatch.setattr(counter._pools["clinic"], "_ledger", disk)
+    first = Stalls(server, at="reading").ask(query(48))
+    crash(server, first)
+    try:
+        assert not first.wait(1)
+        second = counter.begin(server.caller("ana"), "clinic", form)
+        assert second is not first
+        assert not second.wait(3)
+        assert second.keys == first.keys
+    finally:
+        disk.room.set()
+    assert first.wait(60)
+    assert second.wait(60)
+    assert [type(job.error) for job in (first, second)] == [errors.EngineStopped] * 2
+    assert spent(server)[-4:] == ["charge", "start", "start", "fail"]
+    reopened(server)
 
 
 def test_a_question_that_takes_too_long_is_closed_and_told_as_all_else(tmp_path):

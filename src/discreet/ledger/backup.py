@@ -201,19 +201,19 @@ def _followed(
     charged and not answered: a second draw would be free, so these questions are closed.
     """
     seq, head = 0, NO_HEAD
-    attempts: dict[str, int] = {}
+    waiting: dict[str, bool] = {}
     for row in _read(source):
         if not row.follows(seq, head):
             raise _broken(seq + 1)
         seq, head = row.seq, row.head
-        _follow_key(attempts, row)
+        _follow_key(waiting, row)
         yield row
     if (seq, head) != end:
         raise _broken(seq)
     at = now()
     entries: list[RestoreEntry | StartEntry | FailEntry] = [entry]
-    for key, count in attempts.items() if entry.spent else ():
-        if not count:
+    for key, tried in waiting.items() if entry.spent else ():
+        if not tried:
             entries.append(StartEntry(key=key, attempt=1))
         entries.append(FailEntry(key=key))
     for each in entries:
@@ -222,15 +222,19 @@ def _followed(
         yield tail[-1]
 
 
-def _follow_key(attempts: dict[str, int], row: EntryRow) -> None:
-    """Keep the questions that are charged, neither answered nor closed, and their attempts."""
+def _follow_key(waiting: dict[str, bool], row: EntryRow) -> None:
+    """Keep the questions that are charged, neither answered nor closed, and whether one was tried.
+
+    What is reopened was closed by an attempt that failed, so it was tried: its first attempt is on
+    record, and another first one would be refused by whoever verifies the chain.
+    """
     match row.kind, row.key:
-        case "charge" | "reopen", str(key):
-            attempts.setdefault(key, 0)
-        case "start", str(key):
-            attempts[key] = attempts.get(key, 0) + 1
+        case "charge", str(key):
+            waiting.setdefault(key, False)
+        case "start" | "reopen", str(key):
+            waiting[key] = True
         case "release" | "fail", str(key):
-            attempts.pop(key, None)
+            waiting.pop(key, None)
 
 
 def _written(row: EntryRow) -> str:

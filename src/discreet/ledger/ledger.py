@@ -45,6 +45,7 @@ from discreet.ledger.ledger_requests import (
 from discreet.ledger.ledger_view import LedgerView
 from discreet.ledger.opening_terms import OpeningTerms, checked_budget, checked_timeout
 from discreet.ledger.question_requests import (
+    BeginRequest,
     ChargeRequest,
     FailRequest,
     ReleaseRequest,
@@ -177,6 +178,37 @@ class Ledger(LedgerView):
             delta: what to spend on events outside which the loss is smaller, or has a price.
             account: the account that pays, with all above it; the first one by default.
         """
+        request = self._priced(what, (key, question), scope, delta, account)
+        return self._ask(request)
+
+    def begin(  # noqa: PLR0913  a request and where it is charged
+        self,
+        what: Priceable,
+        *,
+        key: str | None = None,
+        question: str = "",
+        scope: Box | None = None,
+        delta: object = None,
+        account: str | None = None,
+    ) -> Started | StoredAnswer:
+        """Pay for a request as ``charge`` does, and record its start: two entries, one commit.
+
+        When it returns, both are durable, and data may be read; if there is an answer already, that
+        is returned.  Whoever has to know the charge before the start calls both apart.
+        """
+        request = self._priced(what, (key, question), scope, delta, account)
+        return self._ask(BeginRequest(request))
+
+    def _priced(
+        self,
+        what: Priceable,
+        names: tuple[str | None, str],
+        scope: Box | None,
+        delta: object,
+        account: str | None,
+    ) -> ChargeRequest:
+        """Check and price a request, under a key and a question; nothing is recorded yet."""
+        key, question = names
         digest = "" if question == "" else checked_key(question, name="question")
         name = checked_key(digest if key is None else key)
         if scope is not None and checked_box(scope, name="scope").empty:
@@ -190,7 +222,7 @@ class Ledger(LedgerView):
         accounts = connection.known(path)
         checked_account(accounts, path)
         priced = connection.pricer.price(what, accounts, path, scope=scope, delta=delta)
-        return connection.call(ChargeRequest(priced.charge(name, digest), priced))
+        return ChargeRequest(priced.charge(name, digest), priced)
 
     def start(self, key: str) -> Started | StoredAnswer:
         """Record that data is about to be read for a charge; return the answer if there is one."""

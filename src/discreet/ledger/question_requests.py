@@ -5,6 +5,7 @@ Trust: kernel.
     charge    fits into every account on the path, or is refused and nothing is written.  The same
               key with the same body finds the existing charge; with another body it is refused
     start     only after a charge; once there is an answer, that is returned
+    begin     both in one step, which becomes durable as a whole
     release   only after charge and start; the first answer stays, and later ones are dropped
     fail      closes a question after a failed attempt: until it is reopened, it is neither
               charged, started nor answered
@@ -184,6 +185,27 @@ class StartRequest(_KeyRequest):
         attempt = history.attempts + 1
         batch.append(StartEntry(key=self.key, attempt=attempt))
         return Started(key=self.key, attempt=attempt)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class BeginRequest:
+    """Charge a priced request, and record in the same step that data is about to be read for it."""
+
+    paid: ChargeRequest
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """Its key."""
+        return self.paid.keys
+
+    def act(self, batch: Batch) -> Started | StoredAnswer:
+        """Charge and start; a charge that is refused starts nothing.
+
+        After a charge nothing is left for the start to refuse: a closed question is refused by the
+        charge that finds it, and a new one is open.
+        """
+        return StartRequest(self.paid.act(batch).key).act(batch)
 
 
 @final

@@ -21,6 +21,7 @@ from discreet.errors import DiscreetError, LedgerUnavailable
 from discreet.ledger.batch import LedgerRequest
 from discreet.ledger.ledger_requests import DescribeRequest
 from discreet.ledger.question_requests import (
+    BeginRequest,
     ChargeRequest,
     FailRequest,
     ReleaseRequest,
@@ -69,13 +70,8 @@ def _exactly(channel: socket.socket, length: int) -> bytes | None:
 def request_message(request: LedgerRequest[object]) -> Message | None:
     """Return a request that changes the ledger; None for one that only looks."""
     match request:
-        case ChargeRequest(charge, priced):
-            return {
-                "verb": "charge",
-                "key": charge.key,
-                "question": charge.question,
-                "asked": priced.asked,
-            }
+        case ChargeRequest() | BeginRequest():
+            return _payment(request)
         case StartRequest(key):
             return {"verb": "start", "key": key}
         case ReleaseRequest(key, answer):
@@ -87,6 +83,14 @@ def request_message(request: LedgerRequest[object]) -> Message | None:
             return {"verb": "describe", "what": entry.what, "content": entry.content()}
         case _:
             return None
+
+
+def _payment(request: ChargeRequest | BeginRequest) -> Message:
+    verb, paid = (
+        ("charge", request) if isinstance(request, ChargeRequest) else ("begin", request.paid)
+    )
+    charge, asked = paid.charge, paid.priced.asked
+    return {"verb": verb, "key": charge.key, "question": charge.question, "asked": asked}
 
 
 # --- results ----------------------------------------------------------------------------------

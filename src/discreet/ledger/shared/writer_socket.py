@@ -4,7 +4,11 @@ Trust: kernel.
 
 One thread serves each connection, and all of them queue at the one writer of the ledger, so the
 charges of many processes share commits.  Only processes of the same user are served.  The price of
-a charge is worked out here, from its tree.
+a charge is worked out here, from its tree.  A reply bears the number of its request
+(:mod:`.writer_channel`); a request without one, of an earlier version, gets a reply without.
+
+A process that is short of descriptors, threads or memory for a moment goes on serving: whoever
+comes meanwhile waits to be accepted, or is turned away, and may come again.
 """
 
 from __future__ import annotations
@@ -12,10 +16,7 @@ from __future__ import annotations
 import base64
 import functools
 import json
-import os
 import socket
-import stat
-import struct
 import threading
 from collections.abc import Callable
 from contextlib import suppress
@@ -28,6 +29,7 @@ from discreet.accounting.tree.node import Node
 from discreet.errors import DiscreetError, LedgerUnavailable
 from discreet.ledger import Ledger
 from discreet.ledger.entry_kinds import PARSE_ERRORS
+from discreet.ledger.forks import ForkAware
 from discreet.ledger.shared.messages import (
     Message,
     error_message,
@@ -35,12 +37,15 @@ from discreet.ledger.shared.messages import (
     result_message,
     send_message,
 )
+from discreet.ledger.shared.socket_file import file_at, is_same_user, listen_at
 
 Observer = Callable[[str, str, str], None]
 """Hears the name of a connection, a verb that is done, and its key."""
 
-_CREDENTIALS: Final = struct.Struct("3i")
-_BACKLOG: Final = 256
+_STEPS: Final = {"begin": ("charge", "start")}
+_SHORT: Final = (OSError, RuntimeError, MemoryError)
+"""What is raised where descriptors, threads or memory are short."""
+_PAUSE: Final = 0.1
 
 
 def _nobody(who: str, verb: str, key: str) -> None:
@@ -48,58 +53,87 @@ def _nobody(who: str, verb: str, key: str) -> None:
 
 
 @final
-class WriterSocket:
+class WriterSocket(ForkAware):
     """Serves one ledger at one path until it is closed."""
 
-    __slots__ = ("_connections", "_ledger", "_lock", "_observer", "_socket", "path")
+    __slots__ = (
+        "_closed",
+        "_connections",
+        "_file",
+        "_ledger",
+        "_lock",
+        "_name",
+        "_observer",
+        "_socket",
+        "path",
+    )
 
     def __init__(self, ledger: Ledger, path: Path, *, observer: Observer = _nobody) -> None:
         """Listen; the folder of the path should be this user's alone."""
         self._ledger, self._observer, self.path = ledger, observer, path
+        self._name = ledger.id
         self._connections: set[socket.socket] = set()
         self._lock = threading.Lock()
-        self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self._closed = threading.Event()
+        self._file: tuple[int, int] | None = None
+        self._socket = listen_at(path)
         try:
-            _remove_socket(path)
-            self._socket.bind(str(path))
-        except LedgerUnavailable:
-            self._socket.close()
+            self._file = file_at(path)
+            threading.Thread(
+                target=self._accept, name="discreet-shared-ledger", daemon=True
+            ).start()
+        except BaseException:
+            self.close()
             raise
-        except OSError:
-            self._socket.close()
-            raise LedgerUnavailable(
-                what="the socket of the ledger's writer cannot be made.",
-                why="its path is too long for a socket, or the folder that it is in cannot be "
-                "written.",
-                do="choose a shorter path for the state folder, or let this user write there.",
-            ) from None
-        path.chmod(0o600)
-        self._socket.listen(_BACKLOG)
-        threading.Thread(target=self._accept, name="discreet-shared-ledger", daemon=True).start()
+        self.watch_forks()
 
     def close(self) -> None:
-        """Stop serving; what was recorded stays."""
+        """Stop serving; what was recorded stays.  Closing twice does nothing."""
+        if self._closed.is_set():
+            return
+        self._closed.set()
+        if self._file is not None and file_at(self.path) == self._file:
+            self.path.unlink(missing_ok=True)  # it is not that of another server
         with suppress(OSError):
             self._socket.shutdown(socket.SHUT_RDWR)
-        self._socket.close()
+        self._socket.close()  # from here on, the number of its file may be that of another
         with self._lock:
             for connection in self._connections:
                 with suppress(OSError):
                     connection.shutdown(socket.SHUT_RDWR)
-        self.path.unlink(missing_ok=True)
+
+    def after_fork_in_child(self) -> None:
+        """Leave everything to the parent: whoever is connected hears when that ends."""
+        self._lock, self._closed = threading.Lock(), threading.Event()
+        self._closed.set()
+        for inherited in (self._socket, *self._connections):
+            inherited.close()
+        self._connections = set()
 
     def _accept(self) -> None:
-        while True:
+        while not self._closed.is_set():
             try:
                 connection, _ = self._socket.accept()
-            except OSError:  # closed
-                return
-            if not _same_user(connection):
-                connection.close()
+            except _SHORT:  # or closed
+                self._closed.wait(_PAUSE)
                 continue
-            with self._lock:
-                self._connections.add(connection)
+            self._welcome(connection)
+
+    def _welcome(self, connection: socket.socket) -> None:
+        """Begin to serve a connection, or turn it away."""
+        with self._lock:
+            self._connections.add(connection)
+        try:
+            if self._closed.is_set() or not is_same_user(connection):
+                raise PermissionError
             threading.Thread(target=self._serve, args=(connection,), daemon=True).start()
+        except _SHORT:
+            self._part(connection)
+
+    def _part(self, connection: socket.socket) -> None:
+        with self._lock:
+            self._connections.discard(connection)
+        connection.close()
 
     def _serve(self, connection: socket.socket) -> None:
         who = ""
@@ -108,14 +142,13 @@ class WriterSocket:
                 while (message := receive_message(connection)) is not None:
                     if message.get("verb") == "hello":
                         who = str(message.get("name", ""))
-                        reply: Message = {"kind": "done"}
+                        reply: Message = {"kind": "done", "ledger": self._name}
                     else:
                         reply = self._reply(who, message)
-                    send_message(connection, reply)
+                    numbered = {"number": message["number"]} if "number" in message else {}
+                    send_message(connection, {**reply, **numbered})
         finally:
-            with self._lock:
-                self._connections.discard(connection)
-            connection.close()
+            self._part(connection)
             self._observer(who, "gone", "")
 
     def _reply(self, who: str, message: Message) -> Message:
@@ -125,15 +158,23 @@ class WriterSocket:
             return error_message(error)
         except Exception:  # noqa: BLE001  the other end waits for an answer, whatever happened
             return error_message(unreadable_request_error())
-        self._observer(who, str(message["verb"]), str(message.get("key", "")))
+        verb = str(message["verb"])
+        for step in _STEPS.get(verb, (verb,)):
+            self._observer(who, step, str(message.get("key", "")))
         return result_message(result)
 
     def _act(self, message: Message) -> object:
         ledger = self._ledger
         match message:
-            case {"verb": "charge", "key": str(key), "question": str(question), "asked": asked}:
+            case {
+                "verb": "charge" | "begin" as verb,
+                "key": str(key),
+                "question": str(question),
+                "asked": asked,
+            }:
                 account, tree, scope, delta = _read_request(asked)
-                return ledger.charge(
+                pay = ledger.charge if verb == "charge" else ledger.begin
+                return pay(
                     tree, key=key, question=question, scope=scope, delta=delta, account=account
                 )
             case {"verb": "start", "key": str(key)}:
@@ -149,22 +190,6 @@ class WriterSocket:
                 raise unreadable_request_error()
 
 
-def _remove_socket(path: Path) -> None:
-    """Remove a socket that an earlier server has left; refuse whatever else lies there."""
-    try:
-        found = path.lstat()
-    except FileNotFoundError:
-        return
-    if not stat.S_ISSOCK(found.st_mode):
-        raise LedgerUnavailable(
-            what=f"something that is no socket lies where that of the ledger's writer goes: "
-            f"{path.name}.",
-            why="a server removes nothing that it has not made.",
-            do="move it away, or name another state folder.",
-        )
-    path.unlink()
-
-
 @functools.lru_cache(512)
 def _read_request(asked: str) -> tuple[str, Node, Box, str | None]:
     """Read what a charge asks for: an account, a tree, a scope and a delta."""
@@ -173,13 +198,6 @@ def _read_request(asked: str) -> tuple[str, Node, Box, str | None]:
         return account, decode(tree), Box.read(scope), delta
     except PARSE_ERRORS:
         raise unreadable_request_error() from None
-
-
-def _same_user(connection: socket.socket) -> bool:
-    """Say whether the process at the other end is one of this user."""
-    data = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
-    _, user, _ = _CREDENTIALS.unpack(data)
-    return bool(user == os.getuid())
 
 
 def unreadable_request_error() -> LedgerUnavailable:

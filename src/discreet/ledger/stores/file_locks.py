@@ -43,6 +43,7 @@ from discreet.ledger.stores.failures import replaced_file_error, sqlite_failure
 
 _LONGEST: Final = 4096
 _FLAGS: Final = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
+_LOOK: Final = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK  # a pipe there keeps nobody waiting
 
 
 @final
@@ -76,10 +77,13 @@ class FairLock(ForkAware):
         if self._files:
             return os.pread(self._files[1], _LONGEST, 0)
         try:
-            with open(self._path + "-turn", "rb") as file:  # noqa: PTH123  flock stays with others
-                return file.read(_LONGEST)
+            turn = os.open(self._path + "-turn", _LOOK)  # flock stays with others
         except FileNotFoundError:
             return b""
+        try:
+            return os.read(turn, _LONGEST)
+        finally:
+            os.close(turn)
 
     def write(self, data: bytes, *, at: int) -> None:
         """Write into ``-turn`` at an offset; for whoever has the turn, or uses the file alone."""

@@ -85,8 +85,7 @@ class SQLiteStore(SQLiteRows):
         try:
             if os.path.lexists(self._path):
                 return False
-            sqlite_files.refuse_leftovers(self._path, self._turn)
-            with self._turn.held():
+            with self._turn.held():  # else a card would be seen that somebody is about to need
                 if os.path.lexists(self._path):
                     return False
                 sqlite_files.refuse_leftovers(self._path, self._turn)

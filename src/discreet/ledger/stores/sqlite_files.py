@@ -5,7 +5,8 @@ Trust: kernel.
 The application id marks a file as a ledger; its version counts the migrations it has taken.
 Opening applies missing ones; no migration touches an entry.
 A new ledger is written under another name, with its first entries, synced, and then moved to its
-place: whatever happens, there is a ledger with its entries, or none.  It replaces nothing.
+place: whatever happens, there is a ledger with its entries, or none.  It replaces nothing, and
+removes nothing but what it made itself.
 A file that nobody uses is inspected before anything is written: SQLite would copy the log beside it
 into the file on closing, whatever that log is.  Every index must agree with its
 table: an answer that its index does not name would be drawn a second time.
@@ -16,6 +17,8 @@ from __future__ import annotations
 import glob
 import os
 import sqlite3
+import stat
+import tempfile
 from collections.abc import Iterable
 from contextlib import closing, suppress
 from dataclasses import replace
@@ -85,24 +88,46 @@ _WHOLE: Final = "PRAGMA integrity_check(1)"
 
 def create_file(path: Path, rows: Iterable[EntryRow], turn: FairLock) -> None:
     """Make a ledger with its first rows where there is nothing; the caller holds the lock."""
-    for leftover in path.parent.glob(f".{glob.escape(path.name)}.*.new*"):
-        leftover.unlink()  # of somebody who died while making one
-    place = path.with_name(f".{path.name}.{os.getpid()}.new")
+    _remove_half_made(path, WitnessCard.read(turn.read()))
+    number, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".new")
+    os.close(number)
+    place = Path(name)
     try:
-        os.close(os.open(place, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
-        with closing(sqlite3.connect(sqlite_uri(place, "rw"), uri=True)) as database:
-            seq, head = _fill(database, rows)
-        sync(str(place))
         card = WitnessCard(place.stat().st_ino, birth_time(place))
         write_card(turn, card, sync=True)
+        with closing(sqlite3.connect(sqlite_uri(place, "rw"), uri=True)) as database:
+            seq, head = _fill(database, rows)
+        sync(name)
         place.rename(path)
     except BaseException:
-        for name in ("", "-journal", "-wal", "-shm"):
-            with suppress(OSError):
-                place.with_name(place.name + name).unlink()
+        _remove(place)
         raise
     sync(str(path.parent))
     write_card(turn, replace(card, seq=seq, head=head), sync=True)
+
+
+def _remove_half_made(path: Path, card: WitnessCard | None) -> None:
+    """Remove what somebody left who died while making a ledger here.
+
+    Only the file that the card names is removed, and only where it has no card of its own.  No name
+    would tell: any file may bear it, a ledger or a copy of one.  A file that is no ledger yet has
+    this inode and birth time and no card beside it; a ledger has one, and a copy another inode.
+    """
+    if card is None or card.seq:
+        return
+    for place in path.parent.glob(f".{glob.escape(path.name)}.*.new"):
+        with suppress(FileNotFoundError):  # of a ledger beside, which has its place by now
+            status = place.lstat()
+            named = stat.S_ISREG(status.st_mode) and card.is_of(status.st_ino, birth_time(place))
+            if named and not os.path.lexists(f"{place}-turn"):
+                _remove(place)
+
+
+def _remove(place: Path) -> None:
+    """Remove a file that is no ledger yet, after what SQLite keeps beside it."""
+    for name in ("-journal", "-wal", "-shm", ""):
+        with suppress(OSError):
+            place.with_name(place.name + name).unlink()
 
 
 def _fill(database: sqlite3.Connection, rows: Iterable[EntryRow]) -> tuple[int, str]:

@@ -10,19 +10,26 @@ long that takes may show, so the third one that ends without an answer closes it
 all of these cases the caller is told the same: try again.  A new worker takes the place of each
 that ends.
 
+While the ledger cannot be written, closing is tried again every second, and the caller hears
+nothing until it is on record or the server stops.  A worker that starts the same question meanwhile
+is killed before it hears that it may read, and whoever asked waits for the same entry.
+
 A worker whose files were replaced ends too, and the next one opens what lies there now.  A question
 that was refused for it before it was charged is carried out there.  Where the new files do not fit
 the policy, every call is told so until they do.
+
+Where no worker can be started, since descriptors, processes or memory are short, or where it ends
+before it is ready, it is tried again every second; meanwhile the workers that are ready go on, and
+without any the caller is told to try again.
+Nobody waits for a worker that will not come: what is queued when the pool closes is told the same.
 """
 
 from __future__ import annotations
 
-import os
 import queue
 import signal
 import socket
 import subprocess
-import sys
 import threading
 import time
 from collections.abc import Mapping
@@ -39,6 +46,14 @@ from discreet.service.site import ServedDataset, ServiceLimits
 from discreet.service.state_files import socket_path
 from discreet.service.workers.jobs import AskJob
 from discreet.service.workers.plan_class import CLASSES
+from discreet.service.workers.worker_process import (
+    END_SECONDS,
+    SHORT,
+    UNHEARD,
+    WorkerProcess,
+    ends_by_itself,
+    started_worker,
+)
 
 _OUTSIDE: Final = frozenset({-signal.SIGKILL, -signal.SIGTERM, -signal.SIGINT, 0})
 """How a worker ends that nobody's data has ended."""
@@ -65,9 +80,11 @@ class Pool:
         "_open_keys",
         "_processes",
         "_running",
+        "_serving",
         "_socket",
         "_stopping",
         "_threads",
+        "_unclosed",
         "problem",
     )
 
@@ -87,6 +104,8 @@ class Pool:
         self._open_keys: dict[str, set[str]] = {}
         self._processes: dict[str, subprocess.Popen[bytes]] = {}
         self._running: dict[str, AskJob] = {}
+        self._serving: set[str] = set()
+        self._unclosed: set[str] = set()
         self._stopping = False
         self.problem: DiscreetError | None = None
         self._socket = WriterSocket(ledger, socket_path(folder, dataset.name), observer=self._heard)
@@ -98,8 +117,12 @@ class Pool:
             thread.start()
 
     def submit(self, job: AskJob) -> None:
-        """Have a job done by the next free worker."""
-        self._jobs.put(job)
+        """Have a job done by the next free worker; none is free any more once it closes."""
+        with self._lock:
+            if not self._stopping:
+                self._jobs.put(job)
+                return
+        job.fail(stopped_error())
 
     def cancel(self, job: AskJob) -> None:
         """Stop working on a job; what was charged stays charged."""
@@ -118,9 +141,10 @@ class Pool:
 
     def close(self, *, wait: float) -> None:
         """Let running jobs end within a time, and stop all workers."""
-        self._stopping = True
-        for _ in self._threads:
-            self._jobs.put(None)
+        with self._lock:
+            self._stopping = True
+            for _ in self._threads:
+                self._jobs.put(None)
         end = time.monotonic() + wait
         for thread in self._threads:
             thread.join(max(0.0, end - time.monotonic()))
@@ -130,6 +154,11 @@ class Pool:
         for thread in self._threads:
             thread.join(5)
         self._socket.close()
+        with suppress(queue.Empty):
+            while True:
+                job = self._jobs.get_nowait()
+                if job is not None:
+                    job.fail(stopped_error())
 
     # --- what the writer hears ----------------------------------------------------------------
 
@@ -141,6 +170,8 @@ class Pool:
                 keys.add(key)
                 if job is not None:
                     job.reads(key)
+                if key in self._unclosed and who in self._processes:
+                    self._processes[who].kill()  # it has no reply yet, so it has read nothing
             elif verb in {"release", "fail"}:
                 keys.discard(key)
         if job is not None and verb in _TOLD:
@@ -150,22 +181,53 @@ class Pool:
 
     def _watch(self, name: str) -> None:
         """Keep one worker running, and hand it jobs."""
-        while not self._stopping:
-            channel, process = self._started(name)
+        while (worker := self._started_in_the_end(name)) is not None:
+            channel, process = worker
             try:
                 if not self._ready(channel):
-                    if self._wait_for_change():
+                    if self._wait_out_shortage(name):
                         return
                     continue
+                with self._lock:
+                    self._serving.add(name)
                 if self._serve(name, channel, process):
                     return
             finally:
+                with self._lock:
+                    self._serving.discard(name)
                 channel.close()
                 process.kill()
                 process.wait()
 
+    def _started_in_the_end(self, name: str) -> WorkerProcess | None:
+        """Start a worker as soon as that is possible; return none if it is time to stop."""
+        short = False
+        while not self._stopping:
+            try:
+                worker = self._started(name)
+            except SHORT:
+                if not short:
+                    self._note("worker cannot be started")
+                short = True
+                if self._wait_out_shortage(name):
+                    return None
+                continue
+            if short:
+                self._note("worker can be started again")
+            return worker
+        return None
+
+    def _wait_out_shortage(self, name: str) -> bool:
+        """Leave jobs to others that are ready, if there are any; return whether to stop."""
+        with self._lock:
+            others = [self._processes[who] for who in self._serving if who != name]
+        if self.problem is None and any(process.poll() is None for process in others):
+            time.sleep(_PAUSE)
+            return False
+        return self._wait_for_change()
+
     def _wait_for_change(self) -> bool:
-        """Refuse jobs for a while, since the data cannot be opened; return whether to stop."""
+        """Refuse jobs for a while, since nobody can work on them; return whether to stop."""
         end = time.monotonic() + _PAUSE
         while (left := end - time.monotonic()) > 0:
             try:
@@ -177,38 +239,28 @@ class Pool:
             job.fail(self.problem or stopped_error())
         return False
 
-    def _started(self, name: str) -> tuple[socket.socket, subprocess.Popen[bytes]]:
-        ours, theirs = socket.socketpair()
-        with theirs:
-            process = subprocess.Popen(  # noqa: S603  this interpreter, and a file of this package
-                [sys.executable, "-m", "discreet.service.workers.worker", str(theirs.fileno())],
-                pass_fds=[theirs.fileno()],
-                stdin=subprocess.DEVNULL,
-                env={**os.environ, "PYTHONFAULTHANDLER": "0"},
-            )
+    def _started(self, name: str) -> WorkerProcess:
+        data = self._dataset.data
+        channel, process = started_worker(
+            {
+                "name": name,
+                "data": dict(data) if isinstance(data, Mapping) else data,
+                "policy": str(self._dataset.policy),
+                "ledger": self._dataset.ledger,
+                "writer": str(self._socket.path),
+                "memory": self._limits.memory,
+                "seconds": str(self._limits.seconds),
+            }
+        )
         with self._lock:
             self._processes[name] = process
             self._open_keys[name] = set()
-        data = self._dataset.data
-        with suppress(OSError):
-            send_message(
-                ours,
-                {
-                    "name": name,
-                    "data": dict(data) if isinstance(data, Mapping) else data,
-                    "policy": str(self._dataset.policy),
-                    "ledger": self._dataset.ledger,
-                    "writer": str(self._socket.path),
-                    "memory": self._limits.memory,
-                    "seconds": str(self._limits.seconds),
-                },
-            )
-        return ours, process
+        return channel, process
 
     def _ready(self, channel: socket.socket) -> bool:
         channel.settimeout(_START_SECONDS)
         message: Message | None = None
-        with suppress(OSError, ValueError):
+        with suppress(*UNHEARD):
             message = receive_message(channel)
         if message is not None and message.get("event") == "ready":
             self._stand(None)
@@ -222,9 +274,12 @@ class Pool:
         with self._lock:
             before, self.problem = self.problem, problem
         if (before is None) is not (problem is None):
-            word = "data can be opened again" if problem is None else "data cannot be opened"
-            with suppress(DiscreetError):
-                self._log.write(word, dataset=self._dataset.name)
+            self._note("data can be opened again" if problem is None else "data cannot be opened")
+
+    def _note(self, event: str) -> None:
+        """Write a line of the log, if that is possible."""
+        with suppress(DiscreetError):
+            self._log.write(event, dataset=self._dataset.name)
 
     def _serve(self, name: str, channel: socket.socket, process: subprocess.Popen[bytes]) -> bool:
         """Hand out jobs until the worker ends, or until it is time to stop; then return true."""
@@ -252,7 +307,7 @@ class Pool:
         """Have one job done; return whether the worker can go on."""
         job.tell("started")
         end = time.monotonic() + _PLAN_SECONDS
-        with suppress(OSError, ValueError):  # too late, or the worker is gone
+        with suppress(*UNHEARD):  # too late, or the worker is gone
             send_message(channel, job.message)
             while True:
                 channel.settimeout(max(0.001, end - time.monotonic()))
@@ -265,7 +320,8 @@ class Pool:
                     end = time.monotonic() + float(size.seconds(self._limits))
                     continue
                 return self._done(job, message)
-        late = process.poll() is None and not job.canceled and time.monotonic() >= end
+        left = min(END_SECONDS, end - time.monotonic())
+        late = not job.canceled and not ends_by_itself(process, within=max(0.0, left))
         process.kill() if late or job.canceled else None
         self._ended(name, late=late, ending=process.wait(), canceled=job.canceled)
         job.fail(stopped_error())
@@ -280,22 +336,33 @@ class Pool:
         changed = isinstance(error, SourceChanged)
         if changed and not job.charged and not job.again:
             job.put_back()
-            self._jobs.put(job)
+            self.submit(job)
         else:
             job.fail(error)
         return not changed
 
     def _ended(self, name: str, *, late: bool, ending: int, canceled: bool) -> None:
         """Close the questions of a worker that its data may have ended, or that read often."""
-        if self._stopping:
-            return
         outside = canceled or (not late and ending in _OUTSIDE)
+        if outside and self._stopping:
+            return
         with self._lock:
             keys = tuple(self._open_keys[name])
+            often = {key for key in keys if outside and key not in self._unclosed}
+            self._unclosed.update(set(keys) - often)
         for key in keys:
-            with suppress(DiscreetError):
-                if not outside or self._ledger.attempts(key) >= _ATTEMPTS:
-                    self._ledger.fail(key)
+            while not self._closed(key, only_often=key in often) and not self._stopping:
+                time.sleep(_PAUSE)
+
+    def _closed(self, key: str, *, only_often: bool) -> bool:
+        """Close a question, or only one that was read often; return false where that failed."""
+        with suppress(Exception):  # whatever it is, it is not on record
+            if not only_often or self._ledger.attempts(key) >= _ATTEMPTS:
+                self._ledger.fail(key)
+                with self._lock:
+                    self._unclosed.discard(key)
+            return True
+        return False
 
 
 def stopped_error() -> EngineStopped:
