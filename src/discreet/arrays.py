@@ -28,7 +28,8 @@ def saturating_add(left: NDArray[np.int64], right: NDArray[np.int64]) -> NDArray
     >>> saturating_add(np.array([INT64_MAX, 1]), np.array([5, 2])).tolist()
     [9223372036854775807, 3]
     """
-    if not all(isinstance(side, np.ndarray) and side.dtype == np.int64 for side in (left, right)):
+    arrays = isinstance(left, np.ndarray) and isinstance(right, np.ndarray)
+    if not (arrays and left.dtype == right.dtype == np.int64):
         raise WrongKind(
             what="cannot add what is not a pair of int64 arrays.",
             why="only int64 arithmetic is exact here; mixed integer types turn into floats.",

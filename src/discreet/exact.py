@@ -114,7 +114,7 @@ def positive(value: object, *, name: str) -> Fraction:
     Fraction(3, 1)
     """
     number = rational(value, name=name)
-    if number <= 0:
+    if number.numerator <= 0:
         raise OutOfRange(
             what=f"{name} is not above zero.",
             why="no distribution, distance or price is defined for such a number.",

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from discreet import accounting
 from discreet.accounting import Box, Leaf, Parallel, Post, equals
 from discreet.accounting.budgets import price_cache as tariff_module
+from discreet.accounting.budgets import request
 from discreet.accounting.budgets.budget import Budget
 from discreet.accounting.budgets.budget_limits import EitherCurrency
 from discreet.accounting.budgets.currency import (
@@ -35,15 +36,21 @@ SCOPES = [None, Box({"ward": equals("A")}), Box({"ward": equals("B")})]
 
 @pytest.fixture
 def worked(monkeypatch):
-    """Count how often the accountant works."""
+    """Count how often a tree is priced, as a product of its leaves or by the accountant."""
     seen = []
-    account = accounting.account
+    account, product = accounting.account, request.leaf_product
 
     def counted(tree, **rest):
         seen.append(tree)
         return account(tree, **rest)
 
+    def multiplied(tree, unit):
+        found = product(tree, unit)
+        seen.extend([] if found is None else [tree])
+        return found
+
     monkeypatch.setattr(accounting, "account", counted)
+    monkeypatch.setattr(request, "leaf_product", multiplied)
     return seen
 
 

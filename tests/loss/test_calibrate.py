@@ -1,6 +1,9 @@
+import math
 from fractions import Fraction
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from discreet.errors import OutOfRange
 from discreet.loss import (
@@ -14,6 +17,7 @@ from discreet.loss import (
     most_queries,
     most_repeats,
 )
+from discreet.loss.calibration import least_fitting, least_fitting_float
 from discreet.loss.pairs.laplace import LaplacePair
 from tests.loss.oracles import gaussian
 
@@ -143,3 +147,23 @@ def test_how_many_queries_an_error_allows():
         assert pure == root
         assert approximate >= pure
         assert approximate == pytest.approx(max(root, root**2 / 17.85), rel=0.02)
+
+
+@settings(max_examples=200)
+@given(
+    epsilon=st.floats(1e-3, 30),
+    delta=st.floats(1e-14, 0.5),
+    guess=st.floats(1e-4, 1e4),
+    bits=st.sampled_from([8, 14, 24]),
+)
+def test_a_search_in_floats_from_any_guess_ends_where_the_other_does(epsilon, delta, guess, bits):
+    def excess(square):
+        width = math.sqrt(square)
+        far, near = epsilon * width + 0.5 / width, epsilon * width - 0.5 / width
+        found = math.erfc(near / 2**0.5) - math.exp(epsilon) * math.erfc(far / 2**0.5)
+        if found <= 0:
+            return -math.inf
+        return math.sqrt(-math.log(delta)) - math.sqrt(max(0.0, -math.log(found / 2)))
+
+    wanted = least_fitting(lambda square: excess(float(square)), bits)
+    assert least_fitting_float(excess, bits, guess) == wanted

@@ -195,10 +195,10 @@ class Script:
 def scripted_noise():
     """Let the samplers of additive noise follow a script."""
 
-    def laplace_into(out, parameters, entropy):
+    def laplace_into(out, parameters, entropy, _sizes):
         entropy.take(out, parameters, lambda scale: DiscreteLaplace(scale=scale))
 
-    def gaussian_into(out, parameters, entropy):
+    def gaussian_into(out, parameters, entropy, _sizes):
         entropy.take(out, parameters, lambda variance: DiscreteGaussian(variance=variance))
 
     with (

@@ -81,17 +81,17 @@ def test_the_key_is_erased_by_every_request():
     entropy = SystemEntropy()
     keys = []
     for _ in range(5):
-        entropy.words(1000, 64)
+        entropy.words(5000, 64)
         keys.append(bytes(entropy._threads.generator.key))
     assert len(set(keys)) == 5
     # the key that made a request is not the one left behind, nor part of what was served
     state = entropy._threads.generator
     before = bytes(state.key)
-    served = entropy.words(1000, 64).tobytes()
+    served = entropy.words(5000, 64).tobytes()
     stream = Cipher(algorithms.AES(before), modes.CTR(bytes(16))).encryptor()
     successor = stream.update(bytes(32))
     assert bytes(state.key) == successor
-    assert stream.update(bytes(8000)) == served
+    assert stream.update(bytes(40_000)) == served
     assert successor not in served
 
 
@@ -210,15 +210,15 @@ def test_a_keyed_stream_refuses_a_request_amid_another(monkeypatch):
 
 
 def test_the_operating_system_is_asked_again_after_many_bytes(monkeypatch):
-    monkeypatch.setattr(room, "_RESEED_BYTES", 10_000)
+    monkeypatch.setattr(room, "_RESEED_BYTES", 100_000)
     asked = []
     true = os.urandom
     monkeypatch.setattr(os, "urandom", lambda size: asked.append(size) or true(size))
     entropy = SystemEntropy()
     for _ in range(10):
-        entropy.words(500, 64)
+        entropy.words(5000, 64)
     assert len(asked) == 4
-    for _ in range(2000):
+    for _ in range(40_000):
         entropy.bits(64)
     assert len(asked) > 4
 

@@ -121,6 +121,7 @@ def test_without_random_bits_no_value_is_served(monkeypatch):
         raise OSError
 
     law = Uniform(below=2**62)
+    entropy.SYSTEM._threads.generator.used = entropy._POOL_BYTES  # nothing is left from before
     monkeypatch.setattr(os, "urandom", fail)
     monkeypatch.setattr(entropy, "_RESEED_BYTES", 0)
     with pytest.raises(EntropyUnavailable):

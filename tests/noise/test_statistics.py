@@ -13,6 +13,7 @@ import pytest
 from scipy import stats
 
 from discreet.arrays import INT64_MAX, INT64_MIN
+from discreet.errors import OutOfRange, WrongKind
 from discreet.noise import (
     Bernoulli,
     Bounded,
@@ -27,7 +28,9 @@ from discreet.noise import (
     laplace_each,
     tablefree,
 )
-from discreet.noise.tablefree import Parameters, gaussian_into, laplace_into
+from discreet.noise.bernoulli import CoinSizes
+from discreet.noise.elementwise import drawn_together
+from discreet.noise.tablefree import FreeSizes, Parameters, gaussian_into, laplace_into
 from tests.noise.laws import ALPHA, cells_of, chi_square, chi_squares, count_cells, p_value, stream
 
 DRAWS = 10**7
@@ -199,3 +202,28 @@ def test_a_billion_draws(name):
     assert p_value(counts, law, edges) > ALPHA
     for factor in (Fraction(1999, 2000), Fraction(2001, 2000)):
         assert p_value(counts, TABLES[name](factor), edges) < ALPHA
+
+
+@pytest.mark.parametrize("name", FREE)
+@pytest.mark.parametrize("sizes", [None, FreeSizes(coins=CoinSizes(guard=0.2), tries=2)], ids=str)
+def test_laws_that_are_drawn_together(name, sizes):
+    """Each keeps its own law, also where exact numbers decide and few attempts are made at once."""
+    make, factors = FREE[name][0], [Fraction(1, 100), Fraction(1), Fraction(10**6)]
+    laws, count = [make(factor) for factor in factors], 2 * 10**5 if sizes is None else 6000
+    off = Fraction(3, 100) if sizes is None else Fraction(15, 100)
+    more = {} if sizes is None else {"sizes": sizes}
+    samples = drawn_together(laws, [count] * 3, stream(name), **more)
+    for factor, law, sample in zip(factors, laws, samples, strict=True):
+        right, *wrong = chi_squares(sample, law, make(factor * (1 - off)), make(factor * (1 + off)))
+        assert right > ALPHA
+        assert max(wrong) < ALPHA
+
+
+def test_nothing_and_other_families_drawn_together():
+    laplace, gaussian = DiscreteLaplace(scale=3), DiscreteGaussian(variance=3)
+    assert drawn_together([], []) == []
+    assert [each.size for each in drawn_together([laplace] * 3, [2, 0, 1])] == [2, 0, 1]
+    with pytest.raises(WrongKind):
+        drawn_together([laplace, gaussian], [1, 1])
+    with pytest.raises(OutOfRange):
+        drawn_together([laplace], [-1])

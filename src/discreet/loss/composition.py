@@ -146,9 +146,14 @@ class Composition:
             return self._account.delta_below_zero(self.reverse()._account, epsilon)  # noqa: SLF001
         return self._account.delta(epsilon)
 
-    def delta_above(self, epsilon: float) -> float:
-        """Bound the profile at any real epsilon from above, for less work than both ends."""
-        return self._account.upper(epsilon) if epsilon >= 0 else self.delta(epsilon).high
+    def delta_above(self, epsilon: float, *, enough: float = 0.0) -> float:
+        """Bound the profile at any real epsilon from above, for less work than both ends.
+
+        A bound of at most ``enough`` is not lowered any further.
+        """
+        if epsilon < 0:
+            return self.delta(epsilon).high
+        return self._account.upper(epsilon, enough=enough)
 
     def epsilon(self, delta: float | Fraction) -> Bracket:
         """Enclose the smallest epsilon >= 0 at which the profile is at most delta."""

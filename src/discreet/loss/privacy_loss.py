@@ -142,6 +142,15 @@ class PrivacyLoss(PrivacyCurve):
         """Return the chance of failure at an epsilon, rounded up."""
         return self.delta_interval(epsilon=epsilon).high
 
+    def keeps(self, *, epsilon: object, delta: object) -> bool:
+        """Say whether the delta at an epsilon, rounded up, is at most this one.
+
+        >>> from discreet.mechanisms import Gaussian
+        >>> Gaussian(sigma=5).loss().keeps(epsilon=1, delta="1e-6")
+        True
+        """
+        return self.delta(epsilon=epsilon) <= checked_delta(delta)
+
     def epsilon(self, delta: object) -> float:
         """Return the least epsilon at a delta, rounded up."""
         return self.interval(delta=delta).high

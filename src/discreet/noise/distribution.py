@@ -216,6 +216,9 @@ _LARGEST: Final = 1 << 57
 _SMALLEST: Final = Fraction(1, 1 << 200)
 _RANGES: Final = {power: (_SMALLEST**power, Fraction(_LARGEST**power)) for power in (1, 2)}
 """Of scales, and of their squares."""
+_NEARLY: Final = (199, 56)
+"""A number of which the numerator has n more bits than the denominator is within a factor of 2 of
+2**n."""
 
 
 def checked_scale(value: ExactNumber, *, name: str, power: int = 1) -> Fraction:
@@ -225,6 +228,9 @@ def checked_scale(value: ExactNumber, *, name: str, power: int = 1) -> Fraction:
     Fraction(3, 2)
     """
     number = positive(value, name=name)
+    size = number.numerator.bit_length() - number.denominator.bit_length()
+    if -_NEARLY[0] * power < size < _NEARLY[1] * power:  # well within, as most are
+        return number
     smallest, largest = _RANGES[power]
     if number > largest:
         raise TooLarge(

@@ -35,9 +35,10 @@ Words = NDArray[np.unsignedinteger[Any]]
 """An array of words in the narrowest unsigned type."""
 
 KEY_BYTES: Final = 32
-_POOL_BYTES: Final = 4096
-_SMALL_BYTES: Final = 512
+_POOL_BYTES: Final = 1 << 16
+_SMALL_BYTES: Final = 1 << 14
 _WIDEST: Final = 1 << 24
+_MOST: Final = 1 << 36
 _RESEED_BYTES: Final = 1 << 32
 _ZEROS: Final = memoryview(bytes(1 << 17))
 START: Final = modes.CTR(bytes(16))
@@ -74,15 +75,18 @@ class Entropy(Protocol):
         ...
 
 
+_KINDS: Final = tuple((size, np.dtype(f"uint{size}")) for size in (8, 16, 32, 64))
+
+
 def word_type(width: int) -> np.dtype[np.unsignedinteger[Any]]:
     """Return the narrowest unsigned type that holds words of this width.
 
     >>> word_type(11)
     dtype('uint16')
     """
-    for size in (8, 16, 32, 64):
+    for size, kind in _KINDS:
         if width <= size:
-            return np.dtype(f"uint{size}")
+            return kind
     raise OutOfRange(
         what=f"a word of {width} bits was asked for.",
         why="arrays hold words of at most 64 bits.",
@@ -98,8 +102,10 @@ def _checked_width(width: int) -> int:
 
 
 def checked_count(count: object) -> int:
-    """Read how many values to draw, before any bit is drawn."""
-    return whole(count, name="count", low=0, high=1 << 36)
+    """Read how many values to draw, before any bit is drawn; a plain int takes the short way."""
+    if type(count) is int and 0 <= count <= _MOST:
+        return count
+    return whole(count, name="count", low=0, high=_MOST)
 
 
 class ByteSource(ABC):

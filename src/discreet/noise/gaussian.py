@@ -36,7 +36,7 @@ from discreet.noise.chance import Decay, ScaledExponential
 from discreet.noise.distribution import BITS, Moments, checked_scale
 from discreet.noise.entropy import Entropy
 from discreet.noise.rare_events import gaussian_beyond_into
-from discreet.noise.tablefree import FreeSizes, Parameters, gaussian_into
+from discreet.noise.tablefree import SIZES, FreeSizes, Parameters, gaussian_into
 from discreet.noise.two_sided import TwoSidedLaw
 
 _NARROW_TAIL: Final = 1 << 11  # tails of variances up to here are summed term by term
@@ -223,8 +223,21 @@ class DiscreteGaussian(TwoSidedLaw):
             return None
         return math.isqrt(math.floor(self.variance)).bit_length() - 6
 
-    def _draw_into(self, out: NDArray[np.int64], entropy: Entropy) -> None:
-        gaussian_into(out, Parameters.same(self.variance), entropy)
+    @property
+    def parameter(self) -> Fraction:
+        """The variance."""
+        return self.variance
+
+    @staticmethod
+    def draw_each_into(
+        out: NDArray[np.int64],
+        parameters: Parameters,
+        entropy: Entropy,
+        sizes: FreeSizes = SIZES,
+        /,
+    ) -> None:
+        """Overwrite ``out`` with draws of several such laws."""
+        gaussian_into(out, parameters, entropy, sizes)
 
     def _beyond_into(
         self, out: NDArray[np.int64], least: int, entropy: Entropy, sizes: FreeSizes

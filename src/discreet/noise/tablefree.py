@@ -38,11 +38,15 @@ BLOCK_BITS: Final = 5  # Q has a scale in [16, 32), so R is accepted at least 15
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FreeSizes:
-    """How many bits of U are read at first, how many each time after, and how coins are read."""
+    """How many bits of U are read at first, how many each time after, and how coins are read.
+
+    ``tries`` is how many attempts each element gets at once; it takes the first that is accepted.
+    """
 
     word_bits: int = 64
     step_bits: int = 64
     coins: CoinSizes = COIN_SIZES
+    tries: int = 1
 
 
 SIZES: Final = FreeSizes()
@@ -76,6 +80,13 @@ class Parameters:
             return Parameters(self.floats[chosen], lambda index: exact(index + chosen.start))
         return Parameters(self.floats[chosen], lambda index: exact(int(chosen[index])))
 
+    def again(self, times: int) -> Parameters:
+        """Put so many copies of all elements one after another."""
+        if self.floats.ndim == 0 or times == 1:
+            return self
+        exact, count = self.exact, self.floats.size
+        return Parameters(np.concatenate([self.floats] * times), lambda index: exact(index % count))
+
 
 def settle_geometric(
     scale: Fraction, word: int, bits: int, entropy: Entropy, step_bits: int = 64
@@ -97,21 +108,36 @@ def laplace_into(
     out: NDArray[np.int64], scale: Parameters, entropy: Entropy, sizes: FreeSizes = SIZES
 ) -> None:
     """Overwrite ``out`` with discrete Laplace draws; values beyond int64 stop at its ends."""
-    repeated(out, scale, lambda part, count: _laplace_attempt(part, count, entropy, sizes))
+    repeated(
+        out,
+        scale,
+        lambda part, count: _laplace_attempt(part, count, entropy, sizes),
+        tries=sizes.tries,
+    )
 
 
 def geometric_into(
     out: NDArray[np.int64], scale: Parameters, entropy: Entropy, sizes: FreeSizes = SIZES
 ) -> None:
     """Overwrite ``out`` with geometric draws; values beyond int64 stop at its end."""
-    repeated(out, scale, lambda part, count: _geometric_attempt(part, count, entropy, sizes))
+    repeated(
+        out,
+        scale,
+        lambda part, count: _geometric_attempt(part, count, entropy, sizes),
+        tries=sizes.tries,
+    )
 
 
 def gaussian_into(
     out: NDArray[np.int64], variance: Parameters, entropy: Entropy, sizes: FreeSizes = SIZES
 ) -> None:
     """Overwrite ``out`` with discrete Gaussian draws; values beyond int64 stop at its ends."""
-    repeated(out, variance, lambda part, count: _gaussian_attempt(part, count, entropy, sizes))
+    repeated(
+        out,
+        variance,
+        lambda part, count: _gaussian_attempt(part, count, entropy, sizes),
+        tries=sizes.tries,
+    )
 
 
 Attempt = tuple[NDArray[np.int64], NDArray[np.bool_]]
@@ -119,18 +145,46 @@ Attempt = tuple[NDArray[np.int64], NDArray[np.bool_]]
 
 
 def repeated(
-    out: NDArray[np.int64], parameters: Parameters, attempt: Callable[[Parameters, int], Attempt]
+    out: NDArray[np.int64],
+    parameters: Parameters,
+    attempt: Callable[[Parameters, int], Attempt],
+    *,
+    tries: int = 1,
 ) -> None:
-    """Fill ``out`` chunk by chunk, then try the rejected elements again until none is left."""
-    again = []
-    for start in range(0, out.size, CHUNK):
-        part = slice(start, min(start + CHUNK, out.size))
-        out[part], accepted = attempt(parameters.take(part), part.stop - start)
-        again.append(np.flatnonzero(~accepted) + start)
-    todo = np.concatenate(again) if again else np.empty(0, np.intp)
+    """Fill ``out`` chunk by chunk, then try the rejected elements again until none is left.
+
+    Attempts are independent, and whether one is made at once or after others were rejected does not
+    change it: so each element has the law of an accepted attempt, however many ``tries`` it gets.
+    """
+    if not out.size:
+        return
+    if out.size <= CHUNK:
+        out[:], accepted = _first_accepted(parameters, out.size, attempt, tries)
+        todo = np.flatnonzero(~accepted)
+    else:
+        again = []
+        for start in range(0, out.size, CHUNK):
+            part = slice(start, min(start + CHUNK, out.size))
+            chosen = parameters.take(part)
+            out[part], accepted = _first_accepted(chosen, part.stop - start, attempt, tries)
+            again.append(np.flatnonzero(~accepted) + start)
+        todo = np.concatenate(again)
     while todo.size:
-        out[todo], accepted = attempt(parameters.take(todo), todo.size)
+        out[todo], accepted = _first_accepted(parameters.take(todo), todo.size, attempt, tries)
         todo = todo[~accepted]
+
+
+def _first_accepted(
+    parameters: Parameters, count: int, attempt: Callable[[Parameters, int], Attempt], tries: int
+) -> Attempt:
+    """Attempt each element so often, and return the first value of each that was accepted."""
+    values, accepted = attempt(parameters.again(tries), count * tries)
+    if tries == 1:
+        return values, accepted
+    ways = accepted.reshape(tries, count)
+    first = ways.argmax(axis=0)
+    place = first * count + np.arange(count)
+    return values[place], accepted[place]
 
 
 @final

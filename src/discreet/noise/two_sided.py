@@ -20,7 +20,7 @@ from discreet.exact import Interval, whole
 from discreet.noise.chance import Decay, ScaledExponential, complement, log_of
 from discreet.noise.distribution import Distribution, empty
 from discreet.noise.entropy import SYSTEM, Entropy, checked_count, checked_entropy
-from discreet.noise.tablefree import SIZES, FreeSizes
+from discreet.noise.tablefree import SIZES, FreeSizes, Parameters
 
 TABLE_FROM: Final = 1 << 16
 """Draws of one call from which on a table is used.
@@ -46,9 +46,21 @@ class TwoSidedLaw(Distribution):
     def _block_bits(self) -> int | None:
         """How wide the blocks of a table are, as a power of two; None for single integers."""
 
+    @property
     @abstractmethod
-    def _draw_into(self, out: NDArray[np.int64], entropy: Entropy) -> None:
-        """Overwrite ``out`` with independent draws, without a table."""
+    def parameter(self) -> Fraction:
+        """What tells it from the other laws of its family: a scale, or a variance."""
+
+    @staticmethod
+    @abstractmethod
+    def draw_each_into(
+        out: NDArray[np.int64],
+        parameters: Parameters,
+        entropy: Entropy,
+        sizes: FreeSizes = SIZES,
+        /,
+    ) -> None:
+        """Overwrite ``out`` with independent draws of laws of the family, without a table."""
 
     @abstractmethod
     def _beyond_into(
@@ -73,7 +85,7 @@ class TwoSidedLaw(Distribution):
         """Return independent draws; values beyond int64 stop at its ends."""
         out = empty(count)
         if count < TABLE_FROM:
-            self._draw_into(out, entropy)
+            self.draw_each_into(out, Parameters.same(self.parameter), entropy)
         else:
             from discreet.noise.wide_table import table_sampler  # noqa: PLC0415  long samples only
 

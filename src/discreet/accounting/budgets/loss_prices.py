@@ -214,7 +214,9 @@ def _worst_of(
     bound: Callable[[RenyiCurve], Fraction | None] = _unknown,
 ) -> Price | None:
     """Add the prices of the pairs of each product, and take the largest over products."""
-    products = (*loss.remove, *loss.add) if isinstance(loss, Profile) else ()
+    products: tuple[Composition, ...] = ()
+    if isinstance(loss, Profile):
+        products = loss.add if loss.remove is loss.add else (*loss.remove, *loss.add)
     totals = [_sum_of(product, price, bound) for product in products]
     priced = [total for total in totals if total is not None]
     if not priced or len(priced) < len(totals):

@@ -24,6 +24,7 @@ from discreet.accounting.scopes.contribution import Contribution
 from discreet.accounting.storage.schema import class_schema_of
 from discreet.accounting.storage.source_schemas import LOSS_SCHEMAS, MECHANISM_SCHEMAS
 from discreet.accounting.tree.leaf import Leaf
+from discreet.accounting.tree.leaf_product import leaf_product
 from discreet.accounting.tree.node import Node
 from discreet.errors import NotComposable, WrongKind
 from discreet.loss import PrivacyLoss
@@ -67,6 +68,9 @@ class _ThisNode:
 
 
 def _price_of(this: _ThisNode, unit: PrivacyUnit, contribution: Contribution | None) -> PrivacyLoss:
+    product = leaf_product(this.node, unit)
+    if product is not None:
+        return product
     return accounting.account(this.node, unit=unit, contribution=contribution).loss
 
 

@@ -144,7 +144,7 @@ def _when_replaced(leaf: Leaf) -> Fraction:
 def _one_sided(leaf: Leaf, steps: int) -> PrivacyLoss:
     """Price a chain whose links all have one direction."""
     if not isinstance(leaf.source, PrivacyLoss):
-        return _at(leaf, steps * leaf.added)
+        return _at(leaf, leaf.added if steps == 1 else steps * leaf.added)
     chain = _group(leaf.source, steps)
     return chain if chain != UNPROTECTED else _group(_both_ways(leaf.source), steps)
 

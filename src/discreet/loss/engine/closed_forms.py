@@ -80,18 +80,26 @@ def gaussian_deltas(square: float, eps: Floats) -> tuple[Floats, Floats]:
         half = np.maximum(most - flat, 0.0) / 2
         return flat + half, half + wrong + 16 * UNIT * (flat + half)
     mu = math.sqrt(square)
-    a = eps / mu - mu / 2
-    b = eps / mu + mu / 2
-    first, second = _mills(np.abs(a)), _mills(np.abs(b))
+    scaled = eps / mu
+    a = scaled - mu / 2
+    b = scaled + mu / 2
+    near = np.abs(a)
+    first, second = _mills(near), _mills(np.abs(b))
     density = np.exp(-a * a / 2) * (0.5 * math.sqrt(2 / math.pi))
     left, right = density * first, density * second
-    flat = -np.expm1(np.minimum(eps, 0.0))
-    value = np.where(a >= 0, left - right, np.where(b >= 0, 1 - left - right, flat + right - left))
-    size = np.abs(eps) / mu + mu
+    ahead, behind = a >= 0, b < 0
+    value = np.where(ahead, left - right, 1 - left - right)
+    base = np.where(ahead, 0.0, 1.0)
+    if behind.any():
+        flat = -np.expm1(np.minimum(eps[behind], 0.0))
+        value[behind] = flat + right[behind] - left[behind]
+        base[behind] = flat
+    size = np.abs(scaled) + mu
     relative = 2 * SPECIAL + UNIT * (64 + 16 * size * size)  # as _relative, for many
-    base = np.where(a >= 0, 0.0, np.where(b >= 0, 1.0, flat))
     error = (left + right) * relative + base * 16 * UNIT + TINIEST
-    return value, np.where((size > _CLEAR) & (np.abs(a) < 40 + 8 * UNIT * size), 1.0, error)
+    if size.max(initial=0.0) > _CLEAR:
+        error = np.where((size > _CLEAR) & (near < 40 + 8 * UNIT * size), 1.0, error)
+    return value, error
 
 
 def _relative(size: float) -> float:

@@ -22,8 +22,9 @@ from collections.abc import Callable, Iterator
 from fractions import Fraction
 from typing import TYPE_CHECKING, Final, final
 
-from discreet.exact import float_down, float_up
+from discreet.exact import exact_sum, float_down, float_up
 from discreet.loss.bracket import Bracket
+from discreet.loss.engine.closed_forms import gaussian_delta
 from discreet.loss.engine.finite_part import FinitePart, infinite_mass
 from discreet.loss.engine.rounding import PRODUCT_MARGIN, TINIEST, UNIT
 from discreet.loss.pairs.gaussian import GaussianPair
@@ -116,6 +117,7 @@ def _exactly_lost(pairs: Counted) -> Fraction | None:
 
 
 _UNKNOWN: Final = object()
+_LEAK_SHARE: Final = 14  # bits of a delta: less of it moves delta as little as rounding rho does
 _WORTH: Final = 0.5  # of ln delta: a smaller gain of curves is lost again by converting them
 _MANY: Final = 16  # pairs that take seconds on a lattice
 
@@ -159,17 +161,38 @@ class CompositionProfile:
         high = self.upper(eps)
         return Bracket(min(self._attained().delta(eps).low, high), high)
 
-    def upper(self, eps: float) -> float:
-        """Bound the profile at eps >= 0 from above: the upper end of ``delta``, for less work."""
+    def upper(self, eps: float, *, enough: float = 0.0) -> float:
+        """Bound the profile at eps >= 0 from above: the upper end of ``delta``, for less work.
+
+        A bound of at most ``enough`` is returned as it is, though others may be smaller.
+        """
+        if enough and math.isfinite(eps) and (rough := self._rough(eps, enough)) <= enough:
+            return rough
         exact = self._corners()
         if exact is not None:
             return exact.delta(eps).high
         high = self._product().delta(eps, low=False).high
-        if self._two_bounds() and not math.isinf(eps):
+        if high > enough and self._two_bounds() and not math.isinf(eps):
             part = self._product().part
             for other, lattice in self._beside(lambda: part.order_at(eps)):
                 high = min(high, other.delta(eps, low=False, lattice=lattice).high)
         return high
+
+    def _rough(self, eps: float, enough: float) -> float:
+        """Bound the profile by one continuous Gaussian and a leak above all pairs, if there is one.
+
+        Theorem key ``gaussian-smoothing``.  A leak of a small share of ``enough`` takes the least
+        noise away.  This takes a tenth of the time of lists and lattices, and is often enough.
+        """
+        bits, leak, squares = _LEAK_SHARE - math.frexp(enough)[1], Fraction(0), []
+        for pair, count in self._pairs:
+            smooth = pair.smoothed(max(bits, 0)) if self._renyi is None else None
+            if smooth is None:
+                return math.inf
+            squares.append(smooth[0] * count)
+            leak += smooth[1] * count
+        high = gaussian_delta(exact_sum(squares), eps).high + float_up(leak)
+        return min(high * (1 + PRODUCT_MARGIN), 1.0)
 
     def delta_below_zero(self, reverse: CompositionProfile, eps: float) -> Bracket:
         """Use h_PQ(a) = 1 - a + a h_QP(1/a) at a = e**eps < 1."""

@@ -30,13 +30,14 @@ import numpy as np
 from discreet.loss.bracket import Bracket
 from discreet.loss.engine.rounding import UNIT, bound_above, bound_below
 from discreet.loss.pairs.distribution import Floats, LossList
-from discreet.loss.pairs.pair import Counted, Pair
+from discreet.loss.pairs.pair import Counted, Pair, knows_finite_parts
 
 _MOST_FIRST: Final = 1 << 15
 _MOST_SECOND: Final = 1 << 13
 _FARTHEST: Final = 100.0
 _UNSURE: Final = 1e-13  # of a chance
 _NEGLIGIBLE: Final = 1e-12  # of a delta: so much may be missing
+_FAINT: Final = 1e-40  # masses whose share of a delta is lost in rounding, unless it is tiny
 _CELLS: Final = 1 << 11  # into which losses that are not listed are spread
 
 Ends = tuple[Floats, Floats]
@@ -124,9 +125,14 @@ class Enumeration:
         return (self.drift + 8 * UNIT * (self.reach + abs(eps))) * (1 + 8 * UNIT)
 
     def _total(self, eps: float, *, above: bool) -> float:
-        value = self.second(eps - self.first.losses)[above]
-        total = float((self.first.mass * value).sum())
-        slack = (self.error + UNIT * (len(value) + 16)) * (1 + 8 * UNIT)
+        mass, losses = self.first.mass, self.first.losses
+        heavy = mass > _FAINT
+        value = np.full(len(mass), float(above))  # what no profile exceeds, or falls below
+        value[heavy] = self.second(eps - losses[heavy])[above]
+        total = float((mass * value).sum())
+        if len(mass) * _FAINT > total * UNIT:  # faint masses may count
+            total = float((mass * self.second(eps - losses)[above]).sum())
+        slack = (self.error + UNIT * (len(mass) + 16)) * (1 + 8 * UNIT)
         return total * (1 + slack if above else 1 - slack)
 
 
@@ -140,7 +146,7 @@ def enumeration(pairs: Counted) -> Enumeration | None:
         powers = None if atoms is None else atoms.power(count)
         if powers is not None:
             lists.append(powers)
-        elif rest is None and count == 1 and pair.finite_parts(np.zeros(1)) is not None:
+        elif rest is None and count == 1 and knows_finite_parts(pair):
             rest = pair
         else:
             return None

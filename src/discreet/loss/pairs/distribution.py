@@ -87,8 +87,8 @@ class LossList:
             return cls(np.zeros(0), np.zeros(0), error, 0.0, missing)
         first, last = int(places[0]), int(places[-1]) + 1
         losses = np.arange(start + first, start + last) * float(grain)
-        drift = 4 * UNIT * float(np.abs(losses).max())
-        mass = np.where(kept, mass, 0.0)[first:last]
+        drift = 4 * UNIT * max(abs(float(losses[0])), abs(float(losses[-1])))
+        mass = np.where(kept[first:last], mass[first:last], 0.0)
         return cls(losses, mass, error, drift, missing, start + first, grain)
 
     @classmethod
@@ -152,7 +152,8 @@ class LossList:
 
 def _rest(mass: Floats, kept: NDArray[np.bool_], error: float) -> float:
     """Bound the mass that is not kept; what underflowed is below the tiniest float."""
-    return float(mass[~kept].sum()) * (1 + error + UNIT * len(mass)) + TINIEST * int((~kept).sum())
+    faint = mass[~kept]
+    return float(faint.sum()) * (1 + error + UNIT * len(mass)) + TINIEST * len(faint)
 
 
 @final

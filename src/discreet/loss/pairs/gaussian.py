@@ -28,6 +28,7 @@ from typing import ClassVar, Final, Self, final
 import numpy as np
 
 from discreet.errors import OutOfRange
+from discreet.exact import whole
 from discreet.loss.engine.closed_forms import gaussian_delta, gaussian_deltas
 from discreet.loss.engine.rounding import TINIEST, UNIT, quotient_up
 from discreet.loss.pairs.distribution import (
@@ -39,6 +40,22 @@ from discreet.loss.pairs.distribution import (
 )
 from discreet.loss.pairs.loss_transforms import LossAtoms
 from discreet.loss.pairs.pair import LARGEST_LOSS, NormalPair, PairFamily, ProfileCurve
+
+LEAK_BITS: Final = 100
+_HALVING: Final = Fraction(22, 625)  # exp(-2 pi**2 * 22/625) < 1/2
+
+
+def smoothing(coordinates: int, *, bits: int = LEAK_BITS) -> Fraction:
+    """Return a t at which n eta is at most 2**-bits (key ``gaussian-smoothing``), for bits >= 0.
+
+    q**3 is below 1/5, so n eta <= 5 n q, and 5 n < 2**(3 + b) for n of b bits.  With t of
+    22/625 = 0.0352 a bit, q <= 2**-(bits + 3 + b), as 2 pi**2 > 19.739 and 19.739 * 0.0352 > ln 2.
+
+    >>> float(smoothing(1)), float(smoothing(1000)), float(smoothing(1, bits=30))
+    (3.6608, 3.9776, 1.1968)
+    """
+    places = whole(coordinates, name="coordinates", low=1).bit_length()
+    return (whole(bits, name="bits", low=0) + 3 + places) * _HALVING
 
 
 @final
@@ -92,6 +109,10 @@ class GaussianPair(PairFamily):
         """Evaluate the normal law."""
         value, error = gaussian_deltas(float(self.mu_squared), eps)
         return np.maximum(value - error, 0.0), np.minimum(value + error, 1.0)
+
+    def smoothed(self, bits: int) -> tuple[Fraction, Fraction]:  # noqa: ARG002  it leaks nothing
+        """Itself."""
+        return self.mu_squared, Fraction(0)
 
     @classmethod
     def transform_of(cls, pairs: Sequence[tuple[Self, int]]) -> _Transform:
@@ -159,6 +180,13 @@ class DiscreteGaussianPair(PairFamily):
     def group(self, k: int) -> DiscreteGaussianPair:
         """The integers move k times as far apart."""
         return DiscreteGaussianPair(self.variance, self.distance * k)
+
+    def smoothed(self, bits: int) -> tuple[Fraction, Fraction] | None:
+        """The Gaussian of slightly less noise (key ``gaussian-smoothing``), if noise is wide."""
+        t = smoothing(1, bits=bits)
+        if self.variance < 6 * t:
+            return None
+        return self.distance**2 / (self.variance - t), Fraction(1, 1 << bits)
 
     def cumulant(self, t: float) -> float:
         """Round t (t + 1) d**2 / (2v) up."""

@@ -85,9 +85,11 @@ class LossAtoms:
             drift = 16 * UNIT * float(np.abs(self.index).max())
             return LossList.merged(self.index, self.mass, error=error, drift=drift, missing=missing)
         place = _whole(self.index)
-        if place is None or int(place.max()) - int(place.min()) > _MOST_LISTED:
+        if place is None:
             return None
         start = int(place.min())
+        if int(place.max()) - start > _MOST_LISTED:
+            return None
         mass = np.asarray(np.bincount(place - start, weights=self.mass), np.float64)
         return LossList.on_lattice(start, mass, self.grain, error=error, missing=missing)
 

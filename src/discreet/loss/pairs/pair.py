@@ -87,6 +87,13 @@ class Pair(Protocol):
         """Enclose P[L = inf]."""
         ...
 
+    def smoothed(self, bits: int) -> tuple[Fraction, Fraction] | None:
+        """Give the square of mu of a Gaussian that dominates it beside a leak, and the leak.
+
+        The leak is about 2**-bits, where it can be chosen; None where there is no such Gaussian.
+        """
+        ...
+
     def exact_infinity(self) -> Fraction | None:
         """Give P[L = inf] exactly; None if that is not known."""
         ...
@@ -169,6 +176,10 @@ class PairFamily:
     def log_moment(self, t: float) -> float:
         """The cumulant; infinite if a loss is."""
         return math.inf if self.infinity().high else self.cumulant(t)
+
+    def smoothed(self, bits: int) -> tuple[Fraction, Fraction] | None:  # noqa: ARG002
+        """None is known."""
+        return None
 
     def infinity(self) -> Bracket:
         """No loss is infinite."""
@@ -275,6 +286,18 @@ class TwoBounds(Pair, Protocol):
     def attained(self) -> Pair:
         """Give a pair, symmetric and no larger than either bound, for ends from below."""
         ...
+
+
+def knows_finite_parts(pair: Pair) -> bool:
+    """Say whether a pair knows its profile at many points at once, without asking for one.
+
+    >>> from fractions import Fraction
+    >>> from discreet.loss.pairs.gaussian import DiscreteGaussianPair, GaussianPair
+    >>> pairs = GaussianPair(Fraction(1)), DiscreteGaussianPair(Fraction(1), 1)
+    >>> [knows_finite_parts(pair) for pair in pairs]
+    [True, False]
+    """
+    return getattr(type(pair), "finite_parts", None) is not PairFamily.finite_parts
 
 
 def knows_curve(pair: Pair) -> TypeGuard[TwoBounds]:

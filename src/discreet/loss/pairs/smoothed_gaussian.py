@@ -27,27 +27,14 @@ from fractions import Fraction
 from typing import Final, Self, final
 
 from discreet.errors import OutOfRange
-from discreet.exact import exact_sum, float_down, float_up, whole
+from discreet.exact import exact_sum, float_down, float_up
 from discreet.loss.bracket import Bracket
-from discreet.loss.pairs.gaussian import GaussianPair
+from discreet.loss.pairs.gaussian import LEAK_BITS, GaussianPair, smoothing
 from discreet.loss.pairs.pair import LARGEST_LOSS, Pair, PairFamily
 from discreet.loss.pairs.randomized_response import ResponsePair
 from discreet.loss.renyi.curve import RenyiCurve
 
-LEAK: Final = Fraction(1, 1 << 100)
-_HALVING: Final = Fraction(22, 625)  # exp(-2 pi**2 * 22/625) < 1/2
-
-
-def smoothing(coordinates: int) -> Fraction:
-    """Return a t at which n eta is at most 2**-100.
-
-    q**3 is below 1/5, so n eta <= 5 n q, and 5 n < 2**(3 + b) for n of b bits.  With t of
-    22/625 = 0.0352 a bit, q <= 2**-(103 + b), as 2 pi**2 > 19.739 and 19.739 * 0.0352 > ln 2.
-
-    >>> float(smoothing(1)), float(smoothing(1000))
-    (3.6608, 3.9776)
-    """
-    return (103 + whole(coordinates, name="coordinates", low=1).bit_length()) * _HALVING
+LEAK: Final = Fraction(1, 1 << LEAK_BITS)
 
 
 @final
@@ -66,7 +53,9 @@ class SmoothedGaussianPair(PairFamily):
 
     def __post_init__(self) -> None:
         """Refuse what is no pair."""
-        if self.mu_squared <= 0 or self.rho <= 0 or not 0 <= self.leak <= 1:
+        leak = self.leak
+        positive = self.mu_squared.numerator > 0 and self.rho.numerator > 0
+        if not (positive and 0 <= leak.numerator <= leak.denominator):
             raise OutOfRange(
                 what="a square or rho is not above zero, or a leak is not between 0 and 1.",
                 why="they are the divergences of two different laws, and a chance.",
@@ -108,6 +97,10 @@ class SmoothedGaussianPair(PairFamily):
     def factors(self) -> tuple[Pair, ...]:
         """The Gaussian and the leak."""
         return GaussianPair(self.mu_squared), ResponsePair(Fraction(0), self.leak)
+
+    def smoothed(self, bits: int) -> tuple[Fraction, Fraction]:  # noqa: ARG002  whatever it leaks
+        """Its Gaussian, and its leak."""
+        return self.mu_squared, self.leak
 
     def curve(self) -> RenyiCurve:
         """Rho times the order."""

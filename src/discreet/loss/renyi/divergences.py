@@ -73,6 +73,8 @@ def pure_to_gaussian_mu(*, epsilon: object) -> Fraction:
 
 
 _GOLDEN: Final = (math.sqrt(5) - 1) / 2
+_FIRST: Final = -48
+_POWERS: Final = [10 ** (j / 8) for j in range(_FIRST, 65)]
 
 
 def renyi_epsilon(*, order: object, value: object, delta: object) -> float:
@@ -101,7 +103,7 @@ def concentrated_epsilon(*, rho: object, delta: object) -> float:
     def objective(t: float) -> float:
         return (1 + t) * slope - math.log1p(1 / t) - (depth + math.log1p(t)) / t
 
-    a = 1 + Fraction(_least(objective))
+    a = 1 + Fraction(_least(objective, math.sqrt(-depth / slope) if slope else math.inf))
     return _epsilon(a, a * strength, chance)
 
 
@@ -115,7 +117,7 @@ def concentrated_delta(*, rho: object, epsilon: object) -> float:
     def objective(t: float) -> float:
         return t * ((1 + t) * slope - start) - (1 + t) * math.log1p(1 / t) - math.log(t)
 
-    a = 1 + Fraction(_least(objective))
+    a = 1 + Fraction(_least(objective, start / slope if slope else math.inf))
     return _delta(a, a * strength, loss)
 
 
@@ -136,12 +138,23 @@ def _delta(a: Fraction, bound: Fraction, loss: Fraction) -> float:
     return float_up(exp(grid).high)
 
 
-def _least(objective: Callable[[float], float]) -> float:
-    """Search t = order - 1 on a grid of powers, then by golden section; any answer is sound."""
-    grid = [10 ** (j / 8) for j in range(-48, 65)]
-    best = min(range(len(grid)), key=lambda j: objective(grid[j]))
-    low = math.log(grid[max(best - 1, 0)])
-    high = math.log(grid[min(best + 1, len(grid) - 1)])
+def _least(objective: Callable[[float], float], guess: float) -> float:
+    """Search t = order - 1 on a grid of powers, then by golden section; any answer is sound.
+
+    Both objectives have one valley (:mod:`discreet.loss.engine.line_search`), so that the best
+    point of the grid is reached by going downhill, from whichever point is next to the guess.
+    """
+    last = len(_POWERS) - 1
+    best = round(8 * math.log10(min(max(guess, _POWERS[0]), _POWERS[-1]))) - _FIRST
+    here = objective(_POWERS[best])
+    for step in (1, -1):
+        while 0 <= best + step <= last:
+            there = objective(_POWERS[best + step])
+            if there > here or (there == here and step > 0):
+                break
+            best, here = best + step, there
+    low = math.log(_POWERS[max(best - 1, 0)])
+    high = math.log(_POWERS[min(best + 1, last)])
     for _ in range(48):
         span = _GOLDEN * (high - low)
         if objective(math.exp(high - span)) <= objective(math.exp(low + span)):
