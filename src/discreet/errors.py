@@ -53,7 +53,7 @@ One tree, so that a caller can catch as much or as little as it wants::
         ├── NotPerExample       E804  an objective that is not one of single examples
         ├── OtherRun            E805  a checkpoint, or weights, of another run
         ├── RunFenced           E806  another process has resumed this run
-        ├── TooImprecise        E807  drift or rounding that would cost too much
+        ├── TooImprecise        E807  rounding that costs too much, or depends on others
         ├── BadArrays           E808  arrays that a model cannot be fitted on or used with
         ├── NotFitted           E809  a model that is used before it is fitted
         └── BadCheckpoint       E810  a checkpoint that cannot be read or kept
@@ -427,7 +427,7 @@ class NotPerExample(LearningError, code="E804"):
 
 @final
 class OtherRun(LearningError, code="E805"):
-    """A checkpoint belongs to another run, or the model was replaced in the middle of one."""
+    """A checkpoint is of another run, or model or settings were changed in the middle of one."""
 
 
 @final
@@ -437,7 +437,7 @@ class RunFenced(LearningError, code="E806"):
 
 @final
 class TooImprecise(LearningError, code="E807"):
-    """Drift or rounding would add too much to the distance; nothing was spent."""
+    """Rounding would cost too much, or depends on other rows; nothing was spent."""
 
 
 @final

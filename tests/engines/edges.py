@@ -152,3 +152,4 @@ def filled(engine, tables, types):
     for number, name in enumerate(types):
         table = arrow_table(tables[name], types[name])
         engine._connection._connection.register(f"source {number}", table)
+        engine._connection._sources[name.lower()]._data = table  # what is read without a statement

@@ -22,6 +22,7 @@ from discreet.plan import steps
 from discreet.plan.binding import binder, joins, value_ranges
 from discreet.plan.policy.policy import read_policy
 from discreet.plan.pricing import noise_steps as sketching
+from discreet.plan.statistics import contribution_limits
 from discreet.plan.statistics import partition_selection as groups
 from discreet.plan.workload import joined_counts, joined_sums
 from discreet.plan.workload.cells import Cells
@@ -116,7 +117,7 @@ def planted(monkeypatch, owner, name, value):
 
 def limits(**change):
     """Let planning believe in other limits than those that it was given."""
-    honest = steps.contribution_bounds
+    honest = contribution_limits.contribution_bounds
     return lambda *arguments, **named: replace(honest(*arguments, **named), **change)
 
 
@@ -162,23 +163,32 @@ PLANTS = {
         lambda m: planted(m, binder, "narrowed", narrow_conditions),
     ),
     "never NULL": (TOTALS, lambda m: contextlib.nullcontext(changed(cost=SURE, age=SURE))),
-    "rows of a unit": (COSTS, lambda m: planted(m, steps, LIMITS, limits(rows=1))),
-    "rows in all totals": (TOTALS, lambda m: planted(m, steps, LIMITS, limits(rows=1))),
-    "rows in ranks": (MEDIAN, lambda m: planted(m, steps, LIMITS, limits(rows=1))),
+    "rows of a unit": (COSTS, lambda m: planted(m, contribution_limits, LIMITS, limits(rows=1))),
+    "rows in all totals": (
+        TOTALS,
+        lambda m: planted(m, contribution_limits, LIMITS, limits(rows=1)),
+    ),
+    "rows in ranks": (MEDIAN, lambda m: planted(m, contribution_limits, LIMITS, limits(rows=1))),
     "groups of a unit": (
         TOTALS,
-        lambda m: planted(m, steps, LIMITS, limits(groups=1)),
+        lambda m: planted(m, contribution_limits, LIMITS, limits(groups=1)),
     ),
     "constant keys": (TOTALS, lambda m: contextlib.nullcontext(changed(ward=SAME))),
     "conditions": (STEPS, lambda m: planted(m, joined_counts, "cells_of", never_together)),
     "conditions of sums": (SUMS, lambda m: planted(m, joined_sums, "cells_of", never_together)),
     "bounds of sums in cells": (TWO_SUMS, lambda m: contextlib.nullcontext(changed(cost=ONE))),
     "bounds of a sum among cells": (SUMS, lambda m: contextlib.nullcontext(changed(stay=ONE))),
-    "rows in sums of cells": (TWO_SUMS, lambda m: planted(m, steps, LIMITS, limits(rows=1))),
-    "rows in all sums of cells": (SUMS, lambda m: planted(m, steps, LIMITS, limits(rows=1))),
+    "rows in sums of cells": (
+        TWO_SUMS,
+        lambda m: planted(m, contribution_limits, LIMITS, limits(rows=1)),
+    ),
+    "rows in all sums of cells": (
+        SUMS,
+        lambda m: planted(m, contribution_limits, LIMITS, limits(rows=1)),
+    ),
     "key of a table in sums of cells": (TWO_SUMS, lambda m: keyed("patient", "sex")),
     "key of a table in all sums of cells": (SUMS, lambda m: keyed("patient", "sex")),
-    "rows in cells": (STEPS, lambda m: planted(m, steps, LIMITS, limits(rows=1))),
+    "rows in cells": (STEPS, lambda m: planted(m, contribution_limits, LIMITS, limits(rows=1))),
     "key of a table": (TOTALS, lambda m: keyed("patient")),
     "key of a table in ranks": (MEDIAN, lambda m: keyed("patient")),
     "key of a table in cells": (STEPS, lambda m: keyed("patient", "sex")),
@@ -196,7 +206,10 @@ PLANTS = {
         DIFFERENT,
         lambda m: contextlib.nullcontext(changed(stay=ONE)),
     ),
-    "rows of different values": (SHOWN, lambda m: planted(m, steps, LIMITS, limits(rows=1))),
+    "rows of different values": (
+        SHOWN,
+        lambda m: planted(m, contribution_limits, LIMITS, limits(rows=1)),
+    ),
     "listed values": (
         SHOWN,
         lambda m: contextlib.nullcontext(changed(visit={"categories": (7,)})),
@@ -481,7 +494,7 @@ def test_a_claim_that_nothing_enforces_is_refused(name, monkeypatch):
 def test_a_unit_of_many_rows_cannot_pass_for_a_single_row(monkeypatch):
     with (
         pytest.raises(OutOfRange),
-        planted(monkeypatch, steps, LIMITS, limits(single=True)),
+        planted(monkeypatch, contribution_limits, LIMITS, limits(single=True)),
     ):
         clinic.planned(TOTALS)
 

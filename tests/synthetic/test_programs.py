@@ -237,7 +237,7 @@ def others(relation):
     return replace(relation, table="others")
 
 
-@pytest.mark.parametrize("part", ["unit", "relation", "scope", "price", "tree"])
+@pytest.mark.parametrize("part", ["unit", "relation", "scope", "tree"])
 def test_forged_programs_are_refused(session, part):
     """Reading rows of nobody's unit, other rows, or for a smaller claim is refused."""
     plan = clinic.planned(session)
@@ -248,12 +248,19 @@ def test_forged_programs_are_refused(session, part):
         "unit": {"reads": (replace(read, unit=(), groups=None),)},
         "relation": {"reads": (replace(read, relation=others(read.relation)),)},
         "scope": {"scope": Box({"ward": at_least(3)})},
-        "price": {"price": replace(program.price, rho=Fraction(1, 1000))},
         "tree": {"tree": cheap},
     }[part]
     with pytest.raises((WrongKind, OutOfRange)):
         session.perform(replace(program, **forged))
     assert kinds(session) == ["open"]
+
+
+def test_nobody_states_a_price(session):
+    """It follows from the tree, which is worked out again before anything is charged."""
+    program = clinic.planned(session).program
+    with pytest.raises(TypeError):
+        replace(program, price=replace(program.price, rho=Fraction(1, 1000)))
+    assert replace(program, tree=Leaf(ZeroConcentrated(rho="0.001"))).price.rho == Fraction(1, 1000)
 
 
 def test_conditions_on_rows_may_be_added(session):

@@ -11,7 +11,9 @@ from tests.servers.spark import local_session
 from tests.synthetic import clinic
 
 PRICE = 9
-"""So much that noise moves a count by a few rows."""
+"""So much that noise moves a count by a few rows: intervals miss one time in a million, and 60 rows
+are more than ten times the largest error of 150 tables.  How wide an interval is depends on what
+the method chose to measure, so that has no bound here."""
 
 
 @pytest.fixture(params=["DuckDB", "Spark", "PostgreSQL"])
@@ -56,9 +58,9 @@ def test_a_table_is_made_on_every_engine(place, tmp_path):
     true = Counter((row["ward"], str(row["paid"])) for row in clinic.crowd())
     answer = release.answer(("ward", "paid"), confidence="0.999999")
     wide = answer.half_widths  # none where the pair was not measured
-    wide = [60.0] * len(answer.counts) if wide is None else wide
+    wide = [60.0] * len(answer.counts) if wide is None else wide  # half of all rows
     for label, count, half_width in zip(answer.labels, answer.counts, wide, strict=True):
-        assert abs(count - true[label]) <= half_width <= 60
+        assert abs(count - true[label]) <= min(half_width, 60)
     assert "ward, paid" in str(release.report())
     opened = dp.open({"visits": release.table()}, policy=clinic.POLICY, test_mode=True)
     with opened as session:  # it opens under the same policy, and answers the same SQL

@@ -5,7 +5,7 @@ Trust: kernel.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, final
 from weakref import finalize
 
@@ -24,6 +24,7 @@ from discreet.engines.sources.database import DatabaseTable, collated
 from discreet.engines.sources.files import CsvFiles, ParquetFiles, pattern
 from discreet.engines.sources.identity import Identity, identified
 from discreet.engines.sources.open_source import open_source
+from discreet.engines.sources.plain_columns import plain_columns
 from discreet.engines.sources.source import TableSource, check_names, unreadable
 from discreet.engines.spilling import SpillFolder
 from discreet.engines.sql.casts import UUID_TEXT, TableView, base_type, print_scan, stored_form
@@ -44,6 +45,7 @@ SETTINGS: Final[Mapping[str, Any]] = {
 
 _NONE: Final[Mapping[str, pa.Table]] = {}
 _ALL_ROWS: Final = 2**63 - 1
+_CHUNK: Final = 10**6
 _ESTIMATES: Final = 256
 
 
@@ -57,6 +59,7 @@ class Connection:
         "_estimates",
         "_native",
         "_slow",
+        "_sources",
         "_stamps",
         "_swept",
         "_unpruned",
@@ -69,6 +72,7 @@ class Connection:
         """Open every source, and let go of all of them if one cannot be read."""
         check_names(list(tables), what="tables")
         sources = {table: open_source(data, table=table) for table, data in tables.items()}
+        self._sources = {folded(table): source for table, source in sources.items()}
         self._stamps = {folded(table): source.stamp for table, source in sources.items()}
         folder = SpillFolder()  # for what does not fit in memory
         self._swept = finalize(self, folder.remove)
@@ -210,15 +214,29 @@ class Connection:
         """Set the salt of the statements that follow."""
         self._connection.execute(f"SET VARIABLE salt = {salt}::BIGINT")
 
-    def fetch(self, statement: str, tables: Mapping[str, pa.Table] = _NONE) -> pa.Table:
-        """Run a statement, with some tables in memory at hand, by their quoted names."""
+    def fetch(
+        self, statement: str, tables: Mapping[str, pa.Table] = _NONE, *, chunk: int = _CHUNK
+    ) -> pa.Table:
+        """Run a statement, with some tables in memory at hand, by their quoted names.
+
+        ``chunk`` is how many rows a chunk of the answer has; small ones are written faster.
+        """
         for alias, table in tables.items():
             self._connection.register(alias.strip('"'), table)
         try:
-            return self._read(statement)
+            return self._read(statement, chunk)
         finally:
             for alias in tables:
                 self._connection.unregister(alias.strip('"'))
+
+    def plain(self, scan: Scan, columns: Sequence[str]) -> list[pa.ChunkedArray] | None:
+        """Return columns of a small table without a statement, floats as they are; None if not."""
+        native, source = self._native.get(folded(scan.table)), self._sources.get(folded(scan.table))
+        if native is None or source is None:
+            return None
+        own = {folded(column): (column, kind) for column, kind in native.items()}
+        types = dict(scan.columns)
+        return plain_columns(source, [(*own[folded(each)], types[each]) for each in columns])
 
     def estimate(self, statement: str, tables: Mapping[str, pa.Table]) -> pa.Table:
         """Run a statement on which only the speed of others depends, once for all that ask it.
@@ -233,7 +251,7 @@ class Connection:
             self._estimates[statement] = self.fetch(statement)
         return self._estimates[statement]
 
-    def _read(self, statement: str) -> pa.Table:
+    def _read(self, statement: str, chunk: int) -> pa.Table:
         """Run a statement; if it fails, run it once more on cells alone.
 
         To pass over pages, a reader looks at statistics and Bloom filters, which lie beside the
@@ -242,13 +260,13 @@ class Connection:
         reads what it read at opening.
         """
         try:
-            return self._connection.sql(statement).to_arrow_table()
+            return self._connection.sql(statement).to_arrow_table(chunk)
         except (duckdb.InterruptException, duckdb.OutOfMemoryException):
             raise
         except duckdb.Error:
             pass
         self._read_all_pages()
-        return self._connection.sql(statement).to_arrow_table()
+        return self._connection.sql(statement).to_arrow_table(chunk)
 
     def _read_all_pages(self) -> None:
         """Keep filters from the readers of all sources."""
@@ -286,6 +304,7 @@ class Connection:
 
     def close(self) -> None:
         """Let go of the data, and of what was spilled to disk."""
+        self._sources = {}
         self._connection.close()
         self._swept()
 

@@ -19,7 +19,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Final, final
+from typing import Final, TypeGuard, final
 
 import duckdb
 import pyarrow as pa
@@ -28,6 +28,7 @@ from discreet.engines.connection import Connection
 from discreet.engines.engine import ClosingEngine, Columns, Performance
 from discreet.engines.execution import run_interruptibly, run_sanitized, stopped_error
 from discreet.engines.hash_order import HashOrder
+from discreet.engines.single_rows import AT_ONCE, RowStatement, SingleRows
 from discreet.engines.sources.identity import Identity, run_if_unchanged, scanned_tables
 from discreet.engines.sql.cell_sums import cell_sums
 from discreet.engines.sql.contribution_bounding import PUBLIC, ContributionBounding, public_tables
@@ -75,11 +76,13 @@ def check_memory(request: EngineRequest, memory: Callable[[], tuple[int, int]]) 
 class PreparedRequest:
     """A request and its statements, which work with every salt.
 
-    One statement computes all totals; every other measure has its own, by name.
+    One statement computes all totals; every other measure has its own, by name.  Where ``rows``
+    are read first, the totals are printed if need be: of the same expressions.
     """
 
     bounding: ContributionBounding
-    totals: str
+    rows: RowStatement | None
+    totals: str | None
     distinct: Mapping[str, str]
     leaves: Mapping[str, str]
     longest: str
@@ -103,7 +106,7 @@ class DuckDB(ClosingEngine):
     {'visits': {'patient': INTEGER}}
     """
 
-    __slots__ = ("_bounds_by_threshold", "_checked", "_connection", "_lock")
+    __slots__ = ("_bounds_by_threshold", "_checked", "_connection", "_lock", "_single_rows")
 
     def __init__(
         self, tables: Mapping[str, object], performance: Performance | None = None
@@ -112,6 +115,7 @@ class DuckDB(ClosingEngine):
         options = performance or Performance()
         self._connection = Connection(tables, options)
         self._bounds_by_threshold = options.memory is None  # else DuckDB decides what fits
+        self._single_rows = SingleRows(self._connection)
         self._checked: PreparedRequest | None = None
         self._lock = threading.Lock()
 
@@ -134,7 +138,8 @@ class DuckDB(ClosingEngine):
 
     def check(self, request: EngineRequest) -> PreparedRequest:
         """Refuse what cannot be printed, and what may need more memory than there is."""
-        prepared = self.prepare(request)
+        checked = self._checked
+        prepared = checked if _is_for(checked, request) else self.prepare(request)
         check_memory(request, self._connection.memory)
         self._checked = prepared
         return prepared
@@ -144,9 +149,11 @@ class DuckDB(ClosingEngine):
         connection, measures = self._connection, request.measures
         bounding = ContributionBounding(request, connection.scan, connection.open_scan, portable)
         statements = TotalStatements.in_floats(bounding)
+        rows = RowStatement.of(bounding)
         return PreparedRequest(
             bounding,
-            totals=statements.totals(),
+            rows=rows,
+            totals=statements.totals() if rows is None else None,
             distinct={
                 m.name: distinct(bounding, m)
                 for m in measures
@@ -166,7 +173,7 @@ class DuckDB(ClosingEngine):
         Requests that are only equal are printed anew: no statement runs for another request.
         """
         checked = self._checked
-        if checked is not None and checked.request is request and not order.portable:
+        if _is_for(checked, request) and not order.portable:
             return checked
         return self.prepare(request, portable=order.portable)
 
@@ -186,6 +193,9 @@ class DuckDB(ClosingEngine):
 
     def _run_interruptibly(self, request: EngineRequest, order: HashOrder) -> RawTotals:
         prepared = self._prepared(request, order)
+        parts = self._plain_parts(prepared)
+        if parts is not None:
+            return parts
         try:
             return run_interruptibly(
                 lambda: self._run(prepared, order.salt), stop=self._connection.interrupt
@@ -195,9 +205,12 @@ class DuckDB(ClosingEngine):
 
     def _run(self, prepared: PreparedRequest, salt: int) -> RawTotals:
         request, fetch = prepared.request, self._connection.fetch
+        parts = self._parts(prepared)
+        if parts is not None:
+            return parts
+        tables = public_tables(request)
         if request.unit:  # else nothing is put in an order
             self._connection.set_salt(salt)
-        tables = public_tables(request)
         first = self._totals(prepared, tables)
         named = first if request.listed is None else tables[PUBLIC]
         numbers = {
@@ -217,6 +230,18 @@ class DuckDB(ClosingEngine):
             },
         )
 
+    def _plain_parts(self, prepared: PreparedRequest) -> RawTotals | None:
+        """Return single rows of a small table, which takes no time that one would interrupt."""
+        if prepared.rows is None or not self._bounds_by_threshold:
+            return None
+        return self._single_rows.plain_totals(prepared.rows)
+
+    def _parts(self, prepared: PreparedRequest) -> RawTotals | None:
+        """Return totals in parts where these are single rows, which need no order."""
+        if prepared.rows is None or not self._bounds_by_threshold:
+            return None
+        return self._single_rows.totals(prepared.rows)
+
     def _totals(self, prepared: PreparedRequest, tables: dict[str, pa.Table]) -> pa.Table:
         """Return the totals: by a threshold, by the statement, or by integers where floats end."""
         connection, bounding, request = self._connection, prepared.bounding, prepared.request
@@ -227,7 +252,7 @@ class DuckDB(ClosingEngine):
             table = ThresholdBounding(connection, statements, tables).totals()
             if table is not None:
                 return table
-        table = connection.fetch(prepared.totals, tables)
+        table = connection.fetch(prepared.totals or _printed(bounding, size), tables)
         exact, longest = prepared.exact, prepared.longest
         if exact is None or integers(table, longest).max(initial=0) <= exact:
             return table
@@ -236,6 +261,18 @@ class DuckDB(ClosingEngine):
     def close(self) -> None:
         """Release the data."""
         self._connection.close()
+
+
+def _is_for(prepared: PreparedRequest | None, request: EngineRequest) -> TypeGuard[PreparedRequest]:
+    """Say whether statements were printed for this very request, and for no other equal to it."""
+    return prepared is not None and prepared.request is request
+
+
+def _printed(bounding: ContributionBounding, size: int | None) -> str:
+    """Print totals in parts, but of a table that is large: DuckDB holds its groups, and no rows."""
+    statements = TotalStatements.in_floats(bounding)
+    small = bounding.request.unit and size is not None and size <= AT_ONCE
+    return statements.parts() if small else statements.totals()
 
 
 def _check_same_groups(first: pa.Table, second: pa.Table, request: EngineRequest) -> None:

@@ -30,13 +30,10 @@ from numpy.typing import NDArray
 
 from discreet.engines.connection import Connection
 from discreet.engines.hash_order import GROUPS, Codes, lowest_cells, unit_codes
+from discreet.engines.row_scans import has_exact_units, scan_below
 from discreet.engines.sql.contribution_bounding import ContributionBounding, listed, number
 from discreet.engines.sql.totals import TotalStatements
-from discreet.query.expression_types import typed
-from discreet.query.expressions import Window, walk
-from discreet.query.relation_columns import columns
-from discreet.query.relations import Filter, Named, Project, Relation, Scan
-from discreet.query.types import Type
+from discreet.query.relations import Scan
 from discreet.requests.engine_request import EngineRequest
 from discreet.requests.raw_totals import arrow_numbers, numbers
 
@@ -94,11 +91,12 @@ def cells_of(statements: TotalStatements, some: CellFilter) -> str:
 
 
 def groups_of(statements: TotalStatements) -> str:
-    """Print the totals of the cells that are kept."""
+    """Print the totals of the cells that are kept, in parts if these will do."""
     kept = f"SELECT * FROM {KEPT}"
     if statements.has_short_sums:
         kept = statements.cell_totals(kept)
-    return statements.group_totals(kept)
+    in_parts = statements.bounding.request.in_parts
+    return statements.cell_parts(kept) if in_parts else statements.group_totals(kept)
 
 
 def _within(bounding: ContributionBounding, part: tuple[int, int]) -> str:
@@ -119,23 +117,7 @@ _CELLS_AT_ONCE: Final = 2**23
 
 def source_of(request: EngineRequest) -> Scan | None:
     """Return the table whose rows are read, if that is quickly done twice, and units are exact."""
-    types = dict(columns(request.relation))
-    if not request.chooses or any(typed(part, types) is Type.FLOAT for part in request.unit):
-        return None
-    return _scan_below(request.relation)
-
-
-def _scan_below(node: Relation) -> Scan | None:
-    match node:
-        case Scan():
-            return node
-        case Filter(child=child) | Named(child=child):
-            return _scan_below(child)
-        case Project(child=child, outputs=outputs):
-            windows = any(isinstance(part, Window) for _, value in outputs for part in walk(value))
-            return None if windows else _scan_below(child)
-        case _:
-            return None
+    return scan_below(request.relation) if request.chooses and has_exact_units(request) else None
 
 
 @final

@@ -211,23 +211,20 @@ class Plan(Explainable):
 
     def __repr__(self) -> str:
         """Show the question and the price on one line."""
-        text = _plan_text()
-        return f"<plan: {text.shown_question(self)}; costs {text.shown_price(self.price)}>"
+        return str(_words().plan_line(self))
 
     def __str__(self) -> str:
         """Show everything that will happen, as a tree of lines."""
-        text = _plan_text()
-        return str(text.plan_text(text.branches_of(self)))
+        return str(_words().plan_tree(self))
 
     def _repr_html_(self) -> str:
-        text = _plan_text()
-        return str(text.html_of(text.branches_of(self)))
+        return str(_words().plan_html(self))
 
 
-def _plan_text() -> ModuleType:
-    from discreet.plan import plan_text  # noqa: PLC0415  rare
+def _words() -> ModuleType:
+    from discreet.plan import plan_branches  # noqa: PLC0415  rare
 
-    return plan_text
+    return plan_branches
 
 
 _FORMAT: Final = 1

@@ -26,7 +26,8 @@ from discreet.plan.forecast.error_forecast import ErrorForecast, ForecastErrors
 from discreet.plan.plan import Plan, plan_digest
 from discreet.plan.planning_rules import PlanningRules
 from discreet.plan.policy.owner_promises import promises_behind
-from discreet.plan.policy.policy import Limits, Policy
+from discreet.plan.policy.policy import Policy
+from discreet.plan.pricing.group_sensitivity import ReleaseInput
 from discreet.plan.pricing.noise_steps import scale_noise, unpriced_release
 from discreet.plan.pricing.price_promise import (
     composed_with_search,
@@ -43,21 +44,18 @@ from discreet.plan.pricing.requested_price import (
 )
 from discreet.plan.statistics import having_threshold
 from discreet.plan.statistics.answer_layout import answer_layout
-from discreet.plan.statistics.contribution_bounds import OneRow, contribution_bounds, one_row_of
-from discreet.plan.statistics.measure_list import ReleaseInput
+from discreet.plan.statistics.contribution_limits import bound_contributions
 from discreet.plan.statistics.partition_selection import (
     SelectionRule,
     partition_selection,
     within_categories,
 )
 from discreet.plan.statistics.truncation import rules_differ, truncations
-from discreet.plan.statistics.unit_totals import with_bounded_totals
 from discreet.plan.workload.group_windows import check_windows, running_counts
 from discreet.plan.workload.joined_counts import joined_counts, nested_counts
 from discreet.plan.workload.joined_sums import joined_sums
 from discreet.query.expressions import Column
 from discreet.query.question import Question
-from discreet.query.relations import Scan, Table, descend
 from discreet.query.source_text import pointed
 from discreet.requests.engine_request import EngineRequest, Total
 from discreet.requests.table_schema import Product, Schema
@@ -184,64 +182,6 @@ def bind_names(draft: Draft) -> Draft:
 def find_groups(draft: Draft) -> Draft:
     """Find out which groups are public."""
     return replace(draft, groups=partition_selection(required(draft.bound)))
-
-
-def bound_contributions(draft: Draft) -> Draft:
-    """Limit the groups and rows in which one unit counts."""
-    known = required(draft.bound)
-    policy = table_limits(draft.question, draft.schema, draft.policy.limits)
-    limits = contribution_bounds(
-        known.keys,
-        clause=draft.clause,
-        limits=policy,
-        available=required(draft.groups).available,
-        single=not known.rows.unit,
-        one_row=OneRow.UNKNOWN if draft.clamps_sums else one_row_of(known.rows, known.keys),
-    )
-    limits = replace(
-        limits,
-        all_rows=_all_rows_count(draft),
-        clamps_sums=draft.clamps_sums,
-        lists_values=not draft.earlier,
-    )
-    if not (draft.given.bounds or draft.found):
-        most = draft.clause.max_rows_contributed or policy.max_rows
-        known = replace(known, rows=with_bounded_totals(known.rows, most))
-    return replace(draft, bound=known, contributions=limits)
-
-
-def table_limits(question: Question, schema: Schema, limits: Limits) -> Limits:
-    """Return the limits of the tables that a question names: the largest, where they differ."""
-    named = (node.name for node in descend(question.relation) if isinstance(node, Table))
-    found = (schema.at_path(name) for name in named)
-    tables = [table for table in found if table is not None and not table.public]
-    rows = [table.max_rows or limits.max_rows for table in tables]
-    groups = [table.max_groups or limits.max_groups for table in tables]
-    return replace(limits, max_rows=_largest(rows), max_groups=_largest(groups))
-
-
-def _largest(limits: list[int | None]) -> int | None:
-    """Return the largest limit; one that is missing is missing for all."""
-    known = [limit for limit in limits if limit is not None]
-    return max(known) if known and len(known) == len(limits) else None
-
-
-def _all_rows_count(draft: Draft) -> bool:
-    """Whether the number of rows is public: one row replaces another, and no condition hides one.
-
-    Where there are several private tables, a row of one may be replaced by a row of another.
-    """
-    known = required(draft.bound)
-    whole = isinstance(known.rows.relation, Scan) and not (known.rows.unit or known.keys)
-    private = [table for table in draft.schema.tables if not table.public]
-    searching = draft.given.bounds is not None or draft.found
-    return (
-        whole
-        and len(private) == 1
-        and draft.unit.relation is Relation.REPLACE
-        and not draft.unit.columns
-        and not searching
-    )
 
 
 def measure_aggregates(draft: Draft) -> Draft:

@@ -14,14 +14,14 @@ others, in the same order and number.
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Final, Self, final
 
-from discreet.errors import UnknownName
 from discreet.query.node_checks import (
     check_flag,
+    check_function,
     check_name,
     check_place,
     check_span,
@@ -31,23 +31,23 @@ from discreet.query.node_checks import (
     scalar_of,
     wrong,
 )
-from discreet.query.signatures import AGGREGATES, ANYWHERE, PLAIN, WINDOWS, Function
-from discreet.query.source_text import Span, pointed
+from discreet.query.signatures import AGGREGATES, ANYWHERE, PLAIN, WINDOWS
+from discreet.query.source_text import Span
 from discreet.query.types import Scalar, Type, type_of
 
 Pair = tuple[Fraction, Fraction]
 
 
-class _Leaf:
-    """What has nothing below it."""
+class Leaf:
+    """What has nothing below it, in an expression or a relation."""
 
     __slots__ = ()
 
-    def children(self) -> tuple[Expression, ...]:
+    def children(self) -> tuple[()]:
         """Return nothing: there is nothing below."""
         return ()
 
-    def rebuilt(self, children: Sequence[Expression]) -> Self:  # noqa: ARG002 (there are none)
+    def rebuilt(self, children: Sequence[object]) -> Self:  # noqa: ARG002 (there are none)
         """Return the node itself."""
         return self
 
@@ -69,7 +69,7 @@ class _Hashed:
 
 @final
 @dataclass(frozen=True, slots=True)
-class Column(_Leaf):
+class Column(Leaf):
     """A column by its name; ``table`` is the qualifier, and None once names are bound.
 
     >>> Column("ward", table="v")
@@ -90,7 +90,7 @@ class Column(_Leaf):
 
 @final
 @dataclass(frozen=True, slots=True)
-class Literal(_Leaf):
+class Literal(Leaf):
     """A value written in the question; numbers are exact, and 1.0 is 1.
 
     >>> Literal(Fraction(2)) == Literal(2), Literal(True) == Literal(1)
@@ -133,7 +133,7 @@ class Call(_Hashed):
         span, arguments = self.span, self.arguments
         check_span(span)
         _check_all(arguments, "arguments", span)
-        _check_function(self.function, ANYWHERE, len(arguments), span)
+        check_function(self.function, ANYWHERE, len(arguments), span)
 
     def __hash__(self) -> int:
         """Return what equal calls share."""
@@ -264,7 +264,7 @@ class Window:
         check_tuple(self.order, "the order of a window", self.span)
         if not all(type(item) is Order for item in self.order):
             raise wrong("the order of a window holds something else than Order.", self.span)
-        _check_function(self.function, WINDOWS, len(self.arguments), self.span)
+        check_function(self.function, WINDOWS, len(self.arguments), self.span)
 
     def children(self) -> tuple[Expression, ...]:
         """Return arguments, partition and order, in this order."""
@@ -311,7 +311,7 @@ class Aggregate(_Hashed):
         for part in (self.argument, self.where):
             if part is not None:
                 check_expression(part, self.span)
-        _check_function(self.function, AGGREGATES, int(self.argument is not None), self.span)
+        check_function(self.function, AGGREGATES, int(self.argument is not None), self.span)
         check_flag(self.distinct, "DISTINCT", self.span)
         if self.distinct and (self.argument is None or self.function not in PLAIN):
             raise wrong(f"{self.function} does not tell distinct values apart.", self.span)
@@ -373,7 +373,7 @@ class Aggregate(_Hashed):
 
 @final
 @dataclass(frozen=True, slots=True)
-class Grouped(_Leaf):
+class Grouped(Leaf):
     """The value of the group's key number ``at``, from 0; lives above an aggregation only.
 
     >>> Grouped(0)
@@ -391,7 +391,7 @@ class Grouped(_Leaf):
 
 @final
 @dataclass(frozen=True, slots=True)
-class Star(_Leaf):
+class Star(Leaf):
     """All columns, or those of one table; stands in a Project until names are bound.
 
     >>> Star(table="v")
@@ -410,7 +410,7 @@ class Star(_Leaf):
 
 @final
 @dataclass(frozen=True, slots=True)
-class InnerQuery(_Leaf):
+class InnerQuery(Leaf):
     """The subquery number ``at`` of a WHERE, from 0; gone once it is turned into a semi join.
 
     >>> InnerQuery(0)
@@ -453,22 +453,6 @@ def _check_all(values: object, what: str, span: Span | None) -> None:
     for value in values:  # type: ignore[attr-defined]
         if type(value) not in _NODES:
             check_expression(value, span)
-
-
-def _check_function(
-    name: object, known: Mapping[str, Function], count: int, span: Span | None
-) -> None:
-    """Refuse a function that is not known, or that takes another number of arguments."""
-    if type(name) is not str:
-        raise wrong("the name of a function is not a text.", span)
-    function = known.get(name)
-    if function is None or not function.accepts(count):
-        shown = name if function is not None else "of this name"
-        raise UnknownName(
-            what=pointed(f"there is no function {shown} of {count} arguments.", span),
-            why="only functions that mean the same on every engine can be used.",
-            do="see the list of functions.",
-        )
 
 
 def walk(expression: Expression) -> Iterator[Expression]:

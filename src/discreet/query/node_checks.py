@@ -11,12 +11,13 @@ no name or text half a character, which engines store each in their own way.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import date, datetime
 from fractions import Fraction
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from discreet.errors import UnsupportedSQL, WrongKind
+from discreet.errors import UnknownName, UnsupportedSQL, WrongKind
+from discreet.query.signatures import Function
 from discreet.query.source_text import Span, pointed
 
 if TYPE_CHECKING:  # expressions make these checks
@@ -85,6 +86,52 @@ def check_place(value: object, what: str, *, low: int = 0, span: Span | None = N
     """Refuse anything but a whole number from ``low`` on."""
     if type(value) is not int or not low <= value < 2**31:
         raise wrong(f"{what} is not a whole number from {low} on.", span)
+
+
+def check_outputs(outputs: object, span: Span | None = None) -> Iterator[Expression]:
+    """Refuse anything but named columns; yield what they hold, which is not checked yet.
+
+    >>> from discreet.query.expressions import Aggregate
+    >>> [type(value).__name__ for value in check_outputs((("n", Aggregate("COUNT")),))]
+    ['Aggregate']
+    """
+    check_tuple(outputs, "columns with names", span)
+    for output in outputs:  # type: ignore[attr-defined]
+        name, value = named_part(output, span)
+        check_name(name, "a column", span)
+        yield value
+
+
+def named_part(value: object, span: Span | None = None) -> tuple[object, Any]:
+    """Return the name and what it stands for, neither of which is checked yet.
+
+    >>> named_part(("ward", 1))
+    ('ward', 1)
+    """
+    check_tuple(value, "a column", span)
+    if len(value) != 2:  # type: ignore[arg-type]
+        raise wrong("a column is not a name and what it stands for.", span)
+    return value  # type: ignore[return-value]
+
+
+def check_function(
+    name: object, known: Mapping[str, Function], count: int, span: Span | None
+) -> None:
+    """Refuse a function that is not known, or that takes another number of arguments.
+
+    >>> from discreet.query.signatures import ANYWHERE
+    >>> check_function("ABS", ANYWHERE, 1, None)
+    """
+    if type(name) is not str:
+        raise wrong("the name of a function is not a text.", span)
+    function = known.get(name)
+    if function is None or not function.accepts(count):
+        shown = name if function is not None else "of this name"
+        raise UnknownName(
+            what=pointed(f"there is no function {shown} of {count} arguments.", span),
+            why="only functions that mean the same on every engine can be used.",
+            do="see the list of functions.",
+        )
 
 
 def fraction_of(value: object, what: str, span: Span | None = None) -> Fraction:

@@ -21,19 +21,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Final, Self, final
+from typing import Final, Self, final
 
-from discreet.query.expressions import Aggregate, Expression, Star
+from discreet.query.expressions import Aggregate, Expression, Leaf, Star
 from discreet.query.node_checks import (
     check_flag,
     check_name,
     check_names,
+    check_outputs,
     check_span,
     check_tuple,
+    named_part,
     wrong,
 )
-from discreet.query.row_level import check_row
-from discreet.query.signatures import PLAIN
+from discreet.query.row_level import check_row, check_totals
 from discreet.query.source_text import Span
 from discreet.query.types import Type
 
@@ -55,20 +56,6 @@ def folded(name: str) -> str:
     return name.lower() if name.isascii() else name.translate(_FOLDED)
 
 
-class _Leaf:
-    """What has nothing below it."""
-
-    __slots__ = ()
-
-    def children(self) -> tuple[Relation, ...]:
-        """Return nothing: there is nothing below."""
-        return ()
-
-    def rebuilt(self, children: Sequence[Relation]) -> Self:  # noqa: ARG002 (there are none)
-        """Return the node itself."""
-        return self
-
-
 class _OverOne:
     """What has one relation below it."""
 
@@ -85,9 +72,27 @@ class _OverOne:
         return replace(self, child=children[0])  # type: ignore[type-var]
 
 
+class _OverTwo:
+    """What has two relations below it."""
+
+    __slots__ = ()
+
+    left: Relation
+    right: Relation
+
+    def children(self) -> tuple[Relation, ...]:
+        """Return the relations directly below."""
+        return (self.left, self.right)
+
+    def rebuilt(self, children: Sequence[Relation]) -> Self:
+        """Return the same node over other relations."""
+        left, right = children
+        return replace(self, left=left, right=right)  # type: ignore[type-var]
+
+
 @final
 @dataclass(frozen=True, slots=True)
-class Table(_Leaf):
+class Table(Leaf):
     """A table by its name, perhaps with dots, as written in a question.
 
     >>> Table("visits")
@@ -105,7 +110,7 @@ class Table(_Leaf):
 
 @final
 @dataclass(frozen=True, slots=True)
-class Scan(_Leaf):
+class Scan(Leaf):
     """All rows of a table: what a Table becomes when it is bound.
 
     >>> Scan("visits", (("ward", Type.TEXT),)).columns
@@ -122,7 +127,7 @@ class Scan(_Leaf):
         check_name(self.table, "a table", self.span)
         check_tuple(self.columns, "the columns of a table", self.span)
         for column in self.columns:
-            name, kind = _pair(column, self.span)
+            name, kind = named_part(column, self.span)
             check_name(name, "a column", self.span)
             if type(kind) is not Type:
                 raise wrong("a column of a table has no Type.", self.span)
@@ -194,7 +199,7 @@ class Project(_OverOne):
 
 @final
 @dataclass(frozen=True, slots=True)
-class Join:
+class Join(_OverTwo):
     """Pairs of rows for which ``on`` is true, and as in SQL what an outer join adds.
 
     ``on`` is None in a cross join, and while ``using`` names the shared columns (unbound only: such
@@ -224,19 +229,10 @@ class Join:
         if (self.on is not None) + bool(self.using) != (self.kind != "cross"):
             raise wrong("a join has no condition, or more than one.", self.span)
 
-    def children(self) -> tuple[Relation, ...]:
-        """Return the relations directly below."""
-        return (self.left, self.right)
-
-    def rebuilt(self, children: Sequence[Relation]) -> Join:
-        """Return the same join of other relations."""
-        left, right = children
-        return replace(self, left=left, right=right)
-
 
 @final
 @dataclass(frozen=True, slots=True)
-class SemiJoin:
+class SemiJoin(_OverTwo):
     """The rows on the left that meet a row on the right, each once; ``anti``: those that meet none.
 
     Two rows meet if ``on`` is true, or always without one.  ``compared`` is what IN compares (in
@@ -273,15 +269,6 @@ class SemiJoin:
             for value in self.compared:
                 check_row(value, span=self.span)
 
-    def children(self) -> tuple[Relation, ...]:
-        """Return the relations directly below."""
-        return (self.left, self.right)
-
-    def rebuilt(self, children: Sequence[Relation]) -> SemiJoin:
-        """Return the same semi join of other relations."""
-        left, right = children
-        return replace(self, left=left, right=right)
-
 
 VALUES: Final = "a value of a subquery"
 """The name of the table that values of subqueries are columns of."""
@@ -289,7 +276,7 @@ VALUES: Final = "a value of a subquery"
 
 @final
 @dataclass(frozen=True, slots=True)
-class Valued:
+class Valued(_OverTwo):
     """The rows on the left, each with a value of the rows on the right that it meets.
 
     Two rows meet as in a SemiJoin.  The value, a column ``name`` of :data:`VALUES`, is computed
@@ -318,16 +305,7 @@ class Valued:
         check_row(self.value, span=self.span)
         if self.on is not None:
             check_row(self.on, span=self.span)
-        _check_totals(self.totals, self.span)
-
-    def children(self) -> tuple[Relation, ...]:
-        """Return the relations directly below."""
-        return (self.left, self.right)
-
-    def rebuilt(self, children: Sequence[Relation]) -> Valued:
-        """Return the same value of other relations."""
-        left, right = children
-        return replace(self, left=left, right=right)
+        check_totals(self.totals, self.span)
 
 
 @final
@@ -353,7 +331,7 @@ class Aggregated(_OverOne):
         check_relation(self.child, self.span)
         for value in check_outputs(self.keys, self.span):
             check_row(value, span=self.span)
-        _check_totals(self.outputs, self.span)
+        check_totals(self.outputs, self.span)
 
 
 @final
@@ -469,40 +447,6 @@ def check_relation(value: object, span: Span | None = None) -> None:
     """
     if type(value) not in _NODES:
         raise wrong(f"a {type(value).__name__} stands where a relation is needed.", span)
-
-
-def check_outputs(outputs: object, span: Span | None = None) -> Iterator[Expression]:
-    """Refuse anything but named columns; yield what they hold, which is not checked yet.
-
-    >>> [type(value).__name__ for value in check_outputs((("n", Aggregate("COUNT")),))]
-    ['Aggregate']
-    """
-    check_tuple(outputs, "columns with names", span)
-    for output in outputs:  # type: ignore[attr-defined]
-        name, value = _pair(output, span)
-        check_name(name, "a column", span)
-        yield value
-
-
-def _pair(value: object, span: Span | None) -> tuple[object, Any]:
-    check_tuple(value, "a column", span)
-    if len(value) != 2:  # type: ignore[arg-type]
-        raise wrong("a column is not a name and what it stands for.", span)
-    return value  # type: ignore[return-value]
-
-
-def _check_totals(totals: object, span: Span | None) -> None:
-    for value in check_outputs(totals, span):
-        if type(value) is not Aggregate or not _is_plain(value):
-            raise wrong("an aggregation without noise holds something else.", span)
-        for part in value.children():
-            check_row(part, span=span)
-
-
-def _is_plain(total: Aggregate) -> bool:
-    """Say whether an aggregate has nothing that only private ones have."""
-    given = (total.parameter, total.bounds_per_group, total.bounds_per_row, total.epsilon)
-    return total.function in PLAIN and all(part is None for part in given)
 
 
 def descend(relation: Relation) -> Iterator[Relation]:

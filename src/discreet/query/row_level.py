@@ -25,8 +25,8 @@ from discreet.query.expressions import (
     check_expression,
     walk,
 )
-from discreet.query.node_checks import wrong
-from discreet.query.signatures import RELEASED
+from discreet.query.node_checks import check_outputs, wrong
+from discreet.query.signatures import PLAIN, RELEASED
 from discreet.query.source_text import CLAUSES, Span, inner_query_refused, unsupported
 
 _ROW: Final = frozenset({Column, Literal, Call, Case, Cast})
@@ -53,6 +53,24 @@ def check_row(expression: Expression, *, windows: bool = False, span: Span | Non
         elif type(node) is Call and node.function in RELEASED:
             raise _last_digits(node)
         waiting.extend((child, allowed) for child in node.children())
+
+
+def check_totals(totals: object, span: Span | None = None) -> None:
+    """Refuse anything but named aggregates of rows that need no noise.
+
+    >>> check_totals((("n", Aggregate("COUNT")),))
+    """
+    for value in check_outputs(totals, span):
+        if type(value) is not Aggregate or not _is_plain(value):
+            raise wrong("an aggregation without noise holds something else.", span)
+        for part in value.children():
+            check_row(part, span=span)
+
+
+def _is_plain(total: Aggregate) -> bool:
+    """Say whether an aggregate has nothing that only private ones have."""
+    given = (total.parameter, total.bounds_per_group, total.bounds_per_row, total.epsilon)
+    return total.function in PLAIN and all(part is None for part in given)
 
 
 def check_group(

@@ -164,7 +164,7 @@ def notes(release: Release) -> Iterator[str]:
             "of ± and [ ] is that of all groups; groups picked by their noise are off more often."
         )
     if release.plan.found:
-        from discreet.plan.plan_text import found_lines  # noqa: PLC0415  rare
+        from discreet.plan.plan_branches import found_lines  # noqa: PLC0415  rare
 
         yield f"Bounds were found privately: {'; '.join(found_lines(release.plan.found))}."
     if any(cell.weak for cell in shown):

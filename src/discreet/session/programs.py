@@ -14,12 +14,14 @@ True by construction.  Whoever carries out a program binds its question once mor
 the policy and the unit of the session, and refuses a program that reads other rows than these, for
 another unit or another scope.  Conditions on single rows may be added, and nothing else: leaving
 out rows of a unit by their own values keeps the relation a union over units (key ``unit-local``).
-Bounds on what a unit adds stand in the request, and engines enforce them; the tree, the price and
-the digest are worked out from the requests and from ``draw`` again before anything is charged.
+Bounds on what a unit adds stand in the request, and engines enforce them; the tree and the digest
+are worked out from the requests and from ``draw`` again before anything is charged, and the price
+follows from the tree.
 """
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import json
 from collections.abc import Callable, Mapping
@@ -41,7 +43,8 @@ from discreet.plan.statistics.contribution_bounds import (
     contribution_bounds,
     one_row_of,
 )
-from discreet.plan.steps import check_unit, table_limits
+from discreet.plan.statistics.contribution_limits import table_limits
+from discreet.plan.steps import check_unit
 from discreet.query.canonical import canonical
 from discreet.query.expressions import Column, Expression
 from discreet.query.question import Clause, Question
@@ -52,10 +55,11 @@ from discreet.requests.table_schema import Schema
 from discreet.units import PrivacyUnit
 
 _FORMAT: Final = 1
+_KEPT: Final = 64
 
 
 @final
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, weakref_slot=True)
 class ProgramRows:
     """The rows that a program may read, as a session has bound them, and how a unit is bounded.
 
@@ -122,6 +126,39 @@ def program_rows(
     return ProgramRows(bound=bound, contributions=contributions, promises=promises)
 
 
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProgramBinder:
+    """Binds questions of programs under the rules of one session, each once where it may be.
+
+    A program is bound when it is planned, and once more before it is carried out.  What it is bound
+    to follows from question, schema, policy and unit, which do not change while a session is open,
+    and from the rows of public tables.  So where all tables are private, binding a question again
+    gives what it gave before, and what is kept here holds public facts alone.
+    """
+
+    bind: Callable[[Question], BoundQuestion]
+    schema: Schema
+    policy: Policy
+    unit: PrivacyUnit
+    _bound: dict[Question, ProgramRows] = field(default_factory=dict, init=False, repr=False)
+
+    def __call__(self, question: Question) -> ProgramRows:
+        """Return the rows of a question, and what one unit may add to totals of them."""
+        private = type(question) is Question and not any(t.public for t in self.schema.tables)
+        known = self._bound.get(question) if private else None
+        if known is not None:
+            return known
+        rows = program_rows(
+            self.bind(question), schema=self.schema, policy=self.policy, unit=self.unit
+        )
+        if private:
+            if len(self._bound) >= _KEPT:
+                self._bound.clear()
+            self._bound[question] = rows
+        return rows
+
+
 class ProgramDraw(Protocol):
     """Draws what a program releases, and says what that costs.
 
@@ -171,9 +208,13 @@ class Program:
     tree: Node
     scope: Box
     delta: Fraction | None
-    price: Price
     digest: str
     draw: ProgramDraw = field(compare=False, repr=False)
+
+    @property
+    def price(self) -> Price:
+        """What it costs; nobody states it, and it is worked out where somebody asks."""
+        return price_of(self.tree, self.unit, self.delta)
 
     @classmethod
     def of(
@@ -185,14 +226,14 @@ class Program:
         delta: Fraction | None,
         draw: ProgramDraw,
     ) -> Self:
-        """Put a program together, with its price and its digest."""
+        """Put a program together, with its tree and its digest."""
         question, what, tree = rows.bound.question, draw.document(), draw.charged(reads, unit)
         document = {
             "format": _FORMAT,
             "program": what,
             "question": canonical(question),
             "unit": encode_unit(unit),
-            "reads": [request_document(read) for read in reads],
+            "reads": [_written(_ThisRequest(read)) for read in reads],
             "tree": encode(tree),
             "scope": rows.scope.written(),
             "delta": None if delta is None else str(delta),
@@ -206,10 +247,28 @@ class Program:
             tree=tree,
             scope=rows.scope,
             delta=delta,
-            price=price_of(tree, unit, delta),
             digest=hashlib.sha256(text.encode("ascii")).hexdigest(),
             draw=draw,
         )
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class _ThisRequest:
+    """One request, and no other that is equal to it."""
+
+    request: EngineRequest
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _ThisRequest) and other.request is self.request
+
+    def __hash__(self) -> int:
+        return id(self.request)
+
+
+@functools.lru_cache(maxsize=64)  # it is written when a program is planned, and when it is checked
+def _written(this: _ThisRequest) -> Mapping[str, Any]:
+    return request_document(this.request)
 
 
 def check_program(

@@ -85,6 +85,10 @@ class Rehearsal:
             self._attempts[key] = self._attempts.get(key, 0) + 1
             return Started(key=key, attempt=self._attempts[key])
 
+    def begin(self, what: Node, *, key: str, delta: object = None) -> Started | StoredAnswer:
+        """Note what is asked, and count the attempt."""
+        return self.start(self.charge(what, key=key, delta=delta).key)
+
     def release(self, key: str, answer: bytes) -> StoredAnswer:
         """Keep the first answer."""
         with self._lock:
@@ -170,7 +174,7 @@ class NoLedger:
             "with test_mode=True for tests on made-up data.",
         )
 
-    start = release = fail = reopen = count_replay = charge
+    begin = start = release = fail = reopen = count_replay = charge
 
     @property
     def closed(self) -> tuple[str, ...]:

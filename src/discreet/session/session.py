@@ -59,7 +59,7 @@ from discreet.session.planning import (
     check_gains,
     combination,
 )
-from discreet.session.programs import Program, ProgramRows, check_program, program_rows
+from discreet.session.programs import Program, ProgramBinder, ProgramRows, check_program
 from discreet.session.purchases import Purchases, nothing_else
 from discreet.session.record import Record, Rehearsal, check_account
 from discreet.session.released_groups import with_answers
@@ -94,6 +94,7 @@ class Session(Labeled):
 
     __slots__ = (
         "_account",
+        "_binder",
         "_engine",
         "_guard",
         "_keeps",
@@ -143,6 +144,9 @@ class Session(Labeled):
         self._plans = PlanRegistry()
         self._planning = SessionPlanner(
             engine=engine, schema=schema, policy=policy, unit=unit, ceiling=not self.test_mode
+        )
+        self._binder = ProgramBinder(
+            bind=self._planning.bind, schema=schema, policy=policy, unit=unit
         )
         self._guard = ForkGuard(engine)
         self._lock = threading.Lock()
@@ -516,12 +520,7 @@ class Session(Labeled):
         return plan
 
     def _program_rows(self, question: Question) -> ProgramRows:
-        return program_rows(
-            self._planning.bind(question_of(question)),
-            schema=self._schema,
-            policy=self._policy,
-            unit=self._unit,
-        )
+        return self._binder(question_of(question))
 
     def _preview(self, plan: Payable) -> BudgetPreview | None:
         """Look a plan up in the ledger, if there is one."""

@@ -237,15 +237,16 @@ class ParquetFiles(TableSource):
 
     kind = "parquet"
 
-    __slots__ = ("paths", "stamp", "types")
+    __slots__ = ("_first", "paths", "stamp", "types")
 
     def __init__(self, stamp: FileStamp) -> None:
-        """Read the schema of every file, and nothing else."""
+        """Read the metadata of every file, and nothing else."""
         import pyarrow.parquet as pq  # noqa: PLC0415  takes its time, and few sources need it
 
         self.paths = stamp.paths
         self.stamp = stamp
-        schemas = [pq.read_schema(path) for path in self.paths]
+        self._first = pq.read_metadata(self.paths[0])
+        schemas = [self._first.schema.to_arrow_schema(), *map(pq.read_schema, self.paths[1:])]
         check_names(schemas[0].names, what="columns")
         self.types = {field.name: type_name(field.type) for field in schemas[0]}
         if any(_fields(schema) != _fields(schemas[0]) for schema in schemas[1:]):
@@ -263,6 +264,22 @@ class ParquetFiles(TableSource):
         """
         connection.execute("SET disable_parquet_prefetching = true")
         return f"read_parquet({listed(connection, self.paths)}, hive_partitioning = false)"
+
+    def columns(self, names: Sequence[str], most: int) -> pa.Table | None:
+        """Read some columns of a single file, each by itself; None for whatever goes wrong.
+
+        Arrow takes a name with a dot for a part of a column, too, and then reads both.
+        """
+        import pyarrow.parquet as pq  # noqa: PLC0415  loaded when the file was opened
+
+        if len(self.paths) != 1 or self._first.num_rows > most:
+            return None
+        try:
+            with pq.ParquetFile(self.paths[0], metadata=self._first) as file:
+                table = file.read(columns=list(names), use_threads=False)
+        except (pa.ArrowException, OSError):
+            return None
+        return table if sorted(table.column_names) == sorted(names) else None
 
 
 def _fields(schema: pa.Schema) -> list[tuple[str, str]]:

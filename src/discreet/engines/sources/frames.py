@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, final
 
 import numpy as np
@@ -160,6 +160,12 @@ class Frame(TableSource):
         connection.register(alias, self._data)
         hidden = "".join(f", CAST(NULL AS BLOB) AS {name(column)}" for column in self._hidden)
         return f"(SELECT *{hidden} FROM {name(alias)})"  # noqa: S608 (quoted names)
+
+    def columns(self, names: Sequence[str], most: int) -> pa.Table | None:
+        """Return some columns of the copy; a dataset is left to DuckDB."""
+        if not isinstance(self._data, pa.Table) or self._data.num_rows > most:
+            return None
+        return self._data.select(list(names))
 
 
 def from_arrow(

@@ -108,7 +108,7 @@ class FileState:
 class FileStamp:
     """Some files, as they were when they were opened."""
 
-    __slots__ = ("_find", "_part", "_states", "kind", "paths")
+    __slots__ = ("_find", "_states", "kind", "paths", "places", "state")
 
     def __init__(
         self, find: Callable[[], tuple[str, ...]], *, kind: str, part: tuple[str, ...] = ()
@@ -118,20 +118,15 @@ class FileStamp:
         ``part`` names what is read of each file, where that is not all of it.
         """
         self.kind = kind
-        self._part = part
         self._find = find
         self.paths, self._states = _quiet_files(find)
-
-    @property
-    def state(self) -> str:
+        there = [state for state in self._states if state is not None]
+        self.state: str | None = digest_of(
+            [None if state is None else astuple(state)[:-1] for state in self._states]
+        )
         """A digest of what the system says of the files; no byte of them is in it."""
-        return digest_of([None if state is None else astuple(state)[:-1] for state in self._states])
-
-    @property
-    def places(self) -> Places:
+        self.places: Places = frozenset((state.device, state.inode, *part) for state in there)
         """The files by device and inode, whatever they are called, and what is read of them."""
-        there = (state for state in self._states if state is not None)
-        return frozenset((state.device, state.inode, *self._part) for state in there)
 
     def is_unchanged(self) -> bool:
         """Look for the files again, and at each of them."""
@@ -153,11 +148,11 @@ def found_files(address: str) -> tuple[str, ...]:
     A file that is met under several names is read once.
     """
     paths = _matches(address) if has_magic(address) else [address]
-    folders: dict[Path, Path] = {}
+    folders: dict[str, str] = {}
     regular = []
-    for path in map(Path, paths):
+    for path in paths:
         try:
-            seen = path.stat()
+            seen = os.stat(path)  # noqa: PTH116  on every question
         except OSError:
             continue
         if S_ISREG(seen.st_mode):
@@ -183,13 +178,14 @@ def _matches(address: str) -> list[str]:
     return glob(str(Path(escape(str(there)), path.relative_to(there))), recursive=True)  # noqa: PTH207
 
 
-def _resolved(path: Path, folders: dict[Path, Path]) -> str:
+def _resolved(path: str, folders: dict[str, str]) -> str:
     """Return where a path leads; folders that are known are not looked up again."""
-    if path.is_symlink():
-        return str(path.resolve())
-    if path.parent not in folders:
-        folders[path.parent] = path.parent.resolve()
-    return str(folders[path.parent] / path.name)
+    if os.path.islink(path):  # noqa: PTH114
+        return os.path.realpath(path)
+    folder, name = os.path.split(path)
+    if folder not in folders:
+        folders[folder] = os.path.realpath(folder)
+    return os.path.join(folders[folder], name)  # noqa: PTH118
 
 
 def identified(opened: Mapping[str, tuple[Stamp, Columns]]) -> dict[str, Identity]:

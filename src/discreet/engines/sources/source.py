@@ -69,6 +69,10 @@ class TableSource(ABC):
     def attach(self, connection: DuckDBPyConnection, alias: str) -> str:
         """Make the table known to a connection, and print what to select from."""
 
+    def columns(self, names: Sequence[str], most: int) -> pa.Table | None:  # noqa: ARG002
+        """Return some columns as Arrow reads them; None if it cannot, or if there are more rows."""
+        return None
+
 
 def unreadable(what: str, *, do: str) -> UnreadableSource:
     """Return the error for something that cannot be opened.

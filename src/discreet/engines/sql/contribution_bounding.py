@@ -27,10 +27,10 @@ import pyarrow as pa
 
 from discreet.engines.hash_order import GROUPS, LEAVES, VALUES
 from discreet.engines.sql.expressions import OpenColumns, WholeFloat, expression
-from discreet.engines.sql.fragments import text
+from discreet.engines.sql.fragments import name, text
 from discreet.engines.sql.relations import PrintScan, relation
 from discreet.query.expression_types import ColumnTypes, typed
-from discreet.query.expressions import Call, Expression, Literal
+from discreet.query.expressions import Column, Expression
 from discreet.query.relation_columns import columns
 from discreet.query.relations import Scan
 from discreet.query.types import Type
@@ -168,18 +168,25 @@ class ContributionBounding:
         """The order of groups, NULL first."""
         return listed([f"{key} NULLS FIRST" for key in self.keys])
 
-    def rows(self, measured: Sequence[Expression | WholeFloat]) -> str:
-        """Print the rows that count: their unit, their group, and what is measured in them."""
-        parts = [
-            *zip(self.unit, self.request.unit, strict=True),
-            *zip(self.keys, map(_one_zero, self.request.keys), strict=True),
-            *((f"x{place}", value) for place, value in enumerate(measured)),
-        ]
+    def rows(self, measured: Sequence[Expression | WholeFloat], *, open_keys: bool = False) -> str:
+        """Print the rows that count: their unit, their group, and what is measured in them.
+
+        With ``open_keys`` floats of a table are keys as they are, with both zeros, finite or not.
+        """
         types = self.types
         shown = [
-            f"{value.sql if isinstance(value, WholeFloat) else expression(value, types)} AS {name}"
-            for name, value in parts
+            f"{expression(part, types)} AS {column}"
+            for column, part in zip(self.unit, self.request.unit, strict=True)
         ]
+        shown += [
+            f"{_key(key, types, open_keys=open_keys)} AS {column}"
+            for column, key in zip(self.keys, self.request.keys, strict=True)
+        ]
+        values = [
+            value.sql if isinstance(value, WholeFloat) else expression(value, types)
+            for value in measured
+        ]
+        shown += [f"{sql} AS x{place}" for place, sql in enumerate(values)]
         shown += [
             f"{value.source} AS y{place}"
             for place, value in enumerate(measured)
@@ -250,11 +257,13 @@ class ContributionBounding:
         return f"SELECT {listed(zeros)} FROM {joined} ORDER BY position"
 
 
-def _one_zero(key: KeyColumn) -> Expression:
-    """Return what tells groups apart: which zero somebody wrote must not be seen."""
+def _key(key: KeyColumn, types: ColumnTypes, *, open_keys: bool) -> str:
+    """Print what tells groups apart: which zero somebody wrote must not be seen."""
     if key.type is not Type.FLOAT:
-        return key.expression
-    return Call("+", (key.expression, Literal(0)))
+        return expression(key.expression, types)
+    if open_keys and isinstance(types, OpenColumns) and isinstance(key.expression, Column):
+        return name(key.expression.name)
+    return f"{expression(key.expression, types)} + 0e0"
 
 
 def public_tables(request: EngineRequest) -> dict[str, pa.Table]:

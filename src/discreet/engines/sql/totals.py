@@ -100,9 +100,22 @@ class TotalStatements:
         """
         if not self.bounding.unit:  # each row is a unit
             return self._answer(self.row_sums(), self.rows())
-        kept = self.bounding.keep_groups(self.cells(self.rows()), rank="row_number")
         longest = ["coalesce(max(n), 0) AS n"] if self.floats else []
-        return self._answer(self._cell_sums, kept, longest)
+        return self._answer(self._cell_sums, self._kept(), longest)
+
+    def parts(self) -> str:
+        """Print the same of every cell that is kept, and merge none of different units."""
+        return self.cell_parts(self._kept())
+
+    def _kept(self) -> str:
+        return self.bounding.keep_groups(self.cells(self.rows()), rank="row_number")
+
+    def cell_parts(self, kept: str) -> str:
+        """Print cells that are kept as the parts of their groups, in no order."""
+        count = ["n"] if self.floats else []
+        totals = [f"CAST(t{index} AS BIGINT) AS t{index}" for index in range(len(self._totals))]
+        shown = [*self.bounding.keys, "CAST(1 AS BIGINT) AS units", *count, *totals]
+        return f"SELECT {listed(shown)} FROM ({kept})"
 
     @property
     def longest(self) -> str:

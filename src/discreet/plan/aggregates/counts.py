@@ -18,9 +18,8 @@ from typing import final
 from discreet.plan.aggregates.estimator import Estimator, Linear
 from discreet.plan.aggregates.measurer import Measurer
 from discreet.plan.binding.value_facts import argument_of, value_where_counted
-from discreet.plan.pricing.group_sensitivity import UNITS
+from discreet.plan.pricing.group_sensitivity import UNITS, ReleaseInput
 from discreet.plan.statistics.contribution_bounds import whole_bounds
-from discreet.plan.statistics.measure_list import ReleaseInput
 from discreet.query.expression_text import said
 from discreet.query.expressions import Aggregate, Column
 from discreet.query.types import Type

@@ -31,9 +31,9 @@ from discreet.plan.aggregates.estimator import (
     four_digits_up,
 )
 from discreet.plan.aggregates.measurer import Measurer, ends_in_steps
+from discreet.plan.pricing.group_sensitivity import ReleaseInput
 from discreet.plan.statistics.contribution_bounds import bounds_by_group
 from discreet.plan.statistics.fixed_point import fixed_open
-from discreet.plan.statistics.measure_list import ReleaseInput
 from discreet.query.expressions import Aggregate
 
 WIDTH_WORDS = "w the width of the bounds"

@@ -17,15 +17,15 @@ from typing import TYPE_CHECKING, Final, final
 from discreet.plan.aggregates.counts import measure_count
 from discreet.plan.aggregates.estimator import Estimator
 from discreet.plan.aggregates.means import measure_mean
-from discreet.plan.aggregates.measurer import Measurer
+from discreet.plan.aggregates.measurer import MeasureList, Measurer
 from discreet.plan.aggregates.modes import measure_mode
 from discreet.plan.aggregates.quantiles import measure_quantile
 from discreet.plan.aggregates.sums import measure_sum
 from discreet.plan.aggregates.variances import measure_variance
 from discreet.plan.binding.value_facts import Facts, KnownFacts
+from discreet.plan.pricing.group_sensitivity import ReleaseInput
 from discreet.plan.pricing.release_parts import LEVELS
 from discreet.plan.statistics.contribution_bounds import ContributionBounds
-from discreet.plan.statistics.measure_list import MeasureList, ReleaseInput
 from discreet.plan.statistics.partition_selection import SelectionRule
 from discreet.query.expressions import Aggregate, Expression
 from discreet.requests.engine_request import Measure

@@ -36,11 +36,10 @@ from discreet.plan.aggregates.estimator import Choice, Estimator, NoiseForecast,
 from discreet.plan.aggregates.measurer import Measurer
 from discreet.plan.binding.public_keys import public_values
 from discreet.plan.binding.value_facts import Facts, value_where_counted
-from discreet.plan.pricing.group_sensitivity import LeafUse, ScoredChoice
+from discreet.plan.pricing.group_sensitivity import LeafUse, ReleaseInput, ScoredChoice
 from discreet.plan.pricing.release_parts import ScoredPart
 from discreet.plan.statistics.contribution_bounds import ContributionBounds
 from discreet.plan.statistics.fixed_point import MOST_LEAVES
-from discreet.plan.statistics.measure_list import ReleaseInput
 from discreet.query.expression_text import said
 from discreet.query.expressions import Aggregate, Call, Case, Expression, Literal, walk
 from discreet.query.source_text import pointed

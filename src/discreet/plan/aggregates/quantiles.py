@@ -25,12 +25,11 @@ from discreet.plan.aggregates.estimator import (
 )
 from discreet.plan.aggregates.measurer import Measurer
 from discreet.plan.binding.value_facts import value_where_counted
-from discreet.plan.pricing.group_sensitivity import QuantileChoice
+from discreet.plan.pricing.group_sensitivity import QuantileChoice, ReleaseInput
 from discreet.plan.pricing.quantile_tree import TreeChoice
 from discreet.plan.pricing.release_parts import QuantileLevel
 from discreet.plan.statistics.contribution_bounds import ContributionBounds
 from discreet.plan.statistics.fixed_point import Grid, grid_of
-from discreet.plan.statistics.measure_list import ReleaseInput
 from discreet.query.expression_text import said
 from discreet.query.expressions import Aggregate
 from discreet.query.source_text import pointed

@@ -41,10 +41,9 @@ from discreet.plan.aggregates.estimator import (
 )
 from discreet.plan.aggregates.measurer import Measurer, ends_in_steps
 from discreet.plan.binding.value_facts import value_where_counted
-from discreet.plan.pricing.group_sensitivity import UNITS
+from discreet.plan.pricing.group_sensitivity import UNITS, ReleaseInput
 from discreet.plan.statistics.contribution_bounds import Pair, bounds_by_group, bounds_by_row
 from discreet.plan.statistics.fixed_point import fixed, fixed_open
-from discreet.plan.statistics.measure_list import ReleaseInput
 from discreet.plan.statistics.partition_selection import UNIT_COUNTS
 from discreet.query.expression_text import said
 from discreet.query.expressions import Aggregate, Cast

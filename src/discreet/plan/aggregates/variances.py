@@ -30,8 +30,8 @@ from discreet.plan.aggregates.estimator import (
 from discreet.plan.aggregates.means import WIDTH_WORDS, Mean, measure_mean
 from discreet.plan.aggregates.measurer import Measurer, shown
 from discreet.plan.binding.value_facts import value_where_counted
+from discreet.plan.pricing.group_sensitivity import ReleaseInput
 from discreet.plan.statistics.fixed_point import fixed_square
-from discreet.plan.statistics.measure_list import ReleaseInput
 from discreet.query.expression_text import said
 from discreet.query.expressions import Aggregate
 from discreet.requests.engine_request import Total

@@ -22,8 +22,9 @@ from discreet.plan.binding.value_facts import Facts, argument_of, facts_of, valu
 from discreet.plan.bounds_search.bounds_search import BoundsSearch, BoundsTarget, bins_of
 from discreet.plan.draft import Draft, required
 from discreet.plan.forecast.error_forecast import ErrorForecast
-from discreet.plan.pricing.calibration import Price, epsilon_sum, rho_sum
+from discreet.plan.pricing.calibration import Price
 from discreet.plan.pricing.group_sensitivity import GroupSensitivity, Releases
+from discreet.plan.pricing.loss_sums import epsilon_sum, rho_sum
 from discreet.plan.pricing.price_promise import promise_of, total_price
 from discreet.plan.pricing.release_composition import check_claims, composition_of
 from discreet.plan.pricing.release_parts import LAPLACE, NoisyTotals

@@ -222,6 +222,8 @@ class Noise:
 
 LeafUse = tuple[str, Fraction | str]
 """A histogram, and what is chosen from it: a level, or a word."""
+ReleaseInput = tuple[str, Fraction | str | None]
+"""A measure, and what is chosen from it if it is a histogram: a level, or a word."""
 
 
 def scores_moved(

@@ -26,7 +26,7 @@ from discreet.plan.pricing.calibration import (
     counted_in_rho,
 )
 from discreet.plan.pricing.choose_noise import choose_noise
-from discreet.plan.pricing.group_sensitivity import UNITS, GroupSensitivity
+from discreet.plan.pricing.group_sensitivity import UNITS, GroupSensitivity, ReleaseInput
 from discreet.plan.pricing.quantile_tree import QuantileLevels
 from discreet.plan.pricing.release_parts import (
     EARLIER_SHARE,
@@ -44,7 +44,6 @@ from discreet.plan.pricing.release_parts import (
 from discreet.plan.pricing.requested_price import RequestedPrice, check_price
 from discreet.plan.pricing.unpriced_release import UnpricedRelease
 from discreet.plan.statistics.contribution_bounds import ContributionBounds
-from discreet.plan.statistics.measure_list import ReleaseInput
 from discreet.plan.statistics.partition_selection import SelectionCount, SelectionRule
 from discreet.plan.workload.group_windows import RunningPart
 from discreet.plan.workload.strategies import CountWorkload, WorkloadPart

@@ -28,11 +28,12 @@ from discreet.accounting import Leaf, Node, Repeat, Sequential
 from discreet.accounting.tree.leaf import UNPROTECTED
 from discreet.errors import OutOfRange
 from discreet.loss import Approximate, PrivacyLoss, Pure, ZeroConcentrated
-from discreet.plan.pricing.calibration import Calibrated, Price, Sum, epsilon_sum, pure_rho, rho_sum
+from discreet.plan.pricing.calibration import Calibrated, Price
+from discreet.plan.pricing.group_sensitivity import ReleaseInput
+from discreet.plan.pricing.loss_sums import Sum, epsilon_sum, pure_rho, rho_sum
 from discreet.plan.pricing.release_composition import composition_of
 from discreet.plan.pricing.requested_price import RequestedPrice
 from discreet.plan.pricing.unpriced_release import UnpricedRelease
-from discreet.plan.statistics.measure_list import ReleaseInput
 from discreet.units import PrivacyUnit, Relation
 
 _NONE: Final = Fraction(0)

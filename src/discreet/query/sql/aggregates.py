@@ -1,46 +1,28 @@
-"""Aggregates and windows: what stands between their parentheses, and which node it becomes.
+"""Aggregates: what stands between their parentheses, and which node it becomes.
 
 Trust: kernel.  Bounds and budgets are taken exactly as written.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any, Final, final
 
 from discreet.query import signatures
 from discreet.query.expressions import (
-    FINEST_LEVEL,
     Aggregate,
-    Call,
     Expression,
     Literal,
-    Order,
     Pair,
-    Window,
 )
 from discreet.query.source_text import CLAUSES, Span, unknown, unreadable, unsupported
-from discreet.query.sql.conditions import both, order_by
+from discreet.query.sql.conditions import both
 from discreet.query.sql.covariances import COVARIANCES, covariance
-from discreet.query.sql.cursor import Cursor, signed
-from discreet.query.sql.tokens import Token, TokenKind
-
-__all__ = [
-    "AGGREGATES",
-    "BY_GROUP",
-    "BY_ROW",
-    "EPSILON",
-    "WINDOWS",
-    "Arguments",
-    "Reader",
-    "aggregate",
-    "arguments",
-    "window",
-]
-
-Reader = Callable[[Cursor], Expression]
+from discreet.query.sql.cursor import Cursor, Reader, signed
+from discreet.query.sql.quantile_levels import QUANTILES, picked_quantile, read_level
+from discreet.query.sql.tokens import Token
+from discreet.query.sql.windows import window
 
 BY_GROUP: Final = "contribution_bounds_per_group"
 BY_ROW: Final = "contribution_bounds_per_row"
@@ -154,61 +136,6 @@ def _filter(cursor: Cursor, read: Reader) -> Expression | None:
     return condition
 
 
-WINDOWS: Final = frozenset({*signatures.WINDOWS, "AVG"})
-"""The names of functions that may stand before OVER."""
-
-
-def window(cursor: Cursor, parts: Arguments, read: Reader, start: int) -> Expression:
-    """Read a window from OVER on; the function began at a token.
-
-    >>> from discreet.query.sql.operators import expression
-    >>> expression(Cursor("LAG(day) OVER (PARTITION BY id ORDER BY day)")).arguments
-    (Column(name='day', table=None), Literal(value=1))
-    """
-    cursor.expect("OVER")
-    if cursor.token.kind in {TokenKind.NAME, TokenKind.QUOTED}:
-        raise unsupported(cursor.token.span, "windows have no names here.", CLAUSES["WINDOW"])
-    cursor.expect("(")
-    partition: list[Expression] = []
-    if cursor.accept("PARTITION", "BY"):
-        partition.append(read(cursor))
-        while cursor.accept(","):
-            partition.append(read(cursor))
-    order = order_by(cursor, read) if cursor.accept("ORDER", "BY") else ()
-    cursor.expect(")", "close the window; frames are not used.")
-    span = cursor.since(start)
-    plain = not (parts.distinct or parts.named or parts.where is not None)
-    if not plain or parts.word not in WINDOWS:
-        raise unsupported(
-            span,
-            "this window has DISTINCT, FILTER, bounds or a function that windows do not have.",
-            ("windows are plain functions of a person's own rows.", "leave it out."),
-        )
-    return _made_window(parts, tuple(partition), order, span)
-
-
-def _made_window(
-    parts: Arguments, partition: tuple[Expression, ...], order: tuple[Order, ...], span: Span
-) -> Expression:
-    """Check the number of arguments; a mean is a sum over a count."""
-    word, values = parts.word, tuple(parts.values)
-    if word == "AVG" and len(values) == 1:
-        both = (Window(name, values, partition, order, span=span) for name in ("SUM", "COUNT"))
-        return Call("/", tuple(both), span=span)
-    if word in {"LAG", "LEAD"} and len(values) == 1:
-        values = (*values, Literal(1, span=span))
-    function = signatures.WINDOWS.get(word)
-    bare = word == "COUNT" and not values and not parts.star
-    starred = parts.star and word != "COUNT"
-    if function is None or not function.accepts(len(values)) or bare or starred:
-        raise unknown(
-            parts.name.span,
-            f"{word} does not take these values.",
-            "see the list of windows.",
-        )
-    return Window(word, values, partition, order, span=span)
-
-
 _SYNONYMS: Final = {
     "APPROX_COUNT_DISTINCT": "COUNT",
     "APPROX_TOP_COUNT": "MODE",
@@ -230,8 +157,6 @@ _TAKES_ROW: Final = tuple(name for name, each in signatures.AGGREGATES.items() i
 _TELLS_APART: Final = frozenset({"COUNT", "SUM"})
 _EXTREMES: Final = frozenset({"MIN", "MAX"})
 _CONDITIONAL: Final = frozenset({"COUNTIF", "COUNT_IF"})
-_PLACES: Final = frozenset({"OFFSET", "SAFE_OFFSET", "ORDINAL", "SAFE_ORDINAL"})
-_WITH_PARAMETER: Final = frozenset({"PERCENTILE_CONT", "QUANTILE_CONT", "APPROX_QUANTILES"})
 
 
 def aggregate(cursor: Cursor, name: Token, read: Reader) -> Expression:
@@ -257,7 +182,7 @@ def aggregate(cursor: Cursor, name: Token, read: Reader) -> Expression:
         _refuse_more(parts)
         return covariance(name.word, parts.values, parts.where, cursor.since(start))
     made = _made(parts, cursor.since(start))
-    return _picked(cursor, made, start) if cursor.accept("[") else made
+    return picked_quantile(cursor, made, start) if cursor.accept("[") else made
 
 
 def _refuse_more(parts: Arguments) -> None:
@@ -276,7 +201,9 @@ def _refuse_more(parts: Arguments) -> None:
 def _made(parts: Arguments, span: Span) -> Aggregate:
     word = parts.word
     values, where = _counted_if(parts, span)
-    parameter = _parameter(word, values, span)
+    parameter = read_level(word, values, span) if word in QUANTILES else None
+    if word == "APPROX_TOP_COUNT":
+        _take_one(values, span)
     distinct = parts.distinct or word == "APPROX_COUNT_DISTINCT"
     if parts.star and word != "COUNT":
         raise unreadable(parts.name.span, f"{word} takes a value, not *.", f"write {word}(column).")
@@ -334,53 +261,6 @@ def _counted_if(parts: Arguments, span: Span) -> tuple[list[Expression], Express
     if len(parts.values) != 1 or parts.distinct:
         raise unknown(span, f"{parts.word} takes one condition.", f"write {parts.word}(condition).")
     return [], both(parts.where, parts.values[0], span)
-
-
-def _parameter(word: str, values: list[Expression], span: Span) -> Fraction | None:
-    """Take the fraction of a percentile, or the number of quantiles, off the values."""
-    if word == "MEDIAN":
-        return Fraction(1, 2)
-    if word == "APPROX_TOP_COUNT":
-        _take_one(values, span)
-    if word not in _WITH_PARAMETER:
-        return None
-    last = values.pop() if len(values) == 2 else None
-    value = last.value if isinstance(last, Literal) else None
-    whole = word == "APPROX_QUANTILES"
-    if isinstance(value, Fraction | int) and not isinstance(value, bool):
-        number = Fraction(value)
-        if (whole and number.denominator == 1 and 1 <= number <= 1000) or (
-            not whole and 0 <= number <= 1 and number.denominator <= FINEST_LEVEL
-        ):
-            return number
-    do = "APPROX_QUANTILES(x, 4)" if whole else f"{word}(x, 0.5)"
-    raise unsupported(
-        span,
-        f"{word} takes a column and "
-        f"{'a whole number to 1000' if whole else 'a fraction from 0 to 1, of up to 18 digits'}.",
-        ("which values are meant must be known before any data is read.", f"write {do}."),
-    )
-
-
-def _picked(cursor: Cursor, quantiles: Aggregate, start: int) -> Aggregate:
-    """Read [OFFSET(k)] or [ORDINAL(k)] behind a list of n quantiles: the quantile k / n."""
-    form = "write APPROX_QUANTILES(x, 100)[OFFSET(50)]."
-    word = cursor.take().word
-    cursor.expect("(", form)
-    place, span = signed(cursor, "a place in the list")
-    cursor.expect(")", form)
-    cursor.expect("]", form)
-    place -= word in {"ORDINAL", "SAFE_ORDINAL"}
-    count = quantiles.parameter or Fraction(1)
-    if word not in _PLACES or place.denominator != 1 or not 0 <= place <= count:
-        raise unsupported(
-            span,
-            "there is no such place in the list.",
-            (f"it has {count + 1} quantiles, from OFFSET(0) to OFFSET({count}).", form),
-        )
-    return replace(
-        quantiles, function="PERCENTILE_CONT", parameter=place / count, span=cursor.since(start)
-    )
 
 
 def _take_one(values: list[Expression], span: Span) -> None:

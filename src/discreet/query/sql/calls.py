@@ -17,14 +17,13 @@ from discreet.query.expressions import Call, Case, Cast, Expression, Literal
 from discreet.query.node_checks import check_size
 from discreet.query.signatures import ANYWHERE, PARTS, TIME_PARTS
 from discreet.query.source_text import unknown, unreadable, unsupported
-from discreet.query.sql.aggregates import AGGREGATES, WINDOWS, aggregate
-from discreet.query.sql.cursor import Cursor, negated, read_cast
+from discreet.query.sql.aggregates import AGGREGATES, aggregate
+from discreet.query.sql.cursor import Cursor, Reader, negated, read_cast
 from discreet.query.sql.tokens import Token, TokenKind
+from discreet.query.sql.windows import WINDOWS
 from discreet.query.types import NUMBERS, Type
 
 __all__ = ["SYNONYMS", "call"]
-
-Reader = Callable[[Cursor], Expression]
 
 SYNONYMS: Final = {
     "CEILING": "CEIL",

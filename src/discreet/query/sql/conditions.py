@@ -5,7 +5,6 @@ Trust: kernel.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
 from typing import Final
 
@@ -19,7 +18,7 @@ from discreet.query.source_text import (
     unreadable,
     unsupported,
 )
-from discreet.query.sql.cursor import Cursor
+from discreet.query.sql.cursor import Cursor, Reader
 
 FLAT: Final = frozenset({"AND", "OR", "CONCAT"})
 """The operators that are associative."""
@@ -49,7 +48,7 @@ def both(first: Expression | None, second: Expression, span: Span | None = None)
     return Call("AND", parts, span=span)
 
 
-def order_by(cursor: Cursor, read: Callable[[Cursor], Expression]) -> tuple[Order, ...]:
+def order_by(cursor: Cursor, read: Reader) -> tuple[Order, ...]:
     """Read what follows ORDER BY; unless said, NULL is the smallest value.
 
     >>> from discreet.query.sql.operators import expression
@@ -60,7 +59,7 @@ def order_by(cursor: Cursor, read: Callable[[Cursor], Expression]) -> tuple[Orde
     return cursor.listed(entry, most=MOST_ENTRIES, what="the order has")
 
 
-def _order(cursor: Cursor, read: Callable[[Cursor], Expression]) -> Order:
+def _order(cursor: Cursor, read: Reader) -> Order:
     inner = read(cursor)
     descending = cursor.accept("DESC")
     if not descending:
@@ -75,8 +74,6 @@ def _order(cursor: Cursor, read: Callable[[Cursor], Expression]) -> Order:
 
 CONDITIONS: Final = ("IS", "IN", "BETWEEN", "LIKE", "ILIKE", "SIMILAR", "GLOB")
 """The words that begin a condition."""
-
-Reader = Callable[[Cursor], Expression]
 
 
 def condition(
@@ -114,9 +111,7 @@ def condition(
     return Call("NOT", (read,), span=cursor.since(start)) if turned else read
 
 
-def _is(
-    cursor: Cursor, left: Expression, start: int, operand: Callable[[Cursor], Expression]
-) -> Expression:
+def _is(cursor: Cursor, left: Expression, start: int, operand: Reader) -> Expression:
     turned = cursor.accept("NOT")
     word = cursor.token.word
     if cursor.accept("DISTINCT", "FROM"):

@@ -22,7 +22,7 @@ if TYPE_CHECKING:  # a cursor keeps what others read
     from discreet.query.relations import Relation
     from discreet.query.sql.select_syntax import Select
 
-__all__ = ["Cursor", "dated", "moment", "negated", "read_cast", "signed"]
+__all__ = ["Cursor", "Reader", "dated", "moment", "negated", "read_cast", "signed"]
 
 Entry = TypeVar("Entry")
 
@@ -200,6 +200,10 @@ _TEXTS: Final = frozenset({"CHAR", "CHARACTER", "STRING", "VARCHAR"})
 _MOST_LETTERS: Final = 10**6
 _DAY: Final = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
 _MOMENT: Final = re.compile(r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(\.\d{1,6})?", re.ASCII)
+
+
+Reader = Callable[[Cursor], Expression]
+"""What reads an expression at a cursor."""
 
 
 def moment(text: str, kind: Type) -> date | None:

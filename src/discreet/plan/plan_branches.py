@@ -1,0 +1,209 @@
+"""A plan in words: who is protected, what is released, its price and its errors.
+
+Trust: public.  Bounds that were found are released, and paid for.  Plans hold no data, so all of it
+may be shown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+from typing import TYPE_CHECKING, Final
+
+from discreet.accounting import Box
+from discreet.mechanisms import Gaussian
+from discreet.plan.bounds_search.bounds_search import BoundsSearch, FoundBounds
+from discreet.plan.noise_words import released_lines, selection_words, short_number
+from discreet.plan.plan_text import Branch, html_of, plan_text, shown_price
+from discreet.requests.engine_request import EngineRequest
+from discreet.units.unit import describe_unit
+
+if TYPE_CHECKING:  # loaded when first used, because a plain question needs none of it
+    from discreet.plan.plan import Plan
+    from discreet.plan.statistics.having_threshold import HavingThreshold
+
+_LONGEST: Final = 96
+_APART: Final = ("unlisted", "unnamed")
+"""What is left out by no limit."""
+_RARE: Final = Fraction(1, 1000)
+
+
+def plan_line(plan: Plan) -> str:
+    """Show the question and the price on one line."""
+    return f"<plan: {_question(plan)}; costs {shown_price(plan.price)}>"
+
+
+def plan_tree(plan: Plan) -> str:
+    """Show everything that will happen, as a tree of lines."""
+    return plan_text(branches_of(plan))
+
+
+def plan_html(plan: Plan) -> str:
+    """Show the same as nested lists."""
+    return html_of(branches_of(plan))
+
+
+def branches_of(plan: Plan) -> Branch:
+    """Return everything about a plan that a person may want to read."""
+    if plan.exact:
+        words = "reads public tables alone, and answers exactly, for nothing"
+        return Branch(_question(plan), (Branch(words), *_standing(plan)))
+    return Branch(
+        _question(plan),
+        (
+            Branch(f"protects {describe_unit(plan.unit)}{_limits(plan.request)}"),
+            Branch(f"is about {plan.scope}"),
+            *(Branch(f"WARNING: {words}") for words in plan.warnings),
+            *_promises(plan),
+            *_groups(plan),
+            *_bounds(plan),
+            *_releases(plan),
+            *_found_limits(plan),
+            *_released_by(plan),
+            *_truncations(plan),
+            Branch(f"costs {shown_price(plan.price)}", tuple(_both(plan))),
+            *_standing(plan),
+            *_errors(plan),
+        ),
+    )
+
+
+def _promises(plan: Plan) -> Iterator[Branch]:
+    """Name what the price rests on, and no code can enforce."""
+    if plan.promises:
+        lines = tuple(Branch(str(promise)) for promise in plan.promises)
+        yield Branch("rests on promises of the owner", lines)
+
+
+def _found_limits(plan: Plan) -> Iterator[Branch]:
+    """Say which limits were bought, and what they follow from."""
+    found = plan.found_limits
+    if found is not None:
+        title = f"uses limits that were bought apart, for epsilon {short_number(found.epsilon)}"
+        yield Branch(title, tuple(map(Branch, found.words)))
+
+
+def _released_by(plan: Plan) -> Iterator[Branch]:
+    """Say which questions have released the groups, and what they cost."""
+    for words in plan.released_by:
+        yield Branch(f"is about groups that were released apart, by {words}")
+
+
+def _truncations(plan: Plan) -> Iterator[Branch]:
+    """Say what limits may leave out, which no interval covers."""
+    cuts = {kind: [cut for cut in plan.truncations if cut.kind == kind] for kind in _APART}
+    lines = tuple(Branch(str(cut)) for cut in plan.truncations if cut.kind not in cuts)
+    if lines:
+        yield Branch("has limits that may cut something off", lines)
+    for cut in cuts["unlisted"]:
+        rows = cut.words.removesuffix(" are left out.")
+        yield Branch(f"leaves out {rows[0].lower()}{rows[1:]}")
+    if cuts["unnamed"]:
+        who = " or ".join(plan.unit.columns)
+        yield Branch(f"leaves out rows whose {who} is missing (NULL)")
+
+
+def _standing(plan: Plan) -> Iterator[Branch]:
+    """Say what the ledger says, where there is one."""
+    preview = plan.budget_preview
+    if preview is not None:
+        there = "" if preview.entry is not None or plan.scope == Box.everything() else " there"
+        yield Branch(f"{preview}{there}")
+        yield from map(Branch, preview.notes)
+
+
+def _question(plan: Plan) -> str:
+    """Return the text of a question on one line, shortened."""
+    text = " ".join((plan.question.text or "a question built in Python").split())
+    return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
+
+
+def _limits(request: EngineRequest) -> str:
+    if request.groups is None:
+        return ""
+    groups = "1 group" if request.groups == 1 else f"{request.groups} groups"
+    return f", who counts in at most {groups}"
+
+
+def _groups(plan: Plan) -> Iterator[Branch]:
+    request = plan.request
+    names = ", ".join(key.name for key in request.keys)
+    if not request.keys:
+        yield Branch("has one group")
+    elif plan.selection is None:
+        shown = "" if plan.having_threshold is None else _reached(plan.having_threshold)
+        yield Branch(f"has {len(request.public or ())} public groups of {names}{shown}")
+    else:
+        chosen = selection_words(plan.selection, plan)
+        yield Branch(f"chooses which groups of {names} are shown: {chosen}")
+
+
+def _reached(reached: HavingThreshold) -> str:
+    """Say how many of the groups that are shown have nobody in them."""
+    empty = reached.zeros.expected().high
+    few = "fewer than 0.001" if empty < _RARE else f"about {float(empty):.3g}"
+    return f", and shows those with {reached.words}: {few} of them empty, by noise alone"
+
+
+def _bounds(plan: Plan) -> Iterator[Branch]:
+    """Say how bounds are found, or which ones were."""
+    lines = [] if plan.search is None else [*_search_lines(plan.search)]
+    if plan.found:
+        lines = [*found_lines(plan.found)]
+    if lines:
+        yield Branch(_bounds_title(plan.search), tuple(map(Branch, lines)))
+
+
+def _bounds_title(search: BoundsSearch | None) -> str:
+    """Say when bounds are found, and how sure it is that they hold somebody."""
+    if search is None:
+        return "uses bounds that were found before"
+    return "finds bounds first, among signed powers of two, from one row of each unit"
+
+
+def _search_lines(search: BoundsSearch) -> Iterator[str]:
+    """Say how the bounds of each target are looked for."""
+    for target, noise in zip(search.targets, search.noises, strict=True):
+        scale = noise.mechanism.scale if not isinstance(noise.mechanism, Gaussian) else Fraction(0)
+        yield (
+            f"{target.about}: {target.bins.count} bins; Laplace noise of scale {float(scale):.4g}"
+        )
+
+
+def found_lines(found: tuple[FoundBounds, ...]) -> Iterator[str]:
+    """Say which bounds were found.
+
+    >>> cost = FoundBounds(about="cost", low=Fraction(0), high=Fraction(128), seen=True)
+    >>> list(found_lines((cost,)))
+    ['cost from 0 to 128']
+    """
+    for target in found:
+        ends = f"{target.about} from {_number(target.low)} to {_number(target.high)}"
+        yield ends if target.seen else f"{ends}, the widest: no bin stood out from the noise"
+
+
+def _number(value: Fraction) -> str:
+    return f"{value}" if value.denominator == 1 and abs(value) < 10**9 else f"{float(value):.6g}"
+
+
+def _releases(plan: Plan) -> Iterator[Branch]:
+    lines = tuple(map(Branch, released_lines(plan)))
+    if lines:
+        yield Branch("releases", lines)
+
+
+def _both(plan: Plan) -> Iterator[Branch]:
+    """Say what bounds and answer cost, where both are paid for."""
+    if plan.search is not None:
+        yield Branch(f"the bounds {shown_price(plan.search.price)}")
+        yield Branch(f"the answer {shown_price(plan.search.promise.price)}")
+
+
+def _errors(plan: Plan) -> Iterator[Branch]:
+    lines = tuple(Branch(f"{error.output} {error.words}") for error in plan.predicted)
+    if lines:
+        yield Branch(f"is off by at most, with a chance of {_percent(plan.confidence)}", lines)
+
+
+def _percent(chance: Fraction) -> str:
+    return f"{float(100 * chance):.6g} %"
