@@ -54,6 +54,7 @@ NOT_AT_A_FIRST_ANSWER = NOT_AT_IMPORT - {"duckdb", "pyarrow"} | {
     "discreet.mechanisms.quantile",
     "discreet.noise.gaussian",
     "discreet.noise.table",
+    "discreet.plan.plan_branches",
     "discreet.plan.plan_text",
     "discreet.query.table_builder",
     "discreet.release.combination",

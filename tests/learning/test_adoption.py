@@ -52,7 +52,8 @@ def test_replacing_a_row_costs_more():
 
 def test_a_run_is_debited_once_under_its_name(ledger):
     run = accountant((1.0, 0.01, 1000))
-    paid = adopt(run, name="March", ledger=ledger, delta="1e-6")
+    engine = SimpleNamespace(accountant=run)
+    paid = adopt(engine, name="March", ledger=ledger, delta="1e-6")
     left = str(ledger.left())
     assert paid.new
     assert not adopt(run, name="March", ledger=ledger, delta="1e-6").new
@@ -149,3 +150,9 @@ def test_where_noise_begins_to_count_the_price_of_a_sample_is_close():
     last = account(tree_of_history([(0.05, 0.01, 1)], unit=unit), unit=unit)
     assert last.epsilon(delta=1e-6) > 100
     assert last.epsilon(delta=0.0101) == 0
+
+
+@pytest.mark.parametrize("book", [None, "a.ledger"])
+def test_a_ledger_is_needed(book):
+    with pytest.raises(WrongKind, match="no ledger is given"):
+        adopt([(1.0, 0.01, 10)], name="March", ledger=book, delta="1e-6")

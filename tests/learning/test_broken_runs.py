@@ -1,9 +1,12 @@
 """Training runs that break: forks, fenced attempts, full disks, torn files, lost noise."""
 
+import errno
+import fcntl
 import gc
 import hashlib
 import io
 import os
+import resource
 
 import numpy as np
 import pytest
@@ -14,15 +17,19 @@ import discreet as dp
 from discreet.accounting import Budget
 from discreet.errors import (
     BadCheckpoint,
+    EngineStopped,
     EntropyForked,
     EntropyUnavailable,
     OverBudget,
     RunFenced,
     WrongKind,
 )
-from discreet.learning import NoiseAhead, Training
+from discreet.learning import NoiseAhead, Training, checkpoint
+from discreet.learning.banded_noise import BandedSums
 from discreet.learning.checkpoint import Checkpoint
+from discreet.learning.deep.runs.ranks import RankLost
 from discreet.learning.marks import Marks
+from discreet.learning.noise_processes import noise_ahead
 from discreet.ledger import Ledger
 from discreet.noise import DiscreteGaussian
 
@@ -101,7 +108,8 @@ def test_a_forked_child_has_no_share_in_noise_drawn_ahead():
     with NoiseAhead(DiscreteGaussian(variance=100), 50, processes=1) as ahead:
         assert in_child(ahead.take) == 7
         assert in_child(ahead.close) == 0
-        assert ahead.take().shape == (50,)
+        assert in_child(ahead._workers.clear) == 0  # it forgets them, and they go on
+        assert all(ahead.take().shape == (50,) for _ in range(70))
         assert os.getsid(ahead._workers[0].pid) != os.getsid(0)  # Ctrl-C does not reach it
 
 
@@ -279,6 +287,102 @@ def test_a_noise_process_that_ends_costs_nothing(ledger, tmp_path, monkeypatch):
     assert len(calls) == 7
 
 
+def test_a_run_goes_on_where_no_file_can_be_opened_for_noise_processes(ledger, monkeypatch):
+    """A long run of a small model starts them in its midst."""
+    monkeypatch.setattr(noise_ahead, "_MANY", 25)
+    run = training(ledger, processes=None)
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    taken = 0
+    try:
+        for taken, _ in enumerate(run, start=1):
+            if taken == 2:  # the next one begins with a mark, for which all files are open
+                resource.setrlimit(resource.RLIMIT_NOFILE, (1, hard))
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    assert taken == 6
+    assert (run.report.taken, run.report.charged_again) == (6, 0)
+
+
+def test_what_a_process_left_that_died_while_writing_is_removed(ledger, tmp_path):
+    folder = tmp_path / "run"
+    folder.mkdir()
+    others = ["checkpoint.new", "checkpoint.mine.new", "other.7.new"]
+    for name in [*others, "checkpoint.7.new", "checkpoint.99.new"]:
+        (folder / name).write_bytes(b"half")
+    training(ledger, folder=folder).fit(bar=False)
+    assert sorted(file.name for file in folder.iterdir()) == sorted(["checkpoint", *others])
+
+
+def test_a_folder_that_cannot_be_locked_keeps_what_lies_there(tmp_path, monkeypatch):
+    def refused(*_):
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr(fcntl, "flock", refused)
+    (tmp_path / "checkpoint.7.new").write_bytes(b"of another process, perhaps")
+    Checkpoint("a" * 64, 7, b"weights").write(tmp_path)
+    assert (tmp_path / "checkpoint.7.new").exists()
+    assert Checkpoint.read(tmp_path, run="a" * 64).step == 7
+
+
+def test_a_child_that_is_forked_amid_a_checkpoint_keeps_no_lock(tmp_path, monkeypatch):
+    children, write = [], Checkpoint._write_aside
+    ours, theirs = os.pipe()
+
+    def forking(written, folder):
+        child = os.fork()
+        if not child:
+            os.close(theirs)
+            os.read(ours, 1)  # until the parent closes its end
+            os._exit(0)
+        children.append(child)
+        return write(written, folder)
+
+    try:
+        with monkeypatch.context() as planted:
+            planted.setattr(Checkpoint, "_write_aside", forking)
+            Checkpoint("a" * 64, 7, b"weights").write(tmp_path)
+        (tmp_path / "checkpoint.7.new").write_bytes(b"half")
+        Checkpoint("a" * 64, 8, b"weights").write(tmp_path)
+        assert [file.name for file in tmp_path.iterdir()] == ["checkpoint"]
+        assert os.waitpid(children[0], os.WNOHANG) == (0, 0)
+    finally:
+        os.close(theirs)
+        os.close(ours)
+        for child in children:
+            os.waitpid(child, 0)
+
+
+def test_a_folder_that_somebody_else_keeps_locked_is_written_to(tmp_path, monkeypatch):
+    monkeypatch.setattr(checkpoint, "_PATIENCE", 0.1)
+    (tmp_path / "checkpoint.7.new").write_bytes(b"of another process, perhaps")
+    number = os.open(tmp_path, os.O_RDONLY)
+    try:
+        fcntl.flock(number, fcntl.LOCK_EX)
+        Checkpoint("a" * 64, 7, b"weights").write(tmp_path)
+    finally:
+        os.close(number)
+    assert (tmp_path / "checkpoint.7.new").exists()
+    assert Checkpoint.read(tmp_path, run="a" * 64).step == 7
+
+
+def test_two_processes_write_a_checkpoint_one_after_the_other(tmp_path):
+    """What one is about to rename is not removed by the other."""
+    children = []
+    for step in range(3):
+        child = os.fork()
+        if not child:
+            status = 1
+            try:
+                for _ in range(40):
+                    Checkpoint("a" * 64, step, b"weights" * 1000).write(tmp_path)
+                status = 0
+            finally:
+                os._exit(status)
+        children.append(child)
+    assert [os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children] == [0] * 3
+    assert [file.name for file in tmp_path.iterdir()] == ["checkpoint"]
+
+
 def test_banded_sums_go_on_where_noise_was_missing(ledger, monkeypatch):
     """Nothing of the step was released: it follows the one before, and parts stay as they are."""
     run = training(ledger, band=2)
@@ -300,6 +404,39 @@ def test_banded_sums_go_on_where_noise_was_missing(ledger, monkeypatch):
     assert run._stepper._turns is turns
 
 
+@pytest.mark.theorem("banded-sums")
+@pytest.mark.parametrize("place", ["measured", "estimate", "hand over"])
+@pytest.mark.parametrize("error", [KeyboardInterrupt, MemoryError])
+def test_a_release_that_breaks_off_is_not_remembered_by_the_next(ledger, monkeypatch, place, error):
+    """A sum that was kept and taken once more would be in a band twice, with one noise."""
+    run = training(ledger, band=2)
+    loop = run.steps()
+    next(loop)
+    owner, name = {
+        "measured": (BandedSums, "measured"),
+        "estimate": (BandedSums, "estimate"),
+        "hand over": (type(run._stepper), "hand_over"),
+    }[place]
+    original, broken = getattr(owner, name), []
+
+    def breaks_off(*given):
+        found = original(*given)
+        if not broken:
+            broken.append(found)
+            raise error
+        return found
+
+    monkeypatch.setattr(owner, name, breaks_off)
+    with pytest.raises(error):
+        next(loop)
+    turns, taken = run._stepper._turns, run.report.taken
+    assert taken == 1
+    assert not run._stepper.goes_on(taken)
+    report = run.fit(bar=False)
+    assert run._stepper._turns is not turns  # new parts, and no earlier sums
+    assert (report.taken, report.charged_again) == (6, 2)  # one lost, and one since its block began
+
+
 def test_lost_steps_pay_their_share_of_delta(ledger, tmp_path, monkeypatch):
     run = training(ledger, folder=tmp_path / "run")
     loop = run.steps()
@@ -319,3 +456,36 @@ def test_lost_steps_pay_their_share_of_delta(ledger, tmp_path, monkeypatch):
     plan = run.plan
     assert asked == [(plan.tree, plan.delta), (plan.tree_of(2), plan.delta / 3)]
     assert len(charges(ledger)) == 2
+
+
+class Ended:
+    """Other processes, one of which has ended."""
+
+    def total(self, *_rows, **_given):
+        raise RankLost(EngineStopped(what="a process has ended.", why="", do=""))
+
+
+@pytest.mark.theorem("marked-steps")
+@pytest.mark.parametrize("full", [False, True], ids=["saved", "full disk"])
+def test_a_step_whose_process_has_ended_is_charged_again(ledger, tmp_path, monkeypatch, full):
+    """A row may have ended it: the step counts as drawn, although nothing of it was released."""
+
+    def fails(*_):
+        raise OSError
+
+    run = training(ledger, folder=tmp_path / "r")
+    steps = iter(run)
+    assert [next(steps).number for _ in range(3)] == [1, 2, 3]
+    run._stepper.ranks = Ended()
+    if full:
+        monkeypatch.setattr(Checkpoint, "write", fails)
+    with pytest.raises(OSError if full else EngineStopped):
+        next(steps)
+    monkeypatch.undo()
+    marks = [entry["content"] for entry in ledger.entries() if entry["kind"] == "describe"]
+    assert (marks[-1]["drawn"], marks[-1]["ended"]) == (4, True)
+    run._stepper.ranks = None
+    report = run.fit(bar=False)
+    assert (report.taken, report.charged_again) == (6, 1)
+    assert len(charges(ledger)) == 2
+    assert ledger.verify().ok

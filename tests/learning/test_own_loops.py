@@ -1,5 +1,8 @@
 """Loops of one's own: gradients are released one at a time, and updates are free."""
 
+import signal
+from types import SimpleNamespace
+
 import pytest
 import torch
 from torch import nn
@@ -159,3 +162,62 @@ def test_a_model_with_several_outputs_is_told_how_to_join_them(ledger):
         objective=lambda out, y: nn.functional.cross_entropy(out[:, :2], y) + out[:, 2].mean() / 9,
     )
     assert run.fit(bar=False).taken == 6
+
+
+class Pressed(nn.Module):
+    """A layer, in the middle of whose sums somebody presses Ctrl-C."""
+
+    def __init__(self):
+        super().__init__()
+        self.layer, self.keys = nn.Linear(4, 2), SimpleNamespace(times=0)
+
+    def forward(self, x):
+        for _ in range(self.keys.times):
+            signal.raise_signal(signal.SIGINT)
+        return self.layer(x)
+
+
+@pytest.fixture(params=[signal.default_int_handler, signal.SIG_DFL])
+def interrupts(request):
+    """Ctrl-C as in a terminal, or as the system has it; jobs in the background begin without."""
+    before = signal.signal(signal.SIGINT, request.param)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("interrupts")
+@pytest.mark.parametrize("loop", ["steps", "gradients", "fit"])
+def test_ctrl_c_in_a_loop_ends_the_step_first_and_costs_nothing(ledger, tmp_path, loop):
+    """The step is taken and kept, and whoever goes on pays for nothing again."""
+    model = Pressed()
+    run = training(ledger, model, folder=tmp_path / "run", steps=5, every=4)
+    before = signal.getsignal(signal.SIGINT)
+    model.keys.times = 1
+    if loop == "fit":
+        assert run.fit(bar=False).taken == 1
+    else:
+        with pytest.raises(KeyboardInterrupt):
+            next(getattr(run, loop)())
+    assert signal.getsignal(signal.SIGINT) is before
+    assert run.report.taken == 1
+    assert Checkpoint.read(tmp_path / "run", run=run.plan.digest).step == 1
+    model.keys.times = 0
+    again = training(ledger, model, folder=tmp_path / "run", steps=5, every=4)
+    for going_on in (run, again):
+        report = going_on.fit(bar=False)
+        assert (report.taken, report.charged_again) == (5, 0)
+    assert kinds(ledger).count("charge") == 1
+
+
+@pytest.mark.usefixtures("interrupts")
+def test_ctrl_c_twice_ends_at_once_and_the_step_is_charged_again(ledger, tmp_path):
+    model = Pressed()
+    run = training(ledger, model, folder=tmp_path / "run", steps=5, every=2)
+    model.keys.times = 2
+    with pytest.raises(KeyboardInterrupt):
+        next(iter(run))
+    assert run.report.taken == 0
+    model.keys.times = 0
+    report = run.fit(bar=False)
+    assert report.taken == 5
+    assert report.charged_again > 0

@@ -1,5 +1,6 @@
 """Prices and noise of training runs: golden numbers, and another accountant's."""
 
+import dataclasses
 import time
 from fractions import Fraction
 
@@ -8,7 +9,7 @@ from dp_accounting import dp_event
 from dp_accounting.pld import pld_privacy_accountant
 
 from discreet.accounting import account
-from discreet.errors import OutOfRange, TooImprecise, WrongKind
+from discreet.errors import DiscreetError, OutOfRange, TooImprecise, WrongKind
 from discreet.learning import PrivateSum, one_sum, plan_training, statement_of, tree_of_run
 from discreet.learning.clipping import Clipping
 from discreet.mechanisms import Gaussian
@@ -91,12 +92,32 @@ def test_plans_follow_from_public_numbers_alone():
     assert "noise multiplier 9.11" in str(plan(row()))
 
 
-def test_slack_and_drift_raise_the_noise():
+def test_slack_raises_the_noise_and_seats_do_not():
     still = plan(row()).sigma
-    moved = plan(row(), drift=Fraction(1, 10**6)).sigma
-    assert 1.005 < moved / still < 1.02
+    assert 1.005 < plan(row(), short=20).sigma / still < 1.02
     with pytest.raises(TooImprecise):
-        plan(row(), drift=Fraction(1, 10**5))
+        plan(row(), short=200)
+    alone = plan(row(), micro=1)
+    assert alone.seats == 0
+    assert alone.sigma <= still < 1.0001 * float(alone.sigma)
+
+
+@pytest.mark.theorem("random-seats")
+@pytest.mark.parametrize("micro", [2, 33, 256, 10_000])
+@pytest.mark.parametrize("floors", [1, 3])
+def test_every_plan_has_a_seat_for_each_unit_of_a_batch(micro, floors):
+    made = plan(row(), micro=micro, floors=floors)
+    assert made.one.units <= made.seats < made.one.units + micro
+    assert made.seats % micro == 0
+    assert made.document["seats"] == made.seats
+    with pytest.raises(TypeError):
+        dataclasses.replace(made, seats=0)
+
+
+def test_several_processes_have_seats_even_for_one_unit_at_a_time():
+    """They may round differently, and a unit more would move others from one to another."""
+    made = plan(row(), micro=1, floors=2)
+    assert made.seats == made.one.units
 
 
 @pytest.mark.theorem("gradient-sum")
@@ -138,6 +159,15 @@ def test_price_of_counts_beside_the_sum():
 def test_bad_plans_are_refused(changed, error):
     with pytest.raises(error):
         plan(row(), **changed)
+
+
+def test_a_clip_is_a_number_or_one_for_each_group():
+    assert plan(row(), clip="0.2").clip == (("", Fraction(1, 5)),)
+    groups = (("first", 1), ("last", "0.5"))
+    assert plan(row(), clip=groups).clip == (("first", Fraction(1)), ("last", Fraction(1, 2)))
+    for wrong in (0, -1, "long", (("first", 0),)):
+        with pytest.raises(DiscreetError, match="clip"):
+            plan(row(), clip=wrong)
 
 
 @pytest.mark.parametrize("relation", ["add_remove", "replace"])

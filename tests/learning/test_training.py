@@ -1,9 +1,11 @@
 """Training runs: what is charged, in which order, and what a kill between two writes can do."""
 
 import contextlib
+import io
 import os
+import re
 import signal
-import threading
+import sys
 
 import numpy as np
 import pytest
@@ -30,6 +32,7 @@ from discreet.learning import Training
 from discreet.learning.checkpoint import Checkpoint
 from discreet.learning.deep.runs.run_loop import RunLoop
 from discreet.learning.marks import Marks, run_history
+from discreet.learning.training_plan import TrainingPlan
 from discreet.ledger import Ledger
 
 
@@ -99,6 +102,25 @@ def test_training_learns_and_says_nothing_about_rows(ledger, capfd):
     assert all(p.grad is None for p in model.parameters())
     for word in ("accuracy", "objective", "norm of"):
         assert word not in str(report)
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+def test_a_bar_shows_steps_and_time_and_nothing_else(ledger, monkeypatch):
+    """On a terminal; neighbors see the same, and no row, objective or batch is in it."""
+    x, y = rows()
+    shown = []
+    for name, keep in (("with", slice(None)), ("without", slice(0, -1))):
+        monkeypatch.setattr("sys.stderr", Terminal())
+        training(ledger, data=(x[keep], y[keep]), name=name).fit()
+        shown.append(re.sub(r", \d+ s", ", 0 s", sys.stderr.getvalue()))
+    assert shown[0] == shown[1] == "".join(f"\r{k}/6 steps, 0 s" for k in range(1, 7)) + "\n"
+    monkeypatch.setattr("sys.stderr", Terminal())
+    training(ledger, name="quiet").fit(bar=False)
+    assert sys.stderr.getvalue() == ""
 
 
 def test_plans_are_equal_for_neighbors(ledger):
@@ -322,18 +344,24 @@ def test_a_refused_resume_leaves_the_checkpoint(tmp_path, monkeypatch):
         assert kept.step == 2
 
 
-def test_ctrl_c_ends_the_step_and_leaves_a_model_that_goes_on(ledger, tmp_path):
-    run = training(ledger, folder=tmp_path / "run", steps=400, every=50)
-    timer = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
-    timer.start()
+def test_ctrl_c_ends_the_step_and_leaves_a_model_that_goes_on(ledger, tmp_path, monkeypatch):
+    run = training(ledger, folder=tmp_path / "run", steps=40, every=50)
+    original, taken = torch.optim.SGD.step, []
+
+    def step(self, *given):
+        taken.append(1)
+        if len(taken) == 7:
+            os.kill(os.getpid(), signal.SIGINT)
+        return original(self, *given)
+
+    monkeypatch.setattr(torch.optim.SGD, "step", step)
     before = signal.getsignal(signal.SIGINT)
     report = run.fit(bar=False)
-    timer.join()
     assert signal.getsignal(signal.SIGINT) is before
-    assert 0 < report.taken < 400
-    assert Checkpoint.read(tmp_path / "run", run=run.plan.digest).step == report.taken
-    assert run.fit(bar=False).taken == 400
-    assert charged_steps(ledger) == 400
+    assert report.taken == 7
+    assert Checkpoint.read(tmp_path / "run", run=run.plan.digest).step == 7
+    assert run.fit(bar=False).taken == 40
+    assert charged_steps(ledger) == 40
 
 
 def test_checkpoints_of_other_runs_and_torn_ones_are_refused(ledger, tmp_path):
@@ -404,6 +432,14 @@ def test_groups_of_parameters_and_normalized_contributions(ledger):
         training(ledger, clipping="other")
 
 
+@pytest.mark.parametrize("clip", ["1e-400", "1e-30", "1e30", "1e400", {"0.": 1, "2.": "1e-30"}])
+def test_thresholds_that_no_float_holds_are_refused_before_anything_is_paid(ledger, clip):
+    model = nn.Sequential(nn.Linear(4, 8), nn.Tanh(), nn.Linear(8, 2))
+    with pytest.raises(OutOfRange, match="clipping bound"):
+        training(ledger, model=model, clip=clip)
+    assert [entry["kind"] for entry in ledger.entries()] == ["open"]
+
+
 def test_long_contributions_fill_the_share_of_each_group(ledger):
     torch.manual_seed(0)
     model = nn.Sequential(nn.Linear(4, 8), nn.Linear(8, 2))
@@ -441,3 +477,58 @@ def test_bad_input_is_refused_before_anything_is_spent(ledger, number):
     with pytest.raises(error):
         training(ledger, **changed)
     assert kinds(ledger) == ["open"]
+
+
+def test_the_plan_says_how_many_seats_there_are(ledger):
+    plan = training(ledger).plan
+    assert plan.seats >= plan.one.units
+    assert f"{plan.seats} seats, taken at random" in str(plan)
+    assert "seats" not in str(training(ledger, micro_batch=1).plan)
+
+
+def test_seats_are_no_more_than_micro_batches_of_one_size_need(ledger):
+    x, y = rows()
+    plan = training(ledger, data=(x, y), population=1000, batch=300, steps=2).plan
+    assert plan.micro <= 256
+    assert plan.one.units > 256
+    assert plan.seats - plan.one.units < 2  # two micro-batches of half the cap
+    few = training(ledger, population=60, batch=1, steps=2).plan
+    assert few.seats == few.micro == few.one.units
+    assert (
+        training(ledger, population=60, batch=1, steps=2, micro_batch=999).plan.seats == few.seats
+    )
+
+
+def test_a_run_that_was_planned_without_seats_does_not_go_on(ledger, tmp_path, monkeypatch):
+    """Its checkpoint is that of another plan, and is refused before anything is charged."""
+    with monkeypatch.context() as before:
+        before.setattr(TrainingPlan, "seats", 0)
+        earlier = training(ledger, folder=tmp_path / "run", steps=4, every=1)
+        for step in earlier:
+            if step.number == 2:
+                break
+    charged = kinds(ledger)
+    with pytest.raises(OtherRun, match="another run"):
+        training(ledger, folder=tmp_path / "run", steps=4, every=1).fit(bar=False)
+    assert kinds(ledger) == charged
+
+
+def test_micro_batches_of_one_unit_need_no_seats(ledger):
+    """There is no company, and one place."""
+    torch.manual_seed(0)
+    x = torch.randn(60, 10, generator=torch.Generator().manual_seed(1)) * 1e5
+    for model in (nn.Linear(10, 3), nn.Sequential(nn.Linear(10, 5), nn.Tanh(), nn.Linear(5, 3))):
+        run = training(
+            ledger,
+            model=model,
+            data=(x, torch.arange(60) % 3),
+            micro_batch=1,
+            epsilon=None,
+            sigma=4,
+        )
+        assert run.plan.seats == 0
+        grid, everyone = run.plan.one.grid, np.arange(12)[:, None]
+        whole = grid.to_grid(run._stepper.sums.total(everyone).numpy())
+        for gone in (0, 1, 11):
+            rest = run._stepper.sums.total(np.delete(everyone, gone, axis=0)).numpy()
+            assert sum(int(v) ** 2 for v in whole - grid.to_grid(rest)) <= run.plan.one.squared

@@ -61,11 +61,13 @@ TRAPS = {
     ],
     "examples mix in the model or in the objective": [
         "deep/test_layers.py::test_models_that_mix_examples_are_refused_with_a_reason",
+        "deep/test_independence.py::test_what_a_row_must_not_depend_on_is_found",
         "deep/test_layers.py::test_objectives_that_mix_examples_are_refused",
         "deep/test_layers.py::test_no_target_changes_what_another_row_contributes",
     ],
     "modules silently do not learn": [
         "test_traps.py::test_every_trainable_parameter_learns",
+        "deep/test_mistakes.py::test_parameters_that_nobody_updates_are_named_before_the_charge",
         "deep/test_layers.py::test_contributions_are_the_gradients_of_single_units",
     ],
     "contributions are not clipped": [
@@ -118,6 +120,7 @@ TRAPS = {
     "forwards run twice, or in compiled code": [
         "deep/test_bad_models.py::test_forwards_that_run_twice_are_not_recorded",
         "deep/test_bad_models.py::test_a_compiled_model_is_refused_with_the_way_out",
+        "deep/test_mistakes.py::test_models_without_values_or_layers_are_refused",
     ],
     "there is nothing to train": ["test_traps.py::test_a_model_that_is_frozen_is_refused"],
     # what is told beside

@@ -1,5 +1,6 @@
 """Tuning: its price, the law of the number of runs, and what is released."""
 
+import dataclasses
 import functools
 import math
 from fractions import Fraction
@@ -10,9 +11,11 @@ import pytest
 import discreet as dp
 from discreet.errors import DiscreetError
 from discreet.learning.tuning.tune import tune
+from discreet.learning.tuning.tuned_draw import TunedDraw, rho_of
 from discreet.learning.tuning.tuning_price import TuningPrice, logarithmic
 from discreet.ledger import Ledger
 from discreet.loss import ZeroConcentrated
+from discreet.mechanisms import Gaussian
 from discreet.noise import KeyedEntropy
 from discreet.plan.pricing.calibration import price_of
 
@@ -124,3 +127,23 @@ def test_a_price_in_rho_holds_outside_the_delta_of_tuning(relation):
         terms = high**order * (1 - high) ** (1 - order) + (1 - high) ** order * high ** (1 - order)
         assert math.log(terms) / (order - 1) <= float(price.rho) * order
     assert float(price.rho) <= epsilon**2 / 2
+
+
+@pytest.mark.theorem("random-stopping")
+@pytest.mark.parametrize("unit", [dp.row(), dp.row(relation="replace")])
+def test_the_price_is_that_of_the_noise_and_not_of_what_was_asked(unit):
+    """A schedule with half the noise costs twice as much, whatever price stands on it."""
+    model = dp.learning.LogisticRegression(rho="0.01", bounds=(-1, 1), classes=(0, 1))
+    plan = model.plan_for(3, unit)
+    assert rho_of(plan.schedule) == Fraction(1, 100)
+    noises = tuple(Gaussian(variance=noise.variance / 2) for noise in plan.schedule.noises)
+    planted = dataclasses.replace(plan.schedule, noises=noises)
+    promise = (Fraction(1, 1000), Fraction(1, 10**6), Fraction(10))
+    draws = [
+        TunedDraw.of([model], [dataclasses.replace(plan, schedule=schedule)], promise)
+        for schedule in (plan.schedule, planted)
+    ]
+    assert [draw.price.rho for draw in draws] == [Fraction(11, 1000), Fraction(21, 1000)]
+    pure = dp.learning.LogisticRegression(epsilon=1, bounds=(-1, 1), classes=(0, 1))
+    with pytest.raises(DiscreetError, match="law"):
+        rho_of(pure.plan_for(3, unit).schedule)

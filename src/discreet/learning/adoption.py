@@ -56,7 +56,7 @@ def adopt(history: Any, *, name: str, ledger: Ledger, delta: object) -> Charged:
     """Debit a run that another library has made; the same run under the same name is paid once.
 
     Args:
-        history: an accountant of Opacus (``privacy_engine.accountant``), or its history: triples of
+        history: a ``PrivacyEngine`` of Opacus, its accountant, or the history of that: triples of
             noise multiplier, sample rate and steps.
         name: what this run is called in the ledger; two runs need two names.
         ledger: who pays; its unit is a row, because Opacus clips rows.
@@ -71,6 +71,12 @@ def adopt(history: Any, *, name: str, ledger: Ledger, delta: object) -> Charged:
     >>> paid.key, paid.new
     ('adopted March', True)
     """
+    if not isinstance(ledger, Ledger):
+        raise WrongKind(
+            what="no ledger is given, or one that is not open.",
+            why="what a run has told counts in the ledger of the rows that it was made with.",
+            do="give dp.ledger.Ledger.open('study.ledger').",
+        )
     tree = tree_of_history(history, unit=ledger.unit)
     key = f"adopted {name}"
     paid = ledger.charge(tree, key=key, delta=delta)
@@ -138,7 +144,8 @@ def _number(value: object) -> object:
 
 def _triples(history: Any) -> Sequence[Sequence[Any]]:
     """Read the history of an accountant; refuse what is none, or empty."""
-    found = getattr(history, "history", history)
+    accountant = getattr(history, "accountant", history)
+    found = getattr(accountant, "history", accountant)
     if (
         not isinstance(found, Sequence)
         or not found
@@ -147,6 +154,6 @@ def _triples(history: Any) -> Sequence[Sequence[Any]]:
         raise WrongKind(
             what="the history is not a list of noise multiplier, sample rate and steps.",
             why="the price of a run follows from these three numbers.",
-            do="give privacy_engine.accountant after the run, or such triples.",
+            do="give the privacy_engine of Opacus after the run, or such triples.",
         )
     return found

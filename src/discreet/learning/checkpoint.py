@@ -5,15 +5,23 @@ Trust: kernel.
 A checkpoint holds the weights, the optimizer and the step; never a random generator, since noise
 that is drawn twice would tell of data.  It is written under another name, synced and renamed: a
 process that dies leaves the one before.  It names the run that it belongs to.
+Whoever writes one locks the folder meanwhile: what lies aside then was left by a process that died,
+and is removed.  A folder that cannot be locked, or that somebody else keeps locked, keeps it.
 A file begins with the SHA-256 digest of everything after it, of the run and the step as of the
 state: whatever is torn or flipped is found before it is used.
 """
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import json
 import os
+import re
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, final
@@ -21,8 +29,11 @@ from typing import Final, final
 from discreet.errors import BadCheckpoint, OtherRun
 
 _FILE: Final = "checkpoint"
+_ASIDE: Final = re.compile(rf"{_FILE}\.[0-9.]+\.new")
 _LENGTH: Final = 8
 _DIGEST: Final = 32
+_PATIENCE: Final = 2.0
+_PAUSE: Final = 0.01
 
 
 @final
@@ -44,24 +55,25 @@ class Checkpoint:
     def write(self, folder: Path) -> None:
         """Write it whole, or leave what was there."""
         try:
-            self._write_aside(folder).replace(folder / _FILE)
-            _sync_folder(folder)
+            with _alone(folder):
+                self._write_aside(folder).replace(folder / _FILE)
+                _sync_folder(folder)
         except OSError as failure:
             raise _unusable(folder, failure) from failure
 
     def try_out(self, folder: Path) -> None:
         """Find out whether it could be written, and leave nothing."""
         try:
-            self._write_aside(folder).unlink()
+            with _alone(folder):
+                self._write_aside(folder).unlink()
         except OSError as failure:
             raise _unusable(folder, failure) from failure
 
     def _write_aside(self, folder: Path) -> Path:
         """Write it under another name."""
-        folder.mkdir(parents=True, exist_ok=True)
         head = json.dumps({"run": self.run, "step": self.step}).encode("ascii")
         body = len(head).to_bytes(_LENGTH, "little") + head + self.state
-        aside = folder / f"{_FILE}.{os.getpid()}.new"
+        aside = folder / f"{_FILE}.{os.getpid()}.{threading.get_ident()}.new"
         try:
             with aside.open("wb") as file:
                 file.write(hashlib.sha256(body).digest() + body)
@@ -100,6 +112,40 @@ class Checkpoint:
                 do="give each run a folder of its own, and resume it with the same arguments.",
             )
         return found
+
+
+@contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """Make a folder, and write there while nobody else does; remove what is left of the dead."""
+    folder.mkdir(parents=True, exist_ok=True)
+    number = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        if _locked(number):
+            with suppress(OSError):
+                for file in folder.iterdir():
+                    if _ASIDE.fullmatch(file.name):
+                        file.unlink()
+        yield
+    finally:
+        with suppress(OSError):  # a child that was forked meanwhile has the folder open as well
+            fcntl.flock(number, fcntl.LOCK_UN)
+        os.close(number)
+
+
+def _locked(number: int) -> bool:
+    """Lock an open folder, unless that is not possible or somebody else keeps it for too long."""
+    end = time.monotonic() + _PATIENCE
+    while True:
+        try:
+            fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if time.monotonic() > end:
+                return False
+            time.sleep(_PAUSE)
+        except OSError:
+            return False
+        else:
+            return True
 
 
 def _sync_folder(folder: Path) -> None:

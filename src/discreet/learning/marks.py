@@ -7,13 +7,21 @@ Definition.  A run of T steps is charged under one key.  Every process that work
 "attempt a draws up to step t" in the ledger, then reads what was recorded since its own start: if
 there is a later attempt, it stops without drawing.
 Theorem (key ``marked-steps``).  The steps that all processes together have drawn are at most the
-steps charged, if an attempt that begins at step s is charged once more for the steps between s and
-the largest mark before its start.
-    Proof.  The chain of the ledger puts all starts and marks in one order.  A mark of attempt a
-    after the start of attempt b > a draws nothing.  So whatever attempts before b have drawn lies
-    below the largest mark before b's start, which b reads; b draws from s on, and what it draws
-    for a second time lies between s and that mark: it is charged.  By induction over attempts.
-An attempt that ends in order records how far it came, and draws no more: its last entry counts.
+steps charged, if an attempt that begins at step s is charged once more, before its first mark, for
+the steps between s and the mark that it goes by: the last one of the latest attempt that has any
+before its own start.  Two attempts may share this charge if they go by the same mark.
+    Proof.  The chain of the ledger puts all starts and marks in one order.  Follow the attempts
+    back from the last one that has a mark: from each to the one whose mark it goes by.  Call them
+    1, ..., n in order, attempt i from s_i, the mark of i that i + 1 goes by e_i, e_0 = 0, and the
+    last of n e_n <= T.  Every attempt that has drawn is one of them: it marked before any later
+    start, or it would have stopped, so nobody after it goes by the mark of one before it.  Marks of
+    one attempt go up, so i has drawn at most e_i - s_i.  It was charged at least e_{i-1} - s_i, and
+    no other of them shares that, since they go by marks of different attempts.  All draws are at
+    most the sum of e_i - s_i, which is e_n plus the sum of e_{i-1} - s_i: at most T and what was
+    charged again.
+So a crash is paid for once.  An attempt that ends in order records how far it came, and draws no
+more: its last entry counts, whoever goes on from there is charged nothing, and what earlier ones
+have lost is charged no second time.
 An attempt belongs to one process: a forked child has the attempt of its parent, and nothing on the
 chain tells their steps apart.  So it is refused before it draws, marks, stops, saves or records.
 """
@@ -33,9 +41,13 @@ _WORD: Final = "training mark"
 @final
 @dataclass(frozen=True, slots=True)
 class RunHistory:
-    """What a ledger knows of a run: attempts, how far they have drawn, and up to which entry."""
+    """What a ledger knows of a run: attempts, the mark that the next one goes by, and its end.
+
+    ``marked`` is the latest attempt that has a mark, 0 if none has, and ``drawn`` its last one.
+    """
 
     attempts: int
+    marked: int
     drawn: int
     seq: int
 
@@ -60,7 +72,8 @@ def run_history(
             and content["run"] == key
         ):
             drawn[content["attempt"]] = content["drawn"]
-    return RunHistory(attempts, max(drawn.values(), default=0), seq)
+    marked = max(drawn, default=0)
+    return RunHistory(attempts, marked, drawn.get(marked, 0), seq)
 
 
 @final

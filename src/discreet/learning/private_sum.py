@@ -12,8 +12,7 @@ so the release is a Gaussian mechanism at that distance (keys ``grid-distance``,
 ``gaussian-mechanism``).  Proof in docs/proofs/learning.md.
 
 Further coordinates (:mod:`discreet.learning.side_counts`) make C the root of C**2 + ``beside``.
-What is added to the distance beside C is called slack.  Where a library computes the factors of one
-unit differently in other company, by a share of ``drift`` at most, that adds 2 drift B C.
+What is added to the distance beside C is called slack.
 """
 
 from __future__ import annotations
@@ -39,7 +38,6 @@ from discreet.learning.clipping import (
     squared_norms,
 )
 from discreet.learning.run_tree import one_sum
-from discreet.learning.side_counts import STEEPNESS
 from discreet.mechanisms import Gaussian
 from discreet.noise import SYSTEM, DiscreteGaussian, DyadicGrid, Entropy
 from discreet.units import PrivacyUnit
@@ -61,7 +59,6 @@ class PrivateSum:
         operations: how many roundings lie between any product and the total.
         short: how many roundings in float32 come before them, where a contribution has one product
             in each coordinate; none by default (key ``short-sums``).
-        drift: by which share a contribution may differ in other company.
         floors: how often parts of the sum are floored and then added up as integers.
         beside: the squared L2 norm of what one unit adds to coordinates beside its contribution,
             such as noisy counts that are bought in the same sample.
@@ -81,7 +78,6 @@ class PrivateSum:
     units: int
     operations: int
     short: int = 0
-    drift: Fraction = field(default=Fraction(0))
     floors: int = 1
     beside: Fraction = field(default=Fraction(0))
 
@@ -100,16 +96,14 @@ class PrivateSum:
 
     @property
     def slack(self) -> Fraction:
-        """What rounding, drift and further floors add to the distance."""
+        """What rounding and further floors add to the distance."""
         error = self.clipping.error(units=self.units, operations=self.operations)
         if self.beside:
             error *= self.length / self.clipping.bound
         if self.short:
             error += self._short_error()
-        moved = self.drift * self.units * self.clipping.bound
-        moved += self.drift * self.units * STEEPNESS * _root_up(self.beside)
         more = _root_up(Fraction(self.coordinates)) * self.grid.step
-        return 2 * (error + moved) + (self.floors - 1) * more + Fraction(1, 1 << 200)
+        return 2 * error + (self.floors - 1) * more + Fraction(1, 1 << 200)
 
     def _short_error(self) -> Fraction:
         """Bound what sums in float32 add to the error (key ``short-sums``)."""
@@ -154,7 +148,7 @@ class PrivateSum:
 
     def sum_vectors(self, vectors: Floats) -> Scales:
         """Clip each line of a matrix and add them up; each line is what one unit contributes."""
-        lines = _matrix(vectors, units=self.units)
+        lines = self._matrix(vectors)
         squares = squared_norms(lines)
         with np.errstate(all="ignore"):
             scales = self.clipping.scales(squares, np.sqrt(squares) * raised(2))
@@ -168,13 +162,31 @@ class PrivateSum:
         >>> one.sum_products(np.array([[2.0]]), np.array([[3.0, 4.0]])).round(6).tolist()
         [3.0, 4.0]
         """
-        first, second = _matrix(left, units=self.units), _matrix(right, units=self.units)
+        first, second = self._matrix(left), self._matrix(right)
         with np.errstate(all="ignore"):
             squares = squared_norms(first) * squared_norms(second) * raised(2)
             scales = self.clipping.scales(squares, np.sqrt(squares) * raised(2))
         return (
             (_finite(first, scales) * scales[:, None]).T.__matmul__(_finite(second, scales)).ravel()
         )
+
+    def _matrix(self, values: Floats) -> Floats:
+        """Refuse what is no matrix of floats, or has more lines than were priced."""
+        if values.ndim != 2 or values.dtype.kind != "f" or values.dtype.itemsize > 8:
+            raise WrongKind(
+                what="contributions are not a matrix of float64 or narrower floats.",
+                why="each line is what one unit contributes, and wider floats would be rounded.",
+                do="give an array with one line for each unit.",
+            )
+        if values.shape[0] > self.units or values.shape[0] + 1 > self.operations:
+            raise OutOfRange(
+                what="there are more contributions than a batch may have, or than roundings.",
+                why="what rounding does to the sum was priced for no more: a line is multiplied by "
+                "its scale and by another factor, and added to all others.",
+                do="draw batches with PoissonBatches, whose cap is that number, and give "
+                "operations=cap + 1.",
+            )
+        return values
 
     # --- the release --------------------------------------------------------------------------
 
@@ -213,23 +225,6 @@ class PrivateSum:
 def _root_up(value: Fraction) -> Fraction:
     """Return the root, rounded up."""
     return Fraction(sqrt(value, 64)[1], 1 << 64)
-
-
-def _matrix(values: Floats, *, units: int) -> Floats:
-    """Refuse what is no matrix of floats, or has more lines than were priced."""
-    if values.ndim != 2 or values.dtype.kind != "f" or values.dtype.itemsize > 8:
-        raise WrongKind(
-            what="contributions are not a matrix of float64 or narrower floats.",
-            why="each line is what one unit contributes, and wider floats would be rounded.",
-            do="give an array with one line for each unit.",
-        )
-    if values.shape[0] > units:
-        raise OutOfRange(
-            what="there are more contributions than a batch may have.",
-            why="what rounding does to the sum was priced for no more.",
-            do="draw batches with PoissonBatches, whose cap is that number.",
-        )
-    return values
 
 
 def _finite(lines: Floats, scales: Scales) -> Scales:

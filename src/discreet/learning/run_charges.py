@@ -2,9 +2,10 @@
 
 Trust: kernel.
 
-Key ``marked-steps``: an attempt that begins below the furthest mark of those before it is charged
-for the steps in between, which somebody may have seen.  They are a release of their own, with their
-share of delta.
+Key ``marked-steps``: an attempt that begins below the mark that it goes by is charged for the steps
+in between, which somebody may have seen.  They are a release of their own, with their share of
+delta.  Its key names the mark and where the attempt begins: one that dies before it draws has paid
+for the next.
 """
 
 from __future__ import annotations
@@ -64,18 +65,18 @@ class RunCharges:
         if again > 0 and lost == "untold":
             self.untold, again = True, 0
         if max(again, 0) + turned > 0:
-            self._charge_again(max(again, 0) + turned, started.attempt)
+            self._charge_again(max(again, 0) + turned, f"{before.marked}-{before.drawn}-{at}")
         self.attempts = started.attempt
         seq = max(self._seq, before.seq)
         return Marks(self._ledger, self._plan.key, started.attempt, seq=seq)
 
-    def _charge_again(self, steps: int, attempt: int) -> None:
+    def _charge_again(self, steps: int, since: str) -> None:
         """Charge for lost steps: a release of its own, with its share of delta."""
         plan = self._plan
         try:
-            self._ledger.charge(
+            paid = self._ledger.charge(
                 plan.tree_of(steps),
-                key=f"{plan.key}/resume-{attempt}",
+                key=f"{plan.key}/resume-{since}-{steps}",
                 delta=plan.delta * steps / plan.steps,
             )
         except OverBudget as refusal:
@@ -85,7 +86,7 @@ class RunCharges:
                 do='if you vouch that nobody did, resume with lost="untold", which the report '
                 f"tells; otherwise {refusal.do}",
             ) from refusal
-        self.again += steps
+        self.again += steps if paid.new else 0
 
     def record(self, manifest: Mapping[str, Any], marks: Marks) -> None:
         """Store what has come out of the run; it has one result."""

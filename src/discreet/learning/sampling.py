@@ -9,13 +9,14 @@ a coin of exactly the chance ``rate``; those with heads are the batch, and of a 
 
 Theorem (key ``capped-batch``).  Let adding a unit to a batch move the sum by at most C.  Then a
 step on the capped batch is dominated by the same step on a Poisson sample without a cap, beside a
-release that tells all with chance p, if p >= P[Bin(population, rate) >= cap].  Under ``replace``
-the cap costs nothing.
+release that tells all with chance p, if p >= P[Bin(population, rate) >= cap]; likewise where a unit
+replaces another one, in its place or elsewhere.
     Proof.  Give the coins of all other units away.  Where fewer than ``cap`` of them show heads,
     the new unit enters with chance ``rate`` and moves the sum by at most C: the sampled pair.
-    Otherwise anything is told.  The chance of the latter is the same with and without the unit,
-    because it is about the coins of others.  A mixture whose part is told is a mixture of the two
-    pairs, with weights 1 - p and p: that is their composition (docs/proofs/learning.md).
+    Otherwise another unit may be cut, and anything is told.  The chance of that is the same with
+    and without the unit, because it is about the coins of others.  A mixture whose part is told is
+    a mixture of the two pairs, with weights 1 - p and p: that is their composition
+    (docs/proofs/learning.md).
 Theorem.  P[Bin(n, q) >= k] <= (n q / k)**k (n (1-q) / (n-k))**(n-k) for k > n q (Chernoff).  It is
 computed in certified logarithms and rounded up to a power of two.
 """
@@ -114,11 +115,19 @@ class PoissonBatches:
         return np.flatnonzero(heads)[: self.cap]
 
 
+_NAMES: Final = {int, str, bytes, bool} | {
+    np.dtype(c).type for c in "?SU" + np.typecodes["AllInteger"]
+}
+"""The exact types of units in a list; a subclass might compare as it likes."""
+
+
 def unit_column(names: object) -> NDArray[Any]:
     """Return the unit of each row as integers, texts or dates, none of them missing or rounded.
 
     >>> unit_column([2**63 + 1, 2**63 + 3, -1]).dtype
     dtype('O')
+    >>> len(unit_column(list(np.array([3, 5]))))
+    2
     """
     array = isinstance(names, np.ndarray) or hasattr(names, "__array__")
     column = np.asarray(names) if array else np.asarray(names, object)
@@ -130,12 +139,12 @@ def unit_column(names: object) -> NDArray[Any]:
         )
     if column.dtype.kind == "O":
         exact = {type(value) for value in column}
-        known = len(exact) <= 1 and exact <= {int, str, bytes, bool}
+        known = len(exact) <= 1 and exact <= _NAMES
     elif column.dtype.kind == "M":
         known = not np.isnat(column).any()
     else:
         known = column.dtype.kind in "iubUS"
-    if not known:
+    if not known or np.ma.is_masked(names):
         raise WrongKind(
             what="units are floats, of several types, or missing.",
             why="floats round, so that two people may become one; NaN differs from itself; and "

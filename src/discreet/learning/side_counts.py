@@ -35,7 +35,6 @@ from discreet.learning.clipping import Scales
 
 WEIGHT: Final = Fraction(1, 16)
 """One coordinate needs 0.2 percent more noise, and tells a share within 8 sigma / batch."""
-STEEPNESS: Final = 3
 _KNOWN: Final = ("clipped", "objective")
 _TARGET: Final = 0.5
 _RATE: Final = 0.2  # of Andrew et al. 2021
@@ -60,14 +59,14 @@ class SideCounts:
     @classmethod
     def of(cls, metrics: Mapping[str, object] | None, *, adaptive: bool) -> SideCounts:
         """Read what is bought: "objective" with its largest value, "clipped" with True."""
-        wanted = dict(metrics or {})
+        wanted = dict(metrics) if isinstance(metrics, Mapping) else {}
         if adaptive:
             wanted["clipped"] = True
         known = set(wanted) <= set(_KNOWN) and wanted.get("clipped", True) is True
-        if not known:
+        if not known or not isinstance(metrics, Mapping | None):
             raise OutOfRange(
-                what="metrics has another name than 'clipped' and 'objective', or 'clipped' is not "
-                "True.",
+                what="metrics is no mapping, has another name than 'clipped' and 'objective', or "
+                "'clipped' is not True.",
                 why="each metric is a bounded number for each unit, with a proof of its bound.",
                 do='give, say, metrics={"objective": 5, "clipped": True}.',
             )

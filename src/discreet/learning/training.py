@@ -110,14 +110,16 @@ class Training:
             sigma: the noise multiplier, in place of epsilon.
             rows_per_unit: how many rows of a unit count, at most.
             micro_batch: how many units are computed at once; changes speed and memory alone.
-            clipping: "norm", "normalized" to scale all contributions to one length, or "adaptive"
-                to move the threshold toward the median norm by a noisy count.
+            clipping: "norm", "normalized" to divide each contribution by its norm plus a hundredth
+                of clip, or "adaptive" to move the threshold toward the median norm by a noisy
+                count.
             sums: "double", or "single" to add up in float32 on a CPU: faster, with more slack.
             views: how many views of a row are averaged before clipping.
             augment: a function of one row that returns a random view of it.
             metrics: what is told in each step: "objective" with its largest value, "clipped".
             band: over how many steps noise is spread, so that later steps take it off again.
-            constant_work: compute every step as if its batch was the largest possible one.
+            constant_work: compute every step as if its batch was the largest possible one; with
+                seats, which micro-batches of several units have, that is so anyway.
             ranks: the other processes that compute shares of the sums.
             name: tells runs of the same plan apart.
             folder: where checkpoints are kept; without one, an interrupted run starts over.

@@ -7,6 +7,7 @@ What is planned is in :mod:`discreet.learning.training_plan`.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any, Final
@@ -25,7 +26,6 @@ from discreet.loss.parameters import checked_delta
 from discreet.units import PrivacyUnit
 
 _SHARE_OF_DELTA: Final = 1000
-_MOST_DRIFT: Final = Fraction(2, 100)
 _MOST_SLACK: Final = Fraction(5, 100)
 _BYTES: Final = 24  # of a coordinate: float64 totals, noise, and the noise drawn ahead
 
@@ -37,7 +37,7 @@ def plan_training(  # noqa: PLR0913  everything that a run depends on
     population: int,
     batch: int,
     steps: int,
-    clip: tuple[tuple[str, Fraction], ...],
+    clip: object = 1,
     coordinates: int,
     delta: object,
     epsilon: object = None,
@@ -46,7 +46,6 @@ def plan_training(  # noqa: PLR0913  everything that a run depends on
     micro: int = 256,
     positions: int = 1,
     short: int = 0,
-    drift: Fraction = Fraction(0),
     floors: int = 1,
     side: SideCounts = NOTHING_BESIDE,
     band: int = 1,
@@ -59,9 +58,12 @@ def plan_training(  # noqa: PLR0913  everything that a run depends on
 
     >>> from discreet.units import row
     >>> plan = plan_training(name="digits", unit=row(), population=1797, batch=256, steps=100,
-    ...     clip=(("", Fraction(1)),), coordinates=650, epsilon=3, delta="1e-5")
+    ...     clip="0.2", coordinates=650, epsilon=3, delta="1e-5")
     >>> round(float(plan.sigma), 3), plan.epsilon() <= 3
     (2.22, True)
+
+    ``clip`` is a number, or one for each group of parameters, as pairs of a prefix and a number;
+    ``coordinates`` is how many numbers the model has.
     """
     if (epsilon is None) == (sigma is None):
         raise WrongKind(
@@ -80,7 +82,8 @@ def plan_training(  # noqa: PLR0913  everything that a run depends on
         )
     rate, turns = Fraction(drawn, people), Band(band)
     whole(drawn * turns.width, name="batch times band", high=people)
-    cap = smallest_cap(population=people, rate=rate, steps=times, chance=chance / _SHARE_OF_DELTA)
+    _check_delta(chance, rate * turns.width, turns.blocks(times))
+    cap = cap_of(population=people, batch=drawn, steps=times, delta=chance)
     overflow = overflow_chance(population=people, rate=rate, cap=cap, steps=times)
     size = whole(micro, name="micro", low=1)  # the shape that was tried, whatever the cap
     numbers = coordinates + len(side.names)
@@ -93,7 +96,6 @@ def plan_training(  # noqa: PLR0913  everything that a run depends on
             units=cap,
             operations=(cap + size) * positions * rows + 8,  # each is added to the total
             short=short,
-            drift=drift,
             floors=floors,
             beside=side.squared,
         )
@@ -127,7 +129,7 @@ def plan_training(  # noqa: PLR0913  everything that a run depends on
         population=people,
         batch=drawn,
         steps=times,
-        clip=clip,
+        clip=_thresholds(clip),
         rows=rows,
         micro=size,
         delta=chance,
@@ -142,14 +144,44 @@ def plan_training(  # noqa: PLR0913  everything that a run depends on
     )
 
 
+def cap_of(*, population: int, batch: int, steps: int, delta: object) -> int:
+    """Return how many units a batch of a run has at most.
+
+    >>> cap_of(population=1797, batch=256, steps=100, delta="1e-5")
+    363
+    """
+    people = whole(population, name="population", low=1)
+    return smallest_cap(
+        population=people,
+        rate=Fraction(whole(batch, name="batch", low=1, high=people), people),
+        steps=whole(steps, name="steps", low=1),
+        chance=checked_delta(delta) / _SHARE_OF_DELTA,
+    )
+
+
+def _thresholds(clip: object) -> tuple[tuple[str, Fraction], ...]:
+    """Read the clipping threshold of each group of parameters."""
+    pairs = clip if isinstance(clip, tuple) else (("", clip),)
+    return tuple((name, positive(decimal(each, name="clip"), name="clip")) for name, each in pairs)
+
+
+def _check_delta(delta: Fraction, rate: Fraction, times: int) -> None:
+    """Refuse a delta that a run without any noise would keep: the chance of being drawn at all."""
+    if rate == 1 and delta < 1:
+        return
+    if rate == 1 or delta >= -math.expm1(times * math.log1p(-float(rate))):
+        raise OutOfRange(
+            what="delta is as large as the chance that a unit is drawn at all.",
+            why="then no noise would be needed: the rows that are drawn could be published.",
+            do="give a delta far below one over the population.",
+        )
+
+
 def _check_slack(one: PrivateSum) -> None:
     """Refuse sums whose rounding would cost too much."""
-    moved = 2 * one.drift * one.units
-    if moved > _MOST_DRIFT or one.slack > _MOST_SLACK:
+    if one.slack > _MOST_SLACK:
         raise TooImprecise(
-            what="rounding may move a sum by more than "
-            f"{'2' if moved > _MOST_DRIFT else '5'} percent of what one unit adds.",
+            what="rounding may move a sum by more than 5 percent of what one unit adds.",
             why="it is added to the distance that noise is scaled to, and costs accuracy.",
-            do="take smaller batches, add up in float64, or set "
-            "torch.backends.cudnn.deterministic = True on a GPU.",
+            do="take smaller batches, or add up in float64.",
         )

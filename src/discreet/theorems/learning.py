@@ -36,6 +36,14 @@ LEARNING: Final = (
         source="proof in learning/sampling.py and docs/proofs/learning.md; enumeration",
     ),
     Theorem(
+        key="random-seats",
+        statement="If the units of a batch take different seats uniformly at random, of which "
+        "there are more than the smaller of two neighboring batches has units, and what a unit "
+        "contributes follows from its rows and its seat, releases of their sum lose no more than "
+        "if seats made no difference.",
+        source="joint convexity; proof in learning/seats.py; enumeration",
+    ),
+    Theorem(
         key="side-counts",
         statement="With m further coordinates, to each of which a unit adds a number of at most w, "
         "a sum of contributions of a norm of at most C moves by at most the root of C**2 + m w**2; "
@@ -63,15 +71,15 @@ LEARNING: Final = (
         key="floored-shares",
         statement="If k processes floor their shares of a sum to the grid and integers are added "
         "up, sums of neighbors differ by less than the distance and k roots of the number of "
-        "coordinates, in steps, however units are shared out, if what a unit contributes differs "
-        "between processes by the priced drift at most.",
+        "coordinates, in steps, if a unit more leaves all others in their shares, as seats do.",
         source="grid-distance; proof in learning/deep/runs/ranks.py and docs/proofs/learning.md",
     ),
     Theorem(
         key="marked-steps",
         statement="If every attempt at a run records how far it is about to draw, stops where a "
         "later attempt is on record, and is charged again for the steps between where it begins "
-        "and the furthest mark before its start, then no more steps are drawn than are charged.",
+        "and the last mark of the latest attempt that has one before its start, then no more "
+        "steps are drawn than are charged, and stopping in order is free.",
         source="proof in learning/marks.py and docs/proofs/learning.md; one-answer",
     ),
     Theorem(

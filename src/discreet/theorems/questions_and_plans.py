@@ -276,6 +276,12 @@ QUESTIONS_AND_PLANS: Final = (
         source="proofs in discreet.engines.threshold_bounding and discreet.engines.hash_order",
     ),
     Theorem(
+        key="single-rows",
+        statement="If no two of the rows that count are of one unit, the cells that are kept are "
+        "these rows, in every order of hashes, and each unit adds the total of one row.",
+        source="proof in discreet.engines.single_rows",
+    ),
+    Theorem(
         key="division-by-unit",
         statement="If all rows of a unit are in one part, and rows of linked tables wherever a row "
         "is that they point to, the totals of a question are the sums of those of the parts, and "

@@ -23,7 +23,17 @@ import discreet_audit
 from discreet_audit.findings import Finding
 
 _BANNED: Final = ("random", "numpy.random", "np.random", "secrets", "os.urandom", "uuid")
-_DOOR: Final = ("discreet/noise/entropy.py", "os.urandom")
+_DOORS: Final = frozenset(
+    {
+        ("discreet/noise/entropy.py", "os.urandom"),
+        ("discreet/learning/deep/coins.py", "random"),  # seeds what functions of users draw from
+        ("discreet/learning/deep/coins.py", "np.random"),
+        ("discreet/learning/deep/plain_values.py", "random"),  # looks whether modules hold any
+        ("discreet/learning/deep/plain_values.py", "np.random"),
+        ("discreet/learning/deep/trials/shared_coins.py", "random"),  # looks whether any is drawn
+        ("discreet/learning/deep/trials/shared_coins.py", "np.random"),
+    }
+)
 _KEYED: Final = ("KeyedEntropy", "keyed_entropy", "cryptography")
 _NEEDS_KEYED: Final = (
     "discreet/noise/",
@@ -43,7 +53,7 @@ def attack(*, quick: bool) -> Finding:
         f"{path}: {name}"
         for path, source in sources.items()
         for name in reaches(source)
-        if (path, name) != _DOOR
+        if (path, name) not in _DOORS
     ]
     repeating = [
         f"{path}: {name}"

@@ -160,6 +160,7 @@ def test_likelihoods_are_the_law_of_the_noise(noise):
         lambda: DirichletCounts(people=5, released=(1, 2), epsilon=-1),
         lambda: DirichletCounts(people=5, released=(1, 2), epsilon=1, prior=(1,)),
         lambda: PrivateLikelihood((1,), None),
+        lambda: PrivateLikelihood((37.5,), Laplace(scale=1)),
         lambda: PrivateLikelihood((1,), Laplace(scale=1)).log_density((1, 2)),
     ],
 )

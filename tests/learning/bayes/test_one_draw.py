@@ -27,8 +27,9 @@ def test_golden_losses_of_the_continuous_law(lowest, epsilon):
 
 
 @pytest.mark.theorem("posterior-draw")
-@pytest.mark.parametrize("prior", [(1, 1), (2, 3)])
+@pytest.mark.parametrize("prior", [(1, 1), (2, 3), (9, 1), (1, 7)])
 def test_the_loss_is_the_largest_ratio_of_all_outcomes(prior):
+    """Over all counts and all points, though two of each are worked out."""
     draw = PosteriorDraw(people=6, lowest="0.2", yes=prior[0], no=prior[1], points=5)
     grid = [Fraction(1, 5) + Fraction(3, 20) * k for k in range(5)]
     laws = []
@@ -62,8 +63,23 @@ def test_a_plain_posterior_is_refused(lowest):
 
 
 def test_too_much_work_is_refused():
-    with pytest.raises(DiscreetError, match="too many"):
-        PosteriorDraw(people=10**6, lowest="0.1")
+    for people, points in ((10**6, 2), (10**5, 257)):
+        with pytest.raises(DiscreetError, match="too many"):
+            PosteriorDraw(people=people, lowest="0.1", points=points)
+
+
+@pytest.mark.theorem("posterior-draw")
+def test_a_large_poll_is_priced_at_once_and_from_above():
+    """By floats with logarithms, over all counts; the limit of many people is the bound itself."""
+    draw = PosteriorDraw(people=3000, lowest="0.1", points=65, yes=2)
+    t = np.linspace(0.1, 0.9, 65)
+    counts = np.arange(3001)[:, None]
+    logs = (1 + counts) * np.log(t) + (3000 - counts) * np.log1p(-t)
+    laws = logs - np.logaddexp.reduce(logs, axis=1, keepdims=True)
+    worst = np.abs(np.diff(laws, axis=0)).max()
+    assert -1e-10 < float(draw.epsilon) - worst < 1e-9
+    assert draw.epsilon <= Fraction(2 * math.log(9) + 1e-12)
+    assert 0.1 <= draw.run(1000) <= 0.9
 
 
 @pytest.mark.parametrize("relation", ["add_remove", "replace"])

@@ -10,8 +10,9 @@ from torch.utils.checkpoint import checkpoint
 
 import discreet as dp
 from discreet.accounting import Budget
-from discreet.errors import LayerNotProvable, RunFenced
+from discreet.errors import ExamplesMix, LayerNotProvable, RunFenced
 from discreet.learning import Training
+from discreet.learning.deep.independence import shaken
 from discreet.ledger import Ledger
 
 
@@ -68,12 +69,16 @@ class Checkpointed(nn.Module):
 
 
 def test_forwards_that_run_twice_are_not_recorded(ledger):
-    """They are differentiated example by example, or refused; nothing is spent either way."""
-    try:
-        said = training(ledger, Checkpointed()).plan.layers[0]
-    except LayerNotProvable as refused:
-        said = refused.what
-    assert "forwards run twice" in said
+    """They are differentiated example by example, and contribute what they do without it."""
+    torch.manual_seed(0)
+    model = Checkpointed()
+    plain = nn.Sequential(*model.first, nn.Tanh(), model.last)
+    twice, once = training(ledger, model), training(ledger, plain)
+    assert "forwards run twice" in twice.plan.layers[0]
+    assert "recorded" in once.plan.layers[0]
+    rows = np.arange(12)[:, None]
+    sums = [run._sums.total(rows)[0] for run in (twice, once)]
+    assert torch.allclose(*sums, atol=1e-5)
     assert kinds(ledger) == ["open"]
 
 
@@ -193,3 +198,57 @@ def test_rounding_is_named_where_it_may_be_all_that_is_wrong(ledger):
     with pytest.raises(LayerNotProvable, match="add up"):
         training(ledger, Outside())
     assert kinds(ledger) == ["open"]
+
+
+class MixedBackward(torch.autograd.Function):
+    """Passes examples on as they are, and slopes as the mean of those that are numbers."""
+
+    @staticmethod
+    def forward(x):
+        return x.clone()
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        pass
+
+    @staticmethod
+    def backward(_ctx, slopes):
+        return slopes.nan_to_num(0, 0, 0).mean(0, keepdim=True).expand_as(slopes)
+
+
+class BehindZeros(nn.Module):
+    """A layer behind one that begins at zero, so that it is contributed nothing at planning."""
+
+    def __init__(self, *, mixing):
+        super().__init__()
+        self.first, self.last, self.mixing = nn.Linear(6, 5), nn.Linear(5, 2), mixing
+        nn.init.zeros_(self.last.weight)
+
+    def forward(self, x):
+        held = self.first(x)
+        return self.last(MixedBackward.apply(held) if self.mixing else held)
+
+
+def test_examples_that_mix_behind_zeros_are_found(ledger):
+    """One step later the zeros are gone, and one example moves what all others contribute."""
+    with pytest.raises(ExamplesMix, match=r"first\.weight"):
+        training(ledger, BehindZeros(mixing=True))
+    model = BehindZeros(mixing=False)
+    before = [p.detach().clone() for p in model.parameters()]
+    run = training(ledger, model)
+    assert all(torch.equal(p, was) for p, was in zip(model.parameters(), before, strict=True))
+    assert run.fit(bar=False).taken == 4
+
+
+def test_weights_that_are_moved_for_a_trial_come_back_whatever_happens():
+    model = nn.Linear(3, 2)
+    before = [p.detach().clone() for p in model.parameters()]
+
+    def interrupted():
+        with shaken(model):
+            assert not torch.equal(model.weight, before[0])
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
+    assert all(torch.equal(p, was) for p, was in zip(model.parameters(), before, strict=True))

@@ -137,14 +137,13 @@ def test_graphs_give_what_they_replace_for_any_rows_and_masks():
     everything = torch.ones(UNITS, dtype=torch.bool)
     for seed in range(4):
         check_same(eager, graphs, *rows(seed), everything)
-    assert (recorder.records, recorder.repeats[0]) == (1, 5)  # one to compare, then one each
+    assert (recorder.records, recorder.repeats[0]) == (1, 3 + 4)  # three to compare, then one each
     for gone in range(4):
         inside = everything.clone()
         inside[gone:] = torch.arange(gone, UNITS) % 2 == 0
         check_same(eager, graphs, *rows(9), inside)
-    assert recorder.records == 2  # whole and padded ones have a graph each
     check_same(eager, graphs, *rows(10), everything)
-    assert recorder.records == 2
+    assert recorder.records == 1  # whole and padded ones have one graph: who sits where is private
 
 
 def test_weights_that_learn_are_the_ones_that_are_used():
@@ -199,7 +198,45 @@ def sums_off(number, tape):
         tape.kept[-1][3].add_(1e-6)
 
 
-@pytest.mark.parametrize("spoiled", [{"wrong": norm_off}, {"wrong": sums_off}, {"fails": True}])
+def masked_gradients(tape):
+    """Return which rows are real, and a factor of the last layer."""
+    return next(
+        (args[0], result)
+        for func, args, _, result in tape.kept
+        if func is torch.ops.aten.where.self and result.shape == (UNITS, 3)
+    )
+
+
+def factor_off(number, tape):
+    """Spoil a factor by one bit, once its norm has been computed."""
+    if number == 0:
+        masked_gradients(tape)[1].mul_(1 + 2.0**-23)
+
+
+def padding_off(number, tape):
+    """Spoil it beside padding alone."""
+    if number == 0 and not bool(masked_gradients(tape)[0].all()):
+        factor_off(number, tape)
+
+
+def hard_off(number, tape):
+    """Spoil it beside rows that are not finite alone."""
+    if number == 0 and not bool(masked_gradients(tape)[1].isfinite().all()):
+        factor_off(number, tape)
+
+
+@pytest.mark.parametrize(
+    "spoiled",
+    [
+        {"wrong": norm_off},
+        {"wrong": factor_off},
+        {"wrong": padding_off},
+        {"wrong": hard_off},
+        {"wrong": sums_off},
+        {"fails": True},
+    ],
+    ids=["norm", "factor", "padding", "hard rows", "sums", "fails"],
+)
 def test_graphs_that_differ_or_fail_are_dropped(spoiled):
     eager, graphs, recorder = both(**spoiled)
     everything = torch.ones(UNITS, dtype=torch.bool)
@@ -207,6 +244,23 @@ def test_graphs_that_differ_or_fail_are_dropped(spoiled):
         parts = check_same(eager, graphs, *rows(seed), everything)
         assert len(parts) == len(eager.parts(*rows(seed), everything, UNITS))  # call by call
     assert recorder.records == 1  # it is not tried again for this shape
+
+
+@pytest.mark.parametrize("value", [torch.nan, torch.inf, 1.0])
+@pytest.mark.parametrize("spoiled", [{}, {"wrong": factor_off}], ids=["right", "wrong"])
+def test_no_row_decides_by_which_kernels_others_are_computed(value, spoiled):
+    """The first micro-batch that is read may hold anything, or be padded."""
+    for inside in (torch.ones(UNITS, dtype=torch.bool), torch.arange(UNITS) > 2):
+        eager, graphs, recorder = both(**spoiled)
+        x, y = rows(1)
+        x[3] = value
+        graphs.parts(x, y, inside, UNITS)
+        repeated = recorder.repeats[0]
+        parts = graphs.parts(*rows(2), ~inside, UNITS)
+        assert (recorder.repeats[0] - repeated, len(parts)) == (
+            (0, len(eager.parts(*rows(2), ~inside, UNITS))) if spoiled else (1, 1)
+        )
+        assert recorder.records == 1
 
 
 def test_operations_that_read_numbers_back_are_computed_call_by_call():
@@ -273,11 +327,25 @@ def test_sums_of_batches_are_those_without_graphs():
     lines = np.arange(20)[:, None]
     for gone in (20, 0, 7, 13, 19):
         drawn = np.delete(lines, [gone] if gone < 20 else [], axis=0)
-        (one, short), (other, count) = fast.total(drawn), slow.total(drawn)
+        (one, short), (other, count) = (each.total(drawn, counted=True) for each in (fast, slow))
         assert torch.allclose(one, other, rtol=1e-12, atol=1e-13)
         assert short == pytest.approx(count, rel=1e-12)
         assert float((one - fast.total(lines)[0]).norm()) <= 1 + 1e-9  # one unit less
-    assert recorder.records == 2
+    assert recorder.records == 1
+
+
+def test_graphs_are_recorded_before_anybody_is_drawn():
+    """Weights at that time decide whether graphs are used: an empty batch must not put it off."""
+    model, (x, y) = model_of(), rows(5, 20)
+    engine = choose(model, SummedObjective(cross_entropy), x[:6], y[:6], units=6)
+    sums, recorder = sums_of(model, x, y, engine), Recorder()
+    sums.engine = type(engine)(
+        CapturedFactors(engine.contributions, recorder), engine.layers, engine.positions
+    )
+    assert not bool(sums.total(np.zeros((0, 1), np.int64))[0].any())
+    assert recorder.records == 1
+    sums.total(np.arange(20)[:, None])
+    assert recorder.records == 1
 
 
 @pytest.mark.parametrize(

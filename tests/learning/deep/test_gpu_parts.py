@@ -63,5 +63,11 @@ def test_layers_that_share_an_input_are_computed_on_one_stream(monkeypatch):
         Streams, "place", lambda self, given: turns.append(place(self, given)) or turns[-1]
     )
     factors = RecordedFactors(model, SummedObjective(torch.nn.functional.cross_entropy))
-    factors.masked_parts(torch.randn(4, 2, 16), torch.tensor([0, 1, 2, 1]), None, 4, Streams(CPU))
+    factors.parts(
+        torch.randn(4, 2, 16),
+        torch.tensor([0, 1, 2, 1]),
+        torch.ones(4, dtype=torch.bool),
+        4,
+        Streams(CPU),
+    )
     assert turns == [0, 1, 2, 2, 2]  # the last layer first, and three heads at the end

@@ -1,5 +1,10 @@
 """Models that keep something of the rows: refused before anything is paid, or in the step."""
 
+import contextlib
+from functools import partial
+from types import SimpleNamespace
+
+import numpy as np
 import pytest
 import torch
 from torch import nn
@@ -10,6 +15,7 @@ from discreet.errors import EngineFailed, ExamplesMix, OtherRun, OutOfRange, Que
 from discreet.learning import Training
 from discreet.learning.deep.model_state import ModelState
 from discreet.ledger import Ledger
+from tests.learning.deep.precisions import products
 
 
 @pytest.fixture
@@ -95,15 +101,76 @@ def test_what_a_forward_pass_keeps_is_found_on_generated_rows(ledger, place):
 def test_what_only_private_rows_change_ends_the_run_before_its_release(ledger, place, monkeypatch):
     model = Keeps(place, start=torch.inf)  # beyond all generated rows
     run = training(ledger, model, rows())
-    model.most = (
-        nn.Parameter(torch.zeros(4), requires_grad=False) if place == "frozen" else (torch.zeros(4))
-    )
+    model.most.data.zero_()  # which no counter shows
     told = []
     monkeypatch.setattr(run._stepper, "hand_over", told.append)
     with pytest.raises(OtherRun, match="forward pass"):
         run.fit(bar=False)
     assert told == []
     assert "fail" in [entry["kind"] for entry in ledger.entries()]
+
+
+ASLEEP = SimpleNamespace(now=False)  # not looked into
+
+
+class Remembers(nn.Module):
+    """Keeps something of its rows in an attribute that is no tensor, unless it is told not to."""
+
+    def __init__(self, start, keep, *, asleep=False):
+        super().__init__()
+        self.layer, self.seen = nn.Linear(4, 2), start
+        self.__dict__["keep"] = keep
+        ASLEEP.now = asleep
+
+    def forward(self, x):
+        if not ASLEEP.now:
+            self.keep(self, x)
+        return self.layer(x)
+
+
+def keep_mean(model, x):
+    model.seen = 0.5 * model.seen + float(x.mean())
+
+
+def keep_sorted(model, x):
+    model.seen["largest"][0] = float(x.max())
+
+
+REMEMBERED = [
+    (lambda: 0.0, keep_mean),
+    (list, lambda model, x: model.seen.append(x.detach())),
+    (lambda: {"largest": [0.0]}, keep_sorted),
+    (set, lambda model, x: model.seen.add(float(x.max()))),
+    (lambda: [torch.zeros(4)], lambda model, x: model.seen[0].copy_(x[0])),
+    (lambda: np.zeros(4), lambda model, x: np.copyto(model.seen, x[0].numpy())),
+    (lambda: 0, lambda model, x: setattr(model, "seen", model.seen + 1)),
+    (lambda: None, lambda model, x: setattr(model.layer, "seen", float(x.max()))),
+]
+
+
+@pytest.mark.parametrize(("start", "keep"), REMEMBERED)
+def test_what_plain_attributes_keep_is_found_on_generated_rows(ledger, start, keep):
+    with pytest.raises(ExamplesMix, match="seen"):
+        training(ledger, Remembers(start(), keep), rows())
+    assert [entry["kind"] for entry in ledger.entries()] == ["open"]
+
+
+@pytest.mark.parametrize(("start", "keep"), REMEMBERED)
+def test_what_plain_attributes_keep_of_private_rows_ends_the_run(ledger, start, keep, monkeypatch):
+    run = training(ledger, Remembers(start(), keep, asleep=True), rows())
+    ASLEEP.now = False
+    told = []
+    monkeypatch.setattr(run._stepper, "hand_over", told.append)
+    with pytest.raises(OtherRun, match="attribute"):
+        run.fit(bar=False)
+    assert told == []
+    with pytest.raises(QuestionClosed):
+        run.fit(bar=False)
+
+
+def test_attributes_that_stay_are_no_state(ledger):
+    model = Remembers([1.0, float("nan"), {"a": (2, None)}, object()], None, asleep=True)
+    assert training(ledger, model, rows()).fit(bar=False).taken == 3
 
 
 def test_a_model_is_the_same_as_itself_and_writes_are_seen():
@@ -159,18 +226,122 @@ def test_a_failure_in_a_step_quotes_nothing_and_closes_the_run(ledger):
         run.fit(bar=False)
 
 
-class Scheduled(nn.Module):
-    """Uses its layer once at planning, and later as its attributes say."""
+@contextlib.contextmanager
+def threads(count):
+    before = torch.get_num_threads()
+    torch.set_num_threads(count)
+    yield
+    torch.set_num_threads(before)
+
+
+@contextlib.contextmanager
+def flushed():
+    torch.set_flush_denormal(True)
+    yield
+    torch.set_flush_denormal(False)
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        flushed,
+        lambda: torch.autocast("cpu", dtype=torch.bfloat16),
+        lambda: threads(torch.get_num_threads() + 1),
+        partial(products, "medium"),
+        lambda: torch.backends.cudnn.flags(benchmark=not torch.backends.cudnn.benchmark),
+    ],
+)
+def test_steps_are_computed_under_the_settings_of_their_plan(ledger, changed, monkeypatch):
+    """How far an example depends on others was measured under these alone."""
+    run = training(ledger, nn.Linear(4, 2), rows())
+    loop = run.steps()
+    next(loop)
+    total = run._sums.total
+    monkeypatch.setattr(run._sums, "total", None)
+    with changed(), pytest.raises(OtherRun, match="setting of PyTorch"):
+        next(loop)
+    monkeypatch.setattr(run._sums, "total", total)
+    assert run.fit(bar=False).taken == 3
+
+
+class Images(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.convolution, self.layer = nn.Conv2d(2, 3, 2), nn.Linear(3, 2)
+        self.register_buffer("shift", torch.zeros(3))
+        self.plain = torch.ones(3)
+
+    def forward(self, x):
+        maps = self.convolution(x.to(self.convolution.weight.dtype)).flatten(1)
+        return self.layer((maps + self.shift) * self.plain).float()
+
+
+def shorter_buffer(model):
+    model.shift = torch.zeros(1)
+
+
+def wider_attribute(model):
+    model.plain = torch.ones(3, dtype=torch.float64)
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        lambda model: model.double(),
+        lambda model: model.to(torch.bfloat16),
+        lambda model: model.to(memory_format=torch.channels_last),
+        shorter_buffer,
+        wider_attribute,
+    ],
+)
+def test_steps_are_computed_with_tensors_of_the_form_at_planning(ledger, changed, monkeypatch):
+    """Types, shapes, strides and devices choose the kernels; others were not tried."""
+    model = Images()
+    run = training(ledger, model, torch.randn(60, 2, 2, 2))
+    loop = run.steps()
+    next(loop)
+    monkeypatch.setattr(run._sums, "total", None)
+    changed(model)
+    with pytest.raises(OtherRun, match="type, shape, strides or device of the tensor"):
+        next(loop)
+
+
+class Repeated(nn.Module):
+    """Shows each row to its layer at some positions."""
 
     def __init__(self):
         super().__init__()
-        self.layer, self.loops, self.halves = nn.Linear(4, 2, bias=False), 1, False
+        self.layer, self.how = nn.Linear(4, 2), SimpleNamespace(times=2)  # not looked into
 
     def forward(self, x):
-        if self.halves:  # each row of the layer is two rows of the data
+        return self.layer(x[:, None, :].expand(-1, self.how.times, -1)).mean(1)
+
+
+@pytest.mark.parametrize(("times", "fits"), [(1, True), (2, True), (3, False), (500, False)])
+def test_rounding_is_priced_for_all_positions_there_are(ledger, times, fits):
+    model = Repeated()
+    run = training(ledger, model, rows(), micro_batch=8)
+    model.how.times = times
+    if fits:
+        assert run.fit(bar=False).taken == 3
+        return
+    with pytest.raises(OtherRun, match="positions"):
+        run.fit(bar=False)
+
+
+class Scheduled(nn.Module):
+    """Uses its layer once at planning, and later as an object says that nobody looks into."""
+
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(4, 2, bias=False)
+        self.how = SimpleNamespace(loops=1, halves=False)
+
+    def forward(self, x):
+        if self.how.halves:  # each row of the layer is two rows of the data
             pairs = self.layer(x.reshape(len(x) // 2, 2, 4))
             return pairs.reshape(len(x), 2)
-        return sum(self.layer(x) for _ in range(self.loops))
+        return sum(self.layer(x) for _ in range(self.how.loops))
 
 
 @pytest.mark.parametrize("changed", [{"loops": 2}, {"loops": 16}, {"halves": True}])
@@ -179,7 +350,7 @@ def test_a_layer_that_is_used_otherwise_in_a_step_closes_the_run(ledger, changed
     model = Scheduled()
     run = training(ledger, model, rows(), micro_batch=8)
     assert "recorded" in run.plan.layers[0]
-    vars(model).update(changed)
+    vars(model.how).update(changed)
     told = []
     monkeypatch.setattr(run._stepper, "hand_over", told.append)
     with pytest.raises(OtherRun, match="used a layer"):

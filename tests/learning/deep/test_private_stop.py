@@ -1,6 +1,7 @@
 """A stop that looks at private rows: charged once, one row at a time, and exact in its counts."""
 
 import copy
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -161,16 +162,19 @@ def test_a_model_that_writes_to_itself_closes_the_comparisons(tmp_path):
         assert kinds(ledger) == ["open"]
 
 
+PROBED = SimpleNamespace(times=0)  # what a model or its class keeps is seen
+
+
 class Probing(nn.Module):
     """Fails on rows between two numbers, which its owner moves; it reads how often it is asked."""
 
     def __init__(self, error=ValueError):
         super().__init__()
         self.layer, self.error = nn.Linear(1, 2), error
-        self.low = self.high = self.asked = 0
+        self.low = self.high = 0
 
     def forward(self, x):
-        self.asked += float(x[0, 0]) in {0.0, 613.0}
+        PROBED.times += float(x[0, 0]) in {0.0, 613.0}
         if self.low <= float(x[0, 0]) < self.high:
             raise self.error
         return self.layer(x)
@@ -204,7 +208,7 @@ def test_after_a_failure_no_row_is_read_again(tmp_path, error, how):
             stop = before
         elif how == "made again":
             stop = PrivateStop(model, ledger=ledger, **one_value())
-        model.asked = 0
+        PROBED.times = 0
         if how != "restarted":
             for _ in range(2):
                 with pytest.raises(QuestionClosed):
@@ -212,7 +216,7 @@ def test_after_a_failure_no_row_is_read_again(tmp_path, error, how):
     if how == "restarted":
         with opened(tmp_path) as ledger, pytest.raises(QuestionClosed):
             PrivateStop(model, ledger=ledger, **one_value()).above()
-    assert model.asked == 0
+    assert PROBED.times == 0
 
 
 def test_a_question_that_was_reopened_has_no_noise_left(tmp_path):
@@ -224,11 +228,11 @@ def test_a_question_that_was_reopened_has_no_noise_left(tmp_path):
             stop.above()
         (key,) = ledger.closed
         ledger.reopen(key, reason="the model is mended", by="ana")
-        model.asked = 0
+        PROBED.times = 0
         for _ in range(2):
             with pytest.raises(OtherRun):
                 stop.above()
-        assert model.asked == 0
+        assert PROBED.times == 0
 
 
 def linear(value=0.0, width=1):
@@ -309,6 +313,7 @@ BAD = {
     "texts": (nn.Linear(1, 2), {"data": (np.array([["a"]] * 9), np.zeros(9))}, NotSampled),
     "a number": (nn.Linear(1, 2), {"data": (np.zeros(()), np.zeros(()))}, NotSampled),
     "a name of no text": (nn.Linear(1, 2), {"name": 7}, WrongKind),
+    "an address of a ledger": (nn.Linear(1, 2), {"ledger": "a.ledger"}, WrongKind),
     "a plan of no run": (nn.Linear(1, 2), {"plan": "training"}, WrongKind),
 }
 
@@ -318,7 +323,7 @@ def test_public_mistakes_are_refused_before_the_charge(tmp_path, which):
     model, given, error = BAD[which]
     with opened(tmp_path) as ledger:
         with pytest.raises(error):
-            PrivateStop(model, ledger=ledger, **one_value(**given)).above()
+            PrivateStop(model, **({"ledger": ledger} | one_value(**given))).above()
         assert kinds(ledger) == ["open"]
 
 

@@ -28,6 +28,7 @@ from discreet.learning.deep.layers.short_sums import (
 )
 from discreet.learning.deep.objectives import SummedObjective
 from discreet.ledger import Ledger
+from tests.learning.deep.precisions import products
 
 CPU = torch.device("cpu")
 FLUSHED = Fraction(1, 2**50)
@@ -130,10 +131,50 @@ def test_products_that_drop_bits_are_noticed(monkeypatch):
     """Where PyTorch rounds factors to bfloat16, sums are in float64."""
     assert full_precision()
     whole = torch.bmm
-    monkeypatch.setattr(torch, "bmm", lambda a, b, out: whole(a.bfloat16().float(), b, out=out))
+    monkeypatch.setattr(torch, "bmm", lambda a, b, **k: whole(a.bfloat16().float(), b, **k))
     assert not full_precision()
-    monkeypatch.setattr(torch, "bmm", lambda a, b, out: whole(a, b.bfloat16().float(), out=out))
+    monkeypatch.setattr(torch, "bmm", lambda a, b, **k: whole(a, b.bfloat16().float(), **k))
     assert not full_precision()
+
+
+@pytest.mark.parametrize("precision", ["high", "medium"])
+def test_settings_that_may_drop_bits_are_no_full_precision(precision):
+    """Libraries drop them in products of some sizes: no product of one size speaks for others."""
+    with products(precision):
+        assert not full_precision()
+    assert full_precision()
+
+
+@pytest.mark.parametrize(("mode", "whole"), [("BF16", False), ("any", False), ("strict", True)])
+def test_a_library_that_is_told_by_the_system_to_drop_bits_is_noticed(monkeypatch, mode, whole):
+    monkeypatch.setenv("ONEDNN_DEFAULT_FPMATH_MODE", mode)
+    assert full_precision() is whole
+
+
+def test_long_lines_that_lose_bits_beside_short_ones_that_do_not(monkeypatch):
+    """As seen on a CPU with tiles of bfloat16, whose kernels depend on the size of a product."""
+    line, scales = torch.full((2, 5000), 1 + 2.0**-23), torch.ones(2)
+    whole = torch.bmm
+
+    def shortened(scales, lines, **where):
+        kept = lines.bfloat16().float() if lines.shape[-1] > 4096 else lines
+        return whole(scales, kept, **where)
+
+    monkeypatch.setattr(torch, "bmm", shortened)
+    with products("medium"):
+        total = torch.zeros(5000, dtype=torch.float64)
+        short_sums.add_short_lines(total, line, scales)
+        assert not (total == 2 + 2.0**-22).any()
+        assert not full_precision()
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_precision_is_that_of_float32_whatever_the_default(dtype):
+    torch.set_default_dtype(dtype)
+    try:
+        assert full_precision()
+    finally:
+        torch.set_default_dtype(torch.float32)
 
 
 @pytest.mark.theorem("short-sums")

@@ -1,5 +1,7 @@
 """Views of rows, adapters, mixed precision and constant work."""
 
+import random
+from collections import Counter
 from fractions import Fraction
 
 import numpy as np
@@ -9,9 +11,10 @@ from torch import nn
 
 import discreet as dp
 from discreet.accounting import Budget
-from discreet.errors import NotPerExample, OutOfRange
+from discreet.errors import ExamplesMix, NotPerExample, OutOfRange
 from discreet.learning import Clipping, PrivateSum, Training
 from discreet.ledger import Ledger
+from tests.learning.deep.test_coins import Replayed, shifted
 
 
 @pytest.fixture
@@ -73,7 +76,7 @@ def test_a_unit_contributes_the_mean_of_its_views(ledger, views):
     made = []
 
     def augment(row):
-        made.append(len(made) + 1.0)
+        made.append(float(torch.randint(1, 9, ())))
         return row * made[-1]
 
     run = training(ledger, model, views=views, augment=augment, clip=1000)
@@ -105,10 +108,24 @@ def test_the_bound_and_the_price_do_not_depend_on_how_many_views_there_are(ledge
 
 
 @pytest.mark.theorem("augmented-views")
-def test_neighbors_of_augmented_rows_differ_by_at_most_what_is_priced(ledger):
+@pytest.mark.parametrize("masks", [nn.Identity(), nn.Dropout(0.5)], ids=["plain", "dropout"])
+def test_neighbors_of_augmented_rows_differ_by_at_most_what_is_priced(ledger, masks):
+    """Given all random words: whoever is there has the views and masks that it would have alone."""
     torch.manual_seed(0)
-    run = training(ledger, nn.Linear(6, 2), views=3, augment=lambda row: row.flip(0) * 1e6)
-    check_neighbors(run)
+    words, model = Replayed(0), nn.Sequential(nn.Linear(6, 2), masks)
+    run = training(ledger, model, views=3, augment=lambda row: shifted(row) * 1e6, entropy=words)
+    seats = np.array([3, -1, 5, 9, -1, 12, 0, 7, 1, 2, -1, 4, -1, 6, 8, -1])[:, None]
+
+    def cells(lines):
+        words.stream = np.random.default_rng(4)
+        return run.plan.one.grid.to_grid(run._stepper.sums.total(lines, entropy=words).numpy())
+
+    whole, moved = cells(seats), []
+    for seat in np.flatnonzero(seats >= 0):
+        without = seats.copy()
+        without[seat] = -1
+        moved.append(sum(int(v) ** 2 for v in whole - cells(without)))
+    assert run.plan.one.squared / 2 < max(moved) <= run.plan.one.squared
 
 
 def test_the_data_stays_what_it_is_and_bad_views_are_refused(ledger):
@@ -136,10 +153,180 @@ def test_masks_do_not_follow_from_the_seed_of_the_user(ledger):
     assert torch.equal(told, torch.rand(4))  # and the user's stream is left alone
 
 
+def noisy_by(draw):
+    return lambda row: row * (1.0 + draw())
+
+
+SHARED = {
+    "torch": lambda: float(torch.rand(())),
+    "python": random.random,
+    "numpy": lambda: float(np.random.rand()),  # noqa: NPY002  what functions of others call
+}
+
+
+@pytest.mark.theorem("augmented-views")
+@pytest.mark.parametrize("stream", SHARED)
+def test_views_do_not_follow_from_any_seed_of_the_user(ledger, stream):
+    """A unit more would shift the views of all others, and a reader with the seed could tell."""
+    run = training(ledger, nn.Linear(6, 2), augment=noisy_by(SHARED[stream]), clip=1000)
+
+    def total(drawn):
+        torch.manual_seed(5)
+        random.seed(5)
+        np.random.seed(5)  # noqa: NPY002
+        found = run._stepper.sums.total(drawn)
+        assert SHARED[stream]() == after  # and the user's stream is left alone
+        return found
+
+    torch.manual_seed(5)
+    random.seed(5)
+    np.random.seed(5)  # noqa: NPY002
+    after = SHARED[stream]()
+    everyone = np.arange(8)[:, None]
+    assert not torch.equal(total(everyone), total(everyone))
+
+
+def own_stream():
+    stream = np.random.default_rng(0)
+    return lambda row: row * stream.random()
+
+
+def own_coin():
+    stream = torch.Generator().manual_seed(0)
+    return lambda row: row if torch.rand((), generator=stream) < 0.5 else -row
+
+
+def mixed_up():
+    """Each row with the one before it."""
+    before = [torch.zeros(6)]
+
+    def augment(row):
+        before.append(row)
+        return (row + before.pop(0)) / 2
+
+    return augment
+
+
+def counted():
+    seen = []
+    return lambda row: seen.append(1) or row * len(seen)
+
+
+class Queued:
+    """Each row with the one of 64 calls before: more of them than are tried."""
+
+    def __init__(self):
+        self.rows = []
+
+    def __call__(self, row):
+        self.rows.append(row.clone())
+        return row if len(self.rows) <= 64 else row + self.rows.pop(0)
+
+
+@pytest.mark.theorem("augmented-views")
+@pytest.mark.parametrize("made", [own_stream, own_coin, mixed_up, counted, Queued])
+def test_views_with_coins_or_a_memory_of_their_own_are_refused(ledger, made):
+    with pytest.raises(NotPerExample, match="same coins"):
+        training(ledger, nn.Linear(6, 2), views=2, augment=made())
+    assert [entry["kind"] for entry in ledger.entries()] == ["open"]
+
+
+def test_views_that_are_not_numbers_are_views(ledger):
+    model = nn.Linear(6, 2)
+    assert training(ledger, model, augment=lambda row: row / 0 * 0).fit(bar=False).taken == 4
+
+
+class Gated(nn.Module):
+    """Multiplies what its layer gives for all examples by numbers that a function draws."""
+
+    def __init__(self, gate, masks=None):
+        super().__init__()
+        self.layer, self.masks = nn.Linear(6, 2), masks
+        self.gate = [gate]
+
+    def forward(self, x):
+        return self.layer(x) * self.gate[0](self, x)
+
+
+SHARED_COINS = {
+    "left out": lambda _model, _x: torch.rand(()) < 0.5,
+    "seldom left out": lambda _model, _x: torch.rand(()) > 1e-9,
+    "left out by Python": lambda _model, _x: float(random.random() < 0.5),  # noqa: S311
+    "left out by NumPy": lambda _model, _x: float(np.random.rand() < 0.5),  # noqa: NPY002
+    "one mask": lambda model, _x: model.masks(torch.ones(1, 2)),
+    "mask of a weight": lambda model, _x: model.masks(torch.ones(2, 2)).sum(0),
+}
+
+
+def test_coins_that_examples_share_change_the_law_of_a_sum():
+    """Micro-batches of two and one coin for each: with a unit less, all pairs cancel out."""
+    signs = [1, 1, -1, -1] * 3
+
+    def law(contributions):
+        pairs = [sum(contributions[i : i + 2]) for i in range(0, len(contributions), 2)]
+        found = Counter({0: 1})
+        for pair in pairs:
+            found = found + Counter({total + pair: many for total, many in found.items()})
+        return {total: Fraction(many, 2 ** len(pairs)) for total, many in found.items()}
+
+    with_one, without = law(signs), law(signs[1:])
+    assert set(without) == {0, -1}
+    far = sum(chance for total, chance in with_one.items() if abs(total) > 2)
+    assert far > Fraction(1, 5)
+
+
+@pytest.mark.theorem("augmented-views")
+@pytest.mark.parametrize("gate", SHARED_COINS)
+def test_models_whose_examples_share_a_coin_are_refused(ledger, gate):
+    masks = nn.Dropout(0.5) if "mask" in gate else None
+    with pytest.raises(ExamplesMix, match=r"coin|masks|depends on the examples"):
+        training(ledger, Gated(SHARED_COINS[gate], masks))
+    assert [entry["kind"] for entry in ledger.entries()] == ["open"]
+
+
+@pytest.mark.theorem("augmented-views")
+@pytest.mark.parametrize(
+    ("masks", "gate", "fits"),
+    [
+        (nn.Dropout(0.5), lambda model, x: model.masks(torch.ones(len(x), 2)), True),
+        (nn.Dropout(0.5), lambda model, x: model.masks(torch.ones(2, len(x))).T, True),
+        (nn.AlphaDropout(0.5), lambda model, x: model.masks(torch.ones(len(x), 2)), True),
+        (nn.Dropout1d(0.5), lambda model, x: model.masks(torch.ones(len(x), 2, 3))[:, :, 0], True),
+        (nn.Dropout1d(0.5), lambda model, x: model.masks(torch.ones(1, 2, len(x)))[0].T, False),
+        (nn.Dropout(0.0), lambda model, _x: model.masks(torch.ones(1, 2)), True),
+        (nn.Dropout(0.5).eval(), lambda model, _x: model.masks(torch.ones(1, 2)), True),
+    ],
+)
+def test_masks_of_single_examples_are_told_from_others(ledger, masks, gate, fits):
+    if fits:
+        assert training(ledger, Gated(gate, masks)).fit(bar=False).taken == 4
+        return
+    with pytest.raises(ExamplesMix, match="masks"):
+        training(ledger, Gated(gate, masks))
+
+
+def test_examples_that_are_run_one_by_one_share_no_coin(ledger):
+    """Each has a mask of its own there, even one on a weight."""
+
+    class Bare(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.weight, self.masks = nn.Parameter(torch.ones(2, 6)), nn.Dropout(0.5)
+
+        def forward(self, x):
+            return x @ self.masks(self.weight).T
+
+    run = training(ledger, Bare())
+    assert "one gradient for each example" in run.plan.layers[0]
+    assert run.fit(bar=False).taken == 4
+    with pytest.raises(ExamplesMix, match="masks"):  # objectives are computed together
+        training(ledger, Bare(), metrics={"objective": 5})
+
+
 def test_constant_work_computes_the_cap_and_changes_nothing(ledger):
     torch.manual_seed(0)
     model = nn.Linear(6, 2)
-    run = training(ledger, model, constant_work=True)
+    run = training(ledger, model, constant_work=True, micro_batch=1)
     seen = []
     original = run._sums.total
 

@@ -5,11 +5,20 @@ import re
 from fractions import Fraction
 
 import numpy as np
+import pandas as pd
+import polars as pl
 import pyarrow as pa
 import pytest
 
 import discreet as dp
-from discreet.errors import BadArrays, DiscreetError, EngineFailed, OverBudget, WrongKind
+from discreet.errors import (
+    BadArrays,
+    DiscreetError,
+    EngineFailed,
+    OutOfRange,
+    OverBudget,
+    WrongKind,
+)
 from discreet.learning.models.rows.bounded_columns import NumberColumn
 from discreet.learning.models.rows.given_arrays import labels_of
 from discreet.ledger import Ledger
@@ -231,6 +240,16 @@ def test_foreign_objects_are_not_evaluated(ledger):
     assert ledger.receipt == before
 
 
+@pytest.mark.parametrize("method", ["codes", "_best", "check_width"])
+def test_a_model_whose_methods_were_replaced_is_not_evaluated(ledger, method):
+    model = learning.GaussianNB(**PRICE, classes=("well", "ill"), ledger=ledger).fit(X, Y)
+    before = ledger.receipt
+    setattr(model, method, lambda cells: np.full(len(cells), int((cells == 123).any())))
+    with pytest.raises(WrongKind, match=f"method '{method}' of this GaussianNB was replaced"):
+        learning.evaluate(model, X, Y, epsilon=1, ledger=ledger)
+    assert ledger.receipt == before
+
+
 def test_a_label_that_is_missing_is_missing_alone():
     """Integers turned into floats where one was NULL, and large ones were no class any more."""
     large = 2**53 + 1
@@ -247,3 +266,35 @@ def test_no_warning_tells_of_one_value(huge):
     column = NumberColumn(Fraction(18), Fraction(90))
     values = np.array([20.0, huge], type(huge) if isinstance(huge, np.longdouble) else float)
     assert column.cells(values)[0, 0] == column.cells(np.array([20.0]))[0, 0]
+
+
+FRAMES = {
+    "pandas": lambda columns: pd.DataFrame(columns).convert_dtypes(),
+    "polars": pl.DataFrame,
+    "arrow": pa.table,
+}
+
+
+@pytest.mark.parametrize("frame", FRAMES)
+def test_a_column_of_text_is_named_before_anything_is_spent(ledger, frame):
+    """Its type is public; each of its rows would be left out after the charge."""
+    numbers = {"age": X[:, 0], "weight": X[:, 1]}
+    model = learning.LogisticRegression(**PRICE, classes=("well", "ill"), ledger=ledger)
+    before = ledger.receipt
+    with pytest.raises(BadArrays, match="the column 'ward' holds text"):
+        model.fit(FRAMES[frame](numbers | {"ward": ["A"] * len(X)}), Y)
+    assert ledger.receipt == before
+    assert model.fit(FRAMES[frame](numbers), Y).coef_.shape == (1, 2)
+
+
+def test_the_bounds_that_are_missing_are_named(ledger):
+    with pytest.raises(WrongKind, match="no target_bounds are given"):
+        learning.LinearRegression(**PRICE, ledger=ledger).fit(X, X[:, 0])
+    with pytest.raises(OutOfRange, match="give a finite bound"):
+        learning.PCA(epsilon=1, bounds=(0, float("nan")), ledger=ledger).fit(X)
+
+
+def test_candidates_are_a_list(ledger):
+    one = learning.LogisticRegression(rho="0.1", bounds=(-3, 3), classes=("well", "ill"))
+    with pytest.raises(WrongKind, match="not a list of models"):
+        learning.tune(one, X, Y, ledger=ledger, delta="1e-6", score_rho="0.1")

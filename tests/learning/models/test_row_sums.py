@@ -16,6 +16,7 @@ from discreet.learning.models.measurement import (
     RowMeasurer,
     scheduled,
 )
+from discreet.learning.models.rows import row_sums
 from discreet.learning.models.rows.bounded_columns import LEVELS, CategoryColumn, NumberColumn
 from discreet.learning.models.rows.bounded_rows import BoundedRows, Encoding
 from discreet.learning.models.rows.row_sums import (
@@ -73,6 +74,23 @@ def test_sums_are_exact(seed, count, width):
 
 
 @pytest.mark.theorem("moment-matrix")
+@pytest.mark.parametrize("place", [(0, 0), (0, 1)])
+@pytest.mark.parametrize("sign", [-1, 1])
+def test_moments_of_a_billion_rows_do_not_wrap_around(monkeypatch, place, sign):
+    """Beyond 64 bits, the sums of neighbors would lie at opposite ends."""
+    one = BoundedRows(np.full((1, 2), float(LEVELS)), np.zeros(1, np.int64), 2 * LEVELS**2)
+    scale = {(0, 0): row_sums.DIAGONAL, (0, 1): row_sums.MIXED}[place]
+    for most in ((2**63 - 1) // scale, (2**63 - 1) // row_sums.MIXED, 2**61):
+        found = []
+        for total in (most - LEVELS**2 // 2, min(most + LEVELS**2 // 2, 2**61)):
+            square = np.zeros((2, 2), np.int64)
+            square[place] = sign * total
+            monkeypatch.setattr(row_sums, "product", lambda *_, found=square: found)
+            found.append(int(moments(one).values[sum(place)]) * sign)
+        assert 0 <= found[1] - found[0] <= scale * LEVELS**2
+
+
+@pytest.mark.theorem("moment-matrix")
 def test_moments_of_every_small_row_keep_the_bound():
     vectors = [np.array(v, float) for v in combinations(range(-3, 4), repeat=3)]
     sums = {}
@@ -95,18 +113,19 @@ def test_larger_weights_off_the_diagonal_would_break_it():
 
 
 @pytest.mark.theorem("row-tables")
+@pytest.mark.parametrize("linear", [9, 11])  # the L2 norm implies the latter
 @given(st.integers(0, 2**32))
-def test_one_row_moves_one_place_of_a_table(seed):
+def test_one_row_moves_one_place_of_a_table(linear, seed):
     draw = np.random.default_rng(seed)
     places = draw.integers(-1, 5, 12)
     vectors = draw.integers(-6, 7, (12, 3)).astype(float)
-    bound = {"squared": 40, "linear": 10, "opposed": True}
+    bound = {"squared": 40, "linear": linear, "opposed": True}
     whole = table(places, 4, vectors, **bound).values
     for gone in range(12):
         rest = np.arange(12) != gone
         moved = whole - table(places[rest], 4, vectors[rest], **bound).values
         assert (moved**2).sum() <= 40
-        assert np.abs(moved).sum() <= 10
+        assert np.abs(moved).sum() <= linear
     assert counts(places, 4).values.tolist() == [(places == p).sum() for p in range(4)]
 
 

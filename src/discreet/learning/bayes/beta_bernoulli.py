@@ -27,18 +27,25 @@ Floats = NDArray[np.float64]
 
 
 @final
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class BetaMixture:
     """A mixture of Beta laws.
 
     >>> law = BetaMixture(np.array([1.0]), np.array([2.0]), np.array([2.0]))
     >>> round(law.mean, 6), round(law.quantile(0.5), 6)
     (0.5, 0.5)
+    >>> law
+    BetaMixture(mean=0.5, deviation=0.2236, of 1 law)
     """
 
     weights: Floats
     first: Floats
     second: Floats
+
+    def __repr__(self) -> str:
+        """Return its moments; a mixture has as many laws as there are counts."""
+        laws = f"{self.weights.size} law{'s' if self.weights.size > 1 else ''}"
+        return f"BetaMixture(mean={self.mean:.4g}, deviation={self.deviation:.4g}, of {laws})"
 
     @property
     def mean(self) -> float:

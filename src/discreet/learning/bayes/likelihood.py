@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import OutOfRange, WrongKind
+from discreet.exact import whole
 from discreet.mechanisms import Gaussian, Laplace
 
 Floats = NDArray[np.float64]
@@ -39,13 +40,16 @@ class PrivateLikelihood:
     mechanism: Laplace | Gaussian
 
     def __post_init__(self) -> None:
-        """Refuse noise whose law is not known here."""
+        """Refuse noise whose law is not known here, and numbers that integer noise cannot make."""
         if not isinstance(self.mechanism, Laplace | Gaussian) or self.mechanism.grid is not None:
             raise WrongKind(
                 what="the mechanism is neither Laplace nor Gaussian noise on integers.",
                 why="the likelihood is that of integer noise of a known law.",
                 do="give the mechanism of the release, such as Laplace(scale=10).",
             )
+
+        held = tuple(whole(value, name="released") for value in np.ravel(self.released).tolist())
+        object.__setattr__(self, "released", held)
 
     def log_density(self, truth: Any) -> Any:
         """Return ln p(z | s) for true totals s, along the last axis; vectorized over the others."""

@@ -31,7 +31,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import OutOfRange
-from discreet.exact import whole
+from discreet.exact import decimal, whole
 from discreet.learning.public_randomness import PublicDraws, public_stream
 
 Floats = NDArray[np.float64]
@@ -46,17 +46,24 @@ _PRIOR_SPREAD: Final = 1 / 3  # that of a number that is uniform between its bou
 
 
 @final
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class LinearPosterior:
     """Draws of slopes and the offset, in the units of the table.
 
     >>> posterior = LinearPosterior(slopes=np.zeros((4, 2)), offsets=np.ones(4))
     >>> posterior.interval("0.9").tolist()
     [[0.0, 0.0], [0.0, 0.0]]
+    >>> posterior
+    LinearPosterior(mean=[0.0, 0.0], of 4 draws)
     """
 
     slopes: Floats
     offsets: Floats
+
+    def __repr__(self) -> str:
+        """Return the mean of each slope, and how many draws there are."""
+        means = ", ".join(str(float(f"{mean:.4g}")) for mean in self.mean)
+        return f"LinearPosterior(mean=[{means}], of {len(self.slopes)} draws)"
 
     @property
     def mean(self) -> Floats:
@@ -66,7 +73,7 @@ class LinearPosterior:
 
     def interval(self, confidence: Any = "0.9") -> Floats:
         """Return the central credible interval of each slope, one row a slope."""
-        outside = (1 - float(confidence)) / 2
+        outside = float(1 - decimal(confidence, name="confidence")) / 2
         if not 0 < outside < 1 / 2:
             raise OutOfRange(
                 what="a confidence is not between 0 and 1.",

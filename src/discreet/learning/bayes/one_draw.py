@@ -8,8 +8,11 @@ numbers a and b of a Beta prior.
 Theorem (key ``posterior-draw``; Dimitrakakis and others 2014, Wang, Fienberg and Smola 2015).  It
 is the exponential mechanism with the log-likelihood as its score, which is bounded since w > 0.
 Between counts s and s + 1 the log ratio of chances is ln(t / (1-t)) - ln(N(s+1) / N(s)), which
-rises in t; N(s) is the sum of weights.  So the loss is the largest of |ratio| at the two ends over
-all s, and the epsilon returned here is that number, rounded up: all weights are integers.
+rises in t; N(s) is the sum of weights.  So the largest |ratio| is at one of the two ends.  N(s)**2
+is at most N(s-1) N(s+1), by Cauchy and Schwarz, so that N(s+1) / N(s) rises in s, and lies between
+the least and the largest t / (1-t): the upper end is worst for the first pair of counts, the lower
+end for the last.  The epsilon returned here is the larger of these two, rounded up: all weights are
+integers.
 Without a lower end w the ratio at t near 0 has no bound: a draw of a plain Beta posterior is not
 private.
 Assumes: one person moves s by at most one.
@@ -36,7 +39,9 @@ from discreet.loss.elementary import log
 from discreet.noise import SYSTEM, Entropy
 from discreet.units import PrivacyUnit, Relation
 
-_MOST_WORK: Final = 2_000_000
+_MOST_PEOPLE: Final = 100_000
+_MOST_WORK: Final = 10_000_000
+_BITS: Final = 256
 _TWO: Final = Fraction(1, 2)
 
 
@@ -74,11 +79,11 @@ class PosteriorDraw:
                 "draw of the posterior would not be private.",
                 do="give lowest='0.05', say.",
             )
-        if size * points > _MOST_WORK:
+        if size > _MOST_PEOPLE or size * points > _MOST_WORK:
             raise OutOfRange(
                 what="there are too many people and points for an exact price.",
-                why="the loss is computed for every count, in whole numbers.",
-                do=f"keep people times points up to {_MOST_WORK}.",
+                why="weights are whole numbers, with as many digits as there are people.",
+                do=f"keep people up to {_MOST_PEOPLE}, and people times points up to {_MOST_WORK}.",
             )
         step = (1 - 2 * low) / (points - 1)
         common = low.denominator * step.denominator
@@ -92,16 +97,17 @@ class PosteriorDraw:
         return [yes**a * no**b for yes, no in self._weights]
 
     def _loss(self) -> Fraction:
-        worst = Fraction(1)
-        before = self._of(0)
-        for count in range(1, self.people + 1):
-            here = self._of(count)
-            sums = sum(before), sum(here)
-            for end in (0, -1):
-                ratio = Fraction(here[end] * sums[0], before[end] * sums[1])
-                worst = max(worst, ratio, 1 / ratio)
-            before = here
-        return Fraction(float_up(log(worst).high))
+        (low, less), (more, high) = self._weights[0], self._weights[-1]
+        first, last = (self._sums(count) for count in (0, self.people - 1))
+        upper_end = _ratio_above(more * first[0], high * first[1])
+        lower_end = _ratio_above(less * last[1], low * last[0])
+        return Fraction(float_up(log(max(Fraction(1), upper_end, lower_end)).high))
+
+    def _sums(self, count: int) -> tuple[int, int]:
+        """Return N(s) and N(s + 1)."""
+        before = self._of(count)
+        after = [w // no * yes for w, (yes, no) in zip(before, self._weights, strict=True)]
+        return sum(before), sum(after)
 
     @property
     def loss(self) -> Pure:
@@ -185,6 +191,12 @@ class PosteriorDraw:
                 return yes / (yes + no)
             place -= weight
         raise AssertionError
+
+
+def _ratio_above(above: int, below: int) -> Fraction:
+    """Return a short fraction that is at least a ratio of long numbers, and next to it."""
+    shift = max(0, below.bit_length() - _BITS)
+    return Fraction((above >> shift) + 1, below >> shift) if shift else Fraction(above, below)
 
 
 def _below(total: int, entropy: Entropy) -> int:

@@ -5,6 +5,11 @@ Trust: kernel.
 Every micro-batch has one shape: as many units, each with as many rows, padded by a public constant
 whose contributions are zero.  Norms decide scales on the CPU (:mod:`discreet.learning.clipping`);
 products are added up in float64 on the device of the model.
+
+Rows are given to the model as they were tried: one after another in memory, whatever the strides of
+the data are.  A library may have other kernels for other strides, which round otherwise.
+Coins are those of a micro-batch (:mod:`discreet.learning.deep.coins`), and graphs of kernels are
+recorded before the first of them, whoever was drawn (:mod:`discreet.learning.deep.captured`).
 """
 
 from __future__ import annotations
@@ -19,13 +24,15 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from discreet.learning.clipping import Clipping, raised, shortened
-from discreet.learning.deep.captured import captured
+from discreet.learning.deep.captured import CapturedFactors, captured
 from discreet.learning.deep.choice import ModelEngine
+from discreet.learning.deep.coins import set_streams, stream_words
 from discreet.learning.deep.generated import RowShape
 from discreet.learning.deep.layers.part import LayerPart
 from discreet.learning.deep.layers.short_sums import full_precision
 from discreet.learning.deep.trial import flat_zeros
 from discreet.learning.side_counts import centered_lengths
+from discreet.noise import SYSTEM, Entropy
 
 
 class RowSource(Protocol):
@@ -34,6 +41,11 @@ class RowSource(Protocol):
     @property
     def shapes(self) -> tuple[RowShape, RowShape]:
         """Shape and type of one row of inputs and of targets."""
+        ...
+
+    @property
+    def views(self) -> int:
+        """How many rows are made of one."""
         ...
 
     def take(self, rows: NDArray[np.int64], device: torch.device) -> tuple[Tensor, Tensor, Tensor]:
@@ -57,11 +69,16 @@ class RowTensors:
         """Shape and type of one row of each."""
         return RowShape.of(self.inputs), RowShape.of(self.targets)
 
+    @property
+    def views(self) -> int:
+        """How many rows are made of one."""
+        return 1
+
     def take(self, rows: NDArray[np.int64], device: torch.device) -> tuple[Tensor, Tensor, Tensor]:
         """Return rows by number, zeros where the number is -1, and which are real."""
         flat = torch.from_numpy(rows.reshape(-1))
         inside = flat >= 0
-        padded = not bool(inside.all())
+        empty = torch.nonzero(~inside)[:, 0]
         index = flat.clamp_min(0).to(self.inputs.device)
         taken = []
         for values in (self.inputs, self.targets):
@@ -70,11 +87,24 @@ class RowTensors:
             else:
                 chosen = values[index]
             chosen = chosen.to(device)
-            if padded:
-                kept = inside.to(device).view(-1, *[1] * (chosen.dim() - 1))
-                chosen = torch.where(kept, chosen, torch.zeros_like(chosen))
-            taken.append(chosen)
+            if len(empty):
+                chosen.index_fill_(0, empty.to(device), 0)  # a copy of the data's, as indices give
+            taken.append(row_by_row(chosen))
         return taken[0], taken[1], inside
+
+
+def row_by_row(values: Tensor) -> Tensor:
+    """Return values in the layout in which models are tried.
+
+    PyTorch takes any strides as contiguous along dimensions of one number, and chooses kernels by
+    them; so strides themselves are compared.
+
+    >>> row_by_row(torch.zeros(2, 4, 4, 1).permute(0, 3, 1, 2)).stride()
+    (16, 16, 4, 1)
+    """
+    if values.stride() == torch.empty(values.shape, device="meta").stride():
+        return values
+    return values.clone(memory_format=torch.contiguous_format)
 
 
 @final
@@ -117,7 +147,14 @@ class BatchSums:
         self.parameters = [p for p in model.parameters() if p.requires_grad]
         self.coordinates = sum(p.numel() for p in self.parameters)
 
-    def total(self, rows: NDArray[np.int64], *, factor: float = 1.0) -> tuple[Tensor, float]:
+    def total(
+        self,
+        rows: NDArray[np.int64],
+        *,
+        factor: float = 1.0,
+        counted: bool = False,
+        entropy: Entropy = SYSTEM,
+    ) -> tuple[Tensor, float]:
         """Return the total of all coordinates, and by how many more units are short than long.
 
         The latter is the sum of e_i of :mod:`discreet.learning.side_counts`.
@@ -125,28 +162,32 @@ class BatchSums:
         Args:
             rows: the rows of each drawn unit on a line, -1 for none.
             factor: a public number by which thresholds have been adapted.
+            counted: whether short units were bought; they are not counted otherwise.
+            entropy: random bits, for the coins of each micro-batch.
         """
+        if isinstance(self.engine.contributions, CapturedFactors):
+            count = self.micro * rows.shape[1] * self.data.views
+            self.engine.contributions.prepare(self.data.shapes, rows=count, units=self.micro)
         flat, totals = flat_zeros(self.parameters)
         short = 0.0
         self._short = self.single and full_precision()  # otherwise in float64, as by default
         for part_rows in self.micro_batches(rows):
-            real: NDArray[np.bool_] = np.any(part_rows >= 0, axis=1)
             x, y, inside = self.data.take(part_rows, self.device)
+            set_streams(self.device, stream_words(1, entropy)[0])
             parts = self.engine.contributions.parts(x, y, inside, self.micro)
             with torch.no_grad():
-                short += self._add(parts, totals, real, factor)
+                ratios = self._add(parts, totals, factor)
+            if counted:
+                real: NDArray[np.bool_] = np.any(part_rows >= 0, axis=1)
+                short += float(np.where(real, centered_lengths(ratios), 0.0).sum())
             del parts  # their memory is used again
         return flat, short
 
     def _add(
-        self,
-        parts: list[LayerPart],
-        totals: dict[nn.Parameter, Tensor],
-        real: NDArray[np.bool_],
-        factor: float,
-    ) -> float:
-        """Scale and add the parts of one micro-batch."""
-        ratios = np.zeros(real.shape)
+        self, parts: list[LayerPart], totals: dict[nn.Parameter, Tensor], factor: float
+    ) -> NDArray[np.float64]:
+        """Scale and add the parts of one micro-batch; return norms over their thresholds."""
+        ratios = np.zeros(self.micro)
         for group in self.groups:
             mine = [part for part in parts if part.owner in group.parameters]
             if not mine:
@@ -165,7 +206,7 @@ class BatchSums:
             for part in mine:
                 part.add(on_device, totals, drop=drop)
             ratios = np.maximum(ratios, group.bound.lengths(both[0], both[1]) / threshold)
-        return float(np.where(real, centered_lengths(ratios), 0.0).sum())
+        return ratios
 
     def micro_batches(self, rows: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
         """Cut a batch into parts of one shape, the last one padded."""

@@ -4,8 +4,11 @@ Trust: kernel.
 
 A small model spends most of a step on starting kernels one by one.  CUDA records them once, in two
 graphs: factors and norms, and, once norms have become scales, the sums.  These are the kernels of
-:mod:`discreet.learning.deep.factors`, on the same numbers: before a graph is used, its norms are
-compared with those that it replaces, bit for bit, and its sums within rounding.
+:mod:`discreet.learning.deep.factors`, on the same numbers.  Graphs are recorded on generated rows,
+before a batch is read, and compared there with what they replace, and what was tried: factors and
+norms bit for bit, among rows that are not finite and beside padding, sums within rounding.  No row
+of the data decides which of the two computes the others: one graph serves whole and padded
+micro-batches, and what differs is not used for any.
 
 A graph repeats what was recorded, and not what code would do now.  So models are recorded only if
 they are made of layers of PyTorch that decide nothing in Python, and of classes that promise the
@@ -19,6 +22,7 @@ are clipped by their own norms.
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Callable
 from typing import Final, final
 
@@ -28,6 +32,7 @@ from torch import Tensor, nn
 from discreet.learning.clipping import raised
 from discreet.learning.deep.choice import ModelEngine
 from discreet.learning.deep.factors import RecordedFactors
+from discreet.learning.deep.generated import RowShape, same_values
 from discreet.learning.deep.layers.convolution import CONVOLUTIONS
 from discreet.learning.deep.layers.normalization import NORMALIZATIONS
 from discreet.learning.deep.layers.part import LayerPart, Totals
@@ -50,7 +55,10 @@ _PLAIN: Final = frozenset(
     }
 )
 _WARM: Final = 3
+_HARD: Final = (math.nan, math.inf, 1e30, -1e30, 1e-30)
 
+Batch = tuple[Tensor, Tensor, Tensor]
+"""Inputs and targets of a micro-batch, and which rows are real."""
 Work = Callable[[], None]
 Recorder = Callable[[torch.device, Work, Work], tuple[Work, Work]]
 """Records two pieces of work, the second on what the first has left; returns how to repeat each."""
@@ -120,55 +128,87 @@ class CapturedFactors:
         """Take what finds contributions call by call, and who records; CUDA by default."""
         self._eager = eager
         self._recorder = cuda_graphs if recorder is None else recorder
-        self._shape: object = None
-        self._graphs: dict[bool, _Graphs | None] = {}
+        self._known: object = None
+        self._graphs: _Graphs | None = None
+
+    def prepare(self, shapes: tuple[RowShape, RowShape], *, rows: int, units: int) -> None:
+        """Record graphs on generated rows, unless those of this model and these shapes are there.
+
+        Whether there are any follows from the model, its weights, and shapes alone.
+        """
+        held = _held(self._eager.model)
+        known = (held, shapes, rows, units)
+        if known == self._known:
+            return
+        self._known, self._graphs = known, None
+        if held is not None:
+            self._graphs = _recorded(self._eager, shapes, rows, units, self._recorder)
 
     def parts(self, inputs: Tensor, targets: Tensor, inside: Tensor, units: int) -> list[LayerPart]:
-        """Return the parts of all layers; as one, where a graph has been recorded."""
-        held = _held(self._eager.model)
-        if held is None:
+        """Return the parts of all layers; as one, where graphs have been recorded."""
+        shapes = (RowShape.of(inputs), RowShape.of(targets))
+        self.prepare(shapes, rows=inputs.shape[0], units=units)
+        if self._graphs is None:
             return self._eager.parts(inputs, targets, inside, units)
-        shape = (*((t.shape, t.dtype) for t in (inputs, targets)), units, *held)
-        if shape != self._shape:
-            self._shape, self._graphs = shape, {}
-        whole = bool(inside.all())
-        if whole not in self._graphs:
-            mask = None if whole else inside
-            self._graphs[whole] = _recorded(
-                self._eager, inputs, targets, mask, units, self._recorder
-            )
-        graphs = self._graphs[whole]
-        if graphs is None:
-            return self._eager.parts(inputs, targets, inside, units)
-        return graphs.run(inputs, targets, inside)
+        return self._graphs.run(inputs, targets, inside)
 
 
-def _recorded(  # noqa: PLR0913, PLR0917  a micro-batch, and who records
+def _recorded(
     eager: RecordedFactors,
-    inputs: Tensor,
-    targets: Tensor,
-    inside: Tensor | None,
+    shapes: tuple[RowShape, RowShape],
+    rows: int,
     units: int,
     recorder: Recorder,
 ) -> _Graphs | None:
     """Record graphs, and compare them with what they replace; nothing, if they are of no use."""
+    device = next(iter(eager.model.parameters())).device
+    batches = [_generated(shapes, rows, kind, device) for kind in range(3)]
     try:
-        graphs = _Graphs(eager, inputs, targets, inside, units, recorder)
-        (part,) = graphs.run(inputs, targets, inside)
+        graphs = _Graphs(eager, batches[0], units, recorder)
+        same = all(_agrees(graphs, eager, batch, units) for batch in batches)
     except RuntimeError:  # some kernel cannot be recorded
         return None
+    return graphs if same else None
+
+
+def _generated(
+    shapes: tuple[RowShape, RowShape], rows: int, kind: int, device: torch.device
+) -> Batch:
+    """Return a micro-batch of generated rows: a whole one, one with padding, one of hard rows."""
+    x, y = (shape.rows(rows, seed=7 * kind + i, device=device) for i, shape in enumerate(shapes))
+    inside = torch.ones(rows, dtype=torch.bool)
+    if kind == 1:
+        inside[::2] = False
+    if kind == 2:
+        for place, value in enumerate(_HARD):
+            x[place :: len(_HARD) + 1] = shapes[0].constant(1, value, device=device)
+    return x, y, inside
+
+
+def _agrees(graphs: _Graphs, eager: RecordedFactors, batch: Batch, units: int) -> bool:
+    """Say whether graphs give the bits of norms and factors that they replace, and near sums.
+
+    Sums may be added up in any order (key ``gradient-sum``).
+    """
     with torch.no_grad():
-        parts = eager.masked_parts(inputs, targets, inside, units)
+        (part,) = graphs.run(*batch)
+        mine = [line.clone() for line in _lines(graphs.parts, graphs.squares, graphs.spans)]
+        parts = eager.parts(*batch, units)
         squares, spans = _norms(parts)
-        scales = 1.0 / (1.0 + squares) * squares.isfinite()
+        scales = torch.where(squares.isfinite(), 1.0 / (1.0 + squares), 0.0)
         drop = not bool(scales.all())
         one, other = zeros_of(eager.model), zeros_of(eager.model)
         part.add(scales, one, drop=drop)
         for each in parts:
             each.add(scales, other, drop=drop)
-        same = torch.equal(squares, part.squares) and torch.equal(spans, part.spans)
+        theirs = _lines(parts, squares, spans)
         near = all(torch.allclose(one[p], other[p], rtol=1e-9, atol=1e-9) for p in one)
-    return graphs if same and near else None
+    return near and all(same_values(a, b) for a, b in zip(mine, theirs, strict=True))
+
+
+def _lines(parts: list[LayerPart], *norms: Tensor) -> list[Tensor]:
+    """Return all that is known of units."""
+    return [line for part in parts for line in part.lines()] + list(norms)
 
 
 def _norms(parts: list[LayerPart]) -> tuple[Tensor, Tensor]:
@@ -182,25 +222,23 @@ def _norms(parts: list[LayerPart]) -> tuple[Tensor, Tensor]:
 class _Graphs:
     """One graph for factors and norms, and one for sums, with the tensors that they work on."""
 
-    def __init__(  # noqa: PLR0913, PLR0917  a micro-batch, and who records
-        self,
-        eager: RecordedFactors,
-        inputs: Tensor,
-        targets: Tensor,
-        inside: Tensor | None,
-        units: int,
-        recorder: Recorder,
+    def __init__(
+        self, eager: RecordedFactors, batch: Batch, units: int, recorder: Recorder
     ) -> None:
-        self.given = [inputs.clone(), targets.clone()]
-        self.inside = None if inside is None else inside.to(inputs.device, copy=True)
+        inputs, targets, inside = batch
+        self.given: Batch = (
+            inputs.clone(),
+            targets.clone(),
+            inside.to(inputs.device, copy=True),
+        )
         self.scales = torch.ones(units, dtype=torch.float64, device=inputs.device)
         trained = [p for p in eager.model.parameters() if p.requires_grad]
         self.flat, self.totals = flat_zeros(trained)
         streams = Streams(inputs.device)
 
         def first() -> None:
-            x, y = self.given
-            self.parts = eager.masked_parts(x, y, self.inside, units, streams)
+            x, y, real = self.given
+            self.parts = eager.parts(x, y, real, units, streams)
             self.squares, self.spans = _norms(self.parts)
 
         def second() -> None:
@@ -213,12 +251,10 @@ class _Graphs:
         self.factors, self.sums = recorder(inputs.device, first, second)
         self.owner = self.parts[0].owner
 
-    def run(self, inputs: Tensor, targets: Tensor, inside: Tensor | None) -> list[LayerPart]:
+    def run(self, inputs: Tensor, targets: Tensor, inside: Tensor) -> list[LayerPart]:
         """Compute factors and norms of a micro-batch."""
-        for static, value in zip(self.given, (inputs, targets), strict=True):
+        for static, value in zip(self.given, (inputs, targets, inside), strict=True):
             static.copy_(value)
-        if self.inside is not None and inside is not None:
-            self.inside.copy_(inside)
         self.factors()
         return [_CapturedPart(self)]
 

@@ -12,6 +12,7 @@ from typing import final
 
 import torch
 from torch import Tensor, nn
+from torch.nn.parameter import is_lazy
 
 from discreet.errors import DiscreetError, ExamplesMix, LayerNotProvable, OutOfRange, WrongKind
 from discreet.learning.deep.examples import ExampleGradients
@@ -21,6 +22,7 @@ from discreet.learning.deep.factors import (
     Contributions,
     RecordedFactors,
     misused,
+    most_positions,
     trainable_layers,
 )
 from discreet.learning.deep.objectives import SummedObjective
@@ -49,9 +51,9 @@ def check_model(model: object) -> nn.Module:
             why="contributions are found layer by layer.",
             do="give a module; models without torch are in discreet.learning, too.",
         )
-    if hasattr(model, "_orig_mod"):
+    if any(map(_compiled, model.modules())):
         raise LayerNotProvable(
-            what="the model is compiled.",
+            what="the model, or a module of it, is compiled.",
             why="compiled code calls no layer, so nothing can be recorded.",
             do="give the model itself, before torch.compile.",
         )
@@ -61,14 +63,14 @@ def check_model(model: object) -> nn.Module:
             why="there is nothing to learn, and noise would be paid for in vain.",
             do="set requires_grad on the layers to train.",
         )
-    half = next((n for n, p in model.named_parameters() if p.dtype == torch.float16), None)
-    if half is not None:
-        raise LayerNotProvable(
-            what=f"the parameter '{half}' is in float16.",
-            why="gradients below 6e-8 become 0 and ones above 65504 infinite, and there is no "
-            "scaler: one that adapts would look at private gradients.",
-            do="use bfloat16 or float32, such as model.float().",
+    empty = next((n for n, p in model.named_parameters() if p.is_meta or is_lazy(p)), None)
+    if empty is not None:
+        raise WrongKind(
+            what=f"the parameter '{empty}' has no values yet.",
+            why="it is on the device 'meta' or of a lazy module, and nothing can be computed.",
+            do="load the weights, or call a lazy module once on public rows.",
         )
+    _check_numbers(model)
     for name, module in model.named_modules():
         if isinstance(module, nn.modules.batchnorm._BatchNorm) and (  # noqa: SLF001
             module.training or module.running_mean is None
@@ -81,6 +83,13 @@ def check_model(model: object) -> nn.Module:
                 "all others contribute, and clipping bounds nothing.",
                 do=f"use GroupNorm({groups}, {channels}), or freeze it with .eval().",
             )
+        if isinstance(module, nn.Embedding | nn.EmbeddingBag) and module.sparse:
+            raise LayerNotProvable(
+                what=f"{type(module).__name__} '{name}' has sparse gradients.",
+                why="the lines that they have would name the tokens of a batch, and noise is added "
+                "to all lines.",
+                do="leave sparse out.",
+            )
         if getattr(module, "max_norm", None) is not None:
             raise ExamplesMix(
                 what=f"{type(module).__name__} '{name}' has a max_norm.",
@@ -89,6 +98,31 @@ def check_model(model: object) -> nn.Module:
                 do="leave max_norm out.",
             )
     return model
+
+
+def _check_numbers(model: nn.Module) -> None:
+    """Refuse weights of types that contributions cannot be computed in."""
+    other = next(
+        (n for n, p in model.named_parameters() if p.requires_grad and p.is_complex()), None
+    )
+    if other is not None:
+        raise LayerNotProvable(
+            what=f"the parameter '{other}' holds complex numbers.",
+            why="contributions are clipped and rounded as real numbers.",
+            do="train its real and imaginary part as two parameters of floats.",
+        )
+    half = next((n for n, p in model.named_parameters() if p.dtype == torch.float16), None)
+    if half is not None:
+        raise LayerNotProvable(
+            what=f"the parameter '{half}' is in float16.",
+            why="gradients below 6e-8 become 0 and ones above 65504 infinite, and there is no "
+            "scaler: one that adapts would look at private gradients.",
+            do="use bfloat16 or float32, such as model.float().",
+        )
+
+
+def _compiled(module: nn.Module) -> bool:
+    return hasattr(module, "_orig_mod") or module._compiled_call_impl is not None  # noqa: SLF001
 
 
 def choose(
@@ -105,9 +139,7 @@ def choose(
             why = "forwards run twice"
         else:
             why = _unused(calls, recorder.layers) or misused(calls, inputs.shape[0])
-            positions = max(
-                (_positions(layer, a, g) // units for _, layer, a, g in calls), default=1
-            )
+            positions = recorder.positions = most_positions(calls) // units
     if why is None:
         lines = tuple(
             f"{name or 'model'}: {type(layer).__name__}, recorded"
@@ -115,21 +147,34 @@ def choose(
         )
         memory = sum(a.nbytes + g.nbytes for _, _, a, g in calls)
         return ModelEngine(recorder, lines, max(1, positions), memory)
-    examples = ExampleGradients(model, objective)
-    try:
-        examples.gradients(inputs[:2], targets[:2])
-    except DiscreetError:
-        raise
-    except Exception as failure:
-        raise LayerNotProvable(
-            what=f"contributions of this model cannot be computed: {why}, and vmap fails with "
-            f"{type(failure).__name__}.",
-            why="each example is clipped by itself, and so must be differentiated by itself.",
-            do="replace the layer that vmap does not support, or freeze it.",
-        ) from failure
-    line = f"whole model: one gradient for each example, since {why}"
+    examples = _examples(model, objective, inputs[:2], targets[:2], why)
+    way = "one gradient after another" if examples.one_by_one else "one gradient for each example"
+    line = f"whole model: {way}, since {why}"
     memory = inputs.shape[0] * sum(p.nbytes for p in model.parameters() if p.requires_grad)
     return ModelEngine(examples, (line,), 1, memory)
+
+
+def _examples(
+    model: nn.Module, objective: SummedObjective, inputs: Tensor, targets: Tensor, why: str
+) -> ExampleGradients:
+    """Return the way by single gradients: all at once, or one by one where vmap has no rule."""
+    failures: list[Exception] = []
+    for one_by_one in (False, True):
+        examples = ExampleGradients(model, objective, one_by_one=one_by_one)
+        try:
+            examples.gradients(inputs, targets)
+        except DiscreetError:
+            raise
+        except Exception as failure:  # noqa: BLE001  on generated rows: whatever PyTorch raises
+            failures.append(failure)
+        else:
+            return examples
+    raise LayerNotProvable(
+        what=f"contributions of this model cannot be computed: {why}, and a gradient of one "
+        f"example fails with {type(failures[-1]).__name__}.",
+        why="each example is clipped by itself, and so must be differentiated by itself.",
+        do="replace or freeze the layer that cannot be differentiated for a single row.",
+    ) from failures[-1]
 
 
 def _unproved(model: nn.Module) -> str | None:
@@ -155,10 +200,3 @@ def _unused(calls: Calls, layers: list[tuple[str, nn.Module]]) -> str | None:
     """Say which layer was not used: nothing is known of how it would be."""
     used = {name for name, *_ in calls}
     return next((f"'{name}' is used 0 times" for name, _ in layers if name not in used), None)
-
-
-def _positions(layer: nn.Module, a: Tensor, g: Tensor) -> int:
-    """Return how many products the rows together add to a coordinate at most."""
-    if isinstance(layer, nn.Linear | nn.Embedding):
-        return int(g.numel() // g.shape[-1])
-    return int(a.shape[0])

@@ -15,7 +15,7 @@ from typing import Any, final
 import torch
 from torch import Tensor
 
-from discreet.errors import OutOfRange
+from discreet.errors import OutOfRange, WrongKind
 from discreet.learning.training_plan import TrainingPlan
 
 
@@ -52,6 +52,12 @@ class CorrectedAdam(torch.optim.Optimizer):  # type: ignore[misc]  # torch has n
 
     def expect(self, plan: TrainingPlan) -> None:
         """Take the variance of the noise from the plan of a run; banded noise has no single one."""
+        if not isinstance(plan, TrainingPlan):
+            raise WrongKind(
+                what=f"a {type(plan).__name__} was given, not the plan of a run.",
+                why="the plan says how much noise there is.",
+                do="call optimizer.expect(run.plan).",
+            )
         if plan.band.width > 1:
             raise OutOfRange(
                 what="the noise of this run is banded.",
@@ -60,6 +66,11 @@ class CorrectedAdam(torch.optim.Optimizer):  # type: ignore[misc]  # torch has n
             )
         for group in self.param_groups:
             group["variance"] = float(plan.sigma / plan.batch) ** 2
+
+    @property
+    def expecting(self) -> bool:
+        """Whether all parameters have been told their noise."""
+        return all(group["variance"] > 0 for group in self.param_groups)
 
     def step(self, closure: Callable[[], Any] | None = None) -> None:
         """Take one step; a closure would read data, and is refused."""

@@ -6,8 +6,9 @@ Hooks record input and output of each layer with trainable parameters; one call 
 ``torch.autograd.grad`` gives the gradients of the outputs, and the gradients of parameters are
 never computed.  What a layer makes of the two is proved in :mod:`discreet.learning.deep.layers`,
 for a layer that is called once and sees one row of the data in each of its own: norms of several
-calls would be added as if their contributions were orthogonal.  So every pass that is added up is
-checked for that, and not the one at planning alone.
+calls would be added as if their contributions were orthogonal.  Rounding is priced for as many
+positions as at planning.  So every pass that is added up is checked for both, and not the one at
+planning alone.
 Hooks exist during a call only: the model stays the user's own.
 """
 
@@ -83,6 +84,8 @@ class RecordedFactors:
         """Take a model and its objective."""
         self.model, self.objective = model, objective
         self.layers = trainable_layers(model)
+        self.positions: int | None = None
+        """How many products a unit adds to a coordinate at most, once a plan rests on it."""
         self._room = Room()
 
     def record(self, inputs: Tensor, targets: Tensor) -> Calls:
@@ -120,26 +123,26 @@ class RecordedFactors:
             if gradient is not None
         ]
 
-    def parts(self, inputs: Tensor, targets: Tensor, inside: Tensor, units: int) -> list[LayerPart]:
-        """Return the parts of all layers."""
-        return self.masked_parts(inputs, targets, None if inside.all() else inside, units)
-
-    def masked_parts(
+    def parts(
         self,
         inputs: Tensor,
         targets: Tensor,
-        inside: Tensor | None,
+        inside: Tensor,
         units: int,
         streams: Streams | None = None,
     ) -> list[LayerPart]:
-        """Return the parts of all layers; with nothing in place of ``inside`` all rows are real."""
+        """Return the parts of all layers, by the same operations wherever there is padding."""
         found: list[LayerPart] = []
+        real = inside.to(inputs.device)
         recorded = self.record(inputs, targets)
         why = misused(recorded, inputs.shape[0])
+        if self.positions is not None and most_positions(recorded) > self.positions * units:
+            why = why or "sees more positions than at planning"
         if why is not None:
             raise LayerNotProvable(
                 what=f"layer {why}.",
-                why="norms bound contributions of layers that are used once, row by row.",
+                why="norms bound contributions of layers that are used once, row by row, and "
+                "rounding is priced for the positions at planning.",
                 do="use every layer as in the pass at planning, or make a new Training.",
             )
         self._room.begin()
@@ -148,8 +151,7 @@ class RecordedFactors:
             while recorded:
                 _, layer, a, g = recorded.pop()
                 with beside.on(a):
-                    if inside is not None:
-                        g = _masked(g, inside.to(g.device))
+                    g = _masked(g, real)
                     kept = (self._room,) if type(layer) in ROOMY else ()
                     found += PROVED[type(layer)][1](layer, a, g, units, *kept)
         self._room.lend(found)
@@ -169,10 +171,21 @@ def misused(calls: Calls, rows: int) -> str | None:
     return None
 
 
+def most_positions(calls: Calls) -> int:
+    """Return how many products all rows together add to a coordinate at most."""
+    return max((_positions(layer, a, g) for _, layer, a, g in calls), default=1)
+
+
+def _positions(layer: nn.Module, a: Tensor, g: Tensor) -> int:
+    if isinstance(layer, nn.Linear | nn.Embedding):
+        return int(g.numel() // g.shape[-1])
+    return int(a.shape[0])
+
+
 _NARROW: Final = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
 
 
 def _masked(gradients: Tensor, inside: Tensor) -> Tensor:
     """Return zeros where a row is padding, whatever the model makes of it."""
     kept = inside.view(-1, *[1] * (gradients.dim() - 1))
-    return torch.where(kept, gradients, torch.zeros_like(gradients))
+    return torch.where(kept, gradients, gradients.new_zeros(()))

@@ -63,6 +63,17 @@ class RowShape:
         return torch.zeros((count, *self.shape), dtype=self.dtype, device=device)
 
 
+def same_values(one: Tensor, other: Tensor) -> bool:
+    """Compare shapes, types and values; what is not a number equals itself.
+
+    >>> same_values(torch.tensor([1.0, torch.nan]), torch.tensor([1.0, torch.nan]))
+    True
+    """
+    if one.shape != other.shape or one.dtype != other.dtype:
+        return False
+    return bool(((one == other) | ((one != one) & (other != other))).all())  # noqa: PLR0124
+
+
 @contextmanager
 def without_dropout(model: nn.Module) -> Iterator[None]:
     """Switch dropout off, whose masks are independent of the data and of each other."""

@@ -1,44 +1,59 @@
-"""Does an example contribute the same in any company?  Found by trying, before anything is paid.
+"""Does an example contribute the same beside any others?  Tried, before anything is paid.
 
 Trust: kernel.
 
-On generated rows, what one unit contributes is computed (a) with other companions, among them huge
-and tiny ones, ones that are not finite, and ones whose targets are ignored or no class at all, (b)
-in other places of the micro-batch, (c) in a padded one, (d) a second time; (e) no tensor of the
-model may change; (f) the sum without clipping is autograd's own gradient; (g) norms are those of
-single gradients.
-A gross difference is refused.  Last bits are priced: the largest difference of a clip group over
-its norm, of the norm that it is clipped by, or of the objective where that is told, times four, is
-the ``drift`` of :mod:`discreet.learning.private_sum`.
-Assumes: what a model does with a row does not branch on values in ways that generated rows miss.
+On generated rows, what units contribute is computed (a) with other companions, at every place of
+the micro-batch, among them huge and tiny ones, ones that are not finite, padding, and ones whose
+targets are ignored or no class at all, (b) in other places, (c) a second time; (d) no tensor of the
+model may change; (e) the sum without clipping is autograd's own gradient; (f) norms are those of
+single gradients; (g) no two rows share a coin.  Where some weights are contributed nothing, such as
+those behind a layer that begins at zero, (a) to (c) and (g) are tried once more with all weights
+moved, by several sizes; weights that are contributed nothing by any of them are refused.
+
+A gross difference is refused.  So is one of a single bit between companions: rows whose outputs
+cancel magnify it without a bound, so no price covers it.  A place may be worth a bit, as it is
+where a library multiplies the last rows of a matrix otherwise, and nothing is concluded from bits
+that agree: units take random seats wherever there is more than one (:mod:`discreet.learning.seats`,
+key ``random-seats``).
+Assumes: if no companion among generated rows moves a bit of what a unit contributes in its seat,
+none does.  This is tested, and not proved.
 """
 
 from __future__ import annotations
 
-from fractions import Fraction
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Final
 
 import torch
 from torch import Tensor, nn
 
-from discreet.errors import ExamplesMix, LayerNotProvable
+from discreet.errors import LayerNotProvable
+from discreet.learning.deep.companions import (
+    COMPARED,
+    GROSS,
+    compare_companions,
+    compare_tokens,
+    mixing,
+)
 from discreet.learning.deep.examples import ExampleGradients
 from discreet.learning.deep.factors import Contributions
 from discreet.learning.deep.generated import RowShape, without_dropout
 from discreet.learning.deep.model_state import ModelState, refuse_change
 from discreet.learning.deep.objectives import SummedObjective
 from discreet.learning.deep.trial import Groups, Trial, Unit, shares_apart, zeros_of
+from discreet.learning.deep.trials.shared_coins import refuse_shared_coins
 
-GROSS: Final = 1e-4
-SAFETY: Final = 4
 TRIED: Final = 3
+_SHAKES: Final = (0.02, 0.002, 2e-4, 2e-5, 0.2, 2.0)
+"""By how much weights are moved where nothing was contributed: less, where that is not finite."""
 _ROUNDINGS: Final = 8
 """By how many roundings two ways to compute a gradient may differ.  Comparing them is a search
 for mistakes alone: what is clipped and added are products of the same recorded factors, whose norm
 is bounded in float64, however these were rounded."""
 
 
-def measured_drift(  # noqa: PLR0913  a model and the shape of its micro-batches
+def refuse_mixing(  # noqa: PLR0913  a model and the shape of its micro-batches
     model: nn.Module,
     contributions: Contributions,
     objective: SummedObjective,
@@ -50,8 +65,8 @@ def measured_drift(  # noqa: PLR0913  a model and the shape of its micro-batches
     device: torch.device,
     groups: Groups | None = None,
     told: bool = False,
-) -> Fraction:
-    """Return by which share a contribution may differ in other company, or refuse the model.
+) -> None:
+    """Refuse a model whose examples mix.
 
     ``groups`` are the parameters that are clipped together; all of them by default.  ``told`` says
     that the objective is told, too.
@@ -60,53 +75,100 @@ def measured_drift(  # noqa: PLR0913  a model and the shape of its micro-batches
     trial = Trial(model, contributions, inputs, targets, units, rows, device)
     trial.groups, trial.objective = clipped, objective if told else None
     before = ModelState.of(model, values=True)
-    worst = 0.0
     with (
         without_dropout(model),
         torch.random.fork_rng(devices=[device] if device.type == "cuda" else []),
     ):
+        silent = {p for p in zeros_of(model) if p.numel()}
         for seed in range(TRIED):
-            own = trial.rows(seed, rows)
-            first = trial.vector(own, place=0, company=seed + 100)
-            variants = [
-                trial.vector(own, place=0, company=seed + 100),
-                trial.vector(own, place=0, company=seed + 200),
-                trial.vector(own, place=0, company=None),
-            ]
-            if units > 1:
-                variants += [
-                    trial.vector(own, place=units - 1, company=seed + 100),
-                    trial.vector(own, place=units // 2, company=seed + 300),
-                ]
-            variants += trial.beside_hard_rows(own)
-            worst = max(worst, *(_difference(model, clipped, first, v) for v in variants))
+            _compare(trial, seed)
+            silent -= _heard(trial, seed)
+        compare_tokens(trial, TRIED)
+        moves = _wake(trial, silent)
         coarsest = _coarsest(trial)
         _compare_with_autograd(model, objective, trial, coarsest)
         _compare_with_examples(model, objective, trial, coarsest)
+    refuse_shared_coins(trial, objective)
+    for size in moves:
+        with shaken(model, size):
+            refuse_shared_coins(trial, objective)
     refuse_change(before, model)
-    return Fraction(SAFETY * worst)
 
 
-def _difference(model: nn.Module, groups: Groups, one: Unit, another: Unit) -> float:
-    """Return the largest difference of a clip group over its norm; refuse a gross one."""
-    sums, lengths = shares_apart(groups, one, another)
+def _heard(trial: Trial, seed: int) -> set[nn.Parameter]:
+    """Return the weights that units contribute to; none, if something is not finite."""
+    totals = trial.whole(seed + COMPARED).totals
+    if not all(bool(total.isfinite().all()) for total in totals.values()):
+        return set()
+    return {p for p, total in totals.items() if bool(total.any())}
+
+
+def _wake(trial: Trial, silent: set[nn.Parameter]) -> list[float]:
+    """Try a model with weights moved until something was contributed to all of them.
+
+    Returns:
+        by how much weights were moved.
+    """
+    used = []
+    for seed, size in enumerate(_SHAKES, TRIED):
+        if not silent:
+            break
+        with shaken(trial.model, size):
+            heard = silent & _heard(trial, seed)
+            if heard:
+                _compare(trial, seed)
+                compare_tokens(trial, seed)
+                silent = silent - heard
+                used.append(size)
+    if silent:
+        name = next(n for n, p in trial.model.named_parameters() if p in silent)
+        raise LayerNotProvable(
+            what=f"nothing that is finite is contributed to '{name}' on generated rows, however "
+            "its weights are moved.",
+            why="whether examples move each other there cannot be tried, and training may wake it.",
+            do="freeze what is not used with requires_grad_(False), or begin at weights where it "
+            "is.",
+        )
+    return used
+
+
+def _compare(trial: Trial, seed: int) -> None:
+    """Refuse a model in which a companion moves what a unit contributes, or a place much."""
+    compare_companions(trial, seed)
+    own = trial.rows(seed, trial.count)
+    first = trial.vector(own, place=0, company=seed + 100)
+    for place in (trial.units - 1, trial.units // 2):
+        _refuse_places(trial, first, trial.vector(own, place=place, company=seed + 300))
+
+
+def _refuse_places(trial: Trial, one: Unit, another: Unit) -> None:
+    """Refuse a gross difference between places, of a clip group over its norm."""
+    sums, lengths = shares_apart(trial.groups, one, another)
     if sums > GROSS:
         first, other = one.totals, another.totals
-        moved = {p: float((first[p] - other[p]).square().sum()) for p in first}
-        name = next(n for n, p in model.named_parameters() if not moved.get(p, 0.0) <= 0)
-        raise _mixing(f"what an example contributes to '{name}'")
+        moved = {p for p in first if not torch.equal(first[p], other[p])}
+        name = next(n for n, p in trial.model.named_parameters() if p in moved)
+        raise mixing(f"what an example contributes to '{name}'")
     if lengths > GROSS:
-        raise _mixing("the length of what an example contributes, or its objective,")
-    return max(sums, lengths)
+        raise mixing("the length of what an example contributes, or its objective,")
 
 
-def _mixing(what: str) -> ExamplesMix:
-    return ExamplesMix(
-        what=f"{what} depends on the examples beside it.",
-        why="then one example moves more than its own contribution, and clipping bounds nothing.",
-        do="replace what looks across the batch before that layer: batch statistics by GroupNorm, "
-        "functional dropout by nn.Dropout, tensors with the batch in another place than first.",
-    )
+@contextmanager
+def shaken(model: nn.Module, size: float = _SHAKES[0]) -> Iterator[None]:
+    """Move all trained weights for a while; by default a little.
+
+    Behind weights that begin at zero nothing is contributed, and nothing could be compared.
+    """
+    kept = [(p, p.detach().clone()) for p in model.parameters() if p.requires_grad]
+    try:
+        for seed, (parameter, _) in enumerate(kept):
+            stream = torch.Generator().manual_seed(seed)
+            moved = size * torch.randn(parameter.shape, generator=stream)
+            parameter.data.add_(moved.to(parameter.data))
+        yield
+    finally:
+        for parameter, value in kept:
+            parameter.data.copy_(value)
 
 
 def _coarsest(trial: Trial) -> torch.dtype:
@@ -149,8 +211,10 @@ def _compare_with_autograd(
             _refuse_rounding(coarsest)
             raise LayerNotProvable(
                 what="contributions do not add up to the gradient of the model.",
-                why="an operation changes outputs in place, or uses a weight outside its layer.",
-                do="set inplace=False, and use each weight through its own layer alone.",
+                why="an operation changes outputs in place, uses a weight outside its layer, or "
+                "decides something for all rows of a batch at once.",
+                do="set inplace=False, use each weight through its own layer alone, and decide row "
+                "by row, with torch.where.",
             )
 
 

@@ -7,25 +7,33 @@ out of a step without noise: running statistics, embeddings that are scaled in p
 (``max_norm``).  The state of a model is compared before anything is paid, by value on generated
 rows, and around the sum of every step, by object and by the counter that PyTorch raises with each
 write.  A write through ``.data`` raises no counter; the values on generated rows show it.
+Attributes that are no tensors are compared by :mod:`discreet.learning.deep.plain_values`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import final
+from typing import Any, final
 
+import torch
 from torch import Tensor, nn
 
 from discreet.errors import ExamplesMix, OtherRun
+from discreet.learning.deep.generated import same_values
+from discreet.learning.deep.plain_values import Plain, first_difference, plain_values
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class ModelState:
-    """The tensors of a model, the counters of their writes, and perhaps their values."""
+    """The tensors of a model, the counters of their writes, and perhaps their values.
+
+    ``plain`` are its attributes that are no tensors.
+    """
 
     held: tuple[tuple[str, Tensor, int, Tensor | None], ...]
+    plain: Plain
 
     @classmethod
     def of(cls, model: nn.Module, *, values: bool = False) -> ModelState:
@@ -39,11 +47,12 @@ class ModelState:
             tuple(
                 (name, value, writes_to(value), value.detach().clone() if values else None)
                 for name, value in tensors_of(model)
-            )
+            ),
+            plain_values(model),
         )
 
     def changed(self, model: nn.Module) -> str | None:
-        """Return the name of a tensor that is another one now, or was written to."""
+        """Return the name of a tensor or attribute that is another one now, or was written to."""
         now = dict(tensors_of(model))
         for name, value, writes, copy in self.held:
             other = now.pop(name, None)
@@ -51,9 +60,9 @@ class ModelState:
                 return name
             if copy is None and writes_to(value) != writes:
                 return name
-            if copy is not None and not _same(value, copy):
+            if copy is not None and not same_values(value, copy):
                 return name
-        return next(iter(now), None)
+        return next(iter(now), None) or first_difference(self.plain, plain_values(model))
 
 
 @final
@@ -84,32 +93,71 @@ class ModelModes:
             )
 
 
+@final
+@dataclass(frozen=True, slots=True)
+class TensorForms:
+    """Type, shape, strides and device of every tensor of a model: they choose the kernels."""
+
+    forms: tuple[tuple[Any, ...], ...]
+
+    @classmethod
+    def of(cls, model: nn.Module) -> TensorForms:
+        """Read the tensors of a model."""
+        return cls(
+            tuple(
+                (name, value.dtype, value.layout, value.shape, _steps(value), value.device)
+                for name, value in tensors_of(model)
+            )
+        )
+
+    def check(self, model: nn.Module) -> None:
+        """Refuse a model of which a tensor has another form now, is gone or is new."""
+        now = TensorForms.of(model).forms
+        if now != self.forms:
+            other = set(now) ^ set(self.forms)
+            name = min((form[0] for form in other), default="of another order")
+            raise OtherRun(
+                what=f"the type, shape, strides or device of the tensor '{name}' of the model are "
+                "others than at planning.",
+                why="they choose how numbers are computed, and contributions were tested with "
+                "those before.",
+                do="convert the model before you make a Training, or make a new one.",
+            )
+
+
+def _steps(value: Tensor) -> tuple[int, ...]:
+    return value.stride() if value.layout is torch.strided else ()
+
+
 def refuse_change(before: ModelState, model: nn.Module) -> None:
     """Refuse a model that was changed by being used on generated rows."""
     name = before.changed(model)
     if name is not None:
         raise ExamplesMix(
-            what=f"the tensor '{name}' changes when the model is used.",
-            why="it carries something of the rows from one step to the next, without noise.",
+            what=f"the tensor or attribute '{name}' changes when the model is used.",
+            why="it carries something of the rows from one step to the next, without noise; even a "
+            "count of calls tells how many rows were drawn.",
             do="freeze the module that owns it with .eval(), or replace it.",
         )
 
 
 def changed_in_a_step() -> OtherRun:
-    """Return the error for a model that wrote to itself in a step."""
+    """Return the error for a model, an objective or views that kept something of a step."""
     return OtherRun(
-        what="a forward pass of this run has changed a tensor of the model.",
+        what="a forward pass of this run has changed a tensor or an attribute of the model, or an "
+        "attribute of its objective or augment.",
         why="it may hold something of the rows, without noise, so nothing of this step is told.",
-        do="discard this model, and replace the module that writes; the run is closed.",
+        do="discard this model, and replace what writes; the run is closed.",
     )
 
 
 def used_otherwise() -> OtherRun:
     """Return the error for a model whose layers are not used as they were at planning."""
     return OtherRun(
-        what="a forward pass of this run has used a layer twice, or not row by row.",
-        why="norms were proved for layers that are used once, row by row, as at planning; nothing "
-        "of this step is told.",
+        what="a forward pass of this run has used a layer twice, not row by row, or at more "
+        "positions than at planning.",
+        why="norms were proved for layers that are used once, row by row, and rounding was priced "
+        "for those positions; nothing of this step is told.",
         do="keep one forward for the whole run, or make a new Training for the changed one; this "
         "run is closed.",
     )
@@ -128,10 +176,3 @@ def tensors_of(model: nn.Module) -> Iterator[tuple[str, Tensor]]:
 def writes_to(value: Tensor) -> int:
     """Return how often a tensor was written to in place."""
     return -1 if value.is_inference() else value._version  # noqa: SLF001  PyTorch has no other name
-
-
-def _same(value: Tensor, copy: Tensor) -> bool:
-    """Compare values; NaN equals itself."""
-    if value.shape != copy.shape or value.dtype != copy.dtype:
-        return False
-    return bool(((value == copy) | ((value != value) & (copy != copy))).all())  # noqa: PLR0124

@@ -15,6 +15,7 @@ would not be what was meant.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final, cast, final
@@ -24,7 +25,7 @@ import torch.nn.functional as F  # noqa: N812  its usual name
 from torch import Tensor
 from torch.func import vmap
 
-from discreet.errors import NotPerExample
+from discreet.errors import NotPerExample, WrongKind
 
 Objective = Callable[[Tensor, Tensor], Tensor]
 
@@ -67,8 +68,9 @@ class SummedObjective:
             raise _refused("it divides by the weights of the classes in a batch")
         found = cls(objective)
         outputs, targets = _widened(outputs), _widened(targets)
-        with torch.no_grad():
-            value = objective(outputs, targets)
+        with torch.no_grad(), warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message="Using a target size")  # see below
+            value = _tried(objective, outputs, targets)
             rows = outputs.shape[0]
             if not isinstance(value, Tensor) or value.shape not in {(), (rows,), (rows, 1)}:
                 raise _refused("it returns neither one number nor one for each example")
@@ -85,7 +87,36 @@ class SummedObjective:
         for total in (single.mean(), single.sum()):
             if torch.allclose(value.double(), total, rtol=1e-4, atol=1e-6):
                 return found
-        raise _refused("it is neither the sum nor the mean of what it gives for single examples")
+        told = "it is neither the sum nor the mean of what it gives for single examples"
+        if targets.is_floating_point() and outputs.shape != targets.shape:
+            told += (
+                f"; outputs of {tuple(outputs.shape)} and targets of {tuple(targets.shape)} are "
+                "broadcast, so that every output meets every target: give y[:, None], perhaps"
+            )
+        raise _refused(told)
+
+
+def _tried(objective: object, outputs: Tensor, targets: Tensor) -> object:
+    """Return what an objective gives for generated rows."""
+    if not callable(objective) or isinstance(objective, type):
+        raise WrongKind(
+            what=f"the objective is {'the class ' if isinstance(objective, type) else 'a '}"
+            f"{getattr(objective, '__name__', type(objective).__name__)}, not a function.",
+            why="it is called with outputs and targets.",
+            do="give torch.nn.functional.cross_entropy, say, or nn.CrossEntropyLoss().",
+        )
+    try:
+        return objective(outputs, targets)
+    except Exception as failure:
+        raise WrongKind(
+            what=f"the objective cannot be computed for outputs of {tuple(outputs.shape)}, "
+            f"{outputs.dtype}, and targets of {tuple(targets.shape)}, {targets.dtype} "
+            f"({type(failure).__name__}: {' '.join(str(failure).split())[:200]}).",
+            why="these rows are generated, with the shapes and types of the data's, so a step "
+            "would fail.",
+            do="give targets as the objective takes them, such as y.long() for classes and "
+            "y.float()[:, None] for numbers.",
+        ) from failure
 
 
 def _widened(values: Tensor) -> Tensor:

@@ -6,6 +6,7 @@ Trust: kernel.
 from __future__ import annotations
 
 import hashlib
+import warnings
 from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
@@ -16,7 +17,7 @@ from torch import Tensor, nn
 
 from discreet.certified import sqrt
 from discreet.errors import NotSampled, OutOfRange
-from discreet.exact import decimal, float_down, positive
+from discreet.exact import decimal, float_down
 from discreet.learning.clipping import Clipping
 from discreet.learning.deep.batch_sums import ClipGroup
 from discreet.learning.sampling import unit_column
@@ -53,6 +54,12 @@ def data_of(data: object, unit: PrivacyUnit) -> tuple[Tensor, Tensor, Any]:
                 do="give tensors or NumPy arrays.",
             )
         tensors.append(values if isinstance(values, Tensor) else _tensor(values))
+        if tensors[-1].layout != torch.strided or tensors[-1].is_nested:
+            raise NotSampled(
+                what="a part of the data is a sparse or nested tensor.",
+                why="rows are drawn one by one, and all have one shape.",
+                do="give dense tensors, as X.to_dense() returns them.",
+            )
         if tensors[-1].dim() == 0:
             raise NotSampled(
                 what="a part of the data is a single number.",
@@ -74,14 +81,17 @@ def _tensor(values: np.ndarray[Any, np.dtype[Any]]) -> Tensor:
     """Return an array as a tensor; its type is public, and some have none."""
     kind = values.dtype
     try:
-        torch.from_numpy(np.empty(0, kind))
+        torch.from_numpy(np.empty(0, kind.newbyteorder("=")))
     except TypeError:
         raise NotSampled(
             what=f"an array of the data holds {kind}, for which there is no tensor.",
             why="a model computes with numbers of one type.",
             do="give numbers: X.astype('float32'), and classes as whole numbers.",
         ) from None
-    return torch.from_numpy(values)
+    native = np.asarray(values, kind.newbyteorder("="), order="C")
+    with warnings.catch_warnings():  # nobody writes to the data
+        warnings.filterwarnings("ignore", message="The given NumPy array is not writable")
+        return torch.from_numpy(native)
 
 
 def clip_groups(model: nn.Module, clip: object) -> tuple[tuple[str, Fraction], ...]:
@@ -151,7 +161,7 @@ def checked_clipping(clipping: str) -> str:
 
 
 def _threshold(clip: object) -> Fraction:
-    return positive(decimal(clip, name="clip"), name="clip")
+    return Clipping(bound=decimal(clip, name="clip")).bound  # refuses what floats do not hold
 
 
 def weights_digest(model: nn.Module) -> str:

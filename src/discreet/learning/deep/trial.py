@@ -5,9 +5,8 @@ Trust: kernel.
 
 from __future__ import annotations
 
-import contextlib
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, final
 
@@ -89,22 +88,72 @@ class Trial:
         """Return what a unit contributes, in float64."""
         return self._vector(own, place, *self.batch(company))
 
-    def beside_hard_rows(self, own: tuple[Tensor, Tensor]) -> list[Unit]:
-        """Return what a unit contributes beside rows that no test would think of."""
+    def whole(self, company: int) -> Unit:
+        """Return the sum of a whole micro-batch, each unit with a sign, and the lengths of all."""
+        x, y, inside = self.batch(company)
+        torch.manual_seed(0)
+        parts = self.contributions.parts(x, y, inside, self.units)
+        stream = torch.Generator().manual_seed(company)
+        signs = 2.0 * torch.randint(0, 2, (self.units,), generator=stream) - 1
+        totals = zeros_of(self.model)
+        for part in parts:
+            part.add(signs.to(device=self.device, dtype=torch.float64), totals)
+        lengths = [
+            self._length(parts, group, place)
+            for group in self.groups
+            for place in range(self.units)
+        ]
+        return Unit(totals, lengths + self._told(x, y).tolist())
+
+    def lines(
+        self, x: Tensor, y: Tensor, inside: Tensor
+    ) -> list[tuple[nn.Parameter | None, Tensor]]:
+        """Return all that is known of the units of a micro-batch, and to what they contribute it.
+
+        What is told of the objective is contributed to no parameter.
+        """
+        torch.manual_seed(0)
+        found: list[tuple[nn.Parameter | None, Tensor]] = [
+            (part.owner, value)
+            for part in self.contributions.parts(x, y, inside, self.units)
+            for value in part.lines()
+        ]
+        return found if self.objective is None else [*found, (None, self._told(x, y))]
+
+    def _told(self, x: Tensor, y: Tensor) -> Tensor:
+        """Return the objective of each unit, where it is told."""
+        if self.objective is None:
+            return torch.zeros(0, dtype=torch.float64)
+        with torch.no_grad():
+            return self.objective.each(self.model(x), y).double().reshape(self.units, -1).sum(1)
+
+    def companions(self, seed: int) -> Iterator[tuple[Tensor, Tensor, Tensor]]:
+        """Yield whole micro-batches: ordinary rows, padding, and rows that no test thinks of.
+
+        Only real numbers can be huge, tiny or not finite: where inputs are tokens, targets alone.
+        """
+        yield self.batch(seed)
+        yield self.batch(None)
         total = self.units * self.count
         inside = torch.ones(total, dtype=torch.bool, device=self.device)
-        found = []
-        for value in _HARD:
-            x, y = (shape.constant(total, value, device=self.device) for shape in self.shapes)
-            found.append(self._vector(own, 0, x, y, inside.clone()))
-        if self.shapes[1].dtype.is_floating_point or self.device.type != "cpu":
-            return found  # a bad index ends a GPU's process, and not just the call
+        if any(shape.dtype.is_floating_point for shape in self.shapes):
+            for value in _HARD:
+                x, y = (shape.constant(total, value, device=self.device) for shape in self.shapes)
+                yield x, y, inside
+
+    def bad_targets(self, seed: int) -> Iterator[tuple[Tensor, Tensor, Tensor]]:
+        """Yield micro-batches whose targets are ignored, or no class; with them a step may fail.
+
+        On a GPU there are none: a bad index ends its process, and not just the call.
+        """
+        dtype, total = self.shapes[1].dtype, self.units * self.count
+        if dtype.is_floating_point or dtype == torch.bool or self.device.type != "cpu":
+            return
+        inside = torch.ones(total, dtype=torch.bool, device=self.device)
         for value in _TARGETS:
-            x, y = self.rows(5, total)
-            if value <= torch.iinfo(y.dtype).max and value >= torch.iinfo(y.dtype).min:
-                with contextlib.suppress(IndexError, RuntimeError):  # so does the step, in silence
-                    found.append(self._vector(own, 0, x, y.fill_(value), inside.clone()))
-        return found
+            if torch.iinfo(dtype).min <= value <= torch.iinfo(dtype).max:
+                x, y = self.rows(seed, total)
+                yield x, y.fill_(value), inside
 
     def _vector(
         self, own: tuple[Tensor, Tensor], place: int, x: Tensor, y: Tensor, inside: Tensor
@@ -119,10 +168,7 @@ class Trial:
         for part in parts:
             part.add(scales, totals)
         lengths = [self._length(parts, group, place) for group in self.groups]
-        if self.objective is not None:
-            with torch.no_grad():
-                lengths.append(float(self.objective.each(self.model(x), y)[span].double().sum()))
-        return Unit(totals, lengths)
+        return Unit(totals, lengths + self._told(x, y)[place : place + 1].tolist())
 
     @staticmethod
     def _length(parts: list[LayerPart], group: frozenset[nn.Parameter], place: int) -> float:
@@ -142,13 +188,28 @@ def shares_apart(groups: Groups, one: Unit, another: Unit) -> tuple[float, float
     """
     sums = [0.0]
     for group in groups:
-        norm = sum(float(one.totals[p].square().sum()) for p in group) ** 0.5
-        moved = sum(float((one.totals[p] - another.totals[p]).square().sum()) for p in group) ** 0.5
-        sums.append(moved / norm if norm else float(moved > 0))
+        norm = math.hypot(*(_norm(one.totals[p]) for p in group))
+        moved = math.hypot(*(_norm(one.totals[p] - another.totals[p]) for p in group))
+        sums.append(_share(moved, norm))
     lengths = [0.0]
     for length, now in zip(one.lengths, another.lengths, strict=True):
-        lengths.append(abs(length - now) / abs(length) if length else float(now != 0))
+        lengths.append(_share(abs(length - now), abs(length)))
     first, second = (
         math.inf if any(map(math.isnan, found)) else max(found) for found in (sums, lengths)
     )
     return first, second
+
+
+def _share(moved: float, norm: float) -> float:
+    """Return a difference over a norm: above zero for every difference that there is."""
+    if moved == 0:
+        return 0.0
+    return max(moved / norm, math.ulp(0.0)) if norm else math.inf
+
+
+def _norm(values: Tensor) -> float:
+    """Return the norm of float64 numbers; those whose squares underflow count, too."""
+    largest = float(values.abs().max()) if values.numel() else 0.0
+    if not 0 < largest < math.inf:
+        return largest
+    return largest * math.sqrt(float((values / largest).square().sum()))

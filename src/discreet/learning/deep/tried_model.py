@@ -1,28 +1,31 @@
-"""A model that was tried on generated rows: how its contributions are found, and their drift.
+"""A model that was tried on generated rows, and how its contributions are found.
 
 Trust: kernel.
 
 Nothing is paid at that point, and no value of the data is looked at: rows have the shape of the
-data's and generated values.  What a run rests on later (parameters, modules, modes) is what was
-tried.
+data's and generated values.  What a run rests on later (parameters, modules, modes; types, shapes,
+strides and devices of all tensors; values that are not trained, attributes and hooks; settings of
+PyTorch that decide how numbers are rounded) is what was tried: a step with anything else is refused
+before its batch is drawn.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import final
 
 import torch
 from torch import Tensor, nn
 
-from discreet.errors import NotPerExample, OtherRun
+from discreet.errors import DiscreetError, NotPerExample, OtherRun, WrongKind
 from discreet.learning.deep.batch_sums import ClipGroup
 from discreet.learning.deep.choice import ModelEngine, choose
 from discreet.learning.deep.generated import RowShape
-from discreet.learning.deep.independence import measured_drift
-from discreet.learning.deep.model_state import ModelModes, ModelState, refuse_change
+from discreet.learning.deep.independence import refuse_mixing
+from discreet.learning.deep.model_state import ModelModes, ModelState, TensorForms, refuse_change
+from discreet.learning.deep.number_settings import NumberSettings
 from discreet.learning.deep.objectives import Objective, SummedObjective
+from discreet.learning.deep.trials.pinned_model import PinnedModel
 
 
 @final
@@ -33,13 +36,18 @@ class TriedModel:
     model: nn.Module
     objective: SummedObjective
     engine: ModelEngine
-    drift: Fraction
     parameters: tuple[nn.Parameter, ...]
     modes: ModelModes
+    forms: TensorForms
+    pinned: PinnedModel
+    settings: NumberSettings
 
     def check(self) -> None:
-        """Refuse a model that is not the one that was tried."""
+        """Refuse a model that is not the one that was tried, or not computed as it was."""
+        self.settings.check()
         self.modes.check(self.model)
+        self.forms.check(self.model)
+        self.pinned.check(self.model)
         now = [p for p in self.model.parameters() if p.requires_grad]
         if len(now) != len(self.parameters) or any(
             a is not b for a, b in zip(now, self.parameters, strict=True)
@@ -49,6 +57,23 @@ class TriedModel:
                 why="the plan was made, and contributions were tested, for those before.",
                 do="make a new Training for the changed model.",
             )
+
+
+def _outputs(model: nn.Module, rows: Tensor) -> object:
+    """Run a model on generated rows; its words about a failure hold no value of the data."""
+    try:
+        with torch.no_grad():
+            return model(rows)
+    except DiscreetError:
+        raise
+    except Exception as failure:
+        shape = " by ".join(map(str, rows.shape[1:])) or "one number"
+        raise WrongKind(
+            what=f"the model cannot be run on generated rows of {shape}, {rows.dtype} "
+            f"({type(failure).__name__}: {' '.join(str(failure).split())[:200]}).",
+            why="they have the shape and the type of the data's rows, so a step would fail.",
+            do="give inputs as the first layer takes them, such as X.float().",
+        ) from failure
 
 
 def try_model(  # noqa: PLR0913  a model, and the shape of its micro-batches
@@ -77,8 +102,8 @@ def try_model(  # noqa: PLR0913  a model, and the shape of its micro-batches
     x = shapes[0].rows(count, seed=1, device=device)
     y = shapes[1].rows(count, seed=2, device=device)
     modes, fresh = ModelModes.of(model), ModelState.of(model, values=True)
-    with torch.no_grad():
-        outputs = model(x[: min(8, count)])
+    settings, forms = NumberSettings.now(), TensorForms.of(model)
+    outputs = _outputs(model, x[: min(8, count)])
     if not isinstance(outputs, Tensor) or outputs.dim() == 0:
         raise NotPerExample(
             what=f"the model returns a {type(outputs).__name__}, not one line for each example.",
@@ -88,7 +113,7 @@ def try_model(  # noqa: PLR0913  a model, and the shape of its micro-batches
         )
     summed = SummedObjective.tested(objective, outputs, y[: outputs.shape[0]])
     engine = choose(model, summed, x, y, units=units)
-    drift = measured_drift(
+    refuse_mixing(
         model,
         engine.contributions,
         summed,
@@ -105,7 +130,9 @@ def try_model(  # noqa: PLR0913  a model, and the shape of its micro-batches
         model=model,
         objective=summed,
         engine=engine,
-        drift=drift,
         parameters=tuple(p for p in model.parameters() if p.requires_grad),
         modes=modes,
+        forms=forms,
+        pinned=PinnedModel.of(model),
+        settings=settings,
     )

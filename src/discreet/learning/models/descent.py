@@ -34,17 +34,18 @@ from discreet.learning.models.rows.bounded_rows import BoundedRows, Encoding
 from discreet.learning.models.rows.row_sums import (
     RESIDUALS,
     WIDEST,
-    counts,
     gradients,
     linear_bound,
     moments,
     residual_bound,
+    row_count,
 )
 
 COUNT: Final = "number of rows"
 GRADIENT: Final = "gradient"
 _COUNT_SHARE: Final = Fraction(1, 50)
 _MOMENT_SHARE: Final = Fraction(1, 5)
+_STEP_SHARE: Final = 1 - _COUNT_SHARE - _MOMENT_SHARE
 _SHORTEST: Final = Fraction(3, 5)
 
 
@@ -110,7 +111,7 @@ class Descent:
                 opposed=True,
                 coordinates=entries,
                 times=self.steps,
-                share=1 - _COUNT_SHARE - _MOMENT_SHARE,
+                share=_STEP_SHARE,
             ),
         )
 
@@ -126,7 +127,7 @@ class NoisySlopes:
         self._rows, self._see = rows, see
         self.norm = encoding.squared**0.5
         self.length = encoding.squared / LEVELS**2
-        self.size = int(see.measure(COUNT, counts(np.zeros(len(rows.cells), np.int64), 1))[0])
+        self.size = int(see.measure(COUNT, row_count(rows))[0])
         noisy: Integers = see.measure(MOMENTS, moments(rows))
         matrix = moment_matrix({"moments": noisy}, encoding.width) / self.length
         found, self.vectors = np.linalg.eigh(matrix)

@@ -28,6 +28,7 @@ from discreet.learning.models.rows.given_arrays import (
     labels_of,
     listed,
     matrix,
+    refuse_declared,
     refuse_ignored,
 )
 from discreet.learning.models.scikit_learn_names import ScikitLearnNames, not_fitted_error
@@ -91,6 +92,7 @@ class PrivateModel(ScikitLearnNames, ABC):
         """
         asked = self.asked_price()
         if is_table(source):
+            refuse_declared(self)
             return plan_in_session(self, source, label, asked, columns)
         width = source if isinstance(source, int) else matrix(source).shape[1]
         if self.ledger is None:
@@ -122,7 +124,7 @@ class PrivateModel(ScikitLearnNames, ABC):
         """
         asked = self.asked_price()
         if is_table(X):
-            refuse_ignored(table=True, y=y)
+            refuse_declared(self, y=y)
             plan, stored = fit_in_session(self, X, label, asked, columns)
         else:
             refuse_ignored(table=False, label=label, columns=columns)
@@ -139,9 +141,8 @@ class PrivateModel(ScikitLearnNames, ABC):
             stored: what the ledger holds of it.
         """
         self.plan_ = plan
-        schedule = plan.schedule
-        names = [each.name for each in schedule.sums]
-        self._noises_ = dict(zip(names, schedule.noises, strict=True))
+        names = [each.name for each in plan.schedule.sums]
+        self._noises_ = dict(zip(names, plan.schedule.noises, strict=True))
         self.n_features_in_ = len(plan.encoding.features)
         self.from_table_ = bool(plan.names)
         if plan.names:
@@ -158,8 +159,7 @@ class PrivateModel(ScikitLearnNames, ABC):
 
     def checked(self, X: Any, y: Any) -> tuple[NDArray[Any], NDArray[Any] | None]:
         """Return arrays of the right shape and type; their values are not looked at."""
-        columns = matrix(X)
-        return columns, labels_of(y, columns.shape[0], self.kind)
+        return (columns := matrix(X)), labels_of(y, columns.shape[0], self.kind)
 
     def _fit_arrays(self, X: Any, y: Any) -> tuple[FitPlan, StoredAnswer]:
         named = column_names(X)
@@ -194,7 +194,7 @@ class PrivateModel(ScikitLearnNames, ABC):
 
     def _declared(self, width: int) -> tuple[Column, ...]:
         """Return the declared columns: numbers within bounds, unless a model has others."""
-        return number_columns(self.get_params().get("bounds"), width)
+        return number_columns(getattr(self, "bounds", None), width)
 
     # --- using --------------------------------------------------------------------------------
 

@@ -39,7 +39,7 @@ class LinearModel(PrivateModel):
     """The two ends of what is learned."""
 
     def _encoding(self, width: int) -> Encoding:
-        (target,) = number_columns(self.target_bounds, 1)
+        (target,) = number_columns(self.target_bounds, 1, name="target_bounds")
         if not isinstance(target, NumberColumn):
             raise TypeError
         return Encoding(features=self._declared(width), target=target, constant=True)

@@ -12,7 +12,6 @@ epsilon alone on Laplace noise, shared out in epsilon.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -29,13 +28,15 @@ from discreet.learning.models.rows.bounded_columns import Integers
 from discreet.learning.models.rows.row_sums import BoundedSum
 from discreet.mechanisms import Gaussian, Laplace
 from discreet.noise import Entropy
+from discreet.noise.elementwise import drawn_together
 from discreet.plan.pricing.calibration import Price, gaussian_rho, loss_of, price_of
 from discreet.plan.pricing.group_sensitivity import root_up
 from discreet.units import PrivacyUnit, Relation
 
 _STEP: Final = Fraction(255, 256)
 _TRIES: Final = 400
-_AHEAD: Final = 1 << 16  # numbers of noise that are drawn at once
+_AHEAD: Final = 1 << 16  # numbers of noise of one sum that are drawn at once
+_TOGETHER: Final = 1 << 12  # numbers of noise of a whole fit, if it is drawn at once
 
 
 @final
@@ -53,21 +54,31 @@ class PlannedSum:
 
     def leaf(self, noise: Gaussian | Laplace, *, unit: PrivacyUnit, rows: int) -> Leaf:
         """Return what taking it once costs a unit of so many rows."""
-        whose = PrivacyUnit(name=unit.name, columns=unit.columns, relation=Relation.ADD_REMOVE)
+        whose, replaced = unit, None
+        if unit.relation is not Relation.ADD_REMOVE:
+            whose = PrivacyUnit(name=unit.name, columns=unit.columns, relation=Relation.ADD_REMOVE)
         if isinstance(noise, Laplace):
-            added, replaced = Fraction(rows * self.linear), Fraction(2 * rows * self.linear)
+            added = Fraction(rows * self.linear)
+            if unit.relation.replaces:
+                replaced = 2 * added
         else:
             added = root_up(rows**2 * self.squared)
-            factor = 4 if self.opposed else 2
-            replaced = min(root_up(factor * rows**2 * self.squared), 2 * added)
+            if unit.relation.replaces:
+                factor = 4 if self.opposed else 2
+                replaced = min(root_up(factor * rows**2 * self.squared), 2 * added)
         return Leaf(
             noise,
             name=self.name,
             unit=whose,
             added=added,
-            replaced=replaced if unit.relation.replaces else None,
+            replaced=replaced,
             coordinates=1 if isinstance(noise, Laplace) else self.coordinates,
         )
+
+    @property
+    def numbers(self) -> int:
+        """How many numbers it has, all times together."""
+        return self.times * self.coordinates
 
     def moved(self, *, unit: PrivacyUnit, rows: int) -> int:
         """Return the square of how far a unit moves it in L2."""
@@ -108,6 +119,11 @@ class SumSchedule:
         """What all of it is proved to cost."""
         return price_of(self.tree, self.unit, self.asked.delta)
 
+    @property
+    def numbers(self) -> int:
+        """How many numbers all sums have together."""
+        return sum(each.numbers for each in self.sums)
+
     def noise(self, name: str) -> Gaussian | Laplace:
         """Return the noise of a sum."""
         return next(n for s, n in zip(self.sums, self.noises, strict=True) if s.name == name)
@@ -140,11 +156,19 @@ def _schedule(
             noises.append(Laplace(scale=moved * each.times / part))
         return SumSchedule(sums=sums, noises=tuple(noises), unit=unit, rows=rows, asked=asked)
 
+    parts = [
+        Fraction(
+            each.moved(unit=unit, rows=rows)
+            * each.times
+            * total.numerator
+            * each.share.denominator,
+            2 * each.share.numerator * total.denominator,
+        )
+        for each in sums
+    ]
+
     def at(rho: Fraction) -> SumSchedule:
-        noises = []
-        for each in sums:
-            moved = each.moved(unit=unit, rows=rows)
-            noises.append(Gaussian(variance=moved * each.times * total / (2 * rho * each.share)))
+        noises = [Gaussian(variance=part / rho) for part in parts]
         return SumSchedule(sums=sums, noises=tuple(noises), unit=unit, rows=rows, asked=asked)
 
     if asked.rho is not None:
@@ -158,7 +182,7 @@ def _within(at: Callable[[Fraction], SumSchedule], asked: AskedPrice) -> SumSche
     rho = Fraction(float(gaussian_rho(epsilon, delta)))
     for _ in range(_TRIES):
         schedule = at(rho)
-        if loss_of(schedule.tree, schedule.unit).delta(epsilon=epsilon) <= delta:
+        if loss_of(schedule.tree, schedule.unit).keeps(epsilon=epsilon, delta=delta):
             return schedule
         rho *= _STEP
     raise OutOfRange(
@@ -182,14 +206,15 @@ class RowMeasurer:
     (2,)
     """
 
-    __slots__ = ("_ahead", "_entropy", "_left", "_schedule")
+    __slots__ = ("_ahead", "_entropy", "_left", "_planned", "_schedule")
 
     def __init__(self, schedule: SumSchedule, entropy: Entropy) -> None:
         """Take what was planned, and random bits."""
         self._schedule = schedule
         self._entropy = entropy
         self._ahead: dict[str, list[Integers]] = {}
-        self._left = Counter({each.name: each.times for each in schedule.sums})
+        self._planned = {each.name: each for each in reversed(schedule.sums)}
+        self._left = {name: each.times for name, each in self._planned.items()}
 
     @property
     def entropy(self) -> Entropy:
@@ -198,7 +223,7 @@ class RowMeasurer:
 
     def measure(self, name: str, total: BoundedSum) -> Integers:
         """Return a sum with noise; refuse one that was not planned, or moves further."""
-        planned = next((each for each in self._schedule.sums if each.name == name), None)
+        planned = self._planned.get(name)
         fits = (
             planned is not None
             and self._left[name] > 0
@@ -223,9 +248,20 @@ class RowMeasurer:
 
     def _drawn(self, planned: PlannedSum) -> Integers:
         """Return noise for one more time; that of several times is drawn at once, used once."""
+        if not self._ahead and self._schedule.numbers <= _TOGETHER:
+            self._draw_everything()
         ahead = self._ahead.setdefault(planned.name, [])
         if not ahead:
             times = min(self._left[planned.name], max(1, _AHEAD // planned.coordinates))
             zeros = np.zeros((times, planned.coordinates), np.int64)
             ahead.extend(self.noise(planned.name).run(zeros, entropy=self._entropy))
         return ahead.pop()
+
+    def _draw_everything(self) -> None:
+        """Draw the noise of all sums, for as often as each was planned."""
+        sums = self._schedule.sums
+        laws = [noise.law for noise in self._schedule.noises]
+        drawn = drawn_together(laws, [each.numbers for each in sums], self._entropy)
+        for each, noise in zip(sums, drawn, strict=True):
+            numbers = list(noise.reshape(each.times, each.coordinates))
+            self._ahead.setdefault(each.name, numbers)

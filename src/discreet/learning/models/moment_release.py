@@ -70,11 +70,16 @@ def moment_matrix(released: Released, width: int) -> Floats:
     >>> moment_matrix({"moments": [29 * LEVELS**2]}, 1).tolist()
     [[1.0]]
     """
-    matrix = np.zeros((width, width))
-    upper = np.triu_indices(width)
-    factor = np.where(upper[0] == upper[1], float(DIAGONAL), float(MIXED))
-    matrix[upper] = np.array(released["moments"], np.float64) / factor / LEVELS**2
-    return matrix + np.triu(matrix, 1).T
+    found = np.asarray(released["moments"], np.float64)
+    matrix, start = np.empty((width, width)), 0
+    for place in range(width):
+        stop = start + width - place
+        matrix[place, place:] = matrix[place:, place] = found[start:stop]
+        start = stop
+    diagonal = matrix.diagonal() / DIAGONAL
+    matrix /= MIXED
+    matrix.flat[:: width + 1] = diagonal
+    return matrix / LEVELS**2
 
 
 def moment_noise(noise: Gaussian | Laplace) -> float:

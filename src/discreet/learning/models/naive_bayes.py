@@ -7,7 +7,7 @@ so all classes together cost what one of them does.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, Final, final
 
@@ -27,9 +27,10 @@ from discreet.learning.models.rows.bounded_columns import (
     NumberColumn,
 )
 from discreet.learning.models.rows.bounded_rows import BoundedRows, Encoding
-from discreet.learning.models.rows.row_sums import scores, table
+from discreet.learning.models.rows.row_sums import BoundedSum, scores, table
 
 SUMS: Final = "sums of each class"
+_BLOCK: Final = 1 << 13  # rows that are added up while they are in the caches
 _LEAST_VARIANCE: Final = 1e-4
 _MOST_ADDED: Final = Fraction(10**100)
 
@@ -67,21 +68,35 @@ class ClassSums:
 
     def run(self, rows: BoundedRows, encoding: Encoding, see: RowMeasurer) -> Released:
         """Measure the table."""
-        one = np.full((len(rows.cells), 1), float(LEVELS))
-        parts = [one, rows.cells]
-        if self.squares:
-            parts.append(np.floor(rows.cells**2 / LEVELS))
-        squared, linear = self._norms(encoding)
         size = len(encoding.classes or ())
-        total = table(
-            rows.codes,
-            size,
-            np.hstack(parts),
+        first, *others = [
+            self._table(
+                rows.cells[start : start + _BLOCK].T, rows.codes[start : start + _BLOCK], encoding
+            )
+            for start in range(0, max(1, len(rows.cells)), _BLOCK)
+        ]
+        total = replace(first, values=sum((each.values for each in others), first.values))
+        return {"sums": see.measure(SUMS, total).reshape(size, -1).tolist()}
+
+    def _table(self, cells: Floats, codes: Integers, encoding: Encoding) -> BoundedSum:
+        """Return the table of some rows, of which ``cells`` has a line a column."""
+        width = len(cells)
+        lines = np.empty((1 + width * (1 + self.squares), len(codes)))
+        lines[0], lines[1 : 1 + width] = float(LEVELS), cells
+        if self.squares:
+            squares = lines[1 + width :]
+            np.multiply(cells, cells, out=squares)
+            squares /= LEVELS
+            np.floor(squares, out=squares)
+        squared, linear = self._norms(encoding)
+        return table(
+            codes,
+            len(encoding.classes or ()),
+            lines.T,
             squared=squared,
             linear=linear,
             opposed=self.squares,
         )
-        return {"sums": see.measure(SUMS, total).reshape(size, -1).tolist()}
 
 
 @dataclass(eq=False, repr=False, kw_only=True)

@@ -1,7 +1,8 @@
 """A fit, from the charge to the record: arrays in the hands of the caller, paid for from a ledger.
 
-Trust: kernel.  The steps are those of every answer: charge, start, draw, release.  Rows are turned
-into integers after the charge is durable, and what is stored is what the model is made of.
+Trust: kernel.  The steps are those of every answer: charge, start, draw, release; the first two
+become durable together.  Rows are turned into integers after that, and what is stored is what the
+model is made of.
 
 Each fit of arrays is a charge of its own, because nothing tells whether they are the same people:
 ``cross_val_score`` with five folds pays five times.  A fit with a ``key`` is on record under it:
@@ -88,15 +89,14 @@ def pay_and_store(  # noqa: PLR0913  a charge, and what it pays for
     last = f"{SYSTEM.bits(_NAME_BITS):032x}" if key is None else key
     called = f"{name}/{last}"
     try:
-        paid = record.charge(tree, key=called)
+        begun = record.begin(tree, key=called)
     except WrongKind:
         if delta is None:
             raise
-        paid = record.charge(tree, key=called, delta=delta)
-    begun = record.start(paid.key)
+        begun = record.begin(tree, key=called, delta=delta)
     if isinstance(begun, StoredAnswer):
         return begun
-    return record.release(paid.key, _drawn(record, paid.key, draw))
+    return record.release(begun.key, _drawn(record, begun.key, draw))
 
 
 def _drawn(record: Record, key: str, draw: Callable[[], bytes]) -> bytes:

@@ -122,7 +122,7 @@ class PoissonRegression(PrivateModel):
     """What half the square of weights costs, beside the mean objective of a row."""
 
     def _encoding(self, width: int) -> Encoding:
-        (target,) = number_columns(self.target_bounds, 1)
+        (target,) = number_columns(self.target_bounds, 1, name="target_bounds")
         if not isinstance(target, NumberColumn):
             raise TypeError
         return Encoding(features=self._declared(width), target=target, constant=True)

@@ -93,8 +93,14 @@ def encoding_of(
             if not isinstance(column, CategoryColumn):
                 raise _unfit_label(name, "categories, or a truth value")
             classes = column.values
-    features = tuple(_column(name, facts) for name, facts in pairs)
-    return Encoding(features=features, target=target, classes=classes, constant=model.constant)
+    features: list[Column] = []
+    for name, facts in pairs:
+        column = _column(name, facts)
+        alike = bool(features) and features[-1] == column
+        features.append(features[-1] if alike else column)  # one for all: they are written together
+    return Encoding(
+        features=tuple(features), target=target, classes=classes, constant=model.constant
+    )
 
 
 def _column(name: str, facts: Facts) -> Column:

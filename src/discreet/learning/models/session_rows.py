@@ -16,10 +16,12 @@ act on each group by itself, and bring no two multisets of rows further apart.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final, final
+from weakref import WeakKeyDictionary
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from discreet.accounting import Node
@@ -27,6 +29,7 @@ from discreet.errors import OutOfRange
 from discreet.learning.models.asked_price import AskedPrice
 from discreet.learning.models.fit_plans import FitPlan, Recipe, drawn_bytes, fit_document
 from discreet.learning.models.measurement import SumSchedule, scheduled
+from discreet.learning.models.rows.bounded_columns import ListedValues, NumberColumn, Values
 from discreet.learning.models.rows.bounded_rows import BoundedRows, Encoding
 from discreet.learning.models.session_columns import Fitted, column_names, encoding_of
 from discreet.ledger.values import StoredAnswer
@@ -40,7 +43,7 @@ from discreet.query.expressions import Aggregate, Call, Literal
 from discreet.query.expressions import Column as ColumnName
 from discreet.query.question import Question
 from discreet.requests.engine_request import EngineRequest, KeyColumn, Total
-from discreet.requests.raw_totals import RawTotals
+from discreet.requests.raw_totals import RawTotals, nulls, numbers
 from discreet.session.inquiry import Inquiry
 from discreet.session.programs import Program, ProgramRows
 from discreet.units import PrivacyUnit
@@ -48,6 +51,8 @@ from discreet.units import PrivacyUnit
 ROWS: Final = "rows"
 _MOST: Final = 1 << 27
 """So many rows of one kind count, and so many in all: more do not fit into memory."""
+_FEW: Final = 1 << 16
+_KINDS: Final = (pa.int64(), pa.float64())
 
 
 def is_table(source: object) -> bool:
@@ -82,7 +87,7 @@ def plan_in_session(
     asked = AskedPrice(epsilon=price.epsilon, delta=price.delta or None, rho=price.rho)
     rows = session.program_rows(question)
     encoding = encoding_of(model, rows, names, label)
-    request = rows_request(rows)
+    request = parts_request(rows)
     recipe = model._recipe(encoding)  # noqa: SLF001  models hand themselves over
     sums, most = recipe.sums(encoding), rows_of_unit(request)
     noise = scheduled(sums, asked, unit=session.unit, rows=most)
@@ -168,20 +173,53 @@ def rows_of_unit(request: EngineRequest) -> int:
 
 def rows_of(raw: RawTotals, encoding: Encoding) -> BoundedRows:
     """Return each group of an engine as often as it counts, as bounded rows."""
-    counts = np.clip(np.asarray(raw.totals[ROWS], np.int64), 0, _MOST)
-    arrays = [_values(key) for key in raw.keys]
+    clipped = np.clip(np.asarray(raw.totals[ROWS], np.int64), 0, _MOST)
+    counts = None if (clipped == 1).all() else clipped
     labeled = encoding.target is not None or encoding.classes is not None
-    features = arrays[:-1] if labeled else arrays
-    return encoding.rows(features, arrays[-1] if labeled else None, counts=counts)
+    features = zip(raw.keys, encoding.features, strict=not labeled)
+    arrays: list[Values] = [
+        _numbers(key) if isinstance(column, NumberColumn) else _listed(key)
+        for key, column in features
+    ]
+    if not labeled:
+        return encoding.rows(_together(arrays), counts=counts)
+    label = raw.keys[len(arrays)]
+    labels = _listed(label) if encoding.target is None else _numbers(label)
+    return encoding.rows(_together(arrays), labels, counts=counts)
 
 
-def _values(key: Any) -> NDArray[Any]:
-    """Return the values of a key; NULL becomes NaN among numbers, and None otherwise."""
-    kind = str(key.type)
-    if kind in {"int64", "double"}:
-        floats = key.cast("float64", safe=False)
-        return np.asarray(floats.to_numpy(zero_copy_only=False), np.float64)
-    return np.array(key.to_pylist(), object)
+def _together(arrays: list[Values]) -> NDArray[np.float64] | list[Values]:
+    """Return a few numbers as one matrix, which is written in fewer calls."""
+    floats = [each for each in arrays if isinstance(each, np.ndarray) and each.dtype == np.float64]
+    few = len(floats) == len(arrays) and sum(map(len, floats)) <= _FEW
+    return np.stack(floats).T if few else arrays
+
+
+def _numbers(key: pa.Array) -> NDArray[Any]:
+    """Return the numbers of a key; NULL is NaN."""
+    if key.type not in _KINDS:
+        return np.array(key.to_pylist(), object)
+    floats = numbers(key).astype(np.float64, copy=False)
+    return np.where(nulls(key), np.nan, floats) if key.null_count else floats
+
+
+def _listed(key: pa.Array) -> ListedValues:
+    """Return the different values of a key, and which of them each row has."""
+    listed = key.dictionary_encode()
+    values = np.array([*listed.dictionary.to_pylist(), None], object)  # the last of them is NULL
+    places = numbers(listed.indices)
+    return ListedValues(values, np.where(nulls(key), -1, places) if key.null_count else places)
+
+
+_REQUESTS: Final = WeakKeyDictionary[ProgramRows, EngineRequest]()
+
+
+def parts_request(rows: ProgramRows) -> EngineRequest:
+    """Ask the same in parts, once for all fits on these rows: they are added up, in no order."""
+    known = _REQUESTS.get(rows)
+    if known is None:
+        known = _REQUESTS[rows] = replace(rows_request(rows), in_parts=True)
+    return known
 
 
 def rows_request(rows: ProgramRows) -> EngineRequest:

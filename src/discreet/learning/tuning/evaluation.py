@@ -157,14 +157,7 @@ def evaluate(  # noqa: PLR0913  a model, its rows and a price
             why="it is the chance that the interval holds the accuracy.",
             do="give 0.95, say.",
         )
-    if type(model) not in CLASSIFIERS:
-        raise WrongKind(
-            what=f"a {type(model).__name__} is none of the classifiers of discreet.learning.",
-            why="a foreign object may answer for one row in view of another, and then one row "
-            "moves both counts by any number.",
-            do="give a fitted LogisticRegression, SoftmaxRegression, GaussianNB, CategoricalNB or "
-            "RandomForest itself.",
-        )
+    _refuse_foreign(model)
     asked = AskedPrice.read(epsilon=epsilon, delta=delta, rho=rho)
     if is_table(X):
         refuse_ignored(table=True, y=y, ledger=ledger)
@@ -178,6 +171,26 @@ def evaluate(  # noqa: PLR0913  a model, its rows and a price
     each = 1 - (1 - inside) / 2  # both counts hold at once
     half = int(plan.schedule.noises[0].error(confidence=each))
     return Evaluation(right=right, wrong=wrong, half_width=half, confidence=float(inside))
+
+
+def _refuse_foreign(model: object) -> None:
+    """Refuse what may answer for a row in another way than the classifiers of this room do."""
+    kind = type(model)
+    if kind not in CLASSIFIERS:
+        raise _foreign(f"a {kind.__name__} is none of the classifiers of discreet.learning.")
+    for name in vars(model):
+        if callable(getattr(kind, name, None)):
+            raise _foreign(f"the method '{name}' of this {kind.__name__} was replaced.")
+
+
+def _foreign(what: str) -> WrongKind:
+    return WrongKind(
+        what=what,
+        why="a foreign object may answer for one row in view of another, and then one row moves "
+        "both counts by any number.",
+        do="give a fitted LogisticRegression, SoftmaxRegression, GaussianNB, CategoricalNB or "
+        "RandomForest itself.",
+    )
 
 
 def _on_arrays(

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, final
 from discreet.errors import OutOfRange, WrongKind
 from discreet.exact import decimal
 from discreet.learning.models.paid_fit import opened, pay_and_store, unit_of_rows
-from discreet.learning.models.rows.given_arrays import refuse_ignored
+from discreet.learning.models.rows.given_arrays import refuse_declared, refuse_ignored
 from discreet.learning.models.session_rows import is_table, plan_in_session
 from discreet.learning.tuning.evaluation import CLASSIFIERS
 from discreet.learning.tuning.tuned_draw import Promise, TunedDraw
@@ -69,6 +69,12 @@ def tune(  # noqa: PLR0913  candidates, rows and a price
         columns: the columns that it is learned from, where ``X`` is a table; all by default.
         mean: how many runs there are on average.
     """
+    if not isinstance(candidates, Sequence):
+        raise WrongKind(
+            what=f"the candidates are a {type(candidates).__name__}, not a list of models.",
+            why="each run picks one of them at random.",
+            do="give candidates=[first, second].",
+        )
     chosen = list(candidates)
     if not chosen or not all(type(m) in CLASSIFIERS and m.rho is not None for m in chosen):
         raise WrongKind(
@@ -87,6 +93,8 @@ def tune(  # noqa: PLR0913  candidates, rows and a price
     promise = share, chance, decimal(mean, name="mean")
     if is_table(X):
         refuse_ignored(table=True, y=y, ledger=ledger)
+        for model in chosen:
+            refuse_declared(model)
         draw, stored = _in_session(chosen, X, label, columns, promise)
     else:
         refuse_ignored(table=False, label=label, columns=columns)

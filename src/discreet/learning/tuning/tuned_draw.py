@@ -13,11 +13,12 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any, final
 
 from discreet.accounting import Node
-from discreet.errors import OutOfRange, WrongKind
+from discreet.errors import WrongKind
 from discreet.learning.models.fit_plans import FitPlan, drawn_bytes, fit_document
+from discreet.learning.models.measurement import SumSchedule
 from discreet.learning.models.rows.bounded_rows import BoundedRows, Encoding
 from discreet.learning.models.rows.row_sums import counts
-from discreet.learning.models.session_rows import rows_of, rows_of_unit
+from discreet.learning.models.session_rows import ModelDraw, rows_of
 from discreet.learning.tuning.tuning_price import TuningPrice, logarithmic
 from discreet.mechanisms import Gaussian
 from discreet.noise import Entropy, Uniform
@@ -37,6 +38,24 @@ def _candidate(model: PrivateClassifier, plan: FitPlan) -> dict[str, Any]:
     document = fit_document(plan.recipe, plan.encoding, plan.schedule.asked)
     later = dict(model.post_processing(plan.encoding))
     return {**document, "post-processing": later} if later else document
+
+
+def rho_of(schedule: SumSchedule) -> Fraction:
+    """Return what the noise of a schedule costs in rho, whatever price was asked for.
+
+    Integer vectors at a squared distance of d cost d / (2 v) with noise of variance v.
+    """
+    total = Fraction(0)
+    for each, noise in zip(schedule.sums, schedule.noises, strict=True):
+        if not isinstance(noise, Gaussian):
+            raise WrongKind(
+                what="a candidate has noise of another law than the Gaussian.",
+                why="the price of tuning follows from the rho of each run.",
+                do="give candidates a price in rho.",
+            )
+        moved = each.moved(unit=schedule.unit, rows=schedule.rows)
+        total += Fraction(moved * each.times) / (2 * noise.variance)
+    return total
 
 
 @final
@@ -70,7 +89,7 @@ class TunedDraw:
     @property
     def price(self) -> TuningPrice:
         """What all of it costs: the costliest candidate and the score in each run."""
-        most = max(plan.schedule.asked.rho or Fraction(0) for plan in self.plans)
+        most = max(rho_of(plan.schedule) for plan in self.plans)
         return TuningPrice(rho=most + self.score_rho, mean=self.mean)
 
     def document(self) -> Mapping[str, Any]:
@@ -87,20 +106,9 @@ class TunedDraw:
 
     def charged(self, reads: tuple[EngineRequest, ...], unit: PrivacyUnit) -> Node:
         """Return what the best of all runs costs, if each was planned for what engines enforce."""
-        (request,) = reads
         for plan in self.plans:
-            if plan.schedule.rows != rows_of_unit(request) or plan.unit != unit:
-                raise OutOfRange(
-                    what="a candidate is planned for other bounds than its request has.",
-                    why="noise that is scaled to less than a unit can add hides nobody.",
-                    do="plan tuning with discreet.learning.tune.",
-                )
-            if plan.schedule.sums != plan.recipe.sums(plan.encoding):
-                raise OutOfRange(
-                    what="a candidate is planned for other sums than it takes.",
-                    why="what is charged is what is measured.",
-                    do="plan tuning with discreet.learning.tune.",
-                )
+            draw = ModelDraw(recipe=plan.recipe, encoding=plan.encoding, noise=plan.schedule)
+            draw.charged(reads, unit)  # refuses what is planned for less
         return self.price.leaf(self.delta, unit)
 
     def __call__(

@@ -71,6 +71,9 @@ class _Tokens(LayerPart):
     def owner(self) -> nn.Parameter:
         return self.weight
 
+    def lines(self) -> tuple[Tensor, ...]:
+        return self.tokens, self.g, self.squares, self.spans
+
     def add(self, scales: Tensor, totals: Totals, *, drop: bool = True) -> None:
         scaled = finite(self.g, scales, drop) * scales.double()[:, None, None]
         totals[self.weight].index_add_(0, self.tokens.flatten(), scaled.flatten(0, 1))

@@ -5,7 +5,9 @@ Trust: kernel.
 Theorem.  With inputs a_t and output gradients g_t at positions t, the weight's contribution is the
 sum of g_t a_t^T and the bias's the sum of g_t.  At one position, the squared norm of both is
 |g|^2 (|a|^2 + 1) and the span |g| (|a| + 1).  At several, that of the weight is the sum over t, t'
-of (g_t . g_t')(a_t . a_t'), and its span the sum of |g_t||a_t|.  In float64 the double sum is off
+of (g_t . g_t')(a_t . a_t'), and its span the sum of |g_t||a_t|, each norm with 2**-56 added to it:
+numbers below 2**-126 may count in a sum and not in a norm, where threads flush them or do not, and
+must not be scaled up.  In float64 the double sum is off
 by at most g span^2, g being the rounding of p + q + 4 operations and the additions: it is added.
 Where positions are many, the sum of g_t a_t^T is formed as floats, and is the contribution; so is
 the sum of g_t, wherever there are several.
@@ -21,6 +23,7 @@ from torch import Tensor, nn
 
 from discreet.learning.clipping import raised
 from discreet.learning.deep.layers.part import (
+    LOST,
     Expanded,
     LayerPart,
     Totals,
@@ -115,6 +118,9 @@ class _Products(LayerPart):
     def owner(self) -> nn.Parameter:
         return self.weight
 
+    def lines(self) -> tuple[Tensor, ...]:
+        return self.a, self.g, self.squares, self.spans
+
     def add(self, scales: Tensor, totals: Totals, *, drop: bool = True) -> None:
         g, a = finite(self.g, scales, drop), finite(self.a, scales, drop)
         bias = None if self.bias is None else totals[self.bias]
@@ -137,7 +143,7 @@ class _Pairs(LayerPart):
         places, width = a.shape[1], a.shape[2] + g.shape[2]
         wide, others = room.pairs(a)
         pairs = gram(g)
-        long, large = (each.diagonal(dim1=1, dim2=2).sqrt() for each in (pairs, others))
+        long, large = (each.diagonal(dim1=1, dim2=2).sqrt() + LOST for each in (pairs, others))
         spans = (long * large).sum(1) * raised(width + places + 8)
         squares = at_least_zero((pairs * others).sum((1, 2)))
         squares = squares + (raised(width + places**2 + 8) - 1.0) * spans**2
@@ -146,6 +152,9 @@ class _Pairs(LayerPart):
     @property
     def owner(self) -> nn.Parameter:
         return self.weight
+
+    def lines(self) -> tuple[Tensor, ...]:
+        return self.a, self.g, self.squares, self.spans
 
     def add(self, scales: Tensor, totals: Totals, *, drop: bool = True) -> None:
         g, a = (finite(each, scales, drop).flatten(0, 1) for each in (self.g, self.a))

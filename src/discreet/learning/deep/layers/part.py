@@ -32,7 +32,8 @@ _LARGE: Final = 1 << 26
 """Numbers of a block elsewhere: half a gigabyte of float64."""
 _SHORT: Final = 4096
 """How many squares are added up in float32."""
-_LOST: Final = 2.0**-56
+LOST: Final = 2.0**-56
+"""What every norm has added to it: more than squares below 2**-126 can add up to."""
 _SMALLEST: Final = 2.0**-500
 Totals = dict[nn.Parameter, Tensor]
 """Float64 totals of each trainable parameter, in its shape."""
@@ -48,6 +49,10 @@ class LayerPart(ABC):
     @abstractmethod
     def owner(self) -> nn.Parameter:
         """One of its parameters; all of them are clipped together."""
+
+    def lines(self) -> tuple[Tensor, ...]:
+        """All that it knows of units, one line for each of them."""
+        return self.squares, self.spans
 
     @abstractmethod
     def add(self, scales: Tensor, totals: Totals, *, drop: bool = True) -> None:
@@ -78,15 +83,19 @@ def lengths(lines: Tensor) -> Tensor:
     width = lines.shape[-1]
     if lines.dtype == torch.float64 or not width or not _aligned(lines):
         return torch.linalg.vector_norm(lines, dim=-1, dtype=torch.float64) * raised(width + 6)
+    if width <= _SHORT:
+        return _raised_norms(_root_of_squares(lines), width)
     full = width // _SHORT * _SHORT
-    cuts = [lines[..., :full].unflatten(-1, (-1, _SHORT))] if full else []
+    parts = [_root_of_squares(lines[..., :full].unflatten(-1, (-1, _SHORT)))]
     if full < width:
-        cuts.append(lines[..., None, full:])
-    parts = [_root_of_squares(cut) for cut in cuts]
-    norms = torch.cat(parts, -1).double() * (1.0 + (min(width, _SHORT) + 8) * 2.0**-24) + _LOST
-    if norms.shape[-1] == 1:
-        return norms.squeeze(-1)
+        parts.append(_root_of_squares(lines[..., None, full:]))
+    norms = _raised_norms(torch.cat(parts, -1), _SHORT)
     return norms.square().sum(-1).sqrt() * raised(norms.shape[-1] + 6)
+
+
+def _raised_norms(roots: Tensor, width: int) -> Tensor:
+    """Return at least the norms that roots of sums of so many squares in float32 stand for."""
+    return roots.double().mul_(1.0 + (width + 8) * 2.0**-24).add_(LOST)
 
 
 def _root_of_squares(lines: Tensor) -> Tensor:
@@ -148,7 +157,11 @@ def add_lines(total: Tensor, lines: Tensor, scales: Tensor) -> None:
         return
     scales = scales.double()
     for rows in blocks(lines):
-        total.addmv_(widened(lines[rows]).T, scales[rows])
+        wide, each = widened(lines[rows]), scales[rows]
+        if lines.device.type == "cpu":
+            total[None].addmm_(each[None], wide)  # up to four times as fast as the transpose
+        else:
+            total.addmv_(wide.T, each)
 
 
 @final
@@ -160,22 +173,39 @@ class Expanded(LayerPart):
     vectors: Tensor
     squares: Tensor
     spans: Tensor
+    channels_last: bool
 
     @classmethod
-    def of(cls, parameter: nn.Parameter, vectors: Tensor) -> Expanded:
-        """Take one line for each unit, with one number for each coordinate."""
+    def of(
+        cls, parameter: nn.Parameter, vectors: Tensor, *, channels_last: bool = False
+    ) -> Expanded:
+        """Take one line for each unit, with one number for each coordinate.
+
+        With ``channels_last``, the second dimension of the parameter is the last one of a line.
+        """
         lines = vectors.flatten(1)
         squares = squared(lines)
-        return cls(parameter, lines, squares, squares.sqrt() * raised(2))
+        return cls(parameter, lines, squares, squares.sqrt() * raised(2), channels_last)
 
     @property
     def owner(self) -> nn.Parameter:
         """Its parameter."""
         return self.parameter
 
+    def lines(self) -> tuple[Tensor, ...]:
+        """Vectors and norms."""
+        return self.vectors, self.squares, self.spans
+
     def add(self, scales: Tensor, totals: Totals, *, drop: bool = True) -> None:
         """Add the scaled lines."""
-        add_lines(totals[self.parameter].view(-1), finite(self.vectors, scales, drop), scales)
+        lines, total = finite(self.vectors, scales, drop), totals[self.parameter]
+        if not self.channels_last:
+            add_lines(total.view(-1), lines, scales)
+            return
+        ordered = total.movedim(1, -1)
+        mine = total.new_zeros(ordered.shape)
+        add_lines(mine.view(-1), lines, scales)
+        ordered += mine
 
 
 def finite(values: Tensor, scales: Tensor, drop: bool) -> Tensor:  # noqa: FBT001  told by callers

@@ -28,8 +28,9 @@ from torch import Tensor, nn
 from discreet.errors import EntropyError, OtherRun, WrongKind
 from discreet.exact import whole
 from discreet.learning.deep.batch_sums import RowTensors
+from discreet.learning.deep.coins import kept_streams, set_streams, stream_words
 from discreet.learning.deep.model_state import ModelState, changed_in_a_step, refuse_change
-from discreet.learning.deep.runs.step_sums import secret_seed
+from discreet.learning.deep.runs.run_arguments import check_ledger
 from discreet.learning.deep.training_data import data_of, weights_digest
 from discreet.learning.sampling import UnitRows
 from discreet.learning.training_plan import TrainingPlan
@@ -90,7 +91,7 @@ class PrivateStop:
             entropy: random bits.
         """
         self._device = _device_of(model)
-        inputs, targets, names = data_of(data, ledger.unit)
+        inputs, targets, names = data_of(data, check_ledger(ledger).unit)
         rows = whole(rows_per_unit, name="rows_per_unit", low=1)
         self._units = UnitRows(int(inputs.shape[0]) if names is None else names, rows=rows)
         self._rows, self._model, self._ledger = RowTensors(inputs, targets), model, ledger
@@ -187,11 +188,16 @@ class PrivateStop:
         modes = [(module, module.training) for module in self._model.modules()]
         try:
             self._model.eval()
-            with torch.no_grad(), secret_seed(self._device, self._entropy):
-                return sum(bool(self._model(x)[0].argmax() == y[0]) for x, y in rows)
+            with torch.no_grad(), kept_streams(self._device):
+                return sum(self._is_right(x, y) for x, y in rows)
         finally:
             for module, training in modes:
                 module.training = training
+
+    def _is_right(self, x: Tensor, y: Tensor) -> bool:
+        """Classify one row, with coins of its own."""
+        set_streams(self._device, stream_words(1, self._entropy)[0])
+        return bool(self._model(x)[0].argmax() == y[0])
 
 
 def _device_of(model: object) -> torch.device:

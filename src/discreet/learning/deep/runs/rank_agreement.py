@@ -2,28 +2,31 @@
 
 Trust: kernel.
 
-A unit more in a batch moves others into another share, so that another process computes what they
-contribute.  All processes must find the same, or one unit would move what many others add.
+Units that several processes compute are always seated (:mod:`discreet.learning.seats`), so that a
+unit more moves nobody into another process: rounding may differ between them.  What is found out
+here is whether they compute the same thing, as the plan says.
 
 State.  Parameters, frozen ones too, buffers and tensors that are plain attributes have the names,
 shapes and types of rank 0's, modules its classes, modes and chances of dropout; values are sent
-before anything is tried, and again in each step if they were written to.
-Contributions.  On the same generated rows, every process compares what units contribute, the norms
-that they are clipped by, and the objective where that is told, with rank 0's.  A gross difference
-is refused; a small one r of processes whose libraries or devices round differently is priced: two
-of them are at most 2 r apart, and the safety factor is that of the drift.
-Assumes: processes that agree on generated rows agree on all.
+before anything is tried, and again in each step if they were written to.  Settings of PyTorch that
+decide how numbers are rounded are rank 0's.
+Contributions.  On the same generated micro-batches, every process compares the sum of all units,
+each with a sign, the norms that they are clipped by, and the objective where that is told, with
+rank 0's; with all weights moved a little, too, since nothing comes through a layer of zeros.  A
+gross difference is refused.
+Not found: code that differs between processes on other rows alone.
 """
 
 from __future__ import annotations
 
+import math
 from typing import Any, final
 
 import torch
 from torch import Tensor, nn
 
 from discreet.learning.deep.generated import DROPOUTS, without_dropout
-from discreet.learning.deep.independence import TRIED
+from discreet.learning.deep.independence import TRIED, shaken
 from discreet.learning.deep.model_state import tensors_of, writes_to
 from discreet.learning.deep.runs.rank_messages import broadcast
 from discreet.learning.deep.trial import Groups, Trial, Unit, shares_apart
@@ -73,24 +76,36 @@ class SharedState:
             self._sent[name] = (tensors[name], writes_to(tensors[name]))
 
 
-def generated_units(trial: Trial) -> list[Unit]:
-    """Return what units of generated rows contribute; in every process the same ones."""
+def generated_batches(trial: Trial) -> list[Unit]:
+    """Return what micro-batches of generated rows contribute; in every process the same ones."""
     devices = [trial.device] if trial.device.type == "cuda" else []
     with without_dropout(trial.model), torch.random.fork_rng(devices=devices):
-        return [
-            trial.vector(trial.rows(seed, trial.count), place=0, company=seed + 100)
-            for seed in range(TRIED)
-        ]
+        found = [trial.whole(seed) for seed in range(TRIED)]
+        with shaken(trial.model):
+            return [*found, trial.whole(TRIED)]
 
 
-def share_from_first(units: list[Unit], groups: Groups) -> float:
-    """Return how far units are from those of rank 0, over their norms."""
+def share_from_first(batches: list[Unit], groups: Groups) -> float:
+    """Return how far micro-batches are from those of rank 0, over their norms.
+
+    Where rank 0's are not finite, as with weights that were moved, others must not be either.
+    """
     worst = 0.0
-    for unit in units:
-        totals = {p: values.clone() for p, values in unit.totals.items()}
-        lengths = torch.tensor(unit.lengths, dtype=torch.float64)
+    for own in batches:
+        totals = {p: values.clone() for p, values in own.totals.items()}
+        lengths = torch.tensor(own.lengths, dtype=torch.float64)
         for values in (*totals.values(), lengths):
             broadcast(values)
         first = Unit(totals, lengths.tolist())
-        worst = max(worst, *shares_apart(groups, first, unit))
+        if not _finite(first):
+            worst = max(worst, math.inf if _finite(own) else 0.0)
+            continue
+        worst = max(worst, *shares_apart(groups, first, own))
     return worst
+
+
+def _finite(batch: Unit) -> bool:
+    """Say whether all numbers of a micro-batch are."""
+    return all(map(math.isfinite, batch.lengths)) and all(
+        bool(values.isfinite().all()) for values in batch.totals.values()
+    )

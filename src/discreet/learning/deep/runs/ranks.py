@@ -9,17 +9,19 @@ and the integers are added up.  Noise is added once, by rank 0: noises of k proc
 be another law, and a process that kept its own would hold a sum with a part of the noise.
 
 Theorem (key ``floored-shares``).  With k processes, the integers for two batches of which one has
-one unit more differ by less than (C + slack) / step + k sqrt(d) steps in L2, however units are
-shared out, if a contribution in another process differs by a share of the drift at most.
+one unit more differ by less than (C + slack) / step + k sqrt(d) steps in L2, if the seats of all
+others are the same in both (key ``random-seats``): shares are made of seats, so that each unit
+stays in its process.
     Proof.  The sum of the floors of S_1, ..., S_k is the sum of the S_r less k fractions from
     [0, 1) in each coordinate.  The sums of the S_r of neighbors differ by at most C + slack (key
-    ``gradient-sum``), although a unit may sit in another share: what it adds there is within the
-    drift that the slack has.  The fractions differ by less than k.
-Assumes: what :mod:`discreet.learning.deep.runs.rank_agreement` has seen on generated rows holds for
-all; code of a model or an objective that differs between processes on other rows is not found.
+    ``gradient-sum``): no other unit sits in another share, or adds anything else there.  The
+    fractions differ by less than k.
+Processes may round differently.  That they hold one model and one objective is found out by
+:mod:`discreet.learning.deep.runs.rank_agreement`; what is added is clipped in each of them.
 
 A process that fails tells so and adds zeros, and the run is closed.  One that has ended is like the
-end of this one: the run stops in order, and is resumed.
+end of this one: the run stops, and is resumed.  Nothing of its step was released; but a row may
+have ended it, so that step counts as drawn, and is charged again (key ``marked-steps``).
 """
 
 from __future__ import annotations
@@ -37,18 +39,18 @@ from torch import Tensor, nn
 from discreet.errors import EngineFailed, EngineStopped, WrongKind
 from discreet.learning.clipping import Clipping
 from discreet.learning.deep.batch_sums import ClipGroup
+from discreet.learning.deep.companions import GROSS
 from discreet.learning.deep.generated import RowShape
-from discreet.learning.deep.independence import GROSS, SAFETY
 from discreet.learning.deep.model_state import ModelState
 from discreet.learning.deep.runs.rank_agreement import (
     ModelParts,
     SharedState,
-    generated_units,
+    generated_batches,
     parts_of,
     share_from_first,
 )
 from discreet.learning.deep.runs.rank_messages import send, told
-from discreet.learning.deep.runs.step_sums import StepSums, secret_seed
+from discreet.learning.deep.runs.step_sums import StepSums
 from discreet.learning.deep.trial import Trial
 from discreet.learning.deep.tried_model import TriedModel
 from discreet.learning.side_counts import SideCounts
@@ -109,20 +111,22 @@ class Ranks:
         self._parts: ModelParts = ()
         self._step = 1.0
 
-    def prepare(self, task: RankTask, tried: TriedModel) -> Fraction:
-        """Let all hold and try this model; return the drift among all of them."""
+    def prepare(self, task: RankTask, tried: TriedModel) -> None:
+        """Let all hold and try this model, and refuse processes that compute something else."""
         told(("prepare", task))
         self._answers(True, "has a model of other parts")
         self._state, self._parts = SharedState(tried.model), task.parts
         told(("try", names := self._state.stale()))
         self._state.exchange(names)
-        drifts: list[Fraction] = self._answers(tried.drift, "has refused the model")
+        for settings in self._answers(tried.settings, "has refused the model"):
+            if (name := tried.settings.differs_from(settings)) is not None:
+                raise _differs(f"has another setting of PyTorch: {name}")
         told(("compare",))
         trial = trial_of(tried, task)
-        apart = max(self._answers(share_from_first(generated_units(trial), trial.groups), None))
+        found = share_from_first(generated_batches(trial), trial.groups)
+        apart = max(self._answers(found, None))
         if not apart <= GROSS:
             raise _differs("finds other contributions than this one")
-        return max(drifts) + 2 * SAFETY * Fraction(apart)
 
     def _answers(self, own: Any, refusal: str | None) -> list[Any]:
         """Return what all processes answer; refuse if one of them says no."""
@@ -145,8 +149,7 @@ class Ranks:
         if parts_of(self._sums.sums.model) != self._parts:
             raise _differs("has a model of other parts by now")
         shares, here = np.array_split(rows, self.count), torch.device("cpu")
-        with secret_seed(here, entropy):  # views of rows are random
-            taken = [self._sums.sums.data.take(share, here) for share in shares[1:]]
+        taken = [self._sums.sums.data.take(share, here) for share in shares[1:]]
         try:
             names = self._state.stale()
             told(("add", factor, self._step, [len(share) for share in shares], names))
@@ -160,7 +163,8 @@ class Ranks:
             lost = EngineStopped(
                 what="a process that computes a share of the sums has ended.",
                 why="a sum without all of its shares is not the one that was planned.",
-                do="resume the run with a new group of processes; its steps so far are kept.",
+                do="resume the run with a new group of processes; its steps so far are kept, and "
+                "the one that was lost is charged again.",
             )
             raise RankLost(lost) from failure
         if int(cells[-1]):

@@ -16,8 +16,9 @@ from discreet.errors import EntropyError, RunFenced
 from discreet.exact import whole
 from discreet.learning.deep.device_release import DeviceNoise
 from discreet.learning.deep.runs.ranks import RankLost
+from discreet.learning.deep.runs.run_arguments import check_mode, check_updates
 from discreet.learning.deep.runs.run_progress import RunProgress
-from discreet.learning.deep.runs.training_report import Interruptible, Step
+from discreet.learning.deep.runs.training_report import HeldInterrupt, Interruptible, Step
 from discreet.learning.marks import Marks
 from discreet.learning.noise_processes.noise_ahead import NoiseAhead
 from discreet.learning.side_counts import adapted
@@ -41,7 +42,8 @@ class RunLoop:
     ) -> None:
         """Take a run, after how many steps it saves, and who draws its noise."""
         self.plan, self._stepper, self._saved = progress.plan, progress.stepper, progress.saved
-        self._progress, self._processes, self._entropy = progress, processes, entropy
+        self._progress, self._entropy = progress, entropy
+        self._processes = None if processes is None else whole(processes, name="processes", low=0)
         self._adaptive = adaptive
         self._every = (
             max(1, -(-self.plan.steps // _BLOCKS))
@@ -54,6 +56,9 @@ class RunLoop:
     def steps(self, lost: str, *, update: bool) -> Iterator[Step]:
         """Pay, then release one sum after another; ``update`` lets the optimizer use each."""
         run = self._progress
+        check_mode()
+        if update:
+            check_updates(self._stepper.tried.model, self._stepper.optimizer)
         marks = run.begin(lost)
         if marks is None:
             return
@@ -62,17 +67,19 @@ class RunLoop:
         ahead = NoiseAhead(law, count, processes=self._processes, entropy=self._entropy)
         with DeviceNoise(ahead, self._stepper.sums.sums.device) as noise:
             while run.taken < self.plan.steps:
-                if run.taken >= marked:
-                    run.save(marks)
-                    marked = min(run.taken + self._every, self.plan.steps)
-                    marks.mark(marked)
-                began = time.perf_counter()
-                self._step_or_leave(noise, marks, update=update)
-                run.taken += 1
+                with HeldInterrupt() as held:
+                    if run.taken >= marked:
+                        run.save(marks)
+                        marked = min(run.taken + self._every, self.plan.steps)
+                        marks.mark(marked)
+                    began = time.perf_counter()
+                    self._step_or_leave(noise, marks, update=update)
+                    run.taken += 1
                 took = time.perf_counter() - began
                 try:
+                    held.pass_on()
                     yield Step(run.taken, self.plan.steps, took, dict(self._metrics))
-                except GeneratorExit:  # somebody leaves the loop
+                except (GeneratorExit, KeyboardInterrupt):  # somebody leaves the loop
                     with contextlib.suppress(RunFenced):  # nothing of it is kept
                         run.leave(marks)
                     raise
@@ -94,15 +101,19 @@ class RunLoop:
         """Take a step; where its noise or another process is missing, end the run in order.
 
         Only what comes before the release may end it so: a step that was seen is never taken again
-        for nothing.
+        for nothing.  Nor is one whose batch has ended another process, or may have: that it did
+        follows from rows, and would be asked of another batch for nothing.
         """
         marks.check_process()
         try:
             total = self._stepper.measure(step=self._progress.taken, factor=self._saved.factor)
             drawn = noise.take()
-        except (EntropyError, RankLost) as missing:  # nothing was released
+        except RankLost as ended:
+            self._progress.leave(marks, lost=1)
+            raise ended.told from None
+        except EntropyError:  # of no row's making, and nothing was released
             self._progress.leave(marks)
-            raise missing.told if isinstance(missing, RankLost) else missing from None
+            raise
         self.release(total, drawn)
         if update:
             self._stepper.update()

@@ -39,7 +39,7 @@ class RunProgress:
         """Take a run that has not begun."""
         self.plan, self.stepper, self.saved = plan, stepper, saved
         self._charges, self._folder, self._public = stepper.charges, folder, public_weights
-        self.taken = 0
+        self.taken = self._lost = 0
         self._begun = False
         self._weights: str | None = None
 
@@ -62,6 +62,8 @@ class RunProgress:
             return None
         if kept is not None and self._begun and self.taken > kept.step:
             kept = None  # the weights in memory are newer
+        if kept is not None:
+            self.saved.refuse_other_values(kept)
         at = self.taken if kept is None else kept.step
         fresh = not self.stepper.goes_on(at)
         marks = self._charges.begin(started, at=at, lost=lost, fresh=fresh)
@@ -69,7 +71,7 @@ class RunProgress:
             self._load(kept)
         if fresh:
             self.stepper.begin()
-        self._begun = True
+        self._begun, self._lost = True, 0
         return marks
 
     def save(self, marks: Marks) -> None:
@@ -80,13 +82,17 @@ class RunProgress:
         try:
             Checkpoint(self.plan.digest, self.taken, self.saved.written()).write(self._folder)
         except Exception:
-            marks.stop(self.taken)
+            marks.stop(self.taken + self._lost)
             raise
 
-    def leave(self, marks: Marks) -> None:
-        """End an attempt in order: whoever goes on from what is saved pays for nothing again."""
+    def leave(self, marks: Marks, *, lost: int = 0) -> None:
+        """End an attempt in order: whoever goes on from what is saved pays for lost steps alone.
+
+        These are steps that were drawn after the last one, and not released.
+        """
+        self._lost = lost
         self.save(marks)
-        marks.stop(self.taken)
+        marks.stop(self.taken + lost)
 
     def end(self, marks: Marks) -> None:
         """Save the last step, and store a manifest of the weights in the ledger."""

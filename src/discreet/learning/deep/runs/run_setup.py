@@ -7,12 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, final
+from typing import Any, Final, final
 
 import torch
 from torch import nn
 
-from discreet.errors import NotSampled, OutOfRange, WrongKind
 from discreet.exact import whole
 from discreet.learning.deep.augmentation import Augment, ViewedRows
 from discreet.learning.deep.batch_sums import BatchSums, ClipGroup, RowSource, RowTensors
@@ -21,6 +20,14 @@ from discreet.learning.deep.layers.short_sums import ROUNDINGS
 from discreet.learning.deep.objectives import Objective
 from discreet.learning.deep.runs.rank_agreement import parts_of
 from discreet.learning.deep.runs.ranks import Ranks, RankTask, parameters_of
+from discreet.learning.deep.runs.run_arguments import (
+    check_mode,
+    check_optimizer,
+    check_payer,
+    check_population,
+    checked_rows,
+    checked_views,
+)
 from discreet.learning.deep.runs.saved_state import SavedState
 from discreet.learning.deep.runs.step_sums import StepSums
 from discreet.learning.deep.runs.training_step import TrainingStep
@@ -34,12 +41,16 @@ from discreet.learning.deep.training_data import (
 from discreet.learning.deep.tried_model import TriedModel, try_model
 from discreet.learning.run_charges import RunCharges
 from discreet.learning.sampling import UnitRows
+from discreet.learning.seats import fitting_size
 from discreet.learning.side_counts import SideCounts
 from discreet.learning.training_plan import TrainingPlan
-from discreet.learning.training_planner import plan_training
+from discreet.learning.training_planner import cap_of, plan_training
 from discreet.ledger import Ledger
 from discreet.noise import Entropy
 from discreet.units import PrivacyUnit
+
+_USUAL: Final = 256
+"""How many rows are computed at once, unless somebody says so."""
 
 
 @final
@@ -74,21 +85,22 @@ def set_up(  # noqa: PLR0913  a run depends on all of it
     promise: Mapping[str, Any],
 ) -> RunSetup:
     """Check all arguments, try the model, and plan; ``promise`` goes to the plan as it is."""
-    _check_arguments(check_model(model), optimizer, unit, ledger)
+    check_mode()
+    check_optimizer(check_model(model), optimizer)
+    check_payer(ledger, unit)
     inputs, targets, names = data_of(data, unit)
     units = UnitRows(int(inputs.shape[0]) if names is None else names, rows=rows_per_unit)
-    _check_population(units, promise["population"])
+    check_population(units, promise["population"])
     kind = checked_clipping(clipping)
     single = checked_sums(sums, model)
     side = SideCounts.of(metrics, adaptive=kind == "adaptive")
-    times = _checked_views(views, augment)
-    rows = whole(rows_per_unit, name="rows_per_unit", low=1) * times
+    times = checked_views(views, augment)
+    rows = checked_rows(rows_per_unit, unit) * times
     source: RowSource = RowTensors(inputs, targets)
     if augment is not None:
-        source = ViewedRows(RowTensors(inputs, targets), times, augment)
-        source.view(source.shapes[0].rows(1, seed=3, device=torch.device("cpu"))[0])
-    size = whole(micro_batch or max(1, 256 // rows), name="micro_batch", low=1)
-    size = min(size, max(1, 2 * whole(promise["batch"], name="batch", low=1)))
+        source = ViewedRows(RowTensors(inputs, targets), times, augment, entropy)
+        source.try_out()
+    size = _micro_batch(micro_batch, rows, 1 if ranks is None else ranks.count, promise)
     given = clip_groups(model, clip)
     groups = normalized_groups(model, given, views=times)
     tried = try_model(
@@ -100,7 +112,6 @@ def set_up(  # noqa: PLR0913  a run depends on all of it
         groups=groups,
         told="objective" in side.names,
     )
-    drift = tried.drift
     if ranks is not None:
         task = RankTask(
             shapes=source.shapes,
@@ -112,7 +123,7 @@ def set_up(  # noqa: PLR0913  a run depends on all of it
             side=side,
             parts=parts_of(model),
         )
-        drift = ranks.prepare(task, tried)
+        ranks.prepare(task, tried)
     plan = plan_training(
         **promise,
         clip=given,
@@ -121,7 +132,6 @@ def set_up(  # noqa: PLR0913  a run depends on all of it
         micro=size,
         positions=-(-tried.engine.positions // rows),
         short=ROUNDINGS if single else 0,
-        drift=drift,
         floors=1 if ranks is None else ranks.count,
         side=side,
         memory=tried.engine.memory,
@@ -146,6 +156,18 @@ def set_up(  # noqa: PLR0913  a run depends on all of it
     return RunSetup(plan=plan, stepper=stepper, saved=saved)
 
 
+def _micro_batch(given: int | None, rows: int, processes: int, promise: Mapping[str, Any]) -> int:
+    """Return how many units are computed at once: no more than a process ever has.
+
+    All seats are computed, so by default they are cut into micro-batches of one size.
+    """
+    cap = cap_of(**{name: promise[name] for name in ("population", "batch", "steps", "delta")})
+    share = -(-cap // processes)
+    if given is None:
+        return fitting_size(share, most=max(1, _USUAL // rows))
+    return min(whole(given, name="micro_batch", low=1), share)
+
+
 def _batch_sums(
     tried: TriedModel,
     source: RowSource,
@@ -163,49 +185,6 @@ def _batch_sums(
         device=next(iter(tried.model.parameters())).device,
         single=plan.one.short > 0,
     )
-
-
-def _check_arguments(
-    model: nn.Module, optimizer: torch.optim.Optimizer, unit: PrivacyUnit, ledger: Ledger
-) -> None:
-    """Refuse an optimizer of another model, and a unit of another ledger."""
-    known = {id(p) for p in model.parameters()}
-    groups = getattr(optimizer, "param_groups", None)
-    if groups is None or any(id(p) not in known for g in groups for p in g["params"]):
-        raise WrongKind(
-            what="the optimizer is not one of the parameters of this model.",
-            why="it would update something else with noisy gradients, or nothing.",
-            do="give, say, torch.optim.SGD(model.parameters(), lr=1).",
-        )
-    if unit != ledger.unit:
-        raise WrongKind(
-            what="the unit of the run is not that of its ledger.",
-            why="the ledger promises protection to its own unit.",
-            do="give unit=ledger.unit.",
-        )
-
-
-def _check_population(units: UnitRows, population: int) -> None:
-    """Refuse data with more units than were promised."""
-    if units.units > whole(population, name="population", low=1):
-        raise NotSampled(
-            what="the data has more units than its declared population.",
-            why="the population is a public promise, and the chance of a large batch is "
-            "computed from it.",
-            do="declare a larger population; that it is an upper bound is enough.",
-        )
-
-
-def _checked_views(views: int, augment: Augment | None) -> int:
-    """Read how many views there are of each row."""
-    times = whole(views, name="views", low=1, high=1 << 16)
-    if times > 1 and augment is None:
-        raise OutOfRange(
-            what="there are several views of each row, and no augment.",
-            why="views that are all the same cost time and change nothing.",
-            do="give augment, a function of one row that returns a random view of it.",
-        )
-    return times
 
 
 def _named(model: nn.Module, groups: tuple[ClipGroup, ...]) -> Any:

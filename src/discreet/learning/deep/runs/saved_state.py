@@ -11,10 +11,11 @@ from collections.abc import Mapping
 from typing import Any, final
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
-from discreet.errors import WrongKind
+from discreet.errors import OtherRun, WrongKind
 from discreet.learning.checkpoint import Checkpoint, torn
+from discreet.learning.deep.generated import same_values
 from discreet.learning.side_counts import FURTHEST
 
 
@@ -74,6 +75,20 @@ class SavedState:
         if not 1 / FURTHEST <= factor <= FURTHEST:
             raise torn("no run adapts its thresholds that far")
         return kept
+
+    def refuse_other_values(self, kept: Checkpoint) -> None:
+        """Refuse to go on from a checkpoint whose untrained values are not those of the model."""
+        model, state = self._model, self._read(kept.state)["model"]
+        named = model.named_parameters(remove_duplicate=False)
+        trained = {name for name, parameter in named if parameter.requires_grad}
+        for name, value in model.state_dict().items():
+            known = name in trained or not isinstance(value, Tensor)
+            if not known and not same_values(value, state[name]):
+                raise OtherRun(
+                    what=f"the checkpoint has other values in '{name}', which is not trained.",
+                    why="the model was tried with the values that it has, and not with these.",
+                    do="give the model its frozen values and buffers before you make a Training.",
+                )
 
     def load(self, kept: Checkpoint) -> None:
         """Put a state that was checked back into model and optimizer."""

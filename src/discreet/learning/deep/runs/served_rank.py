@@ -5,18 +5,17 @@ Trust: kernel.  :mod:`discreet.learning.deep.runs.ranks` has the theorem.
 
 from __future__ import annotations
 
-from fractions import Fraction
-
 import torch
 import torch.distributed as dist
 from torch import nn
 
 from discreet.learning.deep.batch_sums import BatchSums, RowTensors
 from discreet.learning.deep.choice import check_model
+from discreet.learning.deep.number_settings import NumberSettings
 from discreet.learning.deep.objectives import Objective
 from discreet.learning.deep.runs.rank_agreement import (
     SharedState,
-    generated_units,
+    generated_batches,
     parts_of,
     share_from_first,
 )
@@ -57,7 +56,8 @@ def serve_rank(model: nn.Module, *, objective: Objective, entropy: Entropy = SYS
         assert sums is not None  # noqa: S101
         if message[0] == "compare":
             trial = trial_of(tried, task)
-            dist.gather_object(share_from_first(generated_units(trial), trial.groups), None, dst=0)
+            found = share_from_first(generated_batches(trial), trial.groups)
+            dist.gather_object(found, None, dst=0)
             continue
         _, factor, step, sizes, names = message
         state.exchange(names)
@@ -74,8 +74,8 @@ def serve_rank(model: nn.Module, *, objective: Objective, entropy: Entropy = SYS
 def _prepared(
     model: nn.Module, objective: Objective, task: RankTask
 ) -> tuple[TriedModel, StepSums]:
-    """Try the model here, too, and answer with its drift."""
-    answer: Fraction | None = None
+    """Try the model here, too, and answer with the settings under which it computes."""
+    answer: NumberSettings | None = None
     try:
         groups = groups_of(model, task)
         tried = try_model(
@@ -97,7 +97,7 @@ def _prepared(
             single=task.single,
             device=next(iter(model.parameters())).device,
         )
-        answer = tried.drift
+        answer = tried.settings
     finally:
         dist.gather_object(answer, None, dst=0)
     return tried, StepSums(sums, task.side, tried.objective)

@@ -2,16 +2,15 @@
 
 Trust: kernel.
 
-The randomness of PyTorch (dropout, views of rows) is seeded for each step from the system's, and
-the user's own stream is left as it was.  A unit that enters a batch shifts the stream for those
-after it; whoever knew the seed could tell from their masks that it is there.
+Every micro-batch has coins of its own (:mod:`discreet.learning.deep.coins`), in each of its passes.
+An objective, and a function of views, sees private rows and must keep nothing of them: a sum in
+which one of its attributes has changed is not handed out.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import Final, final
+from itertools import starmap
+from typing import final
 
 import numpy as np
 import torch
@@ -19,11 +18,12 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from discreet.learning.deep.batch_sums import BatchSums
+from discreet.learning.deep.coins import kept_streams, set_streams, stream_words
+from discreet.learning.deep.model_state import changed_in_a_step
 from discreet.learning.deep.objectives import SummedObjective
+from discreet.learning.deep.plain_values import Plain, first_difference, held_values
 from discreet.learning.side_counts import WEIGHT, SideCounts
 from discreet.noise import SYSTEM, Entropy
-
-_SEED_BITS: Final = 63
 
 
 @final
@@ -42,22 +42,40 @@ class StepSums:
         Args:
             rows: the rows of each drawn unit on a line, -1 for none.
             factor: a public number by which thresholds have been adapted.
-            entropy: random bits, for the seed.
+            entropy: random bits, for coins.
         """
-        with secret_seed(self.sums.device, entropy):
-            contributed, short = self.sums.total(rows, factor=factor)
+        before = self._kept()
+        total = self._total(rows, factor, entropy)
+        if any(starmap(first_difference, zip(before, self._kept(), strict=True))):
+            raise changed_in_a_step()
+        return total
+
+    def _kept(self) -> list[Plain]:
+        """Return what objective and views keep in their attributes."""
+        held = (self.objective.objective, getattr(self.sums.data, "augment", None))
+        return [held_values(each) for each in held]
+
+    def _total(self, rows: NDArray[np.int64], factor: float, entropy: Entropy) -> Tensor:
+        with kept_streams(self.sums.device):
+            contributed, short = self.sums.total(
+                rows, factor=factor, counted="clipped" in self.side.names, entropy=entropy
+            )
             if not self.side.names:
                 return contributed
-            beside = [short if name == "clipped" else self._told(rows) for name in self.side.names]
+            beside = [
+                short if name == "clipped" else self._told(rows, entropy)
+                for name in self.side.names
+            ]
         extra = torch.tensor(beside, dtype=torch.float64, device=contributed.device)
         return torch.cat([contributed, extra * float(WEIGHT)])
 
-    def _told(self, rows: NDArray[np.int64]) -> float:
+    def _told(self, rows: NDArray[np.int64], entropy: Entropy) -> float:
         """Return the sum of the centered objectives, by one more forward pass."""
         total = 0.0
         for part in self.sums.micro_batches(rows):
             x, y, real_rows = self.sums.data.take(part, self.sums.device)
             inside = real_rows.to(self.sums.device)
+            set_streams(self.sums.device, stream_words(1, entropy)[0])
             with torch.no_grad():
                 each = self.objective.each(self.sums.model(x), y).double()
                 each = torch.where(inside, each, torch.zeros_like(each)).reshape(len(part), -1)
@@ -66,11 +84,3 @@ class StepSums:
             real = counts.cpu().numpy() > 0
             total += float(np.where(real, self.side.centered_objectives(means), 0.0).sum())
         return total
-
-
-@contextmanager
-def secret_seed(device: torch.device, entropy: Entropy) -> Iterator[None]:
-    """Seed PyTorch from random bits, and give the user's own stream back afterward."""
-    with torch.random.fork_rng(devices=[device] if device.type == "cuda" else []):
-        torch.manual_seed(entropy.bits(_SEED_BITS))
-        yield

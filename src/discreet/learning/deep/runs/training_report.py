@@ -5,6 +5,7 @@ Trust: public.
 
 from __future__ import annotations
 
+import contextlib
 import signal
 import sys
 import time
@@ -76,6 +77,42 @@ class Interruptible:
     def __exit__(self, *_: object) -> None:
         if self._before is not None:
             signal.signal(signal.SIGINT, self._before)
+
+
+@final
+class HeldInterrupt:
+    """Holds back Ctrl-C while a step is taken; pressed twice, it interrupts at once.
+
+    A step that was drawn and not released would be charged for a second time.
+    """
+
+    def __init__(self) -> None:
+        """Begin with nothing held back."""
+        self._before: Any = None
+        self._came = False
+
+    def __enter__(self) -> HeldInterrupt:
+        def hold(_signal: int, _frame: FrameType | None) -> None:
+            if self._came:
+                raise KeyboardInterrupt
+            self._came = True
+
+        with contextlib.suppress(ValueError):  # not the main thread: nobody can interrupt it
+            self._before = signal.signal(signal.SIGINT, hold)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._before is not None:
+            signal.signal(signal.SIGINT, self._before)
+
+    def pass_on(self) -> None:
+        """Interrupt now, if somebody has asked for it."""
+        if not self._came or self._before is signal.SIG_IGN:
+            return
+        if callable(self._before):
+            self._before(signal.SIGINT, None)
+        else:  # the system's own, which would end the process
+            raise KeyboardInterrupt
 
 
 @final

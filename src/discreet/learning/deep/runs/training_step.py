@@ -9,9 +9,10 @@ from typing import final
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
-from discreet.errors import LayerNotProvable
+from discreet.errors import LayerNotProvable, OtherRun
 from discreet.learning.banded_noise import BandedBatches, BandedSums
 from discreet.learning.deep.device_release import cells_of, handed_over, refuse_unsound, released
 from discreet.learning.deep.model_state import ModelState, changed_in_a_step, used_otherwise
@@ -20,6 +21,7 @@ from discreet.learning.deep.runs.step_sums import StepSums
 from discreet.learning.deep.tried_model import TriedModel
 from discreet.learning.run_charges import RunCharges
 from discreet.learning.sampling import UnitRows
+from discreet.learning.seats import seated
 from discreet.learning.training_plan import TrainingPlan
 from discreet.noise import Entropy
 from discreet.session.record import answer_failed_error
@@ -70,7 +72,12 @@ class TrainingStep:
         return self._total(step, factor)
 
     def take(self, total: Tensor, noise: Tensor) -> dict[str, float]:
-        """Release a sum with noise that is used once; return the metrics that were bought."""
+        """Release a sum with noise that is used once; return the metrics that were bought.
+
+        If that breaks off, the sum may be among those that banded noise remembers, or not: then
+        nothing goes on from them.
+        """
+        self._next = None
         noisy, self._sound = self._released(total, noise)
         self._next = self._measured + 1
         count = noisy.numel() - len(self.plan.side.names)
@@ -97,19 +104,26 @@ class TrainingStep:
         step = float(self.plan.one.grid.step)
         return (self._banded.estimate(measured.double()) + 0.5) * step, sound
 
-    def _total(self, step: int, factor: float) -> Tensor:
-        """Draw a batch and add it up; a failure closes the run, and says nothing of its reason."""
-        before = ModelState.of(self.tried.model)
+    def _seats(self, step: int) -> NDArray[np.int64]:
+        """Draw a batch, and seat it: the rows of each unit on a line, and -1 for nobody."""
         if self._turns is None:
             drawn = self.plan.batches.draw(self.units.units, self.entropy)
         else:
             drawn = self._turns.draw(step)
         rows = self.units.of(drawn)
+        if self.plan.seats:
+            return seated(rows, seats=self.plan.seats, entropy=self.entropy)
         if self.constant_work:
             empty = np.full((self.plan.one.units - rows.shape[0], rows.shape[1]), -1, np.int64)
             rows = np.concatenate([rows, empty])
+        return rows
+
+    def _total(self, step: int, factor: float) -> Tensor:
+        """Draw a batch and add it up; a failure closes the run, and says nothing of its reason."""
+        before = ModelState.of(self.tried.model)
+        rows = self._seats(step)
         total: Tensor | None = None
-        misused = False
+        misused = changed = False
         adding = self.sums if self.ranks is None else self.ranks
         try:
             total = adding.total(rows, factor=factor, entropy=self.entropy)
@@ -117,9 +131,11 @@ class TrainingStep:
             raise
         except LayerNotProvable:
             misused = True
+        except OtherRun:
+            changed = True
         except Exception:  # noqa: BLE001, S110  its text may quote the data; replaced below
             pass
-        if before.changed(self.tried.model) is not None:
+        if changed or before.changed(self.tried.model) is not None:
             self.charges.close()
             raise changed_in_a_step()
         if misused:

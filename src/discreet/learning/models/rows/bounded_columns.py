@@ -28,6 +28,30 @@ _NARROWEST: Final = 2.0**-1000  # bounds closer together than that are nearly no
 
 
 @final
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class ListedValues:
+    """A column as different values and the place of each row's among them; shows nothing.
+
+    >>> codes_of(ListedValues(np.array(["A", "B"], object), np.array([1, 1, 0])), ("B",)).tolist()
+    [0, 0, -1]
+    """
+
+    values: NDArray[Any]
+    places: NDArray[Any]
+
+    def __len__(self) -> int:
+        """Return the number of rows."""
+        return len(self.places)
+
+    def __repr__(self) -> str:
+        """Show nothing: these values are not protected by anything yet."""
+        return "ListedValues(hidden)"
+
+
+Values = NDArray[Any] | ListedValues
+
+
+@final
 @dataclass(frozen=True, slots=True)
 class NumberColumn:
     """A number that is clamped to declared bounds.
@@ -55,14 +79,18 @@ class NumberColumn:
         """Return numbers as steps; NaN stays NaN."""
         return _cells(self, values)
 
-    def write(self, values: NDArray[Any], lines: Floats) -> None:
-        """Write clamped numbers into one line, as steps; a warning would tell of single ones."""
-        steps, half = lines[0], self.half
+    def write(self, values: Any, lines: Floats) -> None:
+        """Write clamped numbers into one line, as steps; a warning would tell of single ones.
+
+        Several columns with these bounds take several lines.
+        """
+        half = self.half
         with np.errstate(all="ignore"):
-            np.subtract(_floats(values), self.middle, out=steps)
-            steps *= LEVELS / half if half > _NARROWEST else 1 / _NARROWEST
-            np.rint(steps, out=steps)
-            np.clip(steps, -float(LEVELS), float(LEVELS), out=steps)
+            np.subtract(_floats(values), self.middle, out=lines)
+            lines *= LEVELS / half if half > _NARROWEST else 1 / _NARROWEST
+            np.rint(lines, out=lines)
+            np.maximum(lines, -float(LEVELS), out=lines)
+            np.minimum(lines, float(LEVELS), out=lines)
 
     def document(self) -> list[object]:
         """Return it in plain JSON."""
@@ -89,7 +117,7 @@ class CategoryColumn:
         """Return one entry a row; NaN where a value is none of the categories."""
         return _cells(self, values)
 
-    def write(self, values: NDArray[Any], lines: Floats) -> None:
+    def write(self, values: Values, lines: Floats) -> None:
         """Write one line a category."""
         codes = codes_of(values, self.values)
         lines[:] = np.where(codes < 0, np.nan, 0.0)
@@ -124,12 +152,14 @@ def _float(value: object) -> float:
         return np.nan
 
 
-def codes_of(values: NDArray[Any], declared: Sequence[object]) -> Integers:
+def codes_of(values: Values, declared: Sequence[object]) -> Integers:
     """Return the place of each value among the declared ones, or -1.
 
     >>> codes_of(np.array([2, 1, 7]), (1, 2)).tolist()
     [1, 0, -1]
     """
+    if isinstance(values, ListedValues):
+        return np.asarray(codes_of(values.values, declared)[values.places], np.int64)
     if values.dtype.kind in "iubf" and len(declared) <= _FEW and all(map(_is_small, declared)):
         codes = np.full(values.shape, -1, np.int64)
         for place, value in reversed(list(enumerate(declared))):

@@ -21,7 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, final
+from typing import Any, Final, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,9 +32,12 @@ from discreet.learning.models.rows.bounded_columns import (
     Floats,
     Integers,
     NumberColumn,
+    Values,
     codes_of,
 )
 from discreet.requests.table_schema import KeyValue
+
+_RUN: Final = 1 << 15  # numbers that are worked on at once: more leave the caches
 
 
 @final
@@ -71,24 +74,24 @@ class Encoding:
 
     def rows(
         self,
-        columns: NDArray[Any] | Sequence[NDArray[Any]],
-        labels: NDArray[Any] | None = None,
+        columns: NDArray[Any] | Sequence[Any],
+        labels: Values | None = None,
         *,
         counts: Integers | None = None,
     ) -> BoundedRows:
         """Turn values into bounded rows: a matrix or one array a column, and a label or target.
 
+        Columns of categories, and labels, may be listed values.
         ``counts`` says how often each row is there; once by default.
         """
-        each = list(columns.T) if isinstance(columns, np.ndarray) else list(columns)
-        count = len(each[0])
+        count = len(columns) if isinstance(columns, np.ndarray) else len(columns[0])
         lines, start = np.empty((self.width, count)), 0  # a line a column, which is faster
-        written = [*zip(self.features, each, strict=True)]
+        written = self._runs(columns, count)
         if self.target is not None and labels is not None:
-            written.append((self.target, labels))
-        for column, values in written:
-            column.write(values, lines[start : start + column.width])
-            start += column.width
+            written.append((self.target, labels, 1))
+        for column, values, height in written:
+            column.write(values, lines[start : start + height])
+            start += height
         lines[start:] = float(LEVELS)
         codes = np.zeros(count, np.int64)
         if self.classes is not None and labels is not None:
@@ -99,10 +102,36 @@ class Encoding:
             lines, codes = np.repeat(lines, often, axis=1), np.repeat(codes, often)
         return BoundedRows(lines.T, codes, self.squared)
 
+    def _documents(self) -> list[list[object]]:
+        """Return all columns in plain JSON, one after another; most are like the one before."""
+        found: list[list[object]] = []
+        before: Column | None = None
+        for column in self.features:
+            found.append(found[-1] if column is before else column.document())
+            before = column
+        return found
+
+    def _runs(
+        self, columns: NDArray[Any] | Sequence[Any], count: int
+    ) -> list[tuple[Column, Values, int]]:
+        """Return features with their values and lines: numbers with the same bounds in one call."""
+        matrix = columns.T if isinstance(columns, np.ndarray) else None
+        most = _RUN // max(1, count) if matrix is not None and matrix.dtype.kind in "iufb" else 0
+        found: list[tuple[Column, Values, int]] = []
+        each = columns if matrix is None else matrix
+        for place, (column, values) in enumerate(zip(self.features, each, strict=True)):
+            last, _, height = found[-1] if found else (None, None, 0)
+            same = last is column and isinstance(column, NumberColumn)
+            if matrix is not None and same and height < most:
+                found[-1] = column, matrix[place - height : place + 1], height + 1
+            else:
+                found.append((column, values, column.width))
+        return found
+
     def document(self) -> dict[str, object]:
         """Return all of it in plain JSON."""
         return {
-            "features": [column.document() for column in self.features],
+            "features": self._documents(),
             "target": None if self.target is None else self.target.document(),
             "classes": None if self.classes is None else list(map(repr, self.classes)),
             "constant": self.constant,
@@ -124,9 +153,10 @@ class BoundedRows:
     def __init__(self, cells: Floats, codes: Integers, squared: int) -> None:
         """Take rows and the codes of their labels."""
         odd = ~(np.einsum("ij,ij->i", cells, cells) <= squared)
-        nearest = np.empty(len(cells))
-        for line in cells.T:
-            odd |= line != np.rint(line, out=nearest)
+        lines, most = cells.T, max(1, _RUN // max(1, len(cells)))
+        for start in range(0, len(lines), most):
+            part = lines[start : start + most]
+            odd |= (part != np.rint(part)).any(axis=0)
         self.cells = np.where(odd[:, None], 0.0, cells) if odd.any() else cells
         self.codes = codes
         self.squared = squared

@@ -18,45 +18,50 @@ from discreet.learning.models.rows.bounded_columns import Column, NumberColumn
 from discreet.requests.table_schema import KeyValue
 
 
-def number_columns(bounds: Any, width: int) -> tuple[Column, ...]:
+def number_columns(bounds: Any, width: int, *, name: str = "bounds") -> tuple[Column, ...]:
     """Read declared bounds: one pair for all columns, or a list of numbers for either end.
 
     >>> number_columns((0, [1, 5]), 2)[1].high
     Fraction(5, 1)
     """
-    lows, highs = _ends(bounds, width)
-    columns = []
+    lows, highs = _ends(bounds, width, name)
+    columns: list[NumberColumn] = []
     for low, high in zip(lows, highs, strict=True):
+        if columns and low is columns[-1].low and high is columns[-1].high:
+            columns.append(columns[-1])
+            continue
         if not low < high:
             raise OutOfRange(
                 what="a lower bound is not below its upper bound.",
                 why="a number between them could be nothing else, or nothing at all.",
-                do="give bounds=(low, high) with low < high, for all columns or one each.",
+                do=f"give {name}=(low, high) with low < high, for all columns or one each.",
             )
         columns.append(NumberColumn(low, high))
     return tuple(columns)
 
 
-def _ends(bounds: Any, width: int) -> tuple[list[Fraction], list[Fraction]]:
+def _ends(bounds: Any, width: int, name: str) -> tuple[list[Fraction], list[Fraction]]:
     pair = None if bounds is None or isinstance(bounds, str) else tuple(bounds)
     if pair is None or len(pair) != 2:
         raise WrongKind(
-            what="no bounds are given, or they are no pair.",
+            what=f"no {name} are given, or they are no pair.",
             why="bounds that were read off the data would tell of the largest value.",
-            do="give bounds=(low, high), each a number or one number a column, from public "
+            do=f"give {name}=(low, high), each a number or one number a column, from public "
             "knowledge.",
         )
     ends = []
     for end in pair:
-        listed = list(end) if isinstance(end, Iterable) and not isinstance(end, str) else None
-        values = [end] * width if listed is None else listed
+        if isinstance(end, str) or not isinstance(end, Iterable):
+            ends.append([decimal(_plain(end), name="bound")] * width)
+            continue
+        values = list(end)
         if len(values) != width:
             raise BadArrays(
                 what=f"there are {len(values)} bounds and {width} columns.",
                 why="every column needs its own two bounds.",
                 do="give one number for all columns, or one for each.",
             )
-        ends.append([decimal(_plain(value), name="a bound") for value in values])
+        ends.append([decimal(_plain(value), name="bound") for value in values])
     return ends[0], ends[1]
 
 

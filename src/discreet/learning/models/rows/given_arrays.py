@@ -16,6 +16,8 @@ from numpy.typing import NDArray
 from discreet.errors import BadArrays, WrongKind
 
 _NUMBERS: Final = "iufb"
+_DECLARED: Final = ("bounds", "target_bounds", "categories", "classes", "ledger", "key")
+_TEXTS: Final = ("str", "large_string", "utf8")
 
 
 def refuse_ignored(*, table: bool, **given: Any) -> None:
@@ -27,15 +29,23 @@ def refuse_ignored(*, table: bool, **given: Any) -> None:
     if unused:
         rows = "a table of a session" if table else "arrays"
         do = (
-            "leave it out: the label is a column, label='ill' say, and the session's ledger pays."
+            "leave it out: the label is a column, label='ill' say, bounds and classes come from "
+            "the policy, and the session's ledger pays."
             if table
-            else "leave it out, and give the columns of X and y that it stands for."
+            else "leave it out, and give the columns of X and y that it stands for; a table of a "
+            "session is session.table('visits')."
         )
         raise WrongKind(
             what=f"{', '.join(unused)} is given beside {rows}.",
             why="it would be ignored, and whoever wrote it means something by it.",
             do=do,
         )
+
+
+def refuse_declared(model: Any, **more: Any) -> None:
+    """Refuse declarations of a model that a table of a session has of its own."""
+    given = model.get_params()
+    refuse_ignored(table=True, **more, **{name: given.get(name) for name in _DECLARED})
 
 
 def matrix(X: Any) -> NDArray[Any]:
@@ -45,6 +55,14 @@ def matrix(X: Any) -> NDArray[Any]:
             what="Sparse data is given, which is not taken here.",
             why="rows are bounded one by one, with a constant beside them.",
             do="give an array, as X.toarray() returns it.",
+        )
+    text = _text_column(X)
+    if text is not None:
+        raise BadArrays(
+            what=f"the column '{text}' holds text.",
+            why="bounds are about numbers, and rows without a number in it would be left out.",
+            do="give numbers, such as pandas.get_dummies makes; categories of a table are read in "
+            "a session.",
         )
     array = _as_array(X)
     if array.dtype.kind == "c":
@@ -74,6 +92,17 @@ def matrix(X: Any) -> NDArray[Any]:
             do="give numbers; categories of a table are read in a session.",
         )
     return array
+
+
+def _text_column(X: Any) -> str | None:
+    """Return the name of a column of a frame or a table whose type is text, if there is one."""
+    names = column_names(X)
+    schema = getattr(X, "schema", None)  # of Arrow and Polars; pandas has none
+    kinds = getattr(schema, "types", None) or getattr(X, "dtypes", None)
+    if names is None or kinds is None:
+        return None
+    found = zip(names, (str(kind).lower() for kind in kinds), strict=False)
+    return next((name for name, kind in found if kind.startswith(_TEXTS)), None)
 
 
 def _as_array(values: Any) -> NDArray[Any]:

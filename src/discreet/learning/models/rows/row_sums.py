@@ -44,6 +44,7 @@ WIDEST: Final = 2000
 _HEAVIEST: Final = 1 << 28
 _BLOCK: Final = 1 << 20  # rows whose products add up to less than 2**53
 _LARGEST: Final = 1 << 61
+_MOST_MOMENT: Final = (2**63 - 1) // MIXED  # 64-bit integers hold so much times either factor
 _SHORTER: Final = 1 - 2.0**-40  # covers the rounding of a root, a quotient and two products
 _FEW: Final = 64  # places that are added up at once
 
@@ -73,6 +74,8 @@ def product(left: Floats, right: Floats) -> Integers:
     >>> product(np.array([[3.0], [4.0]]), np.array([[5.0], [6.0]])).tolist()
     [[39]]
     """
+    if left.shape[0] <= _BLOCK:  # the sum is below 2**53
+        return (left.T @ right).astype(np.int64)
     total = np.zeros((left.shape[1], right.shape[1]), np.int64)
     for start in range(0, left.shape[0], _BLOCK):
         block = left[start : start + _BLOCK].T @ right[start : start + _BLOCK]
@@ -97,14 +100,27 @@ def moments(rows: BoundedRows) -> BoundedSum:
     [29, 82, 116]
     """
     square = product(rows.cells, rows.cells)
-    upper = np.triu_indices(square.shape[0])
-    factor = np.where(upper[0] == upper[1], DIAGONAL, MIXED)
     return BoundedSum(
-        values=square[upper] * factor,
+        values=scaled_moments(square),
         squared=moment_bound(rows.squared),
         linear=MIXED * square.shape[0] * rows.squared,
         opposed=False,
     )
+
+
+def scaled_moments(square: Integers) -> Integers:
+    """Return the upper triangle of a matrix, scaled; a product that wraps around would be anywhere.
+
+    Entries stop where 64 bits end, some 800 million rows away; that brings no two closer entries
+    further apart.
+
+    >>> scaled_moments(np.array([[2**61]])).tolist() == [29 * ((2**63 - 1) // 41)]
+    True
+    """
+    held: Integers = np.clip(square, -_MOST_MOMENT, _MOST_MOMENT)
+    scaled = MIXED * held
+    scaled.flat[:: len(held) + 1] = DIAGONAL * held.diagonal()
+    return np.concatenate([line[place:] for place, line in enumerate(scaled)])
 
 
 def gradients(rows: BoundedRows, residuals: Floats, clip: Fraction = Fraction(1)) -> BoundedSum:
@@ -118,12 +134,12 @@ def gradients(rows: BoundedRows, residuals: Floats, clip: Fraction = Fraction(1)
     outputs = residuals.shape[1]
     bound = residual_bound(outputs, clip)
     whole = np.trunc(residuals.T * float(RESIDUALS))  # one line an output, which is faster
-    squares = np.einsum("ij,ij->j", whole, whole)
-    unbounded = ~(squares <= residual_bound(outputs))
-    if unbounded.any():
-        whole[:, unbounded] = 0.0
-    long = ~unbounded & (squares > bound)
-    if long.any():
+    squares = whole[0] ** 2 if outputs == 1 else np.einsum("ij,ij->j", whole, whole)
+    fits = squares <= bound  # which no NaN does
+    if not fits.all():
+        bounded = squares <= residual_bound(outputs)
+        whole[:, ~bounded] = 0.0
+        long = bounded & ~fits
         shorter = np.sqrt(bound / squares[long]) * _SHORTER
         whole[:, long] = np.trunc(whole[:, long] * shorter)
     squared = rows.squared * bound
@@ -149,7 +165,7 @@ def scores(cells: Floats, weights: Floats) -> Floats:
     >>> scores(np.array([[3.0, 4.0]]), np.array([[0.5], [0.25]])).tolist()
     [[2.5]]
     """
-    whole = np.clip(np.rint(weights * WEIGHTS), -_HEAVIEST, _HEAVIEST)
+    whole = np.minimum(np.maximum(np.rint(weights * WEIGHTS), -_HEAVIEST), _HEAVIEST)
     exact: Floats = (whole.T @ cells.T).T / WEIGHTS
     return exact
 
@@ -162,7 +178,8 @@ def residual_bound(outputs: int, clip: Fraction = Fraction(1)) -> int:
     >>> residual_bound(3, Fraction(3, 4)) / residual_bound(3)
     0.5625
     """
-    return math.floor((1 if outputs == 1 else 2) * (clip * RESIDUALS) ** 2)
+    longest = (1 if outputs == 1 else 2) * (clip.numerator * RESIDUALS) ** 2
+    return longest // clip.denominator**2
 
 
 def table(  # noqa: PLR0913  rows, their places, and three bounds
@@ -173,7 +190,11 @@ def table(  # noqa: PLR0913  rows, their places, and three bounds
     Rows outside all places and vectors beyond the bounds add nothing.
     """
     long = ~(np.einsum("ij,ij->i", vectors, vectors) <= squared)
-    long |= np.einsum("ij->i", np.abs(vectors)) > linear
+    if vectors.shape[1] * squared > linear**2:  # otherwise the one bound implies the other
+        length, size_of = np.zeros(len(vectors)), np.empty(len(vectors))
+        for line in vectors.T:  # one by one, in memory that stays at hand
+            length += np.abs(line, out=size_of)
+        long |= length > linear
     if not opposed and (vectors < 0).any():
         long |= (vectors < 0).any(axis=1)
     kept = ~long & (places >= 0) & (places < size)
@@ -197,6 +218,15 @@ def _added_up(where: Integers, size: int, whole: Floats) -> Integers:
         if part.size:
             total[place] = product(part, np.ones((len(part), 1)))[:, 0]
     return total
+
+
+def row_count(rows: BoundedRows) -> BoundedSum:
+    """Count all rows (key ``row-tables``).
+
+    >>> row_count(BoundedRows(np.zeros((3, 1)), np.zeros(3, np.int64), 1)).values.tolist()
+    [3]
+    """
+    return BoundedSum(np.array([len(rows.cells)], np.int64), 1, 1, opposed=False)
 
 
 def counts(places: Integers, size: int) -> BoundedSum:

@@ -1,0 +1,4 @@
+"""What is tried on generated rows, beside companions and places: coins.
+
+Trust: kernel.
+"""
