@@ -137,7 +137,6 @@ def measure(name: str, *, device: torch.device, repeats: int, processes: int, qu
         "batch": batch,
         "parameters": ours.one.coordinates,
         "engine": ours.engine.layers[0],
-        "drift": ours.drift,
         "slack": float(ours.one.slack),
         "noise_ms_alone": noise,
         "milliseconds": {key: statistics.median(v) for key, v in times.items()},
@@ -182,7 +181,7 @@ def main() -> None:
         results.append(result)
         print(
             f"{name}: batch {result['batch']}, {result['parameters']} parameters, "
-            f"drift {result['drift']:.1e}, slack {result['slack']:.1e}, "
+            f"slack {result['slack']:.1e}, "
             f"noise alone {result['noise_ms_alone']:.2f} ms, bar {result['bar']}"
         )
         for key, ms in result["milliseconds"].items():

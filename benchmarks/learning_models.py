@@ -13,13 +13,13 @@ from statistics import mean
 from benchmarks.bars.learning_models import bars
 from benchmarks.measure import machine, read_options, run_all
 from benchmarks.peers.environment import Peers, PeersUnavailable
-from benchmarks.report import aligned, bar_list, table
+from benchmarks.report import NOTHING, aligned, bar_list, table
 from benchmarks.rows.learning_digits import EPSILONS, Reading, readings
-from benchmarks.rows.learning_fits import races, waits
-from benchmarks.rows.learning_tables import Fit, adults, fits, made_up
+from benchmarks.rows.learning_fits import THEIR_TABLE, THEIRS, races, waits
+from benchmarks.rows.learning_tables import Fit, adults, best, fits, made_up
 
 OTHERS = {"diffprivlib": "learning_diffprivlib", "DP-EBM": "learning_ebm"}
-CONTENDERS = {"in memory": "in memory", "session": "session", "diffprivlib": "diffprivlib"}
+CONTENDERS = {name: name for name in ("in memory", "session", THEIRS, THEIR_TABLE)}
 ADULT = "a folder with adult.data and adult.test of the UCI Adult table, which is not part of this"
 
 
@@ -74,9 +74,11 @@ def _table(found: list[Fit]) -> str:
     for key in keys:
         here = [fit for fit in found if (fit.table, fit.epsilon, fit.library) == key]
         figures = [mean(getattr(fit, what) for fit in here) for what in ("accuracy", "area")]
-        seconds = min(fit.seconds for fit in here)
-        rows.append([*key, *[f"{figure:.4f}" for figure in figures], f"{seconds:.2f}"])
-    return aligned(["", "epsilon", "library", "accuracy", "area", "CPU s"], rows)
+        times = [best(here, what) for what in ("from_table", "from_arrays", "opening")]
+        shown = [NOTHING if seconds is None else f"{seconds:.3f}" for seconds in times]
+        rows.append([*key, *[f"{figure:.4f}" for figure in figures], *shown])
+    head = ["", "epsilon", "library", "accuracy", "area", "CPU s, table", "arrays", "opening"]
+    return aligned(head, rows)
 
 
 def _digits(read: list[Reading]) -> str:

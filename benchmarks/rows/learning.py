@@ -16,7 +16,7 @@ from benchmarks.measure import Contender, Race, import_seconds, started, timed
 from benchmarks.peers.environment import Peers
 from benchmarks.rows.learning_models import MODELS
 from benchmarks.rows.learning_steps import Ours, plain_step
-from benchmarks.rows.peak_memory import growth
+from benchmarks.rows.peak_memory import blocks_given_back, growth
 from discreet.learning.calibrated import noise_multiplier
 from discreet.noise import DiscreteGaussian
 from discreet.units import row
@@ -84,12 +84,13 @@ def _asked(name: str, mode: str) -> dict[str, object]:
 def memory_row(name: str, *, peers: bool) -> dict[str, float]:
     """Return by how many bytes steps of each contender raise the memory of a process of its own."""
     found = {}
-    for who in ("plain", "discreet"):
-        program = f"from benchmarks.rows.learning import grown; print(grown({name!r}, {who!r}))"
-        found[who] = started(program)()
-    if peers:
-        with Peers("learning_opacus") as process:
-            found["hooks"] = float(process.ask(**_asked(name, "hooks"), memory=True)["bytes"])
+    with blocks_given_back():
+        for who in ("plain", "discreet"):
+            program = f"from benchmarks.rows.learning import grown; print(grown({name!r}, {who!r}))"
+            found[who] = started(program)()
+        if peers:
+            with Peers("learning_opacus") as process:
+                found["hooks"] = float(process.ask(**_asked(name, "hooks"), memory=True)["bytes"])
     return found
 
 
@@ -100,6 +101,7 @@ def grown(name: str, who: str) -> float:
     if who == "plain":
         return growth(plain_step(make, inputs, targets))
     made = ours(name)
+    made.noise.take()  # likewise for the library that draws
     made.renew()
     return growth(made.step)
 

@@ -1,11 +1,14 @@
-"""How long it takes from arrays in memory to a fitted model, ours beside diffprivlib's.
+"""How long it takes from arrays, or from a table, to a fitted model, ours beside diffprivlib's.
 
 Everybody gets the same arrays, bounds and classes.  Ours includes the plan, the charge, exact noise
-and the record, at a price that was not asked for before, so that no plan is remembered:
+and the record, at a price that was not asked for before, so that no plan is remembered.  Epsilons
+are 10**-4 apart: noise is planned to 14 bits, and closer ones would share what is known of it.
 
 * ``discreet``: paid from a ledger in a file, as it is used;
 * ``in memory``: the same with a rehearsal of a ledger, which tells what the file costs;
-* ``session``: from a table of a session, whose engine bounds the rows of each unit first.
+* ``session``: from a Parquet file by a session, whose engine bounds the rows of each unit first.
+
+diffprivlib is fitted from arrays, and from the same Parquet file as the session: ``their table``.
 
 Time is CPU time, best of several turns.  Waiting for a disk is no CPU time, and is told apart.
 """
@@ -24,6 +27,7 @@ from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 
 import discreet as dp
 from benchmarks.measure import Race, timed
@@ -35,6 +39,8 @@ SIZES: Final = (1_000, 16_000, 100_000)
 COLUMNS: Final = 11
 KIND: Final = "fit"
 THEIRS: Final = "diffprivlib"
+THEIR_TABLE: Final = "their table"
+_NAMES: Final = tuple(f"x{place}" for place in range(COLUMNS))
 _TARGETS: Final = {"binary": (0, 1), "classes": (0, 1, 2)}
 
 
@@ -73,7 +79,7 @@ def made_arrays(count: int) -> dict[str, Any]:
     }
 
 
-_PRICES = (f"1.{place:06d}" for place in itertools.count())
+_PRICES = (f"1.{place:04d}" for place in itertools.count())
 
 
 def _made(kind: Kind, ledger: object) -> Any:
@@ -89,8 +95,8 @@ def _made(kind: Kind, ledger: object) -> Any:
 
 def _policy(target: str) -> str:
     lines = ["format = 1", 'unit = "person"', "[limits]", "max_rows = 1", "max_groups = 1"]
-    for place in range(COLUMNS):
-        lines += [f"[tables.rows.columns.x{place}]", 'type = "float"', "low = -1", "high = 1"]
+    for name in _NAMES:
+        lines += [f"[tables.rows.columns.{name}]", 'type = "float"', "low = -1", "high = 1"]
     head = "[tables.rows.columns.label]"
     if target == "number":
         return "\n".join([*lines, head, 'type = "float"', "low = -5", "high = 5"])
@@ -98,16 +104,26 @@ def _policy(target: str) -> str:
     return "\n".join([*lines, head, 'type = "integer"', f"categories = [{listed}]"])
 
 
-def _in_session(kind: Kind, arrays: dict[str, Any], stack: ExitStack) -> Callable[[], object]:
-    target = kind.target or "number"
-    columns = {f"x{place}": arrays["x"][:, place] for place in range(COLUMNS)}
-    rows = pa.table({"person": np.arange(len(arrays["x"])), **columns, "label": arrays[target]})
-    session = stack.enter_context(dp.open({"rows": rows}, policy=_policy(target), test_mode=True))
+def _written(folder: Path, target: str, arrays: dict[str, Any]) -> Path:
+    """Write the table of people that both are fitted on, once."""
+    count = len(arrays["x"])
+    path = folder / f"{count}-{target}.parquet"
+    if not path.exists():
+        columns = dict(zip(_NAMES, arrays["x"].T, strict=True))
+        pq.write_table(
+            pa.table({"person": np.arange(count), **columns, "label": arrays[target]}), path
+        )
+    return path
+
+
+def _in_session(kind: Kind, path: Path, stack: ExitStack) -> Callable[[], object]:
+    policy = _policy(kind.target or "number")
+    session = stack.enter_context(dp.open({"rows": path}, policy=policy, test_mode=True))
 
     def fit() -> object:
         model = kind.model(epsilon=next(_PRICES), delta="1e-5", **dict(kind.options))
         if kind.target is None:
-            return model.fit(session.table("rows"), columns=list(columns))
+            return model.fit(session.table("rows"), columns=list(_NAMES))
         return model.fit(session.table("rows"), label="label")
 
     return fit
@@ -127,14 +143,23 @@ def races(peers: Peers | None) -> Iterator[Race]:
             np.savez(place, **arrays)
             for kind in KINDS:
                 target = None if kind.target is None else arrays[kind.target]
+                path = _written(folder, kind.target or "number", arrays)
                 contenders = {
                     "discreet": _fit(kind, arrays["x"], target, ledger),
                     "in memory": _fit(kind, arrays["x"], target, Rehearsal()),
-                    "session": timed(_in_session(kind, arrays, stack), units=1),
+                    "session": timed(_in_session(kind, path, stack), units=1),
                 }
                 if peers is not None:
                     contenders[THEIRS] = peers.contender(
                         fit=kind.name, arrays=str(place), target=kind.target, epsilon=1.0
+                    )
+                    contenders[THEIR_TABLE] = peers.contender(
+                        fit=kind.name,
+                        table=str(path),
+                        target=kind.target,
+                        label=None if kind.target is None else "label",
+                        numbers=dict.fromkeys(_NAMES, (-1, 1)),
+                        epsilon=1.0,
                     )
                 name = f"{kind.name}, {count:,} rows"
                 yield Race(kind=KIND, name=name, contenders=contenders, unit="ms", size=count)

@@ -15,7 +15,7 @@ from discreet.learning.deep.batch_sums import BatchSums, ClipGroup
 from discreet.learning.deep.choice import choose
 from discreet.learning.deep.device_release import DeviceNoise, handed_over, refuse_unsound, released
 from discreet.learning.deep.generated import RowShape
-from discreet.learning.deep.independence import measured_drift
+from discreet.learning.deep.independence import refuse_mixing
 from discreet.learning.deep.layers.short_sums import ROUNDINGS
 from discreet.learning.deep.objectives import SummedObjective
 from discreet.learning.noise_processes.noise_ahead import NoiseAhead
@@ -47,6 +47,16 @@ class FixedBatch:
             torch.ones(inputs.shape[0], dtype=torch.bool),
         )
 
+    @property
+    def shapes(self) -> tuple[RowShape, RowShape]:
+        """Shape and type of one row of each."""
+        return RowShape.of(self.rows[0]), RowShape.of(self.rows[1])
+
+    @property
+    def views(self) -> int:
+        """How many rows are made of one."""
+        return 1
+
     def take(self, rows: Any, device: torch.device) -> Any:  # noqa: ARG002  it is there already
         """Return a micro-batch, of rows that follow each other."""
         part = slice(int(rows[0, 0]), int(rows[0, 0]) + len(rows))
@@ -73,17 +83,15 @@ class Ours:
             summed = SummedObjective.tested(OBJECTIVE, self.model(x[:8]), y[:8])
         self._chosen = lambda: choose(self.model, summed, x[:micro], y[:micro], units=micro)
         self.engine = self._chosen()
-        self.drift = float(
-            measured_drift(
-                self.model,
-                self.engine.contributions,
-                summed,
-                inputs=RowShape.of(x),
-                targets=RowShape.of(y),
-                units=micro,
-                rows=1,
-                device=x.device,
-            )
+        refuse_mixing(
+            self.model,
+            self.engine.contributions,
+            summed,
+            inputs=RowShape.of(x),
+            targets=RowShape.of(y),
+            units=micro,
+            rows=1,
+            device=x.device,
         )
         parameters = frozenset(p for p in self.model.parameters() if p.requires_grad)
         self.sums = BatchSums(

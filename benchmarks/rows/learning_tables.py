@@ -1,21 +1,23 @@
 """Tables of people with two classes, and private classifiers of them, ours and others'.
 
 Every table has numbers with bounds and columns of categories, all of them declared.  Ours is fitted
-with its defaults in a session, with bounds and categories from a policy; others get the same rows
-as arrays, numbers scaled to 0 and 1, and write the scores of the tested rows to a file.
+with its defaults in a session of a Parquet file, with bounds and categories from a policy; others
+get the same rows as arrays, numbers scaled to 0 and 1, and write the scores of the tested rows to a
+file.  diffprivlib is fitted from the Parquet file, too.
 """
 
 from __future__ import annotations
 
 import tempfile
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 import discreet as dp
@@ -123,14 +125,31 @@ def policy(people: People) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fit:
-    """How well one fit does on people that it has not seen, and its CPU seconds."""
+    """How well one fit of ``rows`` people does on others, and its CPU seconds.
+
+    ``from_table`` begins with a file and ``from_arrays`` with arrays in memory; ``opening`` is what
+    a session takes that its fits share.
+    """
 
     table: str
+    rows: int
     epsilon: str
     library: str
     accuracy: float
     area: float
-    seconds: float
+    from_table: float | None = None
+    from_arrays: float | None = None
+    opening: float | None = None
+
+
+def best(fits: Sequence[Fit], what: str) -> float | None:
+    """Return the least seconds of some fits, where they were measured."""
+    found = [seconds for fit in fits if (seconds := getattr(fit, what)) is not None]
+    return min(found, default=None)
+
+
+Scores = NDArray[np.float64]
+Seconds = dict[str, float]
 
 
 def fits(people: People, others: Mapping[str, Peers], splits: int) -> Iterator[Fit]:
@@ -139,65 +158,82 @@ def fits(people: People, others: Mapping[str, Peers], splits: int) -> Iterator[F
         order = np.random.default_rng(seed).permutation(people.rows.num_rows)
         train, test = (people.rows.take(part) for part in np.split(order, [people.trained]))
         truth = np.array(test.column("label").to_pylist())
-        for epsilon in EPSILONS:
-            scores, seconds = _ours(people, train, test, epsilon)
-            yield _judged((people.name, epsilon, "discreet"), scores, seconds, truth)
-            for library, peers in others.items():
-                scores, seconds = _theirs(peers, people, train, test, epsilon)
-                yield _judged((people.name, epsilon, library), scores, seconds, truth)
+        with tempfile.TemporaryDirectory() as place:
+            folder = Path(place)
+            pq.write_table(train, folder / "train.parquet")
+            _write_arrays(folder, people, train, test)
+            for epsilon in EPSILONS:
+                scores, seconds = _ours(people, folder, test, epsilon)
+                yield _judged(people, (epsilon, "discreet"), scores, seconds, truth)
+                for library, peers in others.items():
+                    scores, seconds = _theirs(peers, people, folder, epsilon)
+                    yield _judged(people, (epsilon, library), scores, seconds, truth)
 
 
-Scores = NDArray[np.float64]
-
-
-def _ours(people: People, train: Any, test: Any, epsilon: str) -> tuple[Scores, float]:
-    with dp.open({"people": train}, policy=policy(people), test_mode=True) as session:
-        begun = time.process_time()
+def _ours(people: People, folder: Path, test: Any, epsilon: str) -> tuple[Scores, Seconds]:
+    rows, begun = {"people": folder / "train.parquet"}, time.process_time()
+    with dp.open(rows, policy=policy(people), test_mode=True) as session:
+        opened = time.process_time()
         model = dp.learning.LogisticRegression(epsilon=epsilon, delta=DELTA).fit(
             session.table("people"), label="label"
         )
-        seconds = time.process_time() - begun
+        seconds = {"from_table": time.process_time() - opened, "opening": opened - begun}
     return np.asarray(model.decision_function(test)), seconds
 
 
-def _theirs(
-    peers: Peers, people: People, train: Any, test: Any, epsilon: str
-) -> tuple[Scores, float]:
-    with tempfile.TemporaryDirectory() as folder:
-        parts = {}
-        for name, rows in (("train", train), ("test", test)):
-            parts[f"{name}_numbers"] = np.column_stack(
-                [
-                    (np.clip(rows.column(n).to_numpy(), low, high) - low) / (high - low)
-                    for n, (low, high) in people.numbers.items()
-                ]
-            )
-            parts[f"{name}_codes"] = np.column_stack(
-                [
-                    [listed.index(value) for value in rows.column(n).to_pylist()]
-                    for n, listed in people.listed.items()
-                ]
-            )
-            parts[f"{name}_labels"] = np.array(rows.column("label").to_pylist(), int)
-        sizes = [len(listed) for listed in people.listed.values()]
-        np.savez(Path(folder) / "rows.npz", sizes=sizes, **parts)
-        found = peers.ask(folder=folder, epsilon=float(epsilon), delta=float(DELTA))
-        scores: Scores = np.load(Path(folder) / "scores.npy")
-    return scores, float(found["seconds"])
+def _write_arrays(folder: Path, people: People, train: Any, test: Any) -> None:
+    """Write the rows as others want them."""
+    parts = {}
+    for name, rows in (("train", train), ("test", test)):
+        parts[f"{name}_numbers"] = np.column_stack(
+            [
+                (np.clip(rows.column(n).to_numpy(), low, high) - low) / (high - low)
+                for n, (low, high) in people.numbers.items()
+            ]
+        )
+        parts[f"{name}_codes"] = np.column_stack(
+            [
+                [listed.index(value) for value in rows.column(n).to_pylist()]
+                for n, listed in people.listed.items()
+            ]
+        )
+        parts[f"{name}_labels"] = np.array(rows.column("label").to_pylist(), int)
+    sizes = [len(listed) for listed in people.listed.values()]
+    np.savez(folder / "rows.npz", sizes=sizes, **parts)
+
+
+def _theirs(peers: Peers, people: People, folder: Path, epsilon: str) -> tuple[Scores, Seconds]:
+    found = peers.ask(
+        folder=str(folder),
+        epsilon=float(epsilon),
+        delta=float(DELTA),
+        numbers=dict(people.numbers),
+        listed=dict(people.listed),
+    )
+    scores: Scores = np.load(folder / "scores.npy")
+    seconds = {"from_arrays": float(found["seconds"])}
+    if "from_table" in found:
+        seconds["from_table"] = float(found["from_table"])
+    return scores, seconds
 
 
 def _judged(
-    key: tuple[str, str, str], scores: Scores, seconds: float, truth: NDArray[np.bool_]
+    people: People,
+    key: tuple[str, str],
+    scores: Scores,
+    seconds: Seconds,
+    truth: NDArray[np.bool_],
 ) -> Fit:
     ranks = scores.argsort(kind="stable").argsort(kind="stable") + 1.0
     hits = int(truth.sum())
     area = (ranks[truth].sum() - hits * (hits + 1) / 2) / (hits * (truth.size - hits))
     right = float(((scores > 0) == truth).mean())
     return Fit(
-        table=key[0],
-        epsilon=key[1],
-        library=key[2],
+        table=people.name,
+        rows=people.trained,
+        epsilon=key[0],
+        library=key[1],
         accuracy=right,
         area=float(area),
-        seconds=seconds,
+        **seconds,
     )

@@ -8,6 +8,14 @@ from mutants.mutant import Mutant
 
 MUTANTS: Final = (
     Mutant(
+        name="leaves that are repeated count once",
+        file="discreet/accounting/tree/leaf_product.py",
+        old="            pairs.append((pair, times * count))",
+        new="            pairs.append((pair, count))",
+        why="A model pays for one of its steps, and takes all of them.",
+        caught_by=("tests/accounting/test_leaf_product.py::test_it_is_what_the_accountant_finds",),
+    ),
+    Mutant(
         name="prices are rounded down",
         file="discreet/accounting/budgets/amounts.py",
         old="    return math.ceil(value / QUANTUM)",

@@ -149,6 +149,25 @@ MUTANTS: Final = (
         ),
     ),
     Mutant(
+        name="two rows of a unit are single rows",
+        file="discreet/engines/single_rows.py",
+        old="    return int(np.bincount(codes).max(initial=0)) <= 1",
+        new="    return int(np.bincount(codes).max(initial=0)) <= 2",
+        why="Whoever has two rows adds both, where noise hides one.",
+        caught_by=(
+            "tests/engines/test_single_rows.py::test_one_unit_with_a_second_row_counts_once",
+            "tests/engines/test_single_rows.py::test_two_rows_of_a_unit_are_bounded_together",
+        ),
+    ),
+    Mutant(
+        name="0.0 and -0.0 are two units",
+        file="discreet/engines/row_scans.py",
+        old="    return all(typed(part, types) is not Type.FLOAT for part in request.unit)",
+        new="    return bool(types)",
+        why="Somebody who is named by both zeros counts as two units.",
+        caught_by=("tests/engines/test_single_rows.py::test_what_is_added_up_by_statements",),
+    ),
+    Mutant(
         name="false statistics of Parquet files are believed",
         file="discreet/engines/sources/cell_checks.py",
         old="    return counts == [(len(sizes) * len(named), 0)]",

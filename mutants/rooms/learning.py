@@ -6,6 +6,10 @@ from typing import Final
 
 from mutants.mutant import Mutant
 
+_DEPENDS: Final = (
+    "tests/learning/deep/test_independence.py::test_what_a_row_must_not_depend_on_is_found"
+)
+
 MUTANTS: Final = (
     Mutant(
         name="norms of contributions are rounded down",
@@ -28,21 +32,10 @@ MUTANTS: Final = (
         ),
     ),
     Mutant(
-        name="drift is not added to the slack",
-        file="discreet/learning/private_sum.py",
-        old="        moved = self.drift * self.units * self.clipping.bound",
-        new="        moved = Fraction(0)",
-        why="A unit moves what others contribute, and nobody pays for it.",
-        caught_by=(
-            "tests/learning/test_private_sum.py::test_every_part_of_the_slack_counts",
-            "tests/learning/test_run_prices.py::test_slack_and_drift_raise_the_noise",
-        ),
-    ),
-    Mutant(
         name="slack counts for one neighbor only",
         file="discreet/learning/private_sum.py",
-        old="        return 2 * (error + moved) + (self.floors - 1)",
-        new="        return (error + moved) + (self.floors - 1)",
+        old="        return 2 * error + (self.floors - 1)",
+        new="        return error + (self.floors - 1)",
         why="Both sums are rounded.",
         caught_by=("tests/learning/test_private_sum.py::test_every_part_of_the_slack_counts",),
     ),
@@ -52,7 +45,9 @@ MUTANTS: Final = (
         old="        return self.length + self.slack",
         new="        return self.length",
         why="Noise is scaled to less than a unit moves.",
-        caught_by=("tests/learning/test_run_prices.py::test_slack_and_drift_raise_the_noise",),
+        caught_by=(
+            "tests/learning/test_run_prices.py::test_slack_raises_the_noise_and_seats_do_not",
+        ),
     ),
     Mutant(
         name="what lies beside a sum is free",
@@ -81,14 +76,6 @@ MUTANTS: Final = (
         caught_by=("tests/learning/test_side_counts.py::test_nothing_adds_more_than_the_weight",),
     ),
     Mutant(
-        name="drift of what is told beside a sum is free",
-        file="discreet/learning/private_sum.py",
-        old="        moved += self.drift * self.units * STEEPNESS * _root_up(self.beside)\n",
-        new="",
-        why="Counts drift with the norms that they count.",
-        caught_by=("tests/learning/test_private_sum.py::test_every_part_of_the_slack_counts",),
-    ),
-    Mutant(
         name="views are added up and not averaged",
         file="discreet/learning/deep/training_data.py",
         old="Clipping(bound=share), float_down(views * threshold)))",
@@ -100,8 +87,8 @@ MUTANTS: Final = (
     ),
     Mutant(
         name="masks follow from the seed of the user",
-        file="discreet/learning/deep/runs/step_sums.py",
-        old="        torch.manual_seed(entropy.bits(_SEED_BITS))\n",
+        file="discreet/learning/deep/coins.py",
+        old="    torch.default_generator.set_state(state)\n",
         new="",
         why="Whoever knows the seed tells from the masks of others that a unit is there.",
         caught_by=(
@@ -250,7 +237,7 @@ MUTANTS: Final = (
     Mutant(
         name="noise is taken before it is drawn",
         file="discreet/learning/noise_processes/noise_ahead.py",
-        old="            for worker in self._workers:\n                _wait(worker)\n",
+        old="            for worker in workers:\n                _wait(worker, self._block, number)\n",
         new="",
         why="What is not drawn yet is zero.",
         caught_by=("tests/learning/test_noise_ahead.py::test_processes_draw_all_of_an_array",),
@@ -259,16 +246,16 @@ MUTANTS: Final = (
         name="a mark is written after its steps are drawn",
         file="discreet/learning/deep/runs/run_loop.py",
         old=(
-            "                    marks.mark(marked)\n"
-            "                began = time.perf_counter()\n"
-            "                self._step_or_leave(noise, marks, update=update)\n"
-            "                run.taken += 1\n"
+            "                        marks.mark(marked)\n"
+            "                    began = time.perf_counter()\n"
+            "                    self._step_or_leave(noise, marks, update=update)\n"
+            "                    run.taken += 1\n"
         ),
         new=(
-            "                began = time.perf_counter()\n"
-            "                self._step_or_leave(noise, marks, update=update)\n"
-            "                run.taken += 1\n"
-            "                marks.mark(marked)\n"
+            "                    began = time.perf_counter()\n"
+            "                    self._step_or_leave(noise, marks, update=update)\n"
+            "                    run.taken += 1\n"
+            "                    marks.mark(marked)\n"
         ),
         why="A kill in between leaves steps that nobody knows of; they are drawn again for free.",
         caught_by=(
@@ -316,8 +303,8 @@ MUTANTS: Final = (
     Mutant(
         name="a graph repeats the mask of its first micro-batch",
         file="discreet/learning/deep/captured.py",
-        old="            self.inside.copy_(inside)",
-        new="            pass",
+        old="(inputs, targets, inside), strict=True):\n            static.copy_(value)",
+        new="(inputs, targets, self.given[2]), strict=True):\n            static.copy_(value)",
         why="Padding adds to a sum, and rows that are there do not.",
         caught_by=(
             "tests/learning/deep/test_captured.py::test_graphs_give_what_they_replace_for_any_rows_and_masks",
@@ -326,8 +313,8 @@ MUTANTS: Final = (
     Mutant(
         name="a graph repeats the targets of its first micro-batch",
         file="discreet/learning/deep/captured.py",
-        old="(inputs, targets), strict=True):\n            static.copy_(value)",
-        new="(inputs, self.given[1]), strict=True):\n            static.copy_(value)",
+        old="(inputs, targets, inside), strict=True):\n            static.copy_(value)",
+        new="(inputs, self.given[1], inside), strict=True):\n            static.copy_(value)",
         why="A model learns targets of other rows, and a row that has left a batch still counts.",
         caught_by=(
             "tests/learning/deep/test_captured.py::test_graphs_give_what_they_replace_for_any_rows_and_masks",
@@ -346,21 +333,52 @@ MUTANTS: Final = (
     Mutant(
         name="norms of a graph are not compared",
         file="discreet/learning/deep/captured.py",
-        old="    return graphs if same and near else None",
-        new="    return graphs if near else None",
+        old="zip(mine, theirs, strict=True)",
+        new="zip(mine[:-2], theirs[:-2], strict=True)",
         why="Contributions are clipped by norms below their own.",
         caught_by=(
-            "tests/learning/deep/test_captured.py::test_graphs_that_differ_or_fail_are_dropped[spoiled0]",
+            "tests/learning/deep/test_captured.py::test_graphs_that_differ_or_fail_are_dropped[norm]",
+        ),
+    ),
+    Mutant(
+        name="graphs are compared by norms alone",
+        file="discreet/learning/deep/captured.py",
+        old="    return near and all(same_values(a, b) for a, b in zip(mine, theirs, strict=True))",
+        new="    return near is not None and all(map(same_values, mine[-2:], theirs[-2:]))",
+        why="What a unit contributes depends on whether a graph was recorded.",
+        caught_by=(
+            "tests/learning/deep/test_captured.py::test_graphs_that_differ_or_fail_are_dropped[factor]",
+        ),
+    ),
+    Mutant(
+        name="graphs are compared on whole micro-batches of finite rows",
+        file="discreet/learning/deep/captured.py",
+        old="for kind in range(3)]",
+        new="for kind in range(1)]",
+        why="Who sits beside a unit decides by which kernels it is computed.",
+        caught_by=(
+            "tests/learning/deep/test_captured.py::test_graphs_that_differ_or_fail_are_dropped[padding]",
+            "tests/learning/deep/test_captured.py::test_graphs_that_differ_or_fail_are_dropped[hard rows]",
+        ),
+    ),
+    Mutant(
+        name="graphs are recorded once somebody is drawn",
+        file="discreet/learning/deep/batch_sums.py",
+        old="            self.engine.contributions.prepare(self.data.shapes, rows=count, units=self.micro)\n",
+        new="            del count\n",
+        why="Whether a batch was empty decides at which weights graphs are compared.",
+        caught_by=(
+            "tests/learning/deep/test_captured.py::test_graphs_are_recorded_before_anybody_is_drawn",
         ),
     ),
     Mutant(
         name="sums of a graph are not compared",
         file="discreet/learning/deep/captured.py",
-        old="    return graphs if same and near else None",
-        new="    return graphs if same else None",
+        old="    return near and all(",
+        new="    return near is not None and all(",
         why="What is added up is not what was clipped.",
         caught_by=(
-            "tests/learning/deep/test_captured.py::test_graphs_that_differ_or_fail_are_dropped[spoiled1]",
+            "tests/learning/deep/test_captured.py::test_graphs_that_differ_or_fail_are_dropped[sums]",
         ),
     ),
     Mutant(
@@ -370,8 +388,7 @@ MUTANTS: Final = (
         new="        if not drop and scales.numel() == 0:",
         why="Zero times infinity is no number, and one row ends the run.",
         caught_by=(
-            "tests/learning/deep/test_captured.py::test_a_unit_that_is_not_finite_adds_nothing",
-            "tests/learning/deep/test_captured.py::test_sums_of_batches_are_those_without_graphs",
+            "tests/learning/deep/test_captured.py::test_graphs_give_what_they_replace_for_any_rows_and_masks",
         ),
     ),
     Mutant(
@@ -438,7 +455,7 @@ MUTANTS: Final = (
     Mutant(
         name="residuals of a row have any length",
         file="discreet/learning/models/rows/row_sums.py",
-        old="        whole[:, unbounded] = 0.0",
+        old="        whole[:, ~bounded] = 0.0",
         new="        pass",
         why="A row moves the sum by more than its noise is scaled to.",
         caught_by=(
@@ -493,6 +510,16 @@ MUTANTS: Final = (
         ),
     ),
     Mutant(
+        name="a short vector is short in every norm",
+        file="discreet/learning/models/rows/row_sums.py",
+        old="    if vectors.shape[1] * squared > linear**2:",
+        new="    if squared > linear**2:",
+        why="Noise that is scaled to an L1 norm hides less than a row adds.",
+        caught_by=(
+            "tests/learning/models/test_row_sums.py::test_one_row_moves_one_place_of_a_table",
+        ),
+    ),
+    Mutant(
         name="scores are sums of floats",
         file="discreet/learning/models/rows/row_sums.py",
         old="    exact: Floats = (whole.T @ cells.T).T / WEIGHTS",
@@ -522,8 +549,8 @@ MUTANTS: Final = (
     Mutant(
         name="candidates are tuned by plans for fewer rows",
         file="discreet/learning/tuning/tuned_draw.py",
-        old="            if plan.schedule.rows != rows_of_unit(request) or plan.unit != unit:",
-        new="            if plan.unit != unit:",
+        old="            draw.charged(reads, unit)  # refuses what is planned for less",
+        new="            draw.document()",
         why="Noise that is scaled to less than a unit can add hides nobody.",
         caught_by=(
             (
@@ -553,8 +580,8 @@ MUTANTS: Final = (
     Mutant(
         name="a draw of a posterior is priced at one end of the grid",
         file="discreet/learning/bayes/one_draw.py",
-        old="                worst = max(worst, ratio, 1 / ratio)",
-        new="                worst = max(worst, ratio) if end == 0 else worst",
+        old="log(max(Fraction(1), upper_end, lower_end))",
+        new="log(max(Fraction(1), upper_end))",
         why="At the low end another yes makes a draw less likely, and that tells as much.",
         caught_by=(
             (
@@ -566,8 +593,8 @@ MUTANTS: Final = (
     Mutant(
         name="a draw of a posterior is charged nothing",
         file="discreet/learning/bayes/one_draw.py",
-        old="        return Pure(epsilon=self.epsilon)",
-        new="        return Pure(epsilon=0)",
+        old="        loss = Pure(epsilon=self.epsilon * rows)",
+        new="        loss = Pure(epsilon=0)",
         why="Every draw tells of people.",
         caught_by=(
             (
@@ -700,6 +727,556 @@ MUTANTS: Final = (
                 "tests/learning/deep/test_gpu_parts.py::"
                 "test_kernels_that_differ_in_anything_are_left_alone"
             ),
+        ),
+    ),
+    Mutant(
+        name="steps are computed under any settings of PyTorch",
+        file="discreet/learning/deep/tried_model.py",
+        old="        self.settings.check()\n        self.modes",
+        new="        self.modes",
+        why="How far an example depends on others was measured under the settings at planning.",
+        caught_by=(
+            "tests/learning/deep/test_model_state.py::test_steps_are_computed_under_the_settings_of_their_plan",
+        ),
+    ),
+    Mutant(
+        name="what a model keeps in plain attributes is not looked at",
+        file="discreet/learning/deep/model_state.py",
+        old="        return next(iter(now), None) or first_difference(self.plain, plain_values(model))",
+        new="        return next(iter(now), None)",
+        why="A running mean in a Python float carries something of the rows into later steps.",
+        caught_by=(
+            "tests/learning/deep/test_model_state.py::test_what_plain_attributes_keep_of_private_rows_ends_the_run",
+        ),
+    ),
+    Mutant(
+        name="layers may see more positions than were priced",
+        file="discreet/learning/deep/factors.py",
+        old="most_positions(recorded) > self.positions * units",
+        new="most_positions(recorded) < 0",
+        why="A sum is rounded more often than its slack has room for.",
+        caught_by=(
+            "tests/learning/deep/test_model_state.py::test_rounding_is_priced_for_all_positions_there_are",
+        ),
+    ),
+    Mutant(
+        name="views follow from the seed of the user",
+        file="discreet/learning/deep/coins.py",
+        old='    random.seed(int.from_bytes(words[_STATE : 2 * _STATE].tobytes(), "little"))\n',
+        new="",
+        why="A unit more shifts the views of others, and whoever knows the seed can tell.",
+        caught_by=(
+            "tests/learning/deep/test_views.py::test_views_do_not_follow_from_any_seed_of_the_user",
+        ),
+    ),
+    Mutant(
+        name="views of all units follow each other in one stream",
+        file="discreet/learning/deep/augmentation.py",
+        old="            for words, places in units:\n                set_streams(_CPU, words)\n",
+        new=(
+            "            set_streams(_CPU, stream_words(1, self.entropy)[0])\n"
+            "            for _, places in units:\n"
+        ),
+        why="A unit more, or one that takes more coins, shifts the views of those after it.",
+        caught_by=(
+            (
+                "tests/learning/deep/test_coins.py::"
+                "test_coins_of_a_seat_are_the_same_whoever_sits_elsewhere"
+            ),
+        ),
+    ),
+    Mutant(
+        name="micro-batches follow each other in one stream",
+        file="discreet/learning/deep/batch_sums.py",
+        old=(
+            "        for part_rows in self.micro_batches(rows):\n"
+            "            x, y, inside = self.data.take(part_rows, self.device)\n"
+            "            set_streams(self.device, stream_words(1, entropy)[0])\n"
+        ),
+        new=(
+            "        set_streams(self.device, stream_words(1, entropy)[0])\n"
+            "        for part_rows in self.micro_batches(rows):\n"
+            "            x, y, inside = self.data.take(part_rows, self.device)\n"
+        ),
+        why="Without seats a unit more shifts the masks of those after it.",
+        caught_by=(
+            "tests/learning/deep/test_coins.py::test_micro_batches_of_one_unit_have_coins_of_their_own",
+        ),
+    ),
+    Mutant(
+        name="rows that are run one by one follow each other in one stream",
+        file="discreet/learning/deep/examples.py",
+        old="                set_streams(inputs.device, words)\n",
+        new="                del words\n",
+        why="A row that takes more coins shifts those of the rows after it.",
+        caught_by=(
+            (
+                "tests/learning/deep/test_coins.py::"
+                "test_coins_of_a_seat_are_the_same_whoever_sits_elsewhere"
+            ),
+        ),
+    ),
+    Mutant(
+        name="coins of PyTorch follow from 32 bits",
+        file="discreet/learning/deep/coins.py",
+        old="    torch.default_generator.set_state(state)\n",
+        new="    torch.default_generator.manual_seed(int(words[0]))\n",
+        why="There are few enough seeds to try them all.",
+        caught_by=("tests/learning/deep/test_coins.py::test_every_word_of_every_stream_counts",),
+    ),
+    Mutant(
+        name="rows are computed as the data lies",
+        file="discreet/learning/deep/batch_sums.py",
+        old="            taken.append(row_by_row(chosen))\n",
+        new="            taken.append(chosen)\n",
+        why="Other strides have other kernels: not those that were tried, nor those of other ranks.",
+        caught_by=(
+            (
+                "tests/learning/deep/test_row_layout.py::"
+                "test_sums_do_not_depend_on_the_strides_of_the_data"
+            ),
+        ),
+    ),
+    Mutant(
+        name="strides along single numbers do not count",
+        file="discreet/learning/deep/batch_sums.py",
+        old='    if values.stride() == torch.empty(values.shape, device="meta").stride():\n',
+        new="    if values.is_contiguous():\n",
+        why="PyTorch chooses kernels for images of one channel by them.",
+        caught_by=(
+            "tests/learning/deep/test_row_layout.py::test_rows_have_the_strides_of_generated_ones",
+        ),
+    ),
+    Mutant(
+        name="a step whose process has ended is taken again for nothing",
+        file="discreet/learning/deep/runs/run_loop.py",
+        old="            self._progress.leave(marks, lost=1)\n",
+        new="            self._progress.leave(marks)\n",
+        why="A row may have ended it, and the next batch is asked for nothing.",
+        caught_by=(
+            (
+                "tests/learning/deep/test_ranks.py::"
+                "test_a_process_that_dies_ends_the_run_and_its_step_is_charged_again"
+            ),
+            (
+                "tests/learning/test_broken_runs.py::"
+                "test_a_step_whose_process_has_ended_is_charged_again"
+            ),
+        ),
+    ),
+    Mutant(
+        name="examples may share a coin",
+        file="discreet/learning/deep/independence.py",
+        old="    refuse_shared_coins(trial, objective)\n    for",
+        new="    for",
+        why="Who shares a coin with whom changes when a unit enters, and with it the law of the sum.",
+        caught_by=(
+            "tests/learning/deep/test_views.py::test_models_whose_examples_share_a_coin_are_refused",
+        ),
+    ),
+    Mutant(
+        name="masks may be those of several examples",
+        file="discreet/learning/deep/trials/shared_coins.py",
+        old="    return along if along == 0 and sizes == (2, 3) else None",
+        new="    return along",
+        why="Examples that share a mask contribute together.",
+        caught_by=(
+            "tests/learning/deep/test_views.py::test_masks_of_single_examples_are_told_from_others",
+        ),
+    ),
+    Mutant(
+        name="masks of others may move a contribution",
+        file="discreet/learning/deep/trials/fixed_masks.py",
+        old="                if not _same(one[kept], other[kept]):",
+        new="                if one is other:",
+        why="Dropout that is given numbers of single rows may still be used for all of them.",
+        caught_by=(
+            "tests/learning/deep/test_shared_coins.py::test_a_mask_of_one_example_moves_no_other_one",
+        ),
+    ),
+    Mutant(
+        name="a coin of Python may be that of all rows",
+        file="discreet/learning/deep/trials/shared_coins.py",
+        old="    if drawn or _own_streams() != before[0]:",
+        new="    if drawn:",
+        why="vmap runs Python once for a micro-batch, whose examples then contribute together.",
+        caught_by=(
+            "tests/learning/deep/test_shared_coins.py::test_a_coin_for_all_rows_of_vmap_is_found_however_seldom_it_falls",
+        ),
+    ),
+    Mutant(
+        name="generators of modules are not looked at",
+        file="discreet/learning/deep/plain_values.py",
+        old="    return _Same(value), _drawn(value)",
+        new="    return _Same(value), None",
+        why="Examples share the coins of a generator that a module holds.",
+        caught_by=(
+            "tests/learning/deep/test_shared_coins.py::test_a_generator_of_a_module_is_found_when_it_is_used",
+        ),
+    ),
+    Mutant(
+        name="a model may be another one after planning",
+        file="discreet/learning/deep/tried_model.py",
+        old="        self.pinned.check(self.model)\n",
+        new="",
+        why="A buffer that fades a branch in lets examples mix that did not at planning.",
+        caught_by=(
+            "tests/learning/deep/test_tried_models.py::test_what_changes_after_planning_is_refused_before_a_row_is_read",
+        ),
+    ),
+    Mutant(
+        name="hooks may be added after planning",
+        file="discreet/learning/deep/trials/pinned_model.py",
+        old="        if code == self.code:",
+        new="        if len(code) == len(self.code):",
+        why="A hook that takes the mean of a batch lets examples mix.",
+        caught_by=(
+            "tests/learning/deep/test_tried_models.py::test_what_changes_after_planning_is_refused_before_a_row_is_read",
+        ),
+    ),
+    Mutant(
+        name="weights may stay untried",
+        file="discreet/learning/deep/independence.py",
+        old="    if silent:\n        name = next",
+        new="    if not silent and used:\n        name = next",
+        why="Training wakes a branch in which examples mix, and nobody has tried it.",
+        caught_by=(
+            "tests/learning/deep/test_tried_models.py::test_weights_that_nothing_is_contributed_to_are_refused",
+        ),
+    ),
+    Mutant(
+        name="weights are moved by one size alone",
+        file="discreet/learning/deep/independence.py",
+        old="enumerate(_SHAKES, TRIED)",
+        new="enumerate(_SHAKES[:1], TRIED)",
+        why="Where the moved model is not finite nothing is compared.",
+        caught_by=(
+            "tests/learning/deep/test_tried_models.py::test_a_shake_that_is_not_finite_is_made_smaller",
+        ),
+    ),
+    Mutant(
+        name="models are tried with two tokens",
+        file="discreet/learning/deep/trials/tokens.py",
+        old="sorted({*range(min(_FIRST, count)), count - 1})",
+        new="(0, 1)",
+        why="Batches that are cut at another token show what others are.",
+        caught_by=(
+            "tests/learning/deep/test_tried_models.py::test_rows_that_are_cut_to_the_longest_one_are_found",
+        ),
+    ),
+    Mutant(
+        name="checkpoints bring other frozen values",
+        file="discreet/learning/deep/runs/run_progress.py",
+        old="            self.saved.refuse_other_values(kept)",
+        new="            pass",
+        why="The model that goes on is not the one that was tried.",
+        caught_by=(
+            "tests/learning/deep/test_tried_models.py::test_a_checkpoint_with_other_frozen_values_is_refused_before_more_is_charged",
+        ),
+    ),
+    Mutant(
+        name="tiny differences count as none",
+        file="discreet/learning/deep/trial.py",
+        old="    return largest * math.sqrt(float((values / largest).square().sum()))",
+        new="    return float(values.square().sum()) ** 0.5",
+        why="Squares underflow, and contributions that differ are taken as equal.",
+        caught_by=(
+            "tests/learning/deep/test_tried_models.py::test_every_difference_counts_however_small",
+        ),
+    ),
+    Mutant(
+        name="methods of a classifier may be replaced",
+        file="discreet/learning/tuning/evaluation.py",
+        old="        if callable(getattr(kind, name, None)):",
+        new="        if not callable(kind):",
+        why="An answer for one row in view of another moves both counts by any number.",
+        caught_by=(
+            "tests/learning/models/test_fitting.py::test_a_model_whose_methods_were_replaced_is_not_evaluated",
+        ),
+    ),
+    Mutant(
+        name="banded sums go on from a release that broke off",
+        file="discreet/learning/deep/runs/training_step.py",
+        old="        self._next = None\n        noisy",
+        new="        noisy",
+        why="A sum that is remembered and taken once more is in a band twice, with one noise.",
+        caught_by=(
+            "tests/learning/test_broken_runs.py::test_a_release_that_breaks_off_is_not_remembered_by_the_next",
+        ),
+    ),
+    Mutant(
+        name="scaled moments wrap around",
+        file="discreet/learning/models/rows/row_sums.py",
+        old="np.clip(square, -_MOST_MOMENT, _MOST_MOMENT)",
+        new="square",
+        why="Beyond 64 bits the sums of neighbors lie at opposite ends.",
+        caught_by=(
+            "tests/learning/models/test_row_sums.py::test_moments_of_a_billion_rows_do_not_wrap_around",
+        ),
+    ),
+    Mutant(
+        name="products of one size speak for all",
+        file="discreet/learning/deep/layers/short_sums.py",
+        old="    if not whole_products():\n        return False\n",
+        new="",
+        why="Libraries drop bits in products of some sizes, where a setting allows it.",
+        caught_by=(
+            "tests/learning/deep/test_short_sums.py::test_settings_that_may_drop_bits_are_no_full_precision",
+        ),
+    ),
+    Mutant(
+        name="spans have no room for what is flushed",
+        file="discreet/learning/deep/layers/linear.py",
+        old=".sqrt() + LOST for each",
+        new=".sqrt() for each",
+        why="What counts in a sum and not in its norm is scaled up without a bound.",
+        caught_by=(
+            "tests/learning/deep/test_layer_sums.py::test_what_one_thread_flushes_and_another_does_not_stays_small",
+        ),
+    ),
+    Mutant(
+        name="noise drawn ahead may be copied",
+        file="discreet/learning/noise_processes/noise_ahead.py",
+        old="    def __reduce_ex__(self, protocol: object) -> NoReturn:",
+        new="    def _refused(self, protocol: object) -> NoReturn:",
+        why="Both copies hand out the same noise.",
+        caught_by=("tests/learning/test_noise_ahead.py::test_nobody_hands_out_copies_of_noise",),
+    ),
+    Mutant(
+        name="rows that are not finite are no companions",
+        file="discreet/learning/deep/trial.py",
+        old="            for value in _HARD:\n",
+        new="            for value in ():\n",
+        why="A model in which examples mix only beside such rows is trained.",
+        caught_by=(_DEPENDS,),
+    ),
+    Mutant(
+        name="places of a micro-batch are not compared",
+        file="discreet/learning/deep/independence.py",
+        old="    for place in (trial.units - 1, trial.units // 2):\n",
+        new="    for place in ():\n",
+        why="Some examples count for more than others, and nobody is told.",
+        caught_by=(_DEPENDS,),
+    ),
+    Mutant(
+        name="padding is no company",
+        file="discreet/learning/deep/trial.py",
+        old="        yield self.batch(None)\n",
+        new="",
+        why="A unit more decides which seats are padded.",
+        caught_by=(_DEPENDS,),
+    ),
+    Mutant(
+        name="companions are replaced beside the first half alone",
+        file="discreet/learning/deep/companions.py",
+        old="    order = torch.randperm(units, generator=stream)\n",
+        new="    order = torch.arange(units)\n",
+        why="A companion that matters in another seat is not found.",
+        caught_by=(
+            (
+                "tests/learning/deep/test_independence.py::"
+                "test_a_bit_of_any_other_row_is_found_at_any_place"
+            ),
+        ),
+    ),
+    Mutant(
+        name="a model may be converted between steps",
+        file="discreet/learning/deep/tried_model.py",
+        old="        self.forms.check(self.model)\n",
+        new="",
+        why="Other kernels compute the steps than those that were tried.",
+        caught_by=(
+            (
+                "tests/learning/deep/test_model_state.py::"
+                "test_steps_are_computed_with_tensors_of_the_form_at_planning"
+            ),
+        ),
+    ),
+    Mutant(
+        name="nobody looks whether small numbers are flushed",
+        file="discreet/learning/deep/number_settings.py",
+        old="    return not bool((smallest * 0.5).view(torch.int32))\n",
+        new="    return not bool(smallest.view(torch.int32))\n",
+        why="Steps are rounded otherwise than what was tried.",
+        caught_by=(
+            (
+                "tests/learning/deep/test_model_state.py::"
+                "test_steps_are_computed_under_the_settings_of_their_plan"
+            ),
+        ),
+    ),
+    Mutant(
+        name="ranks are compared with the weights as they are alone",
+        file="discreet/learning/deep/runs/rank_agreement.py",
+        old="        with shaken(trial.model):\n            return [*found, trial.whole(TRIED)]\n",
+        new="        return found\n",
+        why="Behind a layer of zeros any two processes agree.",
+        caught_by=(
+            "tests/learning/deep/test_ranks.py::test_other_code_behind_a_layer_of_zeros_is_found",
+        ),
+    ),
+    Mutant(
+        name="nobody looks behind weights of zero",
+        file="discreet/learning/deep/independence.py",
+        old="        moves = _wake(trial, silent)",
+        new="        moves = _wake(trial, set())",
+        why="Examples that mix there do so one step later.",
+        caught_by=(
+            "tests/learning/deep/test_bad_models.py::test_examples_that_mix_behind_zeros_are_found",
+        ),
+    ),
+    Mutant(
+        name="norms are not compared with single gradients",
+        file="discreet/learning/deep/independence.py",
+        old="        _compare_with_examples(model, objective, trial, coarsest)\n",
+        new="",
+        why="A norm that is too small lets through more than was paid for.",
+        caught_by=(
+            (
+                "tests/learning/deep/test_independence.py::"
+                "test_norms_below_those_of_single_gradients_are_found"
+            ),
+        ),
+    ),
+    Mutant(
+        name="contributions are not compared with the gradient",
+        file="discreet/learning/deep/independence.py",
+        old="        _compare_with_autograd(model, objective, trial, coarsest)\n",
+        new="",
+        why="A weight that is used outside its layer gets a part of its gradient, clipped as all.",
+        caught_by=(
+            (
+                "tests/learning/deep/test_layers.py::"
+                "test_models_that_mix_examples_are_refused_with_a_reason"
+            ),
+        ),
+    ),
+    Mutant(
+        name="a bit that companions move is let through",
+        file="discreet/learning/deep/companions.py",
+        old="    if worst > 0:\n",
+        new="    if worst > GROSS:\n",
+        why="Rows whose outputs cancel magnify a bit, so that one unit moves many others.",
+        caught_by=(
+            "tests/learning/deep/test_independence.py::test_a_bit_that_depends_on_companions_is_refused",
+        ),
+    ),
+    Mutant(
+        name="plans do without seats",
+        file="discreet/learning/training_plan.py",
+        old="        alike = self.micro == 1 and self.one.floors == 1\n",
+        new="        alike = self.micro < 256 and self.one.floors == 1\n",
+        why="A unit more moves others to places where they are rounded otherwise.",
+        caught_by=(
+            (
+                "tests/learning/test_run_prices.py::"
+                "test_every_plan_has_a_seat_for_each_unit_of_a_batch"
+            ),
+            (
+                "tests/learning/deep/test_seated_runs.py::"
+                "test_places_that_no_generated_row_shows_move_nothing"
+            ),
+        ),
+    ),
+    Mutant(
+        name="several processes need no seats",
+        file="discreet/learning/training_plan.py",
+        old="        alike = self.micro == 1 and self.one.floors == 1\n",
+        new="        alike = self.micro == 1\n",
+        why="A unit more moves others to a process that rounds otherwise.",
+        caught_by=(
+            (
+                "tests/learning/test_run_prices.py::"
+                "test_several_processes_have_seats_even_for_one_unit_at_a_time"
+            ),
+        ),
+    ),
+    Mutant(
+        name="units that need seats have none",
+        file="discreet/learning/deep/runs/training_step.py",
+        old="        if self.plan.seats:\n",
+        new="        if self.plan.seats < 0:\n",
+        why="A unit more moves others to places where they are rounded otherwise.",
+        caught_by=(
+            "tests/learning/deep/test_seated_runs.py::test_a_unit_moves_no_other_one",
+            (
+                "tests/learning/deep/test_seated_runs.py::"
+                "test_mixtures_over_all_seats_are_dominated_by_one_contribution"
+            ),
+        ),
+    ),
+    Mutant(
+        name="seats are shuffled among those that are taken",
+        file="discreet/learning/seats.py",
+        old="    found[shuffled(seats, entropy)[: rows.shape[0]]] = rows",
+        new="    found[: rows.shape[0]] = rows[shuffled(rows.shape[0], entropy)]",
+        why="A unit more opens a seat that the others had no chance of.",
+        caught_by=(
+            "tests/learning/test_seats.py::test_a_unit_more_leaves_all_others_in_their_seats",
+        ),
+    ),
+    Mutant(
+        name="the first seats are taken first",
+        file="discreet/learning/seats.py",
+        old="    found[shuffled(seats, entropy)[: rows.shape[0]]] = rows",
+        new="    found[: rows.shape[0]] = rows",
+        why="A unit more moves others to places where they are rounded otherwise.",
+        caught_by=("tests/learning/test_seats.py::test_every_choice_of_seats_has_the_same_chance",),
+    ),
+    Mutant(
+        name="equal words are sorted as they come",
+        file="discreet/learning/seats.py",
+        old="        if not (ranked[1:] == ranked[:-1]).any():\n",
+        new="        if len(ranked):\n",
+        why="Some orders are more frequent than others.",
+        caught_by=("tests/learning/test_seats.py::test_every_choice_of_seats_has_the_same_chance",),
+    ),
+    Mutant(
+        name="noise drawn ahead goes on after an interrupt",
+        file="discreet/learning/noise_processes/noise_ahead.py",
+        old="            except BaseException:\n                self.close()\n                raise\n",
+        new="            except BaseException:\n                self._midway = False\n                raise\n",
+        why="A block is asked for twice, or passed over: its noise is zero, or was used before.",
+        caught_by=("tests/learning/test_noise_ahead.py::test_an_interrupt_closes_it_for_good",),
+    ),
+    Mutant(
+        name="an answer to any request is one",
+        file="discreet/learning/noise_processes/noise_ahead.py",
+        old="    if worker.stdout.read(len(answer)) != answer:\n",
+        new="    if len(worker.stdout.read(len(answer))) != len(answer):\n",
+        why="A block is handed out that is not drawn yet.",
+        caught_by=(
+            "tests/learning/test_noise_ahead.py::test_an_answer_to_another_request_is_none",
+        ),
+    ),
+    Mutant(
+        name="a block is drawn again out of turn",
+        file="discreet/learning/noise_processes/noise_worker.py",
+        old="        if number != served:\n",
+        new="        if number < 0:\n",
+        why="Noise that is in use is overwritten by zeros.",
+        caught_by=(
+            "tests/learning/test_noise_ahead.py::test_a_process_draws_nothing_for_a_request_out_of_turn",
+        ),
+    ),
+    Mutant(
+        name="an attempt goes by the mark of the first one",
+        file="discreet/learning/marks.py",
+        old="    marked = max(drawn, default=0)\n",
+        new="    marked = min(drawn, default=0)\n",
+        why="What a later attempt has lost is drawn again, and not paid for.",
+        caught_by=(
+            "tests/learning/test_lost_steps.py::test_what_is_drawn_was_charged_and_each_crash_is_paid_for_once",
+        ),
+    ),
+    Mutant(
+        name="whoever resumes from one step pays for one crash alone",
+        file="discreet/learning/run_charges.py",
+        old='                key=f"{plan.key}/resume-{since}-{steps}",\n',
+        new='                key=f"{plan.key}/resume-{steps}",\n',
+        why="A second crash that loses as many steps is taken for the first, and is free.",
+        caught_by=(
+            "tests/learning/test_lost_steps.py::test_what_is_drawn_was_charged_and_each_crash_is_paid_for_once",
         ),
     ),
 )

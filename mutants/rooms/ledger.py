@@ -6,7 +6,21 @@ from typing import Final
 
 from mutants.mutant import Mutant
 
+_SHARED: Final = "tests/ledger/test_shared_faults.py"
+
 MUTANTS: Final = (
+    Mutant(
+        name="a question begins without a charge where it began before",
+        file="discreet/ledger/question_requests.py",
+        old="        return StartRequest(self.paid.act(batch).key).act(batch)",
+        new=(
+            "        if batch.history(self.paid.charge.key).charge is None:\n"
+            "            self.paid.act(batch)\n"
+            "        return StartRequest(self.paid.charge.key).act(batch)"
+        ),
+        why="Another request under a known key is answered for nothing.",
+        caught_by=("tests/ledger/test_ledger.py::test_a_question_begins_in_one_step",),
+    ),
     Mutant(
         name="a charge debits its own account alone",
         file="discreet/ledger/charge.py",
@@ -256,5 +270,64 @@ MUTANTS: Final = (
         ),
         why="After a restart the root has its whole budget again.",
         caught_by=("tests/ledger/test_state.py::test_a_charge_counts_in_every_account_above",),
+    ),
+    Mutant(
+        name="a connection is used again while a reply is due",
+        file="discreet/ledger/shared/writer_channel.py",
+        old="        self._ready = False\n        reply = self._reply(message)\n",
+        new="        reply = self._reply(message)\n",
+        why="After Ctrl-C the late reply stands for the next request, and what is refused is told.",
+        caught_by=(f"{_SHARED}::test_a_reply_belongs_to_its_request_wherever_an_interrupt_comes",),
+    ),
+    Mutant(
+        name="a child process talks through the connection of its parent",
+        file="discreet/ledger/shared/writer_channel.py",
+        old="if self._ready and self._process == os.getpid():",
+        new="if self._ready:",
+        why="Replies are crossed: what was paid in one process is told as paid in the other.",
+        caught_by=(
+            f"{_SHARED}::test_a_child_of_a_fork_that_nobody_was_told_of_uses_no_inherited_connection",
+        ),
+    ),
+    Mutant(
+        name="a reply is taken whatever request it answers",
+        file="discreet/ledger/shared/writer_channel.py",
+        old='        if reply.get("number") != self._number:\n            raise other_version_error()\n',
+        new="",
+        why="A writer that answers out of order has the wrong charges told as paid.",
+        caught_by=(
+            f"{_SHARED}::test_a_writer_that_does_not_number_its_replies_is_refused[number0]",
+        ),
+    ),
+    Mutant(
+        name="charges go to whatever ledger a writer has",
+        file="discreet/ledger/shared/writer_channel.py",
+        old='        if found.get("ledger") != self._ledger:\n',
+        new="        if not found:\n",
+        why="A socket of another server takes the charges, and the ledger of the data none.",
+        caught_by=(f"{_SHARED}::test_a_writer_of_another_ledger_is_refused_also_later",),
+    ),
+    Mutant(
+        name="a reopened question is not closed by a restore",
+        file="discreet/ledger/backup.py",
+        old='        case "start" | "reopen", str(key):\n',
+        new='        case "start", str(key):\n',
+        why="The old ledger may have answered it since: two answers, one of them paid for.",
+        caught_by=(
+            "tests/ledger/test_restored_questions.py::test_a_restored_ledger_verifies_and_its_own_backup_restores",
+        ),
+    ),
+    Mutant(
+        name="making a ledger removes files by their names",
+        file="discreet/ledger/stores/sqlite_files.py",
+        old=(
+            "            named = stat.S_ISREG(status.st_mode) "
+            "and card.is_of(status.st_ino, birth_time(place))\n"
+        ),
+        new="            named = stat.S_ISREG(status.st_mode)\n",
+        why="A copy of a ledger, or one that is being made, is gone, and what was charged with it.",
+        caught_by=(
+            "tests/ledger/test_one_budget.py::test_making_a_ledger_removes_no_file_of_another",
+        ),
     ),
 )

@@ -29,13 +29,21 @@ MUTANTS: Final = (
     Mutant(
         name="calibration stops one step below",
         file="discreet/loss/calibration.py",
-        old="    return grid.scale(top[0])",
-        new="    return grid.scale(low[0])",
+        old="    return top[0]\n",
+        new="    return low[0]\n",
         why="The scale that is returned was tried and does not fit the target.",
         caught_by=(
             "tests/loss/test_calibrate.py::test_scales_far_from_one",
             "tests/loss/test_calibrate.py::test_the_gaussian_scale_is_certified_and_least",
         ),
+    ),
+    Mutant(
+        name="noise on integers counts as continuous noise of the same variance",
+        file="discreet/loss/pairs/gaussian.py",
+        old="        return self.distance**2 / (self.variance - t), Fraction(1, 1 << bits)",
+        new="        return self.distance**2 / self.variance, Fraction(0)",
+        why="The curve of discrete noise is above that of continuous noise in places.",
+        caught_by=("tests/loss/test_keeps.py::test_the_rough_bound_is_above_the_profile",),
     ),
     Mutant(
         name="Laplace noise calibrated for one answer of several",
@@ -92,5 +100,15 @@ MUTANTS: Final = (
         new="            return ZeroConcentrated(rho=max(self.rho, other.rho))",
         why="A second answer costs nothing.",
         caught_by=("tests/loss/test_notions.py::test_concentrated_losses_add",),
+    ),
+    Mutant(
+        name="one release equals a product of several",
+        file="discreet/loss/profile.py",
+        old="    indivisible: bool = field(default=False, repr=False)",
+        new="    indivisible: bool = field(default=False, repr=False, compare=False)",
+        why="Prices are looked up by equality: a group is charged the smaller of two prices.",
+        caught_by=(
+            "tests/accounting/test_leaf_product.py::test_one_release_is_never_charged_as_several",
+        ),
     ),
 )

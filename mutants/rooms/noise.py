@@ -58,8 +58,8 @@ MUTANTS: Final = (
     Mutant(
         name="Laplace noise of half the scale",
         file="discreet/noise/laplace.py",
-        old="        laplace_into(out, Parameters.same(self.scale), entropy)",
-        new="        laplace_into(out, Parameters.same(self.scale / 2), entropy)",
+        old='        """The scale."""\n        return self.scale\n',
+        new='        """The scale."""\n        return self.scale / 2\n',
         why="The law that is drawn loses twice what the law that is priced does.",
         caught_by=(
             "tests/noise/test_statistics.py::test_values_beyond_64_bits_stop_at_the_ends",
@@ -69,12 +69,22 @@ MUTANTS: Final = (
     Mutant(
         name="Gaussian noise whose sigma is taken for its variance",
         file="discreet/noise/gaussian.py",
-        old="        gaussian_into(out, Parameters.same(self.variance), entropy)",
-        new="        gaussian_into(out, Parameters.same(Fraction(max(1, math.isqrt(math.floor(self.variance))))), entropy)",
+        old='        """The variance."""\n        return self.variance\n',
+        new='        """The variance."""\n        return Fraction(max(1, math.isqrt(math.floor(self.variance))))\n',
         why="Far less noise than is priced, wherever the variance is above one.",
         caught_by=(
             "tests/mechanisms/test_contract.py::test_a_sampler_with_half_the_noise_is_caught_exactly",
             "tests/mechanisms/test_contract.py::test_the_sampler_exactly",
+        ),
+    ),
+    Mutant(
+        name="a rejected attempt is taken where several are made at once",
+        file="discreet/noise/tablefree.py",
+        old="    return values[place], accepted[place]\n",
+        new="    return values[place], np.ones(count, np.bool_)\n",
+        why="Noise has the law of an attempt, accepted or not.",
+        caught_by=(
+            "tests/noise/test_laws.py::test_the_first_accepted_attempt_has_the_law_of_an_attempt",
         ),
     ),
     Mutant(
