@@ -20,14 +20,14 @@ ROOT = Path(__file__).resolve().parent.parent
 SOURCE = ROOT / "src"
 PAGE = ROOT / "docs/development/house.md"
 LIMITS = {
-    "files": 940,
-    "lines": 154_000,
+    "files": 965,
+    "lines": 160_000,
     "files in the largest folder": 20,
     "longest chain of imports": 20,
     "hidden imports": 21,
     "class names that clash": 0,
     "file names used four times": 0,
-    "files that one question runs through": 174,
+    "files that one question runs through": 165,
     "frames that one question is deep": 30,
 }
 """No figure may exceed its limit.  Lower a limit when its figure falls; only files and lines grow,
