@@ -9,6 +9,10 @@ from mutants.mutant import Mutant
 _DEPENDS: Final = (
     "tests/learning/deep/test_independence.py::test_what_a_row_must_not_depend_on_is_found"
 )
+_EMPTY: Final = (
+    "tests/learning/deep/test_layers.py::"
+    "test_an_empty_place_adds_nothing_whatever_the_model_makes_of_it"
+)
 
 MUTANTS: Final = (
     Mutant(
@@ -1057,6 +1061,35 @@ MUTANTS: Final = (
         new="    for place in ():\n",
         why="Some examples count for more than others, and nobody is told.",
         caught_by=(_DEPENDS,),
+    ),
+    Mutant(
+        name="an empty place is scaled as a taken one",
+        file="discreet/learning/deep/batch_sums.py",
+        old="most=most, added=extra) * taken\n",
+        new="most=most, added=extra)\n",
+        why="A unit more moves the sum by its own contribution and by that of an empty place.",
+        caught_by=(_EMPTY,),
+    ),
+    Mutant(
+        name="padding of a unit with real rows adds to it",
+        file="discreet/learning/deep/factors.py",
+        old="_masked(g, real) if shared else g\n",
+        new="g\n",
+        why="What a unit contributes depends on how many rows others have.",
+        caught_by=(_EMPTY,),
+    ),
+    Mutant(
+        name="rows that are not finite are multiplied by zero",
+        file="discreet/learning/deep/batch_sums.py",
+        old="            drop = not np.isfinite(both).all()\n",
+        new="            drop = False\n",
+        why="One row makes a sum that is not a number, and everybody sees that it is there.",
+        caught_by=(
+            (
+                "tests/learning/deep/test_layers.py::"
+                "test_padding_and_rows_that_are_not_finite_contribute_nothing"
+            ),
+        ),
     ),
     Mutant(
         name="padding is no company",

@@ -138,10 +138,16 @@ def test_windows_are_the_same_however_they_are_copied(name, few, rows, monkeypat
     assert torch.allclose(squares, truth.square().sum(1), rtol=1e-9, atol=1e-12)
 
 
-def sums_for(model, engine, x, y, *, micro, rows=1, bound=1):
-    group = ClipGroup(frozenset(model.parameters()), Clipping(bound=1), float(bound))
+def sums_for(model, engine, x, y, *, micro, bound=1, single=False):
     return BatchSums(
-        model, engine, RowTensors(x, y), groups=(group,), micro=micro, normalized=False, device=CPU
+        model,
+        engine,
+        RowTensors(x, y),
+        groups=(ClipGroup(frozenset(model.parameters()), Clipping(bound=1), float(bound)),),
+        micro=micro,
+        normalized=False,
+        device=CPU,
+        single=single,
     )
 
 
@@ -242,6 +248,38 @@ def test_padding_and_rows_that_are_not_finite_contribute_nothing():
     sums = sums_for(model, engine, bad, y, micro=2)
     assert torch.equal(sums.total(np.array([[0], [1], [2], [3]]))[0], clean)
     assert torch.equal(sums.total(np.zeros((0, 1), np.int64))[0], torch.zeros_like(clean))
+
+
+class Restless(nn.Module):
+    """Adds to the gradient of every row, whatever the objective makes of it."""
+
+    def __init__(self, extra):
+        super().__init__()
+        self.layer, self.extra = nn.Linear(5, 4), extra
+
+    def forward(self, x):
+        found = self.layer(x)
+        found.register_hook(lambda gradient: gradient + self.extra)
+        return found
+
+
+@pytest.mark.parametrize("extra", [1.0, torch.inf])
+@pytest.mark.parametrize("rows", [1, 3])
+@pytest.mark.parametrize("single", [False, True])
+@pytest.mark.parametrize(
+    "engine", [RecordedFactors, partial(ExampleGradients, one_by_one=True)], ids=["factors", "rows"]
+)
+def test_an_empty_place_adds_nothing_whatever_the_model_makes_of_it(engine, rows, single, extra):
+    """A unit more takes a place: what that adds when it is empty would be moved, too."""
+    model = Head(Restless(extra))
+    x, y = rows_for("", (5,), 6, 1, torch.float32), torch.ones(6)
+    found = ModelEngine(engine(model, SUMMED), (), rows)
+    seated = np.full((4, rows), -1)
+    seated[1:3, 0] = [0, 1]
+    padded = sums_for(model, found, x, y, micro=4, single=single).total(seated)[0]
+    full = sums_for(model, found, x, y, micro=2, single=single).total(seated[1:3, :1])[0]
+    assert bool(full.any()) == (extra == 1)
+    assert torch.allclose(padded, full, rtol=0, atol=1e-5)  # another shape may round otherwise
 
 
 @pytest.mark.parametrize("block", [7, 50, 1 << 17])

@@ -2,9 +2,11 @@
 
 Trust: kernel.
 
-Every micro-batch has one shape: as many units, each with as many rows, padded by a public constant
-whose contributions are zero.  Norms decide scales on the CPU (:mod:`discreet.learning.clipping`);
-products are added up in float64 on the device of the model.
+Every micro-batch has one shape: as many units, each with as many rows, padded by a public constant.
+Norms decide scales on the CPU (:mod:`discreet.learning.clipping`); products are added up in float64
+on the device of the model.  The scale of a place that nobody takes is zero, whatever a model makes
+of the constant: what an empty place adds is nothing, and so a unit more moves the sum by its own
+contribution alone.
 
 Rows are given to the model as they were tried: one after another in memory, whatever the strides of
 the data are.  A library may have other kernels for other strides, which round otherwise.
@@ -30,6 +32,7 @@ from discreet.learning.deep.coins import set_streams, stream_words
 from discreet.learning.deep.generated import RowShape
 from discreet.learning.deep.layers.part import LayerPart
 from discreet.learning.deep.layers.short_sums import full_precision
+from discreet.learning.deep.number_settings import whole_products
 from discreet.learning.deep.trial import flat_zeros
 from discreet.learning.side_counts import centered_lengths
 from discreet.noise import SYSTEM, Entropy
@@ -138,12 +141,13 @@ class BatchSums:
     ) -> None:
         """Take a model, how its contributions are found, and how they are clipped.
 
-        ``single`` allows short sums in float32, where each coordinate of a part is one product.
+        ``single`` allows short sums in float32, where each coordinate of a part is one product and
+        products keep all bits.  Otherwise sums are in float64, as by default.
         """
         self.model, self.data, self.groups = model, data, groups
         self.engine = captured(model, engine, device) if len(groups) == 1 else engine
         self.micro, self.normalized, self.device = micro, normalized, device
-        self.single = single
+        self.single = single and full_precision()
         self.parameters = [p for p in model.parameters() if p.requires_grad]
         self.coordinates = sum(p.numel() for p in self.parameters)
 
@@ -170,23 +174,30 @@ class BatchSums:
             self.engine.contributions.prepare(self.data.shapes, rows=count, units=self.micro)
         flat, totals = flat_zeros(self.parameters)
         short = 0.0
-        self._short = self.single and full_precision()  # otherwise in float64, as by default
+        self._short = self.single and whole_products()  # settings may have changed meanwhile
         for part_rows in self.micro_batches(rows):
             x, y, inside = self.data.take(part_rows, self.device)
             set_streams(self.device, stream_words(1, entropy)[0])
             parts = self.engine.contributions.parts(x, y, inside, self.micro)
+            taken: NDArray[np.bool_] = np.any(part_rows >= 0, axis=1)
             with torch.no_grad():
-                ratios = self._add(parts, totals, factor)
+                ratios = self._add(parts, totals, factor, taken)
             if counted:
-                real: NDArray[np.bool_] = np.any(part_rows >= 0, axis=1)
-                short += float(np.where(real, centered_lengths(ratios), 0.0).sum())
+                short += float(np.where(taken, centered_lengths(ratios), 0.0).sum())
             del parts  # their memory is used again
         return flat, short
 
     def _add(
-        self, parts: list[LayerPart], totals: dict[nn.Parameter, Tensor], factor: float
+        self,
+        parts: list[LayerPart],
+        totals: dict[nn.Parameter, Tensor],
+        factor: float,
+        taken: NDArray[np.bool_],
     ) -> NDArray[np.float64]:
-        """Scale and add the parts of one micro-batch; return norms over their thresholds."""
+        """Scale and add the parts of one micro-batch; return norms over their thresholds.
+
+        Finite norms are those of finite factors, so that a scale of zero makes zeros of them.
+        """
         ratios = np.zeros(self.micro)
         for group in self.groups:
             mine = [part for part in parts if part.owner in group.parameters]
@@ -199,10 +210,10 @@ class BatchSums:
             bound = float(group.bound.bound)
             most = np.inf if self.normalized else bound / threshold
             extra = threshold / 100 if self.normalized else 0.0
-            scales = group.bound.scales(both[0], both[1], most=most, added=extra)
+            scales = group.bound.scales(both[0], both[1], most=most, added=extra) * taken
             used = shortened(scales) if self._short else scales
             on_device = torch.from_numpy(used).to(self.device)
-            drop = not used.all()
+            drop = not np.isfinite(both).all()
             for part in mine:
                 part.add(on_device, totals, drop=drop)
             ratios = np.maximum(ratios, group.bound.lengths(both[0], both[1]) / threshold)

@@ -70,9 +70,9 @@ class ExampleGradients:
         for parameter, rows in self.gradients(inputs, targets).items():
             with torch.no_grad():
                 lines = rows.detach().reshape(len(rows), -1)  # a parameter may be one number
-                lines = torch.where(
-                    inside.to(lines.device)[:, None], lines, torch.zeros_like(lines)
-                )
-                lines = lines.reshape(units, -1, lines.shape[1]).sum(1)
+                if len(lines) > units:
+                    real = inside.to(lines.device)[:, None]
+                    lines = torch.where(real, lines, torch.zeros_like(lines))
+                    lines = lines.reshape(units, -1, lines.shape[1]).sum(1)
                 found.append(Expanded.of(parameter, lines))
         return found

@@ -58,6 +58,9 @@ class Contributions(Protocol):
     def parts(self, inputs: Tensor, targets: Tensor, inside: Tensor, units: int) -> list[LayerPart]:
         """Return the parts of all trainable parameters.
 
+        Padding of a unit that has real rows adds nothing to its part.  The part of a unit without
+        any is of no use, and whoever adds up parts leaves it out.
+
         Args:
             inputs: the rows of all units, one after another, padded to a public number.
             targets: their targets.
@@ -133,6 +136,7 @@ class RecordedFactors:
     ) -> list[LayerPart]:
         """Return the parts of all layers, by the same operations wherever there is padding."""
         found: list[LayerPart] = []
+        shared = inputs.shape[0] > units  # by rows that are real and rows that are not
         real = inside.to(inputs.device)
         recorded = self.record(inputs, targets)
         why = misused(recorded, inputs.shape[0])
@@ -151,7 +155,7 @@ class RecordedFactors:
             while recorded:
                 _, layer, a, g = recorded.pop()
                 with beside.on(a):
-                    g = _masked(g, real)
+                    g = _masked(g, real) if shared else g
                     kept = (self._room,) if type(layer) in ROOMY else ()
                     found += PROVED[type(layer)][1](layer, a, g, units, *kept)
         self._room.lend(found)

@@ -60,7 +60,7 @@ class LayerPart(ABC):
 
         Scales in float64 are for sums in float64.  Scales in float32 allow short sums in float32,
         where each coordinate is one product (:mod:`discreet.learning.deep.layers.short_sums`).
-        ``drop`` may be false where no scale is zero.
+        ``drop`` may be false where all norms are finite.
         """
 
 

@@ -15,6 +15,7 @@ that is flushed to zero below 2**-126 moves a product by less than 2**-50, and t
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from functools import cache
 from typing import Final
@@ -30,7 +31,10 @@ ROUNDINGS: Final = _CHUNK + _CHUNKS
 """Of a scaled product: the scale, the product, 31 additions, and seven of these sums."""
 _SMALL: Final = 1 << 20
 """Numbers of all outer products whose chunks are multiplied at once."""
+_ROOM: Final = 1 << 19
+"""Numbers of products of chunks that are held at a time, where lines are shorter than that."""
 _LAST_BIT: Final = 1 + 2.0**-23
+_kept = threading.local()
 
 
 def add_short_products(
@@ -58,12 +62,28 @@ def add_short_products(
 
 
 def _add_blocks(weight: Tensor, one: Tensor, other: Tensor) -> None:
-    """Add the products of blocks of chunks, which are written to the same memory."""
-    room = one.new_empty((_CHUNKS, *weight.shape))  # fresh pages take long
-    for start, chunks, size in _blocks(one.shape[0]):
-        rows = slice(start, start + chunks * size)
-        lines, others = (each[rows].view(chunks, size, -1) for each in (one, other))
-        weight += torch.bmm(lines.transpose(1, 2), others, out=room[:chunks]).sum(0)
+    """Add the products of blocks of chunks, some coordinates of ``one`` at a time."""
+    tall, wide = weight.shape
+    step = min(tall, max(1, _ROOM // (_CHUNKS * wide)))
+    room = _room(one, _CHUNKS * step * wide)
+    for first in range(0, tall, step):
+        columns = slice(first, first + step)
+        total = weight[columns]
+        for start, chunks, size in _blocks(one.shape[0]):
+            rows = slice(start, start + chunks * size)
+            lines, others = (each[rows].view(chunks, size, -1) for each in (one, other))
+            found = room[: chunks * total.numel()].view(chunks, *total.shape)
+            total += torch.bmm(lines[..., columns].transpose(1, 2), others, out=found).sum(0)
+
+
+def _room(like: Tensor, numbers: int) -> Tensor:
+    """Return memory that this thread has used before, if there is enough: fresh pages take long."""
+    room: Tensor | None = getattr(_kept, "room", None)
+    if room is None or room.numel() < numbers or room.device != like.device:
+        room = like.new_empty(numbers)
+        if numbers <= _ROOM:
+            _kept.room = room
+    return room
 
 
 def add_short_lines(total: Tensor, lines: Tensor, scales: Tensor) -> None:
