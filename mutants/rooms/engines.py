@@ -160,6 +160,19 @@ MUTANTS: Final = (
         ),
     ),
     Mutant(
+        name="a second row of a unit lets another library read all rows",
+        file="discreet/engines/duckdb.py",
+        old="            prepared = replace(prepared, bounding=prepared.rows.in_memory)\n",
+        new="",
+        why="Where the two read a value differently, one unit moves the rows of all others.",
+        caught_by=(
+            (
+                "tests/engines/reading/test_plain_columns.py::"
+                "test_a_second_row_does_not_decide_who_reads_the_others"
+            ),
+        ),
+    ),
+    Mutant(
         name="0.0 and -0.0 are two units",
         file="discreet/engines/row_scans.py",
         old="    return all(typed(part, types) is not Type.FLOAT for part in request.unit)",

@@ -484,6 +484,40 @@ MUTANTS: Final = (
         ),
     ),
     Mutant(
+        name="values of a frame decide its type",
+        file="discreet/learning/models/rows/given_arrays.py",
+        old="    framed = None if isinstance(X, np.ndarray) else frame_matrix(X)",
+        new="    framed = None",
+        why="A single NULL decides whether a fit is refused or charged.",
+        caught_by=(
+            "tests/learning/models/test_given_frames.py::test_a_null_beside_a_moment_is_not_charged",
+            (
+                "tests/learning/models/test_given_frames.py::"
+                "test_no_cell_decides_whether_a_frame_is_refused"
+            ),
+        ),
+    ),
+    Mutant(
+        name="objects of a frame are read before the charge",
+        file="discreet/learning/models/rows/given_frames.py",
+        old="        return np.asarray(column, object)",
+        new="        return np.asarray(column, np.float64)",
+        why="A single cell that is no number makes a fit fail before anything is paid.",
+        caught_by=(
+            "tests/learning/models/test_given_frames.py::test_objects_are_read_after_the_charge",
+        ),
+    ),
+    Mutant(
+        name="labels in a frame are turned into one type",
+        file="discreet/learning/models/rows/given_arrays.py",
+        old="    columns = frame_columns(y)",
+        new="    columns = None",
+        why="A single missing label makes floats of all, and large ones are no class any more.",
+        caught_by=(
+            "tests/learning/models/test_given_frames.py::test_labels_in_a_frame_are_taken_as_they_are",
+        ),
+    ),
+    Mutant(
         name="rows of any length count",
         file="discreet/learning/models/rows/bounded_rows.py",
         old='        odd = ~(np.einsum("ij,ij->i", cells, cells) <= squared)',

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, TypeGuard, final
 
 import duckdb
@@ -28,7 +28,7 @@ from discreet.engines.connection import Connection
 from discreet.engines.engine import ClosingEngine, Columns, Performance
 from discreet.engines.execution import run_interruptibly, run_sanitized, stopped_error
 from discreet.engines.hash_order import HashOrder
-from discreet.engines.single_rows import AT_ONCE, RowStatement, SingleRows
+from discreet.engines.single_rows import AT_ONCE, READ, RowStatement, SingleRows
 from discreet.engines.sources.identity import Identity, run_if_unchanged, scanned_tables
 from discreet.engines.sql.cell_sums import cell_sums
 from discreet.engines.sql.contribution_bounding import PUBLIC, ContributionBounding, public_tables
@@ -193,22 +193,25 @@ class DuckDB(ClosingEngine):
 
     def _run_interruptibly(self, request: EngineRequest, order: HashOrder) -> RawTotals:
         prepared = self._prepared(request, order)
-        parts = self._plain_parts(prepared)
+        read, parts = self._plain_parts(prepared)
         if parts is not None:
             return parts
         try:
             return run_interruptibly(
-                lambda: self._run(prepared, order.salt), stop=self._connection.interrupt
+                lambda: self._run(prepared, order.salt, read), stop=self._connection.interrupt
             )
         except duckdb.InterruptException:  # comes of an interrupt, and of nothing else
             raise stopped_error() from None
 
-    def _run(self, prepared: PreparedRequest, salt: int) -> RawTotals:
+    def _run(self, prepared: PreparedRequest, salt: int, read: pa.Table | None) -> RawTotals:
         request, fetch = prepared.request, self._connection.fetch
-        parts = self._parts(prepared)
+        parts = self._parts(prepared) if read is None else None
         if parts is not None:
             return parts
         tables = public_tables(request)
+        if read is not None and prepared.rows is not None:
+            tables[READ] = read
+            prepared = replace(prepared, bounding=prepared.rows.in_memory)
         if request.unit:  # else nothing is put in an order
             self._connection.set_salt(salt)
         first = self._totals(prepared, tables)
@@ -230,11 +233,17 @@ class DuckDB(ClosingEngine):
             },
         )
 
-    def _plain_parts(self, prepared: PreparedRequest) -> RawTotals | None:
-        """Return single rows of a small table, which takes no time that one would interrupt."""
+    def _plain_parts(self, prepared: PreparedRequest) -> tuple[pa.Table | None, RawTotals | None]:
+        """Return rows of a small table, which takes no time that one would interrupt.
+
+        Where they are single, they are the totals, too.
+        """
         if prepared.rows is None or not self._bounds_by_threshold:
-            return None
-        return self._single_rows.plain_totals(prepared.rows)
+            return None, None
+        read = self._single_rows.read_plainly(prepared.rows)
+        if read is None:
+            return None, None
+        return read, self._single_rows.plain_totals(prepared.rows, read)
 
     def _parts(self, prepared: PreparedRequest) -> RawTotals | None:
         """Return totals in parts where these are single rows, which need no order."""

@@ -14,7 +14,8 @@ Two things are left to this code, which take DuckDB longer to plan than to do: f
 finite become NULL, as in every statement, and rows are left out where a key is NULL that must not
 be.  Units are looked at before: rows that are of different units still are when some are left out.
 Rows of a small table are read without any statement, where unit and keys are plain columns of it
-(:mod:`discreet.engines.sources.plain_columns`).
+(:mod:`discreet.engines.sources.plain_columns`).  If some of them are not single, statements bound
+these very rows: one unit's second row must not decide who reads the rows of all others.
 
 Whether it is so is read off the very rows that are handed out, each time: neither a declaration nor
 an earlier run is trusted with it.  What is remembered of earlier runs decides how long a run takes,
@@ -34,16 +35,20 @@ from numpy.typing import NDArray
 from discreet.engines.connection import Connection
 from discreet.engines.hash_order import unit_codes
 from discreet.engines.row_scans import has_exact_units, scan_below
+from discreet.engines.sources.plain_columns import NATIVE
+from discreet.engines.sql.casts import TableView, print_scan
 from discreet.engines.sql.contribution_bounding import ContributionBounding
 from discreet.query.expressions import Call, Column, Literal
-from discreet.query.relations import Filter, Scan
+from discreet.query.relations import Filter, Scan, folded
 from discreet.requests.engine_request import EngineRequest
 from discreet.requests.raw_totals import RawTotals, arrow_numbers, nulls, numbers
 
-__all__ = ["AT_ONCE", "RowStatement", "SingleRows"]
+__all__ = ["AT_ONCE", "READ", "RowStatement", "SingleRows"]
 
 AT_ONCE: Final = 2**22
 """Larger tables are added up by DuckDB, which needs no memory for every row."""
+READ: Final = '"rows in memory"'
+"""The table of rows that were read without a statement, where one bounds them."""
 _LONGEST: Final = 2**31 - 1  # bytes of one Arrow column of texts
 _REMEMBERED: Final = 256
 _CHUNK: Final = 2**13  # rows; larger chunks took DuckDB half as long again, for 100,000 rows
@@ -73,6 +78,20 @@ class RowStatement:
         statement, plain = bare.rows([], open_keys=True), plain_names(bare.request)
         return cls(bounding, source, statement, needed, plain)
 
+    @property
+    def in_memory(self) -> ContributionBounding:
+        """The same bounding, of plain columns that were read: the table ``READ``."""
+        types = dict(self.source.columns)
+        columns = tuple((column, types[column]) for column in dict.fromkeys(self.plain or ()))
+        scan = replace(self.source, columns=columns)
+        view = TableView(
+            READ.strip('"'),
+            {folded(column): NATIVE[kind] for column, kind in columns},
+            {folded(column): column for column, _ in columns},
+        )
+        within, as_they_are = (print_scan(scan, view, open_floats=each) for each in (False, True))
+        return replace(self.bounding, scan=lambda _: within, open_scan=lambda _: as_they_are)
+
 
 @final
 class SingleRows:
@@ -94,14 +113,18 @@ class SingleRows:
             return None
         return self._parts(row, self._connection.fetch(row.statement, chunk=_CHUNK))
 
-    def plain_totals(self, row: RowStatement) -> RawTotals | None:
-        """Return the same without a statement, or None where it takes one."""
+    def read_plainly(self, row: RowStatement) -> pa.Table | None:
+        """Return unit and keys of all rows without a statement, or None where it takes one."""
+        found = None if row.plain is None else self._connection.plain(row.source, row.plain)
+        if row.plain is None or found is None:
+            return None
+        return pa.table(dict(zip(row.plain, found, strict=True)))
+
+    def plain_totals(self, row: RowStatement, read: pa.Table) -> RawTotals | None:
+        """Return rows that were read as totals in parts, or None where they have to be bounded."""
         if row.plain is None or not self._worth_reading.get(row.statement, True):
             return None
-        found = self._connection.plain(row.source, row.plain)
-        if found is None:
-            return None
-        unit = row.bounding.unit
+        unit, found = row.bounding.unit, [read.column(each) for each in row.plain]
         rows = pa.Table.from_arrays(found, names=[*unit, *row.bounding.keys])
         nobody = [nulls(each.combine_chunks()) for each in found[: len(unit)] if each.null_count]
         return self._parts(row, rows.filter(_all_of(~each for each in nobody)) if nobody else rows)

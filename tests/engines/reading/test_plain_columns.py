@@ -15,8 +15,8 @@ from discreet.engines.duckdb import DuckDB
 from discreet.engines.hash_order import HashOrder
 from discreet.engines.sources import plain_columns
 from discreet.errors import SourceChanged
-from discreet.query.expressions import Column, Literal
-from discreet.query.relations import Scan
+from discreet.query.expressions import Call, Column, Literal
+from discreet.query.relations import Filter, Scan
 from discreet.query.types import Type
 from discreet.requests.engine_request import EngineRequest, KeyColumn, Total
 from discreet.requests.raw_totals import ARROW_TYPES
@@ -30,7 +30,10 @@ PLAIN = {
     "int16": (pa.array([None, 0, -(2**15), 2**15 - 1], pa.int16()), Type.INTEGER),
     "int32": (pa.array([None, 0, -(2**31), 2**31 - 1], pa.int32()), Type.INTEGER),
     "int64": (pa.array(EDGES[Type.INTEGER], pa.int64()), Type.INTEGER),
-    "float": (pa.array([None, -0.0, 0.1, math.nan, math.inf, 3e38], pa.float32()), Type.FLOAT),
+    "float": (
+        pa.array([None, -0.0, 0.0, 0.1, math.nan, math.inf, -math.inf, 3e38, 1e-45], pa.float32()),
+        Type.FLOAT,
+    ),
     "double": (pa.array(FLOATS, pa.float64()), Type.FLOAT),
     "bool": (pa.array([None, True, False]), Type.BOOLEAN),
     "text": (pa.array(TEXTS, pa.string()), Type.TEXT),
@@ -144,6 +147,28 @@ def people(path, who, **options):
     return path
 
 
+@pytest.mark.parametrize("case", PLAIN)
+@pytest.mark.parametrize("form", ["frame", "dictionary"])
+def test_a_second_row_changes_no_value_of_others(tmp_path, case, form):
+    """Rows that are bounded by a statement have the values of rows that are read as they are."""
+    values, kind = PLAIN[case]
+    scan = Scan("t", (("who", Type.INTEGER), ("x", kind)))
+    request = replace(COUNTS, relation=scan, keys=(KeyColumn("x", Column("x"), kind),))
+    found = []
+    for twice in (False, True):
+        who = [*range(len(values)), 10**6, 10**6 + 1 - twice]
+        cells = pa.concat_arrays([values, pa.nulls(2, values.type)])
+        data = table = pa.table({"who": pa.array(who, pa.int64()), "x": cells})
+        if form != "frame":
+            data = tmp_path / f"{twice}.parquet"
+            pq.write_table(table, data)
+        with DuckDB({"t": data}) as engine:
+            raw = engine.run(request, order=HashOrder(salt=5))
+        found.append(sorted(exact(raw.keys[0])))
+    single, bounded = found
+    assert single == sorted([*bounded, "None"])
+
+
 def counted(data, request=COUNTS):
     """Return the numbers of all rows that count, and how many statements were run."""
     with (
@@ -167,6 +192,36 @@ def test_one_person_with_a_second_row_counts_once(tmp_path):
     found, statements = counted(people(tmp_path / "t.parquet", [5, 7, 9, 7], row_group_size=2))
     assert len(found) == 3
     assert statements
+
+
+@pytest.mark.theorem("single-rows")
+@pytest.mark.parametrize("many", [0, 2**16], ids=["by a threshold", "by a statement"])
+@pytest.mark.parametrize("form", ["file", "frame"])
+def test_a_second_row_does_not_decide_who_reads_the_others(tmp_path, many, form):
+    """Even if Arrow and DuckDB read all values otherwise, one unit more moves only itself."""
+    paths = [
+        people(tmp_path / f"{place}.parquet", who)
+        for place, who in enumerate(([5, 7], [5, 7, 9], [5, 7, 9, 9]))
+    ]
+    tables = paths if form == "file" else [pq.read_table(path) for path in paths]
+    own = Connection.plain
+
+    def misread(connection, scan, columns):
+        who, x = own(connection, scan, columns)
+        return [who, pa.chunked_array([[1000.0 + each for each in x.to_pylist()]])]
+
+    there = Filter(PEOPLE, Call("NOT", (Call("IS NULL", (Column("x"),)),)))
+    for request in (COUNTS, replace(COUNTS, relation=there)):
+        for table in tables:
+            with (
+                patch("discreet.engines.duckdb.MANY", many),
+                patch.object(Connection, "plain", misread),
+                DuckDB({"t": table}) as engine,
+            ):
+                for _ in range(2):  # what is remembered of the first run makes no difference
+                    raw = engine.run(request, order=HashOrder(salt=5))
+                    assert {1000.0, 1001.0} <= set(raw.keys[0].to_pylist())
+                    assert min(raw.keys[0].to_pylist()) == 1000.0
 
 
 @pytest.mark.parametrize("reason", ["two files", "large", "fails", "other names"])

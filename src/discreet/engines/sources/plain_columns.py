@@ -9,10 +9,13 @@ Proposition.  A plain column has the same values, whether a scan of DuckDB reads
 (:mod:`discreet.engines.sql.casts`) or Arrow does.  Proof.  The scan prints such a column as it is,
 or as a cast to a wider type of the same kind, which changes no value.  Floats are open: as they
 are, finite or not.
-Nothing about privacy rests on that: bounds hold for whatever rows were read, by either of them.
 
-All cells were read once when the source was opened, by DuckDB.  Should Arrow fail to read some of
-them, or read other names or types than it has shown, a statement reads them.
+Rows of one unit must not decide which of the two reads the rows of all others: then privacy would
+rest on the proposition.  So where columns were read by Arrow, their rows are bounded as Arrow has
+read them (:mod:`discreet.engines.single_rows`).
+Assumes: the proposition, at the two edges where rows decide after all.  DuckDB reads a table of
+more than ``MOST`` rows, and a file in which Arrow cannot read some cell, though DuckDB read all of
+them when the source was opened.
 """
 
 from __future__ import annotations
@@ -41,6 +44,14 @@ _PLAIN: Final[dict[tuple[str, Type], tuple[pa.DataType, ...]]] = {
     ("BOOLEAN", Type.BOOLEAN): (pa.bool_(),),
     ("VARCHAR", Type.TEXT): (pa.string(), pa.large_string()),
 }
+
+NATIVE: Final[dict[Type, str]] = {
+    Type.INTEGER: "BIGINT",
+    Type.FLOAT: "DOUBLE",
+    Type.BOOLEAN: "BOOLEAN",
+    Type.TEXT: "VARCHAR",
+}
+"""DuckDB's types for plain columns, once they are values of our types."""
 
 
 def plain_columns(

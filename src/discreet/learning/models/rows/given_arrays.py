@@ -1,7 +1,8 @@
 """Arrays as they are given: their shape and type are checked, and no value is looked at.
 
 Trust: kernel.  What is checked here happens before anything is paid for, so it depends on shapes,
-types and names of columns alone.
+types and names of columns alone.  Frames and tables are taken apart by columns
+(:mod:`discreet.learning.models.rows.given_frames`).
 """
 
 from __future__ import annotations
@@ -14,10 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import BadArrays, WrongKind
+from discreet.learning.models.rows.given_frames import frame_columns, frame_matrix
 
 _NUMBERS: Final = "iufb"
 _DECLARED: Final = ("bounds", "target_bounds", "categories", "classes", "ledger", "key")
-_TEXTS: Final = ("str", "large_string", "utf8")
 
 
 def refuse_ignored(*, table: bool, **given: Any) -> None:
@@ -56,15 +57,8 @@ def matrix(X: Any) -> NDArray[Any]:
             why="rows are bounded one by one, with a constant beside them.",
             do="give an array, as X.toarray() returns it.",
         )
-    text = _text_column(X)
-    if text is not None:
-        raise BadArrays(
-            what=f"the column '{text}' holds text.",
-            why="bounds are about numbers, and rows without a number in it would be left out.",
-            do="give numbers, such as pandas.get_dummies makes; categories of a table are read in "
-            "a session.",
-        )
-    array = _as_array(X)
+    framed = None if isinstance(X, np.ndarray) else frame_matrix(X)
+    array = _as_array(X) if framed is None else framed
     if array.dtype.kind == "c":
         raise BadArrays(
             what="Complex data not supported: the array holds complex numbers.",
@@ -94,26 +88,26 @@ def matrix(X: Any) -> NDArray[Any]:
     return array
 
 
-def _text_column(X: Any) -> str | None:
-    """Return the name of a column of a frame or a table whose type is text, if there is one."""
-    names = column_names(X)
-    schema = getattr(X, "schema", None)  # of Arrow and Polars; pandas has none
-    kinds = getattr(schema, "types", None) or getattr(X, "dtypes", None)
-    if names is None or kinds is None:
-        return None
-    found = zip(names, (str(kind).lower() for kind in kinds), strict=False)
-    return next((name for name, kind in found if kind.startswith(_TEXTS)), None)
-
-
 def _as_array(values: Any) -> NDArray[Any]:
     """Return an array whose type no value decides: that of an array, or objects for a list."""
-    if hasattr(values, "dtype") or hasattr(values, "__array__"):
-        return np.asarray(values)
+    typed = hasattr(values, "dtype") or hasattr(values, "__array__")
     try:
-        return np.asarray(values, object)
-    except ValueError:
-        pass
-    raise BadArrays(
+        return np.asarray(values) if typed else np.asarray(values, object)
+    except Exception:  # noqa: BLE001  of any library, and its text may quote values
+        error = _no_array() if typed else _ragged()
+    raise error
+
+
+def _no_array() -> BadArrays:
+    return BadArrays(
+        what="NumPy cannot make an array of what is given.",
+        why="each row is one unit, and each column one number.",
+        do="give an array of numbers, or a frame of pandas, Polars or Arrow.",
+    )
+
+
+def _ragged() -> BadArrays:
+    return BadArrays(
         what="Rows of different lengths are given.",
         why="each row has one value in each column.",
         do="give rows of one length.",
@@ -149,7 +143,7 @@ def labels_of(y: Any, count: int, kind: str) -> NDArray[Any] | None:
             why="it learns one column from the others.",
             do="give fit(X, y).",
         )
-    array = _as_array(y) if isinstance(y, list | tuple) else one_a_row(y)
+    array = _answers(y)
     if array.ndim == 2 and array.shape[1] == 1:
         _warn_column()
         array = array[:, 0]
@@ -161,6 +155,16 @@ def labels_of(y: Any, count: int, kind: str) -> NDArray[Any] | None:
             do="give a y of one dimension, as long as X.",
         )
     return array
+
+
+def _answers(y: Any) -> NDArray[Any]:
+    """Return one value a row as it is, as a column if it is one of a frame, which has no other."""
+    if isinstance(y, list | tuple):
+        return _as_array(y)
+    columns = frame_columns(y)
+    if columns is None:
+        return one_a_row(y)
+    return one_a_row(columns[0])[:, None] if len(columns) == 1 else np.empty((0, len(columns)))
 
 
 def _warn_column() -> None:
