@@ -13,6 +13,13 @@ _EMPTY: Final = (
     "tests/learning/deep/test_layers.py::"
     "test_an_empty_place_adds_nothing_whatever_the_model_makes_of_it"
 )
+_REMEMBERED: Final = (
+    "tests/learning/deep/test_memories.py::test_models_that_remember_private_rows_end_the_run"
+)
+_NOTED: Final = (
+    "tests/learning/deep/test_memories.py::test_objectives_that_remember_private_rows_end_the_run"
+)
+_CACHED: Final = "tests/learning/deep/test_memories.py::test_views_that_are_kept_are_refused"
 
 MUTANTS: Final = (
     Mutant(
@@ -935,7 +942,7 @@ MUTANTS: Final = (
     Mutant(
         name="a coin of Python may be that of all rows",
         file="discreet/learning/deep/trials/shared_coins.py",
-        old="    if drawn or _own_streams() != before[0]:",
+        old="    if drawn or own_streams() != before[0]:",
         new="    if drawn:",
         why="vmap runs Python once for a micro-batch, whose examples then contribute together.",
         caught_by=(
@@ -944,13 +951,143 @@ MUTANTS: Final = (
     ),
     Mutant(
         name="generators of modules are not looked at",
-        file="discreet/learning/deep/plain_values.py",
-        old="    return _Same(value), _drawn(value)",
-        new="    return _Same(value), None",
+        file="discreet/learning/deep/memory/plain_values.py",
+        old="        return (_Same(value), _drawn(value)), []",
+        new="        return (_Same(value), None), []",
         why="Examples share the coins of a generator that a module holds.",
         caught_by=(
             "tests/learning/deep/test_shared_coins.py::test_a_generator_of_a_module_is_found_when_it_is_used",
         ),
+    ),
+    Mutant(
+        name="slots are not looked at",
+        file="discreet/learning/deep/memory/attributes.py",
+        old="        with suppress(AttributeError):  # it holds nothing\n",
+        new="        with suppress(AttributeError, TypeError):\n            raise TypeError\n",
+        why="A list in a slot keeps rows, and a flag in one lets examples mix.",
+        caught_by=(
+            _REMEMBERED,
+            (
+                "tests/learning/deep/test_memories.py::"
+                "test_a_flag_that_is_set_after_planning_is_refused_before_a_row_is_read"
+            ),
+        ),
+    ),
+    Mutant(
+        name="closures are not looked at",
+        file="discreet/learning/deep/memory/attributes.py",
+        old="    if isinstance(code, FunctionType):\n",
+        new="    if isinstance(code, partial) and isinstance(code, FunctionType):\n",
+        why="A function keeps rows in a list that it finds in its closure.",
+        caught_by=(_REMEMBERED, _NOTED),
+    ),
+    Mutant(
+        name="the object of a bound method is not looked at",
+        file="discreet/learning/deep/memory/attributes.py",
+        old='    "__self__",\n',
+        new="",
+        why="A trainer whose method is the objective keeps rows.",
+        caught_by=(_NOTED,),
+    ),
+    Mutant(
+        name="defaults of arguments are not looked at",
+        file="discreet/learning/deep/memory/attributes.py",
+        old='    "__kwdefaults__",\n',
+        new="",
+        why="A list that is the default of an argument keeps rows.",
+        caught_by=(_NOTED,),
+    ),
+    Mutant(
+        name="arguments that are bound are not looked at",
+        file="discreet/learning/deep/memory/attributes.py",
+        old='    "keywords",\n',
+        new="",
+        why="A list that functools.partial binds keeps rows.",
+        caught_by=(_NOTED,),
+    ),
+    Mutant(
+        name="hooks are not looked into",
+        file="discreet/learning/deep/memory/attributes.py",
+        old="        if hooks := vars(module)[name]:\n",
+        new="        if not (hooks := vars(module)[name]):\n",
+        why="A hook keeps rows in its closure.",
+        caught_by=(_REMEMBERED,),
+    ),
+    Mutant(
+        name="arrays of objects are compared by their addresses",
+        file="discreet/learning/deep/memory/plain_values.py",
+        old="            if value.dtype.hasobject:\n",
+        new="            if value.dtype.hasobject and not value.size:\n",
+        why="A list in an array of objects keeps rows.",
+        caught_by=(_REMEMBERED, _NOTED),
+    ),
+    Mutant(
+        name="attributes of weights are not looked at",
+        file="discreet/learning/deep/memory/plain_values.py",
+        old="            elif held := look.held(value):\n",
+        new="            elif False and (held := look.held(value)):\n",
+        why="A list that is set on a weight keeps rows.",
+        caught_by=(_REMEMBERED,),
+    ),
+    Mutant(
+        name="objects that objectives hold are not looked into",
+        file="discreet/learning/deep/memory/plain_values.py",
+        old="_OBJECTS: Final = 2\n",
+        new="_OBJECTS: Final = 1\n",
+        why="A meter of a trainer keeps the objectives of private rows.",
+        caught_by=(_NOTED,),
+    ),
+    Mutant(
+        name="classes of one name hide each other",
+        file="discreet/learning/deep/memory/plain_values.py",
+        old=".setdefault((kind.__qualname__, attribute), []).append(look.shown(value))",
+        new="[kind.__qualname__, attribute] = [look.shown(value)]",
+        why="A flag of the class that is hidden lets examples mix.",
+        caught_by=(
+            "tests/learning/deep/test_memories.py::test_classes_of_one_name_do_not_hide_each_other",
+        ),
+    ),
+    Mutant(
+        name="objectives are not compared at planning",
+        file="discreet/learning/deep/tried_model.py",
+        old="    refuse_memory(held, objective)\n",
+        new="",
+        why="A run is paid for, and closed in its first step.",
+        caught_by=(
+            (
+                "tests/learning/deep/test_memories.py::"
+                "test_objectives_that_remember_are_refused_at_planning"
+            ),
+        ),
+    ),
+    Mutant(
+        name="views for other processes are not watched",
+        file="discreet/learning/deep/runs/ranks.py",
+        old="        with self._sums.nothing_kept():\n            taken",
+        new="        if True:\n            taken",
+        why="An augment keeps the rows that other processes are sent.",
+        caught_by=(
+            (
+                "tests/learning/deep/test_memories.py::"
+                "test_views_of_rows_for_other_processes_are_watched"
+            ),
+        ),
+    ),
+    Mutant(
+        name="views may be taken from a cache without coins",
+        file="discreet/learning/deep/augmentation.py",
+        old=" and same_values(view, again) and streams == then",
+        new=" and same_values(view, again)",
+        why="A unit more decides which views of others are still kept.",
+        caught_by=(_CACHED,),
+    ),
+    Mutant(
+        name="one other row lies between the views that are compared",
+        file="discreet/learning/deep/augmentation.py",
+        old="others[: 2 * seed + 1]",
+        new="others[:1]",
+        why="A cache of a few rows tosses its coins and hands out what it kept.",
+        caught_by=(_CACHED,),
     ),
     Mutant(
         name="a model may be another one after planning",

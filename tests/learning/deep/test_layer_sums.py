@@ -217,7 +217,7 @@ def test_only_models_that_decide_nothing_are_recorded(model, plain):
 
 
 def test_noise_for_a_device_is_drawn_once():
-    law = DiscreteGaussian(variance=10**12)
+    law = DiscreteGaussian(variance=10**24)  # a zero among them has a chance of 1e-8
     with DeviceNoise(NoiseAhead(law, 400, processes=1), CPU) as noise:
         arrays = [noise.take() for _ in range(70)]  # more than two blocks
     assert all(array.dtype == torch.int64 and (array != 0).all() for array in arrays)

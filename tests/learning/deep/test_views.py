@@ -67,23 +67,25 @@ def check_neighbors(run, count=9):
 
 # --- views ------------------------------------------------------------------------------------
 
+MADE = []  # a global, into which nobody looks
+
+
+def noted(row):
+    """Multiply a row by a number, and note that."""
+    MADE.append(float(torch.randint(1, 9, ())))
+    return row * MADE[-1]
+
 
 @pytest.mark.theorem("augmented-views")
 @pytest.mark.parametrize("views", [1, 3])
 def test_a_unit_contributes_the_mean_of_its_views(ledger, views):
     torch.manual_seed(0)
     model, (x, y) = nn.Linear(6, 2), rows()
-    made = []
-
-    def augment(row):
-        made.append(float(torch.randint(1, 9, ())))
-        return row * made[-1]
-
-    run = training(ledger, model, views=views, augment=augment, clip=1000)
-    made.clear()
+    run = training(ledger, model, views=views, augment=noted, clip=1000)
+    MADE.clear()
     total = run._stepper.sums.total(np.array([[5]]))
-    truth = torch.stack([gradient(model, x[5:6] * k, y[5:6]) for k in made]).mean(0)
-    assert len(made) == views
+    truth = torch.stack([gradient(model, x[5:6] * k, y[5:6]) for k in MADE]).mean(0)
+    assert len(MADE) == views
     assert torch.allclose(total, truth / 1000, rtol=1e-5, atol=1e-12)
 
 

@@ -16,7 +16,8 @@ those of PyTorch, Python and NumPy, which are set afresh for every unit, from wo
 for each place of a batch whether a unit sits there or not (:mod:`discreet.learning.deep.coins`): a
 unit that enters, and one that takes more coins than others, moves nobody else's.  A function with a
 stream or a memory of its own is found by trying, and refused: with the same seed, it must make the
-same view of a row whatever it has seen before.
+same view of a row, and take the same coins for it, whatever it has seen before.  Keeping views is a
+memory, too: whether a row is among those that are kept follows from others.
 
 Clipping the sum of K views to K times the threshold, and scaling to 1 / K, is the same as clipping
 their mean: so views are rows of their unit, and thresholds are multiplied by K.
@@ -26,7 +27,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final, final
+from typing import Any, Final, final
 
 import numpy as np
 import torch
@@ -35,9 +36,16 @@ from torch import Tensor
 
 from discreet.errors import NotPerExample
 from discreet.learning.deep.batch_sums import RowTensors
-from discreet.learning.deep.coins import kept_streams, seeded, set_streams, stream_words
+from discreet.learning.deep.coins import (
+    kept_streams,
+    own_streams,
+    seeded,
+    set_streams,
+    stream_words,
+    streams_of_torch,
+)
 from discreet.learning.deep.generated import RowShape, same_values
-from discreet.learning.deep.plain_values import first_difference, held_values
+from discreet.learning.deep.memory.plain_values import first_difference, held_values
 from discreet.noise import SYSTEM, Entropy
 
 Augment = Callable[[Tensor], Tensor]
@@ -78,17 +86,19 @@ class ViewedRows:
     def try_out(self) -> None:
         """Refuse a function whose view of a row follows from more than the row and seeded coins.
 
-        Two generated rows are shown to it in turns; a fair coin of its own is missed with a chance
-        of 2**-16.  What it keeps in attributes must stay as it was.
+        A generated row is shown with other coins in each turn, right after the view of the turn
+        before, and once more after others, one to dozens of them: a view that is kept comes back
+        at one of these places, or takes no coins there.  A fair coin of its own is missed with a
+        chance of 2**-16.  What the function holds must stay as it was.
         """
-        one, other = self.shapes[0].rows(2, seed=3, device=_CPU)
+        one, *others = self.shapes[0].rows(2 * _TRIED, seed=3, device=_CPU)
         before, alike = held_values(self.augment), True
         for seed in range(_TRIED):
-            made = []
-            for row, number in ((one, seed), (other, _TRIED + seed), (one, seed)):
-                with seeded(_CPU, number):
-                    made.append(self.view(row))
-            alike = alike and same_values(made[0], made[2])
+            view, streams = self._seeded(one, seed)
+            for number, row in enumerate(others[: 2 * seed + 1], start=_TRIED):
+                self._seeded(row, number)
+            again, then = self._seeded(one, seed)
+            alike = alike and same_values(view, again) and streams == then
         if not alike or first_difference(before, held_values(self.augment)) is not None:
             raise NotPerExample(
                 what="augment makes another view of the same row from the same coins, or remembers "
@@ -98,6 +108,11 @@ class ViewedRows:
                 do="let it draw from torch.rand, random.random or numpy.random's functions, "
                 "whose seeds are secret, and remember nothing.",
             )
+
+    def _seeded(self, row: Tensor, seed: int) -> tuple[Tensor, tuple[Any, ...]]:
+        """Return a view of a row with known coins, and where all streams are after it."""
+        with seeded(_CPU, seed):
+            return self.view(row), (own_streams(), streams_of_torch(_CPU))
 
     def view(self, row: Tensor) -> Tensor:
         """Return one view of a row; refuse another shape or type."""

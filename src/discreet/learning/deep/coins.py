@@ -25,7 +25,7 @@ from __future__ import annotations
 import random  # noqa: TID251  seeded here because functions of users draw from it
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 import torch
@@ -86,6 +86,21 @@ def set_streams(device: torch.device, words: NDArray[np.uint32]) -> None:
     if device.type == "cuda":
         with torch.cuda.device(device):
             torch.cuda.manual_seed(int.from_bytes(words[3 * _STATE :].tobytes(), "little"))
+
+
+def own_streams() -> tuple[Any, ...]:
+    """Return where the streams of Python and NumPy are."""
+    kind, words, *rest = np.random.get_state(legacy=True)  # noqa: NPY002, TID251  looked at
+    numpy = (kind, words.tobytes(), *rest)  # type: ignore[union-attr]  # an array, as asked for
+    return random.getstate(), numpy
+
+
+def streams_of_torch(device: torch.device) -> tuple[bytes, ...]:
+    """Return where the streams of PyTorch are."""
+    found = [torch.get_rng_state()]
+    if device.type == "cuda":
+        found.append(torch.cuda.get_rng_state(device))
+    return tuple(state.numpy().tobytes() for state in found)
 
 
 @contextmanager

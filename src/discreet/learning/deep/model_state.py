@@ -7,12 +7,11 @@ out of a step without noise: running statistics, embeddings that are scaled in p
 (``max_norm``).  The state of a model is compared before anything is paid, by value on generated
 rows, and around the sum of every step, by object and by the counter that PyTorch raises with each
 write.  A write through ``.data`` raises no counter; the values on generated rows show it.
-Attributes that are no tensors are compared by :mod:`discreet.learning.deep.plain_values`.
+Attributes that are no tensors are compared by :mod:`discreet.learning.deep.memory.plain_values`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, final
 
@@ -21,7 +20,13 @@ from torch import Tensor, nn
 
 from discreet.errors import ExamplesMix, OtherRun
 from discreet.learning.deep.generated import same_values
-from discreet.learning.deep.plain_values import Plain, first_difference, plain_values
+from discreet.learning.deep.memory.attributes import tensors_of
+from discreet.learning.deep.memory.plain_values import (
+    Plain,
+    first_difference,
+    held_values,
+    plain_values,
+)
 
 
 @final
@@ -141,6 +146,19 @@ def refuse_change(before: ModelState, model: nn.Module) -> None:
         )
 
 
+def refuse_memory(before: Plain, objective: object) -> None:
+    """Refuse an objective that was changed by being used on generated rows."""
+    name = first_difference(before, held_values(objective))
+    if name is not None:
+        raise ExamplesMix(
+            what=f"'{name}', which the objective holds, changes when it is used.",
+            why="it carries something of the rows from one step to the next, without noise; even a "
+            "count of calls tells how many rows were drawn.",
+            do="let the objective return its number and keep nothing; what is to be told of a step "
+            "is bought by metrics=.",
+        )
+
+
 def changed_in_a_step() -> OtherRun:
     """Return the error for a model, an objective or views that kept something of a step."""
     return OtherRun(
@@ -161,16 +179,6 @@ def used_otherwise() -> OtherRun:
         do="keep one forward for the whole run, or make a new Training for the changed one; this "
         "run is closed.",
     )
-
-
-def tensors_of(model: nn.Module) -> Iterator[tuple[str, Tensor]]:
-    """Yield parameters, buffers, and tensors that are plain attributes of modules."""
-    yield from model.named_parameters(remove_duplicate=False)
-    yield from model.named_buffers(remove_duplicate=False)
-    for name, module in model.named_modules():
-        for attribute, value in vars(module).items():
-            if isinstance(value, Tensor):
-                yield f"{name}.{attribute}".lstrip("."), value
 
 
 def writes_to(value: Tensor) -> int:

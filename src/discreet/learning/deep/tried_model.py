@@ -22,7 +22,14 @@ from discreet.learning.deep.batch_sums import ClipGroup
 from discreet.learning.deep.choice import ModelEngine, choose
 from discreet.learning.deep.generated import RowShape
 from discreet.learning.deep.independence import refuse_mixing
-from discreet.learning.deep.model_state import ModelModes, ModelState, TensorForms, refuse_change
+from discreet.learning.deep.memory.plain_values import held_values
+from discreet.learning.deep.model_state import (
+    ModelModes,
+    ModelState,
+    TensorForms,
+    refuse_change,
+    refuse_memory,
+)
 from discreet.learning.deep.number_settings import NumberSettings
 from discreet.learning.deep.objectives import Objective, SummedObjective
 from discreet.learning.deep.trials.pinned_model import PinnedModel
@@ -112,6 +119,7 @@ def try_model(  # noqa: PLR0913  a model, and the shape of its micro-batches
             "and let the objective take them apart.",
         )
     summed = SummedObjective.tested(objective, outputs, y[: outputs.shape[0]])
+    held = held_values(objective)  # after a first call, which may have made constants
     engine = choose(model, summed, x, y, units=units)
     refuse_mixing(
         model,
@@ -126,6 +134,7 @@ def try_model(  # noqa: PLR0913  a model, and the shape of its micro-batches
         told=told,
     )
     refuse_change(fresh, model)
+    refuse_memory(held, objective)
     return TriedModel(
         model=model,
         objective=summed,

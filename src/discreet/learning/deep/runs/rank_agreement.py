@@ -27,7 +27,8 @@ from torch import Tensor, nn
 
 from discreet.learning.deep.generated import DROPOUTS, without_dropout
 from discreet.learning.deep.independence import TRIED, shaken
-from discreet.learning.deep.model_state import tensors_of, writes_to
+from discreet.learning.deep.memory.attributes import tensors_of
+from discreet.learning.deep.model_state import writes_to
 from discreet.learning.deep.runs.rank_messages import broadcast
 from discreet.learning.deep.trial import Groups, Trial, Unit, shares_apart
 

@@ -149,7 +149,8 @@ class Ranks:
         if parts_of(self._sums.sums.model) != self._parts:
             raise _differs("has a model of other parts by now")
         shares, here = np.array_split(rows, self.count), torch.device("cpu")
-        taken = [self._sums.sums.data.take(share, here) for share in shares[1:]]
+        with self._sums.nothing_kept():
+            taken = [self._sums.sums.data.take(share, here) for share in shares[1:]]
         try:
             names = self._state.stale()
             told(("add", factor, self._step, [len(share) for share in shares], names))

@@ -4,11 +4,13 @@ Trust: kernel.
 
 Every micro-batch has coins of its own (:mod:`discreet.learning.deep.coins`), in each of its passes.
 An objective, and a function of views, sees private rows and must keep nothing of them: a sum in
-which one of its attributes has changed is not handed out.
+which something that one of them holds has changed is not handed out.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from itertools import starmap
 from typing import final
 
@@ -19,9 +21,9 @@ from torch import Tensor
 
 from discreet.learning.deep.batch_sums import BatchSums
 from discreet.learning.deep.coins import kept_streams, set_streams, stream_words
+from discreet.learning.deep.memory.plain_values import Plain, first_difference, held_values
 from discreet.learning.deep.model_state import changed_in_a_step
 from discreet.learning.deep.objectives import SummedObjective
-from discreet.learning.deep.plain_values import Plain, first_difference, held_values
 from discreet.learning.side_counts import WEIGHT, SideCounts
 from discreet.noise import SYSTEM, Entropy
 
@@ -44,14 +46,19 @@ class StepSums:
             factor: a public number by which thresholds have been adapted.
             entropy: random bits, for coins.
         """
-        before = self._kept()
-        total = self._total(rows, factor, entropy)
-        if any(starmap(first_difference, zip(before, self._kept(), strict=True))):
-            raise changed_in_a_step()
-        return total
+        with self.nothing_kept():
+            return self._total(rows, factor, entropy)
 
-    def _kept(self) -> list[Plain]:
-        """Return what objective and views keep in their attributes."""
+    @contextmanager
+    def nothing_kept(self) -> Iterator[None]:
+        """Refuse objectives and views that hold something else afterward."""
+        before = self._held()
+        yield
+        if any(starmap(first_difference, zip(before, self._held(), strict=True))):
+            raise changed_in_a_step()
+
+    def _held(self) -> list[Plain]:
+        """Return what objective and views hold."""
         held = (self.objective.objective, getattr(self.sums.data, "augment", None))
         return [held_values(each) for each in held]
 

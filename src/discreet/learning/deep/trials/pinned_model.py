@@ -21,20 +21,15 @@ from torch import Tensor, nn
 from torch.nn.modules import module as modules
 
 from discreet.errors import OtherRun
-from discreet.learning.deep.model_state import tensors_of, writes_to
-from discreet.learning.deep.plain_values import (
+from discreet.learning.deep.memory.attributes import HOOKS, tensors_of
+from discreet.learning.deep.memory.plain_values import (
     Plain,
     first_difference,
     plain_values,
     tensor_digest,
 )
+from discreet.learning.deep.model_state import writes_to
 
-_HOOKS: Final = (
-    "_forward_hooks",
-    "_forward_pre_hooks",
-    "_backward_hooks",
-    "_backward_pre_hooks",
-)
 _HOOKS_OF_ALL: Final = (
     "_global_forward_hooks",
     "_global_forward_pre_hooks",
@@ -57,7 +52,7 @@ class PinnedModel:
     def of(cls, model: nn.Module) -> PinnedModel:
         """Read a model."""
         fixed = {name: (v, writes_to(v), tensor_digest(v)) for name, v in _fixed(model).items()}
-        return cls(fixed, plain_values(model, trained=False), _code(model))
+        return cls(fixed, plain_values(model, trained=False, inside=False), _code(model))
 
     def check(self, model: nn.Module) -> None:
         """Refuse a model that is another one now, in more than its trained weights."""
@@ -80,7 +75,7 @@ class PinnedModel:
             same = value is was and writes == writes_to(value) and not value.is_inference()
             if not same and tensor_digest(value) != digest:
                 return f"the tensor '{name}'"
-        attribute = first_difference(self.plain, plain_values(model, trained=False))
+        attribute = first_difference(self.plain, plain_values(model, trained=False, inside=False))
         if attribute is not None:
             return f"the attribute '{attribute}'"
         code = _code(model)
@@ -99,7 +94,7 @@ def _fixed(model: nn.Module) -> dict[str, Tensor]:
 def _code(model: nn.Module) -> Code:
     """Return the classes of all modules, what their forwards are, and their hooks."""
     found: list[tuple[Any, ...]] = [
-        (name, type(each), type(each).forward, *(tuple(vars(each)[h].values()) for h in _HOOKS))
+        (name, type(each), type(each).forward, *(tuple(vars(each)[h].values()) for h in HOOKS))
         for name, each in model.named_modules(remove_duplicate=False)
     ]
     found.append(("", *(tuple(getattr(modules, hooks).values()) for hooks in _HOOKS_OF_ALL)))

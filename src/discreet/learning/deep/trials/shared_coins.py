@@ -16,15 +16,13 @@ row and its own coins:
 
 from __future__ import annotations
 
-import random  # noqa: TID251  looked at
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Final
 
-import numpy as np
 import torch
 from torch import nn
 
-from discreet.learning.deep.coins import seeded
+from discreet.learning.deep.coins import own_streams, seeded, streams_of_torch
 from discreet.learning.deep.examples import ExampleGradients
 from discreet.learning.deep.generated import without_dropout
 from discreet.learning.deep.objectives import SummedObjective
@@ -67,28 +65,13 @@ def _refuse_draws(
     trial: Trial, run: Callable[[], None], *, each_row_has_its_own: bool = False
 ) -> None:
     """Refuse what draws coins in a pass of several rows, outside of dropout."""
-    before = _own_streams(), _streams_of_torch(trial.device)
+    before = own_streams(), streams_of_torch(trial.device)
     with without_dropout(trial.model):
         run()
-    drawn = not each_row_has_its_own and _streams_of_torch(trial.device) != before[1]
+    drawn = not each_row_has_its_own and streams_of_torch(trial.device) != before[1]
     run()
-    if drawn or _own_streams() != before[0]:
+    if drawn or own_streams() != before[0]:
         raise sharing("or the objective draws coins outside of nn.Dropout and its kin")
-
-
-def _own_streams() -> tuple[Any, ...]:
-    """Return where the streams of Python and NumPy are."""
-    kind, words, *rest = np.random.get_state(legacy=True)  # noqa: NPY002, TID251  looked at
-    numpy = (kind, words.tobytes(), *rest)  # type: ignore[union-attr]  # an array, as asked for
-    return random.getstate(), numpy
-
-
-def _streams_of_torch(device: torch.device) -> tuple[bytes, ...]:
-    """Return where the streams of PyTorch are."""
-    found = [torch.get_rng_state()]
-    if device.type == "cuda":
-        found.append(torch.cuda.get_rng_state(device))
-    return tuple(state.numpy().tobytes() for state in found)
 
 
 def _refuse_masks(trial: Trial) -> None:
