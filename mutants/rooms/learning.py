@@ -150,12 +150,143 @@ MUTANTS: Final = (
     ),
     Mutant(
         name="earlier sums are remembered across a broken step",
-        file="discreet/learning/deep/runs/training_step.py",
-        old="        return self._turns is None or self._next == step",
-        new="        return self._turns is None or self._next is not None",
+        file="discreet/learning/banded_noise.py",
+        old="        return self.own and self._next == step",
+        new="        return self.own and self._next is not None",
         why="The sum of a step is measured in a block twice, once of each draw.",
         caught_by=(
             "tests/learning/test_banded_noise.py::test_a_step_that_broke_after_its_release_starts_new_blocks",
+        ),
+    ),
+    Mutant(
+        name="a forked child goes on from the sums of its parent",
+        file="discreet/learning/banded_noise.py",
+        old="        return self.own and self._next == step",
+        new="        return self._next == step",
+        why="It does not begin anew, and shares the parts of its parent.",
+        caught_by=(
+            (
+                "tests/learning/test_broken_runs.py::"
+                "test_a_forked_child_that_resumes_puts_units_into_new_parts_and_pays_for_them"
+            ),
+        ),
+    ),
+    Mutant(
+        name="parts and sums are used in every process",
+        file="discreet/learning/banded_noise.py",
+        old="        if not self.own:\n",
+        new="        if not self._stamp:\n",
+        why="Each child measures the same sums once more, in a block that was paid for once.",
+        caught_by=(
+            "tests/learning/test_broken_runs.py::test_a_forked_child_has_no_share_in_parts_and_sums",
+        ),
+    ),
+    Mutant(
+        name="parts and sums are copied",
+        file="discreet/learning/banded_noise.py",
+        old="    def __reduce_ex__(self, protocol: object) -> NoReturn:\n",
+        new="    def _refuse_copies(self, protocol: object) -> NoReturn:\n",
+        why="Each copy measures the same sums once more, in a block that was paid for once.",
+        caught_by=("tests/learning/test_banded_noise.py::test_parts_and_sums_cannot_be_copied",),
+    ),
+    Mutant(
+        name="steps of banded noise follow any other",
+        file="discreet/learning/banded_noise.py",
+        old="        if self._sums and self._next != step:\n",
+        new="        if self._sums and step < 0:\n",
+        why="Two sums of one step, or one that broke off and the next, are measured in one block.",
+        caught_by=(
+            "tests/learning/test_banded_noise.py::test_sums_are_measured_in_order_and_once",
+            (
+                "tests/learning/test_banded_noise.py::"
+                "test_a_loop_beside_one_that_broke_measures_no_sum_of_it"
+            ),
+        ),
+    ),
+    Mutant(
+        name="a run begins amid a step of another thread",
+        file="discreet/learning/deep/runs/run_loop.py",
+        old="        with self._guard:\n            marks = run.begin(lost)\n",
+        new="        marks = run.begin(lost)\n",
+        why="A step that was drawn from old parts is measured beside those of new ones.",
+        caught_by=(
+            (
+                "tests/learning/test_broken_runs.py::"
+                "test_threads_take_the_steps_of_one_run_one_after_another"
+            ),
+        ),
+    ),
+    Mutant(
+        name="an interrupt amid a step leaves in order",
+        file="discreet/learning/deep/runs/run_loop.py",
+        old="            if not midway:\n                self._leave(marks)\n",
+        new="            self._leave(marks)\n",
+        why="A step that may have been seen is drawn once more, and not paid for.",
+        caught_by=(
+            (
+                "tests/learning/test_own_loops.py::"
+                "test_ctrl_c_twice_ends_at_once_and_the_step_is_charged_again"
+            ),
+        ),
+    ),
+    Mutant(
+        name="a stop forgets a step that has ended another process",
+        file="discreet/learning/deep/runs/run_progress.py",
+        old=(
+            "    def _stop(self, marks: Marks) -> None:\n"
+            '        """Record how far an attempt has come that draws no more."""\n'
+            "        self._unrecorded = marks, self.taken + self._lost\n"
+        ),
+        new=(
+            "    def _stop(self, marks: Marks) -> None:\n"
+            '        """Record how far an attempt has come that draws no more."""\n'
+            "        self._unrecorded = marks, self.taken\n"
+        ),
+        why="A row may have ended it, and the next batch is asked for nothing.",
+        caught_by=(
+            (
+                "tests/learning/test_broken_runs.py::"
+                "test_a_step_whose_process_has_ended_is_charged_again"
+            ),
+        ),
+    ),
+    Mutant(
+        name="an attempt that is overtaken while it saves replaces a later checkpoint",
+        file="discreet/learning/checkpoint.py",
+        old="                check()\n",
+        new="",
+        why="Steps of the later attempt are lost, and drawn a second time.",
+        caught_by=(
+            (
+                "tests/learning/test_broken_runs.py::"
+                "test_an_attempt_that_is_overtaken_while_it_saves_replaces_nothing"
+            ),
+        ),
+    ),
+    Mutant(
+        name="without a lock any checkpoint is replaced",
+        file="discreet/learning/checkpoint.py",
+        old="                if not locked and _seal(folder / _FILE) not in {None, over}:\n",
+        new="                if not locked and not seal:\n",
+        why="Steps of a later attempt are lost, and drawn a second time.",
+        caught_by=(
+            (
+                "tests/learning/test_broken_runs.py::"
+                "test_without_a_lock_a_checkpoint_of_somebody_else_stays"
+            ),
+        ),
+    ),
+    Mutant(
+        name="a checkpoint may be of a step behind the last one",
+        file="discreet/learning/deep/runs/run_progress.py",
+        old="        if kept is not None and kept.step > self.plan.steps:\n",
+        new="        if kept is not None and kept.step < 0:\n",
+        why="A run that was charged is on record as ended with weights that nobody trained.",
+        caught_by=(
+            (
+                "tests/learning/test_broken_runs.py::"
+                "test_a_checkpoint_that_no_run_writes_is_refused_before_more_is_charged"
+            ),
         ),
     ),
     Mutant(
@@ -257,16 +388,16 @@ MUTANTS: Final = (
         name="a mark is written after its steps are drawn",
         file="discreet/learning/deep/runs/run_loop.py",
         old=(
-            "                        marks.mark(marked)\n"
-            "                    began = time.perf_counter()\n"
-            "                    self._step_or_leave(noise, marks, update=update)\n"
-            "                    run.taken += 1\n"
+            "                            marks.mark(marked)\n"
+            "                        began, midway = time.perf_counter(), True\n"
+            "                        self._step_or_leave(noise, marks, update=update)\n"
+            "                        run.taken += 1\n"
         ),
         new=(
-            "                    began = time.perf_counter()\n"
-            "                    self._step_or_leave(noise, marks, update=update)\n"
-            "                    run.taken += 1\n"
-            "                    marks.mark(marked)\n"
+            "                        began, midway = time.perf_counter(), True\n"
+            "                        self._step_or_leave(noise, marks, update=update)\n"
+            "                        run.taken += 1\n"
+            "                        marks.mark(marked)\n"
         ),
         why="A kill in between leaves steps that nobody knows of; they are drawn again for free.",
         caught_by=(
@@ -1171,9 +1302,9 @@ MUTANTS: Final = (
     ),
     Mutant(
         name="banded sums go on from a release that broke off",
-        file="discreet/learning/deep/runs/training_step.py",
-        old="        self._next = None\n        noisy",
-        new="        noisy",
+        file="discreet/learning/banded_noise.py",
+        old="        self._step, self._next = step, None\n",
+        new="        self._step = step\n",
         why="A sum that is remembered and taken once more is in a band twice, with one noise.",
         caught_by=(
             "tests/learning/test_broken_runs.py::test_a_release_that_breaks_off_is_not_remembered_by_the_next",

@@ -1,8 +1,10 @@
 """Banded noise: what one unit moves in integers, who is drawn when, and what is charged."""
 
 import contextlib
+import copy
 import itertools
 import math
+import pickle
 from fractions import Fraction
 
 import numpy as np
@@ -14,7 +16,7 @@ from torch import nn
 
 import discreet as dp
 from discreet.accounting import Budget
-from discreet.errors import OutOfRange
+from discreet.errors import EntropyCopied, OutOfRange, RunFenced
 from discreet.learning import Clipping, CorrectedAdam, PoissonBatches, PrivateSum, Training
 from discreet.learning.banded_noise import Band, BandedBatches, BandedSums
 from discreet.learning.marks import Marks
@@ -31,9 +33,11 @@ ONE = PrivateSum(
 def run_of(band, sums, noise):
     """Return all measurements and estimates of a run on given integer sums."""
     banded = BandedSums(band)
-    measured = [banded.measured(x, z) for x, z in zip(sums, noise, strict=True)]
-    again = BandedSums(band)
-    return np.array(measured), np.array([again.estimate(y.astype(float)) for y in measured])
+    measured, estimates = [], []
+    for step, (x, z) in enumerate(zip(sums, noise, strict=True)):
+        measured.append(banded.measured(x, z, step=step))
+        estimates.append(banded.estimate(measured[-1].astype(float)))
+    return np.array(measured), np.array(estimates)
 
 
 @pytest.mark.theorem("banded-sums")
@@ -116,6 +120,33 @@ def test_batches_of_a_part_are_cut_to_the_cap_and_may_be_empty():
     assert batches.draw(0).size == 3
     none = BandedBatches(Band(2), PoissonBatches(rate=Fraction(1, 2), cap=3), units=0)
     assert none.draw(1).size == 0
+
+
+@pytest.mark.theorem("banded-sums")
+def test_sums_are_measured_in_order_and_once():
+    """Whatever was remembered of a step: it is not measured beside another draw of that step."""
+    sums, one = BandedSums(Band(4)), np.ones(2, np.int64)
+    for step in (6, 7):  # the first may be any
+        measured = sums.measured(one, 0 * one, step=step)
+        assert not sums.goes_on(step + 1)
+        sums.estimate(measured.astype(float))
+        assert sums.goes_on(step + 1)
+    for step in (7, 9):
+        with pytest.raises(RunFenced, match="follow"):
+            sums.measured(one, 0 * one, step=step)
+    sums.measured(one, 0 * one, step=8)  # nothing of them was kept; and this release breaks off
+    for step in (8, 9):
+        with pytest.raises(RunFenced, match="follow"):
+            sums.measured(one, 0 * one, step=step)
+
+
+@pytest.mark.theorem("banded-sums")
+@pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, pickle.dumps])
+def test_parts_and_sums_cannot_be_copied(copied):
+    plain = PoissonBatches(rate=Fraction(1, 2), cap=3)
+    for memory in (BandedSums(Band(2)), BandedBatches(Band(2), plain, units=9)):
+        with pytest.raises(EntropyCopied):
+            copied(memory)
 
 
 @pytest.mark.parametrize("width", [2, 8])
@@ -259,6 +290,31 @@ def test_a_step_that_broke_after_its_release_starts_new_blocks(ledger, monkeypat
     assert run.fit(bar=False).taken == 10
     assert run._stepper._turns._parts is not parts
     assert most_drawn(drawn) <= blocks_charged(ledger)
+
+
+@pytest.mark.theorem("banded-sums")
+def test_a_loop_beside_one_that_broke_measures_no_sum_of_it(ledger, monkeypatch):
+    """Two loops over one run share what is remembered; one breaks off amid its release."""
+    run = training(ledger)
+    first, second = run.steps(), run.steps()
+    for loop in (first, second):
+        next(loop)
+    original, seen = BandedSums.measured, []
+
+    def breaks_off(self, cells, noise, *, step):
+        found = original(self, cells, noise, step=step)
+        seen.append(step)
+        if len(seen) == 1:
+            raise MemoryError
+        return found
+
+    monkeypatch.setattr(BandedSums, "measured", breaks_off)
+    with pytest.raises(MemoryError):
+        next(first)
+    with pytest.raises(RunFenced, match="follow"):
+        next(second)
+    assert seen == [2]
+    assert run.fit(bar=False).taken == 10
 
 
 def test_going_on_with_the_same_object_costs_nothing(ledger, tmp_path, monkeypatch):

@@ -7,6 +7,7 @@ import hashlib
 import io
 import os
 import resource
+import threading
 
 import numpy as np
 import pytest
@@ -20,12 +21,13 @@ from discreet.errors import (
     EngineStopped,
     EntropyForked,
     EntropyUnavailable,
+    LedgerUnavailable,
     OverBudget,
     RunFenced,
     WrongKind,
 )
-from discreet.learning import NoiseAhead, Training, checkpoint
-from discreet.learning.banded_noise import BandedSums
+from discreet.learning import NoiseAhead, PoissonBatches, Training, checkpoint
+from discreet.learning.banded_noise import Band, BandedBatches, BandedSums
 from discreet.learning.checkpoint import Checkpoint
 from discreet.learning.deep.runs.ranks import RankLost
 from discreet.learning.marks import Marks
@@ -104,6 +106,77 @@ def test_a_forked_child_writes_no_marks(ledger):
         assert in_child(work) == 7
 
 
+@pytest.mark.theorem("banded-sums")
+def test_a_forked_child_has_no_share_in_parts_and_sums():
+    turns = BandedBatches(Band(2), PoissonBatches(rate="1/2", cap=9), units=6)
+    sums, one = BandedSums(Band(2)), np.ones(2, np.int64)
+    sums.estimate(sums.measured(one, one, step=0))
+    assert in_child(lambda: turns.draw(0)) == 7
+    assert in_child(lambda: sums.measured(one, one, step=1)) == 7
+    assert in_child(lambda: BandedSums(Band(2)).measured(one, one, step=1)) == 0
+    assert sums.goes_on(1)
+    sums.measured(one, one, step=1)
+
+
+@pytest.mark.theorem("banded-sums")
+def test_a_forked_child_that_resumes_puts_units_into_new_parts_and_pays_for_them(ledger):
+    """Otherwise every child would measure the last sum of its parent, at the price of its own."""
+    run = training(ledger, band=2, every=1, sigma=9)
+    loop = run.steps()
+    next(loop)
+    turns, sums = run._stepper._turns, run._stepper._banded
+
+    def resume(again):
+        assert next(run.steps()).number == 2
+        assert run._stepper._turns is not turns
+        assert run._stepper._banded is not sums
+        assert len(run._stepper._banded._sums) == 1  # that of its own step
+        assert run.report.charged_again == again
+
+    assert in_child(lambda: resume(1)) == 0  # one step since the block began
+    assert in_child(lambda: resume(2)) == 0  # and the one that the first child has drawn
+    with pytest.raises(RunFenced):
+        next(loop)
+    assert len(charges(ledger)) == 3
+    report = run.fit(bar=False)  # where they were made, they go on
+    assert (report.taken, report.charged_again) == (6, 1)
+    assert run._stepper._turns is turns
+
+
+def test_threads_take_the_steps_of_one_run_one_after_another(ledger, monkeypatch):
+    """Whoever begins meanwhile waits: what is remembered of a step is not known amid it."""
+    run = training(ledger, band=2)
+    amid, go_on = threading.Event(), threading.Event()
+    original = type(run._stepper).take
+
+    def take(self, total, noise):
+        if not amid.is_set():
+            amid.set()
+            assert go_on.wait(60)
+        return original(self, total, noise)
+
+    monkeypatch.setattr(type(run._stepper), "take", take)
+    first, second = run.steps(), run.steps()
+    numbers = []
+    threads = [
+        threading.Thread(target=lambda loop=loop: numbers.append(next(loop).number))
+        for loop in (first, second)
+    ]
+    threads[0].start()
+    assert amid.wait(60)
+    threads[1].start()
+    threads[1].join(0.2)
+    begun = [entry["kind"] for entry in ledger.entries()].count("start")
+    go_on.set()
+    for thread in threads:
+        thread.join(60)
+    assert begun == 1
+    assert numbers == [1, 2]
+    assert run._stepper.goes_on(2)
+    monkeypatch.undo()
+    assert run.fit(bar=False).taken == 6
+
+
 def test_a_forked_child_has_no_share_in_noise_drawn_ahead():
     with NoiseAhead(DiscreteGaussian(variance=100), 50, processes=1) as ahead:
         assert in_child(ahead.take) == 7
@@ -144,6 +217,47 @@ def test_a_fenced_attempt_records_nothing(ledger, tmp_path):
     assert Checkpoint.read(tmp_path / "one", run=first.plan.digest).step == 4
 
 
+@pytest.mark.parametrize("locked", [True, False])
+def test_an_attempt_that_is_overtaken_while_it_saves_replaces_nothing(
+    ledger, tmp_path, monkeypatch, locked
+):
+    if not locked:
+        monkeypatch.setattr(checkpoint, "_locked", lambda _: False)
+    monkeypatch.setattr(checkpoint, "_PATIENCE", 0.1)
+    first, second = (training(ledger, folder=tmp_path / "run") for _ in range(2))
+    original, reports = Checkpoint._write_aside, []
+
+    def overtaken(self, folder):
+        if self.step == 2 and not reports:
+            reports.append(None)
+            reports[0] = second.fit(bar=False)
+        return original(self, folder)
+
+    monkeypatch.setattr(Checkpoint, "_write_aside", overtaken)
+    with pytest.raises(RunFenced):
+        first.fit(bar=False)
+    assert [file.name for file in (tmp_path / "run").iterdir()] == ["checkpoint"]
+    assert Checkpoint.read(tmp_path / "run", run=first.plan.digest).step == 6
+    again = training(ledger, folder=tmp_path / "run").fit(bar=False)
+    assert (again.weights, again.charged_again) == (reports[0].weights, 0)
+
+
+def test_without_a_lock_a_checkpoint_of_somebody_else_stays(ledger, tmp_path, monkeypatch):
+    monkeypatch.setattr(checkpoint, "_locked", lambda _: False)
+    run = training(ledger, folder=tmp_path / "run")
+    loop = run.steps()
+    assert [next(loop).number for _ in range(2)] == [1, 2]
+    other = Checkpoint(run.plan.digest, 5, training(ledger)._saved.written())
+    over = Checkpoint.read(tmp_path / "run", run=run.plan.digest).seal
+    other.write(tmp_path / "run", over=over)
+    with pytest.raises(BadCheckpoint, match="somebody else"):
+        next(loop)
+    assert Checkpoint.read(tmp_path / "run", run=run.plan.digest) == other
+    assert [file.name for file in (tmp_path / "run").iterdir()] == ["checkpoint"]
+    report = run.fit(bar=False)  # it has read that one now
+    assert (report.taken, report.charged_again) == (6, 0)
+
+
 def test_weights_that_are_not_the_stored_ones_are_not_reported(ledger, monkeypatch):
     run = training(ledger)
     original = Ledger.release
@@ -180,6 +294,39 @@ def test_a_full_disk_keeps_weights_in_memory_and_costs_nothing(ledger, tmp_path,
     else:
         assert next(loop).number == at + 1
     assert len(charges(ledger)) == 1
+
+
+@pytest.mark.theorem("marked-steps")
+@pytest.mark.parametrize("overtaken", [False, True])
+def test_a_stop_that_a_full_ledger_has_not_taken_is_recorded_by_the_next_attempt(
+    ledger, tmp_path, monkeypatch, overtaken
+):
+    given = {"every": 5, "folder": tmp_path / "run"}
+    run = training(ledger, **given)
+    loop = run.steps()
+    for _ in range(2):
+        next(loop)
+
+    def full(*_, **__):
+        raise LedgerUnavailable(what="full.", why="", do="")
+
+    with monkeypatch.context() as planted:
+        planted.setattr(Checkpoint, "_write_aside", lambda *_: full())
+        planted.setattr(Ledger, "describe", full)
+        with pytest.raises(LedgerUnavailable):
+            loop.close()
+        with pytest.raises(LedgerUnavailable):
+            next(run.steps())
+    if overtaken:  # somebody else has paid for steps that may have been lost
+        report = training(ledger, **given).fit(bar=False)
+        assert (report.taken, report.charged_again) == (6, 5)
+        before = len(list(ledger.entries()))
+        assert run.fit(bar=False).weights == report.weights
+        assert len(list(ledger.entries())) == before
+    else:
+        report = run.fit(bar=False)
+        assert (report.taken, report.charged_again) == (6, 0)
+    assert ledger.verify().ok
 
 
 def test_a_refused_resume_leaves_the_weights_in_memory(tmp_path):
@@ -235,7 +382,97 @@ def test_a_flipped_bit_anywhere_in_a_checkpoint_is_found(tmp_path):
             Checkpoint.read(tmp_path, run="a" * 64)
 
 
-@pytest.mark.parametrize("wrong", [b'{"run": "a", "step": -1}', b'{"run": "a"}', b"no head"])
+def test_what_is_no_file_is_no_checkpoint_and_nobody_waits_for_it(ledger, tmp_path):
+    for make in (os.mkfifo, os.mkdir):
+        make(tmp_path / "checkpoint")
+        with pytest.raises(BadCheckpoint):
+            training(ledger, folder=tmp_path).fit(bar=False)
+        (tmp_path / "checkpoint").rename(tmp_path / make.__name__)
+    with pytest.raises(BadCheckpoint, match="null byte"):
+        training(ledger, folder="a\0b").fit(bar=False)
+    assert not charges(ledger)
+
+
+def test_what_lies_where_a_checkpoint_is_written_is_not_waited_for(tmp_path, monkeypatch):
+    monkeypatch.setattr(checkpoint, "_locked", lambda _: False)
+    os.mkfifo(tmp_path / f"checkpoint.{os.getpid()}.{threading.get_ident()}.new")
+    Checkpoint("a" * 64, 7, b"weights").write(tmp_path)
+    assert Checkpoint.read(tmp_path, run="a" * 64).step == 7
+
+
+def other_text(state):
+    state["optimizer"]["param_groups"][0]["lr"] = "text"
+
+
+def other_count(state):
+    state["optimizer"]["param_groups"][0]["lr"] = (1.0, 2.0)
+
+
+def other_state(state):
+    state["optimizer"]["state"][0] = "text"
+
+
+def other_shape(state):
+    state["optimizer"]["state"][0]["momentum_buffer"] = torch.zeros(77)
+
+
+def other_type(state):
+    state["model"] = {name: value.to(torch.complex64) for name, value in state["model"].items()}
+
+
+@pytest.mark.parametrize(
+    ("step", "change"),
+    [
+        (7, None),
+        (2, b""),
+        (2, other_text),
+        (2, other_count),
+        (2, other_state),
+        (2, other_shape),
+        (2, other_type),
+    ],
+)
+def test_a_checkpoint_that_no_run_writes_is_refused_before_more_is_charged(
+    ledger, tmp_path, step, change
+):
+    def made():
+        run = training(ledger, folder=tmp_path / "r")
+        run.optimizer.param_groups[0]["momentum"] = 0.5
+        return run
+
+    run = made()
+    for taken in run:
+        if taken.number == 2:
+            break
+    kept = Checkpoint.read(tmp_path / "r", run=run.plan.digest)
+    state = kept.state if change is None else b""
+    if callable(change):
+        values, file = torch.load(io.BytesIO(kept.state), weights_only=True), io.BytesIO()
+        change(values)
+        torch.save(values, file)
+        state = file.getvalue()
+    Checkpoint(kept.run, step, state).write(tmp_path / "r")
+    before = list(ledger.entries())
+    with pytest.raises(BadCheckpoint):
+        made().fit(bar=False)
+    assert list(ledger.entries()) == before
+    kept.write(tmp_path / "r")
+    assert made().fit(bar=False).taken == 6
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        b'{"run": "a", "step": -1}',
+        b'{"run": "a"}',
+        b"no head",
+        b'{"run": "a", "step": 2.9}',
+        b'{"run": "a", "step": true}',
+        b'{"run": "a", "step": "2"}',
+        b"[" * 100_000,
+    ],
+    ids=lambda wrong: wrong[:24].decode(),
+)
 def test_a_file_that_nobody_wrote_is_no_checkpoint(tmp_path, wrong):
     body = len(wrong).to_bytes(8, "little") + wrong
     (tmp_path / "checkpoint").write_bytes(hashlib.sha256(body).digest() + body)
@@ -419,8 +656,8 @@ def test_a_release_that_breaks_off_is_not_remembered_by_the_next(ledger, monkeyp
     }[place]
     original, broken = getattr(owner, name), []
 
-    def breaks_off(*given):
-        found = original(*given)
+    def breaks_off(*given, **named):
+        found = original(*given, **named)
         if not broken:
             broken.append(found)
             raise error
@@ -470,7 +707,7 @@ class Ended:
 def test_a_step_whose_process_has_ended_is_charged_again(ledger, tmp_path, monkeypatch, full):
     """A row may have ended it: the step counts as drawn, although nothing of it was released."""
 
-    def fails(*_):
+    def fails(*_, **__):
         raise OSError
 
     run = training(ledger, folder=tmp_path / "r")

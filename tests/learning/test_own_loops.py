@@ -1,6 +1,8 @@
 """Loops of one's own: gradients are released one at a time, and updates are free."""
 
+import contextlib
 import signal
+import sys
 from types import SimpleNamespace
 
 import pytest
@@ -207,6 +209,52 @@ def test_ctrl_c_in_a_loop_ends_the_step_first_and_costs_nothing(ledger, tmp_path
         report = going_on.fit(bar=False)
         assert (report.taken, report.charged_again) == (5, 0)
     assert kinds(ledger).count("charge") == 1
+
+
+def test_a_loop_after_an_interrupted_fit_goes_on_to_the_end(ledger):
+    model = Pressed()
+    run = training(ledger, model)
+    model.keys.times = 1
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        assert run.fit(bar=False).taken == 1
+    finally:
+        signal.signal(signal.SIGINT, before)
+    model.keys.times = 0
+    assert [step.number for step in run] == [2, 3, 4, 5, 6]
+    assert run.report.weights
+
+
+def lines_of(function):
+    """Return the lines of a function that are executed."""
+    return sorted({line for *_, line in function.__code__.co_lines() if line})[1:]
+
+
+@pytest.mark.parametrize("line", [pytest.param(n, id=str(n)) for n in lines_of(RunLoop.steps)])
+def test_ctrl_c_between_any_two_lines_of_a_loop_costs_nothing(ledger, line):
+    """Pressed once, on each line after the second step: the loop leaves in order, or goes on."""
+    run = training(ledger, nn.Linear(4, 2), steps=5, every=4)
+    pressed = []
+
+    def trace(frame, event, _):
+        if frame.f_code is not RunLoop.steps.__code__:
+            return None
+        if event == "line" and frame.f_lineno == line and run.report.taken >= 2 and not pressed:
+            pressed.append(line)
+            signal.raise_signal(signal.SIGINT)
+        return trace
+
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    tracing = sys.gettrace()
+    try:
+        sys.settrace(trace)
+        with contextlib.suppress(KeyboardInterrupt):
+            list(run)
+    finally:
+        sys.settrace(tracing)
+        signal.signal(signal.SIGINT, before)
+    report = run.fit(bar=False)
+    assert (report.taken, report.charged_again) == (5, 0)
 
 
 @pytest.mark.usefixtures("interrupts")

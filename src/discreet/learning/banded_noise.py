@@ -32,6 +32,10 @@ What a process remembers of earlier sums is data, and is never saved.  One that 
 x_t alone in its first step, draws the parts anew, and shares no block with those before it.  A unit
 then may have one step more than ceil(T / b), unless the run goes on at a multiple of b: the steps
 since that multiple are charged again (:mod:`discreet.learning.run_charges`).
+Parts and sums belong to the process that made them, and cannot be copied; a forked child resumes as
+any other process does.  Two that went on from one memory would each measure the same x_t, with the
+coins of its units, in a block that was paid for once.  A step that does not follow the last one
+that was measured is refused.
 """
 
 from __future__ import annotations
@@ -39,7 +43,7 @@ from __future__ import annotations
 from collections import deque
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Final, final
+from typing import Any, Final, NoReturn, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,13 +51,14 @@ from numpy.typing import NDArray
 from discreet.accounting import Leaf
 from discreet.certified import sqrt
 from discreet.continual import FactorizedCounter
-from discreet.errors import OutOfRange
+from discreet.errors import EntropyCopied, OutOfRange, RunFenced
 from discreet.exact import whole
 from discreet.learning.private_sum import PrivateSum
 from discreet.learning.run_tree import one_sum
 from discreet.learning.sampling import PoissonBatches
 from discreet.mechanisms import Gaussian
 from discreet.noise import SYSTEM, DiscreteGaussian, DyadicGrid, Entropy
+from discreet.noise.entropy import process_stamp
 from discreet.units import PrivacyUnit
 
 _BITS: Final = 10
@@ -138,8 +143,39 @@ class Band:
         )
 
 
+class _Memory:
+    """What one process remembers of a run; nobody else goes on from it."""
+
+    __slots__ = ("_stamp",)
+
+    def __init__(self) -> None:
+        """Belong to this process."""
+        self._stamp = process_stamp()
+
+    @property
+    def own(self) -> bool:
+        """Whether it belongs to this process."""
+        return self._stamp == process_stamp()
+
+    def check_process(self) -> None:
+        """Refuse a forked child."""
+        if not self.own:
+            raise RunFenced(
+                what="a forked process goes on with the banded noise of its parent.",
+                why="both would measure sums that the parent remembers, and pay for one block.",
+                do="begin the run in the child: it puts units into parts of its own.",
+            )
+
+    def __reduce_ex__(self, protocol: object) -> NoReturn:
+        raise EntropyCopied(
+            what="parts and sums of banded noise cannot be pickled or copied.",
+            why="each copy would measure the same sums again, in a block that was paid for once.",
+            do="resume the run where it goes on, from its folder.",
+        )
+
+
 @final
-class BandedBatches:
+class BandedBatches(_Memory):
     """Which units a step draws from: those of one part in turn.
 
     >>> parts = BandedBatches(Band(2), PoissonBatches(rate="1/2", cap=9), units=6)
@@ -154,6 +190,7 @@ class BandedBatches:
         self, band: Band, batches: PoissonBatches, *, units: int, entropy: Entropy = SYSTEM
     ) -> None:
         """Put every unit into a part; ``batches`` has the rate of all steps together."""
+        super().__init__()
         self._band, self._entropy = band, entropy
         self._batches = PoissonBatches(
             rate=batches.rate * band.width, cap=batches.cap, words=batches.words
@@ -163,6 +200,7 @@ class BandedBatches:
 
     def draw(self, step: int) -> NDArray[np.int64]:
         """Return the places of the units of a step, counted from 0."""
+        self.check_process()
         members = np.flatnonzero(self._parts == step % self._band.width)
         return members[self._batches.draw(int(members.size), self._entropy)]
 
@@ -171,22 +209,40 @@ INDEPENDENT: Final = Band()
 
 
 @final
-class BandedSums:
+class BandedSums(_Memory):
     """What a process remembers of the last sums; the sums are data, and stay here.
 
     It works on arrays of any kind: NumPy's in tests, PyTorch's in training.
     """
 
-    __slots__ = ("_coefficients", "_estimates", "_sums")
+    __slots__ = ("_coefficients", "_estimates", "_next", "_step", "_sums")
 
     def __init__(self, band: Band) -> None:
         """Remember nothing yet."""
+        super().__init__()
         self._coefficients = band.coefficients
         self._sums: deque[Any] = deque(maxlen=band.width)
         self._estimates: deque[Any] = deque(maxlen=max(1, band.width - 1))
+        self._step = 0
+        self._next: int | None = None
 
-    def measured(self, cells: Any, noise: Any) -> Any:
-        """Take the sum of a step in integers; return what is measured, with its noise."""
+    def goes_on(self, step: int) -> bool:
+        """Whether a step follows the last one, which was measured and estimated here."""
+        return self.own and self._next == step
+
+    def measured(self, cells: Any, noise: Any, *, step: int) -> Any:
+        """Take the sum of a step in integers; return what is measured, with its noise.
+
+        If that breaks off, the sum may be remembered, or not: then nothing goes on from it.
+        """
+        self.check_process()
+        if self._sums and self._next != step:
+            raise RunFenced(
+                what="a step of banded noise does not follow the last one that was released.",
+                why="sums of one step that is taken twice would be measured in one block.",
+                do="begin once more: units are put into new parts, and no sum is remembered.",
+            )
+        self._step, self._next = step, None
         self._sums.appendleft(cells)
         total = noise
         for weight, before in zip(self._coefficients, self._sums, strict=False):
@@ -200,4 +256,5 @@ class BandedSums:
         for weight, before in zip(others, self._estimates, strict=False):
             found = found - (weight / first) * before
         self._estimates.appendleft(found)
+        self._next = self._step + 1
         return found

@@ -29,7 +29,12 @@ from discreet.learning.deep.runs.ranks import Ranks
 from discreet.learning.deep.runs.run_loop import RunLoop
 from discreet.learning.deep.runs.run_progress import RunProgress
 from discreet.learning.deep.runs.run_setup import set_up
-from discreet.learning.deep.runs.training_report import Step, StepBar, TrainingReport
+from discreet.learning.deep.runs.training_report import (
+    Interruptible,
+    Step,
+    StepBar,
+    TrainingReport,
+)
 from discreet.ledger import Ledger
 from discreet.noise import SYSTEM, Entropy
 from discreet.units import PrivacyUnit
@@ -186,8 +191,8 @@ class Training:
         seen, so they are charged again, unless ``lost="untold"``: the owner's word that nobody did.
         """
         shown = StepBar(self.plan.steps, active=bar and sys.stderr.isatty())
-        with self._loop.interruptible():
-            for step in self.steps(lost=lost):
+        with Interruptible() as interrupt:
+            for step in self._loop.steps(lost, update=True, interrupt=interrupt):
                 shown.show(step)
         shown.end()
         return self.report

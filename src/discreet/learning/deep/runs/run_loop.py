@@ -12,6 +12,7 @@ from typing import Final, final
 
 from torch import Tensor
 
+from discreet.accounting.budgets.spending import Guard
 from discreet.errors import EntropyError, RunFenced
 from discreet.exact import whole
 from discreet.learning.deep.device_release import DeviceNoise
@@ -50,52 +51,65 @@ class RunLoop:
             if every is None
             else whole(every, name="every", low=1)
         )
-        self._stop = False
+        self._guard = Guard()
         self._metrics: dict[str, float] = {}
 
-    def steps(self, lost: str, *, update: bool) -> Iterator[Step]:
-        """Pay, then release one sum after another; ``update`` lets the optimizer use each."""
+    def steps(
+        self, lost: str, *, update: bool, interrupt: Interruptible | None = None
+    ) -> Iterator[Step]:
+        """Pay, then release one sum after another; ``update`` lets the optimizer use each.
+
+        Whoever leaves between two steps leaves in order, be it by ``interrupt`` after one of them.
+        """
         run = self._progress
         check_mode()
         if update:
             check_updates(self._stepper.tried.model, self._stepper.optimizer)
-        marks = run.begin(lost)
+        with self._guard:
+            marks = run.begin(lost)
         if marks is None:
             return
-        law, count = self.plan.band.law(self.plan.one), self.plan.one.coordinates
-        marked = run.taken
-        ahead = NoiseAhead(law, count, processes=self._processes, entropy=self._entropy)
-        with DeviceNoise(ahead, self._stepper.sums.sums.device) as noise:
-            while run.taken < self.plan.steps:
-                with HeldInterrupt() as held:
-                    if run.taken >= marked:
-                        run.save(marks)
-                        marked = min(run.taken + self._every, self.plan.steps)
-                        marks.mark(marked)
-                    began = time.perf_counter()
-                    self._step_or_leave(noise, marks, update=update)
-                    run.taken += 1
-                took = time.perf_counter() - began
-                try:
+        marked, midway = run.taken, False
+        try:
+            with self._noise() as noise:
+                while run.taken < self.plan.steps:
+                    with HeldInterrupt() as held, self._guard:
+                        if run.taken == self.plan.steps:  # another thread has taken the last one
+                            break
+                        if run.taken >= marked:
+                            run.save(marks)
+                            marked = min(run.taken + self._every, self.plan.steps)
+                            marks.mark(marked)
+                        began, midway = time.perf_counter(), True
+                        self._step_or_leave(noise, marks, update=update)
+                        run.taken += 1
+                        midway = False
+                    took = time.perf_counter() - began
                     held.pass_on()
                     yield Step(run.taken, self.plan.steps, took, dict(self._metrics))
-                except (GeneratorExit, KeyboardInterrupt):  # somebody leaves the loop
-                    with contextlib.suppress(RunFenced):  # nothing of it is kept
-                        run.leave(marks)
-                    raise
-                if self._stop:
+                    if interrupt is not None and interrupt.came:
+                        break
+            with self._guard:
+                if run.taken < self.plan.steps:
                     run.leave(marks)
-                    return
-        run.end(marks)
+                else:
+                    run.end(marks)
+        except (GeneratorExit, KeyboardInterrupt):
+            if not midway:
+                self._leave(marks)
+            raise
 
-    def interruptible(self) -> Interruptible:
-        """Return what turns Ctrl-C into an end after the current step."""
+    def _noise(self) -> DeviceNoise:
+        """Draw the noise of the steps to come, where the model computes."""
+        law, count = self.plan.band.law(self.plan.one), self.plan.one.coordinates
+        ahead = NoiseAhead(law, count, processes=self._processes, entropy=self._entropy)
+        return DeviceNoise(ahead, self._stepper.sums.sums.device)
 
-        def stop() -> None:
-            self._stop = True
-
-        self._stop = False
-        return Interruptible(stop)
+    def _leave(self, marks: Marks) -> None:
+        """Leave between two steps; where somebody else has gone on, nothing of it is kept."""
+        with HeldInterrupt() as held, self._guard, contextlib.suppress(RunFenced):
+            self._progress.leave(marks)
+        held.pass_on()
 
     def _step_or_leave(self, noise: DeviceNoise, marks: Marks, *, update: bool) -> None:
         """Take a step; where its noise or another process is missing, end the run in order.

@@ -6,13 +6,14 @@ Trust: kernel.
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from pathlib import Path
 from typing import final
 
 from torch import nn
 
-from discreet.errors import OtherRun
-from discreet.learning.checkpoint import Checkpoint
+from discreet.errors import OtherRun, RunFenced
+from discreet.learning.checkpoint import Checkpoint, torn
 from discreet.learning.deep.runs.saved_state import SavedState
 from discreet.learning.deep.runs.training_report import TrainingReport
 from discreet.learning.deep.runs.training_step import TrainingStep
@@ -41,6 +42,8 @@ class RunProgress:
         self._charges, self._folder, self._public = stepper.charges, folder, public_weights
         self.taken = self._lost = 0
         self._begun = False
+        self._seal: bytes | None = None
+        self._unrecorded: tuple[Marks, int] | None = None
         self._weights: str | None = None
 
     @property
@@ -56,6 +59,7 @@ class RunProgress:
         kept = self._kept()
         if self._folder is not None and not self._charges.charged:
             Checkpoint(self.plan.digest, 0, self.saved.written()).try_out(self._folder)
+        self._record_stop()
         started = self._charges.pay()
         if isinstance(started, StoredAnswer):
             self._load_recorded(started)
@@ -80,9 +84,12 @@ class RunProgress:
         if self._folder is None:
             return
         try:
-            Checkpoint(self.plan.digest, self.taken, self.saved.written()).write(self._folder)
+            kept = Checkpoint(self.plan.digest, self.taken, self.saved.written())
+            self._seal = kept.write(self._folder, over=self._seal, check=marks.check)
+        except RunFenced:
+            raise
         except Exception:
-            marks.stop(self.taken + self._lost)
+            self._stop(marks)
             raise
 
     def leave(self, marks: Marks, *, lost: int = 0) -> None:
@@ -91,8 +98,26 @@ class RunProgress:
         These are steps that were drawn after the last one, and not released.
         """
         self._lost = lost
+        self._unrecorded = marks, self.taken + lost
         self.save(marks)
-        marks.stop(self.taken + lost)
+        self._stop(marks)
+
+    def _stop(self, marks: Marks) -> None:
+        """Record how far an attempt has come that draws no more."""
+        self._unrecorded = marks, self.taken + self._lost
+        self._record_stop()
+
+    def _record_stop(self) -> None:
+        """Record a stop, if one is not on record; where that fails, the next attempt does it first.
+
+        Whoever began meanwhile has paid as if the steps up to the mark were lost.
+        """
+        if self._unrecorded is not None:
+            marks, drawn = self._unrecorded
+            with suppress(RunFenced):
+                marks.check()
+                marks.stop(drawn)
+            self._unrecorded = None
 
     def end(self, marks: Marks) -> None:
         """Save the last step, and store a manifest of the weights in the ledger."""
@@ -125,6 +150,9 @@ class RunProgress:
         if self._folder is None:
             return None
         kept = Checkpoint.read(self._folder, run=self.plan.digest)
+        self._seal = None if kept is None else kept.seal
+        if kept is not None and kept.step > self.plan.steps:
+            raise torn("no run has such a step")
         return None if kept is None else self.saved.check(kept)
 
     def _load(self, kept: Checkpoint) -> None:

@@ -54,23 +54,13 @@ class SavedState:
         """Refuse a checkpoint of another model or optimizer."""
         try:
             state = self._read(kept.state)
-            shapes = [_shapes(state["model"]), _shapes(self._model.state_dict())]
-            groups = [
-                [len(group["params"]) for group in each["param_groups"]]
-                for each in (state["optimizer"], self._optimizer.state_dict())
-            ]
+            same = _shapes(state["model"]) == _shapes(self._model.state_dict())
+            same &= _same_groups(state["optimizer"], self._optimizer.state_dict())
+            same &= _fitting(state["optimizer"], self._optimizer)
             factor = float(state.get("factor", 1))
-        except (
-            pickle.UnpicklingError,
-            RuntimeError,
-            KeyError,
-            TypeError,
-            ValueError,
-            OverflowError,
-            AttributeError,
-        ) as failure:
+        except Exception as failure:  # whatever PyTorch makes of such a file; no row is in it
             raise torn("it cannot be read") from failure
-        if shapes[0] != shapes[1] or groups[0] != groups[1]:
+        if not same:
             raise torn("model or optimizer have other parts than those it was written for")
         if not 1 / FURTHEST <= factor <= FURTHEST:
             raise torn("no run adapts its thresholds that far")
@@ -102,5 +92,44 @@ class SavedState:
 
 
 def _shapes(state: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the names of a state and the shapes of its tensors."""
-    return {name: getattr(value, "shape", None) for name, value in state.items()}
+    """Return the names of a state, and the shapes and types of its tensors."""
+    return {
+        name: (getattr(value, "shape", None), getattr(value, "dtype", None))
+        for name, value in state.items()
+    }
+
+
+def _same_groups(saved: Mapping[str, Any], now: Mapping[str, Any]) -> bool:
+    """Whether groups have as many parameters, and numbers where the optimizer has numbers."""
+    groups = [each["param_groups"] for each in (saved, now)]
+    return len(groups[0]) == len(groups[1]) and all(
+        len(before["params"]) == len(after["params"])
+        and all(
+            _numbers(value) in {None, _numbers(before.get(name, value))}
+            for name, value in after.items()
+        )
+        for before, after in zip(*groups, strict=True)
+    )
+
+
+def _numbers(value: object) -> int | None:
+    """Return how many numbers a setting of an optimizer has; nothing where it is something else."""
+    each = value if isinstance(value, tuple | list) else [value]
+    plain = (isinstance(v, float | int | Tensor) and not isinstance(v, bool) for v in each)
+    return len(each) if all(plain) else None
+
+
+def _fitting(saved: Mapping[str, Any], optimizer: torch.optim.Optimizer) -> bool:
+    """Whether tensors of a state fit the parameters that they belong to.
+
+    An optimizer of somebody else may keep what it likes.
+    """
+    if type(optimizer).__module__.partition(".")[0] not in {"torch", "discreet"}:
+        return True
+    shapes = [p.shape for group in optimizer.param_groups for p in group["params"]]
+    return all(
+        torch.broadcast_shapes(value.shape, shapes[number]) == shapes[number]
+        for number, kept in saved["state"].items()
+        for value in kept.values()
+        if isinstance(value, Tensor)
+    )

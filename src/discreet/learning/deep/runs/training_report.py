@@ -9,7 +9,7 @@ import contextlib
 import signal
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import FrameType
 from typing import Any, final
@@ -59,20 +59,21 @@ class TrainingReport:
 class Interruptible:
     """Turns the first Ctrl-C into an end after the current step."""
 
-    def __init__(self, stop: Callable[[], None]) -> None:
-        """Take what to call."""
-        self._stop = stop
+    def __init__(self) -> None:
+        """Begin with none."""
+        self.came = False
         self._before: Any = None
 
-    def __enter__(self) -> None:
+    def __enter__(self) -> Interruptible:
         def handle(_signal: int, _frame: FrameType | None) -> None:
-            self._stop()
+            self.came = True
             signal.signal(signal.SIGINT, self._before or signal.default_int_handler)
 
         try:
             self._before = signal.signal(signal.SIGINT, handle)
         except ValueError:  # not the main thread: nobody can interrupt it
             self._before = None
+        return self
 
     def __exit__(self, *_: object) -> None:
         if self._before is not None:

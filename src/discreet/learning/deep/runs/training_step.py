@@ -58,12 +58,11 @@ class TrainingStep:
                 self.plan.band, self.plan.batches, units=self.units.units, entropy=self.entropy
             )
             self._banded = BandedSums(self.plan.band)
-        self._next: int | None = None
         self._measured = 0
 
     def goes_on(self, step: int) -> bool:
-        """Whether a step follows the last one that was released; otherwise ``begin`` again."""
-        return self._turns is None or self._next == step
+        """Whether a step follows the last one that this process released; or ``begin`` again."""
+        return self._turns is None or self._banded.goes_on(step)
 
     def measure(self, *, step: int = 0, factor: float = 1.0) -> Tensor:
         """Add up the batch of a step; nobody has seen anything of it."""
@@ -72,14 +71,8 @@ class TrainingStep:
         return self._total(step, factor)
 
     def take(self, total: Tensor, noise: Tensor) -> dict[str, float]:
-        """Release a sum with noise that is used once; return the metrics that were bought.
-
-        If that breaks off, the sum may be among those that banded noise remembers, or not: then
-        nothing goes on from them.
-        """
-        self._next = None
+        """Release a sum with noise that is used once; return the metrics that were bought."""
         noisy, self._sound = self._released(total, noise)
-        self._next = self._measured + 1
         count = noisy.numel() - len(self.plan.side.names)
         self.hand_over(noisy[:count].div_(self.plan.batch))
         return self.plan.side.told(noisy[count:].cpu().numpy(), batch=self.plan.batch)
@@ -100,7 +93,7 @@ class TrainingStep:
         if self._turns is None:
             return released(self.plan.one, total, noise)
         cells, sound = cells_of(self.plan.one, total)
-        measured = self._banded.measured(cells, noise.to(total.device))
+        measured = self._banded.measured(cells, noise.to(total.device), step=self._measured)
         step = float(self.plan.one.grid.step)
         return (self._banded.estimate(measured.double()) + 0.5) * step, sound
 
