@@ -410,14 +410,14 @@ def test_a_row_is_the_same_in_another_process():
 
 @pytest.fixture
 def small_suite(monkeypatch):
-    """Two laws and two attacks."""
+    """Two laws and two attacks, the shortest; the one that runs alone comes before another."""
     laws = tuple(row for row in EXACT if row.name in {"Staircase, its law", "Quantile, its law"})
-    kept = tuple(attack for attack in ATTACKS if attack.code in {"A6", "A7", "A14"})
+    kept = tuple(attack for attack in ATTACKS if attack.code in {"A7", "A21", "A24"})
     for name, value in {
         "all_rows": lambda: laws,
         "_rows": lambda: laws,
         "ATTACKS": kept,
-        "_ALONE": ("A6",),
+        "_ALONE": ("A21",),
         "figures": lambda *, long: (Figure(name="f", share=1.0, least=float(long)),),
         "curve": lambda: points()[:1],
     }.items():
@@ -429,7 +429,7 @@ def test_a_suite_makes_every_row_and_every_attack(small_suite):
     heard = []
     found = running.run_suite(long=False, told=lambda *words: heard.append(words))
     assert [line.name for line in found.lines] == [row.name for row in small_suite]
-    assert [each.code for each in found.findings] == ["A6", "A7", "A14"]
+    assert [each.code for each in found.findings] == ["A7", "A21", "A24"]
     assert found.violations == ()
     assert found.seconds > 0
     assert [at for _, at, _ in heard] == [0, 1, 2, 3, 3, 4]

@@ -4,14 +4,23 @@ import json
 import os
 import subprocess
 import sys
+from functools import cache
 
 import pytest
 
 from discreet.cli.exit_codes import USAGE
 from discreet.errors import WrongKind
 from discreet_audit.findings import Finding
-from discreet_audit.suite import UnfinishedAudit
+from discreet_audit.suite import UnfinishedAudit, unfinished
 from tests.cli.test_commands import run
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _code_is_read_once():
+    """No test changes the code, and to read all of it takes longer than what is tested."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(unfinished, "code_digest", cache(unfinished.code_digest))
+        yield
 
 
 def finding(code, *, passed=True):

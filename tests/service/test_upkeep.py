@@ -17,7 +17,7 @@ from typer.testing import CliRunner
 import discreet as dp
 from discreet import errors
 from discreet.cli.app import app
-from discreet.ledger import Ledger
+from discreet.ledger import Ledger, anchors
 from discreet.ledger.ledger_view import LedgerView
 from discreet.ledger.replay_counts import count_replay, read_replays
 from discreet.ledger.witness import WitnessFile
@@ -219,7 +219,8 @@ def test_a_killed_server_is_not_refused_and_its_ledger_continues_its_witness(fol
         asked(server.client("ana"))
 
 
-def test_a_locked_witness_lags_and_stops_neither_the_server_nor_its_end(folder):
+def test_a_locked_witness_lags_and_stops_neither_the_server_nor_its_end(folder, monkeypatch):
+    monkeypatch.setattr(anchors, "_LOCK_WAIT", 0.5)  # each who finds it locked gives up sooner
     witness = folder / "other" / "clinic.witness"
     with served.serving(folder) as server:
         counter, client, reader = server.counter, server.client("ana"), server.caller("aud")
