@@ -1,7 +1,7 @@
 """The gallery: pictures are what the project draws, pages show them, and print what they say."""
 
 import re
-import runpy
+import subprocess
 import sys
 
 import pytest
@@ -26,14 +26,9 @@ def shown(page):
     return [picture for _, picture in _SHOWN.findall(page.read_text(encoding="utf-8"))]
 
 
-def test_the_pictures_are_those_that_are_drawn_byte_for_byte(tmp_path, subtests, monkeypatch):
-    """All in one test: were they shared out, all would be drawn in every process.
-
-    They are drawn in this process, which has imported most of what they need already.
-    """
-    monkeypatch.syspath_prepend(GALLERY)
-    monkeypatch.setattr(sys, "argv", ["draw.py", str(tmp_path)])
-    runpy.run_path(str(GALLERY / "draw.py"), run_name="__main__")
+def test_the_pictures_are_those_that_are_drawn_byte_for_byte(tmp_path, subtests):
+    """All in one test: were they shared out, all would be drawn in every process."""
+    subprocess.run([sys.executable, GALLERY / "draw.py", tmp_path], check=True)
     assert sorted(path.name for path in tmp_path.iterdir()) == PICTURES
     for name in PICTURES:
         with subtests.test(name):
