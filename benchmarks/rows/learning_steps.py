@@ -16,7 +16,7 @@ from discreet.learning.deep.choice import choose
 from discreet.learning.deep.device_release import DeviceNoise, handed_over, refuse_unsound, released
 from discreet.learning.deep.generated import RowShape
 from discreet.learning.deep.independence import refuse_mixing
-from discreet.learning.deep.layers.short_sums import ROUNDINGS
+from discreet.learning.deep.layers.short_sums import chunk_lines, roundings
 from discreet.learning.deep.objectives import SummedObjective
 from discreet.learning.noise_processes.noise_ahead import NoiseAhead
 from discreet.learning.private_sum import PrivateSum
@@ -94,6 +94,8 @@ class Ours:
             device=x.device,
         )
         parameters = frozenset(p for p in self.model.parameters() if p.requires_grad)
+        units = x.shape[0]
+        chunk = chunk_lines(units) if sums == "single" else 0
         self.sums = BatchSums(
             self.model,
             self.engine,
@@ -102,16 +104,15 @@ class Ours:
             micro=micro,
             normalized=False,
             device=x.device,
-            single=sums == "single",
+            chunk=chunk,
         )
-        units = x.shape[0]
         self.one = PrivateSum(
             clipping=Clipping(bound=1),
             sigma=Fraction(1),
             coordinates=sum(p.numel() for p in parameters),
             units=units,
             operations=(units + micro) * self.engine.positions + 8,
-            short=ROUNDINGS if sums == "single" else 0,
+            short=roundings(chunk) if chunk else 0,
         )
         ahead = NoiseAhead(self.one.law, self.one.coordinates, processes=processes)
         self.noise = DeviceNoise(ahead, x.device)

@@ -805,8 +805,8 @@ MUTANTS: Final = (
     Mutant(
         name="sums in float32 are longer than is priced",
         file="discreet/learning/deep/layers/short_sums.py",
-        old="ROUNDINGS: Final = _CHUNK + _CHUNKS",
-        new="ROUNDINGS: Final = _CHUNKS",
+        old="    return lines + _CHUNKS\n",
+        new="    return _CHUNKS\n",
         why="Rounding moves a sum by more than its noise is scaled to.",
         caught_by=(
             ("tests/learning/deep/test_short_sums.py::test_roundings_are_those_of_the_blocks"),
@@ -836,8 +836,8 @@ MUTANTS: Final = (
     Mutant(
         name="positions that cancel are added up in float32",
         file="discreet/learning/deep/layers/linear.py",
-        old="each = scales.double().repeat_interleave(self.g.shape[1])",
-        new="each = scales.repeat_interleave(self.g.shape[1])",
+        old="add_products(totals[self.weight], None, g, a, each)",
+        new="add_products(totals[self.weight], None, g, a, each.float(), chunk)",
         why="Rounding is a share of their products, which are longer than their sum.",
         caught_by=(
             (

@@ -138,7 +138,7 @@ def test_windows_are_the_same_however_they_are_copied(name, few, rows, monkeypat
     assert torch.allclose(squares, truth.square().sum(1), rtol=1e-9, atol=1e-12)
 
 
-def sums_for(model, engine, x, y, *, micro, bound=1, single=False):
+def sums_for(model, engine, x, y, *, micro, bound=1, chunk=0):
     return BatchSums(
         model,
         engine,
@@ -147,7 +147,7 @@ def sums_for(model, engine, x, y, *, micro, bound=1, single=False):
         micro=micro,
         normalized=False,
         device=CPU,
-        single=single,
+        chunk=chunk,
     )
 
 
@@ -265,19 +265,19 @@ class Restless(nn.Module):
 
 @pytest.mark.parametrize("extra", [1.0, torch.inf])
 @pytest.mark.parametrize("rows", [1, 3])
-@pytest.mark.parametrize("single", [False, True])
+@pytest.mark.parametrize("chunk", [0, 32])
 @pytest.mark.parametrize(
     "engine", [RecordedFactors, partial(ExampleGradients, one_by_one=True)], ids=["factors", "rows"]
 )
-def test_an_empty_place_adds_nothing_whatever_the_model_makes_of_it(engine, rows, single, extra):
+def test_an_empty_place_adds_nothing_whatever_the_model_makes_of_it(engine, rows, chunk, extra):
     """A unit more takes a place: what that adds when it is empty would be moved, too."""
     model = Head(Restless(extra))
     x, y = rows_for("", (5,), 6, 1, torch.float32), torch.ones(6)
     found = ModelEngine(engine(model, SUMMED), (), rows)
     seated = np.full((4, rows), -1)
     seated[1:3, 0] = [0, 1]
-    padded = sums_for(model, found, x, y, micro=4, single=single).total(seated)[0]
-    full = sums_for(model, found, x, y, micro=2, single=single).total(seated[1:3, :1])[0]
+    padded = sums_for(model, found, x, y, micro=4, chunk=chunk).total(seated)[0]
+    full = sums_for(model, found, x, y, micro=2, chunk=chunk).total(seated[1:3, :1])[0]
     assert bool(full.any()) == (extra == 1)
     assert torch.allclose(padded, full, rtol=0, atol=1e-5)  # another shape may round otherwise
 

@@ -21,10 +21,12 @@ from discreet.learning.deep.layers import short_sums
 from discreet.learning.deep.layers.linear import linear_parts
 from discreet.learning.deep.layers.part import lengths
 from discreet.learning.deep.layers.short_sums import (
-    ROUNDINGS,
     add_short_lines,
     add_short_products,
+    chunk_lines,
     full_precision,
+    priced_lines,
+    roundings,
 )
 from discreet.learning.deep.objectives import SummedObjective
 from discreet.ledger import Ledger
@@ -49,27 +51,28 @@ def errors_and_sizes(found, left, right, scales):
             yield abs(Fraction(float(found[j, k])) - sum(terms)), sum(map(abs, terms))
 
 
-def totals(left, right, scales):
+def totals(left, right, scales, chunk):
     weight, bias = torch.zeros(left.shape[1], right.shape[1]), torch.zeros(left.shape[1])
     weight, bias = weight.double(), bias.double()
-    add_short_products(weight, bias, left, right, scales)
+    add_short_products(weight, bias, left, right, scales, chunk)
     ones = torch.ones(left.shape[0], 1)
     lines = torch.zeros(left.shape[1], dtype=torch.float64)
-    add_short_lines(lines, left, scales)
+    add_short_lines(lines, left, scales, chunk)
     return (weight, right), (bias[:, None], ones), (lines[:, None], ones)
 
 
 @pytest.mark.theorem("short-sums")
 @pytest.mark.parametrize("count", [1, 31, 32, 33, 255, 256, 600])
 @pytest.mark.parametrize("shape", [(3, 2), (2, 3)])
-def test_sums_in_float32_lie_within_the_error_that_is_priced(count, shape):
+@pytest.mark.parametrize("chunk", [32, 64, 256])
+def test_sums_in_float32_lie_within_the_error_that_is_priced(count, shape, chunk):
     stream = np.random.default_rng(count)
     left, right = (torch.from_numpy(stream.standard_normal((count, n))).float() for n in shape)
     left[::3] *= 1e6
     scales = torch.from_numpy(shortened(stream.random(count)))
-    for found, other in totals(left, right, scales):
+    for found, other in totals(left, right, scales, chunk):
         for error, size in errors_and_sizes(found, left, other, scales):
-            assert error <= rounding(ROUNDINGS, SINGLE) * size * (1 + Fraction(1, 2**20))
+            assert error <= rounding(roundings(chunk), SINGLE) * size * (1 + Fraction(1, 2**20))
 
 
 @pytest.mark.theorem("short-sums")
@@ -81,9 +84,9 @@ def test_hard_numbers_move_a_sum_by_no_more_than_has_room(seed, most):
     sizes = left.abs().amax(1).double() * right.abs().amax(1).double()
     scales = np.minimum(stream.random(40) * most, 1 / (sizes.numpy() + 1e-300))  # as clipped ones
     scales = torch.from_numpy(shortened(scales))
-    for found, other in totals(left, right, scales):
+    for found, other in totals(left, right, scales, 32):
         for error, size in errors_and_sizes(found, left, other, scales):
-            room = 40 * FLUSHED + rounding(ROUNDINGS, SINGLE) * size * (1 + Fraction(1, 2**20))
+            room = 40 * FLUSHED + rounding(40, SINGLE) * size * (1 + Fraction(1, 2**20))
             assert error <= room
 
 
@@ -95,26 +98,60 @@ def one_and_many_small(count):
 
 
 @pytest.mark.theorem("short-sums")
-def test_longer_sums_break_what_is_priced(monkeypatch):
+@pytest.mark.parametrize("chunk", [32, 64, 256])
+def test_longer_sums_break_what_is_priced(monkeypatch, chunk):
     """Many small numbers are lost beside a large one: as many roundings as there are in a sum."""
-    lines, ones = one_and_many_small(2048), torch.ones(2048)
+    count = 64 * chunk
+    lines, ones = one_and_many_small(count), torch.ones(count)
 
-    def worst():
+    def worst(chunk):
         return [
             max(e / s for e, s in errors_and_sizes(found, lines, other, ones))
-            for found, other in totals(lines, torch.ones(2048, 2), ones)
+            for found, other in totals(lines, torch.ones(count, 2), ones, chunk)
         ]
 
-    priced = rounding(ROUNDINGS, SINGLE) * (1 + Fraction(1, 2**20))
-    assert max(worst()) <= priced
-    monkeypatch.setattr(short_sums, "_CHUNK", 2048)
+    priced = rounding(roundings(chunk), SINGLE) * (1 + Fraction(1, 2**20))
+    assert max(worst(chunk)) <= priced
     monkeypatch.setattr(short_sums, "_CHUNKS", 1)
-    assert max(worst()) > priced
+    assert max(worst(count)) > priced
 
 
 def test_roundings_are_those_of_the_blocks():
-    assert short_sums._CHUNK + short_sums._CHUNKS == ROUNDINGS == 40
-    assert list(short_sums._blocks(300)) == [(0, 8, 32), (256, 1, 32), (288, 1, 12)]
+    for chunk in (32, 64, 128, 256):
+        assert roundings(chunk) == 1 + 1 + (chunk - 1) + (short_sums._CHUNKS - 1)
+        assert priced_lines(roundings(chunk)) == chunk
+    assert list(short_sums._blocks(300, 32)) == [(0, 8, 32), (256, 1, 32), (288, 1, 12)]
+    assert list(short_sums._blocks(700, 64)) == [
+        (0, 8, 64),
+        (512, 1, 64),
+        (576, 1, 64),
+        (640, 1, 60),
+    ]
+
+
+@pytest.mark.parametrize("units", [1, 100, 300, 500, 1000, 1100, 2000, 4096, 10**6])
+def test_chunks_are_as_long_as_a_hundredth_of_the_bound_allows(units):
+    lines = chunk_lines(units)
+    assert lines in {32, 64, 128, 256}
+    longer, own = (2 * units * rounding(roundings(n), SINGLE) for n in (2 * lines, lines))
+    assert own <= Fraction(1, 100) or lines == 32
+    assert longer > Fraction(1, 100) or lines == 256
+
+
+@pytest.mark.theorem("short-sums")
+@pytest.mark.parametrize("room", [1, 100, 1 << 19])
+@pytest.mark.parametrize("count", [32, 300])
+def test_weights_are_added_up_some_coordinates_at_a_time(monkeypatch, room, count):
+    """Whatever was left in the memory that is used again."""
+    monkeypatch.setattr(short_sums, "_ROOM", room)
+    monkeypatch.setattr(short_sums, "_SMALL", 0)
+    monkeypatch.setattr(short_sums._kept, "room", torch.full((9,), torch.nan), raising=False)
+    stream = np.random.default_rng(room)
+    left, right = (torch.from_numpy(stream.standard_normal((count, n))).float() for n in (5, 3))
+    scales = torch.from_numpy(shortened(stream.random(count)))
+    (found, other), *_ = totals(left, right, scales, 32)
+    for error, size in errors_and_sizes(found, left, other, scales):
+        assert error <= rounding(40, SINGLE) * size * (1 + Fraction(1, 2**20))
 
 
 @pytest.mark.theorem("short-sums")
@@ -163,7 +200,7 @@ def test_long_lines_that_lose_bits_beside_short_ones_that_do_not(monkeypatch):
     monkeypatch.setattr(torch, "bmm", shortened)
     with products("medium"):
         total = torch.zeros(5000, dtype=torch.float64)
-        short_sums.add_short_lines(total, line, scales)
+        short_sums.add_short_lines(total, line, scales, 32)
         assert not (total == 2 + 2.0**-22).any()
         assert not full_precision()
 
@@ -219,7 +256,7 @@ def mixed_sums(x, y, *, single, weights=1.0):
         micro=16,
         normalized=False,
         device=CPU,
-        single=single,
+        chunk=32 if single else 0,
     )
     one = PrivateSum(
         clipping=Clipping(bound=1),
@@ -227,7 +264,7 @@ def mixed_sums(x, y, *, single, weights=1.0):
         coordinates=sums.coordinates,
         units=50,
         operations=16 * 4 + 12,
-        short=ROUNDINGS if single else 0,
+        short=40 if single else 0,
     )
     return sums, one
 
@@ -269,7 +306,7 @@ def test_positions_that_cancel_are_added_up_in_float64():
     scales = Clipping(bound=1).scales(part.squares.numpy(), part.spans.numpy())
     short = torch.from_numpy(shortened(scales))
     total = {layer.weight: torch.zeros(60, 40, dtype=torch.float64)}
-    part.add(short, total, drop=False)
+    part.add(short, total, drop=False, chunk=32)
     truth = torch.einsum("n,nto,nti->oi", short.double(), g.double(), a.double())
     assert float((total[layer.weight] - truth).norm()) <= 1e-10
 
@@ -302,11 +339,13 @@ def test_a_run_with_sums_in_float32_is_priced_and_trains(tmp_path):
         run = planned(books, batch=40, population=200)
         assert run.fit(bar=False).taken == 3
         free = dataclasses.replace(run.plan, one=dataclasses.replace(run.plan.one, short=0))
+        assert run.plan.one.short == roundings(chunk_lines(run.plan.one.units))
+        assert run._stepper.sums.sums.chunk == priced_lines(run.plan.one.short) == 256
         assert run.plan.tree != free.tree
         assert run.plan.digest != free.digest
 
 
-@pytest.mark.parametrize(("units", "low", "high"), [(1024, 4, 6), (4096, 19, 21)])
+@pytest.mark.parametrize(("units", "low", "high"), [(1024, 8, 9), (4096, 19, 21)])
 def test_what_sums_in_float32_cost(units, low, high):
     """In thousandths of what one unit adds."""
     one = PrivateSum(
@@ -315,7 +354,7 @@ def test_what_sums_in_float32_cost(units, low, high):
         coordinates=1000,
         units=units,
         operations=300,
-        short=ROUNDINGS,
+        short=roundings(chunk_lines(units)),
     )
     assert low <= 1000 * one.slack <= high
 

@@ -137,17 +137,17 @@ class BatchSums:
         micro: int,
         normalized: bool,
         device: torch.device,
-        single: bool = False,
+        chunk: int = 0,
     ) -> None:
         """Take a model, how its contributions are found, and how they are clipped.
 
-        ``single`` allows short sums in float32, where each coordinate of a part is one product and
-        products keep all bits.  Otherwise sums are in float64, as by default.
+        ``chunk`` is how many lines are added up in float32, where each coordinate of a part is one
+        product and products keep all bits.  Otherwise sums are in float64, as by default.
         """
         self.model, self.data, self.groups = model, data, groups
         self.engine = captured(model, engine, device) if len(groups) == 1 else engine
         self.micro, self.normalized, self.device = micro, normalized, device
-        self.single = single and full_precision()
+        self.chunk = chunk if chunk and full_precision() else 0
         self.parameters = [p for p in model.parameters() if p.requires_grad]
         self.coordinates = sum(p.numel() for p in self.parameters)
 
@@ -174,14 +174,14 @@ class BatchSums:
             self.engine.contributions.prepare(self.data.shapes, rows=count, units=self.micro)
         flat, totals = flat_zeros(self.parameters)
         short = 0.0
-        self._short = self.single and whole_products()  # settings may have changed meanwhile
+        chunk = self.chunk if whole_products() else 0  # settings may have changed meanwhile
         for part_rows in self.micro_batches(rows):
             x, y, inside = self.data.take(part_rows, self.device)
             set_streams(self.device, stream_words(1, entropy)[0])
             parts = self.engine.contributions.parts(x, y, inside, self.micro)
             taken: NDArray[np.bool_] = np.any(part_rows >= 0, axis=1)
             with torch.no_grad():
-                ratios = self._add(parts, totals, factor, taken)
+                ratios = self._add(parts, totals, factor, taken, chunk)
             if counted:
                 short += float(np.where(taken, centered_lengths(ratios), 0.0).sum())
             del parts  # their memory is used again
@@ -193,6 +193,7 @@ class BatchSums:
         totals: dict[nn.Parameter, Tensor],
         factor: float,
         taken: NDArray[np.bool_],
+        chunk: int,
     ) -> NDArray[np.float64]:
         """Scale and add the parts of one micro-batch; return norms over their thresholds.
 
@@ -211,11 +212,11 @@ class BatchSums:
             most = np.inf if self.normalized else bound / threshold
             extra = threshold / 100 if self.normalized else 0.0
             scales = group.bound.scales(both[0], both[1], most=most, added=extra) * taken
-            used = shortened(scales) if self._short else scales
+            used = shortened(scales) if chunk else scales
             on_device = torch.from_numpy(used).to(self.device)
             drop = not np.isfinite(both).all()
             for part in mine:
-                part.add(on_device, totals, drop=drop)
+                part.add(on_device, totals, drop=drop, chunk=chunk)
             ratios = np.maximum(ratios, group.bound.lengths(both[0], both[1]) / threshold)
         return ratios
 

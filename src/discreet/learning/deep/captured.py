@@ -270,7 +270,7 @@ class _CapturedPart(LayerPart):
     def owner(self) -> nn.Parameter:
         return self.graphs.owner
 
-    def add(self, scales: Tensor, totals: Totals, *, drop: bool = True) -> None:
+    def add(self, scales: Tensor, totals: Totals, *, drop: bool = True, chunk: int = 0) -> None:  # noqa: ARG002  graphs add up in float64
         if drop:  # rare, and so not recorded
             for part in self.graphs.parts:
                 part.add(scales, totals)

@@ -74,6 +74,6 @@ class _Tokens(LayerPart):
     def lines(self) -> tuple[Tensor, ...]:
         return self.tokens, self.g, self.squares, self.spans
 
-    def add(self, scales: Tensor, totals: Totals, *, drop: bool = True) -> None:
+    def add(self, scales: Tensor, totals: Totals, *, drop: bool = True, chunk: int = 0) -> None:  # noqa: ARG002  in float64
         scaled = finite(self.g, scales, drop) * scales.double()[:, None, None]
         totals[self.weight].index_add_(0, self.tokens.flatten(), scaled.flatten(0, 1))

@@ -121,10 +121,10 @@ class _Products(LayerPart):
     def lines(self) -> tuple[Tensor, ...]:
         return self.a, self.g, self.squares, self.spans
 
-    def add(self, scales: Tensor, totals: Totals, *, drop: bool = True) -> None:
+    def add(self, scales: Tensor, totals: Totals, *, drop: bool = True, chunk: int = 0) -> None:
         g, a = finite(self.g, scales, drop), finite(self.a, scales, drop)
         bias = None if self.bias is None else totals[self.bias]
-        add_products(totals[self.weight], bias, g, a, scales)
+        add_products(totals[self.weight], bias, g, a, scales, chunk)
 
 
 @final
@@ -156,7 +156,7 @@ class _Pairs(LayerPart):
     def lines(self) -> tuple[Tensor, ...]:
         return self.a, self.g, self.squares, self.spans
 
-    def add(self, scales: Tensor, totals: Totals, *, drop: bool = True) -> None:
+    def add(self, scales: Tensor, totals: Totals, *, drop: bool = True, chunk: int = 0) -> None:  # noqa: ARG002  in float64
         g, a = (finite(each, scales, drop).flatten(0, 1) for each in (self.g, self.a))
         each = scales.double().repeat_interleave(self.g.shape[1])
         add_products(totals[self.weight], None, g, a, each)

@@ -55,10 +55,10 @@ class LayerPart(ABC):
         return self.squares, self.spans
 
     @abstractmethod
-    def add(self, scales: Tensor, totals: Totals, *, drop: bool = True) -> None:
+    def add(self, scales: Tensor, totals: Totals, *, drop: bool = True, chunk: int = 0) -> None:
         """Add the scaled contributions of all units to the totals.
 
-        Scales in float64 are for sums in float64.  Scales in float32 allow short sums in float32,
+        Sums are in float64.  Scales in float32 and chunks of some lines allow short sums in float32
         where each coordinate is one product (:mod:`discreet.learning.deep.layers.short_sums`).
         ``drop`` may be false where all norms are finite.
         """
@@ -122,19 +122,23 @@ def blocks(lines: Tensor) -> Iterator[slice]:
         yield slice(start, start + size)
 
 
-def add_products(
-    weight: Tensor, bias: Tensor | None, left: Tensor, right: Tensor, scales: Tensor
+def add_products(  # noqa: PLR0913, PLR0917  two totals, two factors, and how they are added
+    weight: Tensor,
+    bias: Tensor | None,
+    left: Tensor,
+    right: Tensor,
+    scales: Tensor,
+    chunk: int = 0,
 ) -> None:
     """Add the sum of scaled outer products of lines to a float64 total, and that of the left ones.
 
     One factor is multiplied by the scale, in float64: the narrower one, if both must be converted.
     A total of so many lines is off by as many roundings, however they are cut into blocks.
     """
-    if scales.dtype == torch.float32:
-        if torch.float64 not in {left.dtype, right.dtype}:
-            add_short_products(weight, bias, left, right, scales)
-            return
-        scales = scales.double()
+    if chunk and torch.float64 not in {left.dtype, right.dtype}:
+        add_short_products(weight, bias, left, right, scales, chunk)
+        return
+    scales = scales.double()
     first = left.shape[1] <= right.shape[1] or right.dtype == torch.float64
     for rows in blocks(right if first else left):
         each, one, other = scales[rows], left[rows], right[rows]
@@ -150,10 +154,10 @@ def add_products(
                 bias.addmv_(wide.T, each)
 
 
-def add_lines(total: Tensor, lines: Tensor, scales: Tensor) -> None:
+def add_lines(total: Tensor, lines: Tensor, scales: Tensor, chunk: int = 0) -> None:
     """Add the sum of scaled lines to a flat float64 total."""
-    if scales.dtype == torch.float32 and lines.dtype != torch.float64:
-        add_short_lines(total, lines, scales)
+    if chunk and lines.dtype != torch.float64:
+        add_short_lines(total, lines, scales, chunk)
         return
     scales = scales.double()
     for rows in blocks(lines):
@@ -196,15 +200,15 @@ class Expanded(LayerPart):
         """Vectors and norms."""
         return self.vectors, self.squares, self.spans
 
-    def add(self, scales: Tensor, totals: Totals, *, drop: bool = True) -> None:
+    def add(self, scales: Tensor, totals: Totals, *, drop: bool = True, chunk: int = 0) -> None:
         """Add the scaled lines."""
         lines, total = finite(self.vectors, scales, drop), totals[self.parameter]
         if not self.channels_last:
-            add_lines(total.view(-1), lines, scales)
+            add_lines(total.view(-1), lines, scales, chunk)
             return
         ordered = total.movedim(1, -1)
         mine = total.new_zeros(ordered.shape)
-        add_lines(mine.view(-1), lines, scales)
+        add_lines(mine.view(-1), lines, scales, chunk)
         ordered += mine
 
 

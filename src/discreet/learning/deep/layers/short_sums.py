@@ -4,8 +4,8 @@ Trust: kernel.
 
 Theorem (key ``short-sums``).  Where each coordinate of a contribution is one product of floats (a
 vector of floats, or an outer product), the products of a scaled contribution have its own norm, at
-most C.  32 of them are added up in float32, and eight such sums: ``ROUNDINGS`` lie between a
-product and a number that is then added up in float64.  So a total of B contributions is off by at
+most C.  A chunk of them is added up in float32, and eight such sums: :func:`roundings` lie between
+a product and a number that is then added up in float64.  So a total of B contributions is off by at
 most g B C more, g being the rounding of these in float32.  Proof in docs/proofs/learning.md.
 
 Scales are float32, between 2**-126 and 2**10 or zero (:func:`discreet.learning.clipping.shortened`)
@@ -17,18 +17,20 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
+from fractions import Fraction
 from functools import cache
 from typing import Final
 
 import torch
 from torch import Tensor
 
+from discreet.learning.clipping import SINGLE, rounding
 from discreet.learning.deep.number_settings import whole_products
 
-_CHUNK: Final = 32
+_FEWEST: Final = 32
+_MOST: Final = 256
 _CHUNKS: Final = 8
-ROUNDINGS: Final = _CHUNK + _CHUNKS
-"""Of a scaled product: the scale, the product, 31 additions, and seven of these sums."""
+_SHARE: Final = Fraction(1, 100)
 _SMALL: Final = 1 << 20
 """Numbers of all outer products whose chunks are multiplied at once."""
 _ROOM: Final = 1 << 19
@@ -37,14 +39,49 @@ _LAST_BIT: Final = 1 + 2.0**-23
 _kept = threading.local()
 
 
-def add_short_products(
-    weight: Tensor, bias: Tensor | None, left: Tensor, right: Tensor, scales: Tensor
+def chunk_lines(units: int) -> int:
+    """Return how many lines are added up in a chunk, for batches of so many units.
+
+    Longer chunks are sooner done, and round more: so they are as long as rounding moves the totals
+    of both neighbors by less than a hundredth of the bound, but no shorter than 32.
+
+    >>> [chunk_lines(units) for units in (256, 1024, 4096)]
+    [256, 64, 32]
+    """
+    lines = _FEWEST
+    while lines < _MOST and 2 * units * rounding(roundings(2 * lines), SINGLE) <= _SHARE:
+        lines *= 2
+    return lines
+
+
+def roundings(lines: int) -> int:
+    """Return how many roundings a product passes, with so many lines in a chunk.
+
+    They are those of the scale, the product, the additions in a chunk, and seven of these sums.
+
+    >>> roundings(32)
+    40
+    """
+    return lines + _CHUNKS
+
+
+def priced_lines(short: int) -> int:
+    """Return how many lines a chunk may have where so many roundings are priced; none without.
+
+    >>> priced_lines(40), priced_lines(0)
+    (32, 0)
+    """
+    return max(0, short - _CHUNKS)
+
+
+def add_short_products(  # noqa: PLR0913, PLR0917  two totals, two factors, and how they are added
+    weight: Tensor, bias: Tensor | None, left: Tensor, right: Tensor, scales: Tensor, chunk: int
 ) -> None:
     """Add the sum of scaled outer products of lines to a float64 total, and that of the left ones.
 
     >>> total = torch.zeros(1, 2, dtype=torch.float64)
     >>> one, two = torch.tensor([[3.0], [1.0]]), torch.tensor([[1.0, 2.0], [5.0, 7.0]])
-    >>> add_short_products(total, None, one, two, torch.tensor([1.0, 0.5]))
+    >>> add_short_products(total, None, one, two, torch.tensor([1.0, 0.5]), 32)
     >>> total.tolist()
     [[5.5, 9.5]]
     """
@@ -52,16 +89,16 @@ def add_short_products(
     one, other = left.float(), right.float()
     one, other = (one * scales[:, None], other) if first else (one, other * scales[:, None])
     if one.shape[0] * weight.numel() <= _SMALL:
-        for lines, others in zip(_chunks(one), _chunks(other), strict=True):
+        for lines, others in zip(_chunks(one, chunk), _chunks(other, chunk), strict=True):
             weight += torch.bmm(lines.transpose(1, 2), others).double().sum(0)
     else:
-        _add_blocks(weight, one, other)
+        _add_blocks(weight, one, other, chunk)
     if bias is not None:
-        for chunks in _chunks(one):
+        for chunks in _chunks(one, chunk):
             bias += chunks.sum(1).double().sum(0)
 
 
-def _add_blocks(weight: Tensor, one: Tensor, other: Tensor) -> None:
+def _add_blocks(weight: Tensor, one: Tensor, other: Tensor, chunk: int) -> None:
     """Add the products of blocks of chunks, some coordinates of ``one`` at a time."""
     tall, wide = weight.shape
     step = min(tall, max(1, _ROOM // (_CHUNKS * wide)))
@@ -69,7 +106,7 @@ def _add_blocks(weight: Tensor, one: Tensor, other: Tensor) -> None:
     for first in range(0, tall, step):
         columns = slice(first, first + step)
         total = weight[columns]
-        for start, chunks, size in _blocks(one.shape[0]):
+        for start, chunks, size in _blocks(one.shape[0], chunk):
             rows = slice(start, start + chunks * size)
             lines, others = (each[rows].view(chunks, size, -1) for each in (one, other))
             found = room[: chunks * total.numel()].view(chunks, *total.shape)
@@ -86,9 +123,10 @@ def _room(like: Tensor, numbers: int) -> Tensor:
     return room
 
 
-def add_short_lines(total: Tensor, lines: Tensor, scales: Tensor) -> None:
+def add_short_lines(total: Tensor, lines: Tensor, scales: Tensor, chunk: int) -> None:
     """Add the sum of scaled lines to a flat float64 total."""
-    for chunks, each in zip(_chunks(lines.float()), _chunks(scales[:, None]), strict=True):
+    both = _chunks(lines.float(), chunk), _chunks(scales[:, None], chunk)
+    for chunks, each in zip(*both, strict=True):
         total += torch.bmm(each.transpose(1, 2), chunks).double().sum((0, 1))
 
 
@@ -112,27 +150,27 @@ def full_precision() -> bool:
 @cache
 def _last_bits() -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """Return factors that need all their bits, a chunk of each and scales, and what they make."""
-    lines, others = torch.zeros(2, 1, _CHUNK, _CHUNK, dtype=torch.float32)
-    scales = torch.ones(1, 1, _CHUNK, dtype=torch.float32)
+    lines, others = torch.zeros(2, 1, _FEWEST, _FEWEST, dtype=torch.float32)
+    scales = torch.ones(1, 1, _FEWEST, dtype=torch.float32)
     lines[0, 0] = others[0, 1] = scales[..., 1] = _LAST_BIT
     lines[0, 1] = others[0, 0] = 1.0
     return lines, others, scales, torch.full_like(lines, 2 * _LAST_BIT)
 
 
-def _blocks(count: int) -> Iterator[tuple[int, int, int]]:
+def _blocks(count: int, chunk: int) -> Iterator[tuple[int, int, int]]:
     """Yield where blocks of chunks begin, and how many chunks of how many lines they have."""
     start = 0
-    for chunks, size in ((_CHUNKS, _CHUNK), (1, _CHUNK), (1, 1)):
+    for chunks, size in ((_CHUNKS, chunk), (1, chunk), (1, 1)):
         while count - start >= chunks * size:
             taken = size if size > 1 else count - start
             yield start, chunks, taken
             start += chunks * taken
 
 
-def _chunks(lines: Tensor) -> Iterator[Tensor]:
+def _chunks(lines: Tensor, chunk: int) -> Iterator[Tensor]:
     """Yield all full chunks of lines at once, and then those that are left."""
-    full = lines.shape[0] // _CHUNK * _CHUNK
+    full = lines.shape[0] // chunk * chunk
     if full:
-        yield lines[:full].unflatten(0, (-1, _CHUNK))
+        yield lines[:full].unflatten(0, (-1, chunk))
     if full < lines.shape[0]:
         yield lines[None, full:]

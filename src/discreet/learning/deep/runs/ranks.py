@@ -79,7 +79,7 @@ class RankTask:
     rows: int
     groups: tuple[tuple[tuple[str, ...], Fraction, float], ...]
     normalized: bool
-    single: bool
+    chunk: int
     side: SideCounts
     parts: ModelParts
 

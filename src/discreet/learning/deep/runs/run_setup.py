@@ -16,7 +16,7 @@ from discreet.exact import whole
 from discreet.learning.deep.augmentation import Augment, ViewedRows
 from discreet.learning.deep.batch_sums import BatchSums, ClipGroup, RowSource, RowTensors
 from discreet.learning.deep.choice import check_model
-from discreet.learning.deep.layers.short_sums import ROUNDINGS
+from discreet.learning.deep.layers.short_sums import chunk_lines, priced_lines, roundings
 from discreet.learning.deep.objectives import Objective
 from discreet.learning.deep.runs.rank_agreement import parts_of
 from discreet.learning.deep.runs.ranks import Ranks, RankTask, parameters_of
@@ -100,7 +100,9 @@ def set_up(  # noqa: PLR0913  a run depends on all of it
     if augment is not None:
         source = ViewedRows(RowTensors(inputs, targets), times, augment, entropy)
         source.try_out()
-    size = _micro_batch(micro_batch, rows, 1 if ranks is None else ranks.count, promise)
+    cap = cap_of(**{name: promise[name] for name in ("population", "batch", "steps", "delta")})
+    size = _micro_batch(micro_batch, rows, 1 if ranks is None else ranks.count, cap)
+    chunk = chunk_lines(cap) if single else 0
     given = clip_groups(model, clip)
     groups = normalized_groups(model, given, views=times)
     tried = try_model(
@@ -119,7 +121,7 @@ def set_up(  # noqa: PLR0913  a run depends on all of it
             rows=rows,
             groups=_named(model, groups),
             normalized=kind == "normalized",
-            single=single,
+            chunk=chunk,
             side=side,
             parts=parts_of(model),
         )
@@ -131,7 +133,7 @@ def set_up(  # noqa: PLR0913  a run depends on all of it
         rows=rows,
         micro=size,
         positions=-(-tried.engine.positions // rows),
-        short=ROUNDINGS if single else 0,
+        short=roundings(chunk) if chunk else 0,
         floors=1 if ranks is None else ranks.count,
         side=side,
         memory=tried.engine.memory,
@@ -156,12 +158,11 @@ def set_up(  # noqa: PLR0913  a run depends on all of it
     return RunSetup(plan=plan, stepper=stepper, saved=saved)
 
 
-def _micro_batch(given: int | None, rows: int, processes: int, promise: Mapping[str, Any]) -> int:
+def _micro_batch(given: int | None, rows: int, processes: int, cap: int) -> int:
     """Return how many units are computed at once: no more than a process ever has.
 
     All seats are computed, so by default they are cut into micro-batches of one size.
     """
-    cap = cap_of(**{name: promise[name] for name in ("population", "batch", "steps", "delta")})
     share = -(-cap // processes)
     if given is None:
         return fitting_size(share, most=max(1, _USUAL // rows))
@@ -183,7 +184,7 @@ def _batch_sums(
         micro=plan.micro,
         normalized=clipping == "normalized",
         device=next(iter(tried.model.parameters())).device,
-        single=plan.one.short > 0,
+        chunk=priced_lines(plan.one.short),
     )
 
 

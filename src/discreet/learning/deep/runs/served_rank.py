@@ -94,7 +94,7 @@ def _prepared(
             groups=groups,
             micro=task.units,
             normalized=task.normalized,
-            single=task.single,
+            chunk=task.chunk,
             device=next(iter(model.parameters())).device,
         )
         answer = tried.settings
