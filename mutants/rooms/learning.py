@@ -1577,11 +1577,31 @@ MUTANTS: Final = (
     Mutant(
         name="an answer to any request is one",
         file="discreet/learning/noise_processes/noise_ahead.py",
-        old="    if worker.stdout.read(len(answer)) != answer:\n",
-        new="    if len(worker.stdout.read(len(answer))) != len(answer):\n",
+        old="    if worker.heard(len(answer), seconds=seconds) != answer:\n",
+        new="    if len(worker.heard(len(answer), seconds=seconds)) != len(answer):\n",
         why="A block is handed out that is not drawn yet.",
         caught_by=(
             "tests/learning/test_noise_ahead.py::test_an_answer_to_another_request_is_none",
+        ),
+    ),
+    Mutant(
+        name="a noise process that stands still is waited for",
+        file="discreet/learning/noise_processes/noise_process.py",
+        old="            if any(said.poll(1000) for _ in range(seconds)):\n",
+        new="            if any(said.poll(1000) for _ in range(seconds * 20)):\n",
+        why="A run waits without end, and nobody is told.",
+        caught_by=(
+            "tests/learning/test_noise_ahead.py::test_a_process_that_stands_still_ends_the_run",
+        ),
+    ),
+    Mutant(
+        name="a forked child keeps the pipe of a noise process",
+        file="discreet/learning/noise_processes/noise_process.py",
+        old='        """Leave it to the parent."""\n        self._close_pipes()\n',
+        new='        """Leave it to the parent."""\n',
+        why="The process outlives a run that was killed, as long as any child of it lives.",
+        caught_by=(
+            "tests/learning/test_noise_ahead.py::test_a_process_ends_with_its_reader_whatever_that_has_forked",
         ),
     ),
     Mutant(

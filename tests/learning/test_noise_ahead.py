@@ -6,6 +6,7 @@ import gc
 import io
 import os
 import pickle
+import signal
 import subprocess
 import sys
 import tempfile
@@ -76,6 +77,75 @@ def test_a_process_that_ended_ends_the_run():
         ahead._workers[1].wait()
         with pytest.raises(EntropyUnavailable):
             [ahead.take() for _ in range(65)]  # two blocks may have been drawn in full before
+
+
+def test_a_process_that_stands_still_ends_the_run(monkeypatch):
+    monkeypatch.setattr(noise_ahead, "_PATIENCE", 2)
+    with NoiseAhead(LAW, 200_000, processes=2) as ahead:
+        ahead.take()
+        os.kill(ahead._workers[1].pid, signal.SIGSTOP)
+        began = time.monotonic()
+        with pytest.raises(EntropyUnavailable, match="stands still"):
+            [ahead.take() for _ in range(7)]  # two blocks may have been drawn in full before
+        assert time.monotonic() - began < 60
+        with pytest.raises(EntropyUnavailable, match="is closed"):
+            ahead.take()
+
+
+def test_a_wait_for_noise_ends_when_another_thread_closes_it():
+    with NoiseAhead(LAW, 200_000, processes=1) as ahead:
+        ahead.take()
+        os.kill(ahead._workers[0].pid, signal.SIGSTOP)
+        told = []
+
+        def take():
+            try:
+                while True:
+                    ahead.take()
+            except EntropyUnavailable as error:
+                told.append(error.code)
+
+        waiting = threading.Thread(target=take)
+        waiting.start()
+        time.sleep(0.5)
+        ahead.close()
+        waiting.join(30)
+    assert told == ["E201"]
+
+
+ORPHANED = """
+import os, signal, sys
+from discreet.learning import NoiseAhead
+from discreet.noise import DiscreteGaussian
+ahead = NoiseAhead(DiscreteGaussian(variance=100), 5000, processes=1)
+ahead.take()
+if not os.fork():
+    sys.stdin.read()  # it outlives its parent
+    os._exit(0)
+print(ahead._workers[0].pid, flush=True)
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def test_a_process_ends_with_its_reader_whatever_that_has_forked():
+    with subprocess.Popen(
+        [sys.executable, "-c", ORPHANED], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as reader:
+        worker = int(reader.stdout.readline())
+        assert reader.wait() == -signal.SIGKILL
+        end = time.monotonic() + 30
+        while is_running(worker) and time.monotonic() < end:
+            time.sleep(0.05)
+        assert not is_running(worker)
+        reader.stdin.close()
+
+
+def is_running(number):
+    """Whether there is a process of this number that has not ended."""
+    try:
+        return Path(f"/proc/{number}/stat").read_text("ascii").rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
 
 
 def fail_the_second(monkeypatch):

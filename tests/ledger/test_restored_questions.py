@@ -25,7 +25,8 @@ class Question:
     """What is known of a question."""
 
     charged: bool = False
-    attempts: int = 0
+    started: bool = False
+    attempts: int = 0  # since it was last reopened
     closed: bool = False
     answered: bool = False
 
@@ -35,12 +36,12 @@ class Question:
             case "charge" if not self.charged:
                 return replace(self, charged=True)
             case "start" if self.charged and not self.closed and not self.answered:
-                return replace(self, attempts=self.attempts + 1)
-            case "fail" if self.attempts and not self.closed and not self.answered:
+                return replace(self, started=True, attempts=self.attempts + 1)
+            case "fail" if self.started and not self.closed and not self.answered:
                 return replace(self, closed=True)
             case "reopen" if self.closed:
-                return replace(self, closed=False)
-            case "release" if self.attempts and not self.closed and not self.answered:
+                return replace(self, attempts=0, closed=False)
+            case "release" if self.started and not self.closed and not self.answered:
                 return replace(self, answered=True)
         return None
 
@@ -48,7 +49,8 @@ class Question:
         """The question in a ledger made of a backup: the old one may have answered it since."""
         if not self.charged or self.answered:
             return self
-        return replace(self, attempts=max(1, self.attempts), closed=True)
+        attempts = self.attempts if self.started else 1
+        return replace(self, started=True, attempts=attempts, closed=True)
 
 
 WORDS = ("charge", "start", "fail", "reopen", "release")

@@ -7,10 +7,13 @@ connection would write to files, or end sessions, of the parent; a descriptor le
 parent's locks after the parent has died; and a lock that another thread held during the fork is
 never released in the child.  So whatever owns one of these is notified of every fork.
 
-Python ignores an exception in a hook of a fork.  An interrupt there would be lost, and so would
-the rest of the hook: what was suspended would stay so.  So signals with handlers in Python, which
-run in the main thread alone, are withheld while that thread forks, and come when all is resumed.
-One that comes before the first line of the first hook is lost, and then nothing is suspended.
+Python ignores an exception in a hook of a fork.  What a handler of a signal raises there would be
+lost, and so would the rest of the hook: what was suspended would stay so.  So handlers in Python,
+which run in the main thread alone, are replaced while that thread forks: signals are noted, and
+come again when all is resumed.  What handlers raise while they are being replaced or restored is
+kept, and raised then, too.  A mask of signals would not do: it leaves them to other threads, and
+their handlers to the main thread all the same.  Only an exception that comes before the first line
+of the first hook is lost, and nothing else is.
 """
 
 from __future__ import annotations
@@ -23,12 +26,18 @@ import threading
 import weakref
 from _thread import interrupt_main
 from collections.abc import Callable, Iterator
+from itertools import chain
+from operator import call, itemgetter
 from types import FrameType
-from typing import Any, Final, cast
+from typing import Any, Final, cast, final
 
 _LIVING: Final[weakref.WeakValueDictionary[int, ForkAware]] = weakref.WeakValueDictionary()
 _HANDLERS: Final[dict[int, Callable[[int, FrameType | None], Any]]] = {}
-_CAME: Final[list[tuple[int, int]]] = []
+_CAME: Final[list[tuple[int, Callable[[], object]]]] = []
+"""What has come to which process amid a fork, as functions in C that let it come again."""
+_interrupt: Final = cast("Callable[[int], None]", interrupt_main)  # also numbers without a name
+_TURNS: Final = range(8)
+_NUMBERS: Final = tuple(signal.valid_signals())
 _forking = threading.Lock()
 _forker: int | None = None  # the thread that holds the lock
 
@@ -65,24 +74,53 @@ def _tell(step: Callable[[ForkAware], None]) -> None:
 
 
 def _note(number: int, _: FrameType | None) -> None:
-    _CAME.append((os.getpid(), number))
+    _CAME.append((os.getpid(), functools.partial(_interrupt, number)))
+
+
+@final
+class _Raised:
+    """What a handler has raised; it is raised again when Python asks whether this is true."""
+
+    __slots__ = ("_raised",)
+
+    def __init__(self, raised: BaseException) -> None:
+        self._raised: BaseException | None = raised
+        never_finalize(self)  # Python is told its address alone
+
+    def __bool__(self) -> bool:
+        raised, self._raised = self._raised, None
+        if raised is not None:
+            raise raised
+        return False
+
+    def asking(self) -> Callable[[], object]:
+        """Return what has Python ask, at the next line in Python of the main thread."""
+        python = ctypes.pythonapi
+        return functools.partial(
+            python.Py_AddPendingCall, python.PyObject_IsTrue, ctypes.py_object(self)
+        )
 
 
 def _in_main_thread() -> bool:
     return threading.get_ident() == threading.main_thread().ident
 
 
-def _despite_interrupts(step: Callable[[], None]) -> None:
-    """Do something that can be repeated, until no interrupt comes in between."""
-    while True:
+def _despite_handlers(step: Callable[[], None], *, deep: int = 3) -> None:
+    """Do something that can be repeated, until no handler raises in between; keep what they raise.
+
+    What a second handler raises before the first exception is kept is caught one level above.
+    """
+    for _ in _TURNS:  # a step that fails of itself is given up
         try:
-            return step()
-        except KeyboardInterrupt:
-            _note(signal.SIGINT, None)
+            _despite_handlers(step, deep=deep - 1) if deep else step()
+        except BaseException as raised:  # noqa: BLE001  it is raised after the fork
+            _CAME.append((os.getpid(), _Raised(raised).asking()))
+        else:
+            return
 
 
-def _withhold_signals() -> None:
-    for number in signal.valid_signals():
+def _replace_handlers() -> None:
+    for number in _NUMBERS if _in_main_thread() else ():
         handler = signal.getsignal(number)
         if callable(handler) and handler is not _note:
             _HANDLERS[number] = handler
@@ -90,31 +128,31 @@ def _withhold_signals() -> None:
 
 
 def _restore_handlers() -> None:
-    for number in tuple(_HANDLERS):
-        signal.signal(number, _HANDLERS[number])
-        del _HANDLERS[number]
+    for number, handler in tuple(_HANDLERS.items()):
+        if signal.getsignal(number) is _note:
+            signal.signal(number, handler)
+        _HANDLERS.pop(number, None)
 
 
-class _SignalsThatCame:
-    """What came to this process meanwhile; a list of it has each come again.
+class _ComeAgain:
+    """Restores all handlers; a list of it lets come again what came to this process meanwhile.
 
     Python handles a signal at the next line in Python, which is not in a hook any more if whatever
     lets it come again, as ``list`` and ``map`` do, is written in C.
     """
 
-    def __iter__(self) -> Iterator[None]:
+    def __iter__(self) -> Iterator[object]:
         if not _in_main_thread():
             return iter(())
-        _despite_interrupts(_restore_handlers)
-        came = [number for process, number in _CAME if process == os.getpid()]
-        _CAME.clear()
-        return map(cast("Callable[[int], None]", interrupt_main), came)
+        while _CAME and _CAME[0][0] != os.getpid():  # the parent's, which came before
+            del _CAME[0]
+        again = map(call, chain(map(itemgetter(1), _CAME), [_CAME.clear]))
+        _despite_handlers(_restore_handlers)
+        return again
 
 
 def _before() -> None:
     global _forker  # noqa: PLW0603
-    if _in_main_thread():
-        _despite_interrupts(_withhold_signals)
     _forking.acquire()
     _forker = threading.get_ident()
     _tell(lambda living: living.before_fork())
@@ -123,7 +161,7 @@ def _before() -> None:
 def _in_parent() -> None:
     global _forker  # noqa: PLW0603
     if _forker != threading.get_ident():
-        return  # the first hook was lost
+        return  # the hook before the fork was lost
     try:
         _tell(lambda living: living.after_fork_in_parent())
     finally:
@@ -138,6 +176,12 @@ def _in_child() -> None:
     _tell(lambda living: living.after_fork_in_child())
 
 
-os.register_at_fork(before=_before, after_in_parent=_in_parent, after_in_child=_in_child)
-_come_again: Final[functools.partial[list[None]]] = functools.partial(list, _SignalsThatCame())
+# Hooks before a fork are called from the last to the first, all others from the first to the last.
+# The second of two equal ones replaces handlers where a signal that came ahead has ended the first.
+# A child may have been forked by another thread, which is its main thread.
+_hold: Final[functools.partial[None]] = functools.partial(_despite_handlers, _replace_handlers)
+os.register_at_fork(before=_before, after_in_parent=_in_parent, after_in_child=_hold)
+os.register_at_fork(before=_hold, after_in_child=_hold)
+os.register_at_fork(before=_hold, after_in_child=_in_child)
+_come_again: Final[functools.partial[list[object]]] = functools.partial(list, _ComeAgain())
 os.register_at_fork(after_in_parent=_come_again, after_in_child=_come_again)

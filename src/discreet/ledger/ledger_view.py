@@ -90,9 +90,14 @@ class LedgerView(Labeled):
         )
 
     def attempts(self, key: str) -> int:
-        """Return how often data was about to be read for the charge with a key."""
-        rows = self._link.current().read(lambda store: store.rows_of([key]))
-        return sum(row.kind == "start" for row in rows)
+        """Return how often data was about to be read for a charge since it was last reopened."""
+        link = self._link.current()
+        rows = link.read(lambda store: store.rows_of([key]))
+        starts = [row.seq for row in rows if row.kind == "start"]
+        for row in link.rows(starts[0], answers=False) if starts else ():
+            if row.kind == "reopen" and row.key == key:
+                starts = [seq for seq in starts if seq > row.seq]
+        return len(starts)
 
     def questions_of(self, keys: Collection[str]) -> frozenset[str]:
         """Return the questions that some keys were charged for."""

@@ -6,12 +6,13 @@ Noise depends on no data, so it may be drawn before the sum that it protects is 
 two blocks of arrays: one is drawn while the arrays of the other are used.  Every array is handed
 out once, and overwritten before its block is drawn again.  Each process has random bits of its
 own (:class:`discreet.noise.SystemEntropy`); a sampler in Python keeps its interpreter busy, so
-threads would wait for each other and for the model.  A process that ends early ends the run: no
-array is handed out that was not drawn in full.  Ctrl-C does not reach them: they have a session of
-their own, and end with their pipe, whatever the end of the process that reads it.  A forked child
-has no share in them, and nobody can copy it: two that count the arrays of one block would each hand
-out the same ones.  An error or Ctrl-C while something is counted, asked for or lent closes it for
-good, since what was counted may be wrong.  Each request has a number, which its answer repeats.
+threads would wait for each other and for the model.  A process that ends early ends the run, as
+does one that stands still: no array is handed out that was not drawn in full.  Ctrl-C does not
+reach them: they have a session of their own, and end with their pipe, whatever the end of the
+process that reads it, and whoever it has forked.  A forked child has no share in them, and nobody
+can copy it: two that count the arrays of one block would each hand out the same ones.  An error or
+Ctrl-C while something is counted, asked for or lent closes it for good, since what was counted may
+be wrong.  Each request has a number, which its answer repeats.
 """
 
 from __future__ import annotations
@@ -45,6 +46,10 @@ _MOST: Final = 8
 _BLOCKS: Final = 2
 _BLOCK: Final = 1 << 19
 _ARRAYS: Final = 32
+_PATIENCE: Final = 120
+"""So many seconds a process may take to start, and to be given time on a busy machine."""
+_SLOWEST: Final = 100_000
+"""So few draws in a second are slow for any machine: a common one makes ten million."""
 
 
 def processes_for(length: int, *, drawn: int = 0) -> int:
@@ -222,8 +227,9 @@ class NoiseAhead:
         self._prepare()
         if not self._left:
             number = self._asked[self._block]
+            seconds = _PATIENCE + self._cells[self._block].size // _SLOWEST
             for worker in workers:
-                _wait(worker, self._block, number)
+                _wait(worker, self._block, number, seconds)
             self._left = self._cells.shape[1]
         self._left -= 1
         yield self._cells[self._block, self._left]
@@ -278,17 +284,16 @@ def _tell(worker: NoiseProcess, block: int, number: int) -> None:
         raise _ended() from None
 
 
-def _wait(worker: NoiseProcess, block: int, number: int) -> None:
+def _wait(worker: NoiseProcess, block: int, number: int, seconds: int) -> None:
     """Wait until a process has drawn its part of a block, as it was asked to by this request."""
-    assert worker.stdout is not None  # noqa: S101  made with a pipe
     answer = b"drawn %d %d\n" % (block, number)
-    if worker.stdout.read(len(answer)) != answer:
+    if worker.heard(len(answer), seconds=seconds) != answer:
         raise _ended()
 
 
 def _ended() -> EntropyUnavailable:
     return EntropyUnavailable(
-        what="a process that draws noise has ended, or answered another request.",
+        what="a process that draws noise has ended, stands still, or answered another request.",
         why="a sum without its whole noise must not be released.",
         do="resume the run: nothing was released of the step that it stopped in.",
     )

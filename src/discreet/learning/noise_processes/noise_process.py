@@ -6,14 +6,51 @@ Trust: kernel.  A process that nobody ends would draw for nobody; it sees no dat
 from __future__ import annotations
 
 import os
+import select
 import subprocess
 import tempfile
-from typing import IO, final
+from typing import IO, Any, final
+
+from discreet.ledger.forks import ForkAware
 
 
 @final
-class NoiseProcess(subprocess.Popen[bytes]):
-    """A process that draws, and ends once nobody knows of it."""
+class NoiseProcess(ForkAware, subprocess.Popen[bytes]):
+    """A process that draws, and ends once nobody knows of it.
+
+    It ends with its pipe, so a forked child, which may live longer than the parent, closes its own
+    ends of that.
+    """
+
+    def __init__(self, program: list[str], **options: Any) -> None:
+        """Start it, as ``Popen`` does."""
+        self.watch_forks()
+        super().__init__(program, **options)
+
+    def after_fork_in_child(self) -> None:
+        """Leave it to the parent."""
+        self._close_pipes()
+
+    def _close_pipes(self) -> None:
+        for name in ("stdin", "stdout"):  # it may have none yet
+            pipe = getattr(self, name, None)
+            if pipe is not None:
+                pipe.close()
+
+    def heard(self, size: int, *, seconds: int) -> bytes:
+        """Return what it says, or nothing where it has ended or is silent for some seconds.
+
+        Each second is waited for of its own: if both are stopped for a while, one of them is lost.
+        """
+        assert self.stdout is not None  # noqa: S101  made with a pipe
+        try:
+            said = select.poll()
+            said.register(self.stdout, select.POLLIN)
+            if any(said.poll(1000) for _ in range(seconds)):
+                return self.stdout.read(size)
+        except ValueError:  # another thread has closed it
+            pass
+        return b""
 
     def __del__(self) -> None:
         """End it with its last name: an interrupt may come before anybody else knows of it.
@@ -21,9 +58,7 @@ class NoiseProcess(subprocess.Popen[bytes]):
         In a forked child nothing is ended, since there it is nobody's child.
         """
         if getattr(self, "pid", None) is not None and self.returncode is None:
-            for pipe in (self.stdin, self.stdout):
-                if pipe is not None:
-                    pipe.close()
+            self._close_pipes()
             self.kill()
             self.wait()
 

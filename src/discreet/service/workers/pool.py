@@ -6,9 +6,9 @@ A worker that takes longer than its plan allows is killed, and its question is c
 before anybody hears of it, as after every failure that data may have caused; so it is when a worker
 dies of itself.  A worker that somebody else kills, and one whose job is canceled, leaves its
 question open: asking again completes it at no charge.  Each attempt reads the data again, and how
-long that takes may show, so the third one that ends without an answer closes its question too.  In
-all of these cases the caller is told the same: try again.  A new worker takes the place of each
-that ends.
+long that takes may show, so the third one that ends without an answer closes its question too; once
+the owner has reopened it, there are three more.  In all of these cases the caller is told the same:
+try again.  A new worker takes the place of each that ends.
 
 While the ledger cannot be written, closing is tried again every second, and the caller hears
 nothing until it is on record or the server stops.  A worker that starts the same question meanwhile
@@ -63,7 +63,7 @@ _START_SECONDS: Final = 120.0
 _PLAN_SECONDS: Final = 60.0
 _PAUSE: Final = 1.0
 _ATTEMPTS: Final = 3
-"""How often data is read for one charge, whoever stops it, until the owner reopens the question."""
+"""How often data is read for one charge, whoever stops it, each time that the owner lets it be."""
 
 
 @final
