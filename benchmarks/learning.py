@@ -6,10 +6,12 @@ docs/benchmarks/learning.md says what is measured and how to read it.
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Mapping
 from dataclasses import asdict
+from typing import Final
 
 from benchmarks.bars.learning import around, bars
 from benchmarks.measure import ROOT, Result, machine, read_options, run_race
@@ -25,6 +27,10 @@ from benchmarks.rows.learning import (
     memory_row,
     noise_rows,
 )
+
+_KEPT: Final = {"MALLOC_TRIM_THRESHOLD_": str(1 << 30), "MALLOC_MMAP_THRESHOLD_": str(1 << 25)}
+"""Has the allocator of every contender keep what is freed: those that share a process would pay for
+pages that others have given back."""
 
 
 def main() -> int:
@@ -72,7 +78,10 @@ def _versions() -> dict[str, str]:
 def _raced(name: str, rounds: int, *, peers: bool) -> Result:
     """Race one model in a process of its own."""
     command = [sys.executable, "-m", "benchmarks.learning_race", name, str(rounds), str(int(peers))]
-    done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, check=True, text=True)
+    kept = os.environ | _KEPT
+    done = subprocess.run(
+        command, cwd=ROOT, env=kept, stdout=subprocess.PIPE, check=True, text=True
+    )
     return Result(**json.loads(done.stdout))
 
 

@@ -195,13 +195,14 @@ class BatchSums:
         taken: NDArray[np.bool_],
         chunk: int,
     ) -> NDArray[np.float64]:
-        """Scale and add the parts of one micro-batch; return norms over their thresholds.
+        """Scale, add and leave the parts of one micro-batch; return norms over their thresholds.
 
         Finite norms are those of finite factors, so that a scale of zero makes zeros of them.
         """
         ratios = np.zeros(self.micro)
         for group in self.groups:
             mine = [part for part in parts if part.owner in group.parameters]
+            parts[:] = [part for part in parts if part.owner not in group.parameters]
             if not mine:
                 continue
             squares = sum(part.squares for part in mine) * raised(len(mine))
@@ -215,8 +216,8 @@ class BatchSums:
             used = shortened(scales) if chunk else scales
             on_device = torch.from_numpy(used).to(self.device)
             drop = not np.isfinite(both).all()
-            for part in mine:
-                part.add(on_device, totals, drop=drop, chunk=chunk)
+            while mine:  # what was added up makes room for the next
+                mine.pop(0).add(on_device, totals, drop=drop, chunk=chunk)
             ratios = np.maximum(ratios, group.bound.lengths(both[0], both[1]) / threshold)
         return ratios
 

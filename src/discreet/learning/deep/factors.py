@@ -2,13 +2,13 @@
 
 Trust: kernel.
 
-Hooks record input and output of each layer with trainable parameters; one call of
-``torch.autograd.grad`` gives the gradients of the outputs, and the gradients of parameters are
-never computed.  What a layer makes of the two is proved in :mod:`discreet.learning.deep.layers`,
-for a layer that is called once and sees one row of the data in each of its own: norms of several
-calls would be added as if their contributions were orthogonal.  Rounding is priced for as many
-positions as at planning.  So every pass that is added up is checked for both, and not the one at
-planning alone.
+Hooks record the input of each layer with trainable parameters, and where its output stands in the
+graph of autograd, so that outputs need not be kept; one call of ``torch.autograd.grad`` gives their
+gradients, and the gradients of parameters are never computed.  What a layer makes of the two is
+proved in :mod:`discreet.learning.deep.layers`, for a layer that is called once and sees one row of
+the data in each of its own: norms of several calls would be added as if their contributions were
+orthogonal.  Rounding is priced for as many positions as at planning.  So every pass that is added
+up is checked for both, and not the one at planning alone.
 Hooks exist during a call only: the model stays the user's own.
 """
 
@@ -20,6 +20,7 @@ from typing import Any, Final, Protocol, final
 
 import torch
 from torch import Tensor, nn
+from torch.autograd.graph import GradientEdge, get_gradient_edge
 
 from discreet.errors import LayerNotProvable
 from discreet.learning.deep.layers.convolution import (
@@ -96,14 +97,14 @@ class RecordedFactors:
 
         A layer that was not used is left out: it contributes nothing.
         """
-        calls: Calls = []
+        calls: list[tuple[str, nn.Module, Tensor, GradientEdge]] = []
         handles = []
         for name, layer in self.layers:
 
             def hook(
                 module: nn.Module, given: tuple[Any, ...], output: Tensor, name: str = name
             ) -> None:
-                calls.append((name, module, given[0].detach(), output))
+                calls.append((name, module, given[0].detach(), get_gradient_edge(output)))
 
             handles.append(layer.register_forward_hook(hook))
         try:
