@@ -880,6 +880,19 @@ MUTANTS: Final = (
         ),
     ),
     Mutant(
+        name="gradients are given back while a stream reads them",
+        file="discreet/learning/deep/streams.py",
+        old="        self._held += [given, *others]\n",
+        new="        self._held += [given]\n",
+        why="Another layer writes to the memory of one that is read.",
+        caught_by=(
+            (
+                "tests/learning/deep/test_gpu_parts.py::"
+                "test_what_streams_read_is_kept_until_all_have_ended"
+            ),
+        ),
+    ),
+    Mutant(
         name="layers that share an input are computed on several streams",
         file="discreet/learning/deep/streams.py",
         old="        key = given.data_ptr()",

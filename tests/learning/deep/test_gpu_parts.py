@@ -1,7 +1,12 @@
 """What a GPU does otherwise, as far as it can be seen without one."""
 
+import gc
+import weakref
+from contextlib import nullcontext
+
 import pytest
 import torch
+from torch import nn
 
 from discreet.learning.deep.factors import RecordedFactors
 from discreet.learning.deep.layers import wide
@@ -71,3 +76,42 @@ def test_layers_that_share_an_input_are_computed_on_one_stream(monkeypatch):
         Streams(CPU),
     )
     assert turns == [0, 1, 2, 2, 2]  # the last layer first, and three heads at the end
+
+
+class StandIn:
+    """Stands in for streams of CUDA, on which nothing is computed."""
+
+    device = CPU
+
+    def wait_stream(self, other):
+        pass
+
+
+def test_what_streams_read_is_kept_until_all_have_ended(monkeypatch):
+    """One of them may be the stream whose memory is given back, under another name."""
+    monkeypatch.setattr(torch.cuda, "stream", lambda _: nullcontext())
+    monkeypatch.setattr(torch.cuda, "current_stream", lambda _: StandIn())
+    streams = Streams(CPU)
+    streams._streams = [StandIn(), StandIn()]
+    factors = [torch.zeros(3), torch.ones(3)]
+    alive = [weakref.ref(each) for each in factors]
+    with streams.beside():
+        with streams.on(*factors):
+            factors.clear()
+        gc.collect()
+        assert all(each() is not None for each in alive)
+    gc.collect()
+    assert all(each() is None for each in alive)
+
+
+def test_layers_give_streams_all_that_they_read(monkeypatch):
+    given = []
+    on = Streams.on
+    monkeypatch.setattr(Streams, "on", lambda self, *all: given.append(all) or on(self, *all))
+    model = nn.Sequential(nn.Linear(3, 4), nn.Linear(4, 2))
+    factors = RecordedFactors(model, SummedObjective(nn.functional.cross_entropy))
+    factors.parts(torch.randn(5, 3), torch.zeros(5).long(), torch.ones(5, dtype=torch.bool), 5)
+    assert [[tuple(each.shape) for each in pair] for pair in given] == [
+        [(5, 4), (5, 2)],
+        [(5, 3), (5, 4)],
+    ]

@@ -155,7 +155,7 @@ class RecordedFactors:
         with torch.no_grad(), beside.beside():
             while recorded:
                 _, layer, a, g = recorded.pop()
-                with beside.on(a):
+                with beside.on(a, g):
                     g = _masked(g, real) if shared else g
                     kept = (self._room,) if type(layer) in ROOMY else ()
                     found += PROVED[type(layer)][1](layer, a, g, units, *kept)

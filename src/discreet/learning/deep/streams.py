@@ -5,7 +5,9 @@ Trust: kernel.
 Work on one layer knows nothing of another's, but for inputs that two of them share: what is made of
 an input (:meth:`discreet.learning.deep.layers.room.Room.pairs`) is used again on the stream that it
 was made on.  Every stream begins after all that came before, and nothing goes on before all of them
-have ended; so memory that one of them has read is not written to meanwhile.
+have ended.  Whatever a stream is given is kept until then: memory that is given back goes to the
+stream that it was made on, and PyTorch lends out one stream under several names, so that this may
+be one of these.  So memory that one of them reads is not written to meanwhile.
 """
 
 from __future__ import annotations
@@ -52,20 +54,19 @@ class Streams:
         self._places, self._held = {}, []
 
     def place(self, given: Tensor) -> int:
-        """Return the turn of an input: that of its place in memory, which is kept until the end."""
+        """Return the turn of an input: that of its place in memory."""
         key = given.data_ptr()
         if key not in self._places:
             self._places[key] = len(self._places)
-        if self._streams:
-            self._held.append(given)
         return self._places[key]
 
     @contextlib.contextmanager
-    def on(self, given: Tensor) -> Iterator[None]:
-        """Work on the stream of an input."""
+    def on(self, given: Tensor, *others: Tensor) -> Iterator[None]:
+        """Work on the stream of an input; all that is given here is kept until the end."""
         turn = self.place(given)
         if not self._streams:
             yield
             return
+        self._held += [given, *others]
         with torch.cuda.stream(self._streams[turn % len(self._streams)]):
             yield
