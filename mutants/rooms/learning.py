@@ -379,7 +379,10 @@ MUTANTS: Final = (
     Mutant(
         name="noise is taken before it is drawn",
         file="discreet/learning/noise_processes/noise_ahead.py",
-        old="            for worker in workers:\n                _wait(worker, self._block, number)\n",
+        old=(
+            "            for worker in workers:\n"
+            "                _wait(worker, self._block, number, seconds)\n"
+        ),
         new="",
         why="What is not drawn yet is zero.",
         caught_by=("tests/learning/test_noise_ahead.py::test_processes_draw_all_of_an_array",),

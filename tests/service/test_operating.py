@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import threading
+from contextlib import suppress
 from pathlib import Path
 
 import httpx
@@ -145,11 +146,12 @@ def test_a_moment_without_descriptors_does_not_end_a_dataset(tmp_path):
             resource.prlimit(number, resource.RLIMIT_NOFILE, (3, before[1]))
             first, second = workers()
             for worker, noted in ((first, 1), (second, 2)):
-                os.kill(worker, signal.SIGKILL)
+                with suppress(ProcessLookupError):  # one that was still starting ends by itself
+                    os.kill(worker, signal.SIGKILL)
                 asked = {ana.post(PATH, json=query(each)).status_code for each in range(2, 5)}
                 assert asked <= {200, 503}
                 processes.until(
-                    lambda: server.log().count("worker cannot be started") == noted  # noqa: B023
+                    lambda: server.log().count("worker cannot be started") >= noted  # noqa: B023
                 )
             assert ana.post(PATH, json=query(5), timeout=30).status_code == 503
             resource.prlimit(number, resource.RLIMIT_NOFILE, before)

@@ -211,7 +211,8 @@ def _compare_with_autograd(
             _refuse_rounding(coarsest)
             raise LayerNotProvable(
                 what="contributions do not add up to the gradient of the model.",
-                why="an operation changes outputs in place, uses a weight outside its layer, or "
+                why="an operation changes the input of a layer in place, uses a weight outside its "
+                "layer, or "
                 "decides something for all rows of a batch at once.",
                 do="set inplace=False, use each weight through its own layer alone, and decide row "
                 "by row, with torch.where.",
