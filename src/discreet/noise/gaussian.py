@@ -36,7 +36,7 @@ from discreet.noise.chance import Decay, ScaledExponential
 from discreet.noise.distribution import BITS, Moments, checked_scale
 from discreet.noise.entropy import Entropy
 from discreet.noise.rare_events import gaussian_beyond_into
-from discreet.noise.tablefree import SIZES, FreeSizes, Parameters, gaussian_into
+from discreet.noise.tablefree import FreeSizes, gaussian_into
 from discreet.noise.two_sided import TwoSidedLaw
 
 _NARROW_TAIL: Final = 1 << 11  # tails of variances up to here are summed term by term
@@ -228,16 +228,7 @@ class DiscreteGaussian(TwoSidedLaw):
         """The variance."""
         return self.variance
 
-    @staticmethod
-    def draw_each_into(
-        out: NDArray[np.int64],
-        parameters: Parameters,
-        entropy: Entropy,
-        sizes: FreeSizes = SIZES,
-        /,
-    ) -> None:
-        """Overwrite ``out`` with draws of several such laws."""
-        gaussian_into(out, parameters, entropy, sizes)
+    draw_each_into = staticmethod(gaussian_into)
 
     def _beyond_into(
         self, out: NDArray[np.int64], least: int, entropy: Entropy, sizes: FreeSizes

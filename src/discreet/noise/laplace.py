@@ -24,7 +24,7 @@ from discreet.noise.chance import Decay, ScaledExponential, complement, ratio
 from discreet.noise.distribution import BITS, Distribution, Moments, checked_scale, empty
 from discreet.noise.entropy import Entropy
 from discreet.noise.rare_events import laplace_beyond_into
-from discreet.noise.tablefree import SIZES, FreeSizes, Parameters, geometric_into, laplace_into
+from discreet.noise.tablefree import FreeSizes, Parameters, geometric_into, laplace_into
 from discreet.noise.two_sided import TwoSidedLaw
 
 _ONE = Interval(Fraction(1), Fraction(1))
@@ -119,16 +119,7 @@ class DiscreteLaplace(TwoSidedLaw):
         """The scale."""
         return self.scale
 
-    @staticmethod
-    def draw_each_into(
-        out: NDArray[np.int64],
-        parameters: Parameters,
-        entropy: Entropy,
-        sizes: FreeSizes = SIZES,
-        /,
-    ) -> None:
-        """Overwrite ``out`` with draws of several such laws."""
-        laplace_into(out, parameters, entropy, sizes)
+    draw_each_into = staticmethod(laplace_into)
 
     def _beyond_into(
         self, out: NDArray[np.int64], least: int, entropy: Entropy, sizes: FreeSizes

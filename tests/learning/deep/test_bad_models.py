@@ -16,14 +16,6 @@ from discreet.learning.deep.independence import shaken
 from discreet.ledger import Ledger
 
 
-@pytest.fixture
-def ledger(tmp_path):
-    with Ledger.open(
-        tmp_path / "a.ledger", unit=dp.row(), budget=Budget(epsilon=200, delta="1e-3")
-    ) as opened:
-        yield opened
-
-
 def rows(count=40):
     x = torch.randn(count, 6, generator=torch.Generator().manual_seed(1))
     return x, (x[:, 0] > 0).long()

@@ -12,50 +12,18 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-import discreet as dp
-from discreet.accounting import Budget
 from discreet.errors import ExamplesMix, NotPerExample, OtherRun, QuestionClosed
-from discreet.learning import Training
 from discreet.learning.deep.memory.plain_values import first_difference, held_values
 from discreet.learning.deep.runs.rank_agreement import SharedState, parts_of
 from discreet.learning.deep.runs.ranks import Ranks
-from discreet.ledger import Ledger
+from tests.learning.deep.small_runs import run_of
 
-X = torch.randn(40, 6, generator=torch.Generator().manual_seed(1))
-Y = (X[:, 0] > 0).long()
 ASLEEP = SimpleNamespace(now=False)  # a global, into which nobody looks
-
-
-@pytest.fixture
-def ledger(tmp_path):
-    with Ledger.open(
-        tmp_path / "a.ledger", unit=dp.row(), budget=Budget(epsilon=200, delta="1e-3")
-    ) as opened:
-        yield opened
 
 
 @pytest.fixture(autouse=True)
 def awake(monkeypatch):
     monkeypatch.setattr(ASLEEP, "now", False)
-
-
-def run_of(book, model=None, **changed):
-    model = nn.Linear(6, 2) if model is None else model
-    given = {
-        "objective": functional.cross_entropy,
-        "data": (X, Y),
-        "optimizer": torch.optim.SGD(model.parameters(), lr=1.0),
-        "ledger": book,
-        "unit": dp.row(),
-        "population": 40,
-        "batch": 20,
-        "steps": 3,
-        "sigma": 4,
-        "delta": "1e-5",
-        "processes": 0,
-        "micro_batch": 8,
-    }
-    return Training(model, **(given | changed))
 
 
 def closes(run, monkeypatch):

@@ -6,42 +6,9 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-import discreet as dp
-from discreet.accounting import Budget
 from discreet.errors import LayerNotProvable, NotPerExample, NotSampled, OutOfRange, WrongKind
-from discreet.learning import CorrectedAdam, Training
-from discreet.ledger import Ledger
-
-X = torch.randn(40, 6, generator=torch.Generator().manual_seed(1))
-Y = (X[:, 0] > 0).long()
-
-
-@pytest.fixture
-def ledger(tmp_path):
-    with Ledger.open(
-        tmp_path / "a.ledger", unit=dp.row(), budget=Budget(epsilon=200, delta="1e-3")
-    ) as opened:
-        yield opened
-
-
-def run_of(book, model=None, **changed):
-    model = nn.Linear(6, 2) if model is None else model
-    given = {
-        "objective": functional.cross_entropy,
-        "data": (X, Y),
-        "ledger": book,
-        "unit": dp.row(),
-        "population": 40,
-        "batch": 20,
-        "steps": 3,
-        "sigma": 4,
-        "delta": "1e-5",
-        "processes": 0,
-        "micro_batch": 8,
-    } | changed
-    if "optimizer" not in given:
-        given["optimizer"] = torch.optim.SGD(model.parameters(), lr=1.0)
-    return Training(model, **given)
+from discreet.learning import CorrectedAdam
+from tests.learning.deep.small_runs import X, Y, run_of
 
 
 class CompiledInside(nn.Module):

@@ -9,10 +9,7 @@ import pytest
 import torch
 from torch import nn
 
-import discreet as dp
-from discreet.accounting import Budget
 from discreet.learning import Training
-from discreet.ledger import Ledger
 from discreet.noise import SYSTEM
 
 COUNT, MICRO = 24, 4
@@ -45,13 +42,6 @@ class Order:
 
     def bits(self, width):
         return SYSTEM.bits(width)
-
-
-@pytest.fixture
-def ledger(tmp_path):
-    budget = Budget(epsilon=200, delta="1e-3")
-    with Ledger.open(tmp_path / "a.ledger", unit=dp.row(), budget=budget) as opened:
-        yield opened
 
 
 def hostile_rows(model):

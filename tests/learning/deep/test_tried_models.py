@@ -9,41 +9,9 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-import discreet as dp
-from discreet.accounting import Budget
 from discreet.errors import ExamplesMix, LayerNotProvable, OtherRun, TooImprecise
-from discreet.learning import Training
 from discreet.learning.deep.trial import Unit, shares_apart
-from discreet.ledger import Ledger
-
-X = torch.randn(40, 6, generator=torch.Generator().manual_seed(1))
-Y = (X[:, 0] > 0).long()
-
-
-@pytest.fixture
-def ledger(tmp_path):
-    with Ledger.open(
-        tmp_path / "a.ledger", unit=dp.row(), budget=Budget(epsilon=200, delta="1e-3")
-    ) as opened:
-        yield opened
-
-
-def run_of(book, model, **changed):
-    given = {
-        "objective": functional.cross_entropy,
-        "data": (X, Y),
-        "optimizer": torch.optim.SGD(model.parameters(), lr=1.0),
-        "ledger": book,
-        "unit": dp.row(),
-        "population": 40,
-        "batch": 20,
-        "steps": 3,
-        "sigma": 4,
-        "delta": "1e-5",
-        "processes": 0,
-        "micro_batch": 8,
-    }
-    return Training(model, **(given | changed))
+from tests.learning.deep.small_runs import X, Y, run_of
 
 
 class Tempered(nn.Module):

@@ -9,20 +9,9 @@ import pytest
 import torch
 from torch import nn
 
-import discreet as dp
-from discreet.accounting import Budget
 from discreet.errors import ExamplesMix, NotPerExample, OutOfRange
 from discreet.learning import Clipping, PrivateSum, Training
-from discreet.ledger import Ledger
 from tests.learning.deep.test_coins import Replayed, shifted
-
-
-@pytest.fixture
-def ledger(tmp_path):
-    with Ledger.open(
-        tmp_path / "a.ledger", unit=dp.row(), budget=Budget(epsilon=200, delta="1e-3")
-    ) as opened:
-        yield opened
 
 
 def rows(count=40):
