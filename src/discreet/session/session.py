@@ -41,7 +41,7 @@ from discreet.session.files.manifest import (
     WrittenRelease,
     answered_into_files_error,
 )
-from discreet.session.fork_guard import COLLECTOR_PAUSE, ForkGuard
+from discreet.session.fork_guard import ForkGuard
 from discreet.session.inquiry import (
     AskOptions,
     Inquiry,
@@ -148,7 +148,7 @@ class Session(Labeled):
         self._binder = ProgramBinder(
             bind=self._planning.bind, schema=schema, policy=policy, unit=unit
         )
-        self._guard = ForkGuard(engine)
+        self._guard = ForkGuard()
         self._lock = threading.Lock()
 
     # --- asking -------------------------------------------------------------------------------
@@ -172,7 +172,7 @@ class Session(Labeled):
                   spread and uses the limits that follow: the one option with which planning
                   spends, up to an epsilon of 10, or to what the policy names.
         """
-        with self._guard, COLLECTOR_PAUSE:
+        with self._guard:
             if price.pop("share_cut", None) is not None:
                 raise share_refused("planned")
             plan = self._plan(question, price)
@@ -450,8 +450,7 @@ class Session(Labeled):
         self._open_pipeline()
         if isinstance(question, Plan):
             return self._plans.checked(question, tuple(price.values()))
-        with COLLECTOR_PAUSE:
-            limits, asked = price.pop("limits", None), question_of(question)
+        limits, asked = price.pop("limits", None), question_of(question)
         if asked.released:
             return self._about_released(asked, limits, price, confirm, beside)
         if limits is None:
@@ -511,11 +510,10 @@ class Session(Labeled):
             concentrated=bool(price.get("error")) and self._concentrated(),
             own_delta=self._own_delta,
         )
-        with COLLECTOR_PAUSE:
-            plan = planned(earlier=rules or PlanningRules.TODAY)
-            if rules is None and not self.test_mode:  # where no earlier version has kept anything
-                plan = on_record(plan, lambda before: planned(earlier=before), self._ledger)
-            self._planning.check(plan)
+        plan = planned(earlier=rules or PlanningRules.TODAY)
+        if rules is None and not self.test_mode:  # where no earlier version has kept anything
+            plan = on_record(plan, lambda before: planned(earlier=before), self._ledger)
+        self._planning.check(plan)
         self._plans.keep(plan)
         return plan
 

@@ -11,11 +11,9 @@ import subprocess
 import tempfile
 from typing import IO, Any, final
 
-from discreet.ledger.forks import ForkAware
-
 
 @final
-class NoiseProcess(ForkAware, subprocess.Popen[bytes]):
+class NoiseProcess(subprocess.Popen[bytes]):
     """A process that draws, and ends once nobody knows of it.
 
     It ends with its pipe, so a forked child, which may live longer than the parent, closes its own
@@ -24,12 +22,7 @@ class NoiseProcess(ForkAware, subprocess.Popen[bytes]):
 
     def __init__(self, program: list[str], **options: Any) -> None:
         """Start it, as ``Popen`` does."""
-        self.watch_forks()
         super().__init__(program, **options)
-
-    def after_fork_in_child(self) -> None:
-        """Leave it to the parent."""
-        self._close_pipes()
 
     def _close_pipes(self) -> None:
         for name in ("stdin", "stdout"):  # it may have none yet

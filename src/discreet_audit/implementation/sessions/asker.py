@@ -21,9 +21,9 @@ from typing import Any, Final
 from unittest import mock
 
 import pyarrow as pa
+from discreet.ledger.stores.file_identity import WitnessCard
 
 from discreet.accounting import Budget
-from discreet.ledger.stores.file_identity import WitnessCard
 from discreet.mechanisms.additive import AdditiveNoise
 from discreet.noise import Distribution
 from discreet.release.release import Release
