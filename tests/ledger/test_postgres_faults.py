@@ -175,18 +175,6 @@ def test_a_killed_client_leaves_nothing_and_gives_its_turn_back(address, place, 
     assert stored(store) == chain.rows
 
 
-def test_a_child_has_a_session_of_its_own(place):
-    chain, store = Chain(), place.opened()
-    write(store, chain.add("open"))
-
-    def work():
-        write(store, *Chain(chain.rows).asked("from the child"))
-        store.close()
-
-    assert os.waitpid(forked(work), 0)[1] == 0
-    assert stored(store) == chain.rows + Chain(chain.rows).asked("from the child")
-
-
 # --- the server -------------------------------------------------------------------------------
 
 

@@ -200,11 +200,11 @@ BUDGETS: Final = (
 LEDGER: Final = (
     Theorem(
         key="sqlite-durable",
-        statement="What is read from a ledger file is on disk: a commit is shown to others only "
-        "after its log was synced, the log is synced whenever the file is opened, and after a "
-        "commit that failed everything that can be seen is copied to the file and synced before "
-        "it is read.",
-        source="SQLite documentation, Write-Ahead Logging and PRAGMA synchronous; proof in "
+        statement="What is read from a ledger file is on disk: a commit is told only after the "
+        "file and the end of its journal were synced, what a dead process left half-written is "
+        "taken back first, and the journal is synced before anything is returned that another "
+        "connection has written.",
+        source="SQLite documentation, Atomic Commit and PRAGMA synchronous; proof in "
         "discreet.ledger.stores.sqlite",
     ),
     Theorem(
@@ -221,16 +221,11 @@ LEDGER: Final = (
     ),
     Theorem(
         key="one-place",
-        statement="At any time, all who use a ledger file use the same side files, by whatever "
-        "names they opened it.",
-        source="Linux manual, fcntl_locking(2), open file description locks; proof in "
-        "discreet.ledger.stores.file_locks",
-    ),
-    Theorem(
-        key="witness-card",
-        statement="If a ledger file holds the entry that its card names, it holds every entry "
-        "that was told.",
-        source="proof in discreet.ledger.stores.file_identity",
+        statement="Whoever uses a ledger file, by whatever path, uses one budget: what was "
+        "committed is in the file itself, its locks are those of the inode, its journal lies in "
+        "one place, and a copy is refused.",
+        source="SQLite documentation, File Locking and How To Corrupt; proof in "
+        "discreet.ledger.stores.sqlite",
     ),
     Theorem(
         key="anchored",
@@ -241,9 +236,9 @@ LEDGER: Final = (
     ),
     Theorem(
         key="one-ledger",
-        statement="All that one ledger object reads and writes, in a process and in its forks, is "
-        "one chain of entries, whatever its address leads to by then.",
-        source="proof in discreet.ledger.batch",
+        statement="All that one ledger object reads and writes is one chain of entries, whatever "
+        "its address leads to by then.",
+        source="proof in discreet.ledger.connection",
     ),
     Theorem(
         key="checkpoint-replay",

@@ -3,10 +3,11 @@
 Trust: kernel.  No message of the driver is passed on: it could quote what is stored.
 
 Theorem (key ``sqlite-durable``).  What is read from the file is on disk.
-    Proof.  With ``synchronous=FULL`` SQLite syncs the journal, then the file, then the end of the
-    journal, and only then lets go of the lock under which others could not read.  If a process
-    dies before the end, its journal stays, and whoever opens the file next takes its changes back
-    before reading; nobody was told of them.
+    Proof.  With ``synchronous=EXTRA`` SQLite syncs the journal, then the file, then the end of the
+    journal, and only then tells its caller.  If a process dies before that, either its journal is
+    hot, and whoever reads next takes its changes back, or the end of the journal is written and may
+    not be synced: so the journal is synced here before anything is returned that another
+    connection has written.
 Theorem (key ``one-place``).  Whoever uses a ledger file, by whatever path, uses one budget.
     Proof.  Everything that was committed is in the file itself; its locks are those of the inode,
     so two who use it exclude each other.  A journal is named after the path: a file with a second
@@ -85,7 +86,6 @@ _OLDEST: Final = (3, 37, 0)  # the first with STRICT tables
 _SMALLEST: Final = 512  # bytes; SQLite overwrites what is smaller than any database
 _SETTINGS: Final = (
     "PRAGMA journal_mode = PERSIST",
-    "PRAGMA synchronous = FULL",
     "PRAGMA fullfsync = ON",
     "PRAGMA trusted_schema = OFF",
 )
@@ -113,7 +113,7 @@ _MOUNTS: Final = Path("/proc/self/mountinfo")
 class SQLiteStore:
     """The rows of one ledger in one file."""
 
-    __slots__ = ("_connection", "_file", "_path", "_timeout")
+    __slots__ = ("_connection", "_file", "_path", "_settled", "_timeout")
 
     def __init__(self, path: str | os.PathLike[str], *, timeout: float) -> None:
         """Take the path; nothing is opened yet."""
@@ -121,6 +121,7 @@ class SQLiteStore:
         self._timeout = timeout
         self._connection: sqlite3.Connection | None = None
         self._file = (0, 0)
+        self._settled = -1
 
     # --- opening ------------------------------------------------------------------------------
 
@@ -170,14 +171,8 @@ class SQLiteStore:
         self.close()
         try:
             status = _checked_file(self._path)
-            self._connection = sqlite3.connect(
-                sqlite_uri(self._path),
-                uri=True,
-                timeout=_TURN,
-                isolation_level=None,
-                check_same_thread=False,
-                cached_statements=2 * _AT_ONCE,
-            )
+            self._connection, self._settled = self._connected(), -1
+            self._do("PRAGMA synchronous = EXTRA")  # before a journal is taken back
             self._check_whole(status.st_ino)
             for setting in _SETTINGS:
                 self._do(setting)
@@ -188,6 +183,20 @@ class SQLiteStore:
         except BaseException:
             self.close()
             raise
+
+    def _connected(self) -> sqlite3.Connection:
+        try:
+            return sqlite3.connect(
+                sqlite_uri(self._path),
+                uri=True,
+                timeout=_TURN,
+                isolation_level=None,
+                check_same_thread=False,
+                cached_statements=2 * _AT_ONCE,
+            )
+        except sqlite3.Error as failure:
+            code = failure.sqlite_errorcode
+        raise failures.sqlite_failure(code)
 
     def _check_whole(self, inode: int) -> None:
         """Refuse another database, a copy of a ledger, and a file that is not whole."""
@@ -287,7 +296,21 @@ class SQLiteStore:
         return None
 
     def _rows(self, statement: str, values: Sequence[Any]) -> list[EntryRow]:
-        return [_row(cells) for cells in self._do(statement, values)]
+        found = [_row(cells) for cells in self._do(statement, values)]
+        self._settle()
+        return found
+
+    def _settle(self) -> None:
+        """Sync the journal if another connection has written since the last time (T3)."""
+        ((version,),) = self._do("PRAGMA data_version")
+        if version != self._settled:
+            try:
+                sync(f"{self._path}-journal")
+            except FileNotFoundError:
+                pass
+            except OSError as failure:
+                raise failures.file_failure(failure) from None
+            self._settled = version
 
     def _do(self, statement: str, values: Sequence[Any] = ()) -> list[Any]:
         """Run a statement; wait for others, but not for longer than the timeout."""

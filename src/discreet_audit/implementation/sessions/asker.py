@@ -21,9 +21,9 @@ from typing import Any, Final
 from unittest import mock
 
 import pyarrow as pa
-from discreet.ledger.stores.file_identity import WitnessCard
 
 from discreet.accounting import Budget
+from discreet.ledger.stores import sqlite
 from discreet.mechanisms.additive import AdditiveNoise
 from discreet.noise import Distribution
 from discreet.release.release import Release
@@ -95,15 +95,14 @@ def answers(folder: Path, price: int) -> dict[str, list[list[int]]]:
 
 
 def _copied(ledger: Path, place: Path) -> Path:
-    """Copy a ledger with the card that lies beside it, as a snapshot of a machine would."""
-    for side in ("", "-turn"):
-        shutil.copy(f"{ledger}{side}", f"{place}{side}")
+    """Copy a ledger, as a snapshot of a machine would."""
+    shutil.copy(ledger, place)
     return place
 
 
 def _taken_for_the_original() -> AbstractContextManager[object]:
     """Let copies of a ledger pass, as they do where all of a machine is copied, inodes and all."""
-    return mock.patch.object(WitnessCard, "is_of", return_value=True)
+    return mock.patch.object(sqlite, "is_original", return_value=True)
 
 
 def _forked(folder: Path, price: int) -> list[list[int]]:
