@@ -353,8 +353,9 @@ def test_a_ledger_that_may_not_be_written_is_unavailable(open_folder, mode):
     out = run(
         NOBODY
         + """
-say(refused(lambda: Ledger.open(path)))
-say(refused(lambda: Ledger.open(path, unit=row(), budget=Budget(epsilon=1))))
+charge = lambda ledger: ledger.charge(Pure(epsilon="0.1"), key="l")
+say(refused(lambda: charge(Ledger.open(path))))
+say(refused(lambda: charge(Ledger.open(path, unit=row(), budget=Budget(epsilon=1)))))
 """,
         path=str(path),
         folder=str(open_folder),

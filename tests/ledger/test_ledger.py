@@ -433,7 +433,6 @@ def test_a_closed_ledger_says_so(ledger):
         lambda: ledger.start("k"),
         lambda: ledger.find("q"),
         lambda: ledger.receipt,
-        lambda: ledger.id,
         lambda: list(ledger.entries()),
         lambda: str(ledger),
     ):

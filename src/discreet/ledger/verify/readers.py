@@ -154,6 +154,8 @@ def _paged(database: sqlite3.Connection) -> Iterator[tuple[object, ...]]:
     """Read the entries a page at a time: whoever writes meanwhile waits for a page alone."""
     last = -(2**63)
     while page := database.execute(_ROWS, (last,)).fetchall():
+        if page[-1][0] <= last:  # torn pages could go round for ever
+            raise sqlite3.DatabaseError
         last = page[-1][0]
         yield from (cells[1:] for cells in page)
 
