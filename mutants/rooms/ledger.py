@@ -228,9 +228,7 @@ MUTANTS: Final = (
         old="            _refuse_leftovers(self._path)\n",
         new="",
         why="The whole budget is granted a second time.",
-        caught_by=(
-            "tests/ledger/test_one_budget.py::test_what_was_told_is_in_the_file_alone",
-        ),
+        caught_by=("tests/ledger/test_one_budget.py::test_what_was_told_is_in_the_file_alone",),
     ),
     Mutant(
         name="what another connection has written counts before its journal is synced",
@@ -238,7 +236,9 @@ MUTANTS: Final = (
         old="        if version != self._settled:\n",
         new="        if version == -1:\n",
         why="After a kill and a loss of power a journal comes back that is over.",
-        caught_by=("tests/ledger/test_chaos.py::test_whenever_power_is_lost_what_was_told_is_there",),
+        caught_by=(
+            "tests/ledger/test_chaos.py::test_whenever_power_is_lost_what_was_told_is_there",
+        ),
     ),
     Mutant(
         name="a forked process uses the connection of its parent",
