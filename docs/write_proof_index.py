@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from discreet.theorems import THEOREMS
+from discreet.theorems import theorems
 from discreet.web.evidence.proof_index import INDEX
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -23,7 +23,7 @@ _MARKS = ("pytest.mark", "mark")
 def index() -> str:
     """Return the index as JSON."""
     found: dict[str, dict[str, list[str]]] = {
-        key: {"modules": [], "tests": []} for key in sorted(THEOREMS)
+        key: {"modules": [], "tests": []} for key in sorted(theorems())
     }
     for module, keys in _modules():
         for key in keys:
@@ -38,9 +38,8 @@ def _modules() -> Iterator[tuple[str, list[str]]]:
     source = ROOT / "src"
     for path in sorted((source / "discreet").rglob("*.py")):
         parts = path.relative_to(source).with_suffix("").parts
-        if parts[1] != "theorems":
-            named = set(_NAMED.findall(path.read_text(encoding="utf-8")))
-            yield ".".join(parts), sorted(named & THEOREMS.keys())
+        named = set(_NAMED.findall(path.read_text(encoding="utf-8")))
+        yield ".".join(parts), sorted(named & theorems().keys())
 
 
 def _tests() -> Iterator[tuple[str, list[str]]]:
@@ -59,7 +58,7 @@ def _marked(body: list[ast.stmt], place: str, outer: set[str]) -> Iterator[tuple
             if isinstance(node, ast.ClassDef):
                 yield from _marked(node.body, name, keys)
             elif node.name.startswith("test") and keys:
-                yield name, sorted(keys & THEOREMS.keys())
+                yield name, sorted(keys & theorems().keys())
 
 
 def _of_file(tree: ast.Module) -> set[str]:

@@ -2,14 +2,15 @@
 
 Trust: public.
 
-Theorem (key ``permuted-ranks``).  Let x be n independent draws of one law, independent of y,
-however y came about.  Given y and the values of x, every order of x is equally likely; so the rank
-correlation has mean 0 and variance 1 / (n - 1), and the area between groups of m and k places that
-x chooses has mean 1/2 and variance at most (m + k + 1) / (12 m k).
-Proof.  The first is the variance of a sum over a random permutation, scaled; the second that of
-Wilcoxon's statistic, which ties make smaller.
-So a machine that is busy, or slows down, makes an attack on times weaker, and never raises an alarm
-by itself.  Both statistics are close to normal; an alarm is raised five deviations beyond what is
+Theorem (key ``permuted-ranks``; Hoeffding 1951, A Combinatorial Central Limit Theorem; Mann and
+Whitney 1947).  Let x be n independent draws of one law, independent of y, however y came about.
+Given y and the values of x, every order of x is equally likely; so the rank correlation has mean 0
+and variance 1 / (n - 1), and the area between groups of m and k places that x chooses has mean 1/2
+and variance at most (m + k + 1) / (12 m k).
+Proof.  The first is the variance of a sum over a
+random permutation, scaled; the second that of Wilcoxon's statistic, which ties make smaller. So a
+machine that is busy, or slows down, makes an attack on times weaker, and never raises an alarm by
+itself.  Both statistics are close to normal; an alarm is raised five deviations beyond what is
 allowed, which happens to an independent pair with a chance of about 6e-7.
 """
 

@@ -31,6 +31,11 @@ With multiset differences L = D - D' and R = D' - D, the canonical metric is
 
 A mechanism is epsilon-DP for the relation if and only if it is (epsilon d)-private for its metric
 d, so a group of k units is nothing but a distance of k (key ``group-distance``).
+
+Theorem (key ``group-distance``; Guerra-Balboa, Miranda-Pascual, Parra-Arnau and Strufe 2024, CSF).
+A mechanism is epsilon-DP for a relation if and only if it is (epsilon d)-private for the
+relation's canonical metric d; so k units are protected at distance k, and neighbors of another
+relation at the largest distance between them.
 """
 
 from __future__ import annotations

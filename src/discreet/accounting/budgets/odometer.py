@@ -11,10 +11,11 @@ It is valid at delta if for any two neighbors, every rule that stops the questio
 answers, and every set S of answers up to there, P(S) is at most delta plus the mean of e**reading
 on S under Q.  So whoever stops once the reading is at most E has seen (E, delta)-private answers.
 
-Theorem (key ``odometer``).  Fix orders a_1, ..., a_n > 1, chances w_1, ..., w_n, and limits C and A
-in advance.  Let request t be (e_t, c_t)-private, and of divergence at most r_t(a_k) at each order,
-outside an event of known chance d_t; and let the d_t sum to at most A on every path.  Then the
-smaller of these two is valid at w_1 + ... + w_n + C + A:
+Theorem (key ``odometer``; Whitehouse, Ramdas, Rogers and Wu 2023, for bounds that hold at all
+times; Rogers, Roth, Ullman and Vadhan 2016, for odometers).  Fix orders a_1, ..., a_n > 1, chances
+w_1, ..., w_n, and limits C and A in advance.  Let request t be (e_t, c_t)-private, and of
+divergence at most r_t(a_k) at each order, outside an event of known chance d_t; and let the d_t
+sum to at most A on every path.  Then the smaller of these two is valid at w_1 + ... + w_n + C + A:
     the sum of the e_t, as long as the c_t sum to at most C
     the least over k of the sum of the r_t(a_k), plus log(1/w_k) / (a_k - 1)
     Proof.  Fix a rule that stops, and first let there be no events.  On paths where the second is

@@ -6,7 +6,8 @@ Definition.  A list of slots is fixed before anything is asked, each with a loss
 slot, or several, whose loss is proved to be no smaller than its own; each slot is taken once, in
 any order, and may stay empty.  What is asked in a slot may depend on all answers so far.
 Threads may share slots; they cannot be copied, nor taken in a forked process.
-Theorem (key ``slots``).  All answers together lose at most the composition of the slots.
+Theorem (key ``slots``; Zhu, Dong and Wang 2022, theorem 10).  All answers together lose at most
+the composition of the slots.
     Proof.  Each answer is a function of a draw from the pair of its slot, of coins and of earlier
     answers (domination is just that), and the draws can be made up front, whichever slot they are
     used in.  So all answers are a function of draws from the product of the pairs.  Slots that are

@@ -2,9 +2,11 @@
 
 Trust: kernel.
 
-Theorem (key ``leaf-distance``).  Let one step of the relation move the input of a mechanism by at
-most d, and let replacing a row move it by at most e.  If r rows are removed and i others inserted,
-then by the triangle inequality the input moves by at most
+Theorem (key ``leaf-distance``; Guerra-Balboa, Miranda-Pascual, Parra-Arnau and Strufe 2024,
+Composition in Differential Privacy for General Granularity Notions, CSF).  Let one step of the
+relation move the input of a mechanism by at most d, and let replacing a row move it by at most e.
+If r rows are removed and i others inserted, then by the triangle inequality the input moves by at
+most
 
     add_remove, replace_null    min(r, i) e + |r - i| d,  and by (r + i) d;  where e is not known,
                                 it is 2 d: a row leaves, and another comes

@@ -7,11 +7,13 @@ Trust: public.  Its law is continuous and drawn in floats, so no promise is made
 Definition (Bhowmick, Duchi, Freudiger, Kapoor and Rogers 2018).  Let U be uniform on the sphere of
 dimension d, and q the chance that <U, x> >= g.  With chance p = e^eps q / (1 - q + e^eps q) draw V
 from the cap <V, x> >= g, otherwise from its complement, and report V / m with m = E<V, x>.
-Theorem (key ``unit-vector``).  Densities inside and outside the cap differ by the factor e^eps.
-The report has mean x and mean squared error 1/m**2 - 1, where m = M (p/q - (1 - p)/(1 - q)) and
-M = (1 - g**2)**((d - 1)/2) Gamma(d/2) / (sqrt(pi) Gamma((d - 1)/2) (d - 1)).
-Proof.  By symmetry E V is a multiple of x.  The density of <U, x> at t is proportional to
-(1 - t**2)**((d - 3)/2); M is the mean of <U, x> on the cap, times q.
+Theorem (key ``unit-vector``; Bhowmick, Duchi, Freudiger, Kapoor and Rogers 2018; Asi, Feldman and
+Talwar 2022).  Densities inside and outside the cap differ by the factor e^eps. The report has mean
+x and mean squared error 1/m**2 - 1, where m = M (p/q - (1 - p)/(1 - q)) and M = (1 - g**2)**((d -
+1)/2) Gamma(d/2) / (sqrt(pi) Gamma((d - 1)/2) (d - 1)).
+Proof.  By symmetry E V is a multiple of x.
+The density of <U, x> at t is proportional to (1 - t**2)**((d - 3)/2); M is the mean of <U, x> on
+the cap, times q.
 """
 
 from __future__ import annotations

@@ -12,8 +12,7 @@ from functools import cache
 from pathlib import Path
 from typing import Final, final
 
-from discreet.theorems import THEOREMS
-from discreet.theorems.theorem import Theorem
+from discreet.theorems import Theorem, theorems
 
 INDEX: Final = Path(__file__).with_name("proof_index.json")
 
@@ -43,7 +42,7 @@ def proof_index() -> tuple[Proof, ...]:
             modules=tuple(stored.get(key, {}).get("modules", ())),
             tests=tuple(stored.get(key, {}).get("tests", ())),
         )
-        for key, theorem in THEOREMS.items()
+        for key, theorem in theorems().items()
     ]
     return tuple(sorted(proofs, key=_place))
 
