@@ -139,10 +139,4 @@ if not TYPE_CHECKING:  # to which every name would be one of this room
             "worst_case.adaptive_game": ("AdaptiveGame", "GameValue"),
             "worst_case.statement": ("Place", "Statement", "Witness"),
         },
-        renamed={
-            "Book": "PrivacyFilter",
-            "Comparison": "WorkloadComparison",
-            "read": "decode",
-            "written": "encode",
-        },
     )

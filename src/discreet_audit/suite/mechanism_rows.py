@@ -16,32 +16,23 @@ from discreet.attacks.estimate import estimate_epsilon
 from discreet.attacks.exact import exact_epsilon
 from discreet.attacks.measured import Measured
 from discreet.attacks.neighbors import Pair
-from discreet.continual import (
-    FactorizedCounter,
-    Hierarchy,
-    NoisyThresholds,
-    RefinedTreeCounter,
-)
+from discreet.continual import FactorizedCounter, RefinedTreeCounter
 from discreet.mechanisms import (
     AboveThreshold,
     Exponential,
     FiniteMechanism,
     Gaussian,
-    Histogram,
     Laplace,
     Mechanism,
     NumericSparse,
     OptimalKeys,
-    PermuteAndFlip,
-    Quantile,
     RandomizedResponse,
     Sparse,
-    Staircase,
-    TruncatedGeometric,
-    bayes_remap,
-    geometric_on_counts,
-    optimal_mechanism,
 )
+from discreet.teach.counting import Histogram
+from discreet.teach.hierarchy import Hierarchy, NoisyThresholds
+from discreet.teach.optimal import bayes_remap, geometric_on_counts, optimal_mechanism
+from discreet.teach.permute_and_flip import PermuteAndFlip
 from discreet.units import NeighborGraph
 from discreet_audit.cases import CASES, Case
 from discreet_audit.suite.rows import Row
@@ -55,9 +46,7 @@ _MODERATE: Final = (
     NumericSparse,
     OptimalKeys,
     PermuteAndFlip,
-    Quantile,
     Sparse,
-    Staircase,
 )
 _COUNTS: Final = tuple((count, count + 1) for count in range(4))
 
@@ -73,11 +62,6 @@ def _distance(truth: Any, answer: Any) -> int:
 def _listed() -> tuple[Case, ...]:
     """Return more mechanisms whose outcomes can be listed."""
     return (
-        Case(
-            name="Mapped",
-            mechanism=TruncatedGeometric(scale=2, low=0, high=5).map(_halved),
-            pairs=[(value, value + 1) for value in range(5)],
-        ),
         Case(
             name="geometric_on_counts",
             mechanism=geometric_on_counts(largest=4, epsilon=1),

@@ -28,10 +28,10 @@ import functools
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, Final, TypeGuard
+from typing import TYPE_CHECKING, Any, Final
 
 from discreet import mechanisms  # its door loads a mechanism where one is asked for
-from discreet.accounting.tree.certificates import Source, innermost_source
+from discreet.accounting.tree.certificates import innermost_source
 from discreet.errors import OutOfRange, TooLarge
 from discreet.loss import Approximate, Composition, PrivacyLoss, Profile, Pure, RenyiDP
 from discreet.loss.pairs.finite import FinitePair
@@ -83,7 +83,7 @@ def price_up_to(leaf: Leaf, gone: int, come: int) -> PrivacyLoss:
         if _when_replaced(leaf) < leaf.added:  # dearest where no row takes another's place
             return _at(leaf, most * leaf.added)
         return exact_price(leaf, gone, come)
-    return _smaller(_stepped(leaf, gone + come), _as_either(leaf, most))
+    return _stepped(leaf, gone + come)
 
 
 def _chained(leaf: Leaf, gone: int, come: int) -> PrivacyLoss:
@@ -96,10 +96,7 @@ def _chained(leaf: Leaf, gone: int, come: int) -> PrivacyLoss:
         return _at(leaf, min(moved, (gone + come) * leaf.added))
     chain = _stepped(leaf, gone + come)
     if rest:
-        return _smaller(chain, _as_either(leaf, max(gone, come)))
-    source = innermost_source(leaf.source)
-    if _knows_replacement(source):  # at most the chain
-        chain = _tried(lambda: replace(source, relation=Relation.REPLACE).loss(distance=swaps))
+        return chain
     if isinstance(leaf.replaced, PrivacyLoss):
         return _smaller(_replaced(leaf, leaf.replaced, swaps), chain)
     return chain
@@ -116,24 +113,8 @@ def _replaced(leaf: Leaf, loss: PrivacyLoss, swaps: int) -> PrivacyLoss:
     return _group(_both_ways(loss), swaps)
 
 
-def _as_either(leaf: Leaf, steps: int) -> PrivacyLoss:
-    """Price steps that add, remove or replace a row, where the source knows what they cost."""
-    source = innermost_source(leaf.source)
-    if _knows_replacement(source):
-        return _tried(lambda: replace(source, relation=Relation.EITHER).loss(distance=steps))
-    return UNPROTECTED
-
-
-def _knows_replacement(source: Source) -> TypeGuard[mechanisms.Histogram | mechanisms.Quantile]:
-    """Say whether a source is priced for replaced rows too: the same noise, another relation."""
-    return isinstance(source, mechanisms.Histogram | mechanisms.Quantile)
-
-
 def _free_when_replaced(leaf: Leaf) -> bool:
     """Say whether the law of the answer stays the same where rows are replaced."""
-    source = innermost_source(leaf.source)
-    if isinstance(source, mechanisms.Histogram) and source.cells == 1:  # the count of all rows
-        return True
     return isinstance(leaf.replaced, PrivacyLoss) and leaf.replaced.pure_bound() == 0
 
 

@@ -5,7 +5,8 @@ import itertools
 import pytest
 
 from discreet.loss import Pure
-from discreet.mechanisms import Gaussian, Histogram, Laplace
+from discreet.mechanisms import Gaussian, Laplace
+from discreet.teach.counting import Histogram
 from discreet.units import count_sensitivity
 
 AGES = 11  # [0, 10), ..., [100, 110)

@@ -9,10 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import optimize
 
-from discreet.continual import Hierarchy, NoisyThresholds, monotone
+from discreet.continual import monotone
 from discreet.continual.consistency import Consistency, sizes_of
 from discreet.errors import OutOfRange, WrongKind
-from discreet.mechanisms import Gaussian, Laplace, thresholds
+from discreet.mechanisms import Gaussian, Laplace
+from discreet.teach.counting import thresholds
+from discreet.teach.hierarchy import Hierarchy, NoisyThresholds
 from tests.mechanisms.contract import Script, scripted_noise
 from tests.noise.laws import stream
 

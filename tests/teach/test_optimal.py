@@ -9,9 +9,9 @@ import pytest
 
 from discreet.errors import OutOfRange, WrongKind
 from discreet.loss.elementary import exp
-from discreet.mechanisms import optimal
 from discreet.mechanisms.finite import FiniteMechanism
-from discreet.mechanisms.optimal import optimal_mechanism
+from discreet.teach import optimal
+from discreet.teach.optimal import optimal_mechanism
 from discreet.units import NeighborGraph
 
 LINE = NeighborGraph.line(11)

@@ -1,16 +1,16 @@
 """A hierarchy of histograms, and from it the number of rows up to each cell.
 
-Trust: kernel.
+Trust: public.
 
 Definition.  Each row is in exactly one cell of a public, ordered list.  Cells are grouped by
 ``branching``, groups again, and so on up to one group of all rows; the counts of all nodes are
 released with independent noise.  Where the number of rows is public (replace), the last one is that
 number, exactly.
-Theorem (key ``hierarchy-levels``; Hay, Rastogi, Miklau and Suciu 2010).  A row is in one node of
-each level.  Under add/remove it costs as many answers at distance 1 as there are levels.  Under
-replace, one row leaves its path and another comes to its own: two answers for each level below the
-root, fewer where the paths meet. Both are attained by rows whose cells share no group but the
-root, so it is enough to account for two such cells.
+Theorem (key ``hierarchy-levels``).  A row is in one node of each level.  Under add/remove it costs
+as many answers at distance 1 as there are levels.  Under replace, one row leaves its path and
+another comes to its own: two answers for each level below the root, fewer where the paths meet.
+Both are attained by rows whose cells share no group but the root, so it is enough to account for
+two such cells.
 
 Definition.  ``NoisyThresholds`` releases a ``Hierarchy``, and estimates the count up to each cell
 by least squares (see ``consistency``).  A distribution function is these counts divided by the last

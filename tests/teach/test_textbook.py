@@ -4,7 +4,7 @@ import pytest
 
 from discreet.errors import OutOfRange
 from discreet.loss import Approximate, Pure, ZeroConcentrated
-from discreet.loss.textbook import (
+from discreet.teach.textbook import (
     advanced,
     basic,
     concentrated_simple,

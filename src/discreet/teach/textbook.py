@@ -3,7 +3,7 @@
 Trust: public.  All are true bounds, rounded up, and none is used by the accountant: each is looser
 than what it does.
 
-Theorems (key ``textbook-bounds``).  For promises (eps_i, delta_i) and a slack s in (0, 1):
+Theorem (key ``textbook-bounds``).  For promises (eps_i, delta_i) and a slack s in (0, 1):
     basic (Dwork et al. 2006):               (sum eps_i, sum delta_i)
     advanced (Dwork, Rothblum, Vadhan 2010): (eps sqrt(2k ln 1/s) + k eps (e**eps - 1), k delta + s)
     mean (Kairouz, Oh, Viswanath 2015):      sum eps_i tanh(eps_i/2) + sqrt(2 ln(1/s) sum eps_i**2)

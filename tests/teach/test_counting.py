@@ -6,7 +6,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from discreet.mechanisms import Histogram, Laplace, attributes, counts, points, thresholds
+from discreet.mechanisms import Laplace
+from discreet.teach.counting import Histogram, attributes, counts, points, thresholds
 
 UNIVERSE = list(itertools.product((0, 1), repeat=3))
 TABLE = [

@@ -7,10 +7,9 @@ import pytest
 
 from discreet.errors import OutOfRange, WrongKind
 from discreet.mechanisms.matrix import expectation
-from discreet.mechanisms.optimal import bayes_remap, geometric_on_counts, optimal_mechanism
-from discreet.noise import DiscreteLaplace, Truncated
+from discreet.teach.optimal import bayes_remap, geometric_on_counts, optimal_mechanism
 from discreet.units import NeighborGraph
-from tests.mechanisms.test_optimal import COSTS, PRIORS
+from tests.teach.test_optimal import COSTS, PRIORS
 from tests.twins import finite as twins
 
 HALVES = [Fraction(2, 2 ** (k + 1)) / (2 - Fraction(1, 2**10)) for k in range(11)]
@@ -43,14 +42,6 @@ def test_remapped_geometric_noise_is_optimal(prior, cost, epsilon):
 def test_the_worst_case_without_remapping(cost, at):
     common = geometric_on_counts(largest=10, epsilon=("0.5", 1)[at])
     assert float(max(common.expected(COSTS[cost]))) == pytest.approx(WORST[cost][at], abs=6e-7)
-
-
-def test_it_is_clamped_two_sided_geometric_noise():
-    common = geometric_on_counts(largest=4, epsilon="0.8")
-    for i, row in enumerate(common.matrix):
-        law = Truncated(DiscreteLaplace(scale="1.25"), low=-i, high=4 - i)
-        for o, chance in enumerate(row):
-            assert float(chance) == pytest.approx(law.pmf(o - i), rel=1e-15)
 
 
 def test_epsilon_zero_says_nothing():

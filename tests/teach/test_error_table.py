@@ -10,18 +10,11 @@ import math
 import numpy as np
 import pytest
 
-from discreet.continual import (
-    BinaryTreeCounter,
-    FactorizedCounter,
-    NoisyBits,
-    NoisyPrefixes,
-    RefinedTreeCounter,
-    error_table,
-    planned,
-)
+from discreet.continual import BinaryTreeCounter, FactorizedCounter, RefinedTreeCounter
 from discreet.errors import OutOfRange, WrongKind
 from discreet.loss import GaussianDP
 from discreet.mechanisms import Gaussian
+from discreet.teach.counters import NoisyBits, NoisyPrefixes, error_table, planned
 from tests.noise.laws import ALPHA, stream
 
 KINDS = [NoisyPrefixes, NoisyBits, BinaryTreeCounter, RefinedTreeCounter, FactorizedCounter]

@@ -5,7 +5,7 @@ from fractions import Fraction
 
 import pytest
 
-from discreet.mechanisms.counting_queries import attributes, points, thresholds
+from discreet.teach.counting import attributes, points, thresholds
 from discreet.units import Relation, count_sensitivity
 
 UNIVERSE = list(itertools.product((0, 1), repeat=3))
