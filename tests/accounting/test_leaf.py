@@ -301,24 +301,6 @@ ENUMERATED = [  # name, leaf, law, values, most rows, moves at which the price i
         3,
         {(1, 0), (0, 1), (1, 1), (2, 0), (2, 1)},
     ),
-    (
-        "sum in [-1, 1]",
-        (-1, 0, 1),
-        3,
-        {(1, 0), (0, 1), (1, 1), (2, 1), (2, 2)},
-    ),
-    (
-        "median",
-        (0, 1, 2),
-        4,
-        set(),
-    ),
-    (
-        "lower quartile",
-        (0, 1, 2),
-        4,
-        set(),
-    ),
     *(
         (
             f"election by {kind.__name__}",

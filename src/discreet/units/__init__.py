@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from discreet.doors import open_door
 
 if TYPE_CHECKING:  # each is loaded when first used, because most questions need two of them
-    from discreet.units.relation import Relation, l0, l1, l2_squared, linf, steps, table_distance
+    from discreet.units.relation import Relation, l1, steps, table_distance
     from discreet.units.sensitivity import (
         NeighborGraph,
         Sensitivity,
