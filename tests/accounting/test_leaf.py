@@ -6,11 +6,19 @@ from collections import Counter
 from fractions import Fraction
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from discreet.accounting import UNPROTECTED, Leaf, exact_size
-from discreet.loss import Approximate, GaussianDP, Profile, Pure, RenyiDP, ZeroConcentrated
+from discreet.loss import (
+    Approximate,
+    GaussianDP,
+    PrivacyLoss,
+    Profile,
+    Pure,
+    RenyiDP,
+    ZeroConcentrated,
+)
 from discreet.loss.elementary import exp
 from discreet.loss.pairs.finite import FinitePair
 from discreet.mechanisms import (
@@ -374,6 +382,12 @@ SOURCES = st.one_of(
 )
 LEAVES = st.one_of(
     st.builds(Leaf, SOURCES, replaced=st.one_of(st.none(), st.just(0), SOURCES)),
+    st.builds(
+        Leaf,
+        st.one_of(st.builds(Laplace, scale=TENTHS), st.builds(Gaussian, sigma=TENTHS)),
+        added=st.integers(0, 5),
+        replaced=st.one_of(st.none(), st.integers(0, 12), SOURCES),
+    ),
     st.builds(Leaf, SOURCES, relation=st.sampled_from(["replace", "either", "local"])),
     st.builds(
         Leaf,
@@ -404,6 +418,7 @@ def test_a_price_does_not_depend_on_which_table_comes_first(leaf, gone, come, at
 @settings(max_examples=60, deadline=None)
 @given(LEAVES, COUNTS, COUNTS, COUNTS, COUNTS)
 def test_pure_prices_obey_the_triangle_inequality(leaf, r, i, more_r, more_i):
+    assume(not isinstance(leaf.replaced, PrivacyLoss))  # which is of as many rows either way
     whole = epsilon(leaf.price(r + more_r, i + more_i))
     parts = epsilon(leaf.price(r, i)) + epsilon(leaf.price(more_r, more_i))
     assert whole <= parts * (1 + 1e-9) or math.isnan(parts)
@@ -415,28 +430,3 @@ def test_the_enumeration_refutes_prices_that_are_too_low():
     worst = exact_losses(law, (0, 1, 2), 4)
     monotone = PermuteAndFlip(candidates=3, scale=2, change="monotone")
     assert worst[1, 1] > epsilon(monotone.loss(distance=1)) + 0.01  # one way, both ways
-
-
-@pytest.mark.theorem("leaf-distance")
-@pytest.mark.parametrize("at", ["0", "0.3", "0.7", "1.1"])
-def test_two_histogram_cells_lose_exactly_the_price(at):
-    """Whole curves, with noise clamped to the counts that can occur: the loss stays the same."""
-    most = 3
-    noise = geometric_on_counts(largest=most, epsilon="1/2")
-    leaf = Leaf(Histogram(cells=2, noise=Laplace(scale=2), relation="add_remove"))
-    chances = [by_rows(noise, lambda n: n)(count) for count in range(most + 1)]
-    laws = {
-        (a, b): [p * q for p in chances[a] for q in chances[b]]
-        for a, b in itertools.product(range(most + 1), repeat=2)
-    }
-    worst = {}
-    for left, right in itertools.permutations(laws, 2):
-        up = sum(max(y - x, 0) for x, y in zip(left, right, strict=True))
-        down = sum(max(x - y, 0) for x, y in zip(left, right, strict=True))
-        found = hockey_stick(laws[left], laws[right], exp(Fraction(at)).low)
-        worst[down, up] = max(worst.get((down, up), 0), found)
-    for key, delta in worst.items():
-        price = leaf.price(*key).delta(epsilon=at)
-        assert delta <= price + 1e-12
-        if max(key) <= most and (0 in key or key[0] == key[1]):  # one cell can move so far
-            assert price <= delta + 1e-9

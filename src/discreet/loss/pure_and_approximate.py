@@ -40,8 +40,6 @@ the sum of signs S_i eps_i, where S_i = +1 with probability e**eps_i / (1 + e**e
     delta(eps) = 1 - prod(1 - delta_i) * (1 - E[(1 - e**(eps - sum S_i eps_i))_+]),
 and no smaller delta is true of every composition.  Equal sums are merged: k equal promises have
 k + 1 sums; k different ones up to 2**k, where the exact problem is #P-hard.
-
-Theorem (key ``pure-to-approximate``; by definition).  epsilon-DP is (epsilon, 0)-DP.
 """
 
 from __future__ import annotations

@@ -24,6 +24,7 @@ from discreet.loss.pairs.laplace import LaplacePair
 from discreet.loss.pairs.pair import transforms
 
 _POINTS: Final = 1 << 16  # aimed at in a window
+_MOST_POINTS: Final = 1 << 19  # of a law
 _COARSEST: Final = 10  # a cell this wide tells nothing
 _COARSER: Final = 3  # tries on coarser lattices
 _FINER: Final = 8
@@ -42,6 +43,10 @@ class OnLattice(Protocol):
 
     def grain(self) -> Fraction | None:
         """Give a spacing on whose multiples all atoms lie."""
+        ...
+
+    def largest(self) -> float:
+        """Bound the largest finite loss."""
         ...
 
     def above(self, step: Fraction) -> PrivacyLossDistribution | None:
@@ -81,7 +86,16 @@ class LatticeSearch:
     anew.  Laws and convolutions are kept by the arguments that determine them.
     """
 
-    __slots__ = ("_known", "_lattice", "_pairs", "_rough", "_smooth", "_square", "_tilted")
+    __slots__ = (
+        "_coarse",
+        "_known",
+        "_lattice",
+        "_pairs",
+        "_rough",
+        "_smooth",
+        "_square",
+        "_tilted",
+    )
 
     def __init__(
         self, pairs: Sequence[tuple[OnLattice, int]], square: float, known: float = 0.0
@@ -91,6 +105,9 @@ class LatticeSearch:
         What the laws from above count as infinite beyond it is added here.
         """
         self._known, self._pairs, self._square = known, tuple(pairs), square
+        ends = (pair.largest() for pair, _ in self._pairs)
+        widest = max((end for end in ends if math.isfinite(end)), default=0.0)
+        self._coarse = Fraction(widest) / _MOST_POINTS
         self._smooth: tuple[SmoothedContour | None] | None = None
         self._lattice = functools.lru_cache(maxsize=_KEPT_LATTICES)(self._made)
         self._rough = functools.lru_cache(maxsize=_KEPT_LATTICES)(self._binned)
@@ -103,7 +120,7 @@ class LatticeSearch:
         rounded up to a power of two, so that nearby questions share their lattices.
         """
         power = math.ceil(math.log2(max(scale, 1e-12)))
-        wanted = Fraction(2) ** power / _POINTS
+        wanted = max(Fraction(2) ** power / _POINTS, self._coarse)
         grain = common_grain(self._pairs)
         if grain and grain >= wanted:
             smooth = any(pair.spread for pair, _ in self._pairs)

@@ -146,6 +146,10 @@ class _OnLattice:
         """There are no atoms."""
         return Fraction(0)
 
+    def largest(self) -> float:
+        """Dots end there."""
+        return float(self.square) / 2 + _DEVIATIONS * math.sqrt(self.square)
+
     def above(self, step: Fraction) -> PrivacyLossDistribution | None:
         """Connect the dots of the profile."""
         start, x, value, error = self._knots(step)
@@ -158,7 +162,7 @@ class _OnLattice:
         return below_knots(start, x, ends, 1 - UNIT, step) if len(x) else None
 
     def _knots(self, step: Fraction) -> tuple[int, Floats, Floats, Floats]:
-        reach = float(self.square) / 2 + _DEVIATIONS * math.sqrt(self.square)
+        reach = self.largest()
         if 2 * reach > _MOST_KNOTS * step:
             return 0, np.zeros(0), np.zeros(0), np.zeros(0)
         start, x = knots(-reach, reach, step)
