@@ -2,8 +2,8 @@
 
 Trust: public.
 
-A docstring states a theorem as "Theorem (key, source).  Statement.", with "key" followed by its name
-in double backquotes; a lemma, a fact or an assumption likewise.  The statement ends with its
+A docstring states a theorem as "Theorem (key, source).  Statement.", with "key" followed by its
+name in double backquotes; a lemma, a fact or an assumption likewise.  The statement ends with its
 paragraph or with "Proof"; the source is optional.  Other docstrings cite the key, and tests carry
 it in ``pytest.mark.theorem``.  If several docstrings state one key, those with a source come first,
 and among these the longest statement counts.
