@@ -1,7 +1,8 @@
-"""A few distributions of one family, drawn together at the cost of one: a call takes as long as a
-thousand draws.
+"""A few distributions of one family, drawn together at the cost of one.
 
 Trust: kernel.
+
+A call takes as long as a thousand draws.
 """
 
 from __future__ import annotations

@@ -10,8 +10,8 @@ in L1 or in squared L2, is found by trying all.
 The usual families are functions of the universe: ``counts`` of any conditions, ``thresholds``
 (rows up to y), ``points`` (rows equal to y), ``attributes`` (rows whose i-th bit is 1).
 
-Definition.  A histogram: each row is in exactly one cell, a public function of the row.  The counts of all cells
-are released with independent noise; empty cells too.
+Definition. A histogram: each row is in exactly one cell, a public function of the row. The counts
+of all cells are released with independent noise; empty cells too.
 Theorem (key ``histogram-moves``).  Under add/remove, d steps move the counts by at most d in L1,
 and the costliest way is to move one cell by d (key ``log-concave-moves``).  Under replace, d steps
 raise some cells by at most d in all and lower others by at most d in all; the costliest way is one
