@@ -285,7 +285,7 @@ def page() -> str:
     return (
         f"{HEAD}\n{table}\n\nHalf of the files have at most {middle:.0f} lines. "
         f"The longest chain of imports: {chain}.\n\n## Rooms\n\n{rooms('discreet')}\n\n"
-        f"## The audit\n\n{rooms('discreet_audit')}\n\n## The tests\n\n{seconds()}\n"
+        f"## The tests\n\n{seconds()}\n"
     )
 
 

@@ -8,12 +8,11 @@ records apart from times, names drawn at random and noisy answers.
 
 from contextlib import ExitStack
 
-from discreet_audit.implementation.fuzz import changed
-from discreet_audit.implementation.poison import outcome
-
 from discreet.accounting import Budget
 from discreet.errors import DiscreetError
 from tests.audit.clinic import QUESTIONS, clinic, row_of, visits
+from tests.audit.test_changed_questions import changed
+from tests.audit.test_poison import outcome
 
 _BAD = (
     "SELECT * FROM visits",
