@@ -9,7 +9,7 @@ import numpy as np
 from discreet.attacks import claims
 from discreet.attacks.proportions import at_least, at_most
 from discreet.attacks.reconstruction import ceiling, fourier, holding, recovered, with_noise
-from discreet.charts import Axis, Chart
+from discreet.charts import HEIGHT, Axis, Chart
 from discreet.loss import Pure
 from discreet.mechanisms import Laplace
 from discreet.noise import KeyedEntropy
@@ -30,8 +30,10 @@ def reconstruction() -> Chart:
             names=("0.1", "1", "10", "100"),
             log=True,
         ),
-        y=Axis(label="share of bits", low=0.4, high=1.02, ticks=(0.5, 0.6, 0.7, 0.8, 0.9, 1.0)),
-        height=280,
+        y=Axis(
+            label="share of bits", low=0.4, high=1.02, ticks=(0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
+        ),
+        height=HEIGHT,
     )
     noises = [10 ** (k / 20) for k in range(-30, 41)]
     theory = [(noise, 0.5 * math.erfc(-1 / (4 * noise) / math.sqrt(2))) for noise in noises]
