@@ -98,6 +98,7 @@ def found(record_property, request):
     return Found(record_property, (request.function.__doc__ or "").partition("\n")[0].rstrip("."))
 
 
+SAMPLED = ("mechanisms", "questions", "reconstruction")
 LINES = []
 
 
@@ -109,15 +110,29 @@ def pytest_runtest_logreport(report):
 def pytest_terminal_summary(terminalreporter, config, exitstatus):
     path = config.getoption("write", default=None)
     if path and "PYTEST_XDIST_WORKER" not in os.environ:
-        Path(path).write_text(page(LINES, failed=bool(exitstatus)), encoding="utf-8")
+        text = page(LINES, failed=bool(exitstatus), long=config.getoption("long"))
+        Path(path).write_text(text, encoding="utf-8")
         terminalreporter.write_line(f"{len(LINES)} lines written to {path}")
 
 
-def page(lines, *, failed):
+def _faint(claimed, measured):
+    return float(measured[2:].replace("∞", "inf")) < float(claimed.split()[1]) / 2
+
+
+def page(lines, *, failed, long):
     """Return the report as a page of the documentation."""
     made = f"discreet {discreet.__version__}, Python {python_version()}, {platform(terse=True)}"
     verdict = "Some of it failed." if failed else "All promises held, and all twins were caught."
-    parts = [HEAD, f"{verdict} {len(lines)} lines; {made}, {datetime.now(UTC):%Y-%m-%d}.\n"]
+    form = "Full" if long else "Short"
+    parts = [
+        HEAD,
+        f"{verdict} {form} form, {len(lines)} lines; {made}, {datetime.now(UTC):%Y-%m-%d}.\n",
+    ]
+    if faint:
+        parts.append(
+            f"{len(faint)} bounds stay below half of their claim, so a mistake by a factor of two "
+            f"might go unnoticed there: {', '.join(sorted(faint))}.\n"
+        )
     for part, (title, columns) in TABLES.items():
         rows = sorted({tuple(line[1:]) for line in lines if line[0] == part})
         table = [columns, ["---"] * len(columns), *rows]
