@@ -124,6 +124,7 @@ def page(lines, *, failed, long):
     made = f"discreet {discreet.__version__}, Python {python_version()}, {platform(terse=True)}"
     verdict = "Some of it failed." if failed else "All promises held, and all twins were caught."
     form = "Full" if long else "Short"
+    faint = [line[1] for line in lines if line[0] in SAMPLED and _faint(*line[2:4])]
     parts = [
         HEAD,
         f"{verdict} {form} form, {len(lines)} lines; {made}, {datetime.now(UTC):%Y-%m-%d}.\n",
