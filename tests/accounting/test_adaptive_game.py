@@ -8,10 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from discreet.accounting import AdaptiveGame, Choice, Leaf, Sequential, account
+from discreet.accounting import Choice, Leaf, Sequential, account
 from discreet.errors import NotComposable, OutOfRange, WrongKind
 from discreet.mechanisms import FiniteMechanism
 from discreet.units import NeighborGraph
+from tests.accounting.adaptive_game import AdaptiveGame
 from tests.accounting.games import Ask, value
 
 ODDS = [Fraction(1), Fraction(3, 2), Fraction(2), Fraction(5)]
