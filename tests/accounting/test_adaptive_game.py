@@ -195,3 +195,13 @@ def test_a_game_with_too_many_ratios_is_refused():
     menu = [FiniteMechanism(matrix=rows)]
     with pytest.raises(OutOfRange):
         AdaptiveGame(*[menu] * 12).delta_at(odds=2)
+
+
+def test_the_numbers_of_the_guide():
+    game = AdaptiveGame([COIN, ALARM], [COIN, ALARM], [COIN, ALARM])
+    found = game.solve("0.7")
+    deltas = (found.planned.high, found.adaptive.high, found.joined)
+    assert [round(delta, 3) for delta in deltas] == [0.578, 0.593, 0.672]
+    picks = game.strategy(odds=2)
+    assert picks[()] == 0
+    assert [picks[answer,] for answer in (0, 1)] == [0, 1]

@@ -184,7 +184,7 @@ def test_that_every_route_has_to_fit_is_stored():
 def test_the_bar_shows_the_scarcer_route():
     book = PrivacyFilter(kept("joint", 1), unit=row())
     book.exhaust()
-    book = book.with_budget(kept("joint", 2))
+    book = book.with_budget(kept("joint", 2, delta="2e-6"))
     assert part_left(book.left()) == Fraction(1, 2)  # of epsilon; of rho it is more
     book.charge(Pure(epsilon="0.3"))
     assert 0 < part_left(book.left()) < Fraction(7, 20)
