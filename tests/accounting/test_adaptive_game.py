@@ -69,7 +69,6 @@ def brute_force(rounds, odds, strategies):
     )
 
 
-@pytest.mark.theorem("adaptive-game")
 @settings(max_examples=60, deadline=None)
 @given(MENUS, st.sampled_from(ODDS))
 def test_the_value_is_that_of_the_best_of_all_strategies(rounds, odds):
@@ -80,7 +79,6 @@ def test_the_value_is_that_of_the_best_of_all_strategies(rounds, odds):
     assert game.planned_delta_at(odds=odds) == brute_force(rounds, odds, blind)
 
 
-@pytest.mark.theorem("adaptive-game")
 @pytest.mark.parametrize("odds", ODDS)
 def test_three_rounds_against_all_strategies(odds):
     rounds = [[COIN, ALARM]] * 3

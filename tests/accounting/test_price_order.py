@@ -1,4 +1,4 @@
-"""The price of a request follows from the request alone, whatever was priced before or beside it."""
+"""The price of a request follows from the request alone, whatever was priced before."""
 
 import threading
 

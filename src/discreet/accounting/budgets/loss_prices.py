@@ -126,7 +126,8 @@ def _outside(loss: PrivacyLoss, delta: Fraction | None) -> list[Price]:
     if not delta or not rare:
         return []
     values = [pairs.profile_operations.truncated_rho(product, delta) for product in products]
-    return [] if None in values else [(max(values), delta)]
+    known = [value for value in values if value is not None]
+    return [(max(known), delta)] if len(known) == len(values) else []
 
 
 def _unknown(curve: RenyiCurve) -> Fraction | None:  # noqa: ARG001  (whatever it is)
