@@ -172,17 +172,16 @@ def _entry(text: str) -> int:
 def _budget(text: str) -> Budget:
     parts = [part.strip() for part in text.split(",") if part.strip()]
     given = name_value_pairs(parts, option="--budget", of="number")
-    unknown = given.keys() - {"epsilon", "delta", "rho", "mu", "currency"}
+    unknown = given.keys() - {"epsilon", "delta", "rho", "currency"}
     if unknown or not given:
         raise WrongKind(
             what="the budget is not understood.",
-            why="it has an epsilon, a rho or a mu, and perhaps a delta.",
+            why="it has an epsilon or a rho, and perhaps a delta.",
             do='write --budget "epsilon=2, delta=1e-9".',
         )
     return Budget(
         epsilon=given.get("epsilon"),
         delta=given.get("delta", 0),
         rho=given.get("rho"),
-        mu=given.get("mu"),
         currency=given.get("currency"),
     )

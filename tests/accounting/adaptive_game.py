@@ -8,7 +8,7 @@ of transcripts and ordered neighbors: the true delta at eps of whoever may choos
 value is the same for strategies that do not look.  The *joined* price replaces the mechanisms of a
 round by one curve above them (key ``adaptive-choice``), as an accountant does.
 
-Theorem (key ``adaptive-game``).  With V_0(x) = (1 - a x)+ and V_k(x) = max over mechanisms of the
+Theorem.  With V_0(x) = (1 - a x)+ and V_k(x) = max over mechanisms of the
 sum of p(y) V_(k-1)(x q(y) / p(y)) over outputs y with p(y) > 0, the value of k rounds between
 neighbors with laws p and q is V_k(1).  Planned <= value <= joined.
 Proof.  For a strategy, the best S holds the transcripts with P > a Q, so it reaches the sum of
