@@ -8,7 +8,7 @@ import pytest
 from discreet.theorems import read_theorems, theorems
 from tests.house.pages import ROOT
 
-BESIDE = [path for path in ("src/discreet_audit", "tests/audit") if (ROOT / path).is_dir()]
+BESIDE = ["tests/audit"]
 STATED = theorems() | read_theorems(
     ROOT, (file for path in BESIDE for file in (ROOT / path).rglob("*.py"))
 )

@@ -17,7 +17,8 @@ about 2**-bits on the small side of the law; privacy thresholds use their safe e
 
 Scales up to 2**50 leave room for the tail inside int64: a draw beyond its ends, which would stop
 there, has a probability below exp(-8000). Scales down to 2**-200 keep every float estimate away
-from underflow."""
+from underflow.
+"""
 
 from __future__ import annotations
 
