@@ -1,10 +1,8 @@
 """Banded noise: what one unit moves in integers, who is drawn when, and what is charged."""
 
 import contextlib
-import copy
 import itertools
 import math
-import pickle
 from fractions import Fraction
 
 import numpy as np
@@ -16,7 +14,7 @@ from torch import nn
 
 import discreet as dp
 from discreet.accounting import Budget
-from discreet.errors import EntropyCopied, OutOfRange, RunFenced
+from discreet.errors import OutOfRange, RunFenced
 from discreet.learning import Clipping, CorrectedAdam, PoissonBatches, PrivateSum, Training
 from discreet.learning.banded_noise import Band, BandedBatches, BandedSums
 from discreet.learning.marks import Marks
@@ -138,15 +136,6 @@ def test_sums_are_measured_in_order_and_once():
     for step in (8, 9):
         with pytest.raises(RunFenced, match="follow"):
             sums.measured(one, 0 * one, step=step)
-
-
-@pytest.mark.theorem("banded-sums")
-@pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, pickle.dumps])
-def test_parts_and_sums_cannot_be_copied(copied):
-    plain = PoissonBatches(rate=Fraction(1, 2), cap=3)
-    for memory in (BandedSums(Band(2)), BandedBatches(Band(2), plain, units=9)):
-        with pytest.raises(EntropyCopied):
-            copied(memory)
 
 
 @pytest.mark.parametrize("width", [2, 8])

@@ -7,6 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 import torch
+from discreet.learning.deep.runs.run_loop import RunLoop
 from torch import nn
 
 import discreet as dp
@@ -14,7 +15,6 @@ from discreet.accounting import Budget
 from discreet.errors import NotPerExample, OtherRun, RunFenced
 from discreet.learning import Training
 from discreet.learning.checkpoint import Checkpoint
-from discreet.learning.deep.runs.run_loop import RunLoop
 from discreet.learning.marks import run_history
 from discreet.ledger import Ledger
 

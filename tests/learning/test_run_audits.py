@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 import torch
+from discreet.learning.deep.runs.run_loop import RunLoop
 from torch import nn
 
 import discreet as dp
 from discreet.accounting import Budget
 from discreet.attacks import guessed
 from discreet.learning import Clipping, Training
-from discreet.learning.deep.runs.run_loop import RunLoop
 from discreet.ledger import Ledger
 
 CANARIES, SURE = 4000, 1000

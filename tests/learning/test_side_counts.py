@@ -5,6 +5,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 import torch
+from discreet.learning.deep.runs.step_sums import StepSums
 from hypothesis import example, given
 from hypothesis import strategies as st
 from torch import nn
@@ -17,7 +18,6 @@ from discreet.learning.deep.batch_sums import BatchSums, ClipGroup, RowTensors
 from discreet.learning.deep.choice import ModelEngine
 from discreet.learning.deep.factors import RecordedFactors
 from discreet.learning.deep.objectives import SummedObjective
-from discreet.learning.deep.runs.step_sums import StepSums
 from discreet.learning.side_counts import WEIGHT, SideCounts, adapted, centered_lengths
 from discreet.ledger import Ledger
 

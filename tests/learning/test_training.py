@@ -10,6 +10,7 @@ import sys
 import numpy as np
 import pytest
 import torch
+from discreet.learning.deep.runs.run_loop import RunLoop
 from torch import nn
 
 import discreet as dp
@@ -30,7 +31,6 @@ from discreet.errors import (
 )
 from discreet.learning import Training
 from discreet.learning.checkpoint import Checkpoint
-from discreet.learning.deep.runs.run_loop import RunLoop
 from discreet.learning.marks import Marks, run_history
 from discreet.learning.training_plan import TrainingPlan
 from discreet.ledger import Ledger

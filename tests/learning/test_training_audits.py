@@ -5,6 +5,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 import torch
+from discreet.learning.deep.training_data import clip_groups, normalized_groups
 from torch import nn
 
 from discreet.attacks import Batches, estimate_epsilon
@@ -13,7 +14,6 @@ from discreet.learning.deep.batch_sums import BatchSums, RowTensors
 from discreet.learning.deep.choice import ModelEngine
 from discreet.learning.deep.factors import RecordedFactors
 from discreet.learning.deep.objectives import SummedObjective
-from discreet.learning.deep.training_data import clip_groups, normalized_groups
 from discreet.units import row
 
 OTHERS = np.full((6, 2), 0.2)

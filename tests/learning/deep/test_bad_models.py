@@ -12,7 +12,6 @@ import discreet as dp
 from discreet.accounting import Budget
 from discreet.errors import ExamplesMix, LayerNotProvable, RunFenced
 from discreet.learning import Training
-from discreet.learning.deep.independence import shaken
 from discreet.ledger import Ledger
 
 
@@ -172,26 +171,6 @@ def test_a_model_in_float16_is_refused_with_the_way_out(ledger):
     assert kinds(ledger) == ["open"]
 
 
-class Outside(nn.Module):
-    """Uses its weight outside its layer, too."""
-
-    def __init__(self):
-        super().__init__()
-        self.layer = nn.Linear(6, 2)
-
-    def forward(self, x):
-        return self.layer(x) + nn.functional.linear(x, self.layer.weight)
-
-
-def test_rounding_is_named_where_it_may_be_all_that_is_wrong(ledger):
-    x, y = rows()
-    with pytest.raises(LayerNotProvable, match="rounding in bfloat16"):
-        training(ledger, Outside().bfloat16(), data=(x.bfloat16(), y))
-    with pytest.raises(LayerNotProvable, match="add up"):
-        training(ledger, Outside())
-    assert kinds(ledger) == ["open"]
-
-
 class MixedBackward(torch.autograd.Function):
     """Passes examples on as they are, and slopes as the mean of those that are numbers."""
 
@@ -230,17 +209,3 @@ def test_examples_that_mix_behind_zeros_are_found(ledger):
     run = training(ledger, model)
     assert all(torch.equal(p, was) for p, was in zip(model.parameters(), before, strict=True))
     assert run.fit(bar=False).taken == 4
-
-
-def test_weights_that_are_moved_for_a_trial_come_back_whatever_happens():
-    model = nn.Linear(3, 2)
-    before = [p.detach().clone() for p in model.parameters()]
-
-    def interrupted():
-        with shaken(model):
-            assert not torch.equal(model.weight, before[0])
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        interrupted()
-    assert all(torch.equal(p, was) for p, was in zip(model.parameters(), before, strict=True))

@@ -8,6 +8,7 @@ be recorded, as on a GPU.
 import numpy as np
 import pytest
 import torch
+from discreet.learning.deep.training_data import clip_groups, normalized_groups
 from torch import nn
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
@@ -18,7 +19,6 @@ from discreet.learning.deep.choice import choose
 from discreet.learning.deep.examples import ExampleGradients
 from discreet.learning.deep.factors import RecordedFactors, trainable_layers
 from discreet.learning.deep.objectives import SummedObjective
-from discreet.learning.deep.training_data import clip_groups, normalized_groups
 from discreet.learning.deep.trial import zeros_of
 
 CPU = torch.device("cpu")
@@ -252,23 +252,6 @@ def test_graphs_that_differ_or_fail_are_dropped(spoiled, units):
     assert recorder.records == 1  # it is not tried again for this shape
 
 
-@pytest.mark.parametrize("value", [torch.nan, torch.inf, 1.0])
-@pytest.mark.parametrize("spoiled", [{}, {"wrong": factor_off}], ids=["right", "wrong"])
-def test_no_row_decides_by_which_kernels_others_are_computed(value, spoiled):
-    """The first micro-batch that is read may hold anything, or be padded."""
-    for inside in (torch.ones(UNITS, dtype=torch.bool), torch.arange(UNITS) > 2):
-        eager, graphs, recorder = both(**spoiled)
-        x, y = rows(1)
-        x[3] = value
-        graphs.parts(x, y, inside, UNITS)
-        repeated = recorder.repeats[0]
-        parts = graphs.parts(*rows(2), ~inside, UNITS)
-        assert (recorder.repeats[0] - repeated, len(parts)) == (
-            (0, len(eager.parts(*rows(2), ~inside, UNITS))) if spoiled else (1, 1)
-        )
-        assert recorder.records == 1
-
-
 def test_operations_that_read_numbers_back_are_computed_call_by_call():
     class Peeking(nn.Module):
         same_operations = True  # a promise that recording cannot keep
@@ -340,20 +323,6 @@ def test_sums_of_batches_are_those_without_graphs():
     assert recorder.records == 1
 
 
-def test_graphs_are_recorded_before_anybody_is_drawn():
-    """Weights at that time decide whether graphs are used: an empty batch must not put it off."""
-    model, (x, y) = model_of(), rows(5, 20)
-    engine = choose(model, SummedObjective(cross_entropy), x[:6], y[:6], units=6)
-    sums, recorder = sums_of(model, x, y, engine), Recorder()
-    sums.engine = type(engine)(
-        CapturedFactors(engine.contributions, recorder), engine.layers, engine.positions
-    )
-    assert not bool(sums.total(np.zeros((0, 1), np.int64))[0].any())
-    assert recorder.records == 1
-    sums.total(np.arange(20)[:, None])
-    assert recorder.records == 1
-
-
 @pytest.mark.parametrize(
     "add", [nn.Dropout(), nn.BatchNorm1d(8).eval(), nn.Softmax(1), nn.Module()]
 )
@@ -390,30 +359,3 @@ def test_graphs_are_for_plain_models_with_known_objectives_on_a_gpu():
     assert captured(wary, found, GPU) is found
     each = type(engine)(ExampleGradients(model, SummedObjective(cross_entropy)), (), 1)
     assert captured(model, each, GPU) is each
-
-
-def test_a_broken_promise_moves_no_sum_beyond_the_bound():
-    """A graph repeats what was recorded; the sums are clipped by the norms of what they add."""
-
-    class Counting(nn.Module):
-        same_operations = True  # not true: every call multiplies by more
-
-        def __init__(self):
-            super().__init__()
-            self.calls = 0
-
-        def forward(self, x):
-            self.calls += 1
-            return x * self.calls
-
-    model = nn.Sequential(nn.Flatten(), nn.Linear(8, 3), Counting())
-    eager = RecordedFactors(model, SummedObjective(cross_entropy))
-    graphs = CapturedFactors(eager, Recorder())
-    x, y = rows(4)
-    for _ in range(3):
-        parts = graphs.parts(100 * x, y, torch.ones(UNITS, dtype=torch.bool), UNITS)
-        squares = norms(parts)[0]
-        for unit in range(UNITS):
-            scales = torch.zeros(UNITS, dtype=torch.float64)
-            scales[unit] = 1 / squares[unit].sqrt()
-            assert float(added(model, parts, scales).norm()) <= 1

@@ -6,6 +6,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 import torch
+from discreet.learning.noise_processes.noise_ahead import NoiseAhead
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import nn
@@ -21,7 +22,6 @@ from discreet.learning.deep.layers import convolution, linear, part
 from discreet.learning.deep.layers.part import add_lines, add_products, lengths
 from discreet.learning.deep.layers.room import Room
 from discreet.learning.deep.objectives import SummedObjective
-from discreet.learning.noise_processes.noise_ahead import NoiseAhead
 from discreet.noise import DiscreteGaussian
 
 CPU = torch.device("cpu")

@@ -7,6 +7,8 @@ from functools import partial
 import numpy as np
 import pytest
 import torch
+from discreet.learning.deep.generated import RowShape
+from discreet.learning.deep.independence import refuse_mixing
 from torch import nn
 
 from discreet.errors import ExamplesMix, LayerNotProvable, NotPerExample, OutOfRange, WrongKind
@@ -17,8 +19,6 @@ from discreet.learning.deep.choice import ModelEngine, check_model, choose
 from discreet.learning.deep.device_release import refuse_unsound, released
 from discreet.learning.deep.examples import ExampleGradients
 from discreet.learning.deep.factors import RecordedFactors
-from discreet.learning.deep.generated import RowShape
-from discreet.learning.deep.independence import refuse_mixing
 from discreet.learning.deep.layers import convolution
 from discreet.learning.deep.layers.linear import linear_parts
 from discreet.learning.deep.objectives import SummedObjective

@@ -1,17 +1,15 @@
 """Views of rows, adapters, mixed precision and constant work."""
 
-import random
-from collections import Counter
 from fractions import Fraction
 
 import numpy as np
 import pytest
 import torch
+from tests.learning.deep.test_coins import Replayed, shifted
 from torch import nn
 
-from discreet.errors import ExamplesMix, NotPerExample, OutOfRange
-from discreet.learning import Clipping, PrivateSum, Training
-from tests.learning.deep.test_coins import Replayed, shifted
+from discreet.errors import NotPerExample, OutOfRange
+from discreet.learning import Training
 
 
 def rows(count=40):
@@ -144,174 +142,9 @@ def test_masks_do_not_follow_from_the_seed_of_the_user(ledger):
     assert torch.equal(told, torch.rand(4))  # and the user's stream is left alone
 
 
-def noisy_by(draw):
-    return lambda row: row * (1.0 + draw())
-
-
-SHARED = {
-    "torch": lambda: float(torch.rand(())),
-    "python": random.random,
-    "numpy": lambda: float(np.random.rand()),  # noqa: NPY002  what functions of others call
-}
-
-
-@pytest.mark.theorem("augmented-views")
-@pytest.mark.parametrize("stream", SHARED)
-def test_views_do_not_follow_from_any_seed_of_the_user(ledger, stream):
-    """A unit more would shift the views of all others, and a reader with the seed could tell."""
-    run = training(ledger, nn.Linear(6, 2), augment=noisy_by(SHARED[stream]), clip=1000)
-
-    def total(drawn):
-        torch.manual_seed(5)
-        random.seed(5)
-        np.random.seed(5)  # noqa: NPY002
-        found = run._stepper.sums.total(drawn)
-        assert SHARED[stream]() == after  # and the user's stream is left alone
-        return found
-
-    torch.manual_seed(5)
-    random.seed(5)
-    np.random.seed(5)  # noqa: NPY002
-    after = SHARED[stream]()
-    everyone = np.arange(8)[:, None]
-    assert not torch.equal(total(everyone), total(everyone))
-
-
-def own_stream():
-    stream = np.random.default_rng(0)
-    return lambda row: row * stream.random()
-
-
-def own_coin():
-    stream = torch.Generator().manual_seed(0)
-    return lambda row: row if torch.rand((), generator=stream) < 0.5 else -row
-
-
-def mixed_up():
-    """Each row with the one before it."""
-    before = [torch.zeros(6)]
-
-    def augment(row):
-        before.append(row)
-        return (row + before.pop(0)) / 2
-
-    return augment
-
-
-def counted():
-    seen = []
-    return lambda row: seen.append(1) or row * len(seen)
-
-
-class Queued:
-    """Each row with the one of 64 calls before: more of them than are tried."""
-
-    def __init__(self):
-        self.rows = []
-
-    def __call__(self, row):
-        self.rows.append(row.clone())
-        return row if len(self.rows) <= 64 else row + self.rows.pop(0)
-
-
-@pytest.mark.theorem("augmented-views")
-@pytest.mark.parametrize("made", [own_stream, own_coin, mixed_up, counted, Queued])
-def test_views_with_coins_or_a_memory_of_their_own_are_refused(ledger, made):
-    with pytest.raises(NotPerExample, match="same coins"):
-        training(ledger, nn.Linear(6, 2), views=2, augment=made())
-    assert [entry["kind"] for entry in ledger.entries()] == ["open"]
-
-
 def test_views_that_are_not_numbers_are_views(ledger):
     model = nn.Linear(6, 2)
     assert training(ledger, model, augment=lambda row: row / 0 * 0).fit(bar=False).taken == 4
-
-
-class Gated(nn.Module):
-    """Multiplies what its layer gives for all examples by numbers that a function draws."""
-
-    def __init__(self, gate, masks=None):
-        super().__init__()
-        self.layer, self.masks = nn.Linear(6, 2), masks
-        self.gate = [gate]
-
-    def forward(self, x):
-        return self.layer(x) * self.gate[0](self, x)
-
-
-SHARED_COINS = {
-    "left out": lambda _model, _x: torch.rand(()) < 0.5,
-    "seldom left out": lambda _model, _x: torch.rand(()) > 1e-9,
-    "left out by Python": lambda _model, _x: float(random.random() < 0.5),  # noqa: S311
-    "left out by NumPy": lambda _model, _x: float(np.random.rand() < 0.5),  # noqa: NPY002
-    "one mask": lambda model, _x: model.masks(torch.ones(1, 2)),
-    "mask of a weight": lambda model, _x: model.masks(torch.ones(2, 2)).sum(0),
-}
-
-
-def test_coins_that_examples_share_change_the_law_of_a_sum():
-    """Micro-batches of two and one coin for each: with a unit less, all pairs cancel out."""
-    signs = [1, 1, -1, -1] * 3
-
-    def law(contributions):
-        pairs = [sum(contributions[i : i + 2]) for i in range(0, len(contributions), 2)]
-        found = Counter({0: 1})
-        for pair in pairs:
-            found = found + Counter({total + pair: many for total, many in found.items()})
-        return {total: Fraction(many, 2 ** len(pairs)) for total, many in found.items()}
-
-    with_one, without = law(signs), law(signs[1:])
-    assert set(without) == {0, -1}
-    far = sum(chance for total, chance in with_one.items() if abs(total) > 2)
-    assert far > Fraction(1, 5)
-
-
-@pytest.mark.theorem("augmented-views")
-@pytest.mark.parametrize("gate", SHARED_COINS)
-def test_models_whose_examples_share_a_coin_are_refused(ledger, gate):
-    masks = nn.Dropout(0.5) if "mask" in gate else None
-    with pytest.raises(ExamplesMix, match=r"coin|masks|depends on the examples"):
-        training(ledger, Gated(SHARED_COINS[gate], masks))
-    assert [entry["kind"] for entry in ledger.entries()] == ["open"]
-
-
-@pytest.mark.theorem("augmented-views")
-@pytest.mark.parametrize(
-    ("masks", "gate", "fits"),
-    [
-        (nn.Dropout(0.5), lambda model, x: model.masks(torch.ones(len(x), 2)), True),
-        (nn.Dropout(0.5), lambda model, x: model.masks(torch.ones(2, len(x))).T, True),
-        (nn.AlphaDropout(0.5), lambda model, x: model.masks(torch.ones(len(x), 2)), True),
-        (nn.Dropout1d(0.5), lambda model, x: model.masks(torch.ones(len(x), 2, 3))[:, :, 0], True),
-        (nn.Dropout1d(0.5), lambda model, x: model.masks(torch.ones(1, 2, len(x)))[0].T, False),
-        (nn.Dropout(0.0), lambda model, _x: model.masks(torch.ones(1, 2)), True),
-        (nn.Dropout(0.5).eval(), lambda model, _x: model.masks(torch.ones(1, 2)), True),
-    ],
-)
-def test_masks_of_single_examples_are_told_from_others(ledger, masks, gate, fits):
-    if fits:
-        assert training(ledger, Gated(gate, masks)).fit(bar=False).taken == 4
-        return
-    with pytest.raises(ExamplesMix, match="masks"):
-        training(ledger, Gated(gate, masks))
-
-
-def test_examples_that_are_run_one_by_one_share_no_coin(ledger):
-    """Each has a mask of its own there, even one on a weight."""
-
-    class Bare(nn.Module):
-        def __init__(self):
-            super().__init__()
-            self.weight, self.masks = nn.Parameter(torch.ones(2, 6)), nn.Dropout(0.5)
-
-        def forward(self, x):
-            return x @ self.masks(self.weight).T
-
-    run = training(ledger, Bare())
-    assert "one gradient for each example" in run.plan.layers[0]
-    assert run.fit(bar=False).taken == 4
-    with pytest.raises(ExamplesMix, match="masks"):  # objectives are computed together
-        training(ledger, Bare(), metrics={"objective": 5})
 
 
 def test_constant_work_computes_the_cap_and_changes_nothing(ledger):
@@ -442,11 +275,3 @@ def test_mixed_precision_trains_and_stays_near_full_precision(ledger):
     assert float((sums[0] - sums[1]).norm()) < 0.02 * float(sums[1].norm())
     assert training(ledger, mixed, name="mixed").fit(bar=False).taken == 4
     assert all(p.dtype == torch.float32 for p in mixed.parameters())
-
-
-def test_price_of_many_floors():
-    """Each process floors its share."""
-    given = {"clipping": Clipping(bound=1), "sigma": Fraction(1), "units": 9, "operations": 9}
-    one = PrivateSum(**given, coordinates=10_000)
-    four = PrivateSum(**given, coordinates=10_000, floors=4)
-    assert (four.distance - one.distance) / one.grid.step == pytest.approx(300, rel=1e-6)
