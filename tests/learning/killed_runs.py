@@ -94,17 +94,17 @@ def attempt(folder, nth):
             log.write(f"{word} {hashlib.sha256(content).hexdigest()}\n")
             log.flush()
 
-        step, total = TrainingRun.release, BatchSums.total
+        step, total = TrainingRun._release, BatchSums.total
 
         def stepped(self, summed, noise):
             keep("noise", noise.numpy().tobytes())
-            step(self, summed, noise)
+            return step(self, summed, noise)
 
         def added(self, rows, **given):
             keep("batch", rows.tobytes())
             return total(self, rows, **given)
 
-        TrainingRun.release, BatchSums.total = stepped, added
+        TrainingRun._release, BatchSums.total = stepped, added
         with opened(folder) as ledger:
             run, crash = training(ledger, folder), Crash(nth)
             crash.plant()

@@ -126,9 +126,9 @@ def test_sums_are_measured_in_order_and_once():
     sums, one = BandedSums(Band(4)), np.ones(2, np.int64)
     for step in (6, 7):  # the first may be any
         measured = sums.measured(one, 0 * one, step=step)
-        assert not sums.goes_on(step + 1)
+        assert sums.next_step is None
         sums.estimate(measured.astype(float))
-        assert sums.goes_on(step + 1)
+        assert sums.next_step == step + 1
     for step in (7, 9):
         with pytest.raises(RunFenced, match="follow"):
             sums.measured(one, 0 * one, step=step)
@@ -254,7 +254,7 @@ def test_nobody_is_drawn_more_often_than_was_charged(ledger, tmp_path, monkeypat
         next(loop)
     with monkeypatch.context() as planted:
         if killed:
-            planted.setattr(run._progress, "save", lambda *_: None)
+            planted.setattr(run._run.progress, "save", lambda *_: None)
             planted.setattr(Marks, "stop", lambda *_: None)
         loop.close()
     other = training(ledger, folder=tmp_path / "r")
@@ -275,9 +275,9 @@ def test_a_step_that_broke_after_its_release_starts_new_blocks(ledger, monkeypat
         planted.setattr(run.optimizer, "step", lambda: 1 / 0)
         with contextlib.suppress(ZeroDivisionError):
             next(loop)
-    parts = run._stepper._turns._parts
+    parts = run._run._turns._parts
     assert run.fit(bar=False).taken == 10
-    assert run._stepper._turns._parts is not parts
+    assert run._run._turns._parts is not parts
     assert most_drawn(drawn) <= blocks_charged(ledger)
 
 

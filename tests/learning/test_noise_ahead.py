@@ -5,12 +5,11 @@ import signal
 
 import numpy as np
 import pytest
-from discreet.noise.replay import ReplayEntropy
 
 from discreet.errors import EntropyUnavailable
 from discreet.learning import noise_ahead
 from discreet.learning.noise_ahead import NoiseAhead, processes_for
-from discreet.noise import DiscreteGaussian
+from discreet.noise import DiscreteGaussian, ReplayEntropy
 
 LAW = DiscreteGaussian(variance=10**12)
 
@@ -42,8 +41,7 @@ def test_a_process_that_ended_ends_the_run(small_blocks):
         os.kill(ahead._workers[1].pid, signal.SIGKILL)
         ahead._workers[1].wait()
         with pytest.raises(EntropyUnavailable, match="has ended"):
-            for _ in range(20):
-                ahead.take()
+            [ahead.take() for _ in range(20)]
 
 
 def test_bits_that_were_passed_in_are_drawn_here():

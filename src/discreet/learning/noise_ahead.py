@@ -131,7 +131,8 @@ class NoiseAhead:
             self._block, self._used, self._left = 1 - self._block, True, self._cells.shape[1]
             self._wait(self._block)
         self._left -= 1
-        return self._cells[self._block, self._left]
+        lent: NDArray[np.int64] = self._cells[self._block, self._left]
+        return lent
 
     def take(self) -> NDArray[np.int64]:
         """Return the noise of one step."""

@@ -159,7 +159,8 @@ class Training:
         rows = checked_rows(rows_per_unit, unit) * times
         source: RowSource = RowTensors(inputs, targets)
         if augment is not None:
-            source = ViewedRows(RowTensors(inputs, targets), times, augment)
+            viewed = source = ViewedRows(RowTensors(inputs, targets), times, augment)
+            viewed.view(source.shapes[0].rows(1, seed=0, device=torch.device("cpu"))[0])
         cap = cap_of(population=population, batch=batch, steps=steps, delta=delta)
         micro = max(1, _MICRO // rows)
         if micro_batch is not None:

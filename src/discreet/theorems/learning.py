@@ -36,14 +36,6 @@ LEARNING: Final = (
         source="proof in learning/sampling.py and docs/proofs/learning.md; enumeration",
     ),
     Theorem(
-        key="random-seats",
-        statement="If the units of a batch take different seats uniformly at random, of which "
-        "there are more than the smaller of two neighboring batches has units, and what a unit "
-        "contributes follows from its rows and its seat, releases of their sum lose no more than "
-        "if seats made no difference.",
-        source="joint convexity; proof in learning/seats.py; enumeration",
-    ),
-    Theorem(
         key="side-counts",
         statement="With m further coordinates, to each of which a unit adds a number of at most w, "
         "a sum of contributions of a norm of at most C moves by at most the root of C**2 + m w**2; "
@@ -56,7 +48,7 @@ LEARNING: Final = (
         key="augmented-views",
         statement="The mean over any number of random views of a unit's own rows, clipped once, "
         "costs what one view costs, beside the rounding of as many products.",
-        source="De, Berrada, Hayes, Smith and Balle 2022; proof in learning/deep/augmentation.py",
+        source="De, Berrada, Hayes, Smith and Balle 2022; proof in learning/deep/rows.py",
     ),
     Theorem(
         key="banded-sums",
@@ -66,13 +58,6 @@ LEARNING: Final = (
         "distance of one sum, each on a Poisson sample of rate b q.",
         source="Choquette-Choo, Ganesh, McKenna, McMahan, Rush, Thakurta and Xu 2023; proof for "
         "discrete noise in learning/banded_noise.py and docs/proofs/learning.md",
-    ),
-    Theorem(
-        key="floored-shares",
-        statement="If k processes floor their shares of a sum to the grid and integers are added "
-        "up, sums of neighbors differ by less than the distance and k roots of the number of "
-        "coordinates, in steps, if a unit more leaves all others in their shares, as seats do.",
-        source="grid-distance; proof in learning/deep/runs/ranks.py and docs/proofs/learning.md",
     ),
     Theorem(
         key="marked-steps",

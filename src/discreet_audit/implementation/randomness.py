@@ -26,13 +26,6 @@ _BANNED: Final = ("random", "numpy.random", "np.random", "secrets", "os.urandom"
 _DOORS: Final = frozenset(
     {
         ("discreet/noise/entropy.py", "os.urandom"),
-        ("discreet/learning/deep/coins.py", "random"),  # seeds what functions of users draw from
-        ("discreet/learning/deep/coins.py", "np.random"),
-        (
-            "discreet/learning/deep/memory/plain_values.py",
-            "random",
-        ),  # looks whether modules hold any
-        ("discreet/learning/deep/memory/plain_values.py", "np.random"),
     }
 )
 _KEYED: Final = ("KeyedEntropy", "keyed_entropy", "cryptography")

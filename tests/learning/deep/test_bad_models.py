@@ -68,7 +68,7 @@ def test_forwards_that_run_twice_are_not_recorded(ledger):
     assert "forwards run twice" in twice.plan.layers[0]
     assert "recorded" in once.plan.layers[0]
     rows = np.arange(12)[:, None]
-    sums = [run._sums.total(rows)[0] for run in (twice, once)]
+    sums = [run._run.sums.total(rows) for run in (twice, once)]
     assert torch.allclose(*sums, atol=1e-5)
     assert kinds(ledger) == ["open"]
 
@@ -105,8 +105,8 @@ def test_objectives_that_are_not_finite_add_nothing(ledger, objective):
     model, (x, y) = nn.Linear(6, 2), rows()
     y[2:5] = 5
     run = training(ledger, model, data=(x, y), objective=objective)
-    with_them = run._sums.total(np.arange(8)[:, None])[0]
-    without = run._sums.total(np.array([[0], [1], [5], [6], [7]]))[0]
+    with_them = run._run.sums.total(np.arange(8)[:, None])
+    without = run._run.sums.total(np.array([[0], [1], [5], [6], [7]]))
     assert torch.allclose(with_them, without, rtol=0, atol=1e-12)
     assert run.fit(bar=False).taken == 4
     assert torch.isfinite(model.weight).all()
@@ -158,9 +158,9 @@ def test_models_in_bfloat16_are_trained(ledger, seed):
     x, y = rows()
     run = training(ledger, short(seed, torch.bfloat16), data=(x.bfloat16(), y))
     assert "recorded" in run.plan.layers[0]
-    full = run._stepper.sums.total(np.arange(12)[:, None])
+    full = run._run.sums.total(np.arange(12)[:, None])
     for gone in range(12):  # rounding of factors moves no unit beyond what is paid for
-        less = run._stepper.sums.total(np.delete(np.arange(12), gone)[:, None])
+        less = run._run.sums.total(np.delete(np.arange(12), gone)[:, None])
         assert float((full - less).norm()) <= float(run.plan.one.distance)
 
 

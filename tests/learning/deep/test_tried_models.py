@@ -26,7 +26,7 @@ def test_a_single_number_is_trained(ledger):
     model = Tempered()
     run = run_of(ledger, model, clip=1000)
     assert run.plan.one.coordinates == 1 + 12 + 2
-    total = run._stepper.sums.total(np.array([[3]]))
+    total = run._run.sums.total(np.array([[3]]))
     value = functional.cross_entropy(model(X[3:4]), Y[3:4])
     each = torch.autograd.grad(value, list(model.parameters()))
     truth = torch.cat([g.double().reshape(-1) for g in each]) / 1000

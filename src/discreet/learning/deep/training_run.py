@@ -77,8 +77,8 @@ class TrainingRun:
     def steps(self, lost: str, *, update: bool) -> Generator[Step, None, None]:
         """Pay, then release one sum after another; ``update`` lets the optimizer use each.
 
-        A loop that is left between two steps, or by Ctrl-C before the sum of a step is released,
-        ends in order: no step is charged again.
+        A loop that is left between two steps, or by Ctrl-C, ends in order: no step is charged
+        again.
         """
         check_mode()
         if update:
@@ -93,11 +93,11 @@ class TrainingRun:
         try:
             with self._noise() as noise:
                 while run.taken < self.plan.steps:
+                    run.check_process()
                     if run.taken >= marked:
                         run.save(marks)
                         marked = min(run.taken + self._every, self.plan.steps)
                         marks.mark(marked)
-                    run.check_process()
                     self._check_model(marks)
                     began = time.perf_counter()
                     total = self._clipped_sum(self._sample(run.taken))
@@ -113,8 +113,8 @@ class TrainingRun:
                     yield Step(run.taken, self.plan.steps, time.perf_counter() - began, metrics)
             run.end(marks)
         except (GeneratorExit, KeyboardInterrupt, EntropyError):
-            if not seen and run.taken < self.plan.steps:
-                run.leave(marks)
+            run.taken += seen  # a released sum counts, whatever became of its update
+            run.leave(marks)
             raise
 
     def _noise(self) -> DeviceNoise:

@@ -6,11 +6,11 @@ Layers that are known to mix examples are refused by type (:mod:`discreet.learni
 A model that is differentiated example by example (``vmap``) cannot mix them.  For one whose layers
 are recorded, micro-batches of made-up rows are computed three times: as they are, with half of the
 units replaced by others, and in the opposite order.  What a unit contributes may not move by more
-than a share of 1e-4.  That finds batch statistics of one's own, layers that see the batch in another
-dimension, and meters, all of them honest mistakes (T9).  It is tried with the weights as they are
-and with all of them moved a little, since behind a layer that begins at zero nothing is contributed
-and nothing could be compared.  The sum without clipping must be autograd's own gradient, and no
-tensor of the model may be written to.
+than a share of 1e-4.  That finds batch statistics of one's own, layers that see the batch in
+another dimension, and meters, all of them honest mistakes (T9).  It is tried with the weights as
+they are and with all of them moved a little, since behind a layer that begins at zero nothing is
+contributed and nothing could be compared.  The sum without clipping must be autograd's own
+gradient, and no tensor of the model may be written to.
 
 Last bits are not compared: that a float32 matrix product rounds a row alike in any place and beside
 any others is an assumption of the proof (docs/proofs/learning.md).
@@ -43,7 +43,11 @@ from discreet.learning.deep.rows import RowShape
 _GROSS: Final = 1e-4
 """By what share contributions may differ before they are not the same but for rounding."""
 _SHAKES: Final = (0.0, 0.02)
-_DROPOUTS: Final = (nn.modules.dropout._DropoutNd,)  # noqa: SLF001  the base of all of them
+_DROPOUTS: Final = {
+    *(nn.Dropout, nn.Dropout1d, nn.Dropout2d, nn.Dropout3d, nn.AlphaDropout),
+    nn.FeatureAlphaDropout,
+}
+"""The exact types whose masks do not depend on the rows; a subclass may do anything."""
 
 Rows = tuple[Tensor, Tensor]
 
@@ -194,6 +198,8 @@ def _refuse_mixing(  # noqa: PLR0913, PLR0917  a model, and the shape of its mic
     count = units * rows
     inside = torch.ones(count, dtype=torch.bool)
     own, others = (_made_up(shapes, count, seed, device) for seed in (3, 4))
+    if others[0].is_floating_point():  # what is not finite reaches others by any operation
+        others[0][: rows * (units // 2 + 1)] = torch.nan
     stays = torch.randperm(units, generator=torch.Generator().manual_seed(5))[: units // 2]
     places = torch.zeros(units, dtype=torch.bool)
     places[stays] = True
@@ -212,7 +218,8 @@ def _refuse_mixing(  # noqa: PLR0913, PLR0917  a model, and the shape of its mic
     turned = lines(*(each.unflatten(0, (units, rows)).flip(0).flatten(0, 1) for each in own))
     chosen = places.to(device)
     for (owner, one), (_, other), (_, third) in zip(before, after, turned, strict=True):
-        if max(_share(one[chosen], other[chosen]), _share(one, third.flip(0))) > _GROSS:
+        shares = _share(one[chosen], other[chosen]), _share(one, third.flip(0))
+        if not max(shares) <= _GROSS:
             name = next(n for n, p in model.named_parameters() if p is owner)
             raise ExamplesMix(
                 what=f"what an example contributes to '{name}' depends on the examples beside it.",
@@ -231,9 +238,9 @@ def _share(one: Tensor, other: Tensor) -> float:
     first, second = (values.double().reshape(len(values), -1) for values in (one, other))
     moved = float((first - second).norm(dim=1).max())
     norm = float(first.norm(dim=1).max())
-    if moved <= _GROSS * norm:
+    if moved == norm == 0.0:
         return 0.0
-    return moved / norm if norm else float("inf")
+    return moved / norm if norm and moved == moved else float("inf")  # noqa: PLR0124  NaN
 
 
 def _compare_with_autograd(  # noqa: PLR0913, PLR0917  a model, and one micro-batch
@@ -283,7 +290,7 @@ def _refuse_writes(before: Writes, model: nn.Module) -> None:
 @contextmanager
 def without_dropout(model: nn.Module) -> Iterator[None]:
     """Switch dropout off, whose masks do not depend on the rows."""
-    active = [m for m in model.modules() if isinstance(m, _DROPOUTS) and m.training]
+    active = [m for m in model.modules() if type(m) in _DROPOUTS and m.training]
     for module in active:
         module.training = False
     try:
