@@ -10,8 +10,9 @@ own optimizer as a gradient.  Nothing else of the data leaves: no objective, no 
 
 from __future__ import annotations
 
+import contextlib
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final, final
 
@@ -23,23 +24,38 @@ try:
 except ModuleNotFoundError:
     missing_extra("PyTorch", "learning")
 
-from discreet.learning.deep.augmentation import Augment
-from discreet.learning.deep.objectives import Objective
-from discreet.learning.deep.runs.ranks import Ranks
-from discreet.learning.deep.runs.run_loop import RunLoop
-from discreet.learning.deep.runs.run_progress import RunProgress
-from discreet.learning.deep.runs.run_setup import set_up
-from discreet.learning.deep.runs.training_report import (
-    Interruptible,
-    Step,
-    StepBar,
-    TrainingReport,
+from discreet.exact import whole
+from discreet.learning.deep.arguments import (
+    check_mode,
+    check_optimizer,
+    check_payer,
+    check_population,
+    checked_rows,
+    checked_sums,
+    checked_views,
+    checked_word,
+    clip_groups,
+    data_of,
+    normalized_groups,
 )
+from discreet.learning.deep.batch_sums import BatchSums
+from discreet.learning.deep.choice import check_model
+from discreet.learning.deep.layers.short_sums import chunk_lines, priced_lines, roundings
+from discreet.learning.deep.objectives import Objective
+from discreet.learning.deep.rows import Augment, RowSource, RowTensors, ViewedRows
+from discreet.learning.deep.run_progress import RunProgress
+from discreet.learning.deep.training_report import Step, StepBar, TrainingReport
+from discreet.learning.deep.training_run import TrainingRun
+from discreet.learning.deep.trial import try_model
+from discreet.learning.sampling import UnitRows
+from discreet.learning.side_counts import SideCounts
+from discreet.learning.training_planner import cap_of, plan_training
 from discreet.ledger import Ledger
 from discreet.noise import SYSTEM, Entropy
 from discreet.units import PrivacyUnit
 
-_BLOCKS: Final = 20
+_MICRO: Final = 256
+"""How many rows are computed at once by default."""
 
 
 @final
@@ -89,7 +105,6 @@ class Training:
         metrics: Mapping[str, object] | None = None,
         band: int = 1,
         constant_work: bool = False,
-        ranks: Ranks | None = None,
         name: str = "training",
         folder: str | Path | None = None,
         every: int | None = None,
@@ -123,9 +138,7 @@ class Training:
             augment: a function of one row that returns a random view of it.
             metrics: what is told in each step: "objective" with its largest value, "clipped".
             band: over how many steps noise is spread, so that later steps take it off again.
-            constant_work: compute every step as if its batch was the largest possible one; with
-                seats, which micro-batches of several units have, that is so anyway.
-            ranks: the other processes that compute shares of the sums.
+            constant_work: compute every step as if its batch was the largest possible one.
             name: tells runs of the same plan apart.
             folder: where checkpoints are kept; without one, an interrupted run starts over.
             every: after how many steps a checkpoint is written.
@@ -133,66 +146,104 @@ class Training:
             processes: how many draw noise beside the model; fitted to its size by default.
             entropy: random bits.
         """
-        setup = set_up(
-            model,
-            objective=objective,
-            data=data,
-            optimizer=optimizer,
-            ledger=ledger,
+        check_mode()
+        check_optimizer(check_model(model), optimizer)
+        check_payer(ledger, unit)
+        inputs, targets, names = data_of(data, unit)
+        units = UnitRows(int(inputs.shape[0]) if names is None else names, rows=rows_per_unit)
+        check_population(units, population)
+        kind = checked_word(clipping, {"norm", "normalized", "adaptive"}, name="clipping")
+        single = checked_sums(sums, model)
+        side = SideCounts.of(metrics, adaptive=kind == "adaptive")
+        times = checked_views(views, augment)
+        rows = checked_rows(rows_per_unit, unit) * times
+        source: RowSource = RowTensors(inputs, targets)
+        if augment is not None:
+            viewed = source = ViewedRows(RowTensors(inputs, targets), times, augment)
+            viewed.view(source.shapes[0].rows(1, seed=0, device=torch.device("cpu"))[0])
+        cap = cap_of(population=population, batch=batch, steps=steps, delta=delta)
+        micro = max(1, _MICRO // rows)
+        if micro_batch is not None:
+            micro = whole(micro_batch, name="micro_batch", low=1)
+        micro = min(micro, cap)
+        chunk = chunk_lines(cap) if single else 0
+        given = clip_groups(model, clip)
+        tried = try_model(model, objective, shapes=source.shapes, units=micro, rows=rows)
+        plan = plan_training(
+            name=name,
             unit=unit,
-            rows_per_unit=rows_per_unit,
-            micro_batch=micro_batch,
-            clip=clip,
-            clipping=clipping,
-            sums=sums,
-            views=views,
-            augment=augment,
-            metrics=metrics,
-            ranks=ranks,
-            constant_work=constant_work,
-            entropy=entropy,
-            promise={
-                "name": name,
-                "unit": unit,
-                "population": population,
-                "batch": batch,
-                "steps": steps,
-                "delta": delta,
-                "epsilon": epsilon,
-                "sigma": sigma,
-                "band": band,
-                "notes": () if public_weights is None else (f"public weights: {public_weights}",),
+            population=population,
+            batch=batch,
+            steps=steps,
+            delta=delta,
+            epsilon=epsilon,
+            sigma=sigma,
+            band=band,
+            clip=given,
+            coordinates=sum(p.numel() for p in tried.parameters),
+            rows=rows,
+            micro=micro,
+            positions=-(-tried.engine.positions // rows),
+            short=roundings(chunk) if chunk else 0,
+            side=side,
+            memory=tried.engine.memory,
+            layers=tried.engine.layers,
+            model={
+                "parameters": [
+                    [name, list(p.shape), str(p.dtype), p.requires_grad]
+                    for name, p in model.named_parameters()
+                ],
+                "optimizer": type(optimizer).__name__,
+                "clipping": kind,
+                "views": times,
             },
+            notes=() if public_weights is None else (f"public weights: {public_weights}",),
         )
-        self.model, self.optimizer, self.ledger = model, optimizer, ledger
-        self.plan, self._stepper, self._saved = setup.plan, setup.stepper, setup.saved
-        self._units, self._sums = setup.stepper.units, setup.stepper.sums.sums
-        self._progress = RunProgress(
-            setup.plan,
-            setup.stepper,
-            setup.saved,
+        added = BatchSums(
+            model,
+            tried.engine,
+            source,
+            groups=normalized_groups(model, given, views=times),
+            micro=micro,
+            normalized=kind == "normalized",
+            device=next(iter(model.parameters())).device,
+            chunk=priced_lines(plan.one.short),
+            side=side,
+            objective=tried.objective,
+        )
+        progress = RunProgress(
+            plan,
+            model,
+            optimizer,
+            ledger,
             folder=None if folder is None else Path(folder),
             public_weights=public_weights,
         )
-        self._loop = RunLoop(
-            self._progress,
+        self.model, self.optimizer, self.ledger, self.plan = model, optimizer, ledger, plan
+        self._run = TrainingRun(
+            tried,
+            units,
+            added,
+            progress,
+            optimizer=optimizer,
             every=every,
             processes=processes,
-            adaptive=clipping == "adaptive",
+            adaptive=kind == "adaptive",
+            constant_work=constant_work,
             entropy=entropy,
         )
 
     # --- running ------------------------------------------------------------------------------
 
     def fit(self, *, bar: bool = True, lost: str = "told") -> TrainingReport:
-        """Pay, train to the end, and record the weights; Ctrl-C ends after the current step.
+        """Pay, train to the end, and record the weights; Ctrl-C stops in order and is raised.
 
         A run that was interrupted goes on from its checkpoint.  The steps after it may have been
         seen, so they are charged again, unless ``lost="untold"``: the owner's word that nobody did.
         """
         shown = StepBar(self.plan.steps, active=bar and sys.stderr.isatty())
-        with Interruptible() as interrupt:
-            for step in self._loop.steps(lost, update=True, interrupt=interrupt):
+        with contextlib.closing(self.steps(lost=lost)) as steps:
+            for step in steps:
                 shown.show(step)
         shown.end()
         return self.report
@@ -203,9 +254,9 @@ class Training:
         """Yield after each step; leaving the loop early is free, and gives nothing back."""
         return self.steps()
 
-    def steps(self, *, lost: str = "told") -> Iterator[Step]:
+    def steps(self, *, lost: str = "told") -> Generator[Step, None, None]:
         """Pay, then take one step after another."""
-        return self._loop.steps(lost, update=True)
+        return self._run.steps(lost, update=True)
 
     def gradients(self, *, lost: str = "told") -> Iterator[Step]:
         """Pay, then put one noisy gradient after another into ``.grad``; the loop updates.
@@ -213,9 +264,9 @@ class Training:
         It stands in the place of ``backward`` in a loop of one's own: a gradient has been released
         once it is there, so that whatever the loop does with it, and with the optimizer, is free.
         """
-        return self._loop.steps(lost, update=False)
+        return self._run.steps(lost, update=False)
 
     @property
     def report(self) -> TrainingReport:
         """What the run has done so far."""
-        return self._progress.report()
+        return self._run.progress.report()

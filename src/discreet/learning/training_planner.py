@@ -46,7 +46,6 @@ def plan_training(  # noqa: PLR0913  everything that a run depends on
     micro: int = 256,
     positions: int = 1,
     short: int = 0,
-    floors: int = 1,
     side: SideCounts = NOTHING_BESIDE,
     band: int = 1,
     memory: int = 0,
@@ -96,7 +95,6 @@ def plan_training(  # noqa: PLR0913  everything that a run depends on
             units=cap,
             operations=(cap + size) * positions * rows + 8,  # each is added to the total
             short=short,
-            floors=floors,
             beside=side.squared,
         )
 

@@ -9,7 +9,7 @@ import pytest
 
 import discreet as dp
 from discreet.errors import MissingBounds, NotSampled, OutOfRange, WrongKind
-from discreet.learning.deep.training_data import data_of
+from discreet.learning.deep.arguments import data_of
 from discreet.learning.models.rows.row_sums import moments
 from discreet.learning.models.session_rows import rows_of
 from discreet.learning.tuning.tune import TunedDraw

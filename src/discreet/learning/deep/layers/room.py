@@ -28,7 +28,7 @@ class Room:
     >>> room, weight = Room(), nn.Parameter(torch.zeros(2))
     >>> first = room.lines(weight, (3, 2), torch.float32)
     >>> room.begin()
-    >>> room.lines(weight, (3, 2), torch.float32) is first
+    >>> room.lines(weight, (3, 2), torch.float32).data_ptr() == first.data_ptr()
     True
     """
 
@@ -47,9 +47,9 @@ class Room:
     def lines(self, parameter: nn.Parameter, shape: tuple[int, int], dtype: torch.dtype) -> Tensor:
         """Return memory for one line for each row of data, with any values."""
         kept = self._kept.get(parameter)
-        if kept is None or kept.shape != shape or kept.dtype != dtype:
+        if kept is None or len(kept) < shape[0] or kept.dtype != dtype:
             kept = self._kept[parameter] = torch.empty(shape, dtype=dtype)
-        return kept
+        return kept[: shape[0]]
 
     def pairs(self, inputs: Tensor) -> tuple[Tensor, Tensor]:
         """Return inputs to be multiplied later, and the products of all pairs of positions.

@@ -5,14 +5,11 @@ Trust: public.
 
 from __future__ import annotations
 
-import contextlib
-import signal
 import sys
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from types import FrameType
-from typing import Any, final
+from typing import final
 
 from discreet.learning.training_plan import TrainingPlan
 
@@ -53,67 +50,6 @@ class TrainingReport:
         if self.weights:
             lines.append(f"weights on record: sha256 {self.weights}")
         return "\n".join(lines)
-
-
-@final
-class Interruptible:
-    """Turns the first Ctrl-C into an end after the current step."""
-
-    def __init__(self) -> None:
-        """Begin with none."""
-        self.came = False
-        self._before: Any = None
-
-    def __enter__(self) -> Interruptible:
-        def handle(_signal: int, _frame: FrameType | None) -> None:
-            self.came = True
-            signal.signal(signal.SIGINT, self._before or signal.default_int_handler)
-
-        try:
-            self._before = signal.signal(signal.SIGINT, handle)
-        except ValueError:  # not the main thread: nobody can interrupt it
-            self._before = None
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self._before is not None:
-            signal.signal(signal.SIGINT, self._before)
-
-
-@final
-class HeldInterrupt:
-    """Holds back Ctrl-C while a step is taken; pressed twice, it interrupts at once.
-
-    A step that was drawn and not released would be charged for a second time.
-    """
-
-    def __init__(self) -> None:
-        """Begin with nothing held back."""
-        self._before: Any = None
-        self._came = False
-
-    def __enter__(self) -> HeldInterrupt:
-        def hold(_signal: int, _frame: FrameType | None) -> None:
-            if self._came:
-                raise KeyboardInterrupt
-            self._came = True
-
-        with contextlib.suppress(ValueError):  # not the main thread: nobody can interrupt it
-            self._before = signal.signal(signal.SIGINT, hold)
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self._before is not None:
-            signal.signal(signal.SIGINT, self._before)
-
-    def pass_on(self) -> None:
-        """Interrupt now, if somebody has asked for it."""
-        if not self._came or self._before is signal.SIG_IGN:
-            return
-        if callable(self._before):
-            self._before(signal.SIGINT, None)
-        else:  # the system's own, which would end the process
-            raise KeyboardInterrupt
 
 
 @final

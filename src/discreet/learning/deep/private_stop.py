@@ -25,13 +25,11 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from discreet.errors import EntropyError, OtherRun, WrongKind
+from discreet.errors import EntropyError, ExamplesMix, OtherRun, WrongKind
 from discreet.exact import whole
-from discreet.learning.deep.batch_sums import RowTensors
-from discreet.learning.deep.coins import kept_streams, set_streams, stream_words
-from discreet.learning.deep.model_state import ModelState, changed_in_a_step, refuse_change
-from discreet.learning.deep.runs.run_arguments import check_ledger
-from discreet.learning.deep.training_data import data_of, weights_digest
+from discreet.learning.deep.arguments import check_ledger, data_of, weights_digest
+from discreet.learning.deep.rows import RowTensors, fresh_coins
+from discreet.learning.deep.trial import Writes
 from discreet.learning.sampling import UnitRows
 from discreet.learning.training_plan import TrainingPlan
 from discreet.ledger import Ledger
@@ -141,39 +139,35 @@ class PrivateStop:
 
     def _try_out(self) -> None:
         """Refuse a model that cannot classify generated rows of the shape of the data."""
-        fresh = ModelState.of(self._model, values=True)
-        x, y = (
-            shape.rows(2, seed=seed, device=self._device)
-            for seed, shape in enumerate(self._rows.shapes, start=1)
-        )
+        rows = [s.rows(2, seed=i, device=self._device) for i, s in enumerate(self._rows.shapes)]
         try:
-            self._right((x[i : i + 1], y[i : i + 1]) for i in range(2))
+            right = self._right((rows[0][i : i + 1], rows[1][i : i + 1]) for i in range(2))
         except EntropyError:
             raise
         except Exception as error:
             raise WrongKind(
-                what="the model does not classify a generated row of the shape of the data.",
+                what="the model does not classify a made-up row of the shape of the data.",
                 why="with private rows it would fail as well, after they were paid for.",
                 do="give a model with one score for each class, inputs of its width and one class "
                 "for each row; what PyTorch said stands above.",
             ) from error
-        refuse_change(fresh, self._model)
+        if right is None:
+            raise _writes()
 
     def _count(self) -> int:
-        """Return how many rows are classified rightly; whatever goes wrong closes the charge."""
-        before, right = ModelState.of(self._model), None
+        """Return how many rows are classified rightly; any failure closes the charge."""
+        right, failed = None, False
         try:
             right = self._right(self._private())
-        except Exception:  # noqa: BLE001, S110  its text may quote the data; replaced below
-            pass
+        except Exception:  # noqa: BLE001  its text may quote the data; replaced below
+            failed = True
         finally:
-            changed = before.changed(self._model) is not None
-            if right is None or changed:
+            if right is None:
                 self._ledger.fail(self._key)
-        if changed:
-            raise changed_in_a_step()
-        if right is None:  # raised here, where the other error is out of sight
+        if failed:  # raised here, where the other error is out of sight
             raise answer_failed_error()
+        if right is None:
+            raise _writes()
         return right
 
     def _private(self) -> Iterator[tuple[Tensor, Tensor]]:
@@ -183,21 +177,26 @@ class PrivateStop:
             x, y, _ = self._rows.take(np.array([[place]]), self._device)
             yield x, y
 
-    def _right(self, rows: Iterable[tuple[Tensor, Tensor]]) -> int:
-        """Count rows that are classified rightly, each by itself."""
+    def _right(self, rows: Iterable[tuple[Tensor, Tensor]]) -> int | None:
+        """Count rows that are classified rightly, each by itself; nothing if the model writes."""
         modes = [(module, module.training) for module in self._model.modules()]
+        before = Writes.of(self._model)
         try:
             self._model.eval()
-            with torch.no_grad(), kept_streams(self._device):
-                return sum(self._is_right(x, y) for x, y in rows)
+            with torch.no_grad(), fresh_coins(self._device, self._entropy):
+                right = sum(bool(self._model(x)[0].argmax() == y[0]) for x, y in rows)
         finally:
             for module, training in modes:
                 module.training = training
+        return right if before.changed(self._model) is None else None
 
-    def _is_right(self, x: Tensor, y: Tensor) -> bool:
-        """Classify one row, with coins of its own."""
-        set_streams(self._device, stream_words(1, self._entropy)[0])
-        return bool(self._model(x)[0].argmax() == y[0])
+
+def _writes() -> ExamplesMix:
+    return ExamplesMix(
+        what="the model writes to one of its tensors when it is used.",
+        why="one row would move what is said of the next ones.",
+        do="give a model that keeps nothing in .eval().",
+    )
 
 
 def _device_of(model: object) -> torch.device:
