@@ -28,7 +28,7 @@ REFUSED = {
 @pytest.fixture(scope="module")
 def server(tmp_path_factory):
     with served.serving(tmp_path_factory.mktemp("shortages"), policy=POLICY) as server:
-        server.counter.directory.put("cyd", [Role.ANALYST], by="site file")
+        served.granted(server, "cyd", Role.ANALYST)
         sue = server.client("sue")
         for path, epsilon in ACCOUNTS.items():
             body = {"path": path, "budget": {"epsilon": epsilon}}

@@ -127,7 +127,7 @@ def served(folder: Path, *, second: bool = False) -> Iterator[tuple[str, Service
     counter = ServiceCounter(read_site(write_site(folder, second=second)))
     try:
         for name in PEOPLE:
-            counter.directory.accept(counter.directory.invite(name, by="test"), PASSWORD)
+            counter.directory.passwords.put(name, PASSWORD)
         app = create_app(counter, mount=mount)
         with listening(lambda _port: app) as address:
             yield address, counter

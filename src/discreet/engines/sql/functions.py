@@ -15,7 +15,7 @@ from string import ascii_lowercase, ascii_uppercase
 from typing import Final
 
 from discreet.engines.sql.fragments import SQL_TYPES, Printed, closed, literal, once, text
-from discreet.query.scalar_functions import LONGEST_TEXT
+from discreet.query.scalar_functions import LONGEST_TEXT, searches
 from discreet.query.types import Type
 
 Printer = Callable[..., Printed]
@@ -135,13 +135,13 @@ def _halved(value: str, edges: Sequence[Printed], below: int) -> str:
 _FARTHEST: Final = 2**31 - 1
 
 
-def _short(value: Printed, body: Callable[[str], str]) -> Printed:
-    """Print a text made of another, unless that is too long."""
+def _short(value: Printed, body: Callable[[str], str], kind: Type = Type.TEXT) -> Printed:
+    """Print what is made of a text, unless that is too long."""
 
     def checked(sql: str) -> str:
         return f"(CASE WHEN strlen({sql}) <= {LONGEST_TEXT} THEN {body(sql)} END)"
 
-    return Printed(once([value.sql], checked), Type.TEXT)
+    return Printed(once([value.sql], checked), kind)
 
 
 def _translated(start: str, to: str) -> Callable[[Printed], Printed]:
@@ -196,13 +196,20 @@ def _replace(value: Printed, old: Printed, new: Printed) -> Printed:
 
 
 def _like(value: Printed, pattern: Printed) -> Printed:
-    """Print a match; DuckDB tries all places for each % if there is a _, and RE2 does not."""
-    written = str(pattern.value)
+    """Print a match, which takes no longer than ``text_limits`` reckons with (T1).
+
+    DuckDB finds parts without _ by their letters.  With one, it tries every place for each %, so
+    only a pattern with one such search is left to it, and others become an expression, which RE2
+    matches in linear time.
+    """
+    written = re.sub("%+", "%", str(pattern.value))
     if "_" not in written or "%" not in written:
-        return Printed(f"({value.sql} LIKE {pattern.sql})", Type.BOOLEAN)
+        return Printed(f"({value.sql} LIKE {text(written)})", Type.BOOLEAN)
+    if searches(written) <= 1:
+        return _short(value, lambda sql: f"({sql} LIKE {text(written)})", Type.BOOLEAN)
     parts = {"%": ".*", "_": "."}
-    expression = "(?s)" + "".join(parts.get(letter) or re.escape(letter) for letter in written)
-    return Printed(f"regexp_full_match({value.sql}, {text(expression)})", Type.BOOLEAN)
+    expression = text("(?s)" + "".join(parts.get(one) or re.escape(one) for one in written))
+    return _short(value, lambda sql: f"regexp_full_match({sql}, {expression})", Type.BOOLEAN)
 
 
 _DAYS: Final = ("YEAR", "QUARTER", "MONTH", "DAY", "DAYOFWEEK", "DAYOFYEAR")

@@ -36,7 +36,7 @@ router = APIRouter()
 @router.get("/data/{dataset}/budget")
 def budget(request: Request, visitor: Visiting, dataset: str) -> Response:
     """Show what is spent, what it means, and what needs attention."""
-    need(visitor, "budget")
+    need(visitor, "budget", dataset)
     facts, desk = dataset_of(request, visitor, dataset), desk_of(request)
     ledger = facts.ledger
     left = ledger.left()
