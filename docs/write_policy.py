@@ -156,8 +156,7 @@ KEYS = {
         "min_epsilon_per_question": (
             "number above 0",
             f"`{float(Limits().min_epsilon)}`",
-            "The least epsilon of one question behind a server, and of each purchase beside it; "
-            "a rho is at least half its square.",
+            "The least epsilon of one question behind a server; a rho is at least half its square.",
         ),
         "max_epsilon_per_question": (
             "number above 0",

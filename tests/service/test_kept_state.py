@@ -78,6 +78,11 @@ def test_a_password_file_is_read_again_and_holds_hashes(tmp_path):
     assert other.names == {"ana", "ben"}
 
 
+def test_what_is_checked_where_there_is_no_password_opens_nothing(tmp_path, monkeypatch):
+    monkeypatch.setattr(passwords, "_NOBODY", passwords._HASHER.hash(PASSWORD.encode()))
+    assert not PasswordFile(tmp_path / "site.passwords").fits("ana", PASSWORD)
+
+
 def test_no_more_than_two_passwords_are_checked_at_once(tmp_path, monkeypatch):
     """Each takes 64 MiB; who would wait for long is told to try again."""
     monkeypatch.setattr(passwords, "_PATIENCE", 0.05)

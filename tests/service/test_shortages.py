@@ -96,7 +96,7 @@ def test_the_table_builder_is_told_ways_out_too(server):
         with pytest.raises(errors.OverBudget) as caught:
             asked.ask(epsilon="0.75")
     wider, *others = caught.value.shortage["ways_out"]
-    assert isinstance(wider["body"]["question"], list)
+    assert wider["body"]["question"]["value"][0] == "query:Question"
     assert len(others) == 2  # no text, so no text with fewer groups
     planned = server.client("ana").post(f"{PLACE}/queries?dry_run=true", json=wider["body"])
     assert planned.json()["standing"]["fits"]

@@ -313,6 +313,29 @@ def test_a_limit_is_raised_by_two_people_and_on_record(tmp_path):
         assert server.client("ana").post(PATH, json=query(12, "0.5")).status_code == 200
 
 
+@pytest.mark.parametrize(
+    "price",
+    [
+        {"epsilon": "0.0009"},
+        {"rho": "0.0000004"},
+        {"error": {"n": "100000"}},
+        {"epsilon": "1", "bounds_epsilon": "0.000001"},
+        {"epsilon": "1", "limits_epsilon": "0.000001"},
+    ],
+)
+def test_a_question_costs_something(server, price):
+    """What is told beside the answer, such as its tick, is not to be had for next to nothing."""
+    before = spent(server)
+    body = {"question": "SELECT COUNT(*) AS n FROM visits WHERE cost < 17", **price}
+    for place in (PATH, f"{PATH}?dry_run=true")[: 1 + ("limits_epsilon" not in price)]:
+        refused = server.client("ana").post(place, json=body)
+        assert (refused.status_code, refused.json()["name"]) == (403, "NotAllowed")
+    assert spent(server) == before
+    fine = {**body, **dict.fromkeys(price, "0.001")} if "error" not in price else None
+    if fine and set(price) == {"epsilon"}:
+        assert server.client("ana").post(PATH, json=fine).status_code == 200
+
+
 def test_an_account_of_one_s_own_pays(server):
     sue, ben = server.client("sue"), server.client("ben")
     body = {"path": "data/ben", "budget": {"epsilon": "0.5"}}

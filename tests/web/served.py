@@ -54,6 +54,7 @@ ledger = "visits.ledger"
 workers = 1
 tick = 0
 calls_per_minute = 6000
+logins_per_minute = 6000
 """
 
 

@@ -1,10 +1,16 @@
 """Forged forms, foreign hosts, large bodies, paths and names that try to break out."""
 
+import os
 import re
+import signal
+import time
+from concurrent.futures import ThreadPoolExecutor
 
 import httpx
 import pytest
 
+from discreet.service import QuestionForm
+from discreet.service.people.rate_limits import RateLimits
 from discreet.web.desk import Desk
 from discreet.web.pages import web_application
 from discreet.web.rendering import POLICY
@@ -277,3 +283,40 @@ def test_long_numbers_in_other_forms_are_none(ana):
     data = {"csrf": token(ana), "sql": "SELECT COUNT(*) AS n FROM visits", "size": LONG}
     assert ana.post("/data/clinic/query", data={**data, "action": "plan"}).status_code < 500
     assert ana.post("/data/clinic/ledger", data={**data, "shown": LONG}).status_code < 500
+
+
+def test_trying_passwords_on_the_page_is_limited_by_address(site, monkeypatch):
+    """Each try takes 64 MiB for a while; names are not locked, so that nobody locks others out."""
+    address, counter = site
+    monkeypatch.setattr(counter, "login_rates", RateLimits(per_minute=3))
+    said = {"name": "ana", "password": "a wrong password"}
+    found = [httpx.post(f"{address}/login", data=said) for _ in range(5)]
+    assert [each.status_code for each in found] == [403] * 3 + [429] * 2
+    monkeypatch.setattr(counter, "login_rates", RateLimits(per_minute=1000))
+    said["password"] = PASSWORD
+    assert httpx.post(f"{address}/login", data=said).status_code == 303
+
+
+def test_pages_that_wait_for_answers_stop_no_others(ana, site):
+    """Forty people look at answers that are under way, and another page comes at once."""
+    address, counter = site
+    (worker,) = counter.workers("clinic")
+    os.kill(worker, signal.SIGSTOP)
+    try:
+        form = QuestionForm.read({"question": "SELECT COUNT(*) AS n FROM visits", "rho": "0.001"})
+        job = counter.begin(counter.directory.find("ana"), "clinic", form)
+        place = f"{address}/data/clinic/answers/{job.id}"
+        cookies = dict(ana.cookies)
+        with ThreadPoolExecutor(60) as pool:
+            waiting = [
+                pool.submit(httpx.get, place, cookies=cookies, timeout=60) for _ in range(60)
+            ]
+            time.sleep(0.7)
+            begun = time.monotonic()
+            assert httpx.get(f"{address}/login", timeout=60).status_code == 200
+            assert time.monotonic() - begun < 1.2
+            assert not any(each.done() for each in waiting)
+        assert all("Under way" in each.result().text for each in waiting)
+    finally:
+        os.kill(worker, signal.SIGCONT)
+    assert job.wait(60)

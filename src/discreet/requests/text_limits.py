@@ -52,8 +52,10 @@ MOST_TEXTS: Final = 100
 MOST_TIME: Final = 2000
 _UNITS: Final = {"REPLACE": 32, "LOWER": 8, "UPPER": 8, "TRIM": 4}
 _PLAIN_LIKE: Final = 8
-_EXPRESSION: Final = 32
-"""Units for each letter of a pattern that becomes a regular expression."""
+_SEARCHES: Final = 8
+"""Parts of a pattern with both % and _."""
+_CUT_OFF: Final = 20
+"""Units for each letter of a pattern with several searches, which are cut off by halving."""
 _PATTERN: Final = 1000
 """Code points of a pattern of LIKE."""
 _MAKERS: Final = frozenset({"LOWER", "UPPER", "SUBSTR", "CONCAT", "TRIM", "REPLACE"})
@@ -65,7 +67,7 @@ def check_text_work(request: EngineRequest, *, fan_out: int = 1) -> None:
     for node in nodes:
         if isinstance(node, Call) and node.function == "LIKE":
             pattern = _pattern(node)
-            if len(pattern) > _PATTERN:
+            if len(pattern) > _PATTERN or searches(pattern) > _SEARCHES:
                 raise too_much("this pattern is too long.", node.span)
             time += _time_of_like(pattern)
         elif isinstance(node, Call):
@@ -84,7 +86,7 @@ def _pattern(node: Call) -> str:
 def _time_of_like(pattern: str) -> int:
     if "_" not in pattern or "%" not in pattern:
         return _PLAIN_LIKE
-    return max(_PLAIN_LIKE, len(pattern) * (1 if searches(pattern) <= 1 else _EXPRESSION))
+    return max(_PLAIN_LIKE, len(pattern) * (1 if searches(pattern) <= 1 else _CUT_OFF))
 
 
 def text_work(request: EngineRequest) -> int:

@@ -198,18 +198,51 @@ def _replace(value: Printed, old: Printed, new: Printed) -> Printed:
 def _like(value: Printed, pattern: Printed) -> Printed:
     """Print a match, which takes no longer than ``text_limits`` reckons with (T1).
 
-    DuckDB finds parts without _ by their letters.  With one, it tries every place for each %, so
-    only a pattern with one such search is left to it, and others become an expression, which RE2
-    matches in linear time.
+    DuckDB finds parts without _ by their letters.  With one, it tries all places for each %: one
+    such search is left to it, and of several parts each is cut off where it first ends.
     """
     written = re.sub("%+", "%", str(pattern.value))
     if "_" not in written or "%" not in written:
-        return Printed(f"({value.sql} LIKE {text(written)})", Type.BOOLEAN)
+        return Printed(_alike(value.sql, written), Type.BOOLEAN)
     if searches(written) <= 1:
-        return _short(value, lambda sql: f"({sql} LIKE {text(written)})", Type.BOOLEAN)
-    parts = {"%": ".*", "_": "."}
-    expression = text("(?s)" + "".join(parts.get(one) or re.escape(one) for one in written))
-    return _short(value, lambda sql: f"regexp_full_match({sql}, {expression})", Type.BOOLEAN)
+        return _short(value, lambda sql: _alike(sql, written), Type.BOOLEAN)
+    first, *parts = written.split("%")
+    return _short(value, lambda sql: _cut_off(sql, first, parts), Type.BOOLEAN)
+
+
+def _alike(sql: str, pattern: str) -> str:
+    return f"({sql} LIKE {text(pattern)})"
+
+
+def _cut_off(sql: str, first: str, parts: Sequence[str]) -> str:
+    """Print whether a short text begins with the first part, and has the others in their order."""
+    if first:
+        rest = _found(f"substr({sql}, {len(first) + 1})", parts)
+        return f"(CASE WHEN {_alike(sql, f'{first}%')} THEN {rest} ELSE false END)"
+    return _found(sql, parts)
+
+
+def _found(sql: str, parts: Sequence[str]) -> str:
+    """Print whether a text has all parts in their order; it ends with the last."""
+    part, *others = parts
+    if not others or others == [""]:
+        return _alike(sql, "%".join(("", *parts)))
+
+    def body(value: str) -> str:
+        rest = _found(f"substr({value}, {_end(value, part)} + 1)", others)
+        return f"(CASE WHEN {_alike(value, f'%{part}%')} THEN {rest} ELSE false END)"
+
+    return once([sql], body)
+
+
+def _end(value: str, part: str) -> str:
+    """Print where a part that a short text has ends for the first time."""
+    if "_" not in part:
+        return f"(instr({value}, {text(part)}) + {len(part) - 1})"
+    steps = ", ".join(str(LONGEST_TEXT >> n) for n in range(1, LONGEST_TEXT.bit_length()))
+    has = _alike(f"substr({value}, 1, ended + step)", f"%{part}%")
+    halved = f"CASE WHEN {has} THEN ended ELSE ended + step END"
+    return f"(list_reduce([0, {steps}], lambda ended, step: {halved}) + 1)"
 
 
 _DAYS: Final = ("YEAR", "QUARTER", "MONTH", "DAY", "DAYOFWEEK", "DAYOFYEAR")

@@ -193,9 +193,12 @@ def _classes(room: str) -> Mapping[str, Any]:
     found: dict[str, Any] = {}
     door = importlib.import_module(f"discreet.{room}")
     for module in pkgutil.walk_packages(door.__path__, f"{door.__name__}."):
-        for name, kind in vars(importlib.import_module(module.name)).items():
-            if isinstance(kind, type) and kind.__module__ == module.name and name[0] != "_":
-                found[name] = kind
+        made_there = vars(importlib.import_module(module.name)).items()
+        found |= {
+            name: kind
+            for name, kind in made_there
+            if isinstance(kind, type) and kind.__module__ == module.name and name[0] != "_"
+        }
     return found
 
 

@@ -125,7 +125,7 @@ class Worker:
         options.pop("share_cut")
         self._check_least(form)
         plan = session.plan(form.question, **options)
-        self._check_least(plan.price)
+        self._check_least(plan.price if form.error else form)
         if plan.digest in job["untold"]:  # whether it is on record yet is told at its tick
             plan = replace(plan, budget_preview=None)
         return {
@@ -146,7 +146,7 @@ class Worker:
         if options["limits"] is None and options["share_cut"] is None:
             del options["share_cut"]
             plan = session.plan(first.question, **options)
-            self._check_least(plan.price)
+            self._check_least(plan.price if first.error else first)
             size = class_of(plan)
             self._prepare(size, tell)
             release = session.ask(plan, confirm=first.confirm)

@@ -43,7 +43,7 @@ def budget(request: Request, visitor: Visiting, dataset: str) -> Response:
     told = explain_disclosure(disclosure_of(ledger, about=facts.policy.about), audience="steward")
     rows = rows_of(request, visitor, facts)
     entries = ledger.proved_entries()
-    people = {each.name for each in desk.open.directory.people()}
+    people = {each.person for each in desk.open.directory.people()}
     accounts = account_facts(ledger, entries, people)
     requests = desk.open.requests(visitor.caller, dataset)
     heed = attention(rows, part_left(left))

@@ -181,7 +181,7 @@ def rows_of(request: Request, visitor: Visitor, facts: DatasetFacts) -> list[Led
         facts.ledger,
         facts.ledger.proved_entries(),
         _questions(request, visitor, facts),
-        people=frozenset(each.name for each in desk_of(request).open.directory.people()),
+        people=frozenset(each.person for each in desk_of(request).open.directory.people()),
     )
 
 
