@@ -110,8 +110,6 @@ class Site:
     """Who may log in, with their roles and datasets: the only source of both."""
     address: ServerAddress = field(default_factory=ServerAddress)
     limits: ServiceLimits = field(default_factory=ServiceLimits)
-    audit: Path | None = None
-    """The report of ``discreet audit --json`` that pages show."""
     loopback_person: str | None = None
 
     @property
