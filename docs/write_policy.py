@@ -153,6 +153,11 @@ KEYS = {
             f"`{Limits().max_fan_out}`",
             "The most rows that joins may make of one row.",
         ),
+        "min_epsilon_per_question": (
+            "number above 0",
+            f"`{float(Limits().min_epsilon)}`",
+            "The least epsilon of one question behind a server; a rho is at least half its square.",
+        ),
         "max_epsilon_per_question": (
             "number above 0",
             NONE,

@@ -274,7 +274,7 @@ def request_totals(draft: Draft) -> Draft:
         measures=required(draft.measured).measures,
     )
     check_claims(request, required(draft.calibrated).releases)
-    check_text_work(request)
+    check_text_work(request, fan_out=rows.fan_out)
     return replace(draft, request=request)
 
 

@@ -66,6 +66,13 @@ POLICY_KEYS: Final = {
 """All keys of a policy file, by the header above them; every other one is refused."""
 
 
+LEAST_EPSILON: Final = Fraction(1, 1000)
+"""The least epsilon of one question behind a server, unless the policy says otherwise (T1).
+
+What an analyst may learn by other ways than the answer, such as its tick, is paid for as well.
+"""
+
+
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
@@ -78,6 +85,7 @@ class Limits:
     max_groups: int | None = None
     max_rows: int | None = None
     max_fan_out: int = MOST_FAN_OUT
+    min_epsilon: Fraction = LEAST_EPSILON
     max_epsilon: Fraction | None = None
     max_rho: Fraction | None = None
     delta: Fraction | None = None
@@ -238,7 +246,7 @@ def _budget(data: Mapping[str, Any]) -> Budget | None:
 
 _READERS: Final[dict[str, Callable[[object, str], Any]]] = {
     **dict.fromkeys(("max_groups", "max_rows", "max_fan_out"), counted),
-    **dict.fromkeys(("max_epsilon", "max_rho"), above_zero),
+    **dict.fromkeys(("min_epsilon", "max_epsilon", "max_rho"), above_zero),
     **dict.fromkeys(("delta", "confidence"), below_one),
 }
 

@@ -29,6 +29,7 @@ LIMIT_NAMES: Final = {
     "max_groups": "max_groups",
     "max_rows": "max_rows",
     "max_fan_out": "max_fan_out",
+    "min_epsilon": "min_epsilon_per_question",
     "max_epsilon": "max_epsilon_per_question",
     "max_rho": "max_rho_per_question",
     "delta": "delta_per_question",
