@@ -276,7 +276,7 @@ class Builder:
         clause = None
         if self.chance(0.3):
             clause = Clause(
-                max_rows_contributed=self.part(self.random.randrange(1, 4)),
+                max_rows_per_group=self.part(self.random.randrange(1, 4)),
                 noise=self.part(self.one((None, "LAPLACE", "GAUSSIAN"))),
             )
         return Question(

@@ -211,7 +211,7 @@ HOSTILE = [
     *((Clause, (), {"epsilon": value}) for value in (*NO_FRACTIONS, Fraction(0), -HALF)),
     *((Clause, (), {"rho": value}) for value in (*NO_FRACTIONS, Fraction(0), -HALF)),
     *((Clause, (), {"delta": value}) for value in (*NO_FRACTIONS, Fraction(1), -HALF)),
-    *((Clause, (), {"max_rows_contributed": value}) for value in (0, -1, True, 1.0, Whole(1))),
+    *((Clause, (), {"max_rows_per_group": value}) for value in (0, -1, True, 1.0, Whole(1))),
     *((Clause, (), {"max_groups_contributed": value}) for value in (0, "1", HALF, 2**31)),
     *((Clause, (), {"noise": value}) for value in ("gaussian", "NONE", Text("GAUSSIAN"), 1)),
     *((Clause, (), {"group_selection_strategy": value}) for value in ("ALL", Text("OPTIMAL"))),

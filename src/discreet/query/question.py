@@ -70,7 +70,7 @@ NOISES: Final = ("LAPLACE", "GAUSSIAN")
 """Kinds of noise that can be asked for."""
 
 _PRICES: Final = ("epsilon", "rho", "group_selection_epsilon")
-_COUNTS: Final = ("max_groups_contributed", "max_rows_contributed", "min_privacy_units_per_group")
+_COUNTS: Final = ("max_groups_contributed", "max_rows_per_group", "min_privacy_units_per_group")
 
 
 @final
@@ -86,7 +86,7 @@ class Clause:
     delta: Fraction | None = None
     rho: Fraction | None = None
     max_groups_contributed: int | None = None
-    max_rows_contributed: int | None = None
+    max_rows_per_group: int | None = None
     privacy_unit_column: Expression | None = None
     group_selection_strategy: str | None = None
     group_selection_epsilon: Fraction | None = None

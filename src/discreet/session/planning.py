@@ -33,7 +33,6 @@ from discreet.engines.hash_order import HashOrder
 from discreet.errors import BadPolicy, LedgerError, NotPerUnit, WrongKind
 from discreet.plan.binding.bound_question import BoundQuestion, bind_question
 from discreet.plan.plan import BudgetPreview, Plan
-from discreet.plan.planning_rules import PlanningRules
 from discreet.plan.policy.policy import Policy
 from discreet.plan.steps import plan as plan_question
 from discreet.query.expressions import Column
@@ -285,7 +284,7 @@ class SessionPlanner:
     unit: PrivacyUnit
     ceiling: bool
 
-    def plan(  # noqa: PLR0913  what is asked, and by whose rules
+    def plan(
         self,
         question: Question,
         price: PriceOptions,
@@ -293,13 +292,11 @@ class SessionPlanner:
         found: tuple[FoundBounds, ...],
         concentrated: bool,
         own_delta: Callable[[], Fraction],
-        earlier: PlanningRules = PlanningRules.TODAY,
     ) -> Plan:
         """Plan a question, with bounds that were found for it before.
 
         ``concentrated`` says that the budget that pays is counted in something other than epsilon,
-        and ``own_delta`` says what it lends to a question that needs a delta and has none;
-        ``earlier``, by the rules of which version the question is planned.
+        and ``own_delta`` says what it lends to a question that needs a delta and has none.
         """
         return plan_question(
             question,
@@ -311,7 +308,6 @@ class SessionPlanner:
             concentrated=concentrated,
             own_delta=own_delta,
             ceiling=self.ceiling,
-            earlier=earlier,
             **price,
         )
 
