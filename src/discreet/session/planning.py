@@ -7,9 +7,7 @@ it compares are a key of that table.  The owner declares the key; since anybody 
 the declaration is checked.
 
 Only plans made by this session are carried out.  A plan from elsewhere may rest on other bounds,
-another unit or another policy, and would be answered for less than it costs here.  An object that a
-caller hands in, which may claim to equal a plan made here, is never carried out itself: a copy that
-no caller has held is.
+another unit or another policy, and would be answered for less than it costs here.
 
 Noise of several draws of one total averages out (key ``inverse-variance``); each draw is paid for.
 Draws of different data, or of totals with other bounds, say nothing about each other: combining
@@ -21,7 +19,7 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from types import ModuleType
 from typing import TYPE_CHECKING, Final, TypeAlias, final
@@ -131,7 +129,7 @@ class PlanRegistry:
     def keep(self, plan: Plan) -> None:
         """Remember a plan."""
         with self._lock:
-            self._plans[_name(plan)] = replace(plan)
+            self._plans[_name(plan)] = plan
             self._plans.move_to_end(_name(plan))
             while len(self._plans) > _KEPT:
                 self._plans.popitem(last=False)
@@ -145,14 +143,14 @@ class PlanRegistry:
                 do="ask for the plan alone, or plan the question anew.",
             )
         with self._lock:
-            known = self._plans.get(_name(plan)) if type(plan) is Plan else None
+            known = self._plans.get(_name(plan))
         if known is None or known != plan:
             raise WrongKind(
                 what="this plan was not made by this session, or too long ago.",
                 why="it may rest on other bounds, another unit or another policy.",
                 do="plan the question with this session, and ask for that.",
             )
-        return replace(known)
+        return known
 
 
 def _name(plan: Plan) -> object:
