@@ -62,7 +62,8 @@ class Node:
 
     def __post_init__(self) -> None:
         """Refuse what the annotations do not allow."""
-        for name, holds in _checks(type(self)):
+        kind: Any = type(self)
+        for name, holds in _checks(kind):
             if not holds(getattr(self, name)):
                 span = getattr(self, "span", None)
                 what = f"{name} of a {type(self).__name__} holds something that it cannot hold."
@@ -77,10 +78,10 @@ _Check = Callable[[Any], bool]
 
 
 @cache
-def _checks(kind: type) -> tuple[tuple[str, _Check], ...]:
+def _checks(kind: Any) -> tuple[tuple[str, _Check], ...]:
     """Return the check of each field of a class, by its annotation."""
     hints = typing.get_type_hints(kind)
-    return tuple((item.name, _check_of(hints[item.name])) for item in fields(kind) if item.init)  # type: ignore[arg-type]
+    return tuple((item.name, _check_of(hints[item.name])) for item in fields(kind) if item.init)
 
 
 def _check_of(hint: Any) -> _Check:
