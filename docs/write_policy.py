@@ -148,6 +148,11 @@ KEYS = {
             NONE,
             "The rows of one unit that count in a group; without it, as above.",
         ),
+        "ceilings": (
+            "list of names",
+            '`["max_groups", "max_rows"]`',
+            "Which of the two above a question may lower and not raise; `[]`: it may raise both.",
+        ),
         "max_fan_out": (
             "whole number from 1",
             f"`{Limits().max_fan_out}`",

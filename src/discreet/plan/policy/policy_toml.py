@@ -36,6 +36,8 @@ LIMIT_NAMES: Final = {
     "confidence": "confidence",
 }
 """Each limit, and its name in a policy file."""
+CEILINGS: Final = ("max_groups", "max_rows")
+"""The limits on contributions that a question may not raise, unless the owner says otherwise."""
 
 
 def policy_text(policy: Policy) -> str:
@@ -107,6 +109,8 @@ def _limits(limits: Limits) -> Iterator[str]:
         value = getattr(limits, name)
         if value is not None:
             yield f"{written} = {_number(Fraction(value))}"
+    if limits.ceilings != CEILINGS:
+        yield f"ceilings = {_list(limits.ceilings)}"
 
 
 def _table(table: TableFacts, own: tuple[str, ...], *, frozen: bool) -> Iterator[str]:
