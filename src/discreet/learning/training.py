@@ -16,7 +16,7 @@ import dataclasses
 import sys
 from collections.abc import Generator, Iterator, Mapping
 from pathlib import Path
-from typing import Any, Final, final
+from typing import Any, final
 
 from discreet.release.frames import missing_extra
 
@@ -59,9 +59,6 @@ from discreet.learning.training_planner import cap_of, plan_training
 from discreet.ledger import Ledger
 from discreet.noise import SYSTEM, Entropy
 from discreet.units import PrivacyUnit
-
-_MICRO: Final = 256
-"""How many rows are computed at once by default."""
 
 
 def _first_without_result(plan: TrainingPlan, ledger: Ledger, folder: Path | None) -> TrainingPlan:
@@ -152,7 +149,8 @@ class Training:
             sigma: the noise multiplier, in place of epsilon.
             noise_multiplier: the same, by its name in Opacus.
             rows_per_unit: how many rows of a unit count, at most.
-            micro_batch: how many units are computed at once; changes speed and memory alone.
+            micro_batch: how many units are computed at once, fitted to the model by default;
+                changes speed and memory alone.
             clipping: "norm", "normalized" to divide each contribution by its norm plus a hundredth
                 of clip, or "adaptive" to move the threshold toward the median norm by a noisy
                 count.
@@ -189,13 +187,16 @@ class Training:
             viewed = source = ViewedRows(RowTensors(inputs, targets), times, augment)
             viewed.view(source.shapes[0].rows(1, seed=0, device=torch.device("cpu"))[0])
         cap = cap_of(population=population, batch=batch, steps=steps, delta=delta)
-        micro = max(1, _MICRO // rows)
-        if micro_batch is not None:
-            micro = whole(micro_batch, name="micro_batch", low=1)
-        micro = min(micro, cap)
         chunk = chunk_lines(cap) if single else 0
         given = clip_groups(model, clip)
-        tried = try_model(model, objective, shapes=source.shapes, units=micro, rows=rows)
+        tried = try_model(
+            model,
+            objective,
+            shapes=source.shapes,
+            rows=rows,
+            cap=cap,
+            units=None if micro_batch is None else whole(micro_batch, name="micro_batch", low=1),
+        )
         plan = plan_training(
             name="training" if name is None else name,
             unit=unit,
@@ -209,7 +210,7 @@ class Training:
             clip=given,
             coordinates=sum(p.numel() for p in tried.parameters),
             rows=rows,
-            micro=micro,
+            micro=tried.units,
             positions=-(-tried.engine.positions // rows),
             short=roundings(chunk) if chunk else 0,
             side=side,
@@ -234,7 +235,7 @@ class Training:
             tried.engine,
             source,
             groups=normalized_groups(model, given, views=times),
-            micro=micro,
+            micro=tried.units,
             normalized=kind == "normalized",
             device=next(iter(model.parameters())).device,
             chunk=priced_lines(plan.one.short),
