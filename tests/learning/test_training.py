@@ -138,7 +138,7 @@ def test_a_run_that_ended_is_not_drawn_again(ledger, tmp_path):
     assert torch.equal(again.model.weight, weights)
     assert kinds(ledger).count("release") == 1
     with pytest.raises(OtherRun):
-        training(ledger).fit(bar=False)
+        training(ledger, name="training").fit(bar=False)
 
 
 def test_leaving_the_loop_gives_nothing_back_and_going_on_costs_nothing(ledger, tmp_path):

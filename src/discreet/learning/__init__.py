@@ -26,7 +26,6 @@ if TYPE_CHECKING:  # each is loaded when first used, because most programs need 
     from discreet.learning.deep.corrected_adam import CorrectedAdam
     from discreet.learning.deep.private_stop import PrivateStop
     from discreet.learning.deep.training_report import TrainingReport
-    from discreet.learning.features import Scattering2d
     from discreet.learning.models import (
         PCA,
         CategoricalNB,
@@ -35,7 +34,6 @@ if TYPE_CHECKING:  # each is loaded when first used, because most programs need 
         LinearRegression,
         LogisticRegression,
         PoissonRegression,
-        RandomForest,
         Ridge,
         SoftmaxRegression,
     )
@@ -67,9 +65,7 @@ __all__ = [
     "PrivateLikelihood",
     "PrivateStop",
     "PrivateSum",
-    "RandomForest",
     "Ridge",
-    "Scattering2d",
     "SoftmaxRegression",
     "Training",
     "TrainingPlan",
@@ -103,7 +99,6 @@ if not TYPE_CHECKING:  # to which every name would be one of this room
             "deep.private_stop": ("PrivateStop",),
             "deep.training_report": ("TrainingReport",),
             "tuning.evaluation": ("Evaluation", "evaluate"),
-            "features": ("Scattering2d",),
             "models": (
                 "CategoricalNB",
                 "GaussianNB",
@@ -112,7 +107,6 @@ if not TYPE_CHECKING:  # to which every name would be one of this room
                 "LogisticRegression",
                 "PCA",
                 "PoissonRegression",
-                "RandomForest",
                 "Ridge",
                 "SoftmaxRegression",
             ),

@@ -79,6 +79,17 @@ class Checkpoint:
             os.fsync(file.fileno())
 
     @classmethod
+    def owner(cls, folder: Path) -> str | None:
+        """Return the run whose checkpoint lies in a folder, if one can be read there."""
+        try:
+            with (folder / _FILE).open("rb") as file:
+                head = file.read(_DIGEST + _LENGTH)
+                size = int.from_bytes(head[_DIGEST:], "little")
+                return str(json.loads(file.read(min(size, 1 << 16)))["run"])
+        except (OSError, ValueError, KeyError):
+            return None
+
+    @classmethod
     def read(cls, folder: Path, *, run: str) -> Checkpoint | None:
         """Return the checkpoint of a run; nothing if there is none."""
         try:

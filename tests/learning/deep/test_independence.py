@@ -25,7 +25,7 @@ class Scaled(nn.Module):
 
 def try_out(model, objective=functional.cross_entropy, *, units=8, rows=1):
     shapes = RowShape((6,), torch.float32), RowShape((), torch.int64)
-    return try_model(model, objective, shapes=shapes, units=units, rows=rows)
+    return try_model(model, objective, shapes=shapes, units=units, cap=units, rows=rows)
 
 
 CALLS = itertools.count()

@@ -370,7 +370,7 @@ def tried(model, units=4):
     check_model(model)
     shapes = RowShape((6,), torch.float32), RowShape((), torch.int64)
     objective = nn.functional.cross_entropy
-    return try_model(model, objective, shapes=shapes, units=units, rows=1).engine
+    return try_model(model, objective, shapes=shapes, units=units, cap=units, rows=1).engine
 
 
 @pytest.mark.parametrize(

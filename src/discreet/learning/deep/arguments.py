@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import inspect
+import math
 import warnings
 from collections.abc import Mapping
 from fractions import Fraction
@@ -19,7 +20,7 @@ from torch.utils.data import DataLoader, Dataset, TensorDataset
 
 from discreet.certified import sqrt
 from discreet.errors import NotSampled, OutOfRange, WrongKind
-from discreet.exact import decimal, float_down, whole
+from discreet.exact import decimal, float_down, positive, whole
 from discreet.learning.clipping import Clipping
 from discreet.learning.deep.batch_sums import ClipGroup
 from discreet.learning.deep.corrected_adam import CorrectedAdam
@@ -109,6 +110,33 @@ def check_population(units: UnitRows, population: int) -> None:
             "computed from it.",
             do="declare a larger population; that it is an upper bound is enough.",
         )
+
+
+def either(usual: object, **given: object) -> Any:
+    """Return the one of two names of a parameter that was given."""
+    named = {name: value for name, value in given.items() if value is not None}
+    if len(named) > 1:
+        raise WrongKind(
+            what=f"{' and '.join(named)} are two names of one parameter.",
+            why="they could disagree.",
+            do="give one of them.",
+        )
+    return next(iter(named.values()), usual)
+
+
+def steps_of(steps: object, epochs: object, *, population: int, batch: int) -> int:
+    """Return how many steps a run has; an epoch draws each unit once on average."""
+    if (steps is None) == (epochs is None):
+        raise WrongKind(
+            what="neither or both of steps and epochs are given.",
+            why="one of them says how often noisy sums are released.",
+            do="give steps=1000, say, or epochs=20.",
+        )
+    if steps is not None:
+        return whole(steps, name="steps", low=1)
+    people = whole(population, name="population", low=1)
+    times = positive(decimal(epochs, name="epochs"), name="epochs")
+    return math.ceil(times * people / whole(batch, name="batch", low=1, high=people))
 
 
 def checked_rows(rows: int, unit: PrivacyUnit) -> int:

@@ -218,9 +218,9 @@ class RunProgress:
             self._load(kept)
         if weights_digest(self._model) != manifest["sha256"]:
             raise OtherRun(
-                what="this run has ended, and its weights are not these.",
+                what=f"the run '{self.plan.name}' has ended, and its weights are not these.",
                 why="one run has one result; a second one would be drawn again, and not paid for.",
-                do="load the weights of that run, or give the new run another name.",
+                do="load the weights of that run, or leave name out, and the new run names itself.",
             )
         self.taken, self._weights = int(manifest["step"]), manifest["sha256"]
 

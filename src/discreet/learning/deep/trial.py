@@ -43,6 +43,10 @@ from discreet.learning.deep.rows import RowShape
 _GROSS: Final = 1e-4
 """By what share contributions may differ before they are not the same but for rounding."""
 _SHAKES: Final = (0.0, 0.02)
+_FEW: Final = 8
+_MOST_UNITS: Final = 1024
+_CPU_BYTES: Final = 1 << 24
+_GPU_BYTES: Final = 1 << 31
 _DROPOUTS: Final = {
     *(nn.Dropout, nn.Dropout1d, nn.Dropout2d, nn.Dropout3d, nn.AlphaDropout),
     nn.FeatureAlphaDropout,
@@ -88,6 +92,8 @@ class TriedModel:
     engine: ModelEngine
     parameters: tuple[nn.Parameter, ...]
     modes: tuple[tuple[nn.Module, bool], ...]
+    units: int
+    """How many units a micro-batch has at most."""
 
     def check(self) -> None:
         """Refuse a model whose modules, modes or trainable parameters are others than were tried.
@@ -112,13 +118,14 @@ def modes_of(model: nn.Module) -> tuple[tuple[nn.Module, bool], ...]:
     return tuple((module, module.training) for module in model.modules())
 
 
-def try_model(
+def try_model(  # noqa: PLR0913  a model, and the shape of its micro-batches
     model: nn.Module,
     objective: Objective,
     *,
     shapes: tuple[RowShape, RowShape],
-    units: int,
     rows: int,
+    cap: int,
+    units: int | None = None,
 ) -> TriedModel:
     """Try a model on made-up rows; refuse one whose examples mix.
 
@@ -126,13 +133,15 @@ def try_model(
         model: any module.
         objective: a function of outputs and targets.
         shapes: those of one row of inputs and of targets.
-        units: how many units a micro-batch has.
-        rows: how many rows each of them has, views included.
+        rows: how many rows each unit has, views included.
+        cap: how many units a batch has at most.
+        units: how many units a micro-batch has; fitted to the model by default.
     """
     device = next(iter(model.parameters())).device
-    x, y = _made_up(shapes, units * rows, 1, device)
+    few = min(cap, _FEW)
+    x, y = _made_up(shapes, few * rows, 1, device)
     writes = Writes.of(model)
-    outputs = _outputs(model, x[: min(8, len(x))])
+    outputs = _outputs(model, x)
     if not isinstance(outputs, Tensor) or outputs.dim() == 0:
         raise NotPerExample(
             what=f"the model returns a {type(outputs).__name__}, not one line for each example.",
@@ -141,6 +150,10 @@ def try_model(
             "and let the objective take them apart.",
         )
     summed = SummedObjective.tested(objective, outputs, y[: outputs.shape[0]])
+    if units is None:
+        units = _fitting(choose(model, summed, x, y, units=few), few, device)
+    units = min(units, cap)
+    x, y = _made_up(shapes, units * rows, 1, device)
     engine = choose(model, summed, x, y, units=units)
     recorded = isinstance(engine.contributions, RecordedFactors)
     few = units if recorded else min(units, 4)  # single gradients cannot meet
@@ -157,7 +170,21 @@ def try_model(
         engine=engine,
         parameters=tuple(p for p in model.parameters() if p.requires_grad),
         modes=modes_of(model),
+        units=units,
     )
+
+
+def _fitting(engine: ModelEngine, units: int, device: torch.device) -> int:
+    """Return how many units are computed at once, from the memory that a few of them take.
+
+    Small micro-batches start the same kernels more often, and large ones leave the caches: with
+    factors of 16 megabytes, every model of benchmarks/learning.py is within 6 percent of the best
+    size on a CPU (a transformer and WRN-16-4 at 8 rows, a CNN at 512, an MLP at 1024).  Single
+    gradients of each example are worth more memory, and a GPU has more.
+    """
+    recorded = isinstance(engine.contributions, RecordedFactors)
+    budget = (_CPU_BYTES if recorded else 4 * _CPU_BYTES) if device.type == "cpu" else _GPU_BYTES
+    return max(_FEW, min(_MOST_UNITS, budget * units // max(1, engine.memory)))
 
 
 def _made_up(

@@ -24,7 +24,6 @@ from torch import Tensor, nn
 
 from discreet.learning.clipping import raised
 from discreet.learning.deep.layers.short_sums import add_short_lines, add_short_products
-from discreet.learning.deep.layers.wide import scaled, widened
 
 _BLOCK: Final = 1 << 17
 """Numbers of a block on a CPU: one megabyte of float64."""
@@ -146,13 +145,13 @@ def add_products(  # noqa: PLR0913, PLR0917  two totals, two factors, and how th
     for rows in blocks(right if first else left):
         each, one, other = scales[rows], left[rows], right[rows]
         if first:
-            times = scaled(one, each)
-            weight.addmm_(times.T, widened(other))
+            times = one * each[:, None]
+            weight.addmm_(times.T, other.double())
             if bias is not None:
                 bias += times.sum(0)
         else:
-            wide = widened(one)
-            weight.addmm_(wide.T, scaled(other, each))
+            wide = one.double()
+            weight.addmm_(wide.T, other * each[:, None])
             if bias is not None:
                 bias.addmv_(wide.T, each)
 
@@ -164,7 +163,7 @@ def add_lines(total: Tensor, lines: Tensor, scales: Tensor, chunk: int = 0) -> N
         return
     scales = scales.double()
     for rows in blocks(lines):
-        wide, each = widened(lines[rows]), scales[rows]
+        wide, each = lines[rows].double(), scales[rows]
         if lines.device.type == "cpu":
             total[None].addmm_(each[None], wide)  # up to four times as fast as the transpose
         else:
@@ -246,5 +245,5 @@ def positions(values: Tensor, units: int) -> Tensor:
 
 def gram(values: Tensor) -> Tensor:
     """Return the products of all pairs of positions of a unit, in float64."""
-    wide = widened(values)
+    wide = values.double()
     return torch.bmm(wide, wide.transpose(1, 2))

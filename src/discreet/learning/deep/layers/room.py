@@ -18,7 +18,6 @@ import torch
 from torch import Tensor, nn
 
 from discreet.learning.deep.layers.part import LayerPart
-from discreet.learning.deep.layers.wide import widened
 
 
 @final
@@ -58,7 +57,7 @@ class Room:
         """
         key = (inputs.data_ptr(), inputs.shape, inputs.stride(), inputs.dtype)
         if key not in self._pairs:
-            wide = widened(inputs)
+            wide = inputs.double()
             kept = inputs if inputs.device.type == "cpu" else wide  # a CPU widens block by block
             self._pairs[key] = inputs, kept, torch.bmm(wide, wide.transpose(1, 2))
         _, kept, products = self._pairs[key]

@@ -1,6 +1,6 @@
 """Public features of pictures: scattering by fixed wavelets.
 
-Trust: public.  A feature of a picture depends on that picture and on fixed numbers alone, so it
+A feature of a picture depends on that picture and on fixed numbers alone, so it
 costs nothing; what is learned from features is bounded and paid for as what is learned from pixels.
 
 Definition (Bruna and Mallat 2013; Oyallon and Mallat 2015).  Let psi_(j, t) be Morlet wavelets of
