@@ -14,7 +14,9 @@ replace, the largest sum of two different ones, or of one at a record that is re
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import itertools
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -24,22 +26,30 @@ from discreet.accounting.scopes.column_conditions import equals
 from discreet.accounting.scopes.contribution import Contribution, RowChange
 from discreet.accounting.scopes.value_set import Values
 from discreet.accounting.tree.leaf import Leaf
-from discreet.accounting.tree.node import Choice, Node, checked_node
+from discreet.accounting.tree.node import Choice, Node, Repeat, Sequential, checked_node
 from discreet.accounting.tree.parallel import Parallel, Where, overlapping_keys
 from discreet.accounting.tree.processing import Group, Post, Sampled, Shuffled
-from discreet.accounting.worst_case.frontier import Frontier, Scenario
-from discreet.accounting.worst_case.one_record import OneRecordSolver
-from discreet.accounting.worst_case.several_rows import SeveralRowsSolver
-from discreet.accounting.worst_case.statement import Statement
-from discreet.accounting.worst_case.term_prices import TermPrices
-from discreet.accounting.worst_case.tree_flattening import flatten_tree
-from discreet.accounting.worst_case.tree_terms import AFTER, BEFORE, BOTH, TreeTerms
+from discreet.accounting.worst_case.changes import Domain, alike, independent
+from discreet.accounting.worst_case.fold import (
+    Price,
+    Rows,
+    TreeFold,
+    bits,
+    directed,
+    product,
+    repeated,
+)
+from discreet.accounting.worst_case.options import Option, OptionCell, pruned
+from discreet.accounting.worst_case.statement import AFTER, BEFORE, Statement
 from discreet.errors import OutOfRange, WrongKind
 from discreet.loss import PrivacyLoss
+from discreet.loss.composition import Composition
 from discreet.loss.pairs.envelope import upper_envelope
 from discreet.loss.pairs.two_steps import chained
 from discreet.units import PrivacyUnit, Relation, row, same_unit
 
+BOTH: Final = BEFORE + AFTER
+_MOST_CHANGES: Final = 40_000  # pairs of ways to place the old rows and the new ones
 _MOST_ROWS: Final = 6
 _GROUP: Final = "rows of a group"  # names no column of any table
 
@@ -77,45 +87,46 @@ class _Accountant:
         self, tree: Node, unit: PrivacyUnit, contribution: Contribution, boxes: list[Box]
     ) -> None:
         self._tree, self._unit = tree, unit
-        self._inner = [node for node in tree.walk() if type(node) is not Leaf]
+        self._inner = [node for node in tree.walk() if not isinstance(node, Leaf)]
         self._contribution, self._boxes = contribution, boxes
-        self._overlaps = overlapping_keys(tree, boxes)
+        overlaps = overlapping_keys(tree, boxes)
         sets = _sets(self._inner, boxes)
         vague = [sum(not values.exact for values in used) for used in sets.values()]
         self._exact, self._vague = not any(vague), max(vague, default=0) > 1
-        self._terms = TreeTerms(ColumnAtoms(sets))
-        self._frontier = Frontier()
-        masks = [
-            tuple(sorted((c, self._terms.columns.mask(c, v)) for c, v in box.conditions))
-            for box in boxes
-        ]
-        self._whole = flatten_tree(self._terms, tree, masks)
+        self._columns = ColumnAtoms(sets)
+        self._fold = TreeFold(
+            tree, self._columns, unit=unit, contribution=contribution, alone=self._alone
+        )
+        self._domain = Domain(self._columns, overlaps, contribution, tuple(boxes))
+        self._alike = alike(tree, self._columns, boxes, self._fold.number)
+        self._parts = list(_parts(tree, 1))
+        linked = [[column for column, _ in box.conditions] for box in boxes]
+        self._groups = independent([self._fold.uses(node) for node, _ in self._parts], linked)
 
     def statement(self) -> Statement:
         rows = self._contribution.rows if self._unit.columns else 1
-        old: list[Scenario] = []
-        new: list[Scenario] = []
+        old: list[Option] = []
+        new: list[Option] = []
         if self._unit.relation.adds:
             old += self._options(RowChange(rows, 0))
-            new += _turned(old) if self._symmetric() else self._options(RowChange(0, rows))
+            new += _turned(old) if self._symmetric(rows) else self._options(RowChange(0, rows))
         if self._unit.relation.replaces:
             both = self._replaced(rows)
             old, new = [*old, *both], [*new, *both]
         if not self._exact:  # sets that enclose what is meant may be smaller than they look
             old, new = ([replace(o, attained=False) for o in options] for options in (old, new))
-        first, second = (tuple(self._frontier.pruned(options)) for options in (old, new))
+        first, second = (tuple(pruned(options)) for options in (old, new))
         return Statement(
             self._tree,
             self._unit,
             _theorems(self._inner, self._unit, self._contribution),
             first,
             second if self._unit.relation.adds else first,
-            self._terms.columns,
-            self._frontier,
+            self._columns,
             self._again,
         )
 
-    def _replaced(self, rows: int) -> list[Scenario]:
+    def _replaced(self, rows: int) -> list[Option]:
         """Replace a unit: any numbers of rows, or by way of the table without it.
 
         Sets that enclose what is meant may look the same and be different, so that one record is in
@@ -126,20 +137,20 @@ class _Accountant:
             moves = [RowChange(old, new) for old in every for new in every]
             return [option for move in moves for option in self._options(move)]
         halves = [
-            upper_envelope([self._frontier.composition(option) for option in self._options(move)])
+            upper_envelope([option.composition for option in self._options(move)])
             for move in (RowChange(rows, 0), RowChange(0, rows))
         ]
         there, back = chained(*halves), chained(*(half.reverse() for half in reversed(halves)))
-        return [self._frontier.option(way, attained=False) for way in (there, back)]
+        return [Option(way, (), attained=False) for way in (there, back)]
 
-    def _symmetric(self) -> bool:
+    def _symmetric(self, rows: int) -> bool:
         """Say whether every release loses the same when a row leaves as when it comes."""
         if any(isinstance(node, Sampled | Group) for node in self._inner):
             return False
-        sizes = {1, self._contribution.rows}
-        for leaf in self._terms.leaves:
-            for rows in sizes:
-                profile = leaf.price(rows, 0, wanted=self._unit.relation).profile()
+        leaves = {node for node in self._tree.walk() if isinstance(node, Leaf)}
+        for leaf in leaves:
+            for size in {1, rows}:
+                profile = leaf.price(size, 0, wanted=self._unit.relation).profile()
                 same = profile.remove is profile.add
                 if not same and set(profile.remove) != set(profile.add):
                     return False
@@ -154,41 +165,72 @@ class _Accountant:
         unit = PrivacyUnit(name="group", columns=(_GROUP,), relation=relation)
         return _Accountant(node, unit, Contribution(rows=rows), []).statement().loss
 
-    def _options(self, move: RowChange) -> list[Scenario]:
-        sides = (BEFORE if move.removed else 0) | (AFTER if move.inserted else 0)
-        whole = self._terms.seen(self._whole, sides)
-        prices = TermPrices(
-            self._terms,
-            self._frontier,
-            unit=self._unit,
-            contribution=self._contribution,
-            whole=move,
-            alone=self._alone,
-        )
-        simple = max(move.removed, move.inserted) == 1 and not self._overlaps
-        if simple:
-            return OneRecordSolver(self._terms, self._frontier, prices, move).options(whole)
-        solver = SeveralRowsSolver(
-            self._terms, self._frontier, prices, self._contribution, self._overlaps
-        )
-        options = solver.options(whole, move)
-        return self._frontier.pruned([*options, *self._together(prices, move)])
+    def _options(self, move: RowChange) -> list[Option]:
+        """Return what may be worst: nodes on different columns are given their worst rows apart."""
+        found = [Option(Composition())]
+        for columns, places in self._groups:
+            options = self._group(columns, [self._parts[at] for at in places], move)
+            if options is None:
+                return [self._row_by_row(move)]
+            together = [one.compose(other) for one in found for other in options]
+            single = len(found) == 1 or len(options) == 1  # nothing new can be dominated
+            found = together if single else pruned(together)
+        return found
 
-    def _together(self, prices: TermPrices, move: RowChange) -> list[Scenario]:
-        """Put all rows of the unit into one cell: a scenario that exists."""
-        most = min(
-            (self._contribution.most_rows(column) for column in self._terms.columns.names()),
-            default=self._contribution.rows,
-        )
-        here = RowChange(min(move.removed, most), min(move.inserted, most))
-        sides = (BEFORE if here.removed else 0) | (AFTER if here.inserted else 0)
-        options = OneRecordSolver(self._terms, self._frontier, prices, here).options(
-            self._terms.seen(self._whole, sides)
-        )
-        return [option for option in options if option.attained]
+    def _group(
+        self, columns: Collection[str], nodes: Sequence[tuple[Node, int]], move: RowChange
+    ) -> list[Option] | None:
+        """Price some nodes for all rows of their columns; None if there are too many."""
+        cells = self._domain.cells(columns, self._alike, move.removed + move.inserted)
+        old = None if cells is None else self._domain.placings(cells, move.removed)
+        new = None if cells is None else self._domain.placings(cells, move.inserted)
+        if old is None or new is None or len(old) * len(new) > _MOST_CHANGES:
+            return None
+        options = []
+        seen: set[Price] = set()
+        for leaving, entering in itertools.product(old, new):
+            prices = product(
+                repeated(self._fold.price(node, leaving, entering, move), count)
+                for node, count in nodes
+            )
+            if not seen.issuperset(prices):
+                where = self._cells(leaving, BEFORE) + self._cells(entering, AFTER)
+                options += [Option.of(price, where) for price in prices if price not in seen]
+                seen.update(prices)
+        return pruned(options)
+
+    def _cells(self, rows: Rows, side: int) -> tuple[OptionCell, ...]:
+        counts: Counter[tuple[str, int]] = Counter()
+        for cell, count in rows:
+            for column, atoms in zip(self._columns.names(), cell, strict=True):
+                for atom in bits(atoms):
+                    counts[column, atom] += count
+        return tuple((column, side, atom, n) for (column, atom), n in counts.items())
+
+    def _row_by_row(self, move: RowChange) -> Option:
+        """Change one row after another, each the worst one, in a unit that changes in part."""
+        steps = PrivacyUnit(name="row", columns=(), relation=Relation.ADD_REMOVE)
+        one = _Accountant(self._tree, steps, Contribution(), self._boxes).statement().loss
+        total = move.removed + move.inserted
+        price = directed(one.group(total), move.removed, move.inserted, attained=False)
+        return Option.of(price, ())
 
 
-def _turned(options: Iterable[Scenario]) -> list[Scenario]:
+def _parts(node: Node, times: int) -> Iterator[tuple[Node, int]]:
+    """Yield what is released side by side, and how often."""
+    match node:
+        case Sequential(children=children):
+            for child in children:
+                yield from _parts(child, times)
+        case Repeat(child=child, count=count):
+            yield from _parts(child, times * count)
+        case Post(child=child):
+            yield from _parts(child, times)
+        case _:
+            yield node, times
+
+
+def _turned(options: Iterable[Option]) -> list[Option]:
     """Look at the same rows from the other side."""
     return [
         replace(option, cells=tuple((c, BOTH - side, atom, n) for c, side, atom, n in option.cells))
