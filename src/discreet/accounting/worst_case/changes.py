@@ -17,7 +17,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, final
 
@@ -42,7 +42,7 @@ class Domain:
     impossible: tuple[Box, ...]
 
     def cells(
-        self, used: Sequence[str], like: Mapping[str, list[list[int]]], rows: int
+        self, used: Collection[str], like: Mapping[str, list[list[int]]], rows: int
     ) -> list[Cell] | None:
         """Return the cells of some columns, as many alike as rows can tell apart; None if many.
 
@@ -157,8 +157,9 @@ def independent(
     [[0, 2], [1], [3]]
     """
     groups: list[tuple[frozenset[str], list[int]]] = []
-    sets = [(frozenset(names), []) for names in linked]
-    for names, places in (*sets, *((frozenset(part), [at]) for at, part in enumerate(parts))):
+    sets: list[tuple[frozenset[str], list[int]]] = [(frozenset(names), []) for names in linked]
+    sets += [(frozenset(part), [at]) for at, part in enumerate(parts)]
+    for names, places in sets:
         touching = [group for group in groups if group[0] & names]
         columns = names.union(*(group[0] for group in touching))
         together = sorted([*places, *(at for group in touching for at in group[1])])
