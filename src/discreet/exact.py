@@ -10,7 +10,9 @@ Definitions.
     ``float_down`` and ``float_up`` are the largest float below and the smallest float above.
     ``fixed_down`` and ``fixed_up`` are floor and ceiling of ``value * 2**fraction_bits``.
 
-Theorem key: ``directed-rounding``.
+Theorem (key ``directed-rounding``; IEEE 754 ordering of floats; floor and ceiling of rationals).
+Every number that enters or leaves exact arithmetic as a float or fixed-point integer moves only in
+the direction that the function names.
 """
 
 from __future__ import annotations

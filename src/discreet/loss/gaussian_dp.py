@@ -7,6 +7,15 @@ telling N(mu, 1) from N(0, 1), for all ordered neighbors.
 Theorems.  Composition adds mu**2, adaptively (key ``gaussian-composition``).  A group of k units
 has k mu (key ``group-gaussian``).  The profile has a closed form (key ``gaussian-profile``), and
 the trade-off is Phi(Phi^-1(1 - alpha) - mu).
+
+Theorem (key ``group-gaussian``; Dong, Roth and Su 2022, Gaussian Differential Privacy).  A group
+of k units of a mu-Gaussian loss has k mu.
+
+Theorem (key ``gaussian-composition``; Dong, Roth and Su 2022, Gaussian Differential Privacy).
+Adaptive compositions of mu_i-Gaussian losses are sqrt(sum mu_i^2)-Gaussian.
+
+Theorem (key ``gaussian-to-concentrated``; data processing inequality; Bun and Steinke 2016).
+mu-Gaussian DP implies (mu^2/2)-zCDP.
 """
 
 from __future__ import annotations

@@ -8,13 +8,14 @@ discretization s, and a mass at infinity; its profile is
     h(eps) = p_inf + sum of p_k (1 - e**(eps - k s))+.
 A *pessimistic* one claims that the release has no larger profile at any eps >= 0.
 
-Theorem (key ``imported-distribution``).  Let two distributions bound the profiles of a release at
-every eps >= 0, where a unit is removed and where it is added.  The chords through h_remove at the
-losses k s >= 0, and through h_add likewise, are the two sides of one pair, which dominates the
-release in every composition.
-Proof.  h is straight in e**eps between two losses, so chords through its corners are h itself.
-The release has h_PQ(1/a) = 1 - 1/a + h_QP(a)/a, so what bounds the added unit at a >= 1 bounds the
-removed one at 1/a, and key ``dots`` applies.
+Theorem (key ``imported-distribution``; Doroshenko et al. 2022, Connect the Dots).  Let two
+distributions bound the profiles of a release at every eps >= 0, where a unit is removed and where
+it is added.  The chords through h_remove at the losses k s >= 0, and through h_add likewise, are
+the two sides of one pair, which dominates the release in every composition.
+Proof.  h is straight
+in e**eps between two losses, so chords through its corners are h itself. The release has h_PQ(1/a)
+= 1 - 1/a + h_QP(a)/a, so what bounds the added unit at a >= 1 bounds the removed one at 1/a, and
+key ``dots`` applies.
 
 Losses below 0 therefore say nothing, and errors of a Fourier transform there cost nothing.  Walking
 from the largest loss to the left, with w = the sum of p_i e**-(s(i - k)) over i >= k,

@@ -25,9 +25,8 @@ Definition.  On integers the answer is x + Z, coordinate by coordinate with inde
 grid of step g a real x first goes to its cell floor(x / g); the answer is the middle of the cell
 with number floor(x / g) + Z.  Sums outside 64 bits stop at the ends, which is post-processing.
 
-Assumes: no draw of Z itself outside 64 bits.  Such a draw stops at an end before it is added, so
-that its sum tells x; for the largest scale, 2**57, its chance is below exp(-63) a coordinate, and
-for a scale of 2**50 below exp(-8000).  No loss counts it.
+Assumes: no draw of Z itself outside 64 bits.  Such a draw would stop at an end before it is added,
+and its sum would reveal x.  Scales are at most 2**50, so its probability is below exp(-8000).
 
 Error.  With tau = 1 - c**(1/n), all n coordinates are within r of the truth with probability at
 least c exactly when P[|Z| > r] <= tau, that is, when r is at least the (1 - tau/2)-quantile of Z.

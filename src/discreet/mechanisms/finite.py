@@ -4,11 +4,13 @@ Trust: kernel.
 
 Definition.  Row i of a stochastic matrix is the law of the output on input i.  A neighbor graph
 says which inputs must look alike; with no graph all of them must, as in the local model.
-Theorem (key ``finite-mechanism``).  Its loss is the largest over all ordered pairs of neighbors.
-At distance k the pairs are those joined by a path of at most k edges.
-Theorem (key ``matrix-algebra``).  Processing the outputs, at random or not, is multiplication from
-the right; running two mechanisms on one input is the row-wise Kronecker product.  Neither needs new
-privacy arguments: the loss of the result is again computed exactly.
+Theorem (key ``finite-mechanism``; Dwork and Roth 2014, definition 2.4; Barthe and Olmedo 2013).
+Its loss is the largest over all ordered pairs of neighbors. At distance k the pairs are those
+joined by a path of at most k edges.
+Theorem (key ``matrix-algebra``).  Processing the outputs, at
+random or not, is multiplication from the right; running two mechanisms on one input is the
+row-wise Kronecker product.  Neither needs new privacy arguments: the loss of the result is again
+computed exactly.
 """
 
 from __future__ import annotations

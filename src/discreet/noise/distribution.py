@@ -15,9 +15,9 @@ about 2**-bits on the small side of the law; privacy thresholds use their safe e
 ``cdf``, ``survival`` and ``log_survival`` round the enclosure to the nearest float, to be shown.
 ``quantile`` is an exact integer, decided on enclosures of growing precision.
 
-Scales up to 2**57 leave room for 64 bits of tail inside int64: a draw beyond its ends has a chance
-below exp(-63), and stops there.  Scales down to 2**-200 keep every float estimate away from
-underflow.
+Scales up to 2**50 leave room for the tail inside int64: a draw beyond its ends, which would stop
+there, has a probability below exp(-8000). Scales down to 2**-200 keep every float estimate away
+from underflow.
 """
 
 from __future__ import annotations
@@ -212,11 +212,11 @@ def _outcome(k: object) -> int:
     return whole(k, name="k")
 
 
-_LARGEST: Final = 1 << 57
+_LARGEST: Final = 1 << 50
 _SMALLEST: Final = Fraction(1, 1 << 200)
 _RANGES: Final = {power: (_SMALLEST**power, Fraction(_LARGEST**power)) for power in (1, 2)}
 """Of scales, and of their squares."""
-_NEARLY: Final = (199, 56)
+_NEARLY: Final = (199, 49)
 """A number of which the numerator has n more bits than the denominator is within a factor of 2 of
 2**n."""
 
@@ -234,8 +234,8 @@ def checked_scale(value: ExactNumber, *, name: str, power: int = 1) -> Fraction:
     smallest, largest = _RANGES[power]
     if number > largest:
         raise TooLarge(
-            what=f"{name} is above 2**{57 * power}.",
-            why="noise of that width does not fit in 64-bit integers.",
+            what=f"{name} is above 2**{50 * power}.",
+            why="wider noise would leave 64-bit integers with a probability that no loss counts.",
             do="measure in a coarser unit, so that values and noise both get smaller.",
         )
     if number < smallest:

@@ -7,12 +7,14 @@ with probability proportional to exp(c u_i), or several such i that are independ
 ``permute_and_flip`` visits the candidates in random
 order and returns the first whose coin of chance exp(c (u_i - u*)) shows heads.
 
-Theorem (key ``permute-and-flip``).  Coins and order are independent, so the winner is a uniform
-member of the set of heads, which is never empty: the best candidate's coin always shows heads.
-Theorem (key ``exponential-inversion``).  Prefix sums of floating-point weights, with a bound on
-their relative error, tell which candidate a uniform U selects; where U comes closer to a boundary
-than the bound, integers decide.  Weights are relative to the best score, so a weight that
-underflows is below 2**-1000 of the total and inside the bound: scores of any size are safe.
+Theorem (key ``permute-and-flip``; McKenna and Sheldon 2020, Permute-and-Flip).  Coins and order
+are independent, so the winner is a uniform member of the set of heads, which is never empty: the
+best candidate's coin always shows heads.
+Theorem (key ``exponential-inversion``).  Prefix sums of
+floating-point weights, with a bound on their relative error, tell which candidate a uniform U
+selects; where U comes closer to a boundary than the bound, integers decide.  Weights are relative
+to the best score, so a weight that underflows is below 2**-1000 of the total and inside the bound:
+scores of any size are safe.
 """
 
 from __future__ import annotations

@@ -4,7 +4,8 @@ Trust: kernel.
 
 Definition.  The sensitivity of a vector q under a norm is the largest distance of q(D) and q(D')
 over all neighbors D and D'.
-Theorem (key ``sensitivity``).  Let a unit hold at most c rows.
+Theorem (key ``sensitivity``; Dwork, McSherry, Nissim and Smith 2006).  Let a unit hold at most c
+rows.
     Counts of k conditions, where a row meets at most r: one unit contributes a vector with at
     most min(k, c r) entries other than zero, none above c, that add up to at most c r.  Adding or
     removing it moves the counts by that vector, replacing it by the difference of two.

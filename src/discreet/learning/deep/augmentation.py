@@ -5,8 +5,8 @@ Trust: kernel.
 Definition.  Every row that is drawn is turned into K views by a function of the user's, which is
 called with a copy of one row and returns one of the same shape and type.  What the unit contributes
 is the mean over its views, and is clipped once.
-Theorem (key ``augmented-views``).  A run with K views costs what a run with one does, beside the
-rounding of K times as many products.
+Theorem (key ``augmented-views``; De, Berrada, Hayes, Smith and Balle 2022).  A run with K views
+costs what a run with one does, beside the rounding of K times as many products.
     Proof.  Give the coins of all views away.  Given them, the mean of the views of unit i is a
     vector that depends on its own rows and public values, and clipping bounds it by C whatever K is
     (key ``gradient-sum``).  Coins do not depend on the data, so the divergence is a mean over

@@ -9,7 +9,7 @@ orders of n and n + 1
     p(n + 1) <= e**eps p(n) + delta,    1 - p(n) <= e**eps (1 - p(n + 1)) + delta,
 
 and the same with n and n + 1 exchanged, which holds anyway where p does not fall.
-Theorem (key ``optimal-keys``; Desfontaines, Voss, Gipson and Mandayam 2022).  The recursion
+Theorem (key ``optimal-keys``; Desfontaines, Voss, Gipson and Mandayam 2022).  The recursion:
 
     p(n + 1) = min(e**eps p(n) + delta, 1 - e**-eps (1 - p(n) - delta), 1)
 
