@@ -18,54 +18,60 @@ import itertools
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Final
+from typing import Any, Final
 
 from discreet.accounting.scopes.atoms import ColumnAtoms
 from discreet.accounting.scopes.box import Box
 from discreet.accounting.scopes.column_conditions import equals
 from discreet.accounting.scopes.contribution import Contribution, RowChange
 from discreet.accounting.scopes.value_set import Values
-from discreet.accounting.tree.leaf import Leaf
+from discreet.accounting.tree.leaf import UNPROTECTED, Leaf
 from discreet.accounting.tree.node import Choice, Node, Repeat, Sequential, checked_node
 from discreet.accounting.tree.parallel import Parallel, Where, overlapping_keys
 from discreet.accounting.tree.processing import Group, Post, Sampled, Shuffled
-from discreet.accounting.worst_case.changes import Domain, alike, independent
+from discreet.accounting.worst_case.changes import Domain, alike, independent, is_first
 from discreet.accounting.worst_case.fold import (
+    Cell,
     Price,
     Rows,
     TreeFold,
     bits,
+    count_of,
     directed,
     product,
     repeated,
 )
+from discreet.accounting.worst_case.granularity import Metric, Record, RecordRule, difference
 from discreet.accounting.worst_case.options import Option, OptionCell, pruned
 from discreet.accounting.worst_case.statement import AFTER, BEFORE, Statement
 from discreet.errors import OutOfRange, WrongKind
-from discreet.loss import PrivacyLoss
+from discreet.loss import PrivacyLoss, Pure, ZeroConcentrated
 from discreet.loss.composition import Composition
 from discreet.loss.pairs.envelope import upper_envelope
 from discreet.loss.pairs.two_steps import chained
 from discreet.units import PrivacyUnit, Relation, row, same_unit
 
 BOTH: Final = BEFORE + AFTER
-_MOST_CHANGES: Final = 40_000  # pairs of ways to place the old rows and the new ones
+_MOST_PAIRS: Final = 250_000  # of ways to place the old rows and the new ones
+_MOST_CHANGES: Final = 20_000  # of these pairs that are priced
 _MOST_ROWS: Final = 6
+_FEW_STEPS: Final = 8
 _GROUP: Final = "rows of a group"  # names no column of any table
 
 
 def account(
     tree: Node,
     *,
-    relation: Relation | str | None = None,
+    relation: Relation | RecordRule | Metric | str | None = None,
     unit: PrivacyUnit | None = None,
     contribution: Contribution | None = None,
     impossible: Iterable[Box | Mapping[str, object]] = (),
 ) -> Statement:
     """Account for a tree: what one unit can lose by everything that it releases.
 
-    Give ``unit``, or just ``relation`` to protect rows.  ``contribution`` limits what belongs to
-    one unit.  ``impossible`` lists combinations of values that no record of the domain has.
+    Give ``unit``, or just ``relation`` to protect rows: a built-in relation, a rule about records,
+    or a metric on tables; neighbors are then at most one step apart.  ``contribution`` limits what
+    belongs to one unit.  ``impossible`` lists combinations of values that no record has.
 
     >>> from discreet.accounting import Leaf
     >>> from discreet.mechanisms import Laplace
@@ -73,8 +79,10 @@ def account(
     >>> account(wards, relation="add_remove").epsilon(delta=0)
     1.0
     """
-    protected = _unit(relation, unit)
     whole = checked_node(tree)
+    if isinstance(relation, RecordRule | Metric):
+        return _between(whole, relation, unit, contribution, [_box(each) for each in impossible])
+    protected = _unit(relation, unit)
     limits = _limits(whole, protected, contribution)
     boxes = [_box(region) for region in impossible]
     return _Accountant(whole, protected, limits, boxes).statement()
@@ -99,6 +107,10 @@ class _Accountant:
         )
         self._domain = Domain(self._columns, overlaps, contribution, tuple(boxes))
         self._alike = alike(tree, self._columns, boxes, self._fold.number)
+        self._masks = [
+            [sum(1 << atom for atom in atoms) for atoms in self._alike[column]]
+            for column in self._columns.names()
+        ]
         self._parts = list(_parts(tree, 1))
         linked = [[column for column, _ in box.conditions] for box in boxes]
         self._groups = independent([self._fold.uses(node) for node, _ in self._parts], linked)
@@ -125,6 +137,55 @@ class _Accountant:
             self._columns,
             self._again,
         )
+
+    def between(self, changes: Iterable[tuple[Sequence[Record], Sequence[Record]]]) -> Statement:
+        """Account for neighbors that are given one by one: rows that leave, and rows that enter."""
+        if not self._exact:
+            raise WrongKind(
+                what="a range of texts is a condition, and neighbors are given record by record.",
+                why="which texts lie between two others depends on the engine.",
+                do="name the texts: one_of('a', 'b').",
+            )
+        options: list[Option] = []
+        seen: set[tuple[Rows, Rows]] = set()
+        for gone, come in changes:
+            old, new = (self._rows(records) for records in (gone, come))
+            if (old, new) in seen:
+                continue
+            seen.add((old, new))
+            move = RowChange(count_of(old), count_of(new))
+            prices = product(
+                repeated(self._fold.price(node, old, new, move), count)
+                for node, count in self._parts
+            )
+            where = self._cells(old, BEFORE) + self._cells(new, AFTER)
+            options += [Option.of(price, where) for price in prices]
+        kept = tuple(pruned(options))
+        theorems = _theorems(self._inner, self._unit, self._contribution)
+        return Statement(self._tree, self._unit, theorems, kept, kept, self._columns, self._again)
+
+    def _rows(self, records: Iterable[Record]) -> Rows:
+        return tuple(sorted(Counter(map(self._cell, records)).items()))
+
+    def _cell(self, record: Record) -> Cell:
+        """Return in which atoms a record lies."""
+        cell = []
+        for column in self._columns.names():
+            if column not in record:
+                raise WrongKind(
+                    what=f"a record has no column {column!r}, and the tree has a condition on it.",
+                    why="who lies in which part must be known of every record.",
+                    do="give all columns on which the tree has conditions.",
+                )
+            value: Any = record[column]
+            values = value if isinstance(value, tuple) else (value,)
+            atoms = (
+                1 << atom
+                for atom in range(self._columns.count(column))
+                if any(each in self._columns.atom(column, atom) for each in values)
+            )
+            cell.append(sum(atoms))
+        return tuple(cell)
 
     def _replaced(self, rows: int) -> list[Option]:
         """Replace a unit: any numbers of rows, or by way of the table without it.
@@ -168,10 +229,19 @@ class _Accountant:
     def _options(self, move: RowChange) -> list[Option]:
         """Return what may be worst: nodes on different columns are given their worst rows apart."""
         found = [Option(Composition())]
+        lists: list[list[Option]] = []
         for columns, places in self._groups:
-            options = self._group(columns, [self._parts[at] for at in places], move)
-            if options is None:
-                return [self._row_by_row(move)]
+            nodes = [self._parts[at] for at in places]
+            options = self._group(columns, nodes, move)
+            if options is not None:
+                lists.append(options)
+                continue
+            for node, count in nodes:  # too many: each is given its own worst rows
+                alone = self._group(self._fold.uses(node), [(node, count)], move)
+                if alone is None:
+                    return [self._row_by_row(move)]
+                lists.append([replace(option, attained=False) for option in alone])
+        for options in lists:
             together = [one.compose(other) for one in found for other in options]
             single = len(found) == 1 or len(options) == 1  # nothing new can be dominated
             found = together if single else pruned(together)
@@ -184,11 +254,17 @@ class _Accountant:
         cells = self._domain.cells(columns, self._alike, move.removed + move.inserted)
         old = None if cells is None else self._domain.placings(cells, move.removed)
         new = None if cells is None else self._domain.placings(cells, move.inserted)
-        if old is None or new is None or len(old) * len(new) > _MOST_CHANGES:
+        if old is None or new is None:
+            return None
+        first = [rows for rows in old if is_first(self._masks, rows, ())]
+        if len(first) * len(new) > _MOST_PAIRS:
+            return None
+        changes = [pair for pair in itertools.product(first, new) if is_first(self._masks, *pair)]
+        if len(changes) > _MOST_CHANGES:
             return None
         options = []
         seen: set[Price] = set()
-        for leaving, entering in itertools.product(old, new):
+        for leaving, entering in changes:
             prices = product(
                 repeated(self._fold.price(node, leaving, entering, move), count)
                 for node, count in nodes
@@ -211,9 +287,52 @@ class _Accountant:
         """Change one row after another, each the worst one, in a unit that changes in part."""
         steps = PrivacyUnit(name="row", columns=(), relation=Relation.ADD_REMOVE)
         one = _Accountant(self._tree, steps, Contribution(), self._boxes).statement().loss
-        total = move.removed + move.inserted
-        price = directed(one.group(total), move.removed, move.inserted, attained=False)
-        return Option.of(price, ())
+        loss = _steps(one, move.removed + move.inserted)
+        return Option.of(directed(loss, move.removed, move.inserted, attained=False), ())
+
+
+def _between(
+    tree: Node,
+    granularity: RecordRule | Metric,
+    unit: PrivacyUnit | None,
+    contribution: Contribution | None,
+    boxes: list[Box],
+) -> Statement:
+    """Account for a granularity of the user's own; its rows are counted one by one."""
+    if unit is not None or contribution is not None:
+        raise WrongKind(
+            what="a granularity is given together with a unit or a contribution.",
+            why="who is whose neighbor is said by the granularity alone.",
+            do="leave out the unit and the contribution.",
+        )
+    accountant = _Accountant(tree, row(relation=Relation.EITHER), Contribution(), boxes)
+
+    def changes() -> Iterator[tuple[list[Record], list[Record]]]:
+        if isinstance(granularity, RecordRule):
+            for old, new in granularity.neighbors():
+                yield [] if old is None else [old], [] if new is None else [new]
+            return
+        for left, right in granularity.neighbors():
+            gone, come = difference(left, right), difference(right, left)
+            yield gone, come
+            yield come, gone
+
+    def allowed(records: Sequence[Record]) -> bool:
+        return not any(record in box for record in records for box in boxes)
+
+    return accountant.between(
+        (gone, come) for gone, come in changes() if allowed(gone) and allowed(come)
+    )
+
+
+def _steps(one: PrivacyLoss, count: int) -> PrivacyLoss:
+    """Return what a chain of steps loses; a long one is not followed link by link."""
+    bound, rho = one.pure_bound(), one.concentrated()
+    if bound is not None:
+        return Pure(epsilon=count * bound)
+    if count <= _FEW_STEPS:
+        return one.group(count)
+    return UNPROTECTED if rho is None else ZeroConcentrated(rho=count**2 * rho)
 
 
 def _parts(node: Node, times: int) -> Iterator[tuple[Node, int]]:

@@ -148,6 +148,38 @@ def alike(  # noqa: C901  (two kinds of conditions, and boxes)
     return found
 
 
+def is_first(masks: Sequence[Sequence[int]], old: Rows, new: Rows) -> bool:
+    """Return whether a change is the first of those that differ in the names of atoms alone.
+
+    ``masks`` are the groups of atoms of each column that are treated alike.  The old rows take the
+    first atoms of a group, and the new ones the first that are left; a single old row shares its
+    first atoms.
+    """
+    for at, groups in enumerate(masks):
+        left, entered = (_union(rows, at) for rows in (old, new))
+        for group in groups:
+            mine = left & group
+            apart, shared = entered & group & ~mine, entered & mine
+            if not (_is_prefix(mine, group) and _is_prefix(apart, group & ~mine)):
+                return False
+            if len(old) == 1 and old[0][1] == 1 and not _is_prefix(shared, mine):
+                return False
+    return True
+
+
+def _union(rows: Rows, at: int) -> int:
+    union = 0
+    for cell, _ in rows:
+        union |= cell[at]
+    return union
+
+
+def _is_prefix(some: int, every: int) -> bool:
+    """Return whether some atoms come before all others."""
+    rest = every & ~some
+    return not some or not rest or (rest & -rest) > some
+
+
 def independent(
     parts: Sequence[Sequence[str]], linked: Sequence[Sequence[str]]
 ) -> list[tuple[frozenset[str], list[int]]]:

@@ -210,7 +210,10 @@ class Statement(PrivacyCurve):
         prices = (self._shown(node, box) for node, box in _behind(self.tree, Box.everything()))
         head = f"{self.unit.name}, {self.unit.relation.value}: epsilon at delta {float(_SHOWN):.0e}"
         tree = drawn(self.tree, lambda _: next(prices))
-        return f"{head}\n{tree}\nworst: {self.witness}"
+        shown = f"{head}\n{tree}\nworst: {self.witness}"
+        if math.isinf(self.epsilon(delta=_SHOWN)):
+            shown += "\nnothing is promised: a release does not cover what changes in its input"
+        return shown
 
     def _shown(self, node: Node, box: Box) -> str:
         """Show what a node costs by itself, where it lies."""
