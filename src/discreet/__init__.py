@@ -32,7 +32,6 @@ if TYPE_CHECKING:  # loaded when first used, because SciPy and DuckDB take their
         query,
         service,
         synthetic,
-        teach,
         theorems,
     )
     from discreet.accounting import Budget
@@ -76,7 +75,6 @@ __all__ = [
     "share_cut",
     "synthesize",
     "synthetic",
-    "teach",
     "theorems",
     "units",
 ]
@@ -104,7 +102,6 @@ if not TYPE_CHECKING:  # to which every name would be one of this package
             "query",
             "service",
             "synthetic",
-            "teach",
             "theorems",
         ),
     )

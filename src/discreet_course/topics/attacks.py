@@ -1,7 +1,4 @@
-"""Exercises on reconstruction, auditing and broken mechanisms, and on ε in the world.
-
-Trust: public.
-"""
+"""Exercises on reconstruction, auditing and broken mechanisms, and on ε in the world."""
 
 from __future__ import annotations
 
@@ -13,9 +10,9 @@ from discreet.attacks.reconstruction import ceiling, differencing
 from discreet.explain import Guesses
 from discreet.loss import Pure
 from discreet.noise import DiscreteLaplace, ReplayEntropy
-from discreet.teach.exercise import Exercise
-from discreet.teach.judges import Law, Number, OneOf, PrivateProgram, epsilon_of
-from discreet.teach.puzzle_laws import Rows, no_data, short_noise
+from discreet_course.exercise import Exercise
+from discreet_course.judges import Law, Number, OneOf, PrivateProgram, epsilon_of
+from discreet_course.puzzle_laws import Rows, no_data, short_noise
 
 
 def _any_rows(rows: Rows, coins: ReplayEntropy) -> bool:

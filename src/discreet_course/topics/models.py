@@ -1,7 +1,4 @@
-"""Exercises on the local model, heavy hitters, synthetic tables, posteriors and training.
-
-Trust: public.
-"""
+"""Exercises on the local model, heavy hitters, synthetic tables, posteriors and training."""
 
 from __future__ import annotations
 
@@ -14,8 +11,8 @@ from discreet.local import Direct, LaplaceReport, Memo
 from discreet.loss import Pure
 from discreet.mechanisms import Laplace
 from discreet.noise import ReplayEntropy
-from discreet.teach.exercise import Exercise
-from discreet.teach.judges import Law, Number, OneOf, PrivateProgram
+from discreet_course.exercise import Exercise
+from discreet_course.judges import Law, Number, OneOf, PrivateProgram
 
 
 def _report(color: int, coins: ReplayEntropy) -> int:

@@ -1,7 +1,5 @@
 """Notebooks made from the pages of the gallery.
 
-Trust: public.
-
 Text and code of a page become cells, in its order.  Printed results are left out: running a cell
 prints them.  A cell that needs an extra follows the sentence of the page that says so.
 """
@@ -15,13 +13,11 @@ from pathlib import Path
 from typing import Any, Final
 
 from discreet.errors import WrongKind
-from discreet.teach.gallery_pages import folder, text, titles
+from discreet_course.gallery_pages import MOVING_FIGURE, NOTE, as_quote, folder, text, titles
 
 _CODE: Final = re.compile(
     r"^```python\n(.*?)^```\n(?:\n^```text\n.*?^```\n)?", re.DOTALL | re.MULTILINE
 )
-_NOTE: Final = re.compile(r"^```\{admonition\} (.*?)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
-_MOVING: Final = re.compile(r'^<figure class="moving".*?</figure>\n', re.DOTALL | re.MULTILINE)
 
 
 def notebook(page: str) -> dict[str, Any]:
@@ -31,7 +27,7 @@ def notebook(page: str) -> dict[str, Any]:
     >>> kinds[:2], kinds.count("code")
     (['markdown', 'code'], 7)
     """
-    source, cells, last = _MOVING.sub("", text(page)), [], 0
+    source, cells, last = MOVING_FIGURE.sub("", text(page)), [], 0
     for block in _CODE.finditer(source):
         cells += [_words(source[last : block.start()]), _code(block[1])]
         last = block.end()
@@ -47,13 +43,8 @@ _METADATA: Final = {
 
 
 def _words(source: str) -> dict[str, Any]:
-    quoted = _NOTE.sub(_quoted, source).strip()
+    quoted = NOTE.sub(as_quote, source).strip()
     return {"cell_type": "markdown", "metadata": {}, "source": quoted.splitlines(keepends=True)}
-
-
-def _quoted(note: re.Match[str]) -> str:
-    lines = [f"**{note[1]}**", "", *note[2].splitlines()]
-    return "\n".join(f"> {line}".rstrip() for line in lines)
 
 
 def _code(source: str) -> dict[str, Any]:

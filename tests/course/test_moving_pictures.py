@@ -9,7 +9,7 @@ from playwright.sync_api import sync_playwright
 from discreet.continual import BinaryTreeCounter
 from discreet.loss import Approximate, laplace_scale
 from discreet.mechanisms import AboveThreshold, Laplace
-from discreet.teach.gallery_pages import MOVING, moving_page
+from discreet_course.gallery_pages import MOVING, moving_page
 from tests.servers.chromium import OPTIONS, chromium
 
 

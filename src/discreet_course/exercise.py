@@ -1,7 +1,4 @@
-"""An exercise: a question, the law that judges its answers, and an explained solution.
-
-Trust: public.
-"""
+"""An exercise: a question, the law that judges its answers, and an explained solution."""
 
 from __future__ import annotations
 

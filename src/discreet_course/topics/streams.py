@@ -1,7 +1,4 @@
-"""Exercises on partial sums.
-
-Trust: public.
-"""
+"""Exercises on partial sums."""
 
 from __future__ import annotations
 
@@ -9,8 +6,8 @@ from typing import Final
 
 from discreet.continual import BinaryTreeCounter, NoisyBits, NoisyPrefixes
 from discreet.mechanisms import Laplace
-from discreet.teach.exercise import Exercise
-from discreet.teach.judges import Number
+from discreet_course.exercise import Exercise
+from discreet_course.judges import Number
 
 EXERCISES: Final = (
     Exercise(

@@ -1,7 +1,4 @@
-"""The checkpoint of the course: a quiz, with a reason for every wrong choice.
-
-Trust: public.
-"""
+"""The checkpoint of the course: a quiz, with a reason for every wrong choice."""
 
 from __future__ import annotations
 
@@ -11,8 +8,8 @@ from typing import Final, final
 
 from discreet.errors import OutOfRange
 from discreet.exact import whole
-from discreet.teach.exercise import Verdict
-from discreet.teach.judges import OneOf
+from discreet_course.exercise import Verdict
+from discreet_course.judges import OneOf
 
 
 @final
@@ -35,6 +32,44 @@ class QuizQuestion:
 
 
 QUIZ: Final = (
+    QuizQuestion(
+        "What does a smaller ε mean for the people in the data?",
+        "their presence changes the chance of any output by a smaller factor",
+        {
+            "the answer is closer to the truth": "the other way around: accuracy costs ε.",
+            "fewer of them are in the answer": "nobody is left out; chances move less.",
+            "nothing, unless δ is 0": "ε bounds the factor for every δ; both have to be told.",
+        },
+    ),
+    QuizQuestion(
+        "Does more noise always mean more privacy?",
+        "no: only noise of the right law, scaled to the sensitivity, bounds the loss",
+        {
+            "yes: whatever hides, protects": "uniform noise of any width ends somewhere, and an "
+            "output beyond its end tells all; and noise that repeats can be subtracted.",
+            "no: noise and privacy are unrelated": "with the right law, twice the scale is half "
+            "the ε.",
+        },
+    ),
+    QuizQuestion(
+        "One person can move a total by a very large amount. What follows?",
+        "a large sensitivity: clip the values, or accept noise on that scale",
+        {
+            "ε has to be large": "ε is chosen for the people; the noise follows the sensitivity.",
+            "the total cannot be released": "it can, with noise or with clipped values.",
+            "use the largest value in the table as the bound": "that value is itself a secret.",
+        },
+    ),
+    QuizQuestion(
+        "How much Laplace noise does one count need at ε = 1/10, under add or remove?",
+        "scale 10, so an error of about 14 (its standard deviation)",
+        {
+            "scale 1/10": "that is its inverse: less ε, more noise.",
+            "scale 10 times the number of people": "the sensitivity of a count is 1, whatever the "
+            "number of people.",
+            "as much as the sampling error": "that is a yardstick for accuracy, not a rule.",
+        },
+    ),
     QuizQuestion(
         "What does ε-DP bound?",
         "how far the chance of any set of outputs can move when one unit changes",
@@ -132,7 +167,7 @@ QUIZ: Final = (
 def quiz(number: int | None = None) -> QuizQuestion | tuple[QuizQuestion, ...]:
     """Return one question of the checkpoint, counted from 1, or all.
 
-    >>> len(quiz(4).choices)
+    >>> len(quiz(8).choices)
     3
     """
     if number is None:

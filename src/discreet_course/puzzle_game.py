@@ -1,7 +1,5 @@
 """Break this mechanism: puzzles with a hidden fault, exact laws and an audit as referees.
 
-Trust: public.
-
 Each puzzle claims an epsilon.  You may draw answers, audit a pair of neighbors, ask for hints, and
 then name a pair on which the claim fails, or say that it keeps its promise.  A pair is judged by
 the exact laws of both answers, so that luck plays no part.
@@ -17,10 +15,10 @@ from typing import Any, Final, final
 from discreet.attacks import Measured, estimate_epsilon
 from discreet.errors import UnknownName, WrongKind
 from discreet.noise import SYSTEM, Entropy
-from discreet.teach import puzzle_laws as laws
-from discreet.teach.exercise import Verdict
-from discreet.teach.judges import epsilon_of
-from discreet.teach.puzzle_laws import Law, Rows
+from discreet_course import puzzle_laws as laws
+from discreet_course.exercise import Verdict
+from discreet_course.judges import epsilon_of
+from discreet_course.puzzle_laws import Law, Rows
 
 _FULL, _HINT, _WRONG = 100, 20, 10
 
@@ -161,6 +159,11 @@ class Puzzle:
     def story(self) -> str:
         """What the mechanism says that it does."""
         return self._sheet.story
+
+    @property
+    def example(self) -> Rows:
+        """A table that it takes."""
+        return self._sheet.tables[-1]
 
     @property
     def claim(self) -> float:

@@ -1,7 +1,4 @@
-"""Exercises on sensitivity, Laplace noise, other mechanisms and the sparse vector technique.
-
-Trust: public.
-"""
+"""Exercises on sensitivity, Laplace noise, other mechanisms and the sparse vector technique."""
 
 from __future__ import annotations
 
@@ -19,9 +16,9 @@ from discreet.mechanisms import (
     discrete_gaussian_sigma,
 )
 from discreet.noise import ReplayEntropy
-from discreet.teach.exercise import Exercise
-from discreet.teach.judges import Law, Number, OneOf, PrivateProgram
 from discreet.units import average_sensitivity, sum_sensitivity
+from discreet_course.exercise import Exercise
+from discreet_course.judges import Law, Number, OneOf, PrivateProgram
 
 
 def _noisy_choice(votes: tuple[int, int], coins: ReplayEntropy) -> int:

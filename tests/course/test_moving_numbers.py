@@ -14,7 +14,7 @@ from discreet.loss import Approximate, Laplace, laplace_scale
 from discreet.mechanisms import AboveThreshold
 from discreet.mechanisms import Laplace as LaplaceMechanism
 from discreet.noise import DyadicGrid, KeyedEntropy
-from discreet.teach.gallery_pages import MOVING, SCRIPT
+from discreet_course.gallery_pages import MOVING, SCRIPT
 from tests.servers.node import node
 
 QUESTIONS = """

@@ -1,6 +1,6 @@
 """The exact laws of the puzzles: six small mechanisms with a fault, and one without.
 
-Trust: public.  Nothing here protects anybody: these programs are broken on purpose.
+Nothing here protects anybody: these programs are broken on purpose.
 """
 
 from __future__ import annotations

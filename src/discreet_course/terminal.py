@@ -1,26 +1,28 @@
-"""A puzzle and the quiz in a terminal: one line in, one line out.
-
-Trust: public.
-"""
+"""A puzzle and the quiz in a terminal: one line in, one line out."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
-from typing import Any, Final
+from typing import Any
 
 from discreet.errors import DiscreetError
-from discreet.teach.checkpoint import QUIZ
-from discreet.teach.puzzle_game import Puzzle, puzzle
+from discreet_course.checkpoint import QUIZ
+from discreet_course.puzzle_game import Puzzle, puzzle
 
-_HELP: Final = (
-    "draw [1,0,1]        one answer on a table\n"
-    "audit [0,0,0] [0,0,1]   a lower bound from 2,000 answers on each\n"
-    "refute [0,0,0] [0,0,1]  two neighbors on which the claim fails\n"
-    "keeps               the claim holds\n"
-    "hint                costs 20 points\n"
-    "quit"
-)
+
+def _help(game: Puzzle) -> str:
+    """Say what can be typed; which tables are neighbors is part of the puzzle."""
+    table = json.dumps(list(game.example), separators=(",", ":"))
+    return (
+        f"A TABLE is written like {table}.\n"
+        "draw TABLE          one answer on a table\n"
+        "audit TABLE TABLE   a lower bound from 2,000 answers on each\n"
+        "refute TABLE TABLE  two neighbors on which the claim fails\n"
+        "keeps               the claim holds\n"
+        "hint                costs 20 points\n"
+        "quit"
+    )
 
 
 def play(name: str, lines: Iterable[str]) -> Iterator[str]:
@@ -30,7 +32,7 @@ def play(name: str, lines: Iterable[str]) -> Iterator[str]:
     'right: it loses inf, and claims 0.6931. Score: 100.'
     """
     game = puzzle(name)
-    yield f"{game.story}\n\n{_HELP}"
+    yield f"{game.story}\n\n{_help(game)}"
     for line in lines:
         if line.strip() in {"quit", "exit"}:
             return
@@ -55,11 +57,11 @@ def _answered(game: Puzzle, line: str) -> str:  # noqa: PLR0911  one for each co
             case "hint", 0:
                 return game.hint()
             case _:
-                return _HELP
+                return _help(game)
     except DiscreetError as error:
         return error.what
     except ValueError:
-        return f"that is no table.\n{_HELP}"
+        return f"that is no table.\n{_help(game)}"
 
 
 def _tables(words: str) -> list[Any]:

@@ -31,7 +31,7 @@ from discreet.mechanisms.randomized_response import RandomizedResponse
 from discreet.mechanisms.sparse_vector.above_threshold import AboveThreshold
 from discreet.noise import DiscreteGaussian, DiscreteLaplace
 
-HERE = Path(__file__).parent / "pictures"
+HERE = Path(__file__).parents[2] / "docs" / "gallery" / "pictures"
 
 
 def staircase(heights: dict[int, float]) -> list[tuple[float, float]]:

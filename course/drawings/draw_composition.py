@@ -38,7 +38,7 @@ from discreet.loss.plots import CurvePlot
 from discreet.mechanisms import Laplace
 from discreet.units import person, row, table_distance
 
-HERE = Path(__file__).parents[1] / "guide" / "pictures"
+HERE = Path(__file__).parents[2] / "docs" / "guide" / "pictures"
 
 
 def count(epsilon: str, name: str = "count") -> Leaf:

@@ -1,7 +1,4 @@
-"""Exercises on post-processing, groups, composition, budgets and the ten rows.
-
-Trust: public.
-"""
+"""Exercises on post-processing, groups, composition, budgets and the ten rows."""
 
 from __future__ import annotations
 
@@ -10,8 +7,8 @@ from typing import Final
 from discreet.accounting import Leaf, Parallel, account
 from discreet.loss import Approximate, Pure
 from discreet.mechanisms import Histogram, Laplace, points, thresholds
-from discreet.teach.exercise import Exercise
-from discreet.teach.judges import Number, OneOf
+from discreet_course.exercise import Exercise
+from discreet_course.judges import Number, OneOf
 
 _TAGS: Final = {"a": "1", "b": "0.8", "c": "0.5", "d": "0.3"}
 

@@ -1,7 +1,5 @@
 """Referees of exercises: a number, a choice, and a program judged by its exact law.
 
-Trust: public.
-
 A number is compared with one that the library computes when it is needed.  A program draws its
 coins from the ``entropy`` that it is given; all coins are tried (``discreet.noise.exact_law``), so
 its epsilon is that of its law and no estimate.
@@ -10,19 +8,32 @@ its epsilon is that of its law and no estimate.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Mapping
+import sys
+import time
+from collections.abc import Callable, Hashable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import partial
-from typing import Any, final
+from types import FrameType
+from typing import Any, Final, final
 
 from discreet.errors import DiscreetError, WrongKind
 from discreet.exact import decimal
 from discreet.noise import ReplayEntropy, exact_law
-from discreet.teach.exercise import Verdict
+from discreet_course.exercise import Verdict
 
 Program = Callable[[Any, ReplayEntropy], Hashable]
 Law = Mapping[Hashable, Fraction]
+RUNS: Final = 50_000
+"""How many coins a program may have: those of 15 bits and more."""
+SECONDS: Final = 20
+"""How many seconds of the processor a program may take on one data set."""
+REPEATS: Final = 64
+"""How many outputs are compared with those of a second run on the same coins, at least."""
+_FIXED: Final = (
+    "A loop that draws again never ends on some coins: draw a fixed number of bits, such as "
+    "entropy.bits(8), which has 256 equally likely values."
+)
 
 
 @final
@@ -40,10 +51,7 @@ class Number:
 
     def verdict(self, answer: Any) -> Verdict:
         """Compare with the number, within a relative tolerance."""
-        if isinstance(answer, float) and math.isinf(answer):
-            given = answer
-        else:
-            given = float(decimal(answer, name="answer"))
+        given = _number(answer)
         if self._is(given, float(self.value())):
             return Verdict(right=True, words="that is the number.")
         for slip, words in (self.slips or {}).items():
@@ -90,6 +98,23 @@ class OneOf:
         return self.right
 
 
+def _number(answer: Any) -> float:
+    """Return a number, which may be infinite: inf, infinity or ∞ in words."""
+    if isinstance(answer, str) and answer.strip().lower() in {"inf", "infinity", "infinite", "∞"}:
+        return math.inf
+    if isinstance(answer, float) and math.isinf(answer):
+        return answer
+    return float(decimal(answer, name="answer"))
+
+
+class UnfitProgramError(Exception):
+    """A program whose law cannot be found; the words say why."""
+
+
+class _Late(BaseException):
+    """The time of a program is over; a program that catches all errors does not catch this."""
+
+
 def laws_of(program: Program, pair: tuple[Any, Any]) -> tuple[Law, Law]:
     """Return the exact laws of a program on two data sets.
 
@@ -102,14 +127,58 @@ def laws_of(program: Program, pair: tuple[Any, Any]) -> tuple[Law, Law]:
             why="this exercise asks for a program, which is run on every coin.",
             do="give a function of the data and of the entropy that its coins come from.",
         )
-    found = [exact_law(partial(program, data)) for data in pair]
-    if any(law.unexplored for law in found):
-        raise WrongKind(
-            what="the program did not end on every coin.",
-            why="its law is found by trying all of them.",
-            do="draw a fixed number of bits: entropy.bits(8) has 256 equally likely values.",
-        )
-    return found[0].mass, found[1].mass
+    here, there = (_law_of(program, data) for data in pair)
+    return here, there
+
+
+def _law_of(program: Program, data: Any) -> Law:
+    """Try all coins, and again until each answer was seen often enough to trust that it repeats."""
+    deadline = time.thread_time() + SECONDS
+    law, outputs = _tried(program, data, deadline)
+    for _ in range(max(1, -(-REPEATS // len(outputs)))):
+        if _tried(program, data, deadline)[1] != outputs:
+            raise UnfitProgramError(
+                "it gives different outputs on the same coins: draw all coins from entropy, and "
+                "none from random, the clock or a counter."
+            )
+    return law
+
+
+def _tried(program: Program, data: Any, deadline: float) -> tuple[Law, list[Hashable]]:
+    outputs: list[Hashable] = []
+
+    def run(entropy: ReplayEntropy) -> Hashable:
+        with _until(deadline):
+            output = program(data, entropy)
+        outputs.append(output)
+        return output
+
+    try:
+        found = exact_law(run, max_runs=RUNS)
+    except _Late:
+        raise UnfitProgramError(
+            f"it had not tried all coins after {SECONDS} seconds. {_FIXED}"
+        ) from None
+    if found.unexplored:
+        raise UnfitProgramError(f"after {RUNS:,} runs some coins were left. {_FIXED}")
+    return found.mass, outputs
+
+
+@contextmanager
+def _until(deadline: float) -> Iterator[None]:
+    """End a program that runs too long, at its next line."""
+
+    def trace(frame: FrameType, *_: object) -> Any:
+        if time.thread_time() > deadline:
+            raise _Late
+        return None if frame.f_globals.get("__name__", "").startswith("discreet.") else trace
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        yield
+    finally:
+        sys.settrace(before)
 
 
 def epsilon_of(here: Law, there: Law) -> tuple[float, Hashable]:
@@ -146,6 +215,8 @@ class PrivateProgram:
             laws = [laws_of(answer, pair) for pair in self.pairs]
         except DiscreetError:
             raise
+        except UnfitProgramError as error:
+            return Verdict(right=False, words=str(error))
         except Exception as error:  # noqa: BLE001  whatever a student's program does
             words = f"the program stopped with {type(error).__name__}: {error}"
             return Verdict(right=False, words=words)

@@ -1,7 +1,4 @@
-"""Exercises on the promise itself: definitions, what epsilon means, what is not hidden.
-
-Trust: public.
-"""
+"""Exercises on the promise itself: definitions, what epsilon means, what is not hidden."""
 
 from __future__ import annotations
 
@@ -13,8 +10,8 @@ from discreet.explain import Guesses
 from discreet.loss import Pure
 from discreet.mechanisms import FiniteMechanism
 from discreet.noise import ReplayEntropy
-from discreet.teach.exercise import Exercise
-from discreet.teach.judges import Law, Number, OneOf, PrivateProgram
+from discreet_course.exercise import Exercise
+from discreet_course.judges import Law, Number, OneOf, PrivateProgram
 
 _SKEWED: Final = (("1/2", "1/3", "1/6"), ("1/6", "1/3", "1/2"))
 

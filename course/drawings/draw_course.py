@@ -9,7 +9,7 @@ from discreet.explain import Guesses
 from discreet.loss import Pure, laplace_scale
 from discreet.mechanisms import Exponential
 from discreet.noise import DiscreteGaussian, DiscreteLaplace
-from discreet.teach.puzzle_laws import no_data
+from discreet_course.puzzle_laws import no_data
 
 
 def delta_area() -> Chart:
