@@ -13,6 +13,7 @@ may leave out, ``found_limits`` which limits were bought for it, and ``released_
 have released its groups, and at what price; ``warnings`` name conditions that no declared value
 meets, so that an answer may be paid for in vain.  ``budget_preview`` says
 what the ledger of the session that made the plan had left for it then; plan again to look again.
+``expected`` says, where the size of its table is public, what to expect of the answer.
 ``had_earlier`` says that an earlier version planned the same question otherwise, so that its answer
 may be on record under another digest; a plan with ``earlier`` is such another one, and says by
 which rules it was made (:mod:`discreet.plan.planning_rules`).  A plan that is ``exact`` reads
@@ -71,6 +72,7 @@ from discreet.units import PrivacyUnit
 if TYPE_CHECKING:  # loaded when first used, because a plain question needs none of it
     from discreet.mechanisms import NoisyKeys, OptimalKeys
     from discreet.plan.bounds_search.bounds_search import BoundsSearch, FoundBounds
+    from discreet.plan.expectation import Expectation
     from discreet.plan.pricing.cell_strategy import CellStrategy
     from discreet.plan.pricing.quantile_tree import QuantileTree, TreeChoice
     from discreet.plan.statistics.having_threshold import HavingThreshold
@@ -180,6 +182,7 @@ class Plan(Explainable):
     found_limits: FoundLimits | None = field(default=None, compare=False)
     released_by: tuple[str, ...] = field(default=(), compare=False)
     budget_preview: BudgetPreview | None = field(default=None, compare=False)
+    expected: Expectation | None = field(default=None, compare=False)
 
     if not TYPE_CHECKING:  # a checker goes on to refuse names that there are not
 

@@ -22,6 +22,7 @@ from discreet.plan.binding.names import bound_expression
 from discreet.plan.binding.scope import earlier_names
 from discreet.plan.bounds_search.search_steps import find_missing_bounds, price_bounds_search
 from discreet.plan.draft import Draft, required
+from discreet.plan.expectation import rows_of_a_group
 from discreet.plan.forecast.error_forecast import ErrorForecast, ForecastErrors
 from discreet.plan.plan import Plan, plan_digest
 from discreet.plan.planning_rules import PlanningRules
@@ -285,7 +286,7 @@ def predict_errors(draft: Draft) -> Draft:
         releases=required(draft.calibrated).releases,
         estimates=draft.estimates,
         confidence=ask.confidence,
-        size=ask.size,
+        size=ask.size or rows_of_a_group(required(draft.request), draft.schema),
         windows=required(draft.layout).windows,
         groups=required(draft.groups).available or 1,
     )

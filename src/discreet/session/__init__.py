@@ -19,7 +19,7 @@ if TYPE_CHECKING:  # each is loaded when first used, because most sessions need 
         FirstLook,
         check,
         first_look,
-        owner_limits,
+        propose,
     )
     from discreet.session.record import NoLedger, Rehearsal
     from discreet.session.session import Session
@@ -36,7 +36,7 @@ __all__ = [
     "describe",
     "first_look",
     "open",
-    "owner_limits",
+    "propose",
 ]
 
 if not TYPE_CHECKING:  # to which every name would be one of this room
@@ -47,7 +47,7 @@ if not TYPE_CHECKING:  # to which every name would be one of this room
             "inquiry": ("Inquiry",),
             "opening": ("open",),
             "opening_arguments": ("describe",),
-            "owner_check": ("CheckReport", "FirstLook", "check", "first_look", "owner_limits"),
+            "owner_check": ("CheckReport", "FirstLook", "check", "first_look", "propose"),
             "record": ("NoLedger", "Rehearsal"),
             "session": ("Session",),
         },

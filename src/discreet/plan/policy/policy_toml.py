@@ -123,6 +123,8 @@ def _table(table: TableFacts, own: tuple[str, ...], *, frozen: bool) -> Iterator
     for name in ("max_rows", "max_groups"):
         if getattr(table, name) is not None:
             yield f"{name} = {getattr(table, name)}"
+    if table.size is not None:
+        yield f"size = {{people = {table.size.people}, rows = {table.size.rows}}}"
     if table.csv is not None:
         yield from ("", f"[{place}.csv]", *_csv(table.csv))
     if table.link is not None:
