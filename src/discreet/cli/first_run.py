@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Final, final
+from typing import TYPE_CHECKING, Final, final
 
 from discreet import session as sessions
 from discreet.cli.init_screen import ColumnScreen, Prompt, guess_words, unit_words
@@ -16,14 +16,17 @@ from discreet.plan.policy.policy import Policy, SessionSettings
 from discreet.session.first_run.policy_questionnaire import (
     Answers,
     facts_from,
+    looks_like_a_name,
     policy_from,
     policy_of,
     types_said,
     unit_said,
     usual_delta,
 )
-from discreet.session.owner_check import Proposals, UnitGuess, csv_form, propose, unit_guesses
-from discreet.session.owner_check.proposals import looks_like_a_name, one_digit
+
+if TYPE_CHECKING:  # questions are asked without what looks at rows
+    from discreet.requests.csv_format import CsvFormat
+    from discreet.session import FirstLook, Proposals
 
 LOOKED: Final = """\
 # NOT PRIVATE: types, bounds, categories, limits, key and size were proposed by `discreet init
@@ -43,12 +46,11 @@ class FirstRun:
         self.look = sessions.first_look(source, tables=table, csv=answers.csv, owner=owner)
         self.answers = answers
         self.name = self.look.table
-        form = csv_form(self.look, source) if owner and self.look.shares else None
+        form = sessions.csv_form(self.look, source) if owner and self.look.shares else None
+        self._seen: tuple[FirstLook, CsvFormat] | None = None
         if form is not None and answers.csv is None:
-            self.form_words = form.words
-            self._seen = sessions.first_look(source, tables=table, csv=form, owner=owner), form
-        else:
-            self.form_words, self._seen = "", None
+            look = sessions.first_look(source, tables=table, csv=form, owner=owner)
+            self._seen = look, form
 
     def accepted(self, place: SessionSettings, *, proposals: bool) -> Policy:
         """Return the policy of the answers, with all proposals or with none from the rows."""
@@ -57,11 +59,9 @@ class FirstRun:
             return policy_from(self.answers, look=look, session=place)
         self._take_form()
         if not self.answers.unit:
-            _, proposed = unit_words(unit_guesses(self.look, self.source), self.look)
+            _, proposed = unit_words(sessions.unit_guesses(self.look, self.source))
             self.answers = replace(self.answers, unit=proposed)
-        return policy_from(
-            self.answers, look=self.look, session=place, proposals=self._proposals()
-        )
+        return policy_from(self.answers, look=self.look, session=place, proposals=self._proposals())
 
     def asked(self, show: Callable[[str], None], ask: Prompt, place: SessionSettings) -> Policy:
         """Ask for everything, on one screen; Enter accepts what is proposed."""
@@ -72,13 +72,13 @@ class FirstRun:
                 f"{columns} columns"
             )
         if self._seen is not None:
-            show(f"The file is written with {self.form_words}: taken from its cells.")
+            show(f"The file is written with {self._seen[1].words}: taken from its cells.")
             self._take_form()
-        self._ask_unit(show, ask)
+        self._ask_unit(ask)
         proposals = self._proposals() if self.owner else None
         key: tuple[str, ...] = () if proposals is None else proposals.key
         if proposals is not None:
-            show(f"  about {one_digit(proposals.rows):,} rows")
+            show(f"  about {proposals.size.rows:,} rows")
             key = self._ask_key(proposals, ask)
         unit = unit_said(self.answers.unit, self.look.columns)
         facts = list(facts_from(self.answers, self.look, proposals, unit))
@@ -112,22 +112,22 @@ class FirstRun:
     def _proposals(self) -> Proposals:
         unit = unit_said(self.answers.unit, self.look.columns)
         types = types_said(self.answers, self.look)
-        return propose(self.look, self.source, unit=unit.columns, types=types)
+        return sessions.propose(self.look, self.source, unit=unit.columns, types=types)
 
-    def _ask_unit(self, show: Callable[[str], None], ask: Prompt) -> None:
+    def _ask_unit(self, ask: Prompt) -> None:
         if self.answers.unit:
             return
         if self.owner:
-            guesses = unit_guesses(self.look, self.source)
+            guesses = sessions.unit_guesses(self.look, self.source)
         else:
             named = filter(looks_like_a_name, self.look.columns)
-            guesses = tuple(UnitGuess(name) for name in named)
-        question, proposed = unit_words(guesses, self.look)
+            guesses = tuple(sessions.UnitGuess(name) for name in named)
+        question, proposed = unit_words(guesses)
         said = ask(f"{question}; a column, or row", proposed)
         self.answers = replace(self.answers, unit=said)
 
     def _ask_key(self, proposals: Proposals, ask: Prompt) -> tuple[str, ...]:
-        if len(proposals.key) < 2:  # noqa: PLR2004  a person alone is no question
+        if len(proposals.key) < 2:
             return proposals.key
         listed = ", ".join(proposals.key)
         question = (

@@ -1,4 +1,4 @@
-"""The screens of ``discreet init``: one line for each column, letters to change one, Enter to accept.
+"""The screens of ``discreet init``: a line for each column, a letter to change one, Enter to accept.
 
 Trust: public.  What it shows of the rows is for the owner alone, who looks at this terminal.
 """
@@ -9,7 +9,8 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Final, final
+from itertools import zip_longest
+from typing import TYPE_CHECKING, Final, final
 
 from discreet.errors import DiscreetError
 from discreet.plan.expectation import ExpectedOutput, expect, short
@@ -18,15 +19,19 @@ from discreet.plan.steps import plan as plan_question
 from discreet.query.sql.parse import read
 from discreet.query.types import Type
 from discreet.requests.table_schema import ColumnFacts, Schema
-from discreet.session import FirstLook
 from discreet.session.first_run.column_lines import line_of, range_of, read_line
-from discreet.session.owner_check import ColumnProposal, Proposals, UnitGuess
+
+if TYPE_CHECKING:  # handed in: questions are asked without what looks at rows
+    from discreet.session import Proposals, UnitGuess
+    from discreet.session.owner_check import ColumnProposal
 
 Prompt = Callable[[str, str], str]
 """Asks a question with a default, and returns what was said."""
 
 _WIDE: Final = 44
 _SHOWN: Final = 6
+_MANY: Final = 40
+_HALF: Final = 78
 _LETTERS: Final = "abcdefghijklmnopqrstuvwxyz"
 
 
@@ -57,7 +62,9 @@ class ColumnScreen:
 
     def edit(self, show: Callable[[str], None], ask: Prompt) -> None:
         """Show all lines, and change those whose letters are given, until Enter."""
-        show("Columns (Enter accepts all, a letter changes one; nothing is written before the end):")
+        show(
+            "Columns (Enter accepts all, a letter changes one; nothing is written before the end):"
+        )
         for line in self.lines():
             show(line)
         while said := ask("change", "").strip().lower():
@@ -83,7 +90,12 @@ class ColumnScreen:
     def lines(self) -> Iterator[str]:
         """Return all lines, in two columns where there are many."""
         lines = [self._line(place) for place in range(len(self.facts))]
-        yield from lines
+        if len(lines) <= _MANY:
+            yield from lines
+            return
+        half = (len(lines) + 1) // 2  # what fits beside another: details come with a letter
+        for left, right in zip_longest(lines[:half], lines[half:], fillvalue=""):
+            yield f"{left[:_HALF]:<{_HALF}} {right[:_HALF]}".rstrip()
 
     def _line(self, place: int) -> str:
         facts = self.facts[place]
@@ -122,7 +134,7 @@ def share_words(share: Fraction) -> str:
     if Fraction(999, 1000) < share < 1:
         return "over 99.9 %"
     percent = float(100 * share)
-    return f"{percent:.1f} %" if percent > 90 and percent != 100 else f"{percent:.2g} %"  # noqa: PLR2004
+    return f"{percent:.1f} %" if percent > 90 and percent != 100 else f"{percent:.2g} %"
 
 
 def _proposal(proposals: Proposals | None, name: str) -> ColumnProposal | None:
@@ -140,10 +152,10 @@ def _range(facts: ColumnFacts) -> str:
     return f"{len(values)} values: {shown}…"
 
 
-def unit_words(guesses: Sequence[UnitGuess], look: FirstLook) -> tuple[str, str]:
+def unit_words(guesses: Sequence[UnitGuess]) -> tuple[str, str]:
     """Return the question who a person is, and the answer that is proposed.
 
-    >>> unit_words([], FirstLook(table="t", columns={"age": None}, stored={}))[1]
+    >>> unit_words([])[1]
     'row'
     """
     if not guesses:
@@ -152,13 +164,8 @@ def unit_words(guesses: Sequence[UnitGuess], look: FirstLook) -> tuple[str, str]
     if best.repeats is None:
         return f"Who is a person?  {best.column} is called as names of people are", best.column
     if best.repeats > 1:
-        often = f"{float(best.repeats):.3g}"
-        return (
-            f"Who is a person?  {best.column} repeats {often} times and looks like a name of "
-            "people",
-            best.column,
-        )
-    del look
+        often = f"{best.column} repeats {float(best.repeats):.3g} times"
+        return f"Who is a person?  {often} and looks like a name of people", best.column
     return f"Who is a person?  {best.column} is different in each row and names people", best.column
 
 
@@ -219,8 +226,8 @@ def _forecasts(policy: Policy, schema: Schema, epsilon: Fraction) -> Iterator[st
                 read(text),
                 schema=schema,
                 policy=policy,
-                unit=policy.unit,  # type: ignore[arg-type]  (init always writes one)
-                public_rows=list,
+                unit=policy.unit,  # type: ignore[arg-type]  # (init always writes one)
+                public_rows=lambda _: [],
                 epsilon=epsilon,
             )
         except DiscreetError:

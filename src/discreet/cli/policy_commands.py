@@ -1,8 +1,8 @@
 """``discreet init`` and ``discreet check``: how an owner writes a policy, and tests it on the data.
 
 Trust: kernel.  ``init`` reads only the names and types of columns, unless the owner looks at the
-rows (``--owner``), shows what it proposes, makes the ledger, and writes the policy.  ``check`` writes
-exact numbers about the data, and says so first.
+rows (``--owner``), shows what it proposes, makes the ledger, and writes the policy.  ``check``
+writes exact numbers about the data, and says so first.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import typer
 from discreet import session as sessions
 from discreet.cli.exit_codes import DONE, VIOLATION, errors_reported, write_json, write_result
 from discreet.cli.first_run import LOOKED, FirstRun
-from discreet.cli.init_screen import forecast_lines
+from discreet.cli.init_screen import forecast_lines, share_words
 from discreet.cli.options import (
     POLICY,
     SERVERS,
@@ -40,7 +40,6 @@ from discreet.session.first_run import (
     write_policy,
 )
 from discreet.session.opening_arguments import unit_of, without_password
-from discreet.session.owner_check.check_report import WARNING, percent
 from discreet.session.schemas import schema_of
 
 
@@ -232,9 +231,7 @@ def _at_a_terminal() -> bool:
     return sys.stdin.isatty()
 
 
-def _say(
-    policy: Policy, schema: Schema, path: Path, first: FirstRun, *, as_json: bool
-) -> None:
+def _say(policy: Policy, schema: Schema, path: Path, first: FirstRun, *, as_json: bool) -> None:
     look = first.look
     types = {facts.name: facts.type for facts in policy.tables[0].columns}
     lost = {name: share for name, share in look.unreadable(types).items() if share}
@@ -250,10 +247,10 @@ def _say(
         return
     write = sys.stdout.write
     if look.shares is not None and lost:
-        write(f"{WARNING}\n")
+        write("NOT PRIVATE, for the owner only:\n")
     for name, share in lost.items():
         kind = types[name].value.lower()
-        write(f"  {name}: {percent(share)} of cells cannot be read as {kind}, and are NULL\n")
+        write(f"  {name}: {share_words(share)} of cells cannot be read as {kind}, and are NULL\n")
     for line in forecast_lines(policy, schema):
         write(f"{line}\n")
     if first.owner and policy.about.tuning is None:

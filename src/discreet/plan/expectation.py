@@ -8,8 +8,8 @@ groups, and for each condition by what it leaves of declared values (a third whe
 A mean or a sum is expected a sixth of the bounds away from their end near zero, a deviation to be
 a sixth of them.  An output is *blind* where its half-width is more than two fifths of the number
 that is expected, which leaves room for rounded sizes before it is half of it, and *weak* where it
-is more than a tenth.  An answer is *empty* where hardly any group can reach the number of people from
-which groups are shown.
+is more than a tenth.  An answer is *empty* where hardly any group can reach the number of people
+from which groups are shown.
 """
 
 from __future__ import annotations
@@ -263,7 +263,11 @@ def expect(plan: Plan, schema: Schema) -> Expectation | None:
     slots = {each.slot: each.aggregate for each in plan.estimates}
     outputs = []
     for column in plan.layout.outputs:
-        used = [slots[n.name] for n in walk(column.expression) if _is_slot(n, slots)]
+        used = [
+            slots[node.name]
+            for node in walk(column.expression)
+            if isinstance(node, Column) and node.name in slots
+        ]
         predicted = widths.get(column.name)
         if isinstance(column.expression, Grouped) or predicted is None or not used:
             continue
@@ -278,10 +282,6 @@ def expect(plan: Plan, schema: Schema) -> Expectation | None:
         needed=needed,
         listed=request.listed is not None,
     )
-
-
-def _is_slot(node: Expression, slots: Mapping[str, Aggregate]) -> bool:
-    return isinstance(node, Column) and node.name in slots
 
 
 @final
@@ -343,12 +343,11 @@ def _bounds(aggregate: Aggregate, plan: Plan, schema: Schema) -> tuple[Fraction,
         return aggregate.bounds_per_row
     for each in plan.estimates:
         low, high = (getattr(each.estimator, end, None) for end in ("low", "high"))
-        known = isinstance(low, Fraction) and isinstance(high, Fraction)
-        if each.aggregate == aggregate and known:
+        if isinstance(low, Fraction) and isinstance(high, Fraction) and each.aggregate == aggregate:
             return low, high
-    column = aggregate.argument
-    for table in schema.tables if isinstance(column, Column) else ():
-        facts = table.column(column.name)
+    name = aggregate.argument.name if isinstance(aggregate.argument, Column) else ""
+    for table in schema.tables:
+        facts = table.column(name)
         if facts is not None and facts.low is not None and facts.high is not None:
             return facts.low, facts.high
     return None

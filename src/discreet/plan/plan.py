@@ -89,7 +89,8 @@ class BudgetPreview:
 
     ``entry`` is the number of the entry that holds its answer; ``left`` is what would be left for
     questions about the same units, and what is left now where the plan does not fit.  ``notes``
-    say what later questions can no longer do.
+    say what later questions can no longer do; ``part`` is the share of the budget that is left
+    after it, and ``more`` how many more such plans fit then.
 
     >>> print(BudgetPreview(entry=None, fits=True, left="epsilon 2.5 of 3"))
     leaves epsilon 2.5 of 3
@@ -103,6 +104,15 @@ class BudgetPreview:
     fits: bool
     left: str
     notes: tuple[str, ...] = ()
+    part: Fraction | None = None
+    more: int | None = None
+
+    @property
+    def brief(self) -> str:
+        """What is left in one number, and how many more such answers that is."""
+        if self.entry is not None or not self.fits or self.part is None:
+            return str(self)
+        return f"leaves {budget_words(self.part, self.more)}"
 
     def __str__(self) -> str:
         """Say it in a line."""
@@ -111,6 +121,19 @@ class BudgetPreview:
         if not self.fits:
             return f"does not fit into what is left: {self.left}"
         return f"leaves {self.left}"
+
+
+def budget_words(part: Fraction, more: int | None) -> str:
+    """Say what part of a budget is left, and for how many more questions like this one.
+
+    >>> budget_words(Fraction(9, 10), 9), budget_words(Fraction(1, 2), 1)
+    ('90 % of the budget: about 9 more like this', '50 % of the budget: one more like this')
+    """
+    words = f"{int(100 * part)} % of the budget"
+    if more is None:
+        return words
+    many = {0: "no more", 1: "one more"}.get(more, f"about {more:,} more")
+    return f"{words}: {many} like this"
 
 
 _RENAMED: Final = {
@@ -135,8 +158,9 @@ class Plan(Explainable):
     >>> policy = read_policy(
     ...     'format = 1\nunit = "patient"\n[limits]\nmax_rows = 5\n'
     ...     '[tables.visits.columns.patient]\ntype = "integer"')
-    >>> print(plan(read("SELECT COUNT(*) AS visits FROM visits"), schema=Schema(policy.tables),
-    ...            policy=policy, unit=policy.unit, public_rows=list, epsilon=0.5))
+    >>> made = plan(read("SELECT COUNT(*) AS visits FROM visits"), schema=Schema(policy.tables),
+    ...             policy=policy, unit=policy.unit, public_rows=list, epsilon=0.5)
+    >>> print(made.details)
     SELECT COUNT(*) AS visits FROM visits
     ├── protects one person (patient) under add_remove, who counts in at most 1 group
     ├── is about everything
@@ -151,6 +175,13 @@ class Plan(Explainable):
     ├── costs epsilon 0.5; rho 0.1225
     └── is off by at most, with a chance of 95 %
         └── visits ± 30
+    >>> print(made)
+    SELECT COUNT(*) AS visits FROM visits
+    ├── protects one person (patient) under add_remove, who counts in at most 1 group
+    ├── has one group
+    ├── cut off, where there are any: rows of one patient beyond 5; rows without patient
+    ├── costs epsilon 0.5
+    └── is off by at most, with a chance of 95 %: visits ± 30
     """
 
     question: Question
@@ -217,7 +248,12 @@ class Plan(Explainable):
         return str(_words().plan_line(self))
 
     def __str__(self) -> str:
-        """Show everything that will happen, as a tree of lines."""
+        """Show what matters before paying, in at most a dozen lines."""
+        return str(_words().plan_screen(self))
+
+    @property
+    def details(self) -> str:
+        """Everything that will happen, as a tree of lines."""
         return str(_words().plan_tree(self))
 
     def _repr_html_(self) -> str:

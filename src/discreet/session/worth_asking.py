@@ -17,7 +17,7 @@ from discreet.requests.table_schema import Schema
 from discreet.session.display import part_left
 from discreet.session.planning import fits_after
 
-_STEPS: Final = tuple(map(Fraction, "1 1.25 1.5 2 2.5 3 4 5 6 8".split()))
+_STEPS: Final = tuple(Fraction(quarters, 4) for quarters in (4, 5, 6, 8, 10, 12, 16, 20, 24, 32))
 _TRIED: Final = 12
 
 
@@ -82,7 +82,8 @@ def _better(
 
 def _rounded(start: Fraction) -> list[Fraction]:
     """Return round numbers above a number."""
-    power, found = Fraction(1, 1000), []
+    power = Fraction(1, 1000)
+    found: list[Fraction] = []
     while len(found) < _TRIED:
         found += [step * power for step in _STEPS if step * power > start]
         power *= 10

@@ -97,7 +97,18 @@ def flag(value: object, place: str) -> bool:
 
 
 _LIMITS: Final = ("max_rows", "max_groups")
-_TABLE: Final = ("public", "unit", "link", "path", "key", "frozen", *_LIMITS, "size", "csv", "columns")
+_TABLE: Final = (
+    "public",
+    "unit",
+    "link",
+    "path",
+    "key",
+    "frozen",
+    *_LIMITS,
+    "size",
+    "csv",
+    "columns",
+)
 _COLUMN: Final = ("type", "low", "high", "categories", "nullable", "constant")
 _SIZE: Final = ("people", "rows")
 _LINK: Final = ("column", "parent", "key")

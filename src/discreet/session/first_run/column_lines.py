@@ -77,10 +77,10 @@ def read_line(text: str, before: ColumnFacts) -> ColumnFacts:
     (Fraction(110, 1), (1, 2, 3))
     """
     facts, text = before, text.strip()
-    for words, name in ((_SAME, "constant"), (_WHOLE, "nullable")):
-        if text.lower().endswith(words.lower()):
-            text = text[: -len(words)].rstrip(" ,;")
-            facts = replace(facts, **{name: name == "constant"})
+    if text.lower().endswith(_SAME):
+        text, facts = text[: -len(_SAME)].rstrip(" ,;"), replace(facts, constant=True)
+    if text.lower().endswith(_WHOLE.lower()):
+        text, facts = text[: -len(_WHOLE)].rstrip(" ,;"), replace(facts, nullable=False)
     first, _, rest = text.partition(" ")
     kind = TYPES_BY_NAME.get(first.upper().rstrip(","))
     if kind is not None:

@@ -72,6 +72,10 @@ _NAMES: Final = (
     (Type.FLOAT, "cost price amount income salary fee rate weight height bmi distance temperature"),
 )
 """Words in the names of columns, and the types that they mostly go with."""
+_ID: Final = re.compile(
+    r"(^|_)(id|nr|no|num|number|uuid|person|people|patient|user|customer|client|subject|member|"
+    r"student|pupil|employee|respondent|household|account|participant)(_|$)|.(id|num)$"
+)
 
 
 def type_by_name(name: str) -> Type:
@@ -90,6 +94,15 @@ def type_by_name(name: str) -> Type:
         if words[place] in known.split():
             return kind
     return Type.TEXT
+
+
+def looks_like_a_name(column: str) -> bool:
+    """Say whether a column is called as names of people often are.
+
+    >>> looks_like_a_name("patientId"), looks_like_a_name("nr"), looks_like_a_name("paid")
+    (True, True, False)
+    """
+    return _ID.search(re.sub(r"([a-z])([A-Z])", r"\1_\2", column).lower()) is not None
 
 
 def policy_from(
@@ -228,6 +241,8 @@ def facts_from(
             values = category_values(split_values(listed[name]), kind)
             nullable = facts.nullable and name in proposed
             facts = replace(facts, categories=values, nullable=nullable)
+        if name in unit.columns and proposals is not None and not proposals.unnamed:
+            facts = replace(facts, nullable=False)
         yield replace(facts, constant=facts.constant or name in constant)
 
 

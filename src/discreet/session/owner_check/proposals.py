@@ -32,9 +32,9 @@ from discreet.query.types import Type
 from discreet.requests.csv_format import CsvFormat
 from discreet.requests.engine_request import EngineRequest, KeyColumn
 from discreet.requests.table_schema import ColumnFacts, PublicSize, Schema, TableFacts
+from discreet.session.first_run.policy_questionnaire import looks_like_a_name
 from discreet.session.opening_arguments import declared_sources, named_sources
 from discreet.session.owner_check.cell_shares import FirstLook
-from discreet.session.owner_check.check_report import percent
 
 HELD_BY: Final = 20
 """So many people have a value that is proposed."""
@@ -49,10 +49,6 @@ _HELD: Final = Fraction(99, 100)
 _INNER: Final = Fraction(1, 200)
 _ALL_SEEN: Final = Fraction(3, 4)
 _MOSTLY: Final = Fraction(19, 20)
-_ID: Final = re.compile(
-    r"(^|_)(id|nr|no|num|number|uuid|person|people|patient|user|customer|client|subject|member|"
-    r"student|pupil|employee|respondent|household|account|participant)(_|$)|.(id|num)$"
-)
 _COMMA: Final = re.compile(r"[+-]?\d{1,3}(\.?\d{3})*,\d+|[+-]?\d+")
 _DAY: Final = re.compile(r"(\d{1,2})([./-])(\d{1,2})\2(\d{4})")
 _MONTHS: Final = 12
@@ -64,7 +60,8 @@ class ColumnProposal:
     """What is proposed for one column, and what the owner should see beside it.
 
     ``inside`` is the share of the cells that bounds hold or categories list, ``null`` that of empty
-    ones and ``lost`` that of cells of another type; ``rarer`` counts values that too few people have to be shown.
+    ones and ``lost`` that of cells of another type; ``rarer`` counts values that too few people have
+    to be shown.
 
     >>> ColumnProposal(facts=ColumnFacts(name="age", type=Type.INTEGER)).facts.type
     INTEGER
@@ -81,7 +78,7 @@ class ColumnProposal:
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Proposals:
-    """All that is proposed for one table, from its rows.
+    """All that is proposed for one table, from its rows; ``unnamed``: some belong to nobody.
 
     >>> Proposals(columns=(), people=545, rows=4360).size
     PublicSize(people=500, rows=4000)
@@ -90,6 +87,7 @@ class Proposals:
     columns: tuple[ColumnProposal, ...]
     people: int
     rows: int
+    unnamed: bool = False
     key: tuple[str, ...] = ()
     max_rows: int = 1
     max_groups: int = 1
@@ -145,7 +143,6 @@ def outward(low: Fraction, high: Fraction) -> tuple[Fraction, Fraction]:
 def _step(least: Fraction) -> Fraction:
     power = Fraction(10) ** math.floor(math.log10(least))
     return next(step * power for step in (1, 2, 5, 10) if step * power >= least)
-
 
 
 @final
@@ -209,15 +206,6 @@ def unit_guesses(look: FirstLook, source: object) -> tuple[UnitGuess, ...]:
     return tuple(found)
 
 
-def looks_like_a_name(column: str) -> bool:
-    """Say whether a column is called as names of people often are.
-
-    >>> looks_like_a_name("patientId"), looks_like_a_name("nr"), looks_like_a_name("paid")
-    (True, True, False)
-    """
-    return _ID.search(re.sub(r"([a-z])([A-Z])", r"\1_\2", column).lower()) is not None
-
-
 def csv_form(look: FirstLook, source: object) -> CsvFormat | None:
     """Return how numbers and days of a CSV file seem to be written, where that is not as usual.
 
@@ -230,11 +218,12 @@ def csv_form(look: FirstLook, source: object) -> CsvFormat | None:
     with _OpenTable(look, source, dict.fromkeys(texts, Type.TEXT), look.csv) as table:
         for name in texts:
             cells = [str(cell).strip() for cell in table.counted((), name)["v"].to_pylist() if cell]
+            most = max(Fraction(2), _MOSTLY * len(cells))
             days = [found for cell in cells if (found := _DAY.fullmatch(cell)) is not None]
             numbers = sum(_COMMA.fullmatch(cell) is not None for cell in cells)
-            if numbers >= max(2, _MOSTLY * len(cells)) and any("," in cell for cell in cells):
+            if numbers >= most and any("," in cell for cell in cells):
                 form = replace(form, decimal=",")
-            if len(days) >= max(2, _MOSTLY * len(cells)):
+            if len(days) >= most:
                 form = replace(form, dates=_dates(days))
     return None if form == (look.csv or CsvFormat()) else form
 
@@ -274,6 +263,7 @@ def propose(
         whole = table.counted(unit, None) if unit else table.counted((), next(iter(kinds)))
         rows = _sum(whole["rows"])
         people = whole.num_rows if unit else rows
+        unnamed = bool(unit) and rows < _sum(table.counted((), unit[0])["rows"])
         columns = []
         once: list[tuple[int, str]] = []
         for name, kind in kinds.items():
@@ -292,6 +282,7 @@ def propose(
         columns=tuple(columns),
         people=people,
         rows=rows,
+        unnamed=unnamed,
         key=key,
         max_rows=most_rows,
         max_groups=max([1, *(each.groups for each in columns)]),
@@ -353,11 +344,10 @@ def _bounds(
     values: pa.Table, shown: pa.Table, there: int, *, whole: bool
 ) -> tuple[Fraction, Fraction]:
     """Return the range of a few common whole numbers, or inner quantiles moved outward."""
-    if whole and 1 < shown.num_rows and values.num_rows <= FEW_NUMBERS:
-        ends = Fraction(shown["v"][0].as_py()), Fraction(shown["v"][-1].as_py())
-        share = _share_between(values, *map(float, ends), there)
-        if share >= _HELD and ends[0] < ends[1]:
-            return ends
+    if whole and shown.num_rows > 1 and values.num_rows <= FEW_NUMBERS:
+        first, last = shown["v"][0].as_py(), shown["v"][-1].as_py()
+        if _share_between(values, first, last, there) >= _HELD and first < last:
+            return Fraction(first), Fraction(last)
     low, high = (Fraction(_inner(values, there, top=top)) for top in (False, True))
     return outward(low, high)
 
