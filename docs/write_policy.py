@@ -106,7 +106,7 @@ KEYS = {
         ),
         "rho": ("number above 0", "this or `epsilon`", "The largest rho in total (zCDP)."),
         "currency": (
-            _one_of(("joint", "zcdp", "basic", "gaussian", "either")),
+            _one_of(("joint", "zcdp", "basic")),
             '`"joint"` with a delta, `"basic"` without',
             "How prices are added up beside epsilon; `rho` has its own.",
         ),

@@ -12,7 +12,6 @@ from discreet.local import (
     Direct,
     Hadamard,
     Memo,
-    Mixed,
     Subset,
     TwoPoint,
     Unary,
@@ -56,7 +55,6 @@ def number_variances() -> Chart:
     curves: dict[str, Callable[[Fraction], float]] = {
         "Laplace noise": lambda e: 8 / float(e) ** 2,
         "piecewise": lambda e: _piecewise(float(e)),
-        "mixed": lambda e: Mixed.searched(epsilon=e).variance().nearest(),
         "minimax": lambda e: WindowResponse.minimax(epsilon=e, outcomes=64).variance().nearest(),
     }
     for color, (name, worst) in enumerate(curves.items()):

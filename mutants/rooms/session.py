@@ -126,7 +126,7 @@ MUTANTS: Final = (
         new=('    if last is None or last["digest"] is None or last["salt"]:\n        return\n'),
         why="Answers about a frozen table are about different data.",
         caught_by=(
-            "tests/attacks/implementation/test_attacks.py::test_an_attack_finds_nothing[A25]",
+            "tests/audit/test_changed_tables.py",
         ),
     ),
     Mutant(

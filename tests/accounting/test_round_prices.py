@@ -26,7 +26,6 @@ from discreet.loss import (
     GaussianDP,
     Profile,
     Pure,
-    RenyiDP,
     ZeroConcentrated,
     gaussian_sigma,
     laplace_scale,
@@ -101,12 +100,6 @@ concentrated = st.one_of(
     SIGMAS.map(lambda s: rho_leaf(Gaussian(sigma=s), 1 / (2 * s * s))),
     SIGMAS.map(lambda s: rho_leaf(Gaussian(sigma=3 * s), 1 / (2 * s * s), added=3)),
 )
-divergences = st.one_of(
-    st.builds(
-        lambda a, b: one_way(RenyiDP(orders=(2, 8), values=(a, b)), a, b), HUNDREDTHS, HUNDREDTHS
-    ),
-    HUNDREDTHS.map(lambda rho: one_way(ZeroConcentrated(rho=rho), 2 * rho, 8 * rho)),
-)
 responses = st.builds(
     lambda e, k: Asked(Leaf(RandomizedResponse(epsilon=e, categories=COLORS[:k])), (), (e,)),
     HUNDREDTHS,
@@ -177,24 +170,11 @@ def test_rhos(asked, relation):
     assert fits(asked.tree, Budget(rho=rho), relation)
 
 
-@given(trees(divergences))
-@settings(max_examples=40)
-def test_divergences(asked):
-    assert fits(asked.tree, Budget(renyi=dict(zip((2, 8), asked.added, strict=True))), "add_remove")
-
-
 @given(trees(responses, inner))
 @settings(max_examples=40)
 def test_local_answers(asked):
     (epsilon,) = asked.replaced
     assert fits(asked.tree, Budget(epsilon=epsilon), "local")
-
-
-@given(HUNDREDTHS, st.integers(1, 20))
-@settings(max_examples=40)
-def test_squares_of_mus(mu, n):
-    assert fits(Repeat(Leaf(GaussianDP(mu=mu)), n * n), Budget(mu=n * mu), "add_remove")
-    assert not fits(Repeat(Leaf(GaussianDP(mu=mu)), n * n + 1), Budget(mu=n * mu), "add_remove")
 
 
 @pytest.mark.parametrize("epsilon", ["1", "0.3", "0.1", "2.5", "7"])

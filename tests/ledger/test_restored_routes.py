@@ -21,7 +21,7 @@ from discreet.units import person, row
 from tests.ledger.chains import Chain
 
 PEOPLE = {"reason": "the disk is gone", "by": "ana", "approved_by": "ben"}
-KEPT = ("joint", "either")
+KEPT = ("joint",)
 RHO_ALONE = Leaf(Gaussian(variance=15))
 
 
@@ -100,7 +100,7 @@ def test_accounts_of_one_route_go_on_as_before(tmp_path):
 @pytest.mark.parametrize("scope", [None, Box({"ward": equals("A")})])
 @pytest.mark.parametrize("currency", KEPT)
 def test_the_auditor_asks_for_every_route(currency, scope, relation):
-    """A chain that an earlier version let through, with the restore entry that it wrote."""
+    """A chain with a restore entry after which a raise opened a route."""
     chain = Chain(kept(currency, 1), unit=row(relation=relation))
     chain.charge("k", Pure(epsilon=1 if relation == "add_remove" else "0.5"))
     chain.restore(spent=True)
@@ -182,9 +182,9 @@ def test_that_every_route_has_to_fit_is_stored():
 
 
 def test_the_bar_shows_the_scarcer_route():
-    book = PrivacyFilter(kept("either", 1), unit=row())
+    book = PrivacyFilter(kept("joint", 1), unit=row())
     book.exhaust()
-    book = book.with_budget(kept("either", 2))
+    book = book.with_budget(kept("joint", 2, delta="2e-6"))
     assert part_left(book.left()) == Fraction(1, 2)  # of epsilon; of rho it is more
     book.charge(Pure(epsilon="0.3"))
     assert 0 < part_left(book.left()) < Fraction(7, 20)
@@ -193,28 +193,12 @@ def test_the_bar_shows_the_scarcer_route():
 # --- budgets and accounts on record -----------------------------------------------------------
 
 
-def test_a_reserve_that_is_named_is_told_from_none(tmp_path):
-    named = {"epsilon": 1, "delta": "1e-6", "reserve": "0.25"}
-    with Ledger.open(tmp_path / "old", unit=row(), budget=Budget(**named, currency="either")):
+def test_a_reserve_that_is_named_is_told_from_another(tmp_path):
+    with Ledger.open(tmp_path / "old", unit=row(), budget=kept(None, 1)):
         pass
+    Ledger.open(tmp_path / "old", unit=row(), budget=kept(None, 1, reserve="0.25")).close()
     with pytest.raises(OtherLedger):
-        Ledger.open(tmp_path / "old", unit=row(), budget=kept(None, 1))
-    with Ledger.open(tmp_path / "old", unit=row(), budget=Budget(**named)) as ledger:
-        higher = Budget(**{**named, "epsilon": 2})
-        ledger.raise_limit("data", budget=higher, **PEOPLE)
-        assert ledger.accounts["data"].budget == Budget(
-            **{**named, "epsilon": 2}, currency="either"
-        )
-    Ledger.open(tmp_path / "old", unit=row(), budget=higher).close()
-
-
-def test_a_reserve_that_is_named_is_not_the_one_of_an_earlier_version(tmp_path):
-    with Ledger.open(tmp_path / "old", unit=row(), budget=kept("either", 1)):
-        pass
-    Ledger.open(tmp_path / "old", unit=row(), budget=kept(None, 1)).close()
-    Ledger.open(tmp_path / "old", unit=row(), budget=kept(None, 1, reserve="0.1")).close()
-    with pytest.raises(OtherLedger):
-        Ledger.open(tmp_path / "old", unit=row(), budget=kept(None, 1, reserve="0.25"))
+        Ledger.open(tmp_path / "old", unit=row(), budget=kept(None, 1, reserve="0.1"))
 
 
 def test_a_reserve_that_is_named_makes_no_other_budget():

@@ -35,7 +35,7 @@ def spent_delta(clinic):
 
 
 @pytest.mark.parametrize("price", [{"epsilon": "0.01"}, {"rho": "0.00005"}])
-@pytest.mark.parametrize("currency", ["joint", "either", "zcdp"])
+@pytest.mark.parametrize("currency", ["joint", "zcdp"])
 def test_at_least_a_hundred_questions_about_private_groups_fit(tmp_path, currency, price):
     with opened(tmp_path, Budget(**AFTER_INIT, currency=currency)) as clinic:
         plan = clinic.plan(WARDS, **price)

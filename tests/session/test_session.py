@@ -445,12 +445,7 @@ def test_names_are_escaped():
 
 
 @pytest.mark.parametrize(
-    ("budget", "law"),
-    [
-        (Budget(epsilon=5), Laplace),
-        (Budget(rho=5), Gaussian),
-        (Budget(mu=5, delta="1e-12"), Gaussian),
-    ],
+    ("budget", "law"), [(Budget(epsilon=5), Laplace), (Budget(rho=5), Gaussian)]
 )
 def test_errors_are_bought_in_the_currency_of_the_budget(tmp_path, budget, law):
     rules = 'format = 1\nunit = "patient"\n[limits]\nmax_rows = 3'

@@ -31,7 +31,7 @@ def test_a_block_that_needs_an_extra_says_so_and_fails_with_its_name_without_it(
 
 def test_every_import_of_an_extra_is_announced():
     """Modules that pages import by name, checked without running anything."""
-    standard = sys.stdlib_module_names | {"discreet", "discreet_audit"}
+    standard = sys.stdlib_module_names | {"discreet"}
     announced = {code for _, code, _ in needing()}
     for page in GALLERY_PAGES:
         for code, _ in blocks(page):

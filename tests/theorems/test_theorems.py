@@ -19,8 +19,7 @@ def cited():
     """Return every key that a docstring or comment of the code names."""
     pattern = re.compile(r"keys?:?\s+(``[a-z-]+``(?:,\s+``[a-z-]+``)*)")
     found = set()
-    packages = (SOURCE, SOURCE.with_name("discreet_audit"))
-    for path in (file for package in packages for file in package.rglob("*.py")):
+    for path in SOURCE.rglob("*.py"):
         if path.name != "theorems.py":
             for group in pattern.findall(path.read_text(encoding="utf-8")):
                 found |= set(re.findall(r"``([a-z-]+)``", group))

@@ -21,7 +21,6 @@ from discreet.service import ServiceCounter, create_app, read_site
 from discreet.service.people.roles import Role
 from discreet.service.protocol.question_form import QuestionForm
 from discreet.web.entry_facts import chained, curves, mechanism_facts
-from discreet.web.evidence.audit_run import AuditRun
 from discreet.web.explorer import quantile_places
 from discreet.web.ledger_facts import LedgerRow, attention
 from discreet.web.pages import mount
@@ -227,20 +226,6 @@ def test_the_ledger_shows_backups_and_what_kind_of_anchor(people, monkeypatch):
     assert f"→ {heads[0].head[:10]} ✓" in page
     said = words(clients["stan"].get("/data/clinic/budget").text)
     assert f"and {end.seq - 1} entries are not in it" in said
-
-
-def test_what_an_audit_said_stays_text(people, monkeypatch):
-    clients, _ = people
-    monkeypatch.setattr(AuditRun, "problem", f"refused {HOSTILE}")
-    page = clients["aud"].get("/audit").text
-    assert "ended without a report" in page
-    assert HOSTILE not in page
-    bill = clients["aud"].post("/audit/materials", data={"csrf": token(clients["aud"])})
-    assert bill.json()["bomFormat"] == "CycloneDX"
-    assert (
-        clients["ana"].post("/audit/materials", data={"csrf": token(clients["ana"])}).status_code
-        == 403
-    )
 
 
 def test_reopening_needs_the_permission_and_a_closed_question(people):

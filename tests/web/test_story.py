@@ -176,8 +176,8 @@ def test_refusal_request_raise_by_two_people_label_and_audit(visit, site):  # no
     aud.goto("/data/clinic/ledger")
     aud.click("tbody tr:last-child a")
     aud.wait_for_selector("text=What it records")
-    aud.goto("/audit")
-    assert "theorems" in aud.inner_text("main")
+    aud.goto("/log")
+    assert "Security log" in aud.inner_text("main")
     assert aud.goto("/data/clinic/query").status == 403
     assert aud.goto("/people").status == 403
 

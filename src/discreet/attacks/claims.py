@@ -24,7 +24,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, ClassVar, Final, final
+from typing import Any, ClassVar, Final, final
 
 import numpy as np
 
@@ -38,7 +38,6 @@ from discreet.attacks.claim import (
     normal_gap,
     renyi_coins,
 )
-from discreet.doors import late_names
 from discreet.errors import OutOfRange, WrongKind
 from discreet.exact import float_down, float_up
 from discreet.loss import Approximate as ApproximateLoss
@@ -54,11 +53,6 @@ __all__ = [
     "PureClaim",
     "claim_of",
 ]
-
-if not TYPE_CHECKING:  # to which every name would be one of this file
-    __getattr__, __dir__ = late_names(
-        __name__, {}, renamed={"Approximate": "ApproximateClaim", "Pure": "PureClaim"}
-    )
 
 ORDERS: Final = tuple(Fraction(round(64 * (1 + 2.0**k)), 64) for k in range(-6, 9))
 _LITTLE: Final = 0.01

@@ -11,8 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar, final
 
-from discreet.accounting.budgets.budget import checked_raise
-from discreet.accounting.budgets.budget_on_record import as_recorded, is_recorded
+from discreet.accounting.budgets.budget import checked_raise, is_recorded
 from discreet.accounting.budgets.request import Priceable
 from discreet.accounting.budgets.spending import Left
 from discreet.accounting.scopes.box import Box
@@ -142,7 +141,7 @@ class RaiseRequest(_LedgerRequest):
                 do="raise the limits of an account above it.",
             )
         now = batch.state.filter_of(path).budget
-        budget = checked_raise(now, as_recorded(now, self.entry.budget))
+        budget = checked_raise(now, self.entry.budget)
         batch.append(replace(self.entry, budget=budget))
         return SnapshotRequest().act(batch)
 

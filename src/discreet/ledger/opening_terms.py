@@ -10,8 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Self, final
 
-from discreet.accounting.budgets.budget import Budget
-from discreet.accounting.budgets.budget_on_record import is_recorded
+from discreet.accounting.budgets.budget import Budget, is_recorded
 from discreet.accounting.scopes.contribution import Contribution
 from discreet.errors import OtherLedger, OutOfRange, WrongKind
 from discreet.ledger.canonical_lines import NO_HEAD, EntryRow, now

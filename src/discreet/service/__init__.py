@@ -19,7 +19,7 @@ read and draw noise.  What pages and calls use, all of it free of any web framew
     questions in the background, ``asked`` (own questions, whose ``forms`` replay for free);
     ``explain``, ``label``, ``release``; ``history``, ``receipt``, ``verify``, ``closed``,
     ``reopen``; ``budget``, ``account_of``, ``open_account``, ``requests``, ``request``,
-    ``decide``; ``audit``, ``security_log``.
+    ``decide``; ``security_log``.
 
 - A question is a ``QuestionForm`` (``QuestionForm.read({"question": sql, "epsilon": "0.1"})``).
 - ``Planned.plan`` and ``Answered.release`` are the plan and the release as a session gives them.

@@ -112,8 +112,6 @@ class Site:
     """The datasets of those people who may not see all of them."""
     address: ServerAddress = field(default_factory=ServerAddress)
     limits: ServiceLimits = field(default_factory=ServiceLimits)
-    audit: Path | None = None
-    """The report of ``discreet audit --json`` that pages show."""
     loopback_person: str | None = None
 
     def __post_init__(self) -> None:

@@ -28,7 +28,7 @@ from discreet.service.state_files import socket_path
 _FORMAT: Final = 1
 _NAME: Final = re.compile(r"[a-z][a-z0-9_-]{0,38}", re.ASCII)
 SITE_KEYS: Final[Mapping[str, tuple[str, ...]]] = {
-    "": ("format", "state", "audit", "address", "limits", "datasets", "people"),
+    "": ("format", "state", "address", "limits", "datasets", "people"),
     "address": ("host", "port", "certificate", "key", "public_url"),
     "limits": (
         "workers",
@@ -113,7 +113,6 @@ def _site(data: Mapping[str, Any], folder: Path, path: Path) -> Site:
             _is_used(witness, each, state) for each in datasets.values()
         ):
             raise _bad("a witness is a file that is used already", "name a file of its own for it")
-    audit = data.get("audit")
     return Site(
         state=state,
         datasets=datasets,
@@ -121,7 +120,6 @@ def _site(data: Mapping[str, Any], folder: Path, path: Path) -> Site:
         access={name: where for name, (_, where) in people.items() if where is not None},
         address=_address(_table(data.get("address", {}), "address"), folder),
         limits=_limits(_table(data.get("limits", {}), "limits")),
-        audit=None if audit is None else (folder / _text(audit, "audit")).absolute(),
     )
 
 

@@ -104,12 +104,4 @@ ATTACKS: Final = (
         source="post-processing; Dwork and others 2015, Robust Traceability from Trace Amounts; "
         "proof in discreet.attacks.tracing",
     ),
-    Theorem(
-        key="permuted-ranks",
-        statement="Ranks of n independent draws have correlation 0 with whatever is independent of "
-        "them, with variance 1 / (n - 1); the area between two groups of m and k places that "
-        "they choose is one half, with variance at most (m + k + 1) / (12 m k).",
-        source="Hoeffding 1951, A Combinatorial Central Limit Theorem; Mann and Whitney 1947; "
-        "proof in discreet_audit.rank_tests",
-    ),
 )

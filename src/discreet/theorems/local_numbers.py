@@ -44,19 +44,6 @@ LOCAL_NUMBERS: Final = (
         source=f"weak duality for convex quadratics; {_PROOF}",
     ),
     Theorem(
-        key="mixed-response",
-        statement="Choosing between two epsilon-DP randomizers by a coin that does not look at the "
-        "number, and saying which, is epsilon-DP, and the mean squares are averages.",
-        source="Wang et al. 2019 for their hybrid mechanism",
-    ),
-    Theorem(
-        key="unit-vector",
-        statement="A vector drawn from a cap of measure q around x with chance e^eps q / (1 - q + "
-        "e^eps q), else from the complement, has density ratios of at most e^eps, and over its "
-        "mean length m along x it is unbiased with mean squared error 1/m^2 - 1.",
-        source="Bhowmick, Duchi, Freudiger, Kapoor and Rogers 2018; Asi, Feldman and Talwar 2022",
-    ),
-    Theorem(
         key="sampled-attribute",
         statement="Reporting one of d attributes, drawn evenly and named, loses the even mixture "
         "of what the parts lose.",
@@ -74,12 +61,6 @@ LOCAL_NUMBERS: Final = (
         statement="With one kept response for each value, T reports lose at most T b between any "
         "two histories, and the bound of a for each value that is met is false.",
         source=f"{_PROOF}; counterexample by enumeration",
-    ),
-    Theorem(
-        key="rappor-price",
-        statement="RAPPOR with h bits loses 2h ln((1 - f/2)/(f/2)) at most over all reports of a "
-        "value that stays, and h ln(q'(1 - p')/(p'(1 - q'))) in one.",
-        source="Erlingsson, Pihur and Korolova 2014, RAPPOR",
     ),
     Theorem(
         key="tree-over-changes",

@@ -25,7 +25,6 @@ from discreet.service.protocol.question_form import QuestionForm
 from discreet.service.views import AskedBefore
 from discreet.service.workers.jobs import AskJob
 from discreet.units import PrivacyUnit
-from discreet.web.evidence.audit_run import AuditRun
 
 _PATIENCE: Final = 2.0
 """For how many seconds a page waits for an answer before it shows that it is under way."""
@@ -105,12 +104,11 @@ class Progress:
 class Desk:
     """One server as its pages see it; without a counter there is nothing but the wizard."""
 
-    __slots__ = ("_audit", "_due", "_refused", "_secret", "alone", "counter")
+    __slots__ = ("_due", "_refused", "_secret", "alone", "counter")
 
     def __init__(self, counter: ServiceCounter | None, *, secret: str, alone: str = "you") -> None:
         """Take a counter; ``secret`` stands in the forms of a workbench without log-in."""
         self.counter, self._secret, self.alone = counter, secret, alone
-        self._audit: AuditRun | None = None
         self._due: dict[str, float] = {}
         self._refused: deque[tuple[float, str, str]] = deque(maxlen=_KEPT)
 
@@ -124,18 +122,6 @@ class Desk:
                 do="answer the questions of the wizard first.",
             )
         return self.counter
-
-    @property
-    def audit(self) -> AuditRun:
-        """The audit that pages run."""
-        if self._audit is None:
-            self._audit = AuditRun(self.open.site.state / "audit")
-        return self._audit
-
-    def close(self) -> None:
-        """End what pages have begun: the server stops."""
-        if self._audit is not None:
-            self._audit.stop()
 
     @property
     def url(self) -> str:

@@ -27,7 +27,7 @@ X + Y alone is not enough: one request of rho that is known for added records, a
 cells, costs 4 rho and not 2 rho.
 
 Where requests are unknown, but were accepted under the limits, everyone is taken to owe the limits,
-and from then on every route of the currency has to fit (keys ``filter-either``, ``filter-joint``).
+and from then on every route of the currency has to fit (key ``filter-joint``).
     Proof.  Fix two neighbors.  What they owed was within the limits of delta and of some route, it
     is not known which; there they now owe at least as much.  If whatever is added fits on every
     route, under limits that were perhaps raised since, what they truly owe fits on that one.

@@ -127,7 +127,7 @@ def read_budget(given: Mapping[str, str]) -> Budget:
             why="it is kept exactly.",
             do='give {"epsilon": "3", "delta": "1e-9"}, say.',
         )
-    return Budget(**dict(given))  # type: ignore[arg-type]
+    return Budget(**dict(given))
 
 
 def _account_view(ledger: Ledger, account: Account) -> AccountView:

@@ -42,12 +42,6 @@ async def metrics(request: Request) -> Response:
     return PlainTextResponse(text, media_type="text/plain; version=0.0.4")
 
 
-@route("GET", "/v1/audit", Permission.AUDIT)
-async def audit(request: Request, caller: Calling) -> Response:
-    """Return the report of the last audit, if the site names one."""
-    return JSONResponse({"report": await in_thread(request, counter_of(request).audit, caller)})
-
-
 @route("GET", "/v1/log", Permission.AUDIT)
 async def log(request: Request, caller: Calling) -> Response:
     """Return the security log."""

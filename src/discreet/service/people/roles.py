@@ -58,7 +58,7 @@ class Permission(Enum):
     REOPEN = "reopen"
     """Reopen questions that a failed attempt has closed."""
     AUDIT = "audit"
-    """See the evidence of audits and the security log."""
+    """See the security log and the counts of calls."""
     PEOPLE = "people"
     """Invite people, change their roles, revoke their tokens."""
 

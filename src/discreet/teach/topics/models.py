@@ -10,7 +10,7 @@ from typing import Final
 
 from discreet.exact import decimal
 from discreet.learning.bayes import BetaBernoulli, PosteriorDraw
-from discreet.local import Direct, LaplaceReport, Memo
+from discreet.local import Direct, Memo
 from discreet.loss import Pure
 from discreet.mechanisms import Laplace
 from discreet.noise import ReplayEntropy
@@ -71,7 +71,7 @@ EXERCISES: Final = (
         question="An age between 18 and 100 is reported with Laplace noise of scale 41. "
         "What is its ε?",
         judge=Number(
-            lambda: LaplaceReport(low=18, high=100, scale=41).epsilon,
+            lambda: Laplace(scale=41).loss(distance=82).epsilon(delta=0),
             slips={1 / 41: "any two ages are neighbors, not ages that differ by one."},
         ),
         solution="Ages are up to 82 apart: 82 / 41 = 2.",
