@@ -34,7 +34,7 @@ about each name. `help(name)` says more, with an example.
 ROOMS = {
     "discreet": "The counter: open a table, plan, ask, read the ledger.",
     "discreet.loss": "Privacy losses as values: how much two neighboring tables can be told apart.",
-    "discreet.accounting": "Many releases together: trees, budgets, filters, odometers.",
+    "discreet.accounting": "Many releases together: trees, budgets, filters.",
     "discreet.mechanisms": "Mechanisms with exact laws, for use without a table.",
     "discreet.continual": "Counts that are released again and again.",
     "discreet.local": "The local model: reports that are private before they leave a device.",

@@ -1,7 +1,7 @@
 """Try mutants, and say which of them survive.
 
-    ./run mutants                    all of them, one after another, and write the table
-    ./run mutants --only WORDS       those whose name or file has these words; nothing is written
+    ./run mutants                    all of them, one after another
+    ./run mutants --only WORDS       those whose name or file has these words
     ./run mutants --list             names and files
 
 It ends with 1 where a mutant survives or no longer applies, or where a test that should catch one
@@ -14,7 +14,6 @@ import argparse
 
 from mutants.catalogue import MUTANTS
 from mutants.mutant import StalePatchError
-from mutants.table import record, recorded, write
 from mutants.trial import Verdict, failing_unpatched, tried
 
 
@@ -35,8 +34,6 @@ def main() -> int:
     wrong += [f"fails as it is: {test}" for test in failing_unpatched(tests)]
     verdicts = [] if wrong or options.unpatched else _tried(chosen)
     wrong += [f"{each.mutant.name}: {each}" for each in verdicts if not each.caught]
-    if verdicts and not wrong and not options.only:
-        write(MUTANTS, record(verdicts, recorded()))
     print(f"{len(verdicts)} mutants tried, {len(wrong)} problems", *wrong, sep="\n  ")
     return int(bool(wrong))
 

@@ -31,7 +31,7 @@ MUTANTS: Final = (
         new=("        for path in (account,):\n            budget = accounts[path].budget"),
         why="Sub-accounts spend beyond the root.",
         caught_by=(
-            "tests/attacks/implementation/test_attacks.py::test_an_attack_finds_nothing[A21]",
+            "tests/audit/test_accounts.py::test_accounts_below_an_account_spend_no_more_than_it_has",
         ),
     ),
     Mutant(
@@ -47,7 +47,7 @@ MUTANTS: Final = (
         ),
         why="Sub-accounts together spend more than the root has.",
         caught_by=(
-            "tests/attacks/implementation/test_attacks.py::test_an_attack_finds_nothing[A21]",
+            "tests/audit/test_accounts.py::test_accounts_below_an_account_spend_no_more_than_it_has",
         ),
     ),
     Mutant(

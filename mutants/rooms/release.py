@@ -16,9 +16,7 @@ MUTANTS: Final = (
             '        noisy = noised(plan, raw, entropy=KeyedEntropy(key=digest, label="noise"))\n'
         ),
         why="Whoever knows the question computes the noise and subtracts it.",
-        caught_by=(
-            "tests/attacks/implementation/test_attacks.py::test_an_attack_finds_nothing[A18]",
-        ),
+        caught_by=("tests/audit/test_repeated_noise.py::test_noise_does_not_repeat",),
     ),
     Mutant(
         name="which groups are shown follows from the plan",
@@ -132,7 +130,7 @@ MUTANTS: Final = (
         ),
         why="Counts of everybody are told as they are.",
         caught_by=(
-            "tests/attacks/test_suite.py::test_draws_keep_their_promises[questions: COUNT(*), paid, asked and recorded each time]",
+            "tests/audit/test_questions.py::test_answers_that_are_paid_and_recorded_keep_their_promise",
         ),
     ),
 )

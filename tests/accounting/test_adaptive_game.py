@@ -8,10 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from discreet.accounting import AdaptiveGame, Choice, Leaf, Sequential, account
+from discreet.accounting import Choice, Leaf, Sequential, account
 from discreet.errors import NotComposable, OutOfRange, WrongKind
 from discreet.mechanisms import FiniteMechanism
 from discreet.units import NeighborGraph
+from tests.accounting.adaptive_game import AdaptiveGame
 from tests.accounting.games import Ask, value
 
 ODDS = [Fraction(1), Fraction(3, 2), Fraction(2), Fraction(5)]
@@ -68,7 +69,6 @@ def brute_force(rounds, odds, strategies):
     )
 
 
-@pytest.mark.theorem("adaptive-game")
 @settings(max_examples=60, deadline=None)
 @given(MENUS, st.sampled_from(ODDS))
 def test_the_value_is_that_of_the_best_of_all_strategies(rounds, odds):
@@ -79,7 +79,6 @@ def test_the_value_is_that_of_the_best_of_all_strategies(rounds, odds):
     assert game.planned_delta_at(odds=odds) == brute_force(rounds, odds, blind)
 
 
-@pytest.mark.theorem("adaptive-game")
 @pytest.mark.parametrize("odds", ODDS)
 def test_three_rounds_against_all_strategies(odds):
     rounds = [[COIN, ALARM]] * 3
@@ -194,3 +193,13 @@ def test_a_game_with_too_many_ratios_is_refused():
     menu = [FiniteMechanism(matrix=rows)]
     with pytest.raises(OutOfRange):
         AdaptiveGame(*[menu] * 12).delta_at(odds=2)
+
+
+def test_the_numbers_of_the_guide():
+    game = AdaptiveGame([COIN, ALARM], [COIN, ALARM], [COIN, ALARM])
+    found = game.solve("0.7")
+    deltas = (found.planned.high, found.adaptive.high, found.joined)
+    assert [round(delta, 3) for delta in deltas] == [0.578, 0.593, 0.672]
+    picks = game.strategy(odds=2)
+    assert picks[()] == 0
+    assert [picks[answer,] for answer in (0, 1)] == [0, 1]

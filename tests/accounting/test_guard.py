@@ -8,7 +8,7 @@ import threading
 
 import pytest
 
-from discreet.accounting import Box, Budget, PrivacyFilter, Slots, between
+from discreet.accounting import Box, Budget, PrivacyFilter, between
 from discreet.errors import DiscreetError, OutOfRange, OverBudget, WrongKind
 from discreet.loss import Pure
 from discreet.units import row
@@ -72,43 +72,25 @@ def test_charges_about_parts_and_looks_at_what_is_left():
     assert book.spent <= book.budget.limit
 
 
-def test_a_slot_is_taken_once():
-    for _ in range(20):
-        slots = Slots({str(at): Pure(epsilon=1) for at in range(3)}, unit=row())
-        found = raced(lambda at, slots=slots: slots.take(str(at % 3), Pure(epsilon=1)), times=3)
-        assert len([each for each in found if each is None]) == 3
-        assert slots.free == ()
-
-
-def budgets():
-    return [PrivacyFilter(Budget(epsilon=1), unit=row()), Slots({"a": Pure(epsilon=1)}, unit=row())]
-
-
-@pytest.mark.parametrize("budget", budgets(), ids=lambda each: type(each).__name__)
-def test_no_copies(budget):
+def test_no_copies():
+    budget = PrivacyFilter(Budget(epsilon=1), unit=row())
     for copied in (copy.copy, copy.deepcopy, pickle.dumps, lambda one: copy.deepcopy({1: one})):
         with pytest.raises(WrongKind, match="copied"):
             copied(budget)
 
 
-@pytest.mark.parametrize("at", [0, 1])
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
-def test_a_forked_process_spends_nothing(at):
-    budget = budgets()[at]
-    spend = (
-        (lambda: budget.charge(Pure(epsilon=1)))
-        if isinstance(budget, PrivacyFilter)
-        else (lambda: budget.take("a", Pure(epsilon=1)))
-    )
+def test_a_forked_process_spends_nothing():
+    budget = PrivacyFilter(Budget(epsilon=1), unit=row())
     child = os.fork()
     if child == 0:
         try:
-            spend()
+            budget.charge(Pure(epsilon=1))
         except WrongKind:
             os._exit(7)
         os._exit(0)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
-    spend()
+    budget.charge(Pure(epsilon=1))
 
 
 @pytest.mark.parametrize(

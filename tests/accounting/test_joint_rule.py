@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from discreet.accounting import Box, Budget, Leaf, PrivacyFilter, Sequential, equals, one_of
 from discreet.accounting.budgets.amounts import NEVER, amount_up, amount_value
 from discreet.accounting.budgets.budget import checked_raise
+from discreet.accounting.budgets.currency import JointCurrency
 from discreet.accounting.budgets.price_cache import PriceCache
-from discreet.accounting.budgets.two_routes import JointCurrency
 from discreet.errors import OverBudget, WrongKind
 from discreet.loss import Approximate, GaussianDP, Pure, ZeroConcentrated
 from discreet.mechanisms import Gaussian, Laplace
@@ -147,7 +147,7 @@ def test_limits_that_spend_a_share_twice_are_not_read():
 
 @pytest.mark.parametrize(
     "damage",
-    [{"conversion": "-1"}, {"conversion": 5}, {"conversion": None}, {"currency": "either"}],
+    [{"conversion": "-1"}, {"conversion": 5}, {"conversion": None}, {"currency": "zcdp"}],
 )
 def test_damaged_joint_budgets_are_not_read(damage):
     with pytest.raises(WrongKind):
@@ -199,25 +199,14 @@ def test_without_a_delta_for_conversions_rho_has_no_epsilon():
     assert huge[0] == NEVER
 
 
-def test_what_is_pure_costs_what_it_did():
-    new, old = (Budget(epsilon=2, delta="1e-9", currency=c) for c in ("joint", "either"))
-    for loss in (Pure(epsilon="0.3"), Approximate(epsilon="0.3", delta="1e-11")):
-        epsilon, points, *others = new.price(loss)
-        assert (epsilon, *others) == old.price(loss)
-        assert points == 0
-
-
 # --- the cliff ----------------------------------------------------------------------------------
 
 
 def test_one_question_in_rho_does_not_close_the_route_of_epsilon():
-    counts = {}
-    for currency in ("either", "joint"):
-        book = PrivacyFilter(Budget(epsilon=5, delta="1e-9", currency=currency), unit=row())
-        before = book.left().how_many(Pure(epsilon=1))
-        book.charge(ZeroConcentrated(rho="0.00075"))
-        counts[currency] = before, book.left().how_many(Pure(epsilon=1))
-    assert counts == {"either": (5, 0), "joint": (5, 4)}
+    book = PrivacyFilter(Budget(epsilon=5, delta="1e-9"), unit=row())
+    assert book.left().how_many(Pure(epsilon=1)) == 5
+    book.charge(ZeroConcentrated(rho="0.00075"))
+    assert book.left().how_many(Pure(epsilon=1)) == 4
 
 
 def test_a_route_that_is_left_stays_left():

@@ -8,7 +8,6 @@ from discreet.accounting.cells.amount_arrays import AmountArray
 from discreet.accounting.cells.cell_table import CellTable
 from discreet.accounting.cells.column_amounts import ColumnAmounts
 from discreet.accounting.cells.histories import ChargeHistories
-from discreet.accounting.cells.witnesses import Witnesses
 from tests.accounting.map_model import check, some_charges
 
 
@@ -17,9 +16,7 @@ def forget_a_piece(self, cells, condition, cut=CellTable._cut):
     cut(self, cells, condition)
     left = np.arange(before)
     self.masks = self.masks[:, left]
-    for part in (self.paid, self.low, self.witnesses.seen):
-        part.digits = part.digits[:, :, left]
-    self.witnesses.atoms = self.witnesses.atoms[:, left]
+    self.paid.digits = self.paid.digits[:, :, left]
     self.branches.nodes = self.branches.nodes[left]
     self.stories.numbers, self.stories.mixed = self.stories.numbers[left], self.stories.mixed[left]
 
@@ -30,28 +27,20 @@ def keep_what_sticks_out(self, cells, condition, cut=CellTable._cut):
     self.masks[condition.axis, cells] = masks
 
 
-def merge_downward(self, order, starts, least=False, join=AmountArray.join):
-    join(self, order, starts, least=True)
+def merge_downward(self, order, starts):
+    self.digits = self.digits[:, :, order[starts]]
 
 
 def charge_the_others(self, bits, amounts, whole, charge=ColumnAmounts.charge):
     charge(self, bits ^ ((1 << self.atoms.size) - 1), amounts, whole=whole)
 
 
-def raise_nothing(self, cells, conditions, amounts):
+def raise_nothing(self, cells, amounts):
     pass
 
 
 def mix_nothing(self, parts):
     pass
-
-
-def believe_merged_atoms(self, axis, numbers, low):
-    self.atoms[axis] = numbers[self.atoms[axis]]
-
-
-def follow_nobody(self, axis, cells, bits):
-    return np.ones(len(cells), dtype=bool)
 
 
 @pytest.mark.parametrize(
@@ -63,8 +52,6 @@ def follow_nobody(self, axis, cells, bits):
         (AmountArray, "join", merge_downward),
         (ColumnAmounts, "charge", charge_the_others),
         (ChargeHistories, "mark_mixed", mix_nothing),
-        (Witnesses, "rename", believe_merged_atoms),
-        (Witnesses, "inside", follow_nobody),
     ],
 )
 def test_the_model_catches_maps_that_are_wrong(owner, name, mutant, monkeypatch):

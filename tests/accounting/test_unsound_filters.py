@@ -6,7 +6,6 @@ import mpmath
 import pytest
 
 from discreet.accounting.budgets.budget import Budget
-from discreet.loss import RenyiDP
 from tests.accounting.games import Ask, response, value
 from tests.twins import filters
 
@@ -37,8 +36,7 @@ def test_and_still_loses_more_than_it_promised():
 
 @pytest.mark.theorem("filter-basic")
 @pytest.mark.theorem("filter-concentrated")
-@pytest.mark.theorem("filter-gaussian")
-@pytest.mark.parametrize("currency", ["basic", "zcdp", "gaussian", "either", "joint"])
+@pytest.mark.parametrize("currency", ["basic", "zcdp", "joint"])
 def test_our_rules_refuse_that_strategy(currency):
     epsilon, delta = filters.NATURAL_TARGET
     budget = Budget(epsilon=epsilon, delta=delta, currency=currency)
@@ -85,25 +83,5 @@ def test_and_nearly_twice_the_promised_delta_is_real():
     assert truth > 1.9 * mpmath.mpf(filters.SOME_TARGET[1])
 
 
-@pytest.mark.theorem("filter-renyi")
-def test_our_rule_wants_all_orders_and_refuses_that_strategy():
-    limits = {a: _down(filters.some_limit(a)) for a in filters.SOME_ORDERS}
-    budget = Budget(renyi=limits)
-    assert budget.guarantee.delta(epsilon=20) == pytest.approx(1e-6, rel=1e-12)
-    first = _two_point_loss(*filters.SOME_FIRST)
-    for second in filters.some_second().values():
-        assert walks_through(budget, [first])
-        assert not walks_through(budget, [first, _two_point_loss(*second)])
-
-
-def _two_point_loss(chance, loss):
-    values = [_up(filters.two_point_divergence(chance, loss, a)) for a in filters.SOME_ORDERS]
-    return RenyiDP(orders=filters.SOME_ORDERS, values=values)
-
-
 def _up(value):
     return Fraction(str(mpmath.nstr(value, 30))) + Fraction(1, 10**25)
-
-
-def _down(value):
-    return Fraction(str(mpmath.nstr(value, 30))) - Fraction(1, 10**25)

@@ -231,3 +231,54 @@ def test_a_claim_may_be_a_loss_or_a_price():
 def test_what_cannot_be_judged_is_refused(bits, guess, how, error):
     with pytest.raises(error):
         guessed(bits, guess, **how)
+
+
+# --- guesses of all bits -----------------------------------------------------------------------
+
+
+@pytest.mark.theorem("guessed-bits")
+@pytest.mark.parametrize("flip", [Fraction(1, 4), Fraction(2, 5)])
+def test_right_guesses_are_at_most_those_of_coins(flip):
+    """All bits, all answers of randomized response, all ways to guess three bits from them."""
+    n, chance = 3, 1 - flip
+    law = {
+        (bits, told): math.prod(chance if b == t else flip for b, t in zip(bits, told, strict=True))
+        / 2**n
+        for bits in product((0, 1), repeat=n)
+        for told in product((0, 1), repeat=n)
+    }
+    coins = [
+        sum(math.comb(n, j) * chance**j * flip ** (n - j) for j in range(k, n + 1))
+        for k in range(n + 1)
+    ]
+
+    def reached(strategy, k):
+        return sum(
+            mass
+            for (bits, told), mass in law.items()
+            if sum(b == g for b, g in zip(bits, strategy(told), strict=True)) >= k
+        )
+
+    ways = [
+        lambda told: told,
+        lambda told: tuple(1 - t for t in told),
+        lambda told: (told[0],) * n,
+        lambda told: (0,) * n,
+        lambda told: told if sum(told) > 1 else (1, *told[1:]),
+    ]
+    for strategy, k in product(ways, range(n + 1)):
+        assert reached(strategy, k) <= coins[k]
+    assert reached(ways[0], n) == coins[n]
+
+
+@pytest.mark.theorem("guessed-bits")
+def test_guesses_refute_what_is_too_good_to_be_true():
+    coins = KeyedEntropy(key=bytes(32), label="guesses")
+    bits = coins.words(4000, 64) % 2
+    wrong = coins.words(4000, 64) % 4 == 0  # guessed with chance 3/4: epsilon is ln 3
+    found = guessed(bits, bits ^ wrong, claim="0.9")
+    assert found.violates
+    assert found.lower < math.log(3)
+    assert not guessed(bits, bits ^ wrong, claim="1.0987").violates
+    with pytest.raises(WrongKind):
+        guessed([0, 1], [0])

@@ -8,7 +8,7 @@ import pytest
 
 from discreet.mechanisms import Exponential
 from discreet.plan.pricing.group_sensitivity import QuantileChoice
-from discreet_audit.suite.question_rows import visitors, watersheds
+from tests.audit.test_questions import visitors, watersheds
 
 LEAVES = 111
 

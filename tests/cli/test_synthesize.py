@@ -68,6 +68,15 @@ def test_a_table_is_written_and_its_report_shown(clinic: Path) -> None:
     assert (clinic / "visits.ledger").exists()
 
 
+def test_the_report_bounds_marginals_that_were_not_measured(clinic: Path) -> None:
+    """A pair that was passed over is bounded by the one that was chosen, as in Python."""
+    chosen = ("visits", "--method", "mst", "--bins", "4")
+    done = run(*chosen, "--rho", "3", "--out", "made-up.parquet", "--json")
+    assert done.exit_code == 0, done.output
+    assert "selected" in {each["from"] for each in json.loads(done.stdout)["errors"]}
+    assert all(each["rows_off"] is not None for each in json.loads(done.stdout)["errors"])
+
+
 def test_csv_and_json(clinic: Path) -> None:
     """A program reads what was made, what it cost and how far off it may be; again, it is free."""
     first = run(*ARGUMENTS, *PRICE, "--out", "made-up.csv", "--json")

@@ -93,7 +93,7 @@ def test_rare_and_certain_alarms_have_bounds(alarm):
         (dp.Budget(epsilon=2), "analyst"),
         (dp.Budget(epsilon=2, delta="1e-6"), "steward"),
         (dp.Budget(rho="0.5"), "subject"),
-        (dp.Budget(mu=1), "auditor"),
+        (dp.Budget(rho="0.5"), "auditor"),
     ],
 )
 def test_ledgers_without_answers_and_with_mixed_ones_are_explained(tmp_path, budget, audience):

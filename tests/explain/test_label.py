@@ -1,10 +1,8 @@
 """Privacy labels: filled from the ledger, verified against it, refused when tampered with."""
 
 import json
-import re
 import sqlite3
 from contextlib import closing
-from dataclasses import replace
 from html.parser import HTMLParser
 
 import pyarrow as pa
@@ -18,11 +16,8 @@ from discreet.errors import DiscreetError, LedgerError, Tampered
 from discreet.explain import Label, label_of, verify_label
 from discreet.explain.label.accuracy import LISTED
 from discreet.explain.label.recorded_errors import recorded_errors
-from discreet.explain.label.registry import TO_WRITE, registry_entry
-from discreet.explain.label.registry_check import FIELDS, registry_faults
-from discreet.explain.not_hidden import IN_PLANS
 from discreet.ledger import Ledger
-from discreet.plan.policy.about import ABOUT_KEYS, About, read_about
+from discreet.plan.policy.about import About, read_about
 
 ABOUT = About(
     title="Visits <b>&",
@@ -106,16 +101,6 @@ def test_every_number_that_is_changed_is_noticed(ledger, place, value):
         verify_label(json.dumps(content), ledger)
 
 
-def test_a_label_from_before_a_sentence_was_added_still_holds(ledger):
-    content = json.loads(label_of(ledger, about=ABOUT).to_json())
-    assert content["not_hidden"].count(IN_PLANS) == 1
-    content["not_hidden"].remove(IN_PLANS)
-    verify_label(json.dumps(content), ledger)
-    content["not_hidden"].pop()
-    with pytest.raises(Tampered):
-        verify_label(json.dumps(content), ledger)
-
-
 @pytest.mark.parametrize(
     "text", ["", "[]", "{}", '{"format": "privacy-label/1"}', '{"format": "privacy-label/2"}']
 )
@@ -132,7 +117,9 @@ def test_names_that_stand_twice_and_blocks_that_nobody_computes_are_refused(ledg
     )
     more = json.dumps({**content, "odds_for_you": 0.5})
     endless = json.dumps(content).replace('"releases": 2', '"releases": Infinity')
-    for label in (twice, more, endless, "[" * 100_000):
+    with pytest.raises(Tampered, match="odds_for_you"):
+        verify_label(more, ledger)
+    for label in (twice, endless, "[" * 100_000):
         with pytest.raises(DiscreetError, match="not a privacy label"):
             verify_label(label, ledger)
 
@@ -175,66 +162,9 @@ def test_pages_are_whole_escape_what_people_say_and_load_nothing(ledger):
     assert "https://" not in page
 
 
-def test_the_draft_for_the_registry_has_every_field_of_a_tier_3_entry(ledger):
-    label = label_of(ledger, about=ABOUT)
-    entry = registry_entry(label.content)
-    for block, fields in FIELDS.items():
-        assert fields.keys() <= entry["deployment"][block].keys()
-    assert entry["deployment"]["privacy_loss"]["privacy_parameters"] == {"epsilon": 0.375}
-    assert f'justification: "{TO_WRITE}"' in label.to_registry()
-    assert '- "the clinic"' in label.to_registry()
-    for line in label.to_registry().splitlines():
-        _, given, value = line.partition(": ")
-        assert not given or json.loads(value) is not None  # what YAML reads as well
-
-
-def test_the_checker_of_drafts_names_what_people_have_to_write_and_where(ledger):
-    faults = label_of(ledger, about=ABOUT).registry_faults()
-    assert all("[about]" in fault for fault in faults)
-    asked = {re.search(r"as (\w+) in", fault)[1] for fault in faults}
-    assert asked <= set(ABOUT_KEYS)
-    told = dict.fromkeys(asked - {"authors", "data_source"}, "some words")
-    said = replace(ABOUT, **told, authors=("Ana",), data_source="Static")
-    assert not label_of(ledger, about=said).registry_faults()
-
-
-@pytest.mark.parametrize(
-    ("place", "value", "fault"),
-    [
-        ("status", "Done", "status: none of the allowed"),
-        ("deployment.basic.data_product_type", "Numbers", "data_product_type: none of"),
-        ("deployment.basic.publication_date", "yesterday", "publication_date: none of"),
-        ("deployment.basic.data_curators", [], "data_curators: missing"),
-        ("deployment.dp_variant.variant_name", "Strong DP", "variant_name: none of"),
-        ("deployment.privacy_loss.privacy_unit", None, "privacy_unit: missing"),
-        ("deployment.privacy_loss.privacy_parameters", {"eps": 1}, "privacy_parameters: numbers"),
-        ("deployment.privacy_loss.privacy_parameters", None, "privacy_parameters: missing"),
-        ("deployment.accounting", {}, "accounting.composition: missing"),
-    ],
-)
-def test_the_checker_of_drafts_notices_what_is_missing_or_not_allowed(ledger, place, value, fault):
-    entry = registry_entry(label_of(ledger, about=ABOUT).content)
-    inner = entry
-    *above, name = place.split(".")
-    for part in above:
-        inner = inner[part]
-    inner[name] = value
-    assert any(fault in found for found in registry_faults(entry))
-
-
-def test_drafts_round_up(ledger):
-    content = label_of(ledger, about=ABOUT).content
-    told = registry_entry(content)["deployment"]["privacy_loss"]["privacy_parameters_details"]
-    points = re.findall(r"\(([0-9.e-]+), ([0-9.e-]+)\)", told)
-    assert len(points) == len(content["strength"]["curve"])
-    for (epsilon, delta), (exact, bound) in zip(points, content["strength"]["curve"], strict=True):
-        assert float(epsilon) == exact
-        assert float(delta) >= bound
-
-
 def test_commands_print_labels_and_explanations_and_verify(path, tmp_path):
     runner = CliRunner()
-    for form in ("text", "html", "json", "registry"):
+    for form in ("text", "html", "json"):
         result = runner.invoke(app, ["label", "--ledger", str(path), "--format", form])
         assert result.exit_code == 0, result.output
         (tmp_path / form).write_text(result.output)
@@ -340,24 +270,6 @@ def test_a_label_without_a_unit_is_not_shown(ledger):
         label_of(dp.Budget(epsilon=1))
 
 
-@pytest.mark.parametrize(
-    ("unit", "entity", "count"),
-    [
-        (dp.person("patient"), None, 3),
-        (dp.person("patient"), "patient", 3),
-        (dp.person("home"), "household", 0),
-        (dp.row(), None, 1),
-        (dp.units.custom("day", columns=["patient", "day"]), None, 0),
-    ],
-)
-def test_comparables_need_the_same_unit(tmp_path, unit, entity, count):
-    with Ledger.open(tmp_path / "a.ledger", unit=unit, budget=dp.Budget(epsilon=1)) as ledger:
-        label = label_of(ledger, about=About(entity=entity))
-        assert len(label.content["comparables"]) == count
-        assert ("no comparable with the same unit" in str(label)) == (count == 0)
-        verify_label(label.to_json(), ledger)
-
-
 # --- answers of a session -----------------------------------------------------------------------
 
 POLICY = """
@@ -444,14 +356,15 @@ def test_an_answer_of_test_mode_has_no_label(session):
         answer.label(session)
 
 
-@pytest.mark.parametrize("name", ["total", "accuracy", "comparables"])
-def test_later_blocks_are_verified_where_they_are(session, name):
+@pytest.mark.parametrize("name", ["total", "accuracy"])
+def test_every_block_is_verified(session, name):
     answer = session.ask(QUESTION, epsilon="0.5")
     content = json.loads(answer.label(session).to_json())
     with pytest.raises(Tampered, match=name):
         verify_label(json.dumps({**content, name: {"statistics": []}}), session.ledger)
     del content[name]
-    verify_label(json.dumps(content), session.ledger)  # a label of the first version
+    with pytest.raises(Tampered, match=name):
+        verify_label(json.dumps(content), session.ledger)
 
 
 def test_answers_that_no_session_wrote_have_no_errors_on_record(ledger):

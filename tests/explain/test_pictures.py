@@ -1,7 +1,6 @@
 """Pictures of explanations: what they draw is what is computed, and they stand alone."""
 
 import re
-import struct
 from fractions import Fraction
 from itertools import pairwise
 from xml.etree import ElementTree as ET
@@ -13,7 +12,7 @@ import discreet as dp
 from discreet.accounting import Leaf, Sequential, account
 from discreet.charts import Marker
 from discreet.charts.shapes import dashes
-from discreet.explain import Guesses, png
+from discreet.explain import Guesses
 from discreet.explain.figures import Figures
 from discreet.explain.pictures.account_bars import account_bars
 from discreet.explain.pictures.answer_bars import answer_bars
@@ -164,16 +163,6 @@ def test_every_picture_has_a_version_of_blocks(pictures, name):
 def test_blocks_of_icons_are_as_many_as_is_said(pictures):
     text = str(pictures["drawn"]["icons"])
     assert (text.count("●"), text.count("○")) == (26 + 74, 74 + 26)
-
-
-@pytest.mark.parametrize("name", ALL)
-def test_every_picture_is_painted_as_png_of_the_same_shape(pictures, name):
-    picture = pictures["drawn"][name]
-    data = png(picture)
-    assert data.startswith(b"\x89PNG\r\n")
-    size = struct.unpack(">II", data[16:24])
-    assert size == (2 * picture.width, 2 * picture.height)
-    assert picture.description.encode("latin-1", "ignore")[:20] in data or b"iTXt" in data
 
 
 def test_series_differ_without_color():

@@ -39,6 +39,8 @@ def test_the_first_block_of_an_error_page_raises_that_error_and_the_others_run(
 ):
     monkeypatch.chdir(tmp_path)
     namespace = {"__name__": name(page)}
+    assert page.read_text(encoding="utf-8").startswith(f"# {page.stem}: ")
+    assert list(blocks(page))
     for index, (code, file) in enumerate(blocks(page)):
         program = compile(code, file, "exec")
         if index > 0:

@@ -15,11 +15,9 @@ FIRST_ANSWER = '''
 import importlib.resources
 import sys
 import discreet as dp
-import discreet_audit
 script = importlib.resources.files("discreet.local") / "browser" / "discreet-local.js"
 assert "getRandomValues" in script.read_text(encoding="utf-8")
 assert dp.__file__.startswith(sys.prefix), dp.__file__
-assert discreet_audit.__file__.startswith(sys.prefix), discreet_audit.__file__
 policy = """
 format = 1
 unit = "patient"

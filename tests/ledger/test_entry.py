@@ -46,9 +46,7 @@ from discreet.units import person, row
 AT = "2026-01-01T00:00:00.000000Z"
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
 HEADS = st.text("0123456789abcdef", min_size=64, max_size=64)
-BUDGETS = st.sampled_from(
-    [Budget(epsilon=1), Budget(epsilon=2, delta=1e-9), Budget(rho="0.1"), Budget(mu=1)]
-)
+BUDGETS = st.sampled_from([Budget(epsilon=1), Budget(epsilon=2, delta=1e-9), Budget(rho="0.1")])
 UNITS = st.sampled_from([row(), row(relation="replace"), person("patient")])
 TREES = st.sampled_from(
     [

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.accounting import Box, Budget, Contribution, Leaf, at_least, equals
+from discreet.accounting.budgets.budget import is_recorded
 from discreet.errors import (
     DamagedLedger,
     KeyReused,
@@ -21,7 +22,6 @@ from discreet.errors import (
     QuestionClosed,
 )
 from discreet.ledger import Ledger, Receipt, Started, StoredAnswer
-from discreet.ledger.opening_terms import is_recorded
 from discreet.ledger.stores.sqlite import SQLiteStore
 from discreet.loss import Approximate, GaussianDP, Pure, ZeroConcentrated
 from discreet.mechanisms import Laplace
@@ -411,13 +411,18 @@ def test_a_ledger_keeps_two_routes_across_restarts_and_raises(path):
 
 
 def test_which_budgets_are_those_on_record():
+    old = Budget(epsilon=1, delta="1e-9")
+    assert is_recorded(old, Budget(epsilon=1, delta="1e-9"))
+    half = Budget(epsilon=1, delta="1e-9", reserve="0.5")
+    assert is_recorded(half, half)
     raised = Budget(epsilon=2, delta="1e-6").counted_like(Budget(epsilon=1, delta="1e-9"))
     assert is_recorded(raised, Budget(epsilon=2, delta="1e-6"))
     for recorded, other in [
-        (Budget(epsilon=1, delta="1e-9"), Budget(epsilon=1, delta="1e-8")),
-        (Budget(epsilon=1, delta="1e-9"), Budget(epsilon=1, delta="1e-9", currency="zcdp")),
-        (Budget(epsilon=1, delta="1e-9"), Budget(epsilon=1, delta="1e-9", reserve="0.5")),
-        (None, Budget(epsilon=1)),
+        (old, Budget(epsilon=1, delta="1e-8")),
+        (old, Budget(epsilon=1, delta="1e-9", currency="zcdp")),
+        (half, Budget(epsilon=1, delta="1e-9")),
+        (old, half),
+        (None, old),
     ]:
         assert not is_recorded(recorded, other)
 

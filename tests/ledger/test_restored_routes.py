@@ -1,6 +1,7 @@
 """What is unknown after a restore counts on every route; budgets and accounts are recognized."""
 
 from contextlib import suppress
+from fractions import Fraction
 
 import pytest
 from hypothesis import given, settings, strategies
@@ -96,7 +97,7 @@ def test_accounts_of_one_route_go_on_as_before(tmp_path):
 @pytest.mark.parametrize("scope", [None, Box({"ward": equals("A")})])
 @pytest.mark.parametrize("currency", KEPT)
 def test_the_auditor_asks_for_every_route(currency, scope, relation):
-    """A chain that an earlier version let through, with the restore entry that it wrote."""
+    """A chain with a restore entry after which a raise opened a route."""
     chain = Chain(kept(currency, 1), unit=row(relation=relation))
     chain.charge("k", Pure(epsilon=1 if relation == "add_remove" else "0.5"))
     chain.restore(spent=True)
@@ -163,12 +164,22 @@ def test_that_every_route_has_to_fit_is_stored():
 
 def test_the_bar_shows_the_scarcer_route():
     book = PrivacyFilter(kept("joint", 1), unit=row())
-    assert part_left(book.left()) == 1
     book.exhaust()
-    assert part_left(book.with_budget(kept("joint", 2)).left()) == 0  # of delta
+    book = book.with_budget(kept("joint", 2, delta="2e-6"))
+    assert part_left(book.left()) == Fraction(1, 2)  # of epsilon; of rho it is more
+    book.charge(Pure(epsilon="0.3"))
+    assert 0 < part_left(book.left()) < Fraction(7, 20)
 
 
 # --- budgets and accounts on record -----------------------------------------------------------
+
+
+def test_a_reserve_that_is_named_is_told_from_another(tmp_path):
+    with Ledger.open(tmp_path / "old", unit=row(), budget=kept(None, 1)):
+        pass
+    Ledger.open(tmp_path / "old", unit=row(), budget=kept(None, 1, reserve="0.25")).close()
+    with pytest.raises(OtherLedger):
+        Ledger.open(tmp_path / "old", unit=row(), budget=kept(None, 1, reserve="0.1"))
 
 
 def test_a_reserve_that_is_named_makes_no_other_budget():

@@ -54,10 +54,7 @@ def test_rows_may_be_values_with_names():
 BUDGETS = [
     Budget(epsilon=20, delta="1e-6", currency="basic"),
     Budget(rho=20, delta="1e-6"),
-    Budget(mu=20, delta="1e-6"),
-    Budget(renyi={2: 20, 8: 20}, delta="1e-6"),
     Budget(epsilon=20, delta="1e-6"),
-    Budget(epsilon=20, delta="1e-6", currency="gaussian"),
 ]
 
 
@@ -94,19 +91,18 @@ def test_units_of_several_rows_pass():
     assert verify(chain.rows()).problems == ()
 
 
-@pytest.mark.parametrize(("currency", "variance", "rho"), [("either", 100, 1), ("joint", 10, 2)])
-def test_what_fits_in_two_ways_in_two_places_passes(currency, variance, rho):
+def test_what_fits_in_two_ways_in_two_places_passes():
     """One cell stays within epsilon, another within rho, and a box holds both."""
     both, one, other = (Box({"state": one_of(*which)}) for which in (["CA", "NY"], ["CA"], ["NY"]))
-    chain = Chain(Budget(epsilon=2, delta="1e-9", currency=currency))
+    chain = Chain(Budget(epsilon=2, delta="1e-9"))
     chain.ask("a", Pure(epsilon="0.01"), scope=both)
-    chain.ask("b", Leaf(Gaussian(variance=variance)), scope=one)
+    chain.ask("b", Leaf(Gaussian(variance=10)), scope=one)
     chain.ask("c", Pure(epsilon="1.9"), scope=other)
     report = verify(chain.rows())
     assert report.problems == ()
     spent, limit = report.accounts[0].spent, report.accounts[0].limit
     assert spent[0] > limit[0]
-    assert spent[rho] > limit[rho]
+    assert spent[2] > limit[2]
     chain.ask("d", Pure(epsilon="0.2"), scope=other)
     assert kinds(chain.rows()) == ["sum"]
 

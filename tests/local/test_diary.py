@@ -1,9 +1,10 @@
 """Diaries: the total of a device, its ceiling, and crashes at any moment."""
 
-import json
+import contextlib
 import multiprocessing
+import os
+import sqlite3
 from fractions import Fraction
-from unittest import mock
 
 import pytest
 
@@ -16,7 +17,7 @@ from discreet.errors import (
     OverBudget,
 )
 from discreet.local import Diary
-from discreet.local.repeated import device_file
+from discreet.local.repeated.device_file import DeviceFile
 
 
 @pytest.mark.theorem("general-composition")
@@ -34,53 +35,68 @@ def test_prices_add_up_to_the_ceiling_and_no_further(tmp_path):
     assert again.spent() == 1
 
 
-@pytest.mark.parametrize("step", ["open", "fsync", "replace"])
-def test_a_crash_at_any_step_leaves_the_old_state_or_the_new_one(tmp_path, step):
-    diary = Diary(tmp_path / "diary.json", ceiling=5)
-    diary.charge(epsilon=1, name="a")
-    calls, crashed = 0, 0
-    real = getattr(device_file.os, step)
-    for moment in range(4):
-
-        def failing(*arguments, moment=moment, **named):
-            nonlocal calls
-            calls += 1
-            if calls - 1 == moment:
-                raise OSError
-            return real(*arguments, **named)
-
-        calls = 0
-        before = diary.spent()
-        with mock.patch.object(device_file.os, step, failing):
-            try:
-                diary.charge(epsilon="1/2", name="a")
-            except LedgerUnavailable:
-                crashed += 1
-        assert diary.spent() - before in (0, Fraction(1, 2))
-    assert crashed
+def charge_and_tell(path, told):
+    diary = Diary(path, ceiling=1000)
+    while True:
+        diary.charge(epsilon=1, name="a")
+        os.write(told, b".")
 
 
-@pytest.mark.parametrize(
-    "content",
-    [
-        b"",
-        b"{",
-        b"[]",
-        b"\xff",
-        b'{"format": 1, "kind": "memo", "state": {}}',
-        b'{"format": 1, "kind": "diary", "state": {}}',
-        b'{"format": 0, "kind": "diary", "state": {"ceiling": "1", "entries": {}}}',
-        b'{"format": 1, "kind": "diary", "state": {"ceiling": "1", "entries": {"a": "1/0"}}}',
-        b'{"format": 1, "kind": "diary", "state": {"ceiling": "1", "entries": {"a": "-1"}}}',
-        b'{"format": 1, "kind": "diary", "state": {"ceiling": "1", "entries": []}}',
-    ],
-)
-def test_a_damaged_diary_is_refused_and_left_alone(tmp_path, content):
-    path = tmp_path / "diary.json"
+def test_a_killed_process_loses_no_charge_that_it_knew_of(tmp_path):
+    path, context, charged = tmp_path / "diary", multiprocessing.get_context("fork"), 0
+    for number in range(8):
+        reads, told = os.pipe()
+        worker = context.Process(target=charge_and_tell, args=(path, told))
+        worker.start()
+        for _ in range(1 + number % 3):
+            charged += len(os.read(reads, 1))
+        worker.kill()
+        worker.join()
+        os.close(told)
+        while more := os.read(reads, 100):
+            charged += len(more)
+        os.close(reads)
+        spent = Diary(path, ceiling=1000).spent()
+        assert charged <= spent <= charged + 1
+        charged = int(spent)
+
+
+@pytest.mark.parametrize("content", [b'{"format": 1}', b"SQLite format 3", bytes(5000)])
+def test_a_file_that_is_no_diary_is_refused_and_left_alone(tmp_path, content):
+    path = tmp_path / "diary"
     path.write_bytes(content)
     with pytest.raises(DamagedLedger):
         Diary(path, ceiling=1)
     assert path.read_bytes() == content
+
+
+@pytest.mark.parametrize(
+    "state",
+    [
+        {},
+        {"ceiling": "1", "entries": []},
+        {"ceiling": "1", "entries": {"a": "1/0"}},
+        {"ceiling": "1", "entries": {"a": "-1"}},
+        {"ceiling": "1", "entries": {"a": "0.5"}},
+        {"ceiling": "1", "entries": {"a": "1e99999999"}},
+    ],
+)
+def test_a_state_that_no_diary_wrote_is_damage(tmp_path, state):
+    path = tmp_path / "diary"
+    with DeviceFile(path, kind="diary").held() as held:
+        held.write(state)
+    with pytest.raises(DamagedLedger):
+        Diary(path, ceiling=1)
+
+
+def test_a_relative_path_is_resolved_once(tmp_path, monkeypatch):
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path)
+    diary = Diary("diary", ceiling=1)
+    diary.charge(epsilon=1, name="a")
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    assert diary.left() == 0
+    assert not any((tmp_path / "elsewhere").iterdir())
 
 
 def test_other_diaries_are_refused(tmp_path):
@@ -88,12 +104,13 @@ def test_other_diaries_are_refused(tmp_path):
     Diary(path, ceiling=1).charge(epsilon=1, name="a")
     with pytest.raises(OtherLedger):
         Diary(path, ceiling=2)
-    newer = json.loads(path.read_text()) | {"format": 2}
-    path.write_text(json.dumps(newer))
+    with contextlib.closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("UPDATE discreet SET format = 2")
     with pytest.raises(NewerFormat):
         Diary(path, ceiling=1)
-    with pytest.raises(LedgerUnavailable):
-        Diary(tmp_path / "no folder" / "diary.json", ceiling=1)
+    for place in (tmp_path / "no folder" / "diary.json", tmp_path):
+        with pytest.raises(LedgerUnavailable):
+            Diary(place, ceiling=1)
     for epsilon in (0, -1, "x", None, float("nan")):
         with pytest.raises(DiscreetError):
             Diary(tmp_path / "new.json", ceiling=1).charge(epsilon=epsilon, name="a")

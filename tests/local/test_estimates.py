@@ -10,12 +10,11 @@ from scipy import stats
 
 from discreet.errors import DiscreetError
 from discreet.exact import Interval
-from discreet.local import Direct, Estimates, Hashing, JointTable, Unary
+from discreet.local import Direct, Estimates, Hashing, Unary
 from discreet.local.analysis.consistency import METHODS, consistent_shares, project
 from discreet.local.analysis.intervals import Coins
 from discreet.local.analysis.pool_bias import PoolBias
 from discreet.local.analysis.posterior import expected
-from tests.noise.laws import stream
 
 CHANCES = (Interval("3/4", "3/4"), Interval("1/4", "1/4"))
 
@@ -255,33 +254,3 @@ def test_a_pool_moves_estimates_no_further_than_stated():
         chances=oracle.chances(),
     ).table()
     assert (wide.high > plain.high + 0.02).all()
-
-
-@pytest.mark.theorem("weighted-shares")
-@pytest.mark.parametrize("oracle", [Direct(epsilon=1, values=6), Unary(epsilon=1, values=6)])
-def test_marginals_are_covered_as_often_as_stated(oracle):
-    attributes = {"sex": ("f", "m"), "ward": ("A", "B", "C")}
-    truth = np.array([[0.3, 0.1, 0.1], [0.2, 0.2, 0.1]])
-    people, runs, hits, narrow = 1000, 150, 0, 0
-    generator, words = np.random.default_rng(2), stream(f"marginals, {oracle.name}")
-    for _ in range(runs):
-        values = generator.choice(6, people, p=truth.ravel())
-        tally = oracle.tally(oracle.run_each(values, entropy=words))
-        joint = JointTable.of(oracle, tally, people=people, attributes=attributes)
-        row = next(iter(joint.marginal("sex")))
-        hits += row.low <= 0.5 <= row.high
-        middle, reach = (row.low + row.high) / 2, 0.4 * (row.high - row.low) / 2
-        narrow += middle - reach <= 0.5 <= middle + reach
-    assert stats.binom.cdf(hits, runs, 0.95) > 1e-6
-    assert stats.binom.cdf(narrow, runs, 0.95) < 1e-6
-
-
-def test_a_joint_table_knows_its_attributes():
-    oracle, attributes = Direct(epsilon=1, values=6), {"sex": ("f", "m"), "ward": ("A", "B", "C")}
-    joint = JointTable.of(oracle, np.full(6, 10), people=60, attributes=attributes)
-    assert [row.value for row in joint.marginal("ward")] == ["A", "B", "C"]
-    assert next(iter(joint.table())).value == ("f", "A")
-    with pytest.raises(DiscreetError):
-        joint.marginal("age")
-    with pytest.raises(DiscreetError):
-        JointTable.of(oracle, np.full(6, 10), people=60, attributes={"sex": ("f", "m")})

@@ -16,7 +16,6 @@ from discreet.local import (
     Form,
     Hadamard,
     Hashing,
-    Mixed,
     Subset,
     Unary,
     plan,
@@ -256,6 +255,6 @@ def test_plans_that_cannot_be_made(wrong):
 
 
 def test_only_forms_are_planned():
-    for wrong in (None, ILLNESS, Mixed):
+    for wrong in (None, ILLNESS, Form):
         with pytest.raises(WrongKind):
             plan(wrong, people=10)

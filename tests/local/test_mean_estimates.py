@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 
 from discreet.errors import DiscreetError
-from discreet.local import MeanEstimate, Mixed, TwoPoint, WindowResponse
+from discreet.local import MeanEstimate, TwoPoint, WindowResponse
 from discreet.local.analysis.means import mean_reach
 
 
@@ -33,7 +33,6 @@ def test_means_of_few_people_are_covered(people):
     [
         TwoPoint(epsilon=1),
         WindowResponse.minimax(epsilon=2, outcomes=9),
-        Mixed.searched(epsilon=2, outcomes=9),
     ],
     ids=lambda randomizer: randomizer.name,
 )

@@ -1,17 +1,19 @@
 """Memos: their exact price, the claim that fails, and what is on disk before a report leaves."""
 
+import contextlib
 import itertools
 import json
 import math
+import sqlite3
 from fractions import Fraction
 from unittest import mock
 
 import pytest
 
-from discreet.errors import DamagedLedger, DiscreetError, LedgerUnavailable, OtherLedger, OverBudget
-from discreet.local import Diary, Memo, Rappor, loloha_price
-from discreet.local.repeated import device_file
+from discreet.errors import DamagedLedger, DiscreetError, OtherLedger, OverBudget, WrongKind
+from discreet.local import Diary, Memo
 from discreet.local.repeated import memo as memo_file
+from discreet.local.repeated.device_file import DeviceFile
 from discreet.mechanisms.randomized_response import response_chances
 from tests.noise.laws import stream
 
@@ -79,32 +81,22 @@ def test_no_two_histories_lose_more_than_what_is_charged(parameters):
         assert math.log(worst) <= memo.price(reports=reports)
 
 
-def test_published_prices():
-    rappor = Rappor(hashes=2, permanent="1/2", zero="1/2", one="3/4")
-    assert rappor.lifetime().nearest() == pytest.approx(4 * math.log(3), abs=1e-12)
-    assert rappor.one_report().nearest() == pytest.approx(1.0743, abs=5e-5)
-    assert loloha_price(cells=3, permanent="0.5") == Fraction(3, 2)
-
-
-@pytest.mark.theorem("rappor-price")
-def test_rappor_costs_what_enumeration_says():
-    """One hash: a pair of bits that swap, each randomized for good and then afresh."""
-    f, p, q = Fraction(1, 2), Fraction(1, 2), Fraction(3, 4)
-    kept = {1: 1 - f / 2, 0: f / 2}  # the chance that a kept bit is 1
-    told = {bit: kept[bit] * q + (1 - kept[bit]) * p for bit in (0, 1)}
-    ratio = told[1] / told[0] * (1 - told[0]) / (1 - told[1])
-    rappor = Rappor(hashes=1, permanent=f, zero=p, one=q)
-    assert math.log(ratio) == pytest.approx(rappor.one_report().nearest(), abs=1e-12)
-    worst = (kept[1] / kept[0]) ** 2
-    assert math.log(worst) == pytest.approx(rappor.lifetime().nearest(), abs=1e-12)
-
-
 def test_one_report_names_the_truth_as_often_as_claimed():
     memo = Memo(values=3, permanent=2, fresh=1)
     truth, other = memo.chances()
     law = memo.law((1,))
     assert law[1,] == truth
     assert law[0,] == law[2,] == other
+
+
+def stored(path):
+    """What is on disk, or nothing as long as a transaction keeps others out."""
+    with contextlib.closing(sqlite3.connect(path, timeout=0)) as connection:
+        try:
+            ((state,),) = connection.execute("SELECT state FROM discreet").fetchall()
+        except sqlite3.OperationalError:
+            return None
+    return json.loads(state)
 
 
 # --- the file -----------------------------------------------------------------------------------
@@ -123,10 +115,7 @@ def device_law(memo, history, tmp_path):
             return code ^ moved
 
         opened = memo.open(tmp_path / f"{number}.json")
-        with (
-            mock.patch.object(memo_file, "_response", scripted),
-            mock.patch.object(device_file.os, "fsync"),
-        ):
+        with mock.patch.object(memo_file, "_response", scripted):
             reports = tuple(opened.report(code) for code in history)
         law[reports] = law.get(reports, 0) + chance
     return law
@@ -151,8 +140,7 @@ def test_one_answer_is_kept_for_good_whatever_the_value_does(tmp_path):
 def test_each_value_has_an_answer_of_its_own(tmp_path):
     memo = Memo(values=2, permanent=20, fresh=30).open(tmp_path / "memo.json")
     assert [memo.report(code) for code in (0, 1, 1, 0)] == [0, 1, 1, 0]
-    state = json.loads((tmp_path / "memo.json").read_text())["state"]
-    assert state["cells"] == {"0": 0, "1": 1}
+    assert stored(tmp_path / "memo.json")["cells"] == {"0": 0, "1": 1}
     assert memo.reports() == 4
 
 
@@ -171,7 +159,7 @@ def test_price_and_answer_are_on_disk_before_the_report_is_drawn(tmp_path):
             self.source = stream("crash")
 
         def words(self, count, width):
-            if json.loads((tmp_path / "memo.json").read_text())["state"]:
+            if stored(tmp_path / "memo.json"):
                 raise Stopped
             return self.source.words(count, width)
 
@@ -181,10 +169,6 @@ def test_price_and_answer_are_on_disk_before_the_report_is_drawn(tmp_path):
         opened.report(0, entropy=Failing())
     assert opened.reports() == 1
     assert diary.entries() == {"weather": memo.price(reports=1)}
-    failing = mock.patch.object(device_file.os, "replace", side_effect=OSError)
-    with failing, pytest.raises(LedgerUnavailable):
-        opened.report(0)
-    assert opened.reports() == 1
 
 
 def test_a_lost_memo_is_a_second_draw_and_charged(tmp_path):
@@ -219,9 +203,10 @@ def test_other_and_damaged_memos_are_refused(tmp_path):
         Memo(values=3, permanent=1, fresh=1).open(path).report(0)
     with pytest.raises(OtherLedger):
         Memo(values=2, permanent=1, fresh=1, constant=True).open(path).report(0)
-    good = json.loads(path.read_text())
+    good = stored(path)
     for change in ({"cells": {}}, {"cells": {"5": 0}}, {"cells": {"0": 9}}, {"reports": -1}):
-        path.write_text(json.dumps({**good, "state": {**good["state"], **change}}))
+        with DeviceFile(path, kind="memo").held() as held:
+            held.write({**good, **change})
         with pytest.raises(DamagedLedger):
             Memo(values=2, permanent=1, fresh=1).open(path).report(0)
 
@@ -235,3 +220,23 @@ def test_parameters_that_make_no_sense_are_refused(tmp_path):
         with pytest.raises(DiscreetError):
             memo.report(code)
     assert memo.reports() == 0
+
+
+def test_memo_and_diary_are_two_files(tmp_path):
+    diary = Diary(tmp_path / "one", ceiling=1)
+    (tmp_path / "link").symlink_to(tmp_path / "one")
+    for path in ("one", "link"):
+        with pytest.raises(WrongKind, match="same path"):
+            Memo(values=2, permanent=1, fresh=1).open(tmp_path / path, diary=diary)
+
+
+@pytest.mark.parametrize("constant", [True, False])
+def test_what_a_memo_told_without_a_diary_is_charged_later(tmp_path, constant):
+    memo = Memo(values=2, permanent=1, fresh=1, constant=constant)
+    memo.open(tmp_path / "memo").report(1)
+    diary = Diary(tmp_path / "diary", ceiling=9)
+    memo.open(tmp_path / "memo", diary=diary).report(1)
+    assert diary.spent() == memo.price(reports=2)
+    memo.open(tmp_path / "memo").report(0)
+    memo.open(tmp_path / "memo", diary=diary).report(0)
+    assert diary.spent() == memo.price(reports=4)

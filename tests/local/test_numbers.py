@@ -9,12 +9,9 @@ import pytest
 from discreet.errors import DiscreetError, OutOfRange, WrongKind
 from discreet.local import (
     Direct,
-    LaplaceReport,
-    Mixed,
     Record,
     TwoPoint,
     Unary,
-    UnitVector,
     WindowResponse,
 )
 from tests.local import contract
@@ -49,12 +46,6 @@ CASES = [
         mutants=(4, "0.1"),
         unexplored=Fraction(1, 10),
     ),
-    case(
-        "mixed",
-        lambda epsilon: Mixed(epsilon=epsilon, values=2, width=2, share="1/2"),
-        mutants=(8, "0.01"),
-        unexplored=Fraction(1, 4),
-    ),
 ]
 RECORD = RandomizerCase(
     "record",
@@ -74,7 +65,6 @@ def test_every_word_leads_to_the_claimed_law(case):
 
 
 @pytest.mark.theorem("window-response")
-@pytest.mark.theorem("mixed-response")
 @pytest.mark.theorem("sampled-attribute")
 @every_case
 def test_no_report_tells_more_than_epsilon_and_the_loss_is_tight(case):
@@ -206,7 +196,7 @@ def test_a_record_loses_what_its_most_talkative_part_does(turned):
 
 
 def test_records_that_make_no_sense_are_refused():
-    for parts in ([], [1], [LaplaceReport(low=0, high=1, scale=1)], "ab"):
+    for parts in ([], [1], "ab"):
         with pytest.raises(WrongKind):
             Record(parts=parts)
     with pytest.raises(OutOfRange):
@@ -216,48 +206,3 @@ def test_records_that_make_no_sense_are_refused():
         record.codes([np.array([0])])
     for row in ([2, 0], [0, 2], [255, 0]):
         assert not record.unpack(np.array([row], np.uint8))[1].any()
-
-
-# --- for study --------------------------------------------------------------------------------
-
-
-def test_an_age_with_laplace_noise_in_the_local_model():
-    age = LaplaceReport(low=18, high=100, scale=3)
-    assert age.epsilon == Fraction(82, 3)
-    assert age.loss().epsilon(delta=0) == pytest.approx(82 / 3)
-    assert age.loss(distance=0).epsilon(delta=0) == 0
-    law = age.reference_pmf(18)
-    assert law(18).low / age.reference_pmf(100)(18).high == pytest.approx(math.exp(82 / 3))
-    ages = np.full(4000, 40)
-    drawn = age.run_each(ages, entropy=stream("ages"))
-    assert drawn.mean() == pytest.approx(40, abs=5 * math.sqrt(age.variance().nearest() / 4000))
-    for wrong in (17, 101):
-        with pytest.raises(OutOfRange):
-            age.run(wrong)
-    with pytest.raises(OutOfRange):
-        age.run_each(np.array([17]))
-
-
-@pytest.mark.theorem("unit-vector")
-@pytest.mark.parametrize(
-    ("dimension", "errors"),
-    [(100, (629.3, 160.4, 42.8, 12.7)), (1000, (6326, 1615, 434.6, 132.3))],
-)
-def test_unit_vectors_have_the_known_error(dimension, errors):
-    for epsilon, error in zip((1, 2, 4, 8), errors, strict=True):
-        study = UnitVector(epsilon=epsilon, dimension=dimension)
-        assert study.mean_squared_error() == pytest.approx(error, abs=0.06, rel=3e-4)
-        assert study.loss().epsilon(delta=0) == epsilon
-
-
-@pytest.mark.theorem("unit-vector")
-def test_unit_vectors_are_unbiased():
-    study, people = UnitVector(epsilon=6, dimension=5), 20_000
-    vectors = np.zeros((people, 5))
-    vectors[:, 2] = 1
-    reports = study.run_each(vectors, entropy=stream("vectors"))
-    error = study.mean_squared_error()
-    assert abs(reports.mean(0) - vectors[0]).max() < 6 * math.sqrt(error / people)
-    assert ((reports - vectors) ** 2).sum(1).mean() == pytest.approx(error, rel=0.05)
-    with pytest.raises(OutOfRange):
-        study.run_each(2 * vectors)

@@ -104,6 +104,7 @@ def test_weights_are_those_of_the_decoding(width):
             assert change == pytest.approx(weights, abs=1e-12)
 
 
+@pytest.mark.theorem("weighted-shares")
 @pytest.mark.parametrize("width", [0, 4])
 def test_ranges_and_quantiles_are_covered_as_often_as_stated(width):
     plan, people, runs = Ranges(cells=16, epsilon=1, branching=width), 2000, 60

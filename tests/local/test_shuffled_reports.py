@@ -9,7 +9,6 @@ from discreet.errors import DiscreetError
 from discreet.local import (
     Direct,
     Hadamard,
-    LaplaceReport,
     TwoPoint,
     WindowResponse,
     calibrate_shuffled,
@@ -108,7 +107,7 @@ def test_bad_input_is_refused():
     with pytest.raises(DiscreetError):
         shuffled(Direct(epsilon=1, values=3), people=1)
     with pytest.raises(DiscreetError):
-        shuffled(LaplaceReport(low=0, high=1, scale=1), people=10)
+        shuffled("reports", people=10)
     for change in ({"epsilon": 0}, {"delta": 0}, {"delta": 1}, {"people": 1}):
         with pytest.raises(DiscreetError):
             calibrate_shuffled(**{"epsilon": 1, "delta": "1e-6", "people": 100, **change})

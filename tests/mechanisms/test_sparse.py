@@ -9,7 +9,7 @@ import pytest
 from discreet.errors import OutOfRange, WrongKind
 from discreet.loss import Pure
 from discreet.mechanisms.sparse_vector.sparse import Sparse, threshold_share
-from discreet_audit.twins.sparse_vector import BROKEN, PRIVATE, VARIANTS
+from tests.audit.sparse_vector import BROKEN, PRIVATE, VARIANTS
 from tests.twins.sparse_vector import neighbors, worst
 
 

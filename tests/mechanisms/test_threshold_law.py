@@ -8,7 +8,7 @@ import pytest
 from discreet.errors import OutOfRange
 from discreet.mechanisms.sparse_vector.threshold_law import Comparison
 from discreet.noise import DiscreteLaplace
-from discreet_audit.twins.sparse_vector import Nothing
+from tests.audit.sparse_vector import Nothing
 
 NARROW = DiscreteLaplace(scale=Fraction(1, 3))
 WIDE = DiscreteLaplace(scale=Fraction(2, 3))

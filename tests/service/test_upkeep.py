@@ -446,16 +446,3 @@ def test_a_file_where_the_socket_goes_is_kept(folder):
     with pytest.raises(errors.LedgerUnavailable, match="no socket"):
         ServiceCounter(site)
     assert place.read_text() == "somebody's notes"
-
-
-def test_an_audit_that_cannot_be_read_is_told_in_words(folder):
-    (folder / "site.toml").write_text(f'audit = "audit.json"\n{SITE}')
-    with served.serving(folder) as server:
-        caller = server.caller("aud")
-        assert server.counter.audit(caller) is None
-        for content in ("not json", "[1]", ""):
-            (folder / "audit.json").write_text(content)
-            with pytest.raises(errors.UnreadableSource, match="audit"):
-                server.counter.audit(caller)
-        (folder / "audit.json").write_text('{"lines": []}')
-        assert server.counter.audit(caller) == {"lines": []}

@@ -111,6 +111,13 @@ def test_what_cannot_be_made_is_refused_with_a_way_out(session, change, error, w
     assert caught.value.do
 
 
+def test_a_plan_says_how_many_marginals_are_too_large(session):
+    asked = {"columns": ["ward", "age", "paid"], "workload": S.marginals(2)}
+    assert "leaves out" not in str(clinic.planned(session, **asked))
+    plan = clinic.planned(session, **asked, max_cells=6)
+    assert "leaves out 2 marginals with too many cells" in str(plan)
+
+
 @pytest.mark.parametrize("method", [S.AIM(), S.MST(), S.MWEM(), S.Independent()])
 def test_constraints_that_leave_no_row_are_refused_before_the_charge(session, method):
     stated = [S.determines("ward", "paid", {"A": True, "B": True})]

@@ -1,6 +1,6 @@
 """The exact check of the sparse vector technique: all neighbors, all outcomes, the largest ratio.
 
-The variants themselves, private and broken, are in ``discreet_audit.twins.sparse_vector``.
+The variants themselves, private and broken, are in ``tests.audit.sparse_vector``.
 """
 
 import functools

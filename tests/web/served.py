@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import socket
 import threading
 import time
@@ -45,7 +44,6 @@ curator = "St. Made-Up {HOSTILE}"
 
 SITE = """
 format = 1
-audit = "audit.json"
 [datasets.clinic]
 policy = "clinic.toml"
 data = "visits.csv"
@@ -54,6 +52,7 @@ ledger = "visits.ledger"
 workers = 1
 tick = 0
 calls_per_minute = 6000
+logins_per_minute = 6000
 """
 
 
@@ -64,32 +63,12 @@ data = "archive.csv"
 ledger = "archive.ledger"
 """
 
-LINE = {
-    "name": "Laplace",
-    "verdict": "kept",
-    "broken": False,
-    "parameter": "epsilon",
-    "claimed": 1.0,
-    "lower": 0.97,
-}
-AUDIT = {
-    "headline": f"2 of 2 promises not refuted {HOSTILE}",
-    "made": {"version": "0.1.0", "commit": None, "date": "2026-11-14T02:00:00+00:00"},
-    "passed": True,
-    "lines": [LINE, {**LINE, "name": "Gaussian", "claimed": 0.5, "lower": 0.4}],
-    "findings": [
-        {"code": "A1", "title": "precision", "claimed": "1", "measured": "0.97", "passed": True}
-    ],
-    "not_covered": ["caches and power"],
-}
-
 
 def write_site(folder: Path, *, second: bool = False) -> Path:
     """Write data, policy and site file into a folder; return the path of the last."""
     write_visits(folder / "visits.csv")
     write_visits(folder / "archive.csv", rows=50)
     (folder / "clinic.toml").write_text(POLICY)
-    (folder / "audit.json").write_text(json.dumps(AUDIT))
     people = "".join(f'[people.{name}]\nroles = ["{role}"]\n' for name, role in PEOPLE.items())
     (folder / "site.toml").write_text(SITE + SECOND * second + people)
     return folder / "site.toml"
@@ -127,7 +106,7 @@ def served(folder: Path, *, second: bool = False) -> Iterator[tuple[str, Service
     counter = ServiceCounter(read_site(write_site(folder, second=second)))
     try:
         for name in PEOPLE:
-            counter.directory.accept(counter.directory.invite(name, by="test"), PASSWORD)
+            counter.directory.passwords.put(name, PASSWORD)
         app = create_app(counter, mount=mount)
         with listening(lambda _port: app) as address:
             yield address, counter

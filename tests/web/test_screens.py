@@ -1,6 +1,5 @@
 """Every screen: found by axe, on a telephone, on paper, in the dark, and without scripts."""
 
-import json
 import re
 
 import pytest
@@ -8,12 +7,7 @@ from axe_playwright_python.sync_playwright import Axe
 
 from discreet.service.protocol.question_form import QuestionForm
 from discreet.web.local_server import local_application
-from discreet_audit.report.form import form as audit_form
-from discreet_audit.report.provenance import provenance
-from discreet_audit.suite.mechanism_rows import mechanism_rows
-from discreet_audit.suite.report import Report
-from discreet_audit.suite.running import LEVEL, claimed, run_rows, twin_rows
-from tests.web.pictures import guide, picture
+from tests.web.pictures import picture
 from tests.web.served import HOSTILE, listening, served, write_visits
 
 QUESTION = "SELECT ward, COUNT(*) AS visits, AVG(cost) AS cost FROM visits GROUP BY ward"
@@ -23,22 +17,12 @@ RULES = {
 }
 
 
-def real_audit():
-    """Return the report of a short audit that was really run."""
-    known = list(mechanism_rows())
-    rows = [row for row in known if not row.quick][:3] + [row for row in known if row.quick][:3]
-    lines = run_rows([*rows, *list(twin_rows())[:1]], long=False)
-    report = Report(long=False, level=LEVEL, lines=lines, findings=(claimed(lines),), seconds=1.0)
-    return audit_form(report, provenance(report))
-
-
 @pytest.fixture(scope="module")
 def site(tmp_path_factory):
-    """A site with two datasets, accounts, answers on record, and a real report of an audit."""
+    """A site with two datasets, accounts, and answers on record."""
     folder = tmp_path_factory.mktemp("site")
     with served(folder, second=True) as (address, counter):
-        (folder / "audit.json").write_text(json.dumps(real_audit()))
-        stan, ana = (counter.directory.find(name).caller for name in ("stan", "ana"))
+        stan, ana = (counter.directory.find(name) for name in ("stan", "ana"))
         counter.open_account(stan, "clinic", "data/flu", budget=None)
         counter.open_account(
             stan, "clinic", "data/flu/ana", budget={"epsilon": "0.6", "delta": "1e-9"}
@@ -86,8 +70,6 @@ def test_every_screen_passes_axe_and_fits_a_phone_and_paper(visit, site, scheme)
     nobody = visit(address, color_scheme=scheme).page
     nobody.goto("/login")
     fine(nobody, "login", scheme)
-    nobody.goto(f"/welcome/{counter.directory.invite('vi', by='test')}")
-    fine(nobody, "welcome", scheme)
 
     page = visit(address, "ana", color_scheme=scheme).page
     for name in ("datasets", "tokens", "data/clinic/explore", "data/clinic/releases", "nothing"):
@@ -112,20 +94,20 @@ def test_every_screen_passes_axe_and_fits_a_phone_and_paper(visit, site, scheme)
         fine(page, f"answer{name.replace('/', '-')}", scheme)
 
     page = visit(address, "olga", color_scheme=scheme).page
-    last = counter.ledger(counter.directory.find("olga").caller, "clinic").receipt.seq
-    names = ("people", "audit", "data/clinic/budget", "data/clinic/ledger", "data/clinic/label")
+    last = counter.ledger(counter.directory.find("olga"), "clinic").receipt.seq
+    names = ("log", "data/clinic/budget", "data/clinic/ledger", "data/clinic/label")
     entries = (f"data/clinic/ledger/{last - 2}", f"data/clinic/releases/{last}")
     for name in (*names, *entries):
         page.goto(f"/{name}")
-        if scheme == "light" and name != "audit":  # hundreds of rows: once, below
+        if scheme == "light":
             for summary in page.locator("main summary").all():
                 summary.click()
         fine(page, "-".join(name.split("/")[-2:]), scheme)
 
 
 def test_states_that_are_rare_pass_axe(visit, site, tmp_path):
-    """An audit that was refused, a list of shared statistics, and a confirmation that is wanted."""
-    address, counter = site
+    """A list of shared statistics, and a confirmation that is wanted."""
+    address, _ = site
     ana = visit(address, "ana").page
     ana.goto("/data/clinic/explore")
     ana.click("#add")
@@ -136,23 +118,6 @@ def test_states_that_are_rare_pass_axe(visit, site, tmp_path):
     ana.click("[data-key=ask]")
     ana.wait_for_selector("text=Tick this first")
     fine(ana, "confirm", "light")
-    aud = visit(address, "aud").page
-    aud.goto("/audit")
-    for summary in aud.locator("main section > details > summary").all():
-        summary.click()
-    assert "clopper-pearson" in aud.inner_text("[aria-label='Proof index']")
-    assert "fastapi" in aud.inner_text("[aria-label='Packages']")
-    fine(aud, "audit-open", "dark")
-    aud.set_viewport_size({"width": 1280, "height": 720})
-    report = counter.site.audit
-    kept = report.read_text()
-    try:
-        report.write_text(json.dumps({"lines": HOSTILE}))
-        aud.goto("/audit")
-        assert "cannot be read" in aud.inner_text(".refused")
-        fine(aud, "audit-refused", "light")
-    finally:
-        report.write_text(kept)
 
 
 def test_an_answer_is_three_clicks_away_from_landing(visit, site):
@@ -169,7 +134,7 @@ def test_an_answer_is_three_clicks_away_from_landing(visit, site):
 
 def test_keys_run_dry_and_never_spend_what_was_not_planned(visit, site):
     address, counter = site
-    caller = counter.directory.find("ana").caller
+    caller = counter.directory.find("ana")
     page = visit(address, "ana").page
     page.goto("/data/clinic/query")
     page.fill("#sql", "SELECT AVG(cost) AS c FROM visits")
@@ -300,28 +265,9 @@ def test_a_token_is_shown_once_works_and_is_revoked(visit, site):
     assert "1 to 365 days" in page.inner_text(".refused")
 
 
-def test_the_evidence_is_that_of_a_real_audit_and_runs_again(visit, site):
-    address, _ = site
-    page = visit(address, "aud").page
-    page.goto("/audit")
-    said = page.inner_text("main")
-    assert "promises not refuted\n6 of 6" in said
-    assert "broken twins caught\n1 of 1" in said
-    assert page.locator("svg circle").count() >= 6
-    guide(page, "audit")
-    with page.expect_download() as told:
-        page.click("text=Download the report")
-    report = json.loads(told.value.path().read_text())
-    assert report["kind"] == "audit"
-    page.click("text=Run a quick audit")
-    page.wait_for_selector("text=has been running for")
-    page.click("text=Stop it")
-    page.wait_for_selector("text=Run a quick audit")
-
-
 def test_kept_receipts_are_checked_against_the_past(visit, site):
     address, counter = site
-    caller = counter.directory.find("aud").caller
+    caller = counter.directory.find("aud")
     kept = str(counter.ledger(caller, "clinic").receipt)
     page = visit(address, "aud").page
     for receipt, words in ((kept, "1 kept receipt belongs"), (kept[:-1] + "x", "receipt")):

@@ -13,8 +13,6 @@ from discreet.web import dummy_twin
 from discreet.web.budget_facts import (
     account_facts,
     by_purpose,
-    ends_soon,
-    forecast,
     purpose_bar,
 )
 from discreet.web.dummy_twin import answer_about_twin, dry_run, twin_of
@@ -101,19 +99,6 @@ def test_the_tightest_account_is_named_and_raised(folder):
         sums = by_purpose(ledger.proved_entries())
         assert list(sums) == ["flu", "without a purpose"]
         assert purpose_bar(sums, "epsilon").description == "flu: 0.1; without a purpose: 0.01"
-
-
-def test_the_forecast_is_the_pace_so_far():
-    hours = [{"kind": "open", "at": "2026-11-01T00:00:00Z"}]
-    hours += [{"kind": "charge", "at": f"2026-11-0{day}T00:00:00Z"} for day in (2, 3)]
-    assert (
-        forecast(hours, Fraction(1, 3)) == "At the pace so far, the budget ends about 2026-11-04."
-    )
-    assert ends_soon(hours, Fraction(1, 3))
-    assert not ends_soon(hours, Fraction(99, 100))
-    assert "2027-05-20" in forecast(hours, Fraction(99, 100))
-    assert forecast(hours, Fraction(9999, 10_000)) == ""  # too far away to tell
-    assert forecast(hours[:2], Fraction(1, 2)) == ""
 
 
 def test_the_highest_price_of_a_policy_is_a_way_out(folder):

@@ -11,15 +11,8 @@ from discreet.doors import late_names
 
 if TYPE_CHECKING:  # each is loaded when first used, because most questions need few of them
     from discreet.accounting.budgets.budget import Budget
-    from discreet.accounting.budgets.odometer import Odometer
     from discreet.accounting.budgets.privacy_filter import Charge, PrivacyFilter
     from discreet.accounting.budgets.spending import Left
-    from discreet.accounting.budgets.workload import (
-        Slots,
-        Workload,
-        WorkloadComparison,
-        compare,
-    )
     from discreet.accounting.cells.loss_map import LossMap
     from discreet.accounting.scopes.box import Box
     from discreet.accounting.scopes.column_conditions import (
@@ -45,40 +38,36 @@ if TYPE_CHECKING:  # each is loaded when first used, because most questions need
     from discreet.accounting.tree.parallel import Parallel, Part, Where
     from discreet.accounting.tree.processing import Group, Post, Sampled, Shuffled
     from discreet.accounting.worst_case.accountant import account
-    from discreet.accounting.worst_case.adaptive_game import AdaptiveGame, GameValue
+    from discreet.accounting.worst_case.granularity import Metric, RecordRule, f_dependent
     from discreet.accounting.worst_case.statement import Place, Statement, Witness
 
 __all__ = [
     "UNPROTECTED",
-    "AdaptiveGame",
     "Box",
     "Budget",
     "Charge",
     "Choice",
     "Contribution",
-    "GameValue",
     "Group",
     "Leaf",
     "Left",
     "LossMap",
+    "Metric",
     "Node",
-    "Odometer",
     "Parallel",
     "Part",
     "Place",
     "Post",
     "PrivacyFilter",
+    "RecordRule",
     "Repeat",
     "Sampled",
     "Sequential",
     "Shuffled",
-    "Slots",
     "Statement",
     "Values",
     "Where",
     "Witness",
-    "Workload",
-    "WorkloadComparison",
     "above",
     "account",
     "anything",
@@ -87,7 +76,6 @@ __all__ = [
     "below",
     "between",
     "but_not",
-    "compare",
     "decode",
     "dp_sgd",
     "dp_sgd_sigma",
@@ -96,6 +84,7 @@ __all__ = [
     "encode",
     "equals",
     "exact_size",
+    "f_dependent",
     "is_not_null",
     "is_null",
     "nothing",
@@ -107,10 +96,8 @@ if not TYPE_CHECKING:  # to which every name would be one of this room
         __name__,
         {
             "budgets.budget": ("Budget",),
-            "budgets.odometer": ("Odometer",),
             "budgets.privacy_filter": ("Charge", "PrivacyFilter"),
             "budgets.spending": ("Left",),
-            "budgets.workload": ("Slots", "Workload", "WorkloadComparison", "compare"),
             "cells.loss_map": ("LossMap",),
             "scopes.box": ("Box",),
             "scopes.column_conditions": (
@@ -136,13 +123,7 @@ if not TYPE_CHECKING:  # to which every name would be one of this room
             "tree.parallel": ("Parallel", "Part", "Where"),
             "tree.processing": ("Group", "Post", "Sampled", "Shuffled"),
             "worst_case.accountant": ("account",),
-            "worst_case.adaptive_game": ("AdaptiveGame", "GameValue"),
+            "worst_case.granularity": ("Metric", "RecordRule", "f_dependent"),
             "worst_case.statement": ("Place", "Statement", "Witness"),
-        },
-        renamed={
-            "Book": "PrivacyFilter",
-            "Comparison": "WorkloadComparison",
-            "read": "decode",
-            "written": "encode",
         },
     )

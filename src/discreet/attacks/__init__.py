@@ -66,5 +66,4 @@ if not TYPE_CHECKING:  # to which every name would be one of this room
             "subjects": ("Batches", "Calls", "Command", "Raised", "Runs"),
         },
         rooms=("claims", "membership", "reconstruction", "tracing"),
-        renamed={"Asked": "AskedQuestion", "Question": "AuditedQuestion"},
     )

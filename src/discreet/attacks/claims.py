@@ -5,7 +5,9 @@ Trust: public.
 Definition.  An event E of outputs has chance p on one neighbor and q on the other.  If p >= P and
 q <= Q are known, every family of promises has a least member that is still possible.
 
-Theorem (key ``event-bounds``).  With 1 >= p >= P > Q >= q >= 0, a mechanism that is
+Theorem (key ``event-bounds``; Kairouz, Oh and Viswanath 2015, The Composition Theorem for
+Differential Privacy; Lokna and others 2023, Group and Attack: Auditing Differential Privacy).
+With 1 >= p >= P > Q >= q >= 0, a mechanism that is
     (epsilon, delta)-DP has  epsilon >= ln((P - delta) / Q) and ln((1 - Q - delta) / (1 - P));
     rho-zCDP has  rho >= D_a(P || Q) / a and D_a(Q || P) / a, for all orders a > 1 of the
     divergences of two coins;
@@ -24,7 +26,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, ClassVar, Final, final
+from typing import Any, ClassVar, Final, final
 
 import numpy as np
 
@@ -38,7 +40,6 @@ from discreet.attacks.claim import (
     normal_gap,
     renyi_coins,
 )
-from discreet.doors import late_names
 from discreet.errors import OutOfRange, WrongKind
 from discreet.exact import float_down, float_up
 from discreet.loss import Approximate as ApproximateLoss
@@ -54,11 +55,6 @@ __all__ = [
     "PureClaim",
     "claim_of",
 ]
-
-if not TYPE_CHECKING:  # to which every name would be one of this file
-    __getattr__, __dir__ = late_names(
-        __name__, {}, renamed={"Approximate": "ApproximateClaim", "Pure": "PureClaim"}
-    )
 
 ORDERS: Final = tuple(Fraction(round(64 * (1 + 2.0**k)), 64) for k in range(-6, 9))
 _LITTLE: Final = 0.01

@@ -1,56 +1,50 @@
-"""``discreet audit``: attacks on ourselves, or on any program.
+"""``discreet audit PROGRAM``: what a program loses, in any language.
 
 Trust: public.
 
-The suite exits with 6 if a promise is refuted, an attack succeeds or a broken twin escapes; the
-audit of a program, if it loses more than it claims.
+Its neighbors are two files, or made up from a policy: then each table is a CSV file, and the data
+set is the file of the one table, or the folder of several.  The command exits with 6 if the program
+loses more than it claims.
 """
 
 from __future__ import annotations
 
-import importlib
-import json
-import os
-import signal
+import shlex
 import sys
-import threading
-from collections.abc import Iterator
+import tempfile
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import Annotated, Any, Final, final
 
 import typer
-from rich.console import Console
-from rich.progress import Progress
 
-from discreet.cli.audit_program import AuditedProgram
-from discreet.cli.exit_codes import (
-    DONE,
-    VIOLATION,
-    Ending,
-    errors_reported,
-    tell,
-    write_json,
-    write_result,
-)
+from discreet.attacks import neighbors_for
+from discreet.attacks.claim import Claim
+from discreet.attacks.claims import ApproximateClaim, Concentrated, Curve, GaussianMu
+from discreet.attacks.estimate import estimate_epsilon
+from discreet.attacks.measured import Measured
+from discreet.attacks.search.generators import Generator, Neighbors
+from discreet.attacks.stopped_audit import refute
+from discreet.attacks.subjects import Command
+from discreet.cli.exit_codes import DONE, VIOLATION, Ending, errors_reported, tell, write_result
 from discreet.cli.options import JsonOption
 from discreet.errors import WrongKind
 
-if TYPE_CHECKING:  # the suite brings every mechanism and the engine, which take their time
-    from types import ModuleType
-
-    from discreet_audit import ProgressCallback, Report, UnfinishedAudit
+_FIRST: Final = 250
 
 
-def audit(  # noqa: PLR0913  the options of two audits
-    context: typer.Context,
+def audit(  # noqa: PLR0913  the options of an audit
+    program: Annotated[
+        str,
+        typer.Argument(
+            help="A Python file, or a command line that has {data}; it prints an answer about the "
+            "file {data}."
+        ),
+    ],
     *,
-    long: Annotated[
-        bool, typer.Option("--long/--quick", help="Millions of answers, or a minute's worth.")
-    ] = False,
-    command: Annotated[
-        str | None, typer.Option(help="A program that prints an answer about the file {data}.")
-    ] = None,
     data: Annotated[
         list[str] | None, typer.Option(help="A file of the program; given twice, for neighbors.")
     ] = None,
@@ -76,188 +70,168 @@ def audit(  # noqa: PLR0913  the options of two audits
     ] = 2000,
     lines: Annotated[int, typer.Option(help="How many answers a run prints, a line each.")] = 1,
     timeout: Annotated[float, typer.Option(help="How many seconds a run may take.")] = 60.0,
-    jobs: Annotated[
-        int | None, typer.Option(help="How many processes attack; one for each core unless given.")
-    ] = None,
-    out: Annotated[
-        Path | None, typer.Option(help="A folder for audit.json, audit.html and audit.md.")
-    ] = None,
-    key: Annotated[
-        Path | None, typer.Option(help="A private Ed25519 key, as PEM, that signs audit.json.")
-    ] = None,
-    verify: Annotated[
-        Path | None, typer.Option(help="Check the receipt of an audit.json instead of an audit.")
-    ] = None,
-    signed_by: Annotated[
-        str | None, typer.Option(help="The public key that must have signed it, in hex.")
-    ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Attack our own releases, or measure what a program loses."""
+    """Measure what a program loses, and refute its claim if that is more."""
     with errors_reported(as_json=as_json) as ending:
-        _check_options(context, of_program=command is not None)
-        if verify is not None:
-            receipt = _verified(verify, signed_by)
-            write_result("receipt", {"receipt": receipt}, receipt, as_json=as_json)
-        elif command is None:
-            _suite(ending, long=long, jobs=jobs, out=out, key=key, as_json=as_json)
-        else:
-            program = AuditedProgram(
-                command=command,
-                data=data,
-                policy=policy,
-                epsilon=epsilon or (),
-                delta=delta or (),
-                rho=rho,
-                mu=mu,
-                runs=runs,
-                lines=lines,
-                timeout=timeout,
-                curve=curve,
-            )
-            program.audit(ending, as_json=as_json)
+        audited = AuditedProgram(
+            command=_command(program),
+            data=data,
+            policy=policy,
+            epsilon=epsilon or (),
+            delta=delta or (),
+            rho=rho,
+            mu=mu,
+            runs=runs,
+            lines=lines,
+            timeout=timeout,
+            curve=curve,
+        )
+        audited.audit(ending, as_json=as_json)
 
 
-_UNFINISHED: Final = "unfinished.jsonl"
-"""Where rows are kept until the report is written: an audit that is killed is taken up there."""
+def _command(program: str) -> str:
+    """Run a Python file with this interpreter and the path of the data.
 
-_OF_PROGRAMS: Final = (
-    *("data", "policy", "epsilon", "delta", "rho", "mu", "curve"),
-    *("runs", "lines", "timeout"),
-)
-_OF_THE_SUITE: Final = ("long", "jobs", "out", "key", "verify", "signed-by")
+    >>> _command("./count {data}")
+    './count {data}'
+    >>> _command("count.py").endswith(" count.py {data}")
+    True
+    """
+    if program.endswith(".py") and "{data}" not in program:
+        return f"{shlex.quote(sys.executable)} {shlex.quote(program)} {{data}}"
+    return program
 
 
-def _check_options(context: typer.Context, *, of_program: bool) -> None:
-    """Refuse options of the other audit: they would change nothing."""
-    for name in _OF_THE_SUITE if of_program else _OF_PROGRAMS:
-        source = context.get_parameter_source(name.replace("-", "_"))
-        if source is not None and source.name == "COMMANDLINE":
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AuditedProgram:
+    """A command line, its neighbors, and what it claims: the options of one audit."""
+
+    command: str
+    data: Sequence[str] | None
+    policy: Path | None
+    epsilon: Sequence[str]
+    delta: Sequence[str]
+    rho: str | None
+    mu: str | None
+    runs: int
+    lines: int
+    timeout: float
+    curve: bool
+
+    def audit(self, ending: Ending, *, as_json: bool) -> None:
+        """Run the program many times, and write what came of it."""
+        claim, program = (
+            self._claim(),
+            Command(self.command, lines=self.lines, timeout=self.timeout),
+        )
+        with self._neighbors() as neighbors:
+            found = self._measured(program, neighbors, claim)
+        ending.code = VIOLATION if found.violates else DONE
+        if program.timeouts:
+            tell(f"{program.timeouts} runs took longer than {program.timeout:g} seconds, ")
+            tell("and count as an answer of their own; --timeout gives them more.\n")
+        content = {**found.to_json(), "timeouts": program.timeouts}
+        write_result("measured", content, self._text(found), as_json=as_json)
+
+    def _measured(self, program: Command, neighbors: Neighbors, claim: Claim) -> Measured:
+        """Stop once the claim is refuted; where there is none, judge half of all at once."""
+        claimed = any((self.epsilon, self.rho, self.mu))
+        if claimed or (isinstance(neighbors, tuple) and isinstance(neighbors[0], Generator)):
+            first = max(_FIRST, self.lines)
+            return refute(program, neighbors, self.runs, claim=claim, first=first)
+        return estimate_epsilon(program, neighbors, max(self.runs // 2, 1), claim=claim)  # type: ignore[arg-type]  # a pair, by now
+
+    def _text(self, found: Measured) -> str:
+        spent = f"\n{found.drawn:,} answers about each side were drawn." if found.drawn else ""
+        if not self.curve:
+            return f"{found}{spent}"
+        rows = [
+            f"{delta:>8g}  {_number(lower):>16}  {'' if claimed is None else f'{claimed:.4g}':>7}"
+            for delta, lower, claimed in found.curve
+        ]
+        return "\n".join([f"{found}{spent}", "", "   delta  epsilon at least  claimed", *rows])
+
+    def _claim(self) -> Claim:
+        """Return what is claimed: a rho, a mu, or one epsilon for each delta."""
+        given = [name for name in ("epsilon", "rho", "mu") if getattr(self, name)]
+        if len(given) > 1 or (self.delta and given not in ([], ["epsilon"])):
             raise WrongKind(
-                what=f"--{name} {'does not go' if of_program else 'goes'} with --command.",
-                why="one audit is about a program and two files, the other about discreet itself.",
-                do="leave it out."
-                if of_program
-                else "name the program with --command, or leave it out.",
+                what=f"{' and '.join(f'--{name}' for name in given)} are claimed at once."
+                if len(given) > 1
+                else f"--delta does not go with --{given[0]}.",
+                why="a rho or a mu says what is lost at every delta.",
+                do="claim a rho, a mu, or an epsilon for each delta.",
             )
-
-
-def _verified(path: Path, signed_by: str | None) -> str:
-    """Return the receipt of a report that nobody has changed."""
-    try:
-        form = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        form = None
-    receipt: str = _audit_package().check_receipt(form, signed_by=signed_by)
-    return receipt
-
-
-def _suite(  # noqa: PLR0913  the options of one audit
-    ending: Ending,
-    *,
-    long: bool,
-    jobs: int | None,
-    out: Path | None,
-    key: Path | None,
-    as_json: bool,
-) -> None:
-    """Run the suite, and write what came of it."""
-    package = _audit_package()
-    if key is not None:
-        package.check_key(key)
-    workers = (os.cpu_count() or 1) if jobs is None else jobs
-    with _stopped_by_sigterm(), _kept(out, package, long=long) as unfinished:
-        with _shown() as progress:
-            report: Report = package.run_suite(
-                long=long, jobs=workers, told=progress, unfinished=unfinished
+        if self.rho is not None:
+            return Concentrated(rho=self.rho)
+        if self.mu is not None:
+            return GaussianMu(mu=self.mu)
+        deltas = list(self.delta) or ["0"]
+        if self.epsilon and len(self.epsilon) != len(deltas):
+            raise WrongKind(
+                what=f"there are {len(self.epsilon)} epsilons and {len(deltas)} deltas.",
+                why="each epsilon is claimed at one delta.",
+                do="give --epsilon and --delta in turn, as often as the curve has points.",
             )
-        ending.code = VIOLATION if report.violations else DONE
-        made = package.provenance(report)
-        form: dict[str, Any] = package.form(report, made, key)
-        if out is not None and unfinished is not None:
-            text = json.dumps(form, ensure_ascii=False, allow_nan=False, indent=1)
-            page, document = (
-                write(report, made, form["receipt"]) for write in (package.page, package.document)
+        if len(self.epsilon) > 1:
+            return Curve(dict(zip(deltas, self.epsilon, strict=True)))
+        return ApproximateClaim(delta=deltas[0], epsilon=self.epsilon[0] if self.epsilon else None)
+
+    @contextmanager
+    def _neighbors(self) -> Iterator[Neighbors]:
+        """Yield two files, or generators of pairs of files that exist for as long as it takes."""
+        if self.policy is None:
+            yield _pair(self.data)
+            return
+        if self.data:
+            raise WrongKind(
+                what="--data and --policy are both given.",
+                why="neighbors are two files, or made up from a policy.",
+                do="leave one of them out.",
             )
-            (out / "audit.json").write_text(f"{text}\n", encoding="utf-8")
-            (out / "audit.html").write_text(page, encoding="utf-8")
-            (out / "audit.md").write_text(document, encoding="utf-8")
-            unfinished.remove()
-    if as_json:
-        write_json("audit", form)
-    else:
-        _say(report, form["receipt"], out, package)
+        with tempfile.TemporaryDirectory() as folder:
+            yield tuple(_written(neighbors_for(self.policy), Path(folder)))
 
 
-@contextmanager
-def _stopped_by_sigterm() -> Iterator[None]:
-    """Have SIGTERM end it as Ctrl+C does: what it has started ends first."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)
+def _number(value: float) -> str:
+    return f"{value:.4f}" if value < 1e9 else "infinity"
 
 
-@contextmanager
-def _kept(out: Path | None, package: ModuleType, *, long: bool) -> Iterator[UnfinishedAudit | None]:
-    """Hold what an audit into a folder has found so far; say so if that is thrown away."""
-    if out is None:
-        yield None
-        return
-    unfinished: UnfinishedAudit
-    with package.UnfinishedAudit(out / _UNFINISHED, long=long) as unfinished:
-        if unfinished.begun_anew:
-            tell("audit: begins anew; what was found so far is about another version of discreet\n")
-        yield unfinished
-
-
-def _audit_package() -> ModuleType:
-    """Load the audit, which is a package of its own."""
-    try:
-        return importlib.import_module("discreet_audit")
-    except ModuleNotFoundError as error:
-        if error.name != "discreet_audit":
-            raise
+def _pair(data: Sequence[str] | None) -> tuple[str, str]:
+    if data is None or len(data) != 2:
         raise WrongKind(
-            what="discreet_audit is not installed.",
-            why="the attacks of the suite are a package of their own, which no answer needs.",
-            do="install discreet from its wheel or its repository, which hold both packages.",
-        ) from None
+            what="--data does not name two files.",
+            why="what a program loses is measured between two neighboring tables.",
+            do="give --data twice: a table with a person, and the same table without; or --policy, "
+            "from which such tables are made up.",
+        )
+    missing = [path for path in data if not Path(path).exists()]
+    if missing:
+        raise WrongKind(
+            what=f"there is no file {missing[0]}.",
+            why="the program is run on both files.",
+            do="check the path.",
+        )
+    return data[0], data[1]
 
 
-@contextmanager
-def _shown() -> Iterator[ProgressCallback]:
-    """Show progress on stderr: a bar on a terminal, and elsewhere ten lines in all."""
-    console = Console(stderr=True)
-    if not console.is_terminal:
-        yield _tenths
-        return
-    with Progress(console=console, transient=True) as bar:
-        task = bar.add_task("audit")
-
-        def update(name: str, done: int, of: int) -> None:
-            bar.update(task, description=name, completed=done, total=of)
-
-        yield update
+def _written(generators: Sequence[Generator], folder: Path) -> Iterator[Generator]:
+    """Write every data set as CSV."""
+    numbers = count()
+    for generator in generators:
+        pairs = tuple(
+            (_write(one, folder / f"{next(numbers)}"), _write(other, folder / f"{next(numbers)}"))
+            for one, other in generator.pairs
+        )
+        yield Generator(generator.name, pairs)
 
 
-def _tenths(name: str, done: int, of: int) -> None:
-    """Write a line whenever another tenth is done."""
-    if done and 10 * done // of > 10 * (done - 1) // of:
-        tell(f"audit: {done} of {of} done, next is {name}\n")
+def _write(tables: dict[str, Any], folder: Path) -> str:
+    from pyarrow import csv  # noqa: PLC0415  (a plain audit needs none of it)
 
-
-def _say(report: Report, receipt: str, out: Path | None, package: ModuleType) -> None:
-    console = Console(file=sys.stdout)
-    for table in package.tables(report):
-        console.print(table)
-    for name in report.violations:
-        console.print(f"VIOLATED: {name}", style="bold red", markup=False)
-    console.print(package.headline(report), markup=False)
-    if out is not None:
-        console.print(f"wrote {out / 'audit.html'}, audit.json and audit.md", markup=False)
-        console.print(f"receipt {receipt}", markup=False)
+    folder.mkdir()
+    for name, table in tables.items():
+        csv.write_csv(table, folder / f"{name}.csv")
+    return str(folder if len(tables) > 1 else folder / f"{next(iter(tables))}.csv")

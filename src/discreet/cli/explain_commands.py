@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
@@ -28,7 +28,6 @@ from discreet.errors import WrongKind
 from discreet.ledger.ledger import Ledger
 
 if TYPE_CHECKING:  # which the door loads when a command first needs it
-    from discreet.charts import Picture
     from discreet.explain import Label
 
 _ENTRY: Final = re.compile(r"(?:[Rr]-?)?0*([1-9][0-9]{0,17})", re.ASCII)
@@ -48,9 +47,6 @@ ExplainedLedgerOption = Annotated[
     str | None, typer.Option("--ledger", help="The ledger; that of the policy unless given.")
 ]
 HtmlOption = Annotated[Path | None, typer.Option("--html", help="Also write a page with pictures.")]
-PngOption = Annotated[
-    Path | None, typer.Option("--png", help="Also write each picture as PNG, to a new folder.")
-]
 PicturesOption = Annotated[
     bool, typer.Option("--pictures", help="Show all pictures as text below the words.")
 ]
@@ -65,7 +61,6 @@ def explain(  # noqa: PLR0913  one for each option
     account: AccountOption = None,
     policy: PolicyOption = None,
     html: HtmlOption = None,
-    png: PngOption = None,
     pictures: PicturesOption = False,
     as_json: JsonOption = False,
 ) -> None:
@@ -93,15 +88,11 @@ def explain(  # noqa: PLR0913  one for each option
             )
         if html is not None:
             _write_new(html, explained.to_page())
-        if png is not None:
-            _write_pictures(png, explained.pictures)
         shown = f"{explained}\n\n{explained.to_blocks()}" if pictures else explained
         write_result("explanation", explained.to_json(), shown, as_json=as_json)
 
 
-FormatOption = Annotated[
-    str, typer.Option("--format", help="text, html, json, or registry for a draft in YAML.")
-]
+FormatOption = Annotated[str, typer.Option("--format", help="text, html or json.")]
 VerifyOption = Annotated[
     Path | None, typer.Option("--verify", help="A label in JSON, to be checked with the ledger.")
 ]
@@ -109,7 +100,6 @@ _FORMATS: Final[dict[str, Callable[[Label], str]]] = {
     "text": lambda made: f"{made}\n",
     "html": lambda made: made.to_html(),
     "json": lambda made: made.to_json(),
-    "registry": lambda made: made.to_registry(),
 }
 
 
@@ -126,7 +116,7 @@ def label(
         if form not in _FORMATS:
             raise WrongKind(
                 what="there is no such format of labels.",
-                why="a label is shown as text, HTML, JSON, or as a draft for the registry.",
+                why="a label is shown as text, HTML or JSON.",
                 do=f"give --format {', '.join(_FORMATS)}.",
             )
         inputs = command_inputs(policy=policy, ledger=ledger)
@@ -136,8 +126,6 @@ def label(
                 about = inputs.policy.about
                 made = odds.label_of(opened, about=about, entry=entry)
                 text = _FORMATS[form](made)
-                for fault in made.registry_faults() if form == "registry" else ():
-                    sys.stderr.write(f"{fault}\n")
             else:
                 receipt = odds.verify_label(verify, opened)
                 text = f"every number follows from the ledger up to entry {receipt.seq}\n"
@@ -170,21 +158,6 @@ def _write_new(path: Path, text: str) -> None:
         ) from None
 
 
-def _write_pictures(folder: Path, pictures: Sequence[Picture]) -> None:
-    """Write pictures into a folder that is made for them."""
-    painted = [odds.png(picture) for picture in pictures]
-    try:
-        folder.mkdir()
-        for number, data in enumerate(painted, 1):
-            (folder / f"picture-{number}.png").write_bytes(data)
-    except OSError:
-        raise WrongKind(
-            what=f"the folder '{folder}' cannot be made, or something is there already.",
-            why="nothing that exists is overwritten.",
-            do="name a new folder inside one that exists.",
-        ) from None
-
-
 def _entry(text: str) -> int:
     number = _ENTRY.fullmatch(text)
     if number is None:
@@ -199,17 +172,16 @@ def _entry(text: str) -> int:
 def _budget(text: str) -> Budget:
     parts = [part.strip() for part in text.split(",") if part.strip()]
     given = name_value_pairs(parts, option="--budget", of="number")
-    unknown = given.keys() - {"epsilon", "delta", "rho", "mu", "currency"}
+    unknown = given.keys() - {"epsilon", "delta", "rho", "currency"}
     if unknown or not given:
         raise WrongKind(
             what="the budget is not understood.",
-            why="it has an epsilon, a rho or a mu, and perhaps a delta.",
+            why="it has an epsilon or a rho, and perhaps a delta.",
             do='write --budget "epsilon=2, delta=1e-9".',
         )
     return Budget(
         epsilon=given.get("epsilon"),
         delta=given.get("delta", 0),
         rho=given.get("rho"),
-        mu=given.get("mu"),
         currency=given.get("currency"),
     )

@@ -153,6 +153,7 @@ TokenOption = Annotated[
     str | None,
     typer.Option("--token", envvar="DISCREET_TOKEN", help="Shows a server who asks."),
 ]
+VerboseOption = Annotated[bool, typer.Option("--verbose", help="Say everything about it.")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Write JSON to stdout.")]
 
 
@@ -199,7 +200,7 @@ _LINES: Final = {
         "discreet ledger show",
         "discreet explain",
         "discreet local form --categories flu,cold,none --epsilon 1 > form.json",
-        "discreet audit",
+        "discreet audit count.py --data with.csv --data without.csv --epsilon 1",
     ),
     "demo": ("discreet demo", "discreet demo --page tour.html"),
     "init": (
@@ -226,6 +227,7 @@ _LINES: Final = {
         "discreet serve site.toml --check",
         "discreet serve site.toml --port 8750",
     ),
+    "password": ("discreet password site.toml ana",),
     "synthesize": (
         "discreet synthesize visits --columns ward,age,cost --epsilon 1 --out made-up.parquet",
         "discreet synthesize visits --method mst --epsilon 1 --delta 1e-9 --out made-up.csv",
@@ -245,18 +247,12 @@ _LINES: Final = {
     "label": (
         "discreet label",
         "discreet label --format html > label.html",
-        "discreet label --format registry",
         "discreet label --verify label.json --ledger clinic.ledger",
     ),
     "workbench": ("discreet workbench", "discreet workbench clinic.toml --port 8750"),
     "audit": (
-        "discreet audit",
-        "discreet audit --long --out audit",
-        (
-            'discreet audit --command "python3 count.py {data}" --data with.csv --data without.csv '
-            "--epsilon 1 --runs 2000"
-        ),
-        'discreet audit --command "python3 count.py {data}" --policy clinic.toml --epsilon 1',
+        ("discreet audit count.py --data with.csv --data without.csv --epsilon 1 --runs 2000"),
+        'discreet audit "./count {data}" --policy clinic.toml --epsilon 1',
     ),
     "ledger": ("discreet ledger show", "discreet ledger verify", "discreet ledger backup FILE"),
     "show": ("discreet ledger show", "discreet ledger show clinic.ledger --json"),

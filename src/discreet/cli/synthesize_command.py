@@ -166,7 +166,7 @@ def release_json(
 def _say(
     release: SyntheticRelease, session: Session, out: Path, rows: int, *, as_json: bool
 ) -> None:
-    left, report = session.remaining, release.report(selections=False)
+    left, report = session.remaining, release.report()
     content = release_json(release, report, left, out=out, rows=rows)
     text = f"{release}\n\n{report}\n\n{rows:,} rows are in {out}."
     write_result("synthesis", content, text, as_json=as_json)

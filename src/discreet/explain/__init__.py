@@ -16,7 +16,6 @@ if TYPE_CHECKING:  # each is loaded when first used
     from discreet.explain.guesses import Guesses
     from discreet.explain.label.label import Label, label_of
     from discreet.explain.label.verification import verify_label
-    from discreet.explain.pictures.png import png
 
 __all__ = [
     "Explanation",
@@ -26,7 +25,6 @@ __all__ = [
     "budget_for",
     "explain",
     "label_of",
-    "png",
     "verify_label",
 ]
 
@@ -40,6 +38,5 @@ if not TYPE_CHECKING:  # to which every name would be one of this room
             "guesses": ("Guesses",),
             "label.label": ("Label", "label_of"),
             "label.verification": ("verify_label",),
-            "pictures.png": ("png",),
         },
     )

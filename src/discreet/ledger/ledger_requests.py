@@ -11,14 +11,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar, Generic, TypeVar, final
 
-from discreet.accounting.budgets.budget import checked_raise
+from discreet.accounting.budgets.budget import checked_raise, is_recorded
 from discreet.accounting.budgets.request import Priceable
 from discreet.accounting.budgets.spending import Left
 from discreet.accounting.scopes.box import Box
 from discreet.errors import OtherLedger, OutOfRange
 from discreet.ledger.canonical_lines import DescriptionEntry
 from discreet.ledger.entry_kinds import AccountEntry, OpenEntry, RaiseEntry
-from discreet.ledger.opening_terms import OpeningTerms, is_recorded
+from discreet.ledger.opening_terms import OpeningTerms
 from discreet.ledger.values import Account, Receipt, parent_account
 
 if TYPE_CHECKING:  # handed in
@@ -155,7 +155,7 @@ class RaiseRequest(_LedgerRequest):
                 do="raise the limits of an account above it.",
             )
         now = batch.state.filter_of(path).budget
-        budget = checked_raise(now, self.entry.budget.counted_like(now))
+        budget = checked_raise(now, self.entry.budget)
         batch.append(replace(self.entry, budget=budget))
         return SnapshotRequest().act(batch)
 

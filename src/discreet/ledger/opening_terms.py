@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Self, final
 
-from discreet.accounting.budgets.budget import Budget
+from discreet.accounting.budgets.budget import Budget, is_recorded
 from discreet.accounting.scopes.contribution import Contribution
 from discreet.errors import OtherLedger, OutOfRange, WrongKind
 from discreet.ledger.canonical_lines import NO_HEAD, EntryRow, now
@@ -22,7 +22,7 @@ from discreet.units import PrivacyUnit
 if TYPE_CHECKING:  # a state is handed in
     from discreet.ledger.state import LedgerState
 
-__all__ = ["OpeningTerms", "checked_budget", "checked_timeout", "is_recorded"]
+__all__ = ["OpeningTerms", "checked_budget", "checked_timeout"]
 
 _NAME: Final = 32
 
@@ -126,17 +126,6 @@ class OpeningTerms:
                 do="leave out what the ledger knows itself, raise a limit with raise_limit, or "
                 "open another ledger for other people.",
             )
-
-
-def is_recorded(recorded: Budget | None, given: Budget | None) -> bool:
-    """Return whether a budget that is given is the one on record.
-
-    >>> is_recorded(Budget(epsilon=1), Budget(epsilon=2)), is_recorded(None, None)
-    (False, True)
-    """
-    if recorded is None or given is None:
-        return recorded is given
-    return given.counted_like(recorded) == recorded
 
 
 def checked_budget(budget: object) -> Budget:

@@ -68,9 +68,8 @@ class SyntheticDraw:
     def document(self) -> dict[str, Any]:
         """Return all public parameters, in plain JSON."""
         wanted = () if self.bought is None else self.bought.wanted
-        queries = self.task.workload.queries  # without them, digests are as they ever were
         return {
-            **({"queries": queries} if queries else {}),
+            "queries": self.task.workload.queries,
             "kind": "synthetic table",
             "format": FORMAT,
             "method": dict(self.method.document),

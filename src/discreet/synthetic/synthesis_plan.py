@@ -122,6 +122,7 @@ class SynthesisPlan(Explainable):
                 *self._promises(),
                 Branch(f"has {self.domain.cells:.6g} cells", tuple(self._columns())),
                 Branch(f"gets {_counted(len(self.workload.weights), 'marginal')} right, by {name}"),
+                *self._left_out(),
                 *self._steps(),
                 Branch(f"costs {shown_price(self.price)}"),
                 *self._standing(),
@@ -140,6 +141,13 @@ class SynthesisPlan(Explainable):
             yield Branch(f"{column.name}: {column.size} codes{null}")
         for name, _ in self.domain.fresh:
             yield Branch(f"{name}: fresh numbers, because nobody in it exists")
+
+    def _left_out(self) -> Iterator[Branch]:
+        if self.workload.too_large:
+            yield Branch(
+                f"leaves out {_counted(self.workload.too_large, 'marginal')} with too many cells: "
+                "use fewer bins, or a larger max_cells"
+            )
 
     def _steps(self) -> Iterator[Branch]:
         rounds = f"up to {self.rounds} selections, " if self.rounds else ""

@@ -37,6 +37,8 @@ CodedQuery = tuple[tuple[int, tuple[int, ...]], ...]
 class CompiledWorkload:
     """Marginals with their weights, in rising order, and the queries that they are for, if any.
 
+    ``too_large`` counts marginals that were asked for and have too many cells.
+
     >>> both = CompiledWorkload((((0, 1), 1), ((1, 2), 2)))
     >>> both.closure(CodedDomain(tuple("abc"), (2, 2, 2)))[1]
     ((1,), 3)
@@ -44,6 +46,7 @@ class CompiledWorkload:
 
     weights: tuple[tuple[Marginal, int], ...]
     queries: tuple[CodedQuery, ...] = ()
+    too_large: int = 0
 
     @property
     def marginals(self) -> tuple[Marginal, ...]:
@@ -169,7 +172,7 @@ def compiled_marginals(
             why="noise on so many counts leaves nothing to be seen.",
             do="use fewer bins or categories, marginals of fewer columns, or a larger max_cells.",
         )
-    return CompiledWorkload(small)
+    return CompiledWorkload(small, too_large=len(ordered) - len(small))
 
 
 def no_marginals() -> OutOfRange:

@@ -29,9 +29,7 @@ _WIDE, _HIGH = 120, 28
 _MOST: Final = 4
 """How many parts a bar has: as many as there are colors that are told apart."""
 _ELSE: Final = "without a purpose"
-_SOON: Final = 30
 _CHANCE: Final = Fraction(1, 10**9)
-_FAR: Final = timedelta(days=3650)
 
 
 @final
@@ -161,36 +159,6 @@ def guarantee_words(budget: Budget) -> str:
     return f"{budget.promised} ≙ epsilon {rounded_up(epsilon, 4)} at delta 1e-9"
 
 
-def budget_end(entries: Sequence[Mapping[str, Any]], left: Fraction) -> datetime | None:
-    """Return when the budget ends at the pace so far; None if that cannot be told, or is far away.
-
-    >>> first = {"kind": "open", "at": "2026-01-01T00:00:00Z"}
-    >>> charges = [{"kind": "charge", "at": f"2026-01-0{day}T00:00:00Z"} for day in (3, 5)]
-    >>> str(budget_end([first, *charges], Fraction(1, 2)))
-    '2026-01-09 00:00:00+00:00'
-    """
-    charges = charges_of(entries)
-    if len(charges) < 2 or not 0 < left < 1:
-        return None
-    passed = moment(charges[-1]) - moment(entries[0])
-    ahead = passed.total_seconds() * float(left / (1 - left))
-    if passed < timedelta(hours=1) or ahead > _FAR.total_seconds():
-        return None
-    return moment(charges[-1]) + timedelta(seconds=ahead)
-
-
-def forecast(entries: Sequence[Mapping[str, Any]], left: Fraction) -> str:
-    """Say when the budget ends at the pace so far; nothing where that cannot be told."""
-    end = budget_end(entries, left)
-    return "" if end is None else f"At the pace so far, the budget ends about {end:%Y-%m-%d}."
-
-
-def ends_soon(entries: Sequence[Mapping[str, Any]], left: Fraction) -> bool:
-    """Say whether the budget ends within a month of the last charge, at the pace so far."""
-    end = budget_end(entries, left)
-    return end is not None and end - moment(charges_of(entries)[-1]) <= timedelta(days=_SOON)
-
-
 def unanswered(entries: Sequence[Mapping[str, Any]]) -> Fraction:
     """Return which part of all that was charged is paid, and not answered.
 
@@ -232,14 +200,14 @@ def upkeep_warnings(upkeep: Upkeep, receipt: Receipt, now: datetime) -> list[str
 
 
 def warnings(
-    accounts: Iterable[AccountFacts], *, refused: Mapping[str, int], waiting: int, ending: str
+    accounts: Iterable[AccountFacts], *, refused: Mapping[str, int], waiting: int
 ) -> list[str]:
     """Say what a steward should look at beside open questions.
 
-    >>> warnings([], refused={"bo": 3}, waiting=1, ending="")
+    >>> warnings([], refused={"bo": 3}, waiting=1)
     ['1 request waits for a decision.', 'bo was refused 3 times within an hour: offer help.']
     """
-    said = [ending] if ending else []
+    said = []
     if waiting:
         said.append(
             "1 request waits for a decision."

@@ -56,7 +56,6 @@ def local_application(path: Path, *, port: int) -> Iterator[FastAPI]:
     try:
         yield web_application(desk, hosts=hosts, first_run=first_run)
     finally:
-        desk.close()
         if desk.counter is not None:
             desk.counter.close()
 

@@ -6,8 +6,7 @@ that is not ours is refused, so that no other site can pose as this one in a bro
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from collections.abc import Awaitable, Callable
 from typing import Final
 
 from fastapi import FastAPI, Request
@@ -24,10 +23,10 @@ from discreet.web.refusals import Refusal
 from discreet.web.rendering import HEADERS, asset, see_other
 from discreet.web.screens import (
     answer_pages,
-    audit_pages,
     budget_pages,
     explore_pages,
-    people_pages,
+    log_pages,
+    login_pages,
     query_pages,
     record_pages,
     release_pages,
@@ -37,7 +36,7 @@ from discreet.web.screens import (
 from discreet.web.visits import COOKIE, NotLoggedIn, Visiting, desk_of, visited
 
 _SCREENS: Final = (
-    people_pages,
+    login_pages,
     token_pages,
     setup_pages,
     explore_pages,
@@ -46,7 +45,7 @@ _SCREENS: Final = (
     release_pages,
     budget_pages,
     record_pages,
-    audit_pages,
+    log_pages,
 )
 _FIRST: Final = (("decide", "budget"), ("plan", "query"), ("ledger", "ledger"))
 
@@ -80,17 +79,6 @@ def mount(app: FastAPI, counter: ServiceCounter) -> None:
     """Add the pages to the application of a server, below all its calls."""
     desk = Desk(counter, secret=new_secret())
     app.mount("/", web_application(desk))
-    of_server = app.router.lifespan_context
-
-    @asynccontextmanager
-    async def lifespan(server: FastAPI) -> AsyncIterator[None]:
-        async with of_server(server):
-            try:
-                yield
-            finally:
-                desk.close()
-
-    app.router.lifespan_context = lifespan
 
 
 def home(request: Request, visitor: Visiting) -> Response:

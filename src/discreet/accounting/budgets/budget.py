@@ -11,22 +11,20 @@ Definition.  A budget fixes its currency and its limits when it is made:
                                       requests with a delta of their own, another one for losses
                                       that have an epsilon only at a delta; delta' is the rest.
                                       With currency="zcdp" rhos alone, with "basic" epsilons and
-                                      deltas, with "gaussian" squares of mu.  "either" is the rule
-                                      of earlier versions, in which such losses have no epsilon.
-    Budget(rho=0.1), Budget(mu=1), Budget(renyi={2: 1, 16: 4}),  each perhaps with a delta beside
+                                      deltas.
+    Budget(rho=0.1)                   rhos, added up; perhaps with a delta beside
 
 Theorem.  Whatever is asked within the limits, one by one and in view of all answers, the guarantee
-holds (keys ``filter-basic``, ``filter-concentrated``, ``filter-gaussian``, ``filter-renyi``,
-``filter-either``, ``filter-joint`` and ``filter-approximate``).  It comes from the limits, not from
-what was spent.  A budget that is stored and read again has the limits that it had
-(:mod:`discreet.accounting.budgets.budget_limits`).
+holds (keys ``filter-basic``, ``filter-concentrated``, ``filter-joint`` and
+``filter-approximate``).  It comes from the limits, not from what was spent.  A budget that is
+stored and read again has the limits that it had (:mod:`discreet.accounting.budgets.budget_limits`).
 
 Definition.  A budget is raised to another of the same currency, with no limit lower and at least
 one higher.  What was spent stays spent, and counts against the new limits.
-Theorem (keys ``filter-basic``, ``filter-concentrated``, ``filter-gaussian``, ``filter-renyi``,
-``filter-either``, ``filter-joint`` and ``filter-approximate``).  Let the limits of all raises be
-fixed without a look at answers, or at what was asked in view of answers.  Then the guarantee of the
-last budget holds for all answers, including those from before the raise.
+Theorem (keys ``filter-basic``, ``filter-concentrated``, ``filter-joint`` and
+``filter-approximate``).  Let the limits of all raises be fixed without a look at answers, or at
+what was asked in view of answers.  Then the guarantee of the last budget holds for all answers,
+including those from before the raise.
     Proof.  The last limits could have been fixed from the start: the earlier ones refuse whatever
     the last ones refuse, and perhaps more, so that on every path the sums stay within the last.
 If whether or how far a budget is raised does depend on answers, or on how fast it was spent, the
@@ -40,8 +38,8 @@ the last limit of that path, however it was decided.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Final, final
 
@@ -56,19 +54,24 @@ from discreet.accounting.budgets.budget_limits import (
     decode_limits,
     delta_below_one,
     encode_limits,
-    limits_named,
     limits_within,
     only_kind,
     refuse_currency_or_reserve,
 )
-from discreet.accounting.budgets.currency import Amounts, BasicCurrency, Currency, price_in_currency
-from discreet.accounting.budgets.two_routes import JointCurrency
+from discreet.accounting.budgets.currency import (
+    Amounts,
+    BasicCurrency,
+    ConcentratedCurrency,
+    Currency,
+    JointCurrency,
+    price_in_currency,
+)
 from discreet.accounting.storage.decoding import undecodable
 from discreet.doors import Explainable
 from discreet.errors import OutOfRange, WrongKind
 from discreet.exact import decimal
 from discreet.loss import Approximate, PrivacyLoss
-from discreet.loss.parameters import checked_delta, checked_epsilon
+from discreet.loss.parameters import checked_delta, checked_epsilon, checked_parameter
 from discreet.loss.privacy_loss import checked_loss
 from discreet.notebook import Shown
 
@@ -76,7 +79,6 @@ Number = object
 """An exact number, or a float that stands for its decimal text."""
 
 _DEFAULT: Final = JointCurrency.name
-_KINDS: Final = ("epsilon", "rho", "mu", "mu_squared", "renyi")
 _ZERO: Final = Fraction(0)
 _REQUESTS: Final = 250
 """How many requests with a delta of their own fit, if nobody says how much they may spend."""
@@ -100,61 +102,42 @@ class Budget(Explainable, Shown):
     currency: Currency
     limit: Amounts
     promise: Approximate | None
-    reserve: Fraction | None = field(compare=False)
-    """The share of delta that was set aside by name; None if nobody named one."""
 
-    def __init__(  # noqa: PLR0913  one of the first five, and what goes with it
+    def __init__(
         self,
         *,
         epsilon: Number = None,
         delta: Number = 0,
         rho: Number = None,
-        mu: Number = None,
-        mu_squared: Number = None,
-        renyi: Mapping[object, object] | None = None,
         currency: str | None = None,
         reserve: Number = None,
     ) -> None:
-        """Take one of epsilon, rho, mu and divergences, and a delta.
+        """Take epsilon or rho, and a delta.
 
         Args:
             epsilon: the largest loss, outside an event of chance ``delta``.
             delta: for epsilon, the chance of failure in all; otherwise what may be spent on
                 requests that have a delta of their own.
             rho: the largest rho of zero-concentrated privacy.
-            mu: the largest mu of Gaussian privacy.
-            mu_squared: the same, as a square.
-            renyi: the largest divergence for each of some orders.
-            currency: for (epsilon, delta), how it is kept: "joint" unless given, "zcdp", "basic",
-                "gaussian", or "either", as earlier versions did.
+            currency: for (epsilon, delta), how it is kept: "joint" unless given, "zcdp" or "basic".
             reserve: the share of delta set aside for requests that have a delta of their own: a
-                quarter unless given, and a tenth in the other currencies.
+                quarter unless given, and a tenth in "zcdp".
         """
-        given = dict(zip(_KINDS, (epsilon, rho, mu, mu_squared, renyi), strict=True))
-        kind = only_kind(given)
         chance = delta_below_one(delta)
-        promise = share = None
-        if kind == "epsilon":
+        promise: Approximate | None = None
+        kept: Currency = ConcentratedCurrency()
+        if only_kind({"epsilon": epsilon, "rho": rho}) == "epsilon":
             exact = checked_epsilon(epsilon)
             name = currency or (_DEFAULT if chance else BasicCurrency.name)
             kept, limit = limits_within(exact, chance, name, reserve)
-            share = None if reserve is None else checked_delta(reserve, name="reserve")
             promise = None if kept == BasicCurrency() else Approximate(epsilon=exact, delta=chance)
         else:
-            kept, numbers = limits_named(kind, given[kind])
-            limit = (*numbers, chance)
+            limit = (checked_parameter(rho, name="rho"), chance)
             refuse_currency_or_reserve(kept, currency, reserve)
-        self._fix(kept, tuple(amount_down(part) for part in limit), promise, share)
+        self._fix(kept, tuple(amount_down(part) for part in limit), promise)
 
-    def _fix(
-        self,
-        currency: Currency,
-        limit: Amounts,
-        promise: Approximate | None,
-        reserve: Fraction | None = None,
-    ) -> None:
+    def _fix(self, currency: Currency, limit: Amounts, promise: Approximate | None) -> None:
         """Set the fields."""
-        object.__setattr__(self, "reserve", reserve)
         object.__setattr__(self, "currency", currency)
         object.__setattr__(self, "limit", limit)
         object.__setattr__(self, "promise", promise)
@@ -322,3 +305,16 @@ def checked_raise(old: Budget, new: object) -> Budget:
             do="give a budget of which no limit is lower, and one is higher.",
         )
     return new
+
+
+def is_recorded(recorded: Budget | None, given: Budget | None) -> bool:
+    """Return whether a budget that is given is the one on record.
+
+    The delta at which losses have an epsilon stays that of the first budget of an account.
+
+    >>> is_recorded(Budget(epsilon=1), Budget(epsilon=2)), is_recorded(None, None)
+    (False, True)
+    """
+    if recorded is None or given is None:
+        return recorded is given
+    return given.counted_like(recorded) == recorded

@@ -10,11 +10,9 @@ pays for losses that are known by their rho and counted in epsilon: aside + (1 -
 = delta (key ``filter-joint``).  The search only proposes; what is returned was checked, and smaller
 limits imply no less.
 
-Limits are read as they were written.  A later version may find others for the same promise, and
-those would change which requests an old filter accepts.  But no limit is believed: it is read
-only if it is proved anew that it implies the promise.  Two proofs will do: that it is at most the
-limit which would be fixed today, or that the loss which it stands for is within the promise, by the
-conversion that the search for limits relies on (key ``filter-approximate``).
+Limits are read as they were written, and only if they are at most the limits that would be fixed
+for the promise, or the loss that they stand for is within the promise, by the conversion that the
+search for limits relies on (key ``filter-approximate``).
 """
 
 from __future__ import annotations
@@ -36,15 +34,13 @@ from discreet.accounting.budgets.currency import (
     BasicCurrency,
     ConcentratedCurrency,
     Currency,
-    GaussianCurrency,
-    RenyiCurrency,
+    JointCurrency,
 )
-from discreet.accounting.budgets.two_routes import EitherCurrency, JointCurrency
 from discreet.accounting.storage.decoding import undecodable
-from discreet.accounting.storage.schema import NUMBER, tuple_schema
+from discreet.accounting.storage.schema import NUMBER
 from discreet.errors import OutOfRange, WrongKind
-from discreet.loss import Approximate, GaussianDP, PrivacyLoss, ZeroConcentrated
-from discreet.loss.parameters import checked_delta, checked_order, checked_parameter
+from discreet.loss import Approximate, ZeroConcentrated
+from discreet.loss.parameters import checked_delta
 
 _RESERVE: Final = Fraction(1, 10)
 _JOINT_RESERVE: Final = Fraction(1, 4)
@@ -52,44 +48,11 @@ _CONVERSIONS: Final = Fraction(1, 15)  # of what is not in reserve, so one twent
 _CONVERSION: Final = Fraction(1, 1000)
 _SEARCH_BITS: Final = 48  # of the search alone: what it returns was checked
 
-_SHARES: Final = {
-    ConcentratedCurrency.name: _RESERVE,
-    GaussianCurrency.name: _RESERVE,
-    EitherCurrency.name: _RESERVE,
-    JointCurrency.name: _JOINT_RESERVE,
-}
-"""The part of delta that is set aside for events, by currency; those of old budgets stay."""
+_SHARES: Final = {ConcentratedCurrency.name: _RESERVE, JointCurrency.name: _JOINT_RESERVE}
+"""The part of delta that is set aside for events, by currency."""
 
 Limits = tuple[Currency, tuple[Fraction, ...]]
 """A currency, and the limits of its components but delta; or of all of them."""
-
-
-def limits_named(kind: str, value: object) -> Limits:
-    """Return the currency and the limits, without delta, of a budget that names them.
-
-    >>> limits_named("rho", "0.1")
-    (ConcentratedCurrency(), (Fraction(1, 10),))
-    """
-    match kind:
-        case "rho":
-            return ConcentratedCurrency(), (checked_parameter(value, name="rho"),)
-        case "mu":
-            return GaussianCurrency(), (checked_parameter(value, name="mu") ** 2,)
-        case "mu_squared":
-            return GaussianCurrency(), (checked_parameter(value, name="mu_squared"),)
-        case _:
-            if not isinstance(value, Mapping) or not value:
-                raise WrongKind(
-                    what="renyi is not a mapping from orders to divergences.",
-                    why="each divergence belongs to one order.",
-                    do="give renyi={2: '0.5', 16: 3}.",
-                )
-            known = {
-                checked_order(order): checked_parameter(bound, name="divergence")
-                for order, bound in value.items()
-            }
-            orders = tuple(sorted(known))
-            return RenyiCurrency(orders), tuple(known[order] for order in orders)
 
 
 def limits_within(epsilon: Fraction, delta: Fraction, name: str, reserve: object) -> Limits:
@@ -106,7 +69,7 @@ def limits_within(epsilon: Fraction, delta: Fraction, name: str, reserve: object
         raise WrongKind(
             what=f"no currency for epsilon and delta is called {str(name)[:40]!r}.",
             why="the rule by which requests are accepted depends on it.",
-            do="give 'joint', 'zcdp', 'basic', 'gaussian' or 'either'.",
+            do="give 'joint', 'zcdp' or 'basic'.",
         )
     share = _SHARES[name] if reserve is None else checked_delta(reserve, name="reserve")
     aside = amount_value(amount_down(share * delta))
@@ -117,26 +80,21 @@ def limits_within(epsilon: Fraction, delta: Fraction, name: str, reserve: object
             why="such losses are within an epsilon only outside an event of positive chance.",
             do="give delta > 0 and reserve < 1, or currency='basic'.",
         )
-    if name == GaussianCurrency.name:
-        return GaussianCurrency(), (_largest(name, epsilon, rest), aside)
-    if name == JointCurrency.name:
-        points = amount_value(amount_down(_CONVERSIONS * (delta - aside)))
-        rho = _largest(ConcentratedCurrency.name, epsilon, rest - points)
-        return JointCurrency(amount_down(_CONVERSION * points)), (epsilon, points, rho, aside)
-    rho = _largest(ConcentratedCurrency.name, epsilon, rest)
     if name == ConcentratedCurrency.name:
-        return ConcentratedCurrency(), (rho, aside)
-    return EitherCurrency(), (epsilon, rho, aside)
+        return ConcentratedCurrency(), (_largest_rho(epsilon, rest), aside)
+    points = amount_value(amount_down(_CONVERSIONS * (delta - aside)))
+    rho = _largest_rho(epsilon, rest - points)
+    return JointCurrency(amount_down(_CONVERSION * points)), (epsilon, points, rho, aside)
 
 
 @functools.lru_cache(maxsize=256)
-def _largest(name: str, epsilon: Fraction, delta: Fraction) -> Fraction:
-    """Return a rho or a square of mu that is proved to imply (epsilon, delta).
-
-    It lies hardly below the largest such number.
-    """
+def _largest_rho(epsilon: Fraction, delta: Fraction) -> Fraction:
+    """Return a rho that is proved to imply (epsilon, delta), just below the largest one."""
     return 1 / discreet.loss.least_scale(
-        lambda scale: _loss(name, 1 / scale), epsilon=epsilon, delta=delta, bits=_SEARCH_BITS
+        lambda scale: ZeroConcentrated(rho=1 / scale),
+        epsilon=epsilon,
+        delta=delta,
+        bits=_SEARCH_BITS,
     )
 
 
@@ -151,13 +109,9 @@ def refuse_currency_or_reserve(kept: Currency, currency: str | None, reserve: ob
 
 
 _NAMED: Final[dict[str, Currency]] = {
-    each.name: each
-    for each in (BasicCurrency(), ConcentratedCurrency(), GaussianCurrency(), EitherCurrency())
+    each.name: each for each in (BasicCurrency(), ConcentratedCurrency())
 }
-_TWO_ROUTES: Final = (EitherCurrency, JointCurrency)
-_PROMISING: Final = (ConcentratedCurrency, GaussianCurrency, *_TWO_ROUTES)
-_FIELDS: Final = {"currency", "orders", "limit", "promise"}
-_NUMBERS: Final = tuple_schema(NUMBER)
+_FIELDS: Final = {"currency", "limit", "promise"}
 
 
 def encode_limits(
@@ -168,12 +122,10 @@ def encode_limits(
     >>> encode_limits(ConcentratedCurrency(), (10**23, 0), None)["limit"]
     ['100000000000000000000000', '0']
     """
-    orders = currency.orders if isinstance(currency, RenyiCurrency) else ()
     point = {"conversion": str(currency.conversion)} if isinstance(currency, JointCurrency) else {}
     return {
         **point,
         "currency": currency.name,
-        "orders": _NUMBERS.write(orders, 0),
         "limit": encode_amounts(limit),
         "promise": None
         if promise is None
@@ -194,13 +146,13 @@ def decode_limits(data: object) -> tuple[Currency, Amounts, Approximate | None]:
     """
     joint = isinstance(data, dict) and data.get("currency") == JointCurrency.name
     if not isinstance(data, dict) or set(data) != _FIELDS | ({"conversion"} if joint else set()):
-        raise undecodable("a budget does not hold a currency, its orders, a limit and a promise")
-    currency = _currency(data["currency"], data["orders"], data.get("conversion"))
+        raise undecodable("a budget does not hold a currency, a limit and a promise")
+    currency = _currency(data["currency"], data.get("conversion"))
     limit = decode_amounts(data["limit"], width=len(currency.components))
     promise = _promise(data["promise"])
-    if promise is None and isinstance(currency, _TWO_ROUTES):
+    if promise is None and joint:
         raise undecodable("the limits of a budget promise nothing")
-    if promise is not None and not isinstance(currency, _PROMISING):
+    if promise is not None and isinstance(currency, BasicCurrency):
         raise undecodable("a budget of this currency promises its limits")
     if encode_limits(currency, limit, promise) != data:
         raise undecodable("a number of a budget is not in its written form")
@@ -209,12 +161,10 @@ def decode_limits(data: object) -> tuple[Currency, Amounts, Approximate | None]:
     return currency, limit, promise
 
 
-def _currency(name: object, orders: object, conversion: object) -> Currency:
-    if name == RenyiCurrency.name:
-        return RenyiCurrency(_NUMBERS.read(orders, 0))
-    if name == JointCurrency.name and orders == []:
+def _currency(name: object, conversion: object) -> Currency:
+    if name == JointCurrency.name:
         return JointCurrency(*decode_amounts([conversion], width=1))
-    if not isinstance(name, str) or name not in _NAMED or orders != []:
+    if not isinstance(name, str) or name not in _NAMED:
         raise undecodable("a budget is kept in an unknown currency")
     return _NAMED[name]
 
@@ -236,18 +186,11 @@ def _implied(currency: Currency, limit: Amounts, promise: Approximate) -> bool:
     if all(here <= amount_down(there) for here, there in zip(limit, most, strict=True)):
         return True
     rest = (delta - aside) / (1 - aside)
-    if isinstance(currency, _TWO_ROUTES) and limit[0] > amount_down(epsilon):
-        return False
     if isinstance(currency, JointCurrency):
+        if limit[0] > amount_down(epsilon):
+            return False
         rest -= amount_value(limit[1])
-    return _loss(currency.name, amount_value(limit[-2])).delta(epsilon=epsilon) <= rest
-
-
-def _loss(name: str, bound: Fraction) -> PrivacyLoss:
-    """Return the loss that a limit on a square of mu, or on rho, stands for."""
-    if name == GaussianCurrency.name:
-        return GaussianDP(mu_squared=bound)
-    return ZeroConcentrated(rho=bound)
+    return ZeroConcentrated(rho=amount_value(limit[-2])).delta(epsilon=epsilon) <= rest
 
 
 def only_kind(given: Mapping[str, object]) -> str:
@@ -261,7 +204,7 @@ def only_kind(given: Mapping[str, object]) -> str:
         raise WrongKind(
             what=f"a budget is given by {' and '.join(named) or 'nothing'}.",
             why="one number limits the loss, and two could disagree.",
-            do="give one of epsilon, rho, mu and renyi, perhaps with a delta.",
+            do="give one of epsilon and rho, perhaps with a delta.",
         )
     return named[0]
 

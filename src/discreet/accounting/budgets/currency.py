@@ -7,25 +7,17 @@ is made may depend on all answers so far; the rule is that on every path of answ
 what the requests cost stay within limits that were fixed in advance.  Fix two neighbors, and let P
 and Q be the laws of everything that is answered.
 
-Theorem (key ``filter-basic``).  If epsilons sum to at most E and deltas to at most D on every path,
-all answers together are (E, D)-private.
+Theorem (key ``filter-basic``; Rogers, Roth, Ullman and Vadhan 2016, Privacy Odometers and
+Filters).  If epsilons sum to at most E and deltas to at most D on every path, all answers together
+are (E, D)-private.
     Proof, by induction from the last request.  After a first answer y the rest obeys
     P_y(S) <= min(1, e**(E - e_1) Q_y(S)) + D - d_1.  Average over y, and apply the (e_1, d_1)
     bound of the first request to the function min(1, .) of y, which has values in [0, 1].
-Theorem (key ``filter-renyi``; Feldman and Zrnic 2021).  If divergences of one order a sum to at
-most B on every path, all answers together have a divergence of at most B at that order.
-    Proof.  With l_t the loss of answer t and r_t its bound, exp((a-1)(l_1 + ... + l_t - r_1 - ... -
-    r_t)) is a supermartingale under P, so E_P exp((a-1) l) <= exp((a-1) B).
-Limits at several orders that all hold at once may be converted by the best of them afterwards.
-A rule that asks for some order to hold on each path, no matter which, is not valid.
 Theorem (key ``filter-concentrated``; Whitehouse, Ramdas, Rogers and Wu 2023).  If rhos sum to at
-most R on every path, all answers together are R-concentrated: the theorem above at every order.
-Theorem (key ``filter-gaussian``; Smith and Thakurta 2022; Koskela, Tobaben and Honkela 2023).  If
-squares of mus sum to at most M**2 on every path, all answers together are M-Gaussian.
-    Proof, by induction from the last request.  Let h_s be the profile of the Gaussian with square
-    s, as a function of the likelihood ratio.  After an answer of ratio x the rest has at most the
-    profile h_(s - m)(a x), which is convex and falling in x; so its mean grows if the first
-    request is replaced by the Gaussian pair that dominates it, and then it is h_s(a).
+most R on every path, all answers together are R-concentrated.
+    Proof (Feldman and Zrnic 2021, at every order a).  With l_t the loss of answer t and r_t a bound
+    on its divergence, exp((a-1)(l_1 + ... + l_t - r_1 - ... - r_t)) is a supermartingale under P,
+    so E_P exp((a-1) l) <= exp((a-1) a R) if the r_t are a times the rhos.
 Theorem (key ``filter-approximate``).  Let each request obey its numbers outside an event whose
 chance d_t is known and does not depend on the data, and let the d_t sum to at most D on every path.
 Then the profile of all answers is at most (1 - D) h + D, with h the profile that the numbers imply.
@@ -34,6 +26,27 @@ Then the profile of all answers is at most (1 - D) h + D, with h the profile tha
     more with a chance that makes it 1 - D on every path: then the law of the answers without an
     event is (1 - D) times one that obeys the numbers, under both neighbors.
 
+Two routes to one promise.  A few large questions are cheap in epsilon, many small ones in rho, and
+which it will be is not known in advance.  So both are counted, and a question must fit one of them.
+Gaussian noise has no epsilon without a delta, and counts in epsilon at a point: rho-concentrated
+releases are (e, c)-private for each c > 0.
+Theorem (key ``filter-joint``).  Let E, C, R and D' be fixed in advance, such that R-concentrated
+releases are (E, D')-private, and let request t be (e_t, c_t)-private and rho_t-concentrated.  If on
+every path of answers the e_t sum to at most E and the c_t to at most C, or the rho_t to at most R,
+all answers together are (E, C + D')-private.
+    Proof.  Fix two neighbors, and a set S of paths.  Let A be the set of all paths on which the
+    first condition holds at the end; on the others the second does.  Sums only grow, so that on a
+    path in A the first condition held all along: a route that is left stays left.  Halt the
+    interaction before each request that would break the first condition.  On every path of what is
+    halted it holds, so that this is (E, C)-private (key ``filter-basic``); each path in A is a path
+    of it, with the same chances under both neighbors.  Hence P(S & A) <= e**E Q(S & A) + C.  In the
+    same way P(S - A) <= e**E Q(S - A) + D', by ``filter-concentrated``.  Add the two.
+A whole delta for each of the two routes would be wrong: an answer may decide which route is taken,
+and then both fail, each on paths of its own.
+Events of known chance are added as ever (key ``filter-approximate``); outside them a request has to
+obey all of its numbers.  What holds is the one point (E, D): not the whole curve of R, and parts
+of such a budget that are spent apart may break it, one in epsilon and another in rho.
+
 Which loss fits is decided by the limits alone: what has been spent so far is not a guarantee, and
 the composition of what was really asked must not be compared with a target, since the choice of
 what to ask next may depend on where that composition stands.
@@ -41,20 +54,20 @@ what to ask next may depend on where that composition stands.
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar, final
+from typing import ClassVar, Final, final
 
-from discreet.accounting.budgets.amounts import amount_up, amount_value, format_up
-from discreet.accounting.budgets.loss_prices import (
-    concentrated_price,
-    divergence_price,
-    gaussian_price,
-    point_price,
-)
+from discreet.accounting.budgets.amounts import NEVER, QUANTUM, amount_up, amount_value, format_up
+from discreet.accounting.budgets.loss_prices import concentrated_price, in_order, point_price
 from discreet.errors import WrongKind
-from discreet.loss import Approximate, GaussianDP, PrivacyLoss, Pure, RenyiDP, ZeroConcentrated
+from discreet.loss import Approximate, PrivacyLoss, Pure, ZeroConcentrated
+
+_NONE: Final = Fraction(0)
+_NEVER: Final = amount_value(NEVER)
+_UNCONVERTED: Final = 10**9  # a rho that promises nothing, and has no useful epsilon
 
 Amounts = tuple[int, ...]
 """One amount for each component of a currency; the last one is always delta."""
@@ -127,8 +140,7 @@ class BasicCurrency(Currency):
 
     def loss(self, amounts: Amounts) -> PrivacyLoss:
         """Return the point, pure where delta is 0."""
-        epsilon, delta = map(amount_value, amounts)
-        return Approximate(epsilon=epsilon, delta=delta) if delta else Pure(epsilon=epsilon)
+        return _point(*map(amount_value, amounts))
 
 
 @final
@@ -154,55 +166,87 @@ class ConcentratedCurrency(Currency):
 
 @final
 @dataclass(frozen=True, slots=True)
-class GaussianCurrency(Currency):
-    """Squares of the mus of Gaussian privacy, added up (key ``filter-gaussian``).
+class JointCurrency(Currency):
+    """Epsilons at deltas, and rhos; one of the two has to fit (key ``filter-joint``).
 
-    >>> GaussianCurrency().loss((4 * 10**24, 0))
-    GaussianDP(mu=Fraction(2, 1))
+    ``conversion`` is the delta, as an amount, at which losses that are known by their rho have an
+    epsilon.  It is a small share of what the budget allows, fixed when the budget is made: a
+    hundredfold larger one would lower epsilons by less than a tenth.
+
+    >>> small = JointCurrency(5 * 10**10)  # a delta of 5e-14
+    >>> epsilon, chance, rho, beside = small.price(ZeroConcentrated(rho="0.00075"))
+    >>> round(float(amount_value(epsilon)), 3), float(amount_value(chance)), beside
+    (0.271, 5e-14, 0)
     """
 
-    name: ClassVar[str] = "gaussian"
-    components: ClassVar[tuple[str, ...]] = ("mu squared", "delta")
+    conversion: int
+
+    name: ClassVar[str] = "joint"
+    components: ClassVar[tuple[str, ...]] = ("epsilon", "conversion delta", "rho", "delta")
+    routes: ClassVar[tuple[tuple[int, ...], ...]] = ((0, 1), (2,))
 
     def _numbers(self, loss: PrivacyLoss, delta: Fraction | None) -> tuple[Fraction, ...] | None:
-        return gaussian_price(loss, delta)
+        """Return epsilon, its delta, and rho, outside one event; and the chance of that event.
+
+        A delta that is named is spent on epsilon alone, where rho needs none.
+        """
+        point = point_price(loss, delta)
+        known = concentrated_price(loss) if point is None or delta else None
+        if point is not None and known is not None and known[1] == 0:
+            return *point, *known
+        if point is not None:
+            epsilon, rho, chance = _both_numbers(loss, point, delta)
+            return epsilon, _NONE, rho, chance
+        if known is None:
+            return None
+        rho, chance = known  # outside its event the release is concentrated, and so has a point
+        spent = amount_value(self.conversion)
+        bound = math.inf if rho > _UNCONVERTED else ZeroConcentrated(rho=rho).epsilon(delta=spent)
+        return _NEVER if math.isinf(bound) else Fraction(bound), spent, rho, chance
+
+    def arguments(self, amounts: Amounts) -> dict[str, object]:  # noqa: ARG002  (no amounts work)
+        """Refuse, since parts that are spent apart may each fit on another route."""
+        raise WrongKind(
+            what="a budget that is kept jointly in epsilon and rho is split.",
+            why="one part could be spent in epsilon and another in rho, and together break both.",
+            do="split a budget with currency='zcdp' or currency='basic'.",
+        )
 
     def loss(self, amounts: Amounts) -> PrivacyLoss:
-        """Return the Gaussian loss, beside a delta."""
-        square, delta = map(amount_value, amounts)
-        return with_delta(GaussianDP(mu_squared=square), delta)
+        """Return the larger of what can be paid in epsilon and what can be paid in rho."""
+        epsilon, _, rho, delta = map(amount_value, amounts)
+        if Pure(epsilon=epsilon).concentrated() <= rho:
+            return with_delta(ZeroConcentrated(rho=rho), delta)
+        return _point(epsilon, delta)
+
+    def common_loss(self, amounts: Amounts) -> PrivacyLoss:
+        """Return a pure loss, beside a delta, that fits both in epsilon and in rho.
+
+        Its half square, and so its rho, is at most the rho.
+
+        >>> JointCurrency(0).common_loss((10**24, 0, 125 * 10**21, 0))
+        Pure(epsilon=Fraction(1, 2))
+        """
+        epsilon, _, rho, delta = amounts
+        root = math.isqrt(math.floor(2 * rho / QUANTUM))
+        return _point(amount_value(min(epsilon, root)), amount_value(delta))
 
 
-@final
-@dataclass(frozen=True, slots=True)
-class RenyiCurrency(Currency):
-    """Divergences of fixed orders, each added up and all limited (key ``filter-renyi``).
+def _both_numbers(
+    loss: PrivacyLoss, point: tuple[Fraction, Fraction], delta: Fraction | None
+) -> tuple[Fraction, Fraction, Fraction]:
+    """Return the epsilon of a loss, and its least known rho, outside one event; and its chance."""
+    epsilon, chance = point
+    rho = Pure(epsilon=epsilon).concentrated()
+    if chance == 0:  # with events the two could be about different ones
+        known = concentrated_price(loss, delta)
+        if known is not None and known[1] == 0:
+            rho = min(rho, known[0])
+    return epsilon, rho, chance
 
-    >>> RenyiCurrency((Fraction(2), Fraction(16))).components
-    ('divergence of order 2', 'divergence of order 16', 'delta')
-    """
 
-    orders: tuple[Fraction, ...]
-
-    name: ClassVar[str] = "renyi"
-
-    @property
-    def components(self) -> tuple[str, ...]:
-        """One divergence for each order, and delta."""
-        return (*(f"divergence of order {order}" for order in self.orders), "delta")
-
-    def _numbers(self, loss: PrivacyLoss, delta: Fraction | None) -> tuple[Fraction, ...] | None:
-        return divergence_price(loss, self.orders, delta)
-
-    def arguments(self, amounts: Amounts) -> dict[str, object]:
-        """Return the divergences, and delta."""
-        *values, delta = map(amount_value, amounts)
-        return {"renyi": dict(zip(self.orders, values, strict=True)), "delta": delta}
-
-    def loss(self, amounts: Amounts) -> PrivacyLoss:
-        """Return the divergences, beside a delta."""
-        *values, delta = map(amount_value, amounts)
-        return with_delta(RenyiDP(orders=self.orders, values=values), delta)
+def _point(epsilon: Fraction, delta: Fraction) -> PrivacyLoss:
+    return Approximate(epsilon=epsilon, delta=delta) if delta else Pure(epsilon=epsilon)
 
 
 def price_in_currency(
@@ -210,10 +254,12 @@ def price_in_currency(
 ) -> Amounts:
     """Return what a loss costs in a currency, whatever the limits are.
 
+    Equal losses cost the same to the last digit: sums are rounded in one order.
+
     >>> price_in_currency(BasicCurrency(), Pure(epsilon="0.1"))
     (100000000000000000000000, 0)
     """
-    price = currency.price(loss, delta)
+    price = currency.price(in_order(loss), delta)
     if price is None:
         raise WrongKind(
             what=f"a {type(loss).__name__} loss has no price in {currency.components[0]}.",

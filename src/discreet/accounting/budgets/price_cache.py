@@ -6,24 +6,22 @@ Definition.  The price of a request follows from what is asked, its scope, the d
 on it, the currency, and for whom it is
 (:class:`discreet.accounting.budgets.request.RequestPricer`): from nothing that was charged before,
 and not from the limits.  So it is worked out once, and filters that differ in their limits share
-it; those of another currency share the losses that it is made of.  Equal requests have one
-price, since trees, losses and mechanisms of this library are values that never change.  Requests
-with sources from elsewhere are priced anew each time, and so are profiles: equal ones may hold
-their pairs in another order, and then round differently.  A few thousand prices are kept, fewer of
-long trees; the least recently used are forgotten first.
+it; those of another currency share the losses that it is made of.  Equal requests have one price,
+whatever was priced before: trees, losses and mechanisms are values that never change, and a loss is
+brought into one order before it is converted.  The least recently used prices are forgotten first.
 """
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import replace
 from fractions import Fraction
-from typing import Any, Final, TypeVar, cast, final
+from typing import Final, final
 
 from discreet.accounting.budgets.cell_balances import ChargedBox, PriceBasis
 from discreet.accounting.budgets.currency import Amounts, Currency, price_in_currency
-from discreet.accounting.budgets.request import Priceable, RequestPricer, is_plain, plain_size
+from discreet.accounting.budgets.request import Priceable, RequestPricer
 from discreet.accounting.scopes.box import Box, checked_box
 from discreet.accounting.scopes.contribution import Contribution
 from discreet.accounting.tree.node import Node
@@ -32,11 +30,7 @@ from discreet.loss.parameters import checked_delta
 from discreet.units import PrivacyUnit, Relation, same_unit
 
 _EVERYTHING: Final = Box.everything()
-_KEPT: Final = 4096
-_KEPT_LONG: Final = 64
-_LONG: Final = 32
-
-_Function = TypeVar("_Function", bound=Callable[..., Any])
+_KEPT: Final = 1024
 
 
 @final
@@ -46,11 +40,11 @@ class PriceCache:
     >>> from discreet.accounting.budgets.currency import BasicCurrency
     >>> from discreet.loss import Pure
     >>> from discreet.units import row
-    >>> tariff = PriceCache(unit=row())
-    >>> (piece,) = tariff.pieces(Pure(epsilon="0.1"), BasicCurrency())
+    >>> prices = PriceCache(unit=row())
+    >>> (piece,) = prices.pieces(Pure(epsilon="0.1"), BasicCurrency())
     >>> piece.added
     (100000000000000000000000, 0)
-    >>> tariff.pieces(Pure(epsilon="0.1"), BasicCurrency())[0] is piece
+    >>> prices.pieces(Pure(epsilon="0.1"), BasicCurrency())[0] is piece
     True
     """
 
@@ -76,17 +70,17 @@ class PriceCache:
     def _ask(self, asker: RequestPricer) -> None:
         """Price for somebody else from now on, with nothing worked out yet."""
         self._asker = asker
-        self._one_sided = _kept(asker.one_sided)
-        self._two_sided = _kept(asker.two_sided)
-        self._pieces = _kept(self._priced)
+        self._one_sided = functools.lru_cache(_KEPT)(asker.one_sided)
+        self._two_sided = functools.lru_cache(_KEPT)(asker.two_sided)
+        self._pieces = functools.lru_cache(_KEPT)(self._priced)
 
     def learn(self, constant: Iterable[str]) -> None:
         """Take more columns in which all rows of a unit agree; scopes may be narrower from now on.
 
         >>> from discreet.units import person
-        >>> tariff = PriceCache(unit=person("patient"))
-        >>> tariff.learn(["birth_year"])
-        >>> tariff.asker.constant
+        >>> prices = PriceCache(unit=person("patient"))
+        >>> prices.learn(["birth_year"])
+        >>> prices.asker.constant
         ('birth_year',)
         """
         known = self._asker.constant
@@ -116,21 +110,20 @@ class PriceCache:
         """
         box = _EVERYTHING if scope is None else checked_box(scope, name="scope")
         chance = None if delta is None else checked_delta(delta)
-        return self._pieces[_way(what)](what, currency, box, chance)
+        return self._pieces(self._asker.node(what), currency, box, chance)
 
     def _priced(
-        self, what: Priceable, currency: Currency, scope: Box, delta: Fraction | None
+        self, node: Node, currency: Currency, scope: Box, delta: Fraction | None
     ) -> tuple[ChargedBox, ...]:
         known: dict[tuple[Node, bool], tuple[Amounts, Amounts]] = {}
         terms = PriceBasis(currency, self._asker.unit)
         pieces = []
-        for part in self._asker.pieces(self._asker.node(what), scope):
+        for part in self._asker.pieces(node, scope):
             both = part.sees_every_unit and self._asker.unit.relation is not Relation.EITHER
             key = (part.node, both and part.box == _EVERYTHING)
-            found = known.get(key)
-            if found is None:
-                found = known[key] = self._prices(part.node, currency, delta, only_two=key[1])
-            one, two = found
+            if key not in known:
+                known[key] = self._prices(part.node, currency, delta, only_two=key[1])
+            one, two = known[key]
             pieces.append(ChargedBox(part.box, one, two if both else _larger(one, two), terms))
         return tuple(pieces)
 
@@ -138,32 +131,12 @@ class PriceCache:
         self, node: Node, currency: Currency, delta: Fraction | None, *, only_two: bool
     ) -> tuple[Amounts, Amounts]:
         """Return the price where one unit is added or removed, and where one is replaced."""
-        way = _way(node)
         if not self._asker.unit.relation.replaces:
-            price = price_in_currency(currency, self._one_sided[way](node), delta)
+            price = price_in_currency(currency, self._one_sided(node), delta)
             return price, price
-        two = price_in_currency(currency, self._two_sided[way](node), delta)
-        one = two if only_two else price_in_currency(currency, self._one_sided[way](node), delta)
+        two = price_in_currency(currency, self._two_sided(node), delta)
+        one = two if only_two else price_in_currency(currency, self._one_sided(node), delta)
         return one, two
-
-
-def _kept(function: _Function) -> tuple[_Function, _Function, _Function]:
-    """Return a function that works out everything anew, and two that remember, by ``_way``.
-
-    Threads may share them; there is no lock that a forked process could find closed.
-    """
-    short, long = (functools.lru_cache(most)(function) for most in (_KEPT, _KEPT_LONG))
-    return function, cast("_Function", short), cast("_Function", long)
-
-
-def _way(what: object) -> int:
-    """Return 0 if a request must be priced anew, 1 if its price is kept, and 2 if it is long."""
-    if not isinstance(what, Node):
-        return int(is_plain(type(what)))
-    length = plain_size(what)
-    if length is None:
-        return 0
-    return 1 if length <= _LONG else 2
 
 
 def _larger(one: Amounts, other: Amounts) -> Amounts:

@@ -53,7 +53,7 @@ from discreet.units import PrivacyUnit
 
 __all__ = ["Charge", "PrivacyFilter"]
 
-_VERSION: Final = 2
+_VERSION: Final = 1
 _EVERY_ROUTE: Final = "every_route"
 
 

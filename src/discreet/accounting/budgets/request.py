@@ -15,14 +15,11 @@ from __future__ import annotations
 import functools
 from collections.abc import Iterator
 from dataclasses import dataclass
-from fractions import Fraction
-from typing import Any, Final, final
+from typing import Any, final
 
 from discreet import accounting  # its door loads the accountant, which no single leaf needs
 from discreet.accounting.scopes.box import Box
 from discreet.accounting.scopes.contribution import Contribution
-from discreet.accounting.storage.schema import class_schema_of
-from discreet.accounting.storage.source_schemas import LOSS_SCHEMAS, MECHANISM_SCHEMAS
 from discreet.accounting.tree.leaf import Leaf
 from discreet.accounting.tree.leaf_product import leaf_product
 from discreet.accounting.tree.node import Node
@@ -33,10 +30,6 @@ from discreet.units import PrivacyUnit, Relation
 
 Priceable = Node | PrivacyLoss | Mechanism[Any, Any]
 """What can be asked for: a tree, a loss, or a mechanism."""
-
-_LOSSES: Final = {kind.name: kind for kind in LOSS_SCHEMAS if kind.name != "Profile"}
-_PLAIN: Final = _LOSSES | {kind.name: kind for kind in MECHANISM_SCHEMAS}
-_EXACT: Final = (Fraction, type(None))
 
 
 @final
@@ -53,61 +46,12 @@ class RequestPart:
     sees_every_unit: bool = True
 
 
-@final
-@dataclass(frozen=True, slots=True, eq=False)
-class _ThisNode:
-    """One node, and no other that is equal: equal profiles may differ in how they round."""
-
-    node: Node
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _ThisNode) and other.node is self.node
-
-    def __hash__(self) -> int:
-        return id(self.node)
-
-
-def _price_of(this: _ThisNode, unit: PrivacyUnit, contribution: Contribution | None) -> PrivacyLoss:
-    product = leaf_product(this.node, unit)
+@functools.lru_cache(maxsize=16)  # a plan is priced when it is made, and again where it is charged
+def _price_of(node: Node, unit: PrivacyUnit, contribution: Contribution | None) -> PrivacyLoss:
+    product = leaf_product(node, unit)
     if product is not None:
         return product
-    return accounting.account(this.node, unit=unit, contribution=contribution).loss
-
-
-_shared_price: Final = functools.lru_cache(maxsize=16)(_price_of)
-"""The last few: a plan is priced when it is made, and again where it is charged."""
-
-
-def plain_size(node: Node) -> int | None:
-    """Return how many nodes a tree of plain data has; None if a source in it is something else.
-
-    >>> from discreet.loss import Pure
-    >>> plain_size(3 * Leaf(Pure(epsilon=1))), plain_size(Leaf(Pure(epsilon=1).profile()))
-    (2, None)
-    """
-    length = 0
-    for below in node.walk():
-        if isinstance(below, Leaf) and not (
-            is_plain(type(below.source)) and _is_replaced(type(below.replaced))
-        ):
-            return None
-        length += 1
-    return length
-
-
-def is_plain(of: type) -> bool:
-    """Say whether a loss or a mechanism is plain data, so that equal ones have one price.
-
-    >>> from discreet.loss import Pure
-    >>> is_plain(Pure), is_plain(type("Pure", (), {}))
-    (True, False)
-    """
-    return class_schema_of(_PLAIN, of) is not None
-
-
-def _is_replaced(of: type) -> bool:
-    """Say the same of what a leaf loses where a row is replaced."""
-    return of in _EXACT or class_schema_of(_LOSSES, of) is not None
+    return accounting.account(node, unit=unit, contribution=contribution).loss
 
 
 @final
@@ -191,8 +135,7 @@ class RequestPricer:
             inserted = int(relation.replaces)
             return node.price(1, inserted, wanted=relation)
         self._refuse_uncounted(node)
-        price = _price_of if plain_size(node) is None else _shared_price
-        return price(_ThisNode(node), self._with(relation), self.contribution)
+        return _price_of(node, self._with(relation), self.contribution)
 
     def _with(self, relation: Relation) -> PrivacyUnit:
         return PrivacyUnit(name=self.unit.name, columns=self.unit.columns, relation=relation)

@@ -76,16 +76,15 @@ class AmountArray:
         """Append copies of some cells."""
         self.digits = np.concatenate([self.digits, self.digits[:, :, cells]], axis=2)
 
-    def join(self, order: Index, starts: Index, *, least: bool = False) -> None:
-        """Make one cell of each run of cells, with the highest (or least) of its amounts."""
+    def join(self, order: Index, starts: Index) -> None:
+        """Make one cell of each run of cells, with the highest of its amounts."""
         digits = self.digits[:, :, order]
-        pick, never = (np.minimum, _MASK + 1) if least else (np.maximum, -1)
         sizes = np.diff(np.append(starts, len(order)))
         joined = np.empty((*digits.shape[:2], len(starts)), dtype=np.int64)
         candidates = np.ones(digits.shape[1:], dtype=bool)
         for place in range(len(digits) - 1, -1, -1):
-            here = np.where(candidates, digits[place], never)
-            joined[place] = pick.reduceat(here, starts, axis=1)
+            here = np.where(candidates, digits[place], -1)
+            joined[place] = np.maximum.reduceat(here, starts, axis=1)
             candidates &= here == np.repeat(joined[place], sizes, axis=1)
         self.digits = joined
 
@@ -93,12 +92,6 @@ class AmountArray:
         """Whether cells hold the same amounts as other cells."""
         equal = self.digits[:, :, cells] == self.digits[:, :, others]
         return np.asarray(equal.all(axis=(0, 1)))
-
-    def covers(self, other: AmountArray) -> bool:
-        """Whether no amount of another tally is higher."""
-        pairs = zip(self.amounts(), other.amounts(), strict=False)
-        fits = all(mine >= theirs for cells in pairs for mine, theirs in zip(*cells, strict=True))
-        return fits and self.size == other.size
 
     def falling(self) -> Index:
         """Return, for each component, the cells from the highest amount to the lowest."""

@@ -5,7 +5,7 @@ Trust: kernel.  A record that falls between the cells pays nothing.
 Definition.  A cell is a box: in each column it holds a set of atoms, named by the number of a mask.
 Cells come about by splitting a box in two along one column, so they are always a partition
 (:mod:`discreet.accounting.cells.histories`).  ``paid`` is what the records of a cell have paid at
-most, and ``low`` what they have paid at least, for charges on two columns or more.
+most, for charges on two columns or more.
 """
 
 from __future__ import annotations
@@ -24,7 +24,6 @@ from discreet.accounting.cells.amount_arrays import (
     group_runs,
 )
 from discreet.accounting.cells.histories import ChargeHistories, SplitTree
-from discreet.accounting.cells.witnesses import Witnesses
 from discreet.accounting.storage.decoding import require_stored, stored_fields
 
 if TYPE_CHECKING:  # loaded when first used, because a plain question needs none of it
@@ -49,16 +48,14 @@ class CellTable:
     1
     """
 
-    __slots__ = ("branches", "low", "masks", "paid", "stories", "witnesses")
+    __slots__ = ("branches", "masks", "paid", "stories")
 
     def __init__(self, *, width: int, places: int) -> None:
         """Start with one cell that holds every record."""
         self.masks: Index = np.zeros((0, 1), dtype=np.intp)  # by column and cell
         self.paid = AmountArray.zeros(width=width, size=1, places=places)
-        self.low = AmountArray.zeros(width=width, size=1, places=places)
         self.stories = ChargeHistories(1)
         self.branches = SplitTree()
-        self.witnesses = Witnesses(width=width, places=places)
 
     @property
     def size(self) -> int:
@@ -68,7 +65,6 @@ class CellTable:
     def add_column(self) -> None:
         """Let a new column hold everything in all cells."""
         self.masks = np.concatenate([self.masks, np.zeros((1, self.size), dtype=np.intp)])
-        self.witnesses.add_column()
 
     def met(self, conditions: Sequence[AtomCondition]) -> tuple[Truth, Truth]:
         """Whether each cell meets all conditions, and whether it then sticks out of each."""
@@ -91,23 +87,15 @@ class CellTable:
     def charge(self, cells: Index, amounts: Digits, *, whole: bool) -> None:
         """Add amounts to cells that a charge holds; not ``whole`` if it may mean some records."""
         self.paid.add(cells, amounts)
-        self.low.add(cells, amounts)
-        self.witnesses.seen.add(cells, amounts)
         if whole:
             self.stories.record_charge(cells)
         else:
             self.stories.mark_mixed(cells)
 
-    def charge_partly(
-        self, cells: Index, conditions: Sequence[AtomCondition], amounts: Digits
-    ) -> None:
+    def charge_partly(self, cells: Index, amounts: Digits) -> None:
         """Add amounts to cells that a charge holds in part."""
         self.paid.add(cells, amounts)
         self.stories.mark_mixed(cells)
-        charged = np.ones(len(cells), dtype=bool)
-        for axis, _, bits in conditions:
-            charged &= self.witnesses.inside(axis, cells, bits)
-        self.witnesses.seen.add(cells[charged], amounts)
 
     def join(self, cells: Index, others: Index, columns: Sequence[ColumnAmounts]) -> Index:
         """Make one cell of each pair of siblings; return the cells that are left, in order."""
@@ -123,9 +111,7 @@ class CellTable:
         groups[others] = groups[cells]
         order, starts = group_runs(groups)
         self.masks = self.masks[:, left]
-        self.witnesses.join(cells, others, left)
         self.paid.join(order, starts)
-        self.low.join(order, starts, least=True)
         self.stories.join(order, starts)
         return left
 
@@ -139,8 +125,7 @@ class CellTable:
         """Return cells that can be changed apart from these."""
         twin = CellTable(width=0, places=0)
         twin.masks, twin.stories = self.masks.copy(), self.stories.copy()
-        twin.paid, twin.low = self.paid.copy(), self.low.copy()
-        twin.branches, twin.witnesses = self.branches.copy(), self.witnesses.copy()
+        twin.paid, twin.branches = self.paid.copy(), self.branches.copy()
         return twin
 
     def written(self) -> dict[str, object]:
@@ -148,10 +133,8 @@ class CellTable:
         return {
             "masks": self.masks.tolist(),
             "paid": self.paid.written(),
-            "low": self.low.written(),
             "stories": self.stories.written(),
             "branches": self.branches.written(),
-            "witnesses": self.witnesses.written(),
         }
 
     @classmethod
@@ -159,18 +142,13 @@ class CellTable:
         cls, data: object, columns: Sequence[ColumnAmounts], *, width: int, places: int
     ) -> Self:
         """Read what ``written`` wrote, and refuse everything else."""
-        stored = stored_fields(data, "masks", "paid", "low", "stories", "branches", "witnesses")
+        stored = stored_fields(data, "masks", "paid", "stories", "branches")
         cells = cls(width=width, places=places)
         cells.paid = AmountArray.read(stored["paid"], width=width, places=places)
-        cells.low = AmountArray.read(stored["low"], width=width, places=places)
         cells.stories = ChargeHistories.read(stored["stories"], cells.size)
         cells.branches = SplitTree.read(stored["branches"], cells.size)
-        sizes = [column.atoms.size for column in columns]
-        seen = Witnesses.read(stored["witnesses"], sizes, width=width, places=places)
-        cells.witnesses = seen
         masks = [len(column.masks) for column in columns]
         cells.masks = decode_rows(stored["masks"], below=masks, width=cells.size)
-        require_stored(cells.paid.covers(seen.seen) and seen.seen.covers(cells.low))
         require_stored(cells.is_partition(columns))
         return cells
 
@@ -208,10 +186,4 @@ class CellTable:
         self.masks[axis, size:] = np.array([column.number(mask) for mask in outer])[which]
         self.branches.split(cells)
         self.paid.repeat(cells)
-        self.low.repeat(cells)
         self.stories.repeat(cells)
-        first, other = (
-            np.array([(mask & -mask).bit_length() - 1 for mask in side])[which]
-            for side in (inner, outer)
-        )
-        self.witnesses.split(axis, cells, bits, (first, other), self.low)

@@ -30,7 +30,7 @@ def merge_equal(parts: Partition, goal: int) -> None:
     cells = parts.cells
     _merge_while(parts, lambda one, two: cells.stories.numbers[one] == cells.stories.numbers[two])
     if cells.size > goal:
-        _merge_while(parts, lambda one, two: cells.paid.same(one, two) & cells.low.same(one, two))
+        _merge_while(parts, cells.paid.same)
     cells.tidy(list(parts.columns.values()))
 
 

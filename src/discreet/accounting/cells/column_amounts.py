@@ -4,7 +4,7 @@ Trust: kernel.  A price that is booked to the wrong atom is paid by the wrong pe
 
 Definition.  A charge with a condition on this column alone is booked to the atoms that the
 condition lets through, and to nothing else.  ``paid`` is what the records of an atom have paid in
-this way at most, ``low`` what they have paid at least; the two differ only after atoms were raised.
+this way at most.
 ``masks`` are the sets of atoms that cells hold in this column, as bits, each kept once.
 """
 
@@ -40,41 +40,39 @@ class ColumnAmounts:
     >>> from discreet.accounting.cells.amount_arrays import to_digits
     >>> from discreet.accounting.scopes.column_conditions import equals
     >>> column = ColumnAmounts(width=1, places=1)
-    >>> bits, _ = column.refine(equals("CA"))
+    >>> bits = column.refine(equals("CA"))
     >>> column.charge(bits, to_digits([3], places=1), whole=True)
     >>> column.paid.amounts()
     [(0,), (3,)]
     """
 
-    __slots__ = ("_number", "atoms", "low", "masks", "paid", "stories", "used")
+    __slots__ = ("_number", "atoms", "masks", "paid", "stories", "used")
 
     def __init__(self, *, width: int, places: int) -> None:
         """Start with one atom that has paid nothing, and one mask that holds it."""
         self.atoms = AtomRefinement()
         self.paid = AmountArray.zeros(width=width, size=1, places=places)
-        self.low = AmountArray.zeros(width=width, size=1, places=places)
         self.stories = ChargeHistories(1)
         self.masks: list[int] = [1]
         self.used = 0  # charges with a condition on this column
         self._number: dict[int, int] = {1: 0}
 
-    def refine(self, values: Values) -> tuple[int, list[tuple[int, int]]]:
-        """Split atoms until a set of values is a set of them; return its bits, and the splits."""
+    def refine(self, values: Values) -> int:
+        """Split atoms until a set of values is a set of them; return its bits."""
         split = self.atoms.refine(values)
         if split:
             wholes = np.array([whole for whole, _ in split], dtype=np.intp)
-            for part in (self.paid, self.low, self.stories):
-                part.repeat(wholes)
+            self.paid.repeat(wholes)
+            self.stories.repeat(wholes)
             for whole, half in split:
                 self.masks = [mask | (mask >> whole & 1) << half for mask in self.masks]
             self._renumber()
-        return self.atoms.meeting(values), split
+        return self.atoms.meeting(values)
 
     def charge(self, bits: int, amounts: Digits, *, whole: bool) -> None:
         """Book amounts to some atoms; not ``whole`` if the charge may mean some records only."""
         atoms = np.flatnonzero(self.spread([bits])[0])
         self.paid.add(atoms, amounts)
-        self.low.add(atoms, amounts)
         if whole:
             self.stories.record_charge(atoms)
         else:
@@ -118,31 +116,31 @@ class ColumnAmounts:
         self._renumber()
         return (np.cumsum(kept) - 1)[used]
 
-    def merge_atoms(self, most: int) -> tuple[Index, bool]:
-        """Merge atoms that no mask tells apart; return new numbers, and whether some were raised.
+    def merge_atoms(self, most: int) -> bool:
+        """Merge atoms that no mask tells apart; return whether some were raised.
 
         Atoms of one story are always merged.  If more than ``most`` are left, so are those that
         have paid the same, and if that is not enough the lowest are raised to one amount.
         """
-        renamed = self._join(list(zip(self._places(), self.stories.numbers.tolist(), strict=True)))
+        self._join(list(zip(self._places(), self.stories.numbers.tolist(), strict=True)))
         if self.atoms.size > most:
-            both = np.concatenate([self.paid.digits, self.low.digits])
-            amounts = [both[:, :, atom].tobytes() for atom in range(self.atoms.size)]
-            renamed = self._join(list(zip(self._places(), amounts, strict=True)))[renamed]
+            amounts = [self.paid.digits[:, :, atom].tobytes() for atom in range(self.atoms.size)]
+            self._join(list(zip(self._places(), amounts, strict=True)))
         if self.atoms.size <= most:
-            return renamed, False
+            return False
         places = self._places()
         merged = self.atoms.size - most // 2 + len(set(places))
         keys: list[Hashable] = list(range(self.atoms.size))
         for atom in np.argsort(relative_heights(self.paid.digits), kind="stable")[:merged].tolist():
             keys[atom] = places[atom]
-        return self._join(keys)[renamed], True
+        self._join(keys)
+        return True
 
     def copy(self) -> ColumnAmounts:
         """Return a column that can be changed apart from this one."""
         twin = ColumnAmounts(width=0, places=0)
         twin.atoms, twin.stories = self.atoms.copy(), self.stories.copy()
-        twin.paid, twin.low = self.paid.copy(), self.low.copy()
+        twin.paid = self.paid.copy()
         twin.masks, twin.used = self.masks.copy(), self.used
         twin._renumber()
         return twin
@@ -152,7 +150,6 @@ class ColumnAmounts:
         return {
             "atoms": self.atoms.written(),
             "paid": self.paid.written(),
-            "low": self.low.written(),
             "stories": self.stories.written(),
             "masks": [f"{mask:x}" for mask in self.masks],
             "used": self.used,
@@ -161,16 +158,15 @@ class ColumnAmounts:
     @classmethod
     def read(cls, data: object, *, width: int, places: int) -> Self:
         """Read what ``written`` wrote, and refuse everything else."""
-        stored = stored_fields(data, "atoms", "paid", "low", "stories", "masks", "used")
+        stored = stored_fields(data, "atoms", "paid", "stories", "masks", "used")
         column = cls(width=width, places=places)
         column.atoms = AtomRefinement.read(stored["atoms"])
         column.paid = AmountArray.read(stored["paid"], width=width, places=places)
-        column.low = AmountArray.read(stored["low"], width=width, places=places)
         column.stories = ChargeHistories.read(stored["stories"], column.atoms.size)
         column.masks = decode_masks(stored["masks"], column.atoms.size)
         column.used = whole(stored["used"], name="a stored count", low=0)
         column._renumber()
-        require_stored(column.paid.covers(column.low) and column.paid.size == column.atoms.size)
+        require_stored(column.paid.size == column.atoms.size)
         return column
 
     def _places(self) -> list[bytes]:
@@ -178,22 +174,20 @@ class ColumnAmounts:
         held = np.packbits(self.spread(self.masks).T, axis=1)
         return [row.tobytes() for row in held]
 
-    def _join(self, keys: Sequence[Hashable]) -> Index:
+    def _join(self, keys: Sequence[Hashable]) -> None:
         """Make one atom of all atoms with one key, which no mask may tell apart."""
         number: dict[Hashable, int] = {}
         numbers = [number.setdefault(key, len(number)) for key in keys]
         groups = np.array(numbers, dtype=np.intp)
         if len(number) == len(keys):
-            return groups
+            return
         order, starts = group_runs(groups)
         held = np.packbits(self.spread(self.masks)[:, order[starts]], axis=1, bitorder="little")
         self.masks = [int.from_bytes(row.tobytes(), "little") for row in held]
         self._renumber()
         self.atoms.merge(numbers)
         self.paid.join(order, starts)
-        self.low.join(order, starts, least=True)
         self.stories.join(order, starts)
-        return groups
 
     def _renumber(self) -> None:
         self._number = {mask: number for number, mask in enumerate(self.masks)}

@@ -85,12 +85,6 @@ class LossMap:
         """How many parts are kept apart, by several columns or by one, whichever is more."""
         return max(self._parts.cells.size, self._parts.most_atoms)
 
-    @property
-    def gap(self) -> tuple[int, ...]:
-        """How far the highest payment may lie above the highest debt, for each component."""
-        sure = map(max, zip(*self._parts.owed(), strict=True))
-        return tuple(high - low for high, low in zip(self.highest(), sure, strict=True))
-
     def check(self, boxes: Iterable[Box]) -> None:
         """Refuse boxes that could not all be charged: with values of two kinds in one column."""
         kinds = {name: column.atoms.kind for name, column in self._parts.columns.items()}
@@ -252,5 +246,5 @@ class LossMap:
         meets[others] = False
         cells.split(split, conditions, sticks)
         cells.charge(np.flatnonzero(meets), digits, whole=whole)
-        cells.charge_partly(others, conditions, digits)
+        cells.charge_partly(others, digits)
         return merged

@@ -82,9 +82,7 @@ class Partition:
     def reach(self, places: int) -> None:
         """Make room for at least this many digits in all amounts."""
         self.places = max(places, self.places)
-        tallies = [self.everyone, self.cells.paid, self.cells.low, self.cells.witnesses.seen]
-        for column in self.columns.values():
-            tallies += [column.paid, column.low]
+        tallies = [self.everyone, self.cells.paid, *(c.paid for c in self.columns.values())]
         for tally in tallies:
             tally.reach(self.places)
 
@@ -105,9 +103,7 @@ class Partition:
         for axis, (name, column) in enumerate(self.columns.items()):
             if name in wanted:
                 column.used += 1
-                bits, split = column.refine(wanted[name])
-                self.cells.witnesses.follow(axis, bits, split)
-                conditions.append(AtomCondition(axis, column, bits))
+                conditions.append(AtomCondition(axis, column, column.refine(wanted[name])))
         return sorted(conditions, key=lambda condition: (-condition.column.used, condition.axis))
 
     def conditions(self, box: Box) -> list[AtomCondition]:
@@ -125,7 +121,6 @@ class Partition:
         within: Mapping[int, int] | None = None,
         *,
         components: slice = slice(None),
-        low: bool = False,
     ) -> Digits:
         """Return the highest payments in some cells, which must meet the atoms in ``within``.
 
@@ -133,37 +128,23 @@ class Partition:
             chosen: the cells.
             within: for columns, by place, the atoms that count, as bits; all if not given.
             components: the components that are wanted.
-            low: whether to return what some record has paid at least, not at most.
         """
-        cells = self.cells.low if low else self.cells.paid
-        total = add_digits(cells.digits[:, components, chosen], self.everyone.digits[:, components])
+        paid = self.cells.paid.digits
+        total = add_digits(paid[:, components, chosen], self.everyone.digits[:, components])
         for axis, column in enumerate(self.columns.values()):
-            tally = AmountArray((column.low if low else column.paid).digits[:, components])
+            tally = AmountArray(column.paid.digits[:, components])
             if tally.digits.any():
                 atoms = (within or {}).get(axis, (1 << column.atoms.size) - 1)
                 best = column.best(tally, atoms)[:, self.cells.masks[axis, chosen]]
                 total = add_digits(total, tally.digits[:, np.arange(len(best))[:, None], best])
         return total
 
-    def owed(self) -> list[tuple[int, ...]]:
-        """Return payments that are owed for sure by some records, at least one of each cell."""
-        cells = np.arange(self.cells.size)
-        seen = add_digits(self.cells.witnesses.seen.digits, self.everyone.digits)
-        for atoms, column in zip(self.cells.witnesses.atoms, self.columns.values(), strict=True):
-            seen = add_digits(seen, column.low.digits[:, :, atoms])
-        return [highest(seen), highest(self.payments(cells, low=True))]
-
     def merge_atoms(self, most: int) -> bool:
-        """Merge atoms that no cell tells apart, in columns with many; return if some were raised.
-
-        A witness in an atom that is merged with others is not known to be any of their records.
-        """
+        """Merge atoms that no cell tells apart, in long columns; return if some were raised."""
         raised = False
-        for axis, column in enumerate(self.columns.values()):
+        for column in self.columns.values():
             if column.atoms.size > min(most, _MANY):
-                renamed, is_raised = column.merge_atoms(most)
-                self.cells.witnesses.rename(axis, renamed, self.cells.low)
-                raised |= is_raised
+                raised |= column.merge_atoms(most)
         return raised
 
     def copy(self) -> Partition:

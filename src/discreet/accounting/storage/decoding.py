@@ -15,7 +15,7 @@ def undecodable(what: str) -> WrongKind:
     return WrongKind(
         what=f"stored data cannot be read: {what}.",
         why="a composition that is misread has another price.",
-        do="read only what discreet.accounting.written wrote.",
+        do="read only what was written by this library.",
     )
 
 

@@ -21,9 +21,6 @@ from discreet.explain.disclosure import Disclosure
 from discreet.explain.figures import HOUSEHOLD, Figures
 from discreet.explain.guesses import Guesses
 from discreet.explain.label.accuracy import accuracy_block
-from discreet.explain.label.comparables import comparables_block
-from discreet.explain.label.registry import registry_draft, registry_entry
-from discreet.explain.label.registry_check import registry_faults
 from discreet.explain.label.rendering import label_html, label_page, label_text
 from discreet.explain.ledger_sources import (
     from_entry,
@@ -42,10 +39,6 @@ from discreet.release import Release
 from discreet.session import Session
 
 FORMAT: Final = "privacy-label/1"
-COMPUTED: Final = ("unit", "strength", "odds", "promise", "releases", "how", "evidence")
-"""The blocks that follow from the ledger alone."""
-LATER: Final = ("total", "accuracy", "comparables")
-"""Blocks that labels of the first version lack."""
 _EPSILONS: Final = tuple(map(Fraction, ("0", "0.1", "0.25", "0.5", "1", "2", "4", "8")))
 
 
@@ -64,14 +57,6 @@ class Label(Shown):
     def to_html(self) -> str:
         """Return the label as one page of HTML, with pictures; it loads nothing."""
         return label_page(self.content, self.pictures)
-
-    def to_registry(self) -> str:
-        """Return a draft of an entry for the public registry of deployments, as YAML."""
-        return registry_draft(self.content)
-
-    def registry_faults(self) -> tuple[str, ...]:
-        """Return which fields of that entry are not written yet, and where to write them."""
-        return tuple(registry_faults(registry_entry(self.content)))
 
     def __str__(self) -> str:
         """Show it as lines of text."""
@@ -115,8 +100,6 @@ def label_of(
             "format": FORMAT,
             "said": dict(said.written()),
             **computed_blocks(opened, disclosure, figures, at, entry),
-            "not_hidden": list(not_hidden(disclosure)),
-            **later_blocks(opened, disclosure, at, entry),
         },
         (icon_arrays(disclosure, figures.one), catch_curve(Guesses(*disclosure.losses))),
     )
@@ -187,17 +170,9 @@ def computed_blocks(
             "published": _last_time(ledger, at.seq),
             **({} if entry is None else {"release": entry}),
         },
-    }
-
-
-def later_blocks(
-    ledger: LedgerView, disclosure: Disclosure, at: Receipt, entry: int | None
-) -> dict[str, Any]:
-    """Return the blocks that labels of the first version lack."""
-    return {
+        "not_hidden": list(not_hidden(disclosure)),
         "total": None if entry is None else _total(ledger, disclosure.about, at),
         "accuracy": accuracy_block(ledger, disclosure.entries, at, entry),
-        "comparables": comparables_block(disclosure),
     }
 
 

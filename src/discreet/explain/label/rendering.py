@@ -15,13 +15,11 @@ from typing import Any, Final
 from discreet.charts import Picture
 from discreet.errors import WrongKind
 from discreet.explain.label.accuracy import accuracy_lines
-from discreet.explain.label.comparables import comparable_lines
 from discreet.explain.words import of_hundred
 
 _WIDTH: Final = 88
 _NAME: Final = 18
 _UNSAID: Final = "not said"
-_NO_ACCURACY: Final[Mapping[str, Any]] = {"statistics": [], "answers_before": 0}
 
 
 def label_text(content: Mapping[str, Any]) -> str:
@@ -71,7 +69,9 @@ def label_lines(content: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         yield f"Household of {odds['group']['size']}", _guess(odds["group"])
     if odds["question"] == "membership":
         yield "A property", _guess(odds["attribute"])
-    yield from _later_lines(content)
+    yield from _total_lines(content["total"])
+    for line in accuracy_lines(content["accuracy"]):
+        yield "Accuracy", line
     yield "Mechanisms", ", ".join(content["how"]["mechanisms"]) or "none yet"
     yield "Noise", f"{content['how']['noise']}; randomness {content['how']['randomness']}"
     for fact in content["not_hidden"]:
@@ -86,19 +86,14 @@ def label_lines(content: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     yield "Head", evidence["head"]
 
 
-def _later_lines(content: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Yield blocks that labels of the first version lack."""
-    total = content.get("total")
+def _total_lines(total: Mapping[str, Any] | None) -> Iterator[tuple[str, str]]:
+    """Yield what all answers add up to, on the label of one of them."""
     if total is not None:
         yield (
             "All so far",
             f"{_answers(total['releases'])}, {total['spent']}; {_odds(total['odds'])}",
         )
         yield "Left", total["left"]
-    for line in accuracy_lines(content.get("accuracy", _NO_ACCURACY)):
-        yield "Accuracy", line
-    for line in comparable_lines(content.get("comparables", [])):
-        yield "Comparables", line
 
 
 def _answers(count: int) -> str:

@@ -7,22 +7,17 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from discreet import __version__
 from discreet.errors import DiscreetError, Tampered, WrongKind
 from discreet.explain.figures import Figures
 from discreet.explain.label.label import (
-    COMPUTED,
     FORMAT,
-    LATER,
     computed_blocks,
     labeled_disclosure,
-    later_blocks,
 )
-from discreet.explain.not_hidden import IN_PLANS, not_hidden
 from discreet.ledger.ledger_view import LedgerView
 from discreet.ledger.values import Receipt
 from discreet.plan.policy.about import ABOUT_KEYS, About, read_about
@@ -52,18 +47,12 @@ def verify_label(label: str | Path, ledger: LedgerView) -> Receipt:
         raise _not_a_label() from None
     disclosure = labeled_disclosure(ledger, _said(content["said"]), receipt, entry)
     blocks = computed_blocks(ledger, disclosure, Figures.of(disclosure), receipt, entry)
-    again = json.loads(json.dumps(blocks))
-    told = content["not_hidden"] if isinstance(content["not_hidden"], list) else []
-    again["not_hidden"] = [  # one sentence came later
-        fact for fact in not_hidden(disclosure) if fact != IN_PLANS or fact in told
-    ]
-    if _SOFTWARE.fullmatch(str(evidence.get("software"))):  # may have been another version
+    again = {"format": FORMAT, "said": content["said"], **json.loads(json.dumps(blocks))}
+    if _SOFTWARE.fullmatch(str(evidence.get("software"))):  # may be an older version
         again["evidence"]["software"] = evidence["software"]
-    later = later_blocks(ledger, disclosure, receipt, entry)
-    if content["evidence"].get("software") != f"discreet {__version__}":
-        later["comparables"] = content.get("comparables")  # those that were known then
-    again |= json.loads(json.dumps({name: later[name] for name in LATER if name in content}))
-    wrong = sorted(_differences(content, again))
+    wrong = sorted(
+        name for name in again.keys() | content.keys() if again.get(name) != content.get(name)
+    )
     if wrong:
         raise Tampered(
             what=f"the label does not follow from the ledger: {', '.join(wrong)}.",
@@ -80,12 +69,6 @@ def _said(data: Mapping[str, Any]) -> About:
         raise _not_a_label() from None
 
 
-def _differences(content: Mapping[str, Any], again: Mapping[str, Any]) -> Iterator[str]:
-    for name, value in again.items():
-        if content.get(name) != value:
-            yield name
-
-
 def _read(label: str | Path) -> Mapping[str, Any]:
     try:
         text = label.read_text(encoding="utf-8") if isinstance(label, Path) else label
@@ -94,9 +77,7 @@ def _read(label: str | Path) -> Mapping[str, Any]:
         raise _not_a_label() from None
     if not isinstance(content, dict) or content.get("format") != FORMAT:
         raise _not_a_label()
-    if content.keys() - LATER != {"format", "said", *COMPUTED, "not_hidden"}:
-        raise _not_a_label()
-    if not isinstance(content["evidence"], dict) or not isinstance(content["said"], dict):
+    if not isinstance(content.get("evidence"), dict) or not isinstance(content.get("said"), dict):
         raise _not_a_label()
     return content
 

@@ -1,4 +1,4 @@
-"""The budget over time: what was spent after each entry, with the limit and a forecast.
+"""The budget over time: what was spent after each entry, with the limit.
 
 Trust: public.
 """
@@ -25,7 +25,7 @@ def spending(
     component: str | None = None,
     entries: Sequence[Mapping[str, Any]] = (),
 ) -> Picture:
-    """Draw the sum of all charges over time, as steps; a dashed line goes on at the same pace.
+    """Draw the sum of all charges over time, as steps.
 
     The sum is over all questions, also those about different people, so it is at least what any
     person has paid.
@@ -43,7 +43,7 @@ def spending(
     steps = _steps(entries, place)
     charges = sum(entry["kind"] == "charge" for entry in entries)
     start, end = _time(entries[0]) / 3600, _time(entries[-1]) / 3600
-    later = end + max((end - start) / 2, 1.0)
+    later = max(end, start + 1.0)
     word, hours = ("days", 24.0) if later - start > _LONG else ("hours", 1.0)
     chart = Chart(
         width=NARROW,
@@ -69,13 +69,6 @@ def spending(
     )
     chart.line([(0.0, limit), (later - start, limit)], color=1, label="limit", dashed=True)
     chart.line(_stairs(steps, end - start), color=0, label="spent")
-    total = steps[-1][1]
-    if total and end > start:
-        pace = total / (end - start)
-        ahead = min(total + pace * (later - end), max(limit, total))
-        chart.line(
-            [(end - start, total), (later - start, ahead)], color=2, label="same pace", dashed=True
-        )
     return chart.picture()
 
 

@@ -18,6 +18,7 @@ from typing import Final, Literal, NamedTuple, final
 from discreet.charts import Axis, Chart
 from discreet.local.analysis.consistency import Consistent
 from discreet.local.analysis.intervals import Floats, Target
+from discreet.local.analysis.share_frame import ShareFrame
 from discreet.notebook import Shown
 
 Bars = Literal["each", "all"]
@@ -42,7 +43,7 @@ class ShareRow(NamedTuple):
 
 @final
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class ShareTable(Shown):
+class ShareTable(ShareFrame, Shown):
     """Shares with intervals, and what the intervals are about.
 
     >>> from discreet.local import Direct, Estimates

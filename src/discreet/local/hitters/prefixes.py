@@ -26,7 +26,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from html import escape
-from typing import Final, NamedTuple, final
+from typing import ClassVar, Final, NamedTuple, final
 
 import numpy as np
 
@@ -35,6 +35,7 @@ from discreet.exact import float_down, whole
 from discreet.local.analysis.estimates import miss_chance
 from discreet.local.analysis.intervals import Coins, Integers, share_bounds
 from discreet.local.analysis.pool_bias import PoolBias
+from discreet.local.analysis.share_frame import ShareFrame
 from discreet.local.hitters.prefix_response import PrefixResponse
 from discreet.local.hitters.words import Words, text_of, text_words
 from discreet.mechanisms.mechanism import Number
@@ -219,8 +220,10 @@ class _Candidates:
 
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Hitters(Shown):
+class Hitters(ShareFrame, Shown):
     """What was found, the most frequent word first."""
+
+    value_name: ClassVar[str] = "word"
 
     found: tuple[Hitter, ...]
     people: tuple[int, ...]

@@ -12,7 +12,6 @@ from typing import Any, Final
 
 from discreet.errors import WrongKind
 from discreet.local.hitters.prefix_response import PrefixResponse
-from discreet.local.numbers.mixed import Mixed
 from discreet.local.numbers.two_point import TwoPoint
 from discreet.local.numbers.window import WindowResponse
 from discreet.local.randomizers.direct import Direct
@@ -36,7 +35,6 @@ RANDOMIZERS: Final[Mapping[str, type[Randomizer]]] = {
         PrefixResponse,
         TwoPoint,
         WindowResponse,
-        Mixed,
     )
 }
 

@@ -210,8 +210,8 @@ class OpenMemo:
         )
         if not sound:
             raise self.file.damaged()
-        try:  # a file of a version that did not say it counts as never charged
-            charged = read_price(state.get("charged", "0"))
+        try:
+            charged = read_price(state.get("charged"))
         except (ValueError, ZeroDivisionError):
             raise self.file.damaged() from None
         if charged > self.memo.price(reports=count):

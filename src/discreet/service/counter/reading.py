@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
-from discreet.errors import LedgerUnavailable, NotServed, OutOfRange, UnreadableSource
+from discreet.errors import LedgerUnavailable, NotServed, OutOfRange
 from discreet.ledger.ledger_view import LedgerView
 from discreet.ledger.values import Receipt
 from discreet.service.counter.telling import TellingCounter
@@ -131,24 +131,6 @@ class ReadingCounter(TellingCounter):
             self.log.write("reopen", by=caller.person, dataset=dataset)
 
     # --- evidence -----------------------------------------------------------------------------
-
-    def audit(self, caller: Caller) -> Mapping[str, Any] | None:
-        """Return the report of the last audit, if the site names one."""
-        caller.check(Permission.AUDIT)
-        path = self.site.audit
-        if path is None or not path.is_file():
-            return None
-        try:
-            report = json.loads(path.read_text(encoding="utf-8"))
-        except (OSError, ValueError):
-            report = None
-        if not isinstance(report, Mapping):
-            raise UnreadableSource(
-                what="the report of the audit cannot be read.",
-                why="the file that the site names is no report, or this server may not read it.",
-                do="write it again: discreet audit --json; or mend `audit` in the site file.",
-            )
-        return report
 
     def security_log(self, caller: Caller) -> tuple[Mapping[str, str], ...]:
         """Return the lines of the security log, the oldest first."""

@@ -31,6 +31,7 @@ from discreet.synthetic.inference.values import CodedDomain, Marginal, code_type
 Vector = NDArray[np.float64]
 
 _MOST_ANSWERS: Final = 1 << 24
+_AT_ONCE: Final = 1 << 23  # cells of a table that is made on the way: 64 MiB
 _SMALL: Final = 1 << 12
 _MOST_KNOWN: Final = 1 << 9  # 16 MiB together
 
@@ -76,31 +77,62 @@ class TreeModel:
         home = self.tree.home(wanted)
         if home is not None:
             return self.total * _summed(self.beliefs[home], self.tree.cliques[home], wanted)
-        return self.total * self._across(wanted)
+        return self.total * self._across(wanted, {})
 
-    def _across(self, wanted: Marginal) -> Vector:
-        """Send, from the leaves to the root, what each part of the tree says of wanted columns.
+    def _across(self, free: Marginal, fixed: Mapping[int, int]) -> Vector:
+        """Return the chances of free columns and of one code in each fixed column.
 
-        Of each clique, only the columns that are wanted or shared with others on the way matter.
+        Where the tables on the way would have too many cells at once, one free column is fixed to
+        each of its codes in turn: that takes longer, and bounded memory.
         """
+        if free and self._largest(free, fixed) > _AT_ONCE:
+            column = max(free, key=lambda one: self.domain.sizes[one])
+            rest = tuple(one for one in free if one != column)
+            slices = [
+                self._across(rest, {**fixed, column: code})
+                for code in range(self.domain.sizes[column])
+            ]
+            return np.stack(slices, axis=free.index(column))
+        tables: list[list[tuple[Vector, Marginal]]] = [[] for _ in self.tree.cliques]
+        for number, own, needed, kept in self._messages(free, fixed):
+            part = _sliced(*self._given(number, own), fixed)
+            message = _contracted([part, *tables[number]], needed, kept), kept
+            if number == 0:
+                return _summed(*message, free)
+            tables[self.tree.parents[number]].append(message)
+        raise AssertionError  # the loop ends with the root
+
+    def _messages(
+        self, free: Marginal, fixed: Mapping[int, int]
+    ) -> list[tuple[int, Marginal, Marginal, Marginal]]:
+        """List the messages from the leaves to the root about some columns.
+
+        Of each clique, only the columns that are wanted or shared with others on the way matter:
+        a message has its clique, the columns that are read of it, those of all tables that meet
+        there, and those that are sent on.
+        """
+        wanted = {*free, *fixed}
         cliques, separators, parents = self.tree.cliques, self._separators, self.tree.parents
-        seen: list[set[int]] = [set(clique) & set(wanted) for clique in cliques]
-        sent: list[list[tuple[Vector, Marginal]]] = [[] for _ in cliques]
+        seen: list[set[int]] = [set(clique) & wanted for clique in cliques]
+        met: list[set[int]] = [set() for _ in cliques]
+        sent: list[tuple[int, Marginal, Marginal, Marginal]] = []
         for number in range(len(cliques) - 1, -1, -1):
             separator = separators[number]
             if number and seen[number] <= set(separator):
                 continue  # what lies beyond is summed out, and sums to one
-            kept = tuple(sorted(seen[number] | set(separator)))
-            needed = {*kept, *(column for _, over in sent[number] for column in over)}
-            part = self._given(number, tuple(c for c in cliques[number] if c in needed))
-            for factor in sent[number]:
-                part = _product(part, factor)
-            message = _summed(*part, kept), kept
-            if number == 0:
-                return _summed(*message, wanted)
-            sent[parents[number]].append(message)
-            seen[parents[number]] |= seen[number]
-        raise AssertionError  # the loop ends with the root
+            kept = seen[number] | set(separator)
+            own = tuple(column for column in cliques[number] if column in kept | met[number])
+            shown = kept - set(fixed)
+            needed = shown | (met[number] | set(own)) - set(fixed)
+            sent.append((number, own, tuple(sorted(needed)), tuple(sorted(shown))))
+            if number:
+                met[parents[number]] |= kept
+                seen[parents[number]] |= seen[number]
+        return sent
+
+    def _largest(self, free: Marginal, fixed: Mapping[int, int]) -> int:
+        """Return how many cells the largest table on the way has."""
+        return max(self.domain.size(needed) for _, _, needed, _ in self._messages(free, fixed))
 
     def _given(self, number: int, kept: Marginal) -> tuple[Vector, Marginal]:
         """Return the chances of some columns of a clique, given its separator, which is in them."""
@@ -193,9 +225,19 @@ def _summed(values: Vector, over: Marginal, kept: Marginal) -> Vector:
     return np.asarray(values.sum(axis=axes))
 
 
-def _product(
-    one: tuple[Vector, Marginal], other: tuple[Vector, Marginal]
-) -> tuple[Vector, Marginal]:
-    """Multiply two tables, aligned by their columns."""
-    columns = tuple(sorted({*one[1], *other[1]}))
-    return widened(one[0], one[1], columns) * widened(other[0], other[1], columns), columns
+def _sliced(values: Vector, columns: Marginal, fixed: Mapping[int, int]) -> tuple[Vector, Marginal]:
+    """Return the part of a table that has given codes in some columns."""
+    place = tuple(fixed.get(column, slice(None)) for column in columns)
+    return values[place], tuple(column for column in columns if column not in fixed)
+
+
+def _contracted(
+    tables: Sequence[tuple[Vector, Marginal]], columns: Marginal, kept: Marginal
+) -> Vector:
+    """Multiply tables, aligned by their columns, and sum over all columns but some."""
+    if len(tables) == 1:
+        return _summed(*tables[0], kept)
+    product = widened(*tables[0], columns)
+    for table, over in tables[1:]:
+        product = product * widened(table, over, columns)
+    return _summed(product, columns, kept)

@@ -18,8 +18,6 @@ from discreet.session.display import part_left
 from discreet.web.budget_facts import (
     account_facts,
     by_purpose,
-    ends_soon,
-    forecast,
     guarantee_words,
     purpose_bar,
     unanswered,
@@ -36,24 +34,22 @@ router = APIRouter()
 @router.get("/data/{dataset}/budget")
 def budget(request: Request, visitor: Visiting, dataset: str) -> Response:
     """Show what is spent, what it means, and what needs attention."""
-    need(visitor, "budget")
+    need(visitor, "budget", dataset)
     facts, desk = dataset_of(request, visitor, dataset), desk_of(request)
     ledger = facts.ledger
     left = ledger.left()
     told = explain_disclosure(disclosure_of(ledger, about=facts.policy.about), audience="steward")
     rows = rows_of(request, visitor, facts)
     entries = ledger.proved_entries()
-    people = {each.name for each in desk.open.directory.people()}
+    people = {each.person for each in desk.open.directory.people()}
     accounts = account_facts(ledger, entries, people)
     requests = desk.open.requests(visitor.caller, dataset)
     heed = attention(rows, part_left(left))
-    ending = forecast(entries, part_left(left))
     if visitor.may("decide"):
         heed += warnings(
             accounts,
             refused=desk.refusal_loops(dataset),
             waiting=sum(each.state == "open" for each in requests),
-            ending=ending if ends_soon(entries, part_left(left)) else "",
         )
     if visitor.may("ledger"):
         upkeep = desk.open.upkeep(visitor.caller, dataset)
@@ -70,7 +66,6 @@ def budget(request: Request, visitor: Visiting, dataset: str) -> Response:
         accounts=accounts,
         purposes=purpose_bar(sums, left.budget.components[0]),
         course=spending(ledger, entries=entries),
-        ending=ending,
         reserved=math.ceil((100 - 100 * part_left(left)) * unanswered(entries)),
         guarantee=guarantee_words(left.budget),
         heed=heed,
