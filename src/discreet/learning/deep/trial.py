@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, final
 
 import torch
@@ -43,7 +43,9 @@ from discreet.learning.deep.rows import RowShape
 _GROSS: Final = 1e-4
 """By what share contributions may differ before they are not the same but for rounding."""
 _SHAKES: Final = (0.0, 0.02)
-_FEW: Final = 8
+_FEW: Final = 16
+"""How many units there are in a trial."""
+_LEAST_UNITS: Final = 8
 _MOST_UNITS: Final = 1024
 _CPU_BYTES: Final = 1 << 24
 _GPU_BYTES: Final = 1 << 31
@@ -71,15 +73,19 @@ class Writes:
     def of(cls, model: nn.Module) -> Writes:
         """Read the counters that PyTorch keeps."""
         named = (*model.named_parameters(), *model.named_buffers())
-        return cls(tuple((name, value, value._version) for name, value in named))  # noqa: SLF001
+        return cls(tuple((name, value, _writes_to(value)) for name, value in named))
 
     def changed(self, model: nn.Module) -> str | None:
         """Return the name of a tensor that was replaced or written to."""
         now = {name: value for name, value, _ in Writes.of(model).tensors}
         for name, value, writes in self.tensors:
-            if now.pop(name, None) is not value or value._version != writes:  # noqa: SLF001
+            if now.pop(name, None) is not value or _writes_to(value) != writes:
                 return name
         return next(iter(now), None)
+
+
+def _writes_to(value: Tensor) -> int:
+    return -1 if value.is_inference() else value._version  # noqa: SLF001  it has no other name
 
 
 @final
@@ -150,24 +156,20 @@ def try_model(  # noqa: PLR0913  a model, and the shape of its micro-batches
             "and let the objective take them apart.",
         )
     summed = SummedObjective.tested(objective, outputs, y[: outputs.shape[0]])
-    if units is None:
-        units = _fitting(choose(model, summed, x, y, units=few), few, device)
-    units = min(units, cap)
-    x, y = _made_up(shapes, units * rows, 1, device)
-    engine = choose(model, summed, x, y, units=units)
+    engine = choose(model, summed, x, y, units=few)
+    units = min(cap, _fitting(engine, few, device) if units is None else units)
     recorded = isinstance(engine.contributions, RecordedFactors)
-    few = units if recorded else min(units, 4)  # single gradients cannot meet
     with without_dropout(model):
         for size in _SHAKES:
             with _shaken(model, size):
                 _refuse_mixing(model, engine, shapes, few, rows, device)
         if recorded:
-            _compare_with_autograd(model, engine, summed, x, y, units)
+            _compare_with_autograd(model, engine, summed, x, y, few)
     _refuse_writes(writes, model)
     return TriedModel(
         model=model,
         objective=summed,
-        engine=engine,
+        engine=replace(engine, memory=engine.memory * units // few),
         parameters=tuple(p for p in model.parameters() if p.requires_grad),
         modes=modes_of(model),
         units=units,
@@ -184,7 +186,7 @@ def _fitting(engine: ModelEngine, units: int, device: torch.device) -> int:
     """
     recorded = isinstance(engine.contributions, RecordedFactors)
     budget = (_CPU_BYTES if recorded else 4 * _CPU_BYTES) if device.type == "cpu" else _GPU_BYTES
-    return max(_FEW, min(_MOST_UNITS, budget * units // max(1, engine.memory)))
+    return max(_LEAST_UNITS, min(_MOST_UNITS, budget * units // max(1, engine.memory)))
 
 
 def _made_up(
