@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from discreet.charts import Axis, Chart
-from discreet.continual import RefinedTreeCounter, planned, predicted_errors
+from discreet.continual import RefinedTreeCounter
+from discreet.teach.counters import planned, predicted_errors
 
 
 def counters() -> Chart:

@@ -31,8 +31,8 @@ from discreet.mechanisms import (
     Laplace,
     Mechanism,
     RandomizedResponse,
-    geometric_on_counts,
 )
+from discreet.teach.optimal import geometric_on_counts
 from discreet.units import person
 from tests.accounting.random_trees import trees
 

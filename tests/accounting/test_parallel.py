@@ -36,13 +36,9 @@ from discreet.accounting import (
 )
 from discreet.errors import NotComposable, OverBudget, WrongKind
 from discreet.loss import Pure
-from discreet.mechanisms import (
-    Histogram,
-    Laplace,
-    Quantile,
-    RandomizedResponse,
-    geometric_on_counts,
-)
+from discreet.mechanisms import Laplace, RandomizedResponse
+from discreet.teach.counting import Histogram
+from discreet.teach.optimal import geometric_on_counts
 from discreet.units import row
 
 ONE = Leaf(Pure(epsilon=1))
@@ -133,7 +129,6 @@ class Series:
         ["A", "B"],
         ("ward",),
         Series(),
-        Quantile(level="1/2", candidates=[1, 2], scale=1, relation="replace"),
         range(3),
         {"ward": "A"},
         str,

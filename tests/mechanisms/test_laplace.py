@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 from discreet.loss.pairs.laplace import DiscreteLaplacePair
-from discreet.mechanisms import Laplace, counts
+from discreet.mechanisms import Laplace
 from discreet.mechanisms.additive import laplace_pair, loss_of_move
 from discreet.noise import DiscreteLaplace, DyadicGrid
+from discreet.teach.counting import counts
 from discreet.units import average_sensitivity, count_sensitivity, sum_sensitivity
 from tests.noise.laws import stream
 

@@ -2,11 +2,12 @@
 
 Trust: kernel.
 
-Theorem (key ``gradient-sum``).  Let unit i contribute the real vector v_i, which depends on its own
-rows and on public values alone, and let c_i be its scale (:mod:`discreet.learning.clipping`).  Add
-up c_i v_i over at most B units in float64, where n roundings or fewer lie between any product and
-the total; floor the total to a dyadic grid; add discrete Gaussian noise.  Between batches of which
-one has one unit more, the totals on the grid differ by less than
+Theorem (key ``gradient-sum``; Higham 2002, Accuracy and Stability, lemma 3.1).  Let unit i
+contribute the real vector v_i, which depends on its own rows and on public values alone, and let
+c_i be its scale (:mod:`discreet.learning.clipping`).  Add up c_i v_i over at most B units in
+float64, where n roundings or fewer lie between any product and the total; floor the total to a
+dyadic grid; add discrete Gaussian noise.  Between batches of which one has one unit more, the
+totals on the grid differ by less than
     (C + 2 g k B C) / step + sqrt(d)  steps in L2,    g = n u / (1 - n u), u = 2**-53,
 so the release is a Gaussian mechanism at that distance (keys ``grid-distance``,
 ``gaussian-mechanism``).  Proof in docs/proofs/learning.md.

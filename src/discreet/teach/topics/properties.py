@@ -9,7 +9,8 @@ from typing import Final
 
 from discreet.accounting import Leaf, Parallel, account
 from discreet.loss import Approximate, Pure
-from discreet.mechanisms import Histogram, Laplace, points, thresholds
+from discreet.mechanisms import Laplace
+from discreet.teach.counting import Histogram, points, thresholds
 from discreet.teach.exercise import Exercise
 from discreet.teach.judges import Number, OneOf
 

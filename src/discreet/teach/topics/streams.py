@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from discreet.continual import BinaryTreeCounter, NoisyBits, NoisyPrefixes
+from discreet.continual import BinaryTreeCounter
 from discreet.mechanisms import Laplace
+from discreet.teach.counters import NoisyBits, NoisyPrefixes
 from discreet.teach.exercise import Exercise
 from discreet.teach.judges import Number
 
