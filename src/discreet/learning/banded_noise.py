@@ -18,7 +18,7 @@ above their cap.
 So the chance of a batch above its cap is that of a Poisson sample of rate q.
 Earlier sums are data, and are never saved.  A process that resumes draws the parts anew, so that a
 unit may have one step more than ceil(T / b), unless the run goes on at a multiple of b: the steps
-since that multiple are charged again (:mod:`discreet.learning.run_charges`).  A step that does not
+since that multiple are charged again (:mod:`discreet.learning.marks`).  A step that does not
 follow the last one is refused: its sum would be measured twice in a block that was paid for once.
 """
 

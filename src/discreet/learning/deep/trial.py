@@ -46,9 +46,8 @@ _SHAKES: Final = (0.0, 0.02)
 _FEW: Final = 16
 """How many units there are in a trial."""
 _LEAST_UNITS: Final = 8
-_MOST_UNITS: Final = 1024
 _CPU_BYTES: Final = 1 << 24
-_GPU_BYTES: Final = 1 << 31
+_GPU_BYTES: Final = 1 << 30
 _DROPOUTS: Final = {
     *(nn.Dropout, nn.Dropout1d, nn.Dropout2d, nn.Dropout3d, nn.AlphaDropout),
     nn.FeatureAlphaDropout,
@@ -157,7 +156,7 @@ def try_model(  # noqa: PLR0913  a model, and the shape of its micro-batches
         )
     summed = SummedObjective.tested(objective, outputs, y[: outputs.shape[0]])
     engine = choose(model, summed, x, y, units=few)
-    units = min(cap, _fitting(engine, few, device) if units is None else units)
+    units = min(cap, _fitting(engine, few, cap, device) if units is None else units)
     recorded = isinstance(engine.contributions, RecordedFactors)
     with without_dropout(model):
         for size in _SHAKES:
@@ -176,17 +175,21 @@ def try_model(  # noqa: PLR0913  a model, and the shape of its micro-batches
     )
 
 
-def _fitting(engine: ModelEngine, units: int, device: torch.device) -> int:
+def _fitting(engine: ModelEngine, few: int, cap: int, device: torch.device) -> int:
     """Return how many units are computed at once, from the memory that a few of them take.
+
+    The largest possible batch is cut into equal parts.
 
     Small micro-batches start the same kernels more often, and large ones leave the caches: with
     factors of 16 megabytes, every model of benchmarks/learning.py is within 6 percent of the best
     size on a CPU (a transformer and WRN-16-4 at 8 rows, a CNN at 512, an MLP at 1024).  Single
     gradients of each example are worth more memory, and a GPU has more.
     """
-    recorded = isinstance(engine.contributions, RecordedFactors)
-    budget = (_CPU_BYTES if recorded else 4 * _CPU_BYTES) if device.type == "cpu" else _GPU_BYTES
-    return max(_LEAST_UNITS, min(_MOST_UNITS, budget * units // max(1, engine.memory)))
+    budget, most = (_CPU_BYTES, 1024) if device.type == "cpu" else (_GPU_BYTES, 8192)
+    if not isinstance(engine.contributions, RecordedFactors):
+        budget *= 4
+    fitting = max(_LEAST_UNITS, min(most, budget * few // max(1, engine.memory)))
+    return -(-cap // -(-cap // fitting))
 
 
 def _made_up(
