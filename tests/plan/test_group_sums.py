@@ -126,7 +126,7 @@ def test_a_strategy_that_errs_less_is_chosen_and_answers_all_sums(squared):
     (noise,) = plan.noises
     far = noise.distances
     assert isinstance(noise.mechanism, Gaussian if squared else Laplace)
-    assert "times the error of adding up groups" in str(plan)
+    assert "times the error of adding up groups" in plan.details
     for place, (_, weights) in enumerate(far.sums.cells.answers):
         held = [0] * 40
         for at, weight in weights:

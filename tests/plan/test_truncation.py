@@ -68,7 +68,7 @@ def test_rows_without_a_unit_are_mentioned_where_there_may_be_some():
     assert unnamed(count, schema=named(nullable=False)) == []
     bills = "SELECT COUNT(*) AS n FROM bills"
     assert unnamed(bills, schema=named(nullable=False)) == [UNNAMED]  # a link may lead nowhere
-    assert "leaves out rows whose patient is missing (NULL)" in str(planned(count))
+    assert "leaves out rows whose patient is missing (NULL)" in planned(count).details
     assert {"kind": "unnamed", "limit": None, "words": UNNAMED} in plan_json(planned(count))[
         "truncations"
     ]
@@ -236,5 +236,5 @@ def test_rows_with_other_keys_than_those_declared_are_told(text, said):
     assert len(found) == (said is not None)
     for cut in found:
         assert said in cut.words
-        assert f"leaves out rows whose {plan.request.keys[0].name} is {said}" in str(plan)
+        assert f"leaves out rows whose {plan.request.keys[0].name} is {said}" in plan.details
         assert not limits_bind([cut])  # the numbers of the groups are whole

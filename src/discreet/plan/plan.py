@@ -13,7 +13,8 @@ may leave out, ``found_limits`` which limits were bought for it, and ``released_
 have released its groups, and at what price; ``warnings`` name conditions that no declared value
 meets, so that an answer may be paid for in vain.  ``budget_preview`` says
 what the ledger of the session that made the plan had left for it then; plan again to look again.
-A plan that is ``exact`` reads public tables alone, and its groups are the rows of its answer.
+``expected`` says, where the size of its table is public, what to expect of the answer.  A plan that
+is ``exact`` reads public tables alone, and its groups are the rows of its answer.
 
 Definition.  The digest of a plan is the same for every way to write the same request.  It is the
 SHA-256 of a JSON text: the canonical question, whom it protects, the bound relation with the types
@@ -66,6 +67,7 @@ from discreet.units import PrivacyUnit
 if TYPE_CHECKING:  # loaded when first used, because a plain question needs none of it
     from discreet.mechanisms import NoisyKeys, OptimalKeys
     from discreet.plan.bounds_search.bounds_search import BoundsSearch, FoundBounds
+    from discreet.plan.expectation import Expectation
     from discreet.plan.pricing.cell_strategy import CellStrategy
     from discreet.plan.pricing.quantile_tree import QuantileTree, TreeChoice
     from discreet.plan.statistics.having_threshold import HavingThreshold
@@ -82,7 +84,8 @@ class BudgetPreview:
 
     ``entry`` is the number of the entry that holds its answer; ``left`` is what would be left for
     questions about the same units, and what is left now where the plan does not fit.  ``notes``
-    say what later questions can no longer do.
+    say what later questions can no longer do; ``part`` is the share of the budget that is left
+    after it, and ``more`` how many more such plans fit then.
 
     >>> print(BudgetPreview(entry=None, fits=True, left="epsilon 2.5 of 3"))
     leaves epsilon 2.5 of 3
@@ -96,6 +99,15 @@ class BudgetPreview:
     fits: bool
     left: str
     notes: tuple[str, ...] = ()
+    part: Fraction | None = None
+    more: int | None = None
+
+    @property
+    def brief(self) -> str:
+        """What is left in one number, and how many more such answers that is."""
+        if self.entry is not None or not self.fits or self.part is None:
+            return str(self)
+        return f"leaves {budget_words(self.part, self.more)}"
 
     def __str__(self) -> str:
         """Say it in a line."""
@@ -104,6 +116,19 @@ class BudgetPreview:
         if not self.fits:
             return f"does not fit into what is left: {self.left}"
         return f"leaves {self.left}"
+
+
+def budget_words(part: Fraction, more: int | None) -> str:
+    """Say what part of a budget is left, and for how many more questions like this one.
+
+    >>> budget_words(Fraction(9, 10), 9), budget_words(Fraction(1, 2), 1)
+    ('90 % of the budget: about 9 more like this', '50 % of the budget: one more like this')
+    """
+    words = f"{int(100 * part)} % of the budget"
+    if more is None:
+        return words
+    many = {0: "no more", 1: "one more"}.get(more, f"about {more:,} more")
+    return f"{words}: {many} like this"
 
 
 @final
@@ -118,8 +143,9 @@ class Plan(Explainable):
     >>> policy = read_policy(
     ...     'format = 1\nunit = "patient"\n[limits]\nmax_rows = 5\n'
     ...     '[tables.visits.columns.patient]\ntype = "integer"')
-    >>> print(plan(read("SELECT COUNT(*) AS visits FROM visits"), schema=Schema(policy.tables),
-    ...            policy=policy, unit=policy.unit, public_rows=list, epsilon=0.5))
+    >>> made = plan(read("SELECT COUNT(*) AS visits FROM visits"), schema=Schema(policy.tables),
+    ...             policy=policy, unit=policy.unit, public_rows=list, epsilon=0.5)
+    >>> print(made.details)
     SELECT COUNT(*) AS visits FROM visits
     ├── protects one person (patient) under add_remove, who counts in at most 1 group
     ├── is about everything
@@ -134,6 +160,13 @@ class Plan(Explainable):
     ├── costs epsilon 0.5; rho 0.1225
     └── is off by at most, with a chance of 95 %
         └── visits ± 30
+    >>> print(made)
+    SELECT COUNT(*) AS visits FROM visits
+    ├── protects one person (patient) under add_remove, who counts in at most 1 group
+    ├── has one group
+    ├── cut off, where there are any: rows of one patient beyond 5; rows without patient
+    ├── costs epsilon 0.5
+    └── is off by at most, with a chance of 95 %: visits ± 30
     """
 
     question: Question
@@ -163,6 +196,7 @@ class Plan(Explainable):
     found_limits: FoundLimits | None = field(default=None, compare=False)
     released_by: tuple[str, ...] = field(default=(), compare=False)
     budget_preview: BudgetPreview | None = field(default=None, compare=False)
+    expected: Expectation | None = field(default=None, compare=False)
 
     @property
     def loss(self) -> PrivacyLoss:
@@ -187,7 +221,12 @@ class Plan(Explainable):
         return str(_words().plan_line(self))
 
     def __str__(self) -> str:
-        """Show everything that will happen, as a tree of lines."""
+        """Show what matters before paying, in at most a dozen lines."""
+        return str(_words().plan_screen(self))
+
+    @property
+    def details(self) -> str:
+        """Everything that will happen, as a tree of lines."""
         return str(_words().plan_tree(self))
 
     def _repr_html_(self) -> str:

@@ -21,6 +21,7 @@ from discreet.plan.binding.fan_out import PublicRows
 from discreet.plan.binding.names import bound_expression
 from discreet.plan.bounds_search.search_steps import find_missing_bounds, price_bounds_search
 from discreet.plan.draft import Draft, required
+from discreet.plan.expectation import rows_of_a_group
 from discreet.plan.forecast.error_forecast import ErrorForecast, ForecastErrors
 from discreet.plan.plan import Plan, plan_digest
 from discreet.plan.policy.owner_promises import promises_behind
@@ -277,7 +278,7 @@ def predict_errors(draft: Draft) -> Draft:
         releases=required(draft.calibrated).releases,
         estimates=draft.estimates,
         confidence=ask.confidence,
-        size=ask.size,
+        size=ask.size or rows_of_a_group(required(draft.request), draft.schema),
         windows=required(draft.layout).windows,
         groups=required(draft.groups).available or 1,
     )

@@ -41,6 +41,7 @@ from discreet.query.types import Type
 from discreet.requests.engine_request import EngineRequest, KeyColumn, KeyValue
 from discreet.requests.raw_totals import RawTotals
 from discreet.requests.table_schema import Schema, TableFacts
+from discreet.session.display import part_left
 from discreet.units import PrivacyUnit
 
 if TYPE_CHECKING:  # a ledger is handed in; a plain question has one stage
@@ -236,7 +237,14 @@ def budget_preview(plan: Payable, ledger: Ledger, account: str | None) -> Budget
     if after is None:
         return BudgetPreview(entry=None, fits=False, left=_shown(left))
     notes = tuple(_notes(left, after))
-    return BudgetPreview(entry=None, fits=True, left=_shown(after), notes=notes)
+    return BudgetPreview(
+        entry=None,
+        fits=True,
+        left=_shown(after),
+        notes=notes,
+        part=part_left(after),
+        more=how_many_more(plan, after),
+    )
 
 
 def _notes(left: Left, after: Left) -> Iterator[str]:
@@ -260,6 +268,14 @@ def fits_after(plan: Payable, left: Left) -> Left | None:
         delta = plan.delta
         fits = left.fitting(plan.tree, delta)
     return left.after(plan.tree, delta=delta) if fits(1) else None
+
+
+def how_many_more(plan: Payable, left: Left) -> int:
+    """Return how many such plans fit into what is left; a delta is spent only if it must be."""
+    try:
+        return left.how_many(plan.tree)
+    except WrongKind:  # as for a charge
+        return left.how_many(plan.tree, delta=plan.delta)
 
 
 def _shown(left: Left) -> str:

@@ -26,6 +26,7 @@ from discreet.doors import Labeled
 from discreet.engines.engine import Engine
 from discreet.errors import LedgerError, UnknownName, WrongKind
 from discreet.ledger.ledger import Ledger
+from discreet.plan.expectation import expect
 from discreet.plan.plan import Plan
 from discreet.plan.policy.policy import Policy
 from discreet.plan.pricing.requested_price import check_allowed
@@ -63,6 +64,7 @@ from discreet.session.programs import Program, ProgramBinder, ProgramRows, check
 from discreet.session.purchases import Purchases, nothing_else
 from discreet.session.record import Record, Rehearsal, check_account
 from discreet.session.released_groups import with_answers
+from discreet.session.worth_asking import expected_well, too_noisy
 from discreet.units import PrivacyUnit
 
 if TYPE_CHECKING:  # handed in, or loaded when first used: a plain question needs none of it
@@ -176,7 +178,8 @@ class Session(Labeled):
             if price.pop("share_cut", None) is not None:
                 raise share_refused("planned")
             plan = self._plan(question, price)
-            return replace(plan, budget_preview=self._preview(plan))
+            expected = expect(plan, self._schema)
+            return replace(plan, budget_preview=self._preview(plan), expected=expected)
 
     def ask(
         self, question: QuestionLike, *, confirm: bool = False, **price: Unpack[AskOptions]
@@ -188,8 +191,9 @@ class Session(Labeled):
 
         Args:
             question: SQL text, the table builder, or a plan of this session.
-            confirm: whether an epsilon above 10 for all that is bought is meant, where the policy
-                does not name one.
+            confirm: whether an answer is meant that is expected to be empty or unreadable, by the
+                public size of its table; and an epsilon above 10 for all that is bought, where the
+                policy does not name one.
             price: epsilon, rho or error, and what goes with it, as in ``plan``; and
 
                 - share_cut: ``discreet.share_cut(epsilon=...)`` buys an estimate of the share of
@@ -200,10 +204,14 @@ class Session(Labeled):
             check_share(wanted)
             if wanted is None:
                 plan = self._plan(question, price, confirm=confirm is True)
+                if confirm is not True:
+                    self._refuse_unreadable(plan)
                 return self._answer(plan, confirm=confirm)
             purchases = self._purchases()
             beside = partial(purchases.share_later, wanted=wanted)
             plan = self._plan(question, price, confirm=confirm is True, beside=beside)
+            if confirm is not True:
+                self._refuse_unreadable(plan)
             return purchases.with_share(plan, wanted, confirm=confirm)
 
     def write(
@@ -524,6 +532,15 @@ class Session(Labeled):
         if not isinstance(self._ledger, Ledger):
             return None
         return budget_preview(plan, self._ledger, self._account)
+
+    def _refuse_unreadable(self, plan: Plan) -> None:
+        """Refuse to charge for an answer that could hardly be read, where that can be known."""
+        if not isinstance(self._ledger, Ledger) or expected_well(plan, self._schema):
+            return
+        if self._ledger.find(plan.digest) is None:
+            price = partial(self._planned, plan.question)
+            left = self._ledger.left(plan.scope, account=self._account)
+            raise too_noisy(plan, self._schema, price=price, left=left)
 
     def _answer(self, plan: Plan, draw: int = 1, *, confirm: bool) -> Release:
         pipeline = self._open_pipeline(confirm=confirm)

@@ -37,6 +37,7 @@ if TYPE_CHECKING:  # made by earlier steps
 _NOTHING: Final = Fraction(1, 10**100)
 _LEFT_OUT: Final = frozenset({"unlisted", "unnamed"})
 """What is left out of an answer by no limit on what a unit adds to its numbers."""
+_BRIEF: Final = 4
 _ADDED: Final = frozenset({"SUM", "AVG", "VAR_POP", "VAR_SAMP", "STDDEV_POP", "STDDEV_SAMP"})
 
 
@@ -52,6 +53,8 @@ class Truncation:
     kind: Literal["rows", "groups", "values", "bounds", "unlisted", "unnamed"]
     limit: int | None
     words: str
+    brief: str = ""
+    """What is cut, in a few words, for answers on one screen."""
 
     def __str__(self) -> str:
         """Say what may be cut off."""
@@ -71,6 +74,19 @@ def truncations(draft: Draft) -> tuple[Truncation, ...]:
     found += _unlisted(known)
     found += _unnamed(draft, known)
     return tuple(dict.fromkeys(found))
+
+
+def brief_cuts(cuts: Iterable[Truncation]) -> str:
+    """Say in one line what may be cut off; empty if nothing can be.
+
+    >>> cut = Truncation(kind="rows", limit=5, words="At most 5 rows count.", brief="rows beyond 5")
+    >>> brief_cuts([cut]), brief_cuts([])
+    ('Cut off, where there are any: rows beyond 5.', '')
+    """
+    parts = [cut.brief or cut.words.rstrip(".") for cut in cuts]
+    shown = "; ".join(parts[:_BRIEF])
+    more = f"; {len(parts) - _BRIEF} more (details)" if len(parts) > _BRIEF else ""
+    return f"Cut off, where there are any: {shown}{more}." if parts else ""
 
 
 def limits_bind(cuts: Iterable[Truncation]) -> bool:
@@ -108,7 +124,8 @@ def _unlisted(known: BoundQuestion) -> Iterator[Truncation]:
             if None in key.values:
                 listed = f"neither NULL nor one of the {number} listed values"
             words = f"Rows whose {key.key.name} is {listed} are left out."
-            yield Truncation(kind="unlisted", limit=None, words=words)
+            brief = f"other values of {key.key.name}"
+            yield Truncation(kind="unlisted", limit=None, words=words, brief=brief)
 
 
 def _unnamed(draft: Draft, known: BoundQuestion) -> Iterator[Truncation]:
@@ -121,7 +138,8 @@ def _unnamed(draft: Draft, known: BoundQuestion) -> Iterator[Truncation]:
     if names and (missing or linked):
         who = " or ".join(draft.unit.columns)
         words = f"Rows whose {who} is missing (NULL) are left out of these numbers."
-        yield Truncation(kind="unnamed", limit=None, words=words)
+        brief = f"rows without {who}"
+        yield Truncation(kind="unnamed", limit=None, words=words, brief=brief)
 
 
 def _names(known: BoundQuestion) -> str:
@@ -145,7 +163,8 @@ def _rows(known: BoundQuestion, limits: ContributionBounds, who: str) -> Iterato
     )
     if _ADDED & set(counted):
         words += f" Whoever has more rows enters sums and means with {rows} of their own mean."
-    yield Truncation(kind="rows", limit=most, words=words)
+    brief = f"rows of one {who} beyond {most}"
+    yield Truncation(kind="rows", limit=most, words=words, brief=brief)
 
 
 def _groups(known: BoundQuestion, limits: ContributionBounds, who: str) -> Iterator[Truncation]:
@@ -156,7 +175,8 @@ def _groups(known: BoundQuestion, limits: ContributionBounds, who: str) -> Itera
         return
     most = "1 group" if limits.groups == 1 else f"{limits.groups} groups"
     words = f"Each {who} counts in at most {most} of {_names(known)}; their others are left out."
-    yield Truncation(kind="groups", limit=limits.groups, words=words)
+    brief = f"groups of one {who} beyond {limits.groups}"
+    yield Truncation(kind="groups", limit=limits.groups, words=words, brief=brief)
 
 
 def _values(known: BoundQuestion, limits: ContributionBounds, who: str) -> Iterator[Truncation]:
@@ -210,7 +230,8 @@ def _bounds(draft: Draft, known: BoundQuestion) -> Iterator[Truncation]:
         if not _holds(value, cells, pair):
             low, high = map(_number, pair)
             words = f"{text} below {low} counts as {low}, and above {high} as {high}."
-            yield Truncation(kind="bounds", limit=None, words=words)
+            brief = f"{text} outside {low}..{high}"
+            yield Truncation(kind="bounds", limit=None, words=words, brief=brief)
 
 
 def _holds(value: Expression, cells: KnownFacts, pair: Pair) -> bool:
