@@ -157,7 +157,8 @@ class PrivateStop:
 
     def _count(self) -> int:
         """Return how many rows are classified rightly; any failure closes the charge (T2)."""
-        right, failure = None, answer_failed_error()
+        right: int | None = None
+        failure: DiscreetError = answer_failed_error()
         places = self._units.of(np.arange(self._units.units)).ravel()
         each = (np.array([[place]]) for place in places[places >= 0])
         try:

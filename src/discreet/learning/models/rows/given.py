@@ -219,7 +219,6 @@ def listed(column: Any) -> list[Any]:
     return list(column)
 
 
-_NUMBERS: Final = "iufb"
 _OBJECTS: Final = np.dtype(object)
 _OURS: Final = (kinds.is_integer, kinds.is_floating, kinds.is_decimal, kinds.is_boolean)
 _TEXTS: Final = (kinds.is_string, kinds.is_large_string, kinds.is_string_view)
