@@ -62,17 +62,6 @@ MUTANTS: Final = (
         ),
     ),
     Mutant(
-        name="quantile scores priced as if they could not move by more than a half",
-        file="discreet/mechanisms/quantile.py",
-        old="            return steps * max(self.level, 1 - self.level)",
-        new="            return steps * min(self.level, 1 - self.level)",
-        why="Extreme quantiles are priced far too low.",
-        caught_by=(
-            "tests/mechanisms/test_quantile.py::test_losses",
-            "tests/mechanisms/test_quantile.py::test_how_far_scores_move",
-        ),
-    ),
-    Mutant(
         name="randomized response rounds its lies down",
         file="discreet/mechanisms/randomized_response.py",
         old="    return Fraction(min(exp_neg(epsilon, bits)[1] + 1, 1 << bits), 1 << bits)",
@@ -83,14 +72,6 @@ MUTANTS: Final = (
             "tests/mechanisms/test_randomized_response.py::test_bad_input_is_refused",
         ),
         fast=True,
-    ),
-    Mutant(
-        name="the gap of a noisy maximum ignores how ties are broken",
-        file="discreet/mechanisms/noisy_max.py",
-        old="        needed = max(y + (j < index) for j, y in enumerate(noisy) if j != index)",
-        new="        needed = max(y for j, y in enumerate(noisy) if j != index)",
-        why="The outcome follows another law than the one that is priced.",
-        caught_by=("tests/mechanisms/test_selection.py::test_the_first_of_equals_wins",),
     ),
     Mutant(
         name="scores are priced as if they moved one way",

@@ -117,7 +117,7 @@ def test_contour_and_lattice_overlap(e, count):
     part = FinitePart(((BoundedRangePair(F(e)), count),), None)
     for delta in (1e-2, 1e-6):
         line = part.epsilon(delta)
-        lattice = part._lattice(line.high).epsilon(delta, count * float(F(e)))
+        lattice = part._lattice().epsilon(delta, count * float(F(e)), line.high)
         assert lattice is not None
         assert lattice.overlaps(line)
         assert line.width <= 1e-6

@@ -202,8 +202,8 @@ def test_two_engines_agree(pairs, delta):
     rest = [(p, n) for p, n in composition.pairs if not isinstance(p, GaussianPair)]
     square = sum(p.mu_squared for p, _ in composition.pairs if isinstance(p, GaussianPair))
     if rest:
-        second = LatticeSearch(rest, float(square), first.high).epsilon(
-            delta, contour.ceiling(delta)
+        second = LatticeSearch(rest, float(square)).epsilon(
+            delta, contour.ceiling(delta), first.high
         )
         assert first.overlaps(second)
 

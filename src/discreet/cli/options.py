@@ -153,6 +153,7 @@ TokenOption = Annotated[
     str | None,
     typer.Option("--token", envvar="DISCREET_TOKEN", help="Shows a server who asks."),
 ]
+VerboseOption = Annotated[bool, typer.Option("--verbose", help="Say everything about it.")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Write JSON to stdout.")]
 
 

@@ -3,10 +3,11 @@
 Trust: kernel.
 
 Definition.  Block (h, t) covers the 2**h positions up to t, for every t that 2**h divides.
-Fact (key ``dyadic-blocks``).  The first t positions are the disjoint union of one block for each
-binary digit 1 of t: after t comes ``t - lowest(t)``, and so on down to 0.  All of them have the
-form (height(t), t), one for each t; position p lies in at most one of each height, and in
-``depth(n)`` of them in all if p = 1, which is the most.
+Fact (key ``dyadic-blocks``; Fenwick 1994, A New Data Structure for Cumulative Frequency Tables).
+The first t positions are the disjoint union of one block for each binary digit 1 of t: after t
+comes ``t - lowest(t)``, and so on down to 0.  All of them have the form (height(t), t), one for
+each t; position p lies in at most one of each height, and in ``depth(n)`` of them in all if p = 1,
+which is the most.
 """
 
 from __future__ import annotations

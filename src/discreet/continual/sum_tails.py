@@ -3,9 +3,9 @@
 Trust: public.  A bug here misstates an error bar; it costs no privacy.
 
 Let S = sum of w_i Z_i for independent draws Z_i, all |w_i| <= m, and spread f = sum of w_i**2.
-Theorem (key ``chernoff-sum``).  With K(t) = ln E exp(t Z), P[|S| > r] <= 2 exp(f/m**2 K(m t) - t r)
-for every t > 0.  Proof.  K(t) / t**2 does not fall with t > 0 for the discrete Laplace law, so
-K(w t) <= (w/m)**2 K(m t); the rest is Markov's inequality.
+Theorem (key ``chernoff-sum``; Chernoff 1952).  With K(t) = ln E exp(t Z), P[|S| > r] <= 2
+exp(f/m**2 K(m t) - t r) for every t > 0.  Proof.  K(t) / t**2 does not fall with t > 0 for the
+discrete Laplace law, so K(w t) <= (w/m)**2 K(m t); the rest is Markov's inequality.
     discrete Laplace, scale s:  K(t) = 2 ln(1 - a) - ln(1 - a e**t) - ln(1 - a e**-t), t < 1/s,
     which is -ln(1 - c (cosh t - 1)), a series in t**2 without negative coefficients;
     discrete Gaussian, v:  K(t) <= v t**2 / 2 (Canonne, Kamath and Steinke 2020), so weights may

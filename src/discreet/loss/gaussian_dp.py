@@ -7,6 +7,15 @@ telling N(mu, 1) from N(0, 1), for all ordered neighbors.
 Theorems.  Composition adds mu**2, adaptively (key ``gaussian-composition``).  A group of k units
 has k mu (key ``group-gaussian``).  The profile has a closed form (key ``gaussian-profile``), and
 the trade-off is Phi(Phi^-1(1 - alpha) - mu).
+
+Theorem (key ``group-gaussian``; Dong, Roth and Su 2022, Gaussian Differential Privacy).  A group
+of k units of a mu-Gaussian loss has k mu.
+
+Theorem (key ``gaussian-composition``; Dong, Roth and Su 2022, Gaussian Differential Privacy).
+Adaptive compositions of mu_i-Gaussian losses are sqrt(sum mu_i^2)-Gaussian.
+
+Theorem (key ``gaussian-to-concentrated``; data processing inequality; Bun and Steinke 2016).
+mu-Gaussian DP implies (mu^2/2)-zCDP.
 """
 
 from __future__ import annotations
@@ -52,9 +61,8 @@ class GaussianDP(PrivacyLoss):
         """Take an exact mu >= 0, or its square."""
         if (mu is None) == (mu_squared is None):
             raise WrongKind(
-                what="GaussianDP takes one number: mu or mu_squared.",
-                why="the two say the same thing, and must not disagree.",
-                do="give mu=..., or mu_squared=... where mu is a square root.",
+                "GaussianDP takes one number: mu or mu_squared; give mu=..., or mu_squared=... "
+                "where mu is a square root."
             )
         if mu is not None:
             square = checked_parameter(mu, name="mu") ** 2

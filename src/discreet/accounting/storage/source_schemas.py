@@ -221,21 +221,7 @@ _GRAPH: Final = union_schema(
 MECHANISM_SCHEMAS: Final = (
     _LAPLACE,
     _GAUSSIAN,
-    _late("TruncatedGeometric", scale=NUMBER, low=WHOLE, high=WHOLE),
-    _late("BoundedGeometric", scale=NUMBER, low=WHOLE, high=WHOLE),
-    _late("Staircase", epsilon=POSITIVE, sensitivity=WHOLE, step=WHOLE),
     _late("Exponential", candidates=WHOLE, scale=NUMBER, change=_CHANGE),
-    _late("PermuteAndFlip", candidates=WHOLE, scale=NUMBER, change=_CHANGE),
-    _late("NoisyMax", candidates=WHOLE, scale=NUMBER, change=_CHANGE),
-    _late(
-        "Quantile", level=NUMBER, candidates=tuple_schema(WHOLE), scale=NUMBER, relation=RELATION
-    ),
-    _late(
-        "Histogram",
-        cells=WHOLE,
-        noise=union_schema("noise", [_LAPLACE, _GAUSSIAN]),
-        relation=RELATION,
-    ),
     _late(
         "OptimalKeys",
         epsilon=POSITIVE,

@@ -21,7 +21,7 @@ import functools
 import itertools
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, final
 
@@ -40,6 +40,7 @@ from discreet.loss.engine.rounding import (
 )
 from discreet.loss.pairs.distribution import Complexes, Floats, Transform
 
+_NARROW: Final = 1e-7  # of a profile: good enough for a table
 _TRIED: Final = 4  # orders, the cheapest first
 _POINTS: Final = (1 << 12, 1 << 15)  # of a sum at most: few at any of those orders, else many
 _HIGHEST: Final = 1000.0  # where points are many: transforms take longer at great heights
@@ -163,12 +164,11 @@ class _Sum(TrapezoidalSum):
 class Contour:
     """The contour engine for one composition."""
 
-    __slots__ = ("_real", "sums")
+    __slots__ = ("_real",)
 
     def __init__(self, transforms: Sequence[Transform]) -> None:
         """Evaluate the real orders."""
         self._real = RealOrders(transforms, 80)
-        self.sums: dict[tuple[int, int, float], _Sum | None] = {}
 
     def ceiling(self, delta: float, rho: float = 0.0) -> float:
         """Bound epsilon through the real orders alone, beside a curve of that rho."""
@@ -217,8 +217,17 @@ class Contour:
             guess = 0.98 * high if attempt == 0 else 0.9 * high
         return best
 
-    def delta(self, eps: float) -> Bracket:
-        """Enclose the finite profile at eps >= 0."""
+    def deltas(self, eps: Floats) -> Iterator[Bracket]:
+        """Enclose the finite profile at many eps >= 0, by few sums: each bounds it anywhere."""
+        sums: list[_Sum] = []  # of this call alone, so that answers depend on nothing else
+        for each in eps.tolist():
+            ends = (total.ends(each) for total in sums)
+            good = (end for end in ends if end[1] - end[0] <= _NARROW * end[1] < 10 * _NARROW)
+            known = next(good, None)
+            yield self.delta(each, sums) if known is None else Bracket.within(*known, ceil=1.0)
+
+    def delta(self, eps: float, sums: list[_Sum] | None = None) -> Bracket:
+        """Enclose the finite profile at eps >= 0; sums that are evaluated join the list."""
         high = self.delta_ceiling(eps)
         best = Bracket(0.0, high)
         guess = 0.05 * high
@@ -226,6 +235,8 @@ class Contour:
             total = self._plan(max(guess, 1e-290), eps)
             if total is None:
                 return best
+            if sums is not None:
+                sums.append(total)
             low, high = total.ends(eps)
             best = Bracket(max(best.low, low), max(best.low, low, min(best.high, high)))
             if best.width <= 1e-8 * best.high or best.high < 1e-290:
@@ -247,14 +258,10 @@ class Contour:
         for points, index in itertools.product(_POINTS, tried):  # an order may decay too slowly
             spacing = short_spacing(float(period[index]))
             most = min(points, max(_POINTS[0], int(_HIGHEST / spacing)))
-            key = (most, index, spacing)
-            if key not in self.sums:
-                if len(self.sums) > 16:
-                    self.sums.clear()
-                first = max(12, int(min(6 / (float(width[index]) * spacing), most - 2)) + 2)
-                self.sums[key] = self._evaluate(index, spacing, delta, eps, (first, most))
-            if self.sums[key] is not None:
-                return self.sums[key]
+            first = max(12, int(min(6 / (float(width[index]) * spacing), most - 2)) + 2)
+            total = self._evaluate(index, spacing, delta, eps, (first, most))
+            if total is not None:
+                return total
         return None
 
     def _evaluate(

@@ -130,7 +130,7 @@ class FinitePart:
         ceiling = moments().epsilon(delta) if contour is None else contour.ceiling(delta, rho)
         if not (lattice and self._pairs):
             return Bracket(0.0, ceiling)
-        on_lattice = self._lattice(min(ceiling, 60.0)).epsilon(delta, ceiling, low=False)
+        on_lattice = self._lattice().epsilon(delta, ceiling, 2 * min(ceiling, 60.0), low=False)
         return Bracket(0.0, ceiling if on_lattice is None else min(ceiling, on_lattice.high))
 
     def _epsilon(self, delta: float, *, low: bool, finer: bool) -> Bracket:
@@ -141,8 +141,9 @@ class FinitePart:
         if contour is not None:
             best = contour.epsilon(delta, best.high)
         if best.width > _GOOD * max(1.0, best.high):
-            search = self._lattice(best.high)
-            on_lattice = search.epsilon(delta, best.high, low=low, finer=finer)
+            on_lattice = self._lattice().epsilon(
+                delta, best.high, 2 * best.high, low=low, finer=finer
+            )
             best = best if on_lattice is None else best.meet(on_lattice)
         return best
 
@@ -185,14 +186,14 @@ class FinitePart:
         ceiling = moments().delta(eps) if contour is None else contour.delta_ceiling(eps, rho)
         if not (lattice and self._pairs):
             return Bracket(0.0, ceiling)
-        on_lattice = self._lattice(max(eps, 1.0)).delta(eps, low=False)
+        on_lattice = self._lattice().delta(eps, 2 * max(eps, 1.0), low=False)
         return Bracket(0.0, ceiling if on_lattice is None else min(ceiling, on_lattice.high))
 
     def _delta(self, eps: float, *, low: bool) -> Bracket:
         contour = self._line()
         best = Bracket(0.0, self._moments().delta(eps)) if contour is None else contour.delta(eps)
         if best.width > _GOOD * best.high:
-            on_lattice = self._lattice(max(eps, 1.0)).delta(eps, low=low)
+            on_lattice = self._lattice().delta(eps, 2 * max(eps, 1.0), low=low)
             best = best if on_lattice is None else best.meet(on_lattice)
         return best
 
@@ -242,7 +243,7 @@ class FinitePart:
             self._contour = None if parts is None else engine.contour.Contour(parts)
         return self._contour  # type: ignore[return-value]
 
-    def _lattice(self, scale: float) -> engine.lattice_search.LatticeSearch:
+    def _lattice(self) -> engine.lattice_search.LatticeSearch:
         """The lattice engine, Gaussians beside the lattice."""
         if self._search is None:
             square = sum((p.mu_squared for p, _ in self._pairs if is_normal(p)), Fraction(0))
@@ -253,7 +254,7 @@ class FinitePart:
                 rest.append((engine.connect_the_dots.RenyiPart(self._renyi), 1))
             known = infinite_mass(self._pairs).low
             near = float(square) or float_up(square)  # not zero where there is a Gaussian
-            self._search = engine.lattice_search.LatticeSearch(rest, near, 2 * scale, known)
+            self._search = engine.lattice_search.LatticeSearch(rest, near, known)
         return self._search
 
 

@@ -72,7 +72,7 @@ class SmoothedContour:
     need too many.
     """
 
-    __slots__ = ("_highest", "_real", "_size", "_sums")
+    __slots__ = ("_highest", "_real", "_size")
 
     def __init__(
         self, transforms: Sequence[Transform], size: int, highest: float = math.inf
@@ -80,15 +80,10 @@ class SmoothedContour:
         """Evaluate the real orders."""
         self._real, self._size = RealOrders(transforms, 120), max(size, 1)
         self._highest = highest
-        self._sums: list[_Sum] = []
 
     def delta(self, eps: float) -> Bracket | None:
         """Enclose the finite profile at eps >= 0."""
         best = Bracket(0.0, 1.0)
-        for known in self._sums:
-            best = best.meet(Bracket.within(*known.ends(eps), ceil=1.0))
-            if best.width <= 1e-6 * best.high:
-                return best
         exponent = float(self._real.exponents(eps).min())
         fresh = self._planned(math.exp(min(exponent, 0.0)) * 0.05 + 1e-290, eps)
         return best if fresh is None else best.meet(Bracket.within(*fresh.ends(eps), ceil=1.0))
@@ -121,13 +116,7 @@ class SmoothedContour:
         width = _FADED / (spacing * max(count, 1))
         if count < 2 or not width <= _WIDEST:
             return None
-        total = self._evaluated(index, spacing * np.arange(count), width)
-        if total is None:
-            return None
-        if len(self._sums) >= 16:
-            self._sums.pop(0)
-        self._sums.append(total)
-        return total
+        return self._evaluated(index, spacing * np.arange(count), width)
 
     def _evaluated(self, index: int, heights: Floats, width: float) -> _Sum | None:
         real, square = self._real, width * width

@@ -7,11 +7,13 @@ Outcomes with the same ratio p/q are merged, which changes neither the profile n
 mixture of the two laws, since a mixture is a function of the ratio.
 
 Definition.  The envelope of pairs is a pair whose profile is the largest of theirs at every ratio.
-Theorem (key ``adaptive-choice``).  If a release is dominated by one of several pairs, and which one
-may depend on earlier outputs, then its composition with other releases is dominated by the product
-with the envelope; composing each choice apart and taking the largest is not enough.
-Proof.  The largest of convex, falling functions is convex and falling, so it is the profile of some
-pair.  That pair dominates the release whatever the choice, so ``dominating-pair`` applies.
+Theorem (key ``adaptive-choice``; Zhu, Dong and Wang 2022, Optimal Accounting of Differential
+Privacy via Characteristic Function).  If a release is dominated by one of several pairs, and which
+one may depend on earlier outputs, then its composition with other releases is dominated by the
+product with the envelope; composing each choice apart and taking the largest is not enough.
+Proof.
+The largest of convex, falling functions is convex and falling, so it is the profile of some pair.
+That pair dominates the release whatever the choice, so ``dominating-pair`` applies.
 
 For finite pairs the envelope is exact.  A finite profile h(a) = sum of (p - a q)+ is linear between
 the ratios p/q; so is the largest of several, between their ratios and the points where two cross.
@@ -104,11 +106,7 @@ def upper_envelope(compositions: Sequence[Composition]) -> Composition:
     0.0487705755
     """
     if not compositions:
-        raise WrongKind(
-            what="nothing is joined.",
-            why="the largest of no losses is not a loss.",
-            do="give at least one composition.",
-        )
+        raise WrongKind("nothing is joined; give at least one composition.")
     if len(compositions) == 1:
         return compositions[0]
     for composition in compositions:

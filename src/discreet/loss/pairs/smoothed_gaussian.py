@@ -5,9 +5,10 @@ Trust: kernel.
 Definition.  With probability ``leak`` the loss is infinite; otherwise it is that of N(mu, 1)
 against N(0, 1).  The releases also satisfy rho-zCDP.
 
-Theorem (key ``gaussian-smoothing``).  Let noise on the integers have the parameter v = s + t in
-each coordinate, and let x and x' be integer vectors that differ in at most n places, by at most d
-in L2.  Then x + Z against x' + Z is dominated by the Gaussian pair of mu = d / sqrt(s) times a leak
+Theorem (key ``gaussian-smoothing``; Poisson summation, as for smoothing in Micciancio and Regev
+2007).  Let noise on the integers have the parameter v = s + t in each coordinate, and let x and x'
+be integer vectors that differ in at most n places, by at most d in L2.  Then x + Z against x' + Z
+is dominated by the Gaussian pair of mu = d / sqrt(s) times a leak
 of n eta, where eta = 4 q / (1 - q**3) and q = exp(-2 pi**2 t).
 Proof.  Draw X from N(x, s), then Y on the integers with P[Y = y] proportional to
 exp(-(y - X)**2 / (2t)).  By Poisson's formula the sum over y that divides lies within
@@ -57,9 +58,8 @@ class SmoothedGaussianPair(PairFamily):
         positive = self.mu_squared.numerator > 0 and self.rho.numerator > 0
         if not (positive and 0 <= leak.numerator <= leak.denominator):
             raise OutOfRange(
-                what="a square or rho is not above zero, or a leak is not between 0 and 1.",
-                why="they are the divergences of two different laws, and a chance.",
-                do="give numbers above zero, and a chance.",
+                "a square or rho is not above zero, or a leak is not between 0 and 1; give "
+                "numbers above zero, and a chance."
             )
 
     @classmethod

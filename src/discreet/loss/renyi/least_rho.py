@@ -31,10 +31,10 @@ Proof.  E_Q[((1-q) + qR)**a] >= q**a E_Q[R**a], so D_a / a >= ln(q) / (a - 1) + 
 rises to mu**2 / 2 with a; and sampling adds to no divergence.  Hence a smaller rho holds only up to
 a chance of failure, as by key ``truncated-concentration``.
 
-Theorem (key ``gaussian-cover``).  If h(a) <= d + (1 - d) h_mu(a) for every a >= 1 and both orders
-of P and Q, with h_mu the profile of the Gaussian pair, (P, Q) is a function of a coin that falls
-with chance d, and then tells all, and otherwise of that Gaussian pair: these have the profile on
-the right, which dominates.
+Theorem (key ``gaussian-cover``; Blackwell 1953; Zhu, Dong and Wang 2022).  If h(a) <= d + (1 - d)
+h_mu(a) for every a >= 1 and both orders of P and Q, with h_mu the profile of the Gaussian pair,
+(P, Q) is a function of a coin that falls with chance d, and then tells all, and otherwise of that
+Gaussian pair: these have the profile on the right, which dominates.
 """
 
 from __future__ import annotations
@@ -125,9 +125,8 @@ def approximate_rho(composition: Composition) -> tuple[Fraction, Fraction]:
     limit = growth(composition)
     if limit is None:
         raise OutOfRange(
-            what="the loss is known at too few orders to be concentrated.",
-            why="zero-concentrated privacy bounds the divergences of all orders.",
-            do="give rho itself, or a pair of laws.",
+            "the loss is known at too few orders to be concentrated; give rho itself, or a pair "
+            "of laws."
         )
     lost, kept = (
         -math.log1p(-ahead.high) * (1 + PRODUCT_MARGIN),

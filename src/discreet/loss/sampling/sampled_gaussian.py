@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import functools
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Final, final
 
 import numpy as np
@@ -39,17 +39,13 @@ _SMALL: Final = 1e-3  # an excess that is added up by itself (section 5, real or
 
 
 @final
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True)
 class SampledGaussianCumulants:
-    """One sampled Gaussian in one direction; state is a cache."""
+    """One sampled Gaussian in one direction; values are kept by what determines them."""
 
     q: float
     mu: float
     sign: int  # +1: REMOVE, w = 1 + z;  -1: ADD, w = -z
-    _reals: dict[bytes, tuple[Floats, Floats]] = field(default_factory=dict)
-    _lines: dict[tuple[float, float], tuple[Complexes, Floats]] = field(default_factory=dict)
-    _decays: dict[float, Decay] = field(default_factory=dict)
-    _above: dict[float, float] = field(default_factory=dict)
 
     def above(self, t: float) -> float:
         """Bound the cumulant at an order t > 0; infinite where it would need too many nodes.
@@ -57,13 +53,10 @@ class SampledGaussianCumulants:
         >>> round(SampledGaussianCumulants(0.1, 1.0, 1).above(1.0), 12)  # ln(1 + q**2 (e - 1))
         0.017036863236
         """
-        if t not in self._above:
-            if len(self._above) > 1 << 12:
-                self._above.clear()
-            self._above[t] = self._bounded(t)
-        return self._above[t]
+        return _above(self, t)
 
-    def _bounded(self, t: float) -> float:
+    def bounded(self, t: float) -> float:
+        """Work :meth:`above` out."""
         w = 1 + t if self.sign > 0 else -t
         if (22 + abs(w) * self.mu) * (50 + t) * max(1.0, self.mu) > _MOST_NODES:
             return math.inf
@@ -122,31 +115,14 @@ class SampledGaussianCumulants:
 
     def real(self, orders: Floats) -> tuple[Floats, Floats]:
         """Cumulants at real orders; infinite above the highest that is used."""
-        key = orders.tobytes()
-        if key not in self._reals:
-            value, error = np.full(len(orders), np.inf), np.zeros(len(orders))
-            for i, c in enumerate(orders):
-                if c <= _HIGHEST:
-                    nodes = self.nodes(float(c), 0.0)
-                    value[i] = nodes.scale + math.log(float(nodes.weight.sum()))
-                    error[i] = 2 * nodes.error + 8 * UNIT * (1 + abs(value[i]))
-            self._reals[key] = value, error
-        return self._reals[key]
+        return _real(self, orders.tobytes())
 
     def line(self, c: float, heights: Floats) -> tuple[Complexes, Floats]:
         """Cumulants at c + i heights (evenly spaced from zero), with error bounds."""
-        spacing = float(heights[1])
-        value, error = self._lines.get((c, spacing), (np.zeros(0, np.complex128), np.zeros(0)))
-        if len(value) < len(heights):
-            fresh = heights[len(value) :]
-            more, wrong = self._evaluate(c, fresh)
-            value, error = np.concatenate([value, more]), np.concatenate([error, wrong])
-            if len(self._lines) > 64:
-                self._lines.clear()
-            self._lines[c, spacing] = value, error
-        return value[: len(heights)], error[: len(heights)]
+        return _line(self, c, float(heights[1]), len(heights))
 
-    def _evaluate(self, c: float, heights: Floats) -> tuple[Complexes, Floats]:
+    def evaluated(self, c: float, heights: Floats) -> tuple[Complexes, Floats]:
+        """Work :meth:`line` out."""
         nodes = self.nodes(c, float(heights[-1]))
         total = float(nodes.weight.sum())
         center = float(nodes.weight @ nodes.loss) / total
@@ -161,11 +137,36 @@ class SampledGaussianCumulants:
 
     def decay(self, c: float, height: float) -> float:
         """Bound ln sup over s >= height of the tilted characteristic function's modulus."""
-        if c not in self._decays:
-            if len(self._decays) > 64:
-                self._decays.clear()
-            self._decays[c] = Decay.of(self.tilted(c), lambda height: self.nodes(c, height))
-        return self._decays[c].log_bound(height)
+        return _decay(self, c).log_bound(height)
+
+
+@functools.lru_cache(maxsize=1 << 14)
+def _above(pair: SampledGaussianCumulants, t: float) -> float:
+    return pair.bounded(t)
+
+
+@functools.lru_cache(maxsize=256)
+def _real(pair: SampledGaussianCumulants, orders: bytes) -> tuple[Floats, Floats]:
+    places = np.frombuffer(orders)
+    value, error = np.full(len(places), np.inf), np.zeros(len(places))
+    for i, c in enumerate(places):
+        if c <= _HIGHEST:
+            nodes = pair.nodes(float(c), 0.0)
+            value[i] = nodes.scale + math.log(float(nodes.weight.sum()))
+            error[i] = 2 * nodes.error + 8 * UNIT * (1 + abs(value[i]))
+    return value, error
+
+
+@functools.lru_cache(maxsize=256)
+def _line(
+    pair: SampledGaussianCumulants, c: float, spacing: float, count: int
+) -> tuple[Complexes, Floats]:
+    return pair.evaluated(c, spacing * np.arange(count))
+
+
+@functools.lru_cache(maxsize=256)
+def _decay(pair: SampledGaussianCumulants, c: float) -> Decay:
+    return Decay.of(pair.tilted(c), lambda height: pair.nodes(c, height))
 
 
 def _characteristic(heights: Floats, values: Floats, weights: Floats) -> NDArray[np.complex128]:

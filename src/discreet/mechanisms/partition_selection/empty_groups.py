@@ -4,16 +4,18 @@ Trust: kernel.  Whoever could tell a sampled group from a computed one would kno
 
 Definition.  There are N groups.  Some are *touched*: an engine has computed their counts.
 All others count 0.  Every group gets noise Z of its own, and those with n + Z >= t are shown.
-Theorem (key ``zero-groups``).  Let p = P[Z >= t].  Flip a coin of chance p for each of the N groups
-(key ``rare-coins``), leave out touched groups, and give each other one whose coin shows heads noise
-that is drawn beyond t (key ``noise-beyond``).  Together with the touched groups whose own noisy
-count reaches t, that has the law of all N noisy counts, of which those below t are left out.  So
-it loses what the noise loses, and nothing more (key ``post-processing``).  Whatever else is drawn
-for a group, independently of its Z, may be drawn after.
-Proof.  Noise is independent across groups.  A group that counts 0 is shown with chance p, and its
-count then has the law of Z given Z >= t.  Coins of touched groups are independent of all others,
-so that leaving them out changes no other group.
-Assumes: t >= 1; all coins come from ``entropy``.
+Theorem (key ``zero-groups``; the idea is that of Cormode, Procopiuc, Srivastava and Tran 2012,
+Differentially Private Summaries for Sparse Data).  Let p = P[Z >= t].  Flip a coin of chance p for
+each of the N groups (key ``rare-coins``), leave out touched groups, and give each other one whose
+coin shows heads noise that is drawn beyond t (key ``noise-beyond``).  Together with the touched
+groups whose own noisy count reaches t, that has the law of all N noisy counts, of which those
+below t are left out.  So it loses what the noise loses, and nothing more (key
+``post-processing``).  Whatever else is drawn for a group, independently of its Z, may be drawn
+after.
+Proof.  Noise is independent across groups.  A group that counts 0 is shown with chance p,
+and its count then has the law of Z given Z >= t.  Coins of touched groups are independent of all
+others, so that leaving them out changes no other group. Assumes: t >= 1; all coins come from
+``entropy``.
 
 The number of coins that are looked at, and of draws beyond t, depends on N and p alone, and not on
 which groups are touched.  Touched groups take time each, here as in an engine: that tells about
