@@ -8,11 +8,11 @@ import numpy as np
 
 from discreet.attacks import claims
 from discreet.attacks.proportions import at_least, at_most
-from discreet.attacks.reconstruction import ceiling, fourier, holding, recovered, with_noise
 from discreet.charts import HEIGHT, Axis, Chart
 from discreet.loss import Pure
 from discreet.mechanisms import Laplace
 from discreet.noise import KeyedEntropy
+from discreet_course.reconstruction import ceiling, fourier, holding, recovered, with_noise
 
 _PEOPLE = 2048
 _NOISES = tuple(round(10 ** (k / 6), 4) for k in range(-9, 10))

@@ -7,7 +7,6 @@ import subprocess
 import pytest
 
 from discreet.accounting import account
-from discreet.attacks.reconstruction import linear
 from discreet.continual import BinaryTreeCounter
 from discreet.local import Direct, calibrate_shuffled
 from discreet.loss import Approximate, Laplace, laplace_scale
@@ -15,6 +14,7 @@ from discreet.mechanisms import AboveThreshold
 from discreet.mechanisms import Laplace as LaplaceMechanism
 from discreet.noise import DyadicGrid, KeyedEntropy
 from discreet_course.gallery_pages import MOVING, SCRIPT
+from discreet_course.reconstruction import linear
 from tests.servers.node import node
 
 QUESTIONS = """

@@ -6,13 +6,13 @@ import math
 from fractions import Fraction
 from typing import Final
 
-from discreet.attacks.reconstruction import ceiling, differencing
 from discreet.explain import Guesses
 from discreet.loss import Pure
 from discreet.noise import DiscreteLaplace, ReplayEntropy
 from discreet_course.exercise import Exercise
 from discreet_course.judges import Law, Number, OneOf, PrivateProgram, epsilon_of
 from discreet_course.puzzle_laws import Rows, no_data, short_noise
+from discreet_course.reconstruction import ceiling, differencing
 
 
 def _any_rows(rows: Rows, coins: ReplayEntropy) -> bool:

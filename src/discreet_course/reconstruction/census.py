@@ -1,6 +1,6 @@
 """Census-style reconstruction: every table of people that agrees with published statistics.
 
-Trust: public.  Garfinkel, Abowd and Martindale 2019, Understanding Database Reconstruction Attacks
+Garfinkel, Abowd and Martindale 2019, Understanding Database Reconstruction Attacks
 on Public Data: counts, medians and means of seven people, small cells suppressed, name all seven.
 
 People are unknowns, in the order of their ages: an age, and a bit for each trait.  A statistic
@@ -16,8 +16,8 @@ from fractions import Fraction
 from math import ceil, floor
 from typing import Any, Final, final
 
+from discreet.errors import WrongKind
 from discreet.exact import decimal, whole
-from discreet.release.frames import missing_extra
 
 __all__ = ["OLDEST", "SEVEN_PEOPLE", "SEVEN_TRAITS", "Person", "Statistic", "reconstruct"]
 
@@ -99,7 +99,11 @@ class _Block:
         try:
             from ortools.sat.python import cp_model  # noqa: PLC0415 (an extra)
         except ImportError:
-            missing_extra("ortools", "attacks")
+            raise WrongKind(
+                what="ortools is not installed.",
+                why="it solves the equations of published tables, and no other page needs it.",
+                do="pip install 'discreet[attacks]'",
+            ) from None
         self._solver = cp_model
         self._traits = dict(traits)
         self._model = cp_model.CpModel()

@@ -7,7 +7,9 @@ from statistics import NormalDist
 import numpy as np
 import pytest
 
-from discreet.attacks.reconstruction import (
+from discreet.loss import Approximate, Pure
+from discreet.noise import KeyedEntropy
+from discreet_course.reconstruction import (
     ceiling,
     fourier,
     holding,
@@ -15,8 +17,6 @@ from discreet.attacks.reconstruction import (
     releasing,
     with_noise,
 )
-from discreet.loss import Approximate, Pure
-from discreet.noise import KeyedEntropy
 
 PEOPLE = 2000
 

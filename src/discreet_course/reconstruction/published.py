@@ -1,6 +1,6 @@
 """What published tables leave open: cells that are suppressed, rounded or exact, as inequalities.
 
-Trust: public.  Dinur and Nissim 2003; Cohen and Nissim 2020, Linear Program Reconstruction in
+Dinur and Nissim 2003; Cohen and Nissim 2020, Linear Program Reconstruction in
 Practice.
 
 Definition.  Each person has a secret number between two public ends; for a bit they are 0 and 1.  A

@@ -1,7 +1,5 @@
 """Who is attacked: somebody who holds secret bits, or a database that is asked in SQL.
 
-Trust: public.
-
 Definition.  A *curator* holds bits x of n people.  A question is a set of people, a row of zeros
 and ones; the answer is the number of bits in it that are set, exactly or not.
 Theorem (key ``reconstruction-ceiling``).  If all answers together are epsilon-private when one bit
@@ -31,7 +29,6 @@ from discreet.errors import OutOfRange
 from discreet.exact import positive, whole
 from discreet.loss import PrivacyLoss
 from discreet.mechanisms import Gaussian, Laplace
-from discreet.mechanisms.mechanism import Number
 from discreet.noise import SYSTEM, DyadicGrid, Entropy
 
 if TYPE_CHECKING:  # loaded when first used, because a plain question needs none of it
@@ -67,7 +64,7 @@ def with_noise(bits: Bits, *, deviation: float, entropy: Entropy = SYSTEM) -> Cu
     return lambda sets: np.asarray(noise.run(exact(sets), entropy=entropy), np.float64)
 
 
-def releasing(bits: Bits, *, epsilon: Number) -> Curator:
+def releasing(bits: Bits, *, epsilon: Any) -> Curator:
     """Return a curator who answers all questions of one call in a private release.
 
     A changed bit moves each of m counts by at most 1, so Laplace noise of scale m / epsilon on each

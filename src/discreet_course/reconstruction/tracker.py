@@ -1,6 +1,6 @@
 """The general tracker: a database that refuses small groups counts them all the same.
 
-Trust: public.  Denning and Schlorer 1980, A Fast Procedure for Finding a Tracker.
+Denning and Schlorer 1980, A Fast Procedure for Finding a Tracker.
 
 Theorem (key ``general-tracker``).  Let T hold for at least twice the smallest count that is
 answered, and for at most all but twice that.  For every condition C on few people,
@@ -14,8 +14,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from discreet.attacks.reconstruction.curators import Ask, Refused
 from discreet.errors import OutOfRange
+from discreet_course.reconstruction.curators import Ask, Refused
 
 __all__ = ["attack", "counted", "find"]
 

@@ -1,14 +1,12 @@
 """Reconstruction: the secret bit of everybody, from enough answers that are exact enough.
 
-Trust: public.
-
->>> from discreet.attacks.reconstruction import fourier, holding, recovered
+>>> from discreet_course.reconstruction import fourier, holding, recovered
 >>> bits = [1, 0, 0, 1, 1, 1, 0, 1]
 >>> recovered(bits, fourier.attack(holding(bits), people=8))
 1.0
 """
 
-from discreet.attacks.reconstruction import (
+from discreet_course.reconstruction import (
     census,
     differencing,
     fourier,
@@ -17,7 +15,7 @@ from discreet.attacks.reconstruction import (
     published,
     tracker,
 )
-from discreet.attacks.reconstruction.curators import (
+from discreet_course.reconstruction.curators import (
     Curator,
     ceiling,
     holding,

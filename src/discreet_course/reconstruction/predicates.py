@@ -1,7 +1,5 @@
 """From SQL to the matrix: conditions on public columns say whom a question is about.
 
-Trust: public.
-
 An attacker knows some columns of everybody, from a register or a profile, and asks how many people
 meet a condition on them and have a secret too.  Each condition is a row of zeros and ones over the
 people whom the attacker knows, and the attacks of this room take it from there.
@@ -15,8 +13,8 @@ from typing import Any, final
 
 import numpy as np
 
-from discreet.attacks.reconstruction.curators import Answers, Ask, Sets
 from discreet.errors import WrongKind
+from discreet_course.reconstruction.curators import Answers, Ask, Sets
 
 __all__ = ["People", "asked", "people"]
 
@@ -84,7 +82,7 @@ def asked(ask: Ask, *, table: str, secret: str, conditions: Sequence[str]) -> An
     """Ask a database how many people meet each condition and have the secret.
 
     >>> import duckdb
-    >>> from discreet.attacks.reconstruction.curators import exactly
+    >>> from discreet_course.reconstruction.curators import exactly
     >>> private = duckdb.connect()
     >>> _ = private.execute("CREATE TABLE visits AS SELECT 36 AS age, true AS ill")
     >>> asked(exactly(private), table="visits", secret="ill", conditions=["age < 50"]).tolist()

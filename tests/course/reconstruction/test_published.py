@@ -7,11 +7,11 @@ import duckdb
 import numpy as np
 import pytest
 
-from discreet.attacks.reconstruction import fourier, linear, predicates, published, recovered
-from discreet.attacks.reconstruction.curators import exactly
-from discreet.attacks.reconstruction.published import Published, exact, known, rounded, suppressed
 from discreet.errors import OutOfRange, WrongKind
-from tests.attacks.reconstruction.test_fourier import coins, fixed
+from discreet_course.reconstruction import fourier, linear, predicates, published, recovered
+from discreet_course.reconstruction.curators import exactly
+from discreet_course.reconstruction.published import Published, exact, known, rounded, suppressed
+from tests.course.reconstruction.test_fourier import coins, fixed
 
 PEOPLE = 8
 

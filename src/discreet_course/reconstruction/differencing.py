@@ -1,7 +1,5 @@
 """Differencing: ask about everybody, ask about everybody else, and subtract.
 
-Trust: public.
-
 Fact.  If both answers have independent noise Z of one law, symmetric around 0, and the difference
 is compared with 1/2, the guess is right with chance P[Z - Z' <= 0], whatever the bit.
 """
@@ -10,9 +8,9 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from discreet.attacks.reconstruction.curators import Ask
 from discreet.exact import whole
 from discreet.noise import Distribution
+from discreet_course.reconstruction.curators import Ask
 
 __all__ = ["attack", "averaged", "success"]
 
@@ -21,7 +19,7 @@ def attack(ask: Ask, *, table: str, secret: str, person: str) -> bool:
     """Guess whether a person has a secret; both are conditions on rows.
 
     >>> import duckdb
-    >>> from discreet.attacks.reconstruction.curators import exactly
+    >>> from discreet_course.reconstruction.curators import exactly
     >>> people = duckdb.connect()
     >>> _ = people.execute("CREATE TABLE people AS SELECT 'Ada' AS name, true AS ill")
     >>> attack(exactly(people), table="people", secret="ill", person="name = 'Ada'")

@@ -5,9 +5,9 @@ from math import exp, sqrt
 import numpy as np
 import pytest
 
-from discreet.attacks.tracing import expected, marginals, people, scores, trace
 from discreet.mechanisms import Laplace
 from discreet.noise import KeyedEntropy
+from discreet_course.tracing import expected, marginals, people, scores, trace
 
 
 def fixed(label):

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
-from discreet.attacks.reconstruction import holding, linear, recovered, releasing, with_noise
-from tests.attacks.reconstruction.test_fourier import coins, fixed
+from discreet_course.reconstruction import holding, linear, recovered, releasing, with_noise
+from tests.course.reconstruction.test_fourier import coins, fixed
 
 
 @pytest.mark.parametrize("squares", [True, False])

@@ -7,10 +7,10 @@ import pyarrow as pa
 import pytest
 
 import discreet as dp
-from discreet.attacks.reconstruction import differencing, tracker
-from discreet.attacks.reconstruction.curators import Refused, exactly, guarded, privately
 from discreet.errors import OutOfRange, OverBudget
 from discreet.noise import DiscreteLaplace
+from discreet_course.reconstruction import differencing, tracker
+from discreet_course.reconstruction.curators import Refused, exactly, guarded, privately
 
 POLICY = """
 format = 1

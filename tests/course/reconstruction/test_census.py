@@ -4,14 +4,14 @@ from dataclasses import replace
 
 import pytest
 
-from discreet.attacks.reconstruction.census import (
+from discreet.mechanisms import Laplace
+from discreet.noise import KeyedEntropy
+from discreet_course.reconstruction.census import (
     SEVEN_PEOPLE,
     SEVEN_TRAITS,
     Statistic,
     reconstruct,
 )
-from discreet.mechanisms import Laplace
-from discreet.noise import KeyedEntropy
 
 PEOPLE = (
     (8, "female", "black", "single"),

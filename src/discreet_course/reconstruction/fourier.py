@@ -1,6 +1,6 @@
 """The Fourier attack: as many fixed questions as people, and n log n additions.
 
-Trust: public.  Dwork and Yekhanin 2008, New Efficient Attacks on Statistical Disclosure Control
+Dwork and Yekhanin 2008, New Efficient Attacks on Statistical Disclosure Control
 Mechanisms.
 
 Definition.  Let N be the power of two from the number of people on; whoever is missing has bit 0.
@@ -22,8 +22,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.attacks.read_numbers import numbers
-from discreet.attacks.reconstruction.curators import Answers, Curator, Sets
 from discreet.exact import whole
+from discreet_course.reconstruction.curators import Answers, Curator, Sets
 
 __all__ = ["attack", "guess", "questions", "transform"]
 
@@ -67,7 +67,7 @@ def guess(answers: object, *, people: int) -> NDArray[np.uint8]:
 def attack(curator: Curator, *, people: int) -> NDArray[np.uint8]:
     """Ask the questions, and guess everybody's bit.
 
-    >>> from discreet.attacks.reconstruction.curators import holding
+    >>> from discreet_course.reconstruction.curators import holding
         >>> attack(holding([1, 0, 1, 1, 0]), people=5).tolist()
         [1, 0, 1, 1, 0]
     """

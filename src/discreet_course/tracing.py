@@ -1,6 +1,6 @@
 """Tracing: was a person among those whose averages, or tables, were published?
 
-Trust: public.  Homer and others 2008; Dwork, Smith, Steinke, Ullman and Vadhan 2015, Robust
+Homer and others 2008; Dwork, Smith, Steinke, Ullman and Vadhan 2015, Robust
 Traceability from Trace Amounts.
 
 Definition.  n people have d independent bits each, the j-th with chance p[j].  Their averages y are

@@ -1,6 +1,6 @@
 """Attacks by linear algebra: random questions, and the bits that fit the answers best.
 
-Trust: public.  Dinur and Nissim 2003, Revealing Information while Preserving Privacy; Dwork,
+Dinur and Nissim 2003, Revealing Information while Preserving Privacy; Dwork,
 McSherry and Talwar 2007, The Price of Privacy and the Limits of LP Decoding.
 
 Definition.  m questions about random halves of n people, A, were answered with a.  *Least squares*
@@ -30,9 +30,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.attacks.read_numbers import number_above_zero, numbers, secret_ends
-from discreet.attacks.reconstruction.curators import Answers, Curator, Sets
 from discreet.exact import whole
 from discreet.noise import SYSTEM, Entropy
+from discreet_course.reconstruction.curators import Answers, Curator, Sets
 
 __all__ = ["Fit", "attack", "expected", "least_squares", "linear_program", "random_halves"]
 
@@ -212,7 +212,7 @@ def attack(
 ) -> NDArray[np.uint8]:
     """Ask about random halves, and guess everybody's bit.
 
-    >>> from discreet.attacks.reconstruction.curators import holding
+    >>> from discreet_course.reconstruction.curators import holding
     >>> attack(holding([1, 0, 1, 1, 0]), people=5, questions=20).tolist()
     [1, 0, 1, 1, 0]
     """
