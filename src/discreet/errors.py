@@ -36,7 +36,8 @@ One tree, so that a caller can catch as much or as little as it wants::
     │   ├── UnknownName         E503  a table, column or function that is not there
     │   ├── NotPerUnit          E504  a step that mixes the rows of different units
     │   ├── MissingBounds       E505  a number without public bounds
-    │   └── WrongType           E506  a function of values of another type
+    │   ├── WrongType           E506  a function of values of another type
+    │   └── TooNoisy            E507  an answer that could hardly be read, asked without confirm
     ├── PolicyError               the owner's rules are unclear, or forbid it; nothing was spent
     │   ├── BadPolicy           E601  a policy that cannot be followed
     │   └── NotAllowed          E602  a question that the policy does not allow
@@ -63,7 +64,7 @@ Each leaf has a code, and each code a page ``docs/errors/<code>.md``.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar, final
+from typing import TYPE_CHECKING, ClassVar, Final, final
 
 if TYPE_CHECKING:  # this file defines errors alone
     from collections.abc import Mapping
@@ -116,6 +117,7 @@ __all__ = [
     "Tampered",
     "TooImprecise",
     "TooLarge",
+    "TooNoisy",
     "TryAgain",
     "UnknownName",
     "UnreadableSQL",
@@ -177,12 +179,36 @@ class DiscreetError(Exception):
         return (_rebuild, (type(self), self.what, self.why, self.do))
 
 
+_NOTHING: Final = "nothing was drawn, read or spent."
+
+
 def _rebuild(kind: type[DiscreetError], what: str, why: str, do: str) -> DiscreetError:
     return kind(what=what, why=why, do=do)
 
 
 class InputError(DiscreetError):
-    """An argument cannot be used; nothing was drawn, read or spent."""
+    """An argument cannot be used; nothing was drawn, read or spent.
+
+    Most need one line; those that teach have the three sentences of all other errors.
+
+    >>> print(OutOfRange("scale is -1; give a scale above 0."))
+    OutOfRange[E002]: scale is -1; give a scale above 0.
+    """
+
+    def __init__(self, line: str = "", /, *, what: str = "", why: str = "", do: str = "") -> None:
+        """Take one line, or the three sentences."""
+        if line:
+            super().__init__(what=line, why=_NOTHING, do="correct the argument.")
+            self.args = (self.what,)
+        elif what and why and do:
+            super().__init__(what=what, why=why, do=do)
+        else:
+            message = "give one line, or what, why and do"
+            raise TypeError(message)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Rebuild from the line, or from the sentences."""
+        return (type(self), (self.what,)) if self.args == (self.what,) else super().__reduce__()
 
 
 @final
@@ -356,6 +382,11 @@ class MissingBounds(QuestionError, code="E505"):
 @final
 class WrongType(QuestionError, code="E506"):
     """A function is applied to values of a type that it does not take."""
+
+
+@final
+class TooNoisy(QuestionError, code="E507"):
+    """An answer is expected to be empty or unreadable, and was asked without ``confirm``."""
 
 
 class PolicyError(DiscreetError):

@@ -21,11 +21,11 @@ from discreet.mechanisms import (
     RandomizedResponse,
     Sparse,
 )
-from discreet.teach.counting import Histogram
-from discreet.teach.hierarchy import Hierarchy, NoisyThresholds
-from discreet.teach.optimal import bayes_remap, geometric_on_counts, optimal_mechanism
-from discreet.teach.permute_and_flip import PermuteAndFlip
 from discreet.units import NeighborGraph
+from discreet_course.counting import Histogram
+from discreet_course.hierarchy import Hierarchy, NoisyThresholds
+from discreet_course.optimal import bayes_remap, geometric_on_counts, optimal_mechanism
+from discreet_course.permute_and_flip import PermuteAndFlip
 from tests.audit.cases import CASES, Case
 from tests.audit.clinic import SHARE
 
@@ -53,6 +53,11 @@ def _distance(truth, answer):
 def _listed():
     """Return more mechanisms whose outcomes can be listed."""
     return (
+        Case(
+            name="Mapped",
+            mechanism=geometric_on_counts(largest=5, epsilon="1/2").map(_halved),
+            pairs=[(value, value + 1) for value in range(5)],
+        ),
         Case(
             name="geometric_on_counts",
             mechanism=geometric_on_counts(largest=4, epsilon=1),
@@ -128,10 +133,8 @@ def _drawn():
 LISTED = (*CASES, *_listed())
 EVERY = (*LISTED, *_drawn())
 NOT_MECHANISMS = {
-    *("Counting", "Mechanism", "Optimum", "ScoreChange", "ShownKeys", "Winner", "attributes"),
-    *("counts", "discrete_gaussian_sigma", "points", "thresholds"),
-    *("Counter", "CounterRun", "ErrorRow", "Errors", "error_table", "measured_errors", "monotone"),
-    *("planned", "predicted_errors"),
+    *("Mechanism", "ScoreChange", "ShownKeys", "discrete_gaussian_sigma"),
+    *("Counter", "CounterRun", "monotone"),
 }
 
 

@@ -228,9 +228,8 @@ class BlockCounter(Counter):
 def too_long() -> OutOfRange:
     """Return the error for a tree that would list too much."""
     return OutOfRange(
-        what=f"the tree would list more than {MOST_LISTED} positions.",
-        why="so many leaves take more memory than they explain.",
-        do="ask for loss(), which needs no list, or draw the tree of a shorter counter.",
+        f"the tree would list more than {MOST_LISTED} positions; ask for loss(), which needs no "
+        "list, or draw the tree of a shorter counter."
     )
 
 
@@ -245,7 +244,6 @@ def clamped(total: int) -> int:
 
 def _blended() -> WrongKind:
     return WrongKind(
-        what="the law of these sums has no simple form.",
-        why="each is a blend of more measurements than there are sums.",
-        do="ask for the law of a counter that blends nothing, such as BinaryTreeCounter.",
+        "the law of these sums has no simple form; ask for the law of a counter that blends "
+        "nothing, such as BinaryTreeCounter."
     )

@@ -50,29 +50,19 @@ def checked_length_and_bound(length: object, bound: object) -> tuple[int, int]:
     size = whole(length, name="length", low=1, high=_LONGEST)
     most = whole(bound, name="bound", low=1)
     if size * most > _LARGEST_SUM:
-        raise TooLarge(
-            what="length times bound does not fit in 62 bits.",
-            why="sums are 64-bit integers, and wrapping around would corrupt them.",
-            do="count in a coarser unit.",
-        )
+        raise TooLarge("length times bound does not fit in 62 bits; count in a coarser unit.")
     return size, most
 
 
 def read_value(value: object, bound: int) -> int:
     """Read one value of a stream."""
     if isinstance(value, float | np.floating):
-        raise NotExact(
-            what="a value of the stream is a float.",
-            why="rounding moves a value by more than the bound promises, and integer noise does "
-            "not hide the digits of a float.",
-            do="count in whole units, and give an int.",
-        )
+        raise NotExact("a value of the stream is a float; count in whole units, and give an int.")
     number = whole(value, name="a value of the stream")
     if not 0 <= number <= bound:
         raise OutOfRange(
-            what=f"a value of the stream is not between 0 and the bound, {bound}.",
-            why="the noise hides changes up to the bound and no more.",
-            do="plan the counter with a larger bound, or clamp values by a public rule.",
+            f"a value of the stream is not between 0 and the bound, {bound}; plan the counter "
+            "with a larger bound, or clamp values by a public rule."
         )
     return number
 
@@ -82,9 +72,8 @@ def read_stream(values: object, *, length: int, bound: int) -> list[int]:
     numbers = [read_value(value, bound) for value in listed(values, name="values of the stream")]
     if len(numbers) != length:
         raise OutOfRange(
-            what=f"the stream does not have {length} values.",
-            why="its length is public: one sum is released for each position.",
-            do="give one value for each position, 0 where nothing happened.",
+            f"the stream does not have {length} values; give one value for each position, 0 where "
+            "nothing happened."
         )
     return numbers
 
@@ -178,11 +167,7 @@ class CounterRun(GuardedRun, Generic[Answer]):
     def latest(self) -> Answer:
         """The last sum that was released."""
         if self._latest is None:
-            raise OutOfRange(
-                what="no value was added yet.",
-                why="a sum is released after each value, and none ahead of it.",
-                do="add a value first.",
-            )
+            raise OutOfRange("no value was added yet; add a value first.")
         return self._latest
 
     def add(self, value: int) -> Answer:
@@ -201,16 +186,12 @@ class CounterRun(GuardedRun, Generic[Answer]):
     def _check_open(self) -> None:
         if self._closed:
             raise OutOfRange(
-                what="the counter was interrupted amid a value.",
-                why="whether that value was counted is not known, and to add it again could count "
-                "it twice, at a price that was not charged.",
-                do="start a new run, which is charged again.",
+                "the counter was interrupted amid a value; start a new run, which is charged again."
             )
         if self._time == self._length:
             raise OutOfRange(
-                what=f"the counter has taken all of its {self._length} values.",
-                why="its price was computed for that many, and one more could cost more.",
-                do="plan a longer counter, or start a new run, which is charged again.",
+                f"the counter has taken all of its {self._length} values; plan a longer counter, "
+                "or start a new run, which is charged again."
             )
 
     def __repr__(self) -> str:

@@ -47,11 +47,7 @@ class ContinuousLaplace(PrivacyLoss):
         """Take the scale of the noise, in units of how far one unit moves the number."""
         width = checked_parameter(scale, name="scale")
         if width == 0:
-            raise OutOfRange(
-                what="scale is zero.",
-                why="a number without noise has no finite loss.",
-                do="give a scale above zero; epsilon is its reciprocal.",
-            )
+            raise OutOfRange("scale is zero; give a scale above zero; epsilon is its reciprocal.")
         object.__setattr__(self, "scale", width)
 
     def __repr__(self) -> str:

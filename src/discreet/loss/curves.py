@@ -75,8 +75,7 @@ def several(values: Iterable[object], name: str) -> list[object]:
     """
     if isinstance(values, str | bytes) or not np.iterable(values):
         raise WrongKind(
-            what=f"{name} is a {type(values).__name__}, not several numbers.",
-            why=f"one point of the curve is returned for each of the {name}.",
-            do=f"give {name} as a list or an array; for one number, ask for one point.",
+            f"{name} is a {type(values).__name__}, not several numbers; give {name} as a list or "
+            "an array; for one number, ask for one point."
         )
     return list(values)

@@ -44,9 +44,8 @@ def from_dp_event(event: object) -> PrivacyLoss:
         loss = None
     if loss is None:
         raise WrongKind(
-            what=f"a {type(event).__name__} has no loss here.",
-            why="its price would be a guess: the mechanism, or its neighbors, are not known.",
-            do=f"give one of dp_accounting's: {', '.join(_READERS)}.",
+            f"a {type(event).__name__} has no loss here; give one of dp_accounting's: "
+            f"{', '.join(_READERS)}."
         )
     return loss
 
@@ -58,9 +57,7 @@ def _number(event: Any, name: str) -> Fraction:
         return Fraction(str(value))
     except ValueError:
         raise OutOfRange(
-            what=f"{name} of a {type(event).__name__} is {value!r}.",
-            why="a loss is computed from numbers that are known exactly.",
-            do="give a finite number.",
+            f"{name} of a {type(event).__name__} is {value!r}; give a finite number."
         ) from None
 
 
@@ -68,9 +65,7 @@ def _noise(event: Any, name: str = "noise_multiplier") -> Fraction:
     noise = _number(event, name)
     if noise <= 0:
         raise OutOfRange(
-            what=f"the noise of a {type(event).__name__} is {noise}.",
-            why="such noise may hide nothing.",
-            do=f"give a {name} above 0.",
+            f"the noise of a {type(event).__name__} is {noise}; give a {name} above 0."
         )
     return noise
 
@@ -82,11 +77,7 @@ def _discrete_laplace(event: Any) -> PrivacyLoss:
 
 def _concentrated(event: Any) -> PrivacyLoss:
     if _number(event, "xi") != 0:
-        raise WrongKind(
-            what="a ZCDpEvent has an xi that is not 0.",
-            why="divergences with an offset are no concentrated privacy.",
-            do="give a ZCDpEvent with rho alone.",
-        )
+        raise WrongKind("a ZCDpEvent has an xi that is not 0; give a ZCDpEvent with rho alone.")
     return ZeroConcentrated(rho=_number(event, "rho"))
 
 

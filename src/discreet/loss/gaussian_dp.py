@@ -61,9 +61,8 @@ class GaussianDP(PrivacyLoss):
         """Take an exact mu >= 0, or its square."""
         if (mu is None) == (mu_squared is None):
             raise WrongKind(
-                what="GaussianDP takes one number: mu or mu_squared.",
-                why="the two say the same thing, and must not disagree.",
-                do="give mu=..., or mu_squared=... where mu is a square root.",
+                "GaussianDP takes one number: mu or mu_squared; give mu=..., or mu_squared=... "
+                "where mu is a square root."
             )
         if mu is not None:
             square = checked_parameter(mu, name="mu") ** 2

@@ -84,9 +84,8 @@ def group_renyi(curve: RenyiCurve, size: int) -> RenyiCurve:
 
 def _too_large(size: int) -> OutOfRange:
     return OutOfRange(
-        what=f"a group of {size} is too large for a loss that is known by Rényi divergences.",
-        why="each step from neighbor to neighbor lowers the orders that are known, to next to 1.",
-        do="give a loss that is known otherwise, such as ZeroConcentrated or GaussianDP.",
+        f"a group of {size} is too large for a loss that is known by Rényi divergences; give a "
+        "loss that is known otherwise, such as ZeroConcentrated or GaussianDP."
     )
 
 

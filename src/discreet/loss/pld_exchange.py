@@ -115,10 +115,9 @@ def from_pld(distribution: object) -> Profile:
         forward, backward = _corners(*sides[0]), _corners(*sides[-1])
     except (AttributeError, KeyError, TypeError, ValueError):
         raise WrongKind(
-            what=f"a {type(distribution).__name__} is not read as a privacy loss distribution.",
-            why="its price would be a guess.",
-            do="give a PrivacyLossDistribution of dp_accounting, or a mapping with discretization, "
-            "pessimistic_estimate and remove: lower_loss, probs and infinity_mass.",
+            f"a {type(distribution).__name__} is not read as a privacy loss distribution; give a "
+            "PrivacyLossDistribution of dp_accounting, or a mapping with discretization, "
+            "pessimistic_estimate and remove: lower_loss, probs and infinity_mass."
         ) from None
     steps = {step for step, *_ in sides}
     shape = ImportedShape(forward, backward, Fraction(steps.pop()) if len(steps) == 1 else None)
@@ -155,9 +154,8 @@ def _of_dp_accounting(distribution: Any) -> list[Side]:
 def _check_pessimistic(stated: object) -> None:
     if stated is not True:
         raise OutOfRange(
-            what="the privacy loss distribution is not stated to be pessimistic.",
-            why="an optimistic one bounds the loss from below, and promises nothing.",
-            do="make it with pessimistic_estimate=True.",
+            "the privacy loss distribution is not stated to be pessimistic; make it with "
+            "pessimistic_estimate=True."
         )
 
 
@@ -168,9 +166,7 @@ def _corners(
     mass = _checked_masses(probs, infinite)
     if not (math.isfinite(step) and step > 0):
         raise OutOfRange(
-            what="the discretization is not above 0 and finite.",
-            why="losses are its multiples.",
-            do="give the spacing of the losses.",
+            "the discretization is not above 0 and finite; give the spacing of the losses."
         )
     total = math.fsum(mass)
     left = 1.0 - total  # what is missing, as far as rounding does not explain it
@@ -200,16 +196,14 @@ def _checked_masses(probs: Sequence[object], infinite: object) -> list[float]:
     mass = [float(chance) for chance in (*probs, infinite)]  # type: ignore[arg-type]  # caught
     if not all(-_ROUNDED <= chance <= 1 + _ROUNDED for chance in mass):
         raise OutOfRange(
-            what="a mass of the privacy loss distribution is not between 0 and 1.",
-            why="masses are chances.",
-            do="give the masses of a distribution.",
+            "a mass of the privacy loss distribution is not between 0 and 1; give the masses of a "
+            "distribution."
         )
     mass = [max(chance, 0.0) for chance in mass]
     if math.fsum(mass) > 1 + _ROUNDED:
         raise OutOfRange(
-            what="the masses of the privacy loss distribution add up to more than 1.",
-            why="masses are chances, of which one comes true.",
-            do="give the masses of a distribution, and at infinity what they leave.",
+            "the masses of the privacy loss distribution add up to more than 1; give the masses "
+            "of a distribution, and at infinity what they leave."
         )
     return mass
 
@@ -230,9 +224,8 @@ def to_pld(loss: PrivacyLoss, *, points: int = 1000) -> Any:
     end = profile.epsilon(delta=min(beyond + _RARE, Fraction(1)))
     if beyond > Fraction(1, 2) or not end < _FARTHEST:
         raise OutOfRange(
-            what=f"a loss above {_FARTHEST} has a chance of {float(beyond):.2g}.",
-            why="losses that far apart do not fit on one lattice.",
-            do="export a smaller loss, and compose it there.",
+            f"a loss above {_FARTHEST} has a chance of {float(beyond):.2g}; export a smaller "
+            "loss, and compose it there."
         )
     step = Fraction(2) ** math.ceil(math.log2(max(2 * end, 1e-6) / count))
     try:
@@ -240,9 +233,7 @@ def to_pld(loss: PrivacyLoss, *, points: int = 1000) -> Any:
         pld: Any = importlib.import_module("dp_accounting.pld.privacy_loss_distribution")
     except ModuleNotFoundError:
         raise WrongKind(
-            what="dp_accounting is not installed.",
-            why="a distribution is exported as one of its objects.",
-            do="install it: pip install dp-accounting.",
+            "dp_accounting is not installed; install it: pip install dp-accounting."
         ) from None
     sides = [_lattice(side, end, step) for side in (profile.remove, profile.add)]
     made = [pmf.create_pmf(masses, float(step), rest, True) for masses, rest in sides]

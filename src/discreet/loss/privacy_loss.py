@@ -223,9 +223,8 @@ def checked_loss(value: object) -> PrivacyLoss:
     """
     if not isinstance(value, PrivacyLoss):
         raise WrongKind(
-            what=f"a {type(value).__name__} is not a privacy loss.",
-            why="only losses compose, join and compare.",
-            do="wrap the number: Pure(epsilon=...), Approximate(epsilon=..., delta=...), ...",
+            f"a {type(value).__name__} is not a privacy loss; wrap the number: Pure(epsilon=...), "
+            "Approximate(epsilon=..., delta=...), ..."
         )
     return value
 
@@ -233,7 +232,6 @@ def checked_loss(value: object) -> PrivacyLoss:
 def no_pure_bound() -> OutOfRange:
     """Return the error for local randomizers without a pure bound."""
     return OutOfRange(
-        what="the local randomizer has no finite epsilon at delta 0.",
-        why="the shuffling theorem is proved for purely private local randomizers.",
-        do="shuffle a Pure loss, such as that of randomized response.",
+        "the local randomizer has no finite epsilon at delta 0; shuffle a Pure loss, such as that "
+        "of randomized response."
     )

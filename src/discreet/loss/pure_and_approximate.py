@@ -114,9 +114,8 @@ def _extended(
 ) -> dict[Fraction, tuple[int, int]]:
     if len(sums) > _MOST_SUMS:
         raise OutOfRange(
-            what=f"the promises have more than {_MOST_SUMS} different sums of losses.",
-            why="optimal composition of many different promises is as hard as counting.",
-            do="ask the accountant for a certified interval instead: loss.compose(...).",
+            f"the promises have more than {_MOST_SUMS} different sums of losses; ask the "
+            "accountant for a certified interval instead: loss.compose(...)."
         )
     decay = exp(-epsilon)
     keep = reciprocal(Interval(1 + decay.low, 1 + decay.high))  # e**eps / (1 + e**eps)

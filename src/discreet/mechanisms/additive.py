@@ -245,9 +245,8 @@ def checked_integer_noise(noise: object) -> AdditiveNoise:
     """
     if not isinstance(noise, AdditiveNoise) or noise.grid is not None:
         raise WrongKind(
-            what="noise is not Laplace or Gaussian noise on integers.",
-            why="counts, and sums of integers, are integers, and need no grid.",
-            do="give Laplace(scale=...) or Gaussian(sigma=...).",
+            "noise is not Laplace or Gaussian noise on integers; give Laplace(scale=...) or "
+            "Gaussian(sigma=...)."
         )
     return noise
 
@@ -260,9 +259,8 @@ def checked_grid(grid: object) -> DyadicGrid | None:
     """
     if grid is not None and not isinstance(grid, DyadicGrid):
         raise WrongKind(
-            what=f"grid is a {type(grid).__name__}, not a DyadicGrid.",
-            why="only on a dyadic grid are real numbers rounded exactly.",
-            do="give DyadicGrid(exponent=...), or leave grid out for integers.",
+            f"grid is a {type(grid).__name__}, not a DyadicGrid; give DyadicGrid(exponent=...), "
+            "or leave grid out for integers."
         )
     return grid
 
@@ -284,9 +282,8 @@ def integers(value: object, *, name: str) -> int | NDArray[np.int64]:
 def _integer(value: object, name: str) -> int:
     if isinstance(value, float | np.floating | Fraction):
         raise NotExact(
-            what=f"{name} is a {type(value).__name__}, not an integer.",
-            why="noise on integers protects integers; rounded numbers have another distance.",
-            do="give integers, or add the noise on a grid: grid=DyadicGrid(exponent=...).",
+            f"{name} is a {type(value).__name__}, not an integer; give integers, or add the noise "
+            "on a grid: grid=DyadicGrid(exponent=...)."
         )
     return int64_range(whole(value, name=name), name=name)
 
@@ -296,9 +293,7 @@ def _integer_array(array: NDArray[Any], name: str) -> NDArray[np.int64]:
         _integer(0.0, f"each {name}")
     if array_of(array).dtype.kind not in "iu":
         raise WrongKind(
-            what=f"the {name} is an array of {array.dtype}, not of integers.",
-            why="only integers are added without rounding.",
-            do="give an array of int64.",
+            f"the {name} is an array of {array.dtype}, not of integers; give an array of int64."
         )
     for extreme in (array.max(initial=0), array.min(initial=0)):
         int64_range(int(extreme), name=f"each {name}")

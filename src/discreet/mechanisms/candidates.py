@@ -54,9 +54,8 @@ def read_change(value: object) -> ScoreChange:
         if value is change or (isinstance(value, str) and value == change.value):
             return change
     raise WrongKind(
-        what="change is neither 'general' nor 'monotone'.",
-        why="scores that all move in one direction cost half as much.",
-        do="give 'general', unless no two scores can move in different directions.",
+        "change is neither 'general' nor 'monotone'; give 'general', unless no two scores can "
+        "move in different directions."
     )
 
 
@@ -94,9 +93,8 @@ def exact_scores(scores: object, *, candidates: int) -> list[Fraction]:
     items = listed(scores, name="scores")
     if len(items) != candidates:
         raise OutOfRange(
-            what=f"the number of scores is not {candidates}.",
-            why="the candidates are public, and each has exactly one score.",
-            do="give one score for each candidate, in their order.",
+            f"the number of scores is not {candidates}; give one score for each candidate, in "
+            "their order."
         )
     return [_exact(item) for item in items]
 
@@ -110,18 +108,13 @@ def integer_scores(scores: object, *, candidates: int) -> list[int]:
     exact = exact_scores(scores, candidates=candidates)
     if any(score.denominator != 1 for score in exact):
         raise NotExact(
-            what="a score is not an integer.",
-            why="integer noise protects integers.",
-            do="multiply all scores, their distance and the scale by a common denominator.",
+            "a score is not an integer; multiply all scores, their distance and the scale by a "
+            "common denominator."
         )
     return [int64_range(int(score), name="a score") for score in exact]
 
 
 def _exact(score: object) -> Fraction:
     if isinstance(score, float | np.floating):
-        raise NotExact(
-            what="a score is a float.",
-            why="rounded scores have another distance than the one that was promised.",
-            do="give integers, or Fractions.",
-        )
+        raise NotExact("a score is a float; give integers, or Fractions.")
     return score if isinstance(score, Fraction) else Fraction(whole(score, name="each score"))

@@ -129,11 +129,7 @@ class FiniteMechanism(Mechanism[Hashable, Any]):
         """Return the largest Renyi divergence of an order from 1 on, rounded up."""
         alpha = decimal(order, name="order")
         if alpha < 1:
-            raise OutOfRange(
-                what="order is below 1.",
-                why="privacy is bounded by Renyi divergences of order 1 and above.",
-                do="give an order of at least 1.",
-            )
+            raise OutOfRange("order is below 1; give an order of at least 1.")
         return max((renyi(p, q, alpha) for p, q in self._pairs(distance)), default=0.0)
 
     def loss(self, *, distance: Number = 1) -> PrivacyLoss:
@@ -189,9 +185,8 @@ class FiniteMechanism(Mechanism[Hashable, Any]):
         """
         if not callable(function):
             raise WrongKind(
-                what=f"cannot relabel by a {type(function).__name__}, which cannot be called.",
-                why="outputs are passed through a function.",
-                do="give a function of one argument, the output.",
+                f"cannot relabel by a {type(function).__name__}, which cannot be called; give a "
+                "function of one argument, the output."
             )
         images = [function(y) for y in self.outputs]
         names = tuple(name for index, name in enumerate(images) if name not in images[:index])
@@ -205,9 +200,8 @@ class FiniteMechanism(Mechanism[Hashable, Any]):
         second = stochastic(kernel, name="kernel")
         if len(second) != len(self.outputs):
             raise WrongKind(
-                what="the kernel does not have one row for each output.",
-                why="every output must be processed somehow.",
-                do=f"give a kernel of {len(self.outputs)} rows.",
+                "the kernel does not have one row for each output; give a kernel of "
+                f"{len(self.outputs)} rows."
             )
         return FiniteMechanism(
             matrix=multiply(self.matrix, second),
@@ -226,9 +220,8 @@ class FiniteMechanism(Mechanism[Hashable, Any]):
         same = isinstance(other, FiniteMechanism) and other.inputs == self.inputs
         if not same or other.graph != self.graph:
             raise WrongKind(
-                what="the two are not finite mechanisms with the same inputs and neighbors.",
-                why="losses compose only about the same pairs of inputs.",
-                do="give both the same inputs and the same graph.",
+                "the two are not finite mechanisms with the same inputs and neighbors; give both "
+                "the same inputs and the same graph."
             )
         return FiniteMechanism(
             matrix=pair_up(self.matrix, other.matrix),
@@ -247,9 +240,8 @@ class FiniteMechanism(Mechanism[Hashable, Any]):
             return self.inputs.index(value)
         except ValueError:
             raise WrongKind(
-                what="the value is none of the inputs of the mechanism.",
-                why="no law of the output is given for it.",
-                do="give one of the mechanism's inputs.",
+                "the value is none of the inputs of the mechanism; give one of the mechanism's "
+                "inputs."
             ) from None
 
     def _gap(self, i: int, o: int) -> int | Fraction:
@@ -268,9 +260,8 @@ def _graph(graph: object, size: int) -> NeighborGraph:
         return NeighborGraph.complete(size)
     if not isinstance(graph, NeighborGraph) or graph.size != size:
         raise WrongKind(
-            what="the graph is no NeighborGraph with one vertex for each row of the matrix.",
-            why="it says which inputs must look alike.",
-            do=f"give a NeighborGraph of size {size}, such as NeighborGraph.line({size}).",
+            "the graph is no NeighborGraph with one vertex for each row of the matrix; give a "
+            f"NeighborGraph of size {size}, such as NeighborGraph.line({size})."
         )
     return graph
 
@@ -283,9 +274,8 @@ def _names(names: Iterable[Hashable] | None, count: int, what: str) -> tuple[Has
         distinct = -1
     if len(chosen) != count or distinct != count:
         raise WrongKind(
-            what=f"the {what} are not {count} different names.",
-            why="each row and each column of the matrix needs a name of its own.",
-            do=f"give {count} different {what}, or leave them out to count from 0.",
+            f"the {what} are not {count} different names; give {count} different {what}, or leave "
+            "them out to count from 0."
         )
     return chosen
 

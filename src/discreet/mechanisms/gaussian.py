@@ -71,9 +71,8 @@ class Gaussian(AdditiveNoise):
         """Take the width of the noise, in the units of the value."""
         if (sigma is None) == (variance is None):
             raise WrongKind(
-                what="neither or both of sigma and variance are given.",
-                why="one says how wide the noise is, and two may disagree.",
-                do="give sigma, or variance where its root is not rational.",
+                "neither or both of sigma and variance are given; give sigma, or variance where "
+                "its root is not rational."
             )
         if sigma is None:
             square = decimal(variance, name="variance")
@@ -167,11 +166,7 @@ def discrete_gaussian_sigma(
     """
     times = checked_count(count)
     if checked_delta(delta) == 0:
-        raise OutOfRange(
-            what="delta is 0.",
-            why="Gaussian noise never gives pure privacy.",
-            do="give delta > 0, or use Laplace noise.",
-        )
+        raise OutOfRange("delta is 0; give delta > 0, or use Laplace noise.")
     return discreet.loss.least_scale(
         lambda sigma: Gaussian(sigma=sigma).loss(distance=distance).power(times),
         epsilon=epsilon,

@@ -55,23 +55,19 @@ def stochastic(rows: Iterable[Iterable[object]], *, name: str = "matrix") -> Mat
     )
     if not matrix or len({len(line) for line in matrix}) != 1:
         raise WrongKind(
-            what=f"the {name} is empty, or its rows have different lengths.",
-            why="every input needs a law on the same outputs.",
-            do="give at least one row, and rows of one length.",
+            f"the {name} is empty, or its rows have different lengths; give at least one row, and "
+            "rows of one length."
         )
     for at, line in enumerate(matrix):
         if min(line, default=Fraction(-1)) < 0:
             raise OutOfRange(
-                what=f"row {at} of the {name} is empty or has a negative entry.",
-                why="the entries are chances.",
-                do="give entries from 0 to 1.",
+                f"row {at} of the {name} is empty or has a negative entry; give entries from 0 to "
+                "1."
             )
         if sum(line) != 1:
             raise OutOfRange(
-                what=f"row {at} of the {name} does not sum to one.",
-                why="some output occurs on every run; a law that is only nearly one has a loss "
-                "that is only nearly right.",
-                do="give entries that add up exactly, such as Fraction(1, 3) or '1/3' for a third.",
+                f"row {at} of the {name} does not sum to one; give entries that add up exactly, "
+                "such as Fraction(1, 3) or '1/3' for a third."
             )
     return matrix
 
@@ -192,9 +188,8 @@ def cost_table(cost: Cost, inputs: Sequence[Hashable], outputs: Sequence[Hashabl
     """
     if not callable(cost):
         raise WrongKind(
-            what=f"the cost is a {type(cost).__name__}, which cannot be called.",
-            why="it is asked for each truth and each answer.",
-            do="give a function of two arguments, the truth and the answer.",
+            f"the cost is a {type(cost).__name__}, which cannot be called; give a function of two "
+            "arguments, the truth and the answer."
         )
     return tuple(tuple(_number(cost(x, y)) for y in outputs) for x in inputs)
 
@@ -208,9 +203,8 @@ def prior_on(prior: Iterable[object], size: int) -> Row:
     (row,) = stochastic([listed(prior, name="prior")], name="prior")
     if len(row) != size:
         raise WrongKind(
-            what="the prior does not have one chance for each input.",
-            why="it says how likely each input is.",
-            do=f"give {size} chances that sum to one.",
+            f"the prior does not have one chance for each input; give {size} chances that sum to "
+            "one."
         )
     return row
 

@@ -163,9 +163,8 @@ class Bernoulli(Distribution):
         object.__setattr__(self, "p", chance)
         if not isinstance(words, CoinWords):
             raise WrongKind(
-                what=f"words is a {type(words).__name__}, not CoinWords.",
-                why="it says how many bits of U each stage reads.",
-                do="leave words out, or give CoinWords.",
+                f"words is a {type(words).__name__}, not CoinWords; leave words out, or give "
+                "CoinWords."
             )
         object.__setattr__(self, "words", words)
 

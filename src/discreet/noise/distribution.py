@@ -164,11 +164,7 @@ class Distribution(ABC):
         """Return the smallest k with P[Z <= k] >= p, exactly."""
         chance = rational(p, name="p")
         if not 0 < chance < 1:
-            raise OutOfRange(
-                what="p is not strictly between 0 and 1.",
-                why="a law without ends has no quantile there.",
-                do="give a p inside (0, 1).",
-            )
+            raise OutOfRange("p is not strictly between 0 and 1; give a p inside (0, 1).")
         outside, inside = self._bracket(chance)
         while inside - outside > 1:
             middle = (inside + outside) // 2
@@ -234,15 +230,13 @@ def checked_scale(value: ExactNumber, *, name: str, power: int = 1) -> Fraction:
     smallest, largest = _RANGES[power]
     if number > largest:
         raise TooLarge(
-            what=f"{name} is above 2**{50 * power}.",
-            why="wider noise would leave 64-bit integers with a probability that no loss counts.",
-            do="measure in a coarser unit, so that values and noise both get smaller.",
+            f"{name} is above 2**{50 * power}; measure in a coarser unit, so that values and "
+            "noise both get smaller."
         )
     if number < smallest:
         raise OutOfRange(
-            what=f"{name} is below 2**-{200 * power}.",
-            why="noise that narrow is zero in practice and protects nothing.",
-            do=f"check the {name}; for an exact answer, add no noise at all.",
+            f"{name} is below 2**-{200 * power}; check the {name}; for an exact answer, add no "
+            "noise at all."
         )
     return number
 
@@ -252,8 +246,4 @@ def empty(count: int) -> NDArray[np.int64]:
     try:
         return np.empty(count, np.int64)
     except MemoryError:
-        raise TooLarge(
-            what="so many values do not fit in memory.",
-            why="a sample is one array.",
-            do="draw in parts.",
-        ) from None
+        raise TooLarge("so many values do not fit in memory; draw in parts.") from None

@@ -40,9 +40,8 @@ def drawn_together(
     family = type(laws[0])
     if any(type(law) is not family for law in laws):
         raise WrongKind(
-            what="laws of several families are to be drawn together.",
-            why="one sampler draws them all, and each family has its own.",
-            do="draw Laplace and Gaussian noise apart.",
+            "laws of several families are to be drawn together; draw Laplace and Gaussian noise "
+            "apart."
         )
     whose = np.repeat(np.arange(len(laws)), [checked_count(count) for count in counts])
     exact = [law.parameter for law in laws]

@@ -87,11 +87,7 @@ def word_type(width: int) -> np.dtype[np.unsignedinteger[Any]]:
     for size, kind in _KINDS:
         if width <= size:
             return kind
-    raise OutOfRange(
-        what=f"a word of {width} bits was asked for.",
-        why="arrays hold words of at most 64 bits.",
-        do="use bits(width) for a longer word.",
-    )
+    raise OutOfRange(f"a word of {width} bits was asked for; use bits(width) for a longer word.")
 
 
 def _checked_width(width: int) -> int:
@@ -264,8 +260,7 @@ def checked_entropy(entropy: object) -> Entropy:
     faces = (getattr(entropy, "words", None), getattr(entropy, "bits", None))
     if isinstance(entropy, type) or not all(callable(face) for face in faces):
         raise WrongKind(
-            what=f"the entropy is a {type(entropy).__name__}, which serves no words.",
-            why="noise is only as good as its random bits, and a seeded generator is predictable.",
-            do="leave entropy out, or give SystemEntropy() or KeyedEntropy(key=..., label=...).",
+            f"the entropy is a {type(entropy).__name__}, which serves no words; leave entropy "
+            "out, or give SystemEntropy() or KeyedEntropy(key=..., label=...)."
         )
     return cast("Entropy", entropy)

@@ -106,9 +106,7 @@ def _checked(entropy: Entropy, sizes: CoinSizes) -> None:
     checked_entropy(entropy)
     if not isinstance(sizes, CoinSizes):
         raise WrongKind(
-            what=f"sizes is a {type(sizes).__name__}, not CoinSizes.",
-            why="it says how many bits of U are read at a time.",
-            do="leave sizes out, or give CoinSizes.",
+            f"sizes is a {type(sizes).__name__}, not CoinSizes; leave sizes out, or give CoinSizes."
         )
 
 
@@ -203,22 +201,14 @@ def _integers(scores: Scores) -> tuple[NDArray[np.int64], int]:
 
 def _some(scores: Candidates) -> Candidates:
     if len(scores) == 0:
-        raise OutOfRange(
-            what="there are no candidates.",
-            why="nothing can be selected from an empty list.",
-            do="give at least one score.",
-        )
+        raise OutOfRange("there are no candidates; give at least one score.")
     return scores
 
 
 def _listed_integers(scores: list[Any]) -> tuple[NDArray[np.int64], int]:
     kinds = {type(score) for score in scores}
     if any(issubclass(kind, float | np.floating) for kind in kinds):
-        raise NotExact(
-            what="a score is a float.",
-            why="rounded scores have another sensitivity than the one that was promised.",
-            do="give integers, or Fractions.",
-        )
+        raise NotExact("a score is a float; give integers, or Fractions.")
     if all(issubclass(kind, int | np.integer) and kind is not bool for kind in kinds):
         return np.array([int64_range(int(score), name="a score") for score in scores], np.int64), 1
     if kinds == {Fraction}:
@@ -226,7 +216,5 @@ def _listed_integers(scores: list[Any]) -> tuple[NDArray[np.int64], int]:
         whole = [int64_range(int(score * common), name="a score") for score in scores]
         return np.array(whole, np.int64), common
     raise WrongKind(
-        what="the scores are not all of one exact type.",
-        why="a mix of types hides what was rounded and what was not.",
-        do="give all scores as int, or all as Fraction.",
+        "the scores are not all of one exact type; give all scores as int, or all as Fraction."
     )

@@ -96,11 +96,7 @@ class Relation(Enum):
                 return relation
         given = f"{value[:40]!r}" if isinstance(value, str) else f"a {type(value).__name__}"
         names = ", ".join(repr(relation.value) for relation in cls)
-        raise WrongKind(
-            what=f"the relation is {given}, which is unknown.",
-            why="without a relation there is no saying which tables must look alike.",
-            do=f"give one of {names}.",
-        )
+        raise WrongKind(f"the relation is {given}, which is unknown; give one of {names}.")
 
     @property
     def size_is_public(self) -> bool:
@@ -203,11 +199,7 @@ def l1(left: Sequence[object], right: Sequence[object]) -> Fraction:
 def _gaps(left: Sequence[object], right: Sequence[object]) -> list[Fraction]:
     first, second = listed(left, name="entries"), listed(right, name="entries")
     if len(first) != len(second):
-        raise WrongKind(
-            what="the two vectors have different lengths.",
-            why="a distance compares coordinate by coordinate.",
-            do="give two vectors of one length.",
-        )
+        raise WrongKind("the two vectors have different lengths; give two vectors of one length.")
     return [
         rational(one, name="each entry") - rational(other, name="each entry")
         for one, other in zip(first, second, strict=True)
@@ -221,16 +213,11 @@ def _rows(table: Sequence[Hashable]) -> list[Hashable]:
             hash(row)
         except TypeError:
             raise WrongKind(
-                what=f"a row is a {type(row).__name__}, which cannot be compared as a whole.",
-                why="tables are multisets of rows: equal rows must be seen to be equal.",
-                do="give rows as tuples, text or numbers.",
+                f"a row is a {type(row).__name__}, which cannot be compared as a whole; give rows "
+                "as tuples, text or numbers."
             ) from None
         if _has_nan(row):
-            raise OutOfRange(
-                what="a row holds a NaN.",
-                why="a NaN differs from itself, so no distance to it is defined.",
-                do="write missing values as None.",
-            )
+            raise OutOfRange("a row holds a NaN; write missing values as None.")
     return rows
 
 

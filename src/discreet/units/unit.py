@@ -45,11 +45,7 @@ class PrivacyUnit(Shown):
         object.__setattr__(self, "name", _text(name, "name"))
         chosen = tuple(_text(column, "column") for column in listed(columns, name="columns"))
         if len(set(chosen)) != len(chosen):
-            raise OutOfRange(
-                what="a column is named twice.",
-                why="units are told apart by each column once.",
-                do="name each column once.",
-            )
+            raise OutOfRange("a column is named twice; name each column once.")
         object.__setattr__(self, "columns", chosen)
         object.__setattr__(self, "relation", Relation.read(relation))
 
@@ -82,11 +78,7 @@ def custom(
     """
     unit = PrivacyUnit(name=name, columns=columns, relation=relation)
     if not unit.columns:
-        raise OutOfRange(
-            what="no columns are named.",
-            why="without columns each row is a unit of its own.",
-            do="name the columns, or use row().",
-        )
+        raise OutOfRange("no columns are named; name the columns, or use row().")
     return unit
 
 
@@ -99,15 +91,13 @@ def same_unit(first: PrivacyUnit, *others: PrivacyUnit) -> PrivacyUnit:
     for unit in (first, *others):
         if not isinstance(unit, PrivacyUnit):
             raise WrongKind(
-                what=f"the unit is a {type(unit).__name__}, not a PrivacyUnit.",
-                why="a loss means something only together with whom it is about.",
-                do="give person(...), row() or custom(...).",
+                f"the unit is a {type(unit).__name__}, not a PrivacyUnit; give person(...), row() "
+                "or custom(...)."
             )
         if ({*unit.columns}, unit.relation) != ({*first.columns}, first.relation):
             raise WrongKind(
-                what=f"the units differ: {describe_unit(first)}, and {describe_unit(unit)}.",
-                why="a loss promised to one unit says nothing about another.",
-                do="use one unit, or convert the losses by their distance first.",
+                f"the units differ: {describe_unit(first)}, and {describe_unit(unit)}; use one "
+                "unit, or convert the losses by their distance first."
             )
     return first
 
@@ -124,9 +114,5 @@ def describe_unit(unit: PrivacyUnit) -> str:
 
 def _text(value: object, name: str) -> str:
     if not isinstance(value, str) or not value.strip():
-        raise WrongKind(
-            what=f"the {name} is empty or not text.",
-            why="units are told apart by what they are called.",
-            do=f"give the {name} as text.",
-        )
+        raise WrongKind(f"the {name} is empty or not text; give the {name} as text.")
     return value

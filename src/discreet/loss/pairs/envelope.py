@@ -106,11 +106,7 @@ def upper_envelope(compositions: Sequence[Composition]) -> Composition:
     0.0487705755
     """
     if not compositions:
-        raise WrongKind(
-            what="nothing is joined.",
-            why="the largest of no losses is not a loss.",
-            do="give at least one composition.",
-        )
+        raise WrongKind("nothing is joined; give at least one composition.")
     if len(compositions) == 1:
         return compositions[0]
     for composition in compositions:

@@ -168,9 +168,8 @@ class DiscreteGaussianPair(PairFamily):
         """Refuse a distance at which there is no pair."""
         if self.variance <= 0 or self.distance < 1:
             raise OutOfRange(
-                what="the distance of a pair is below one, or its variance is not above zero.",
-                why="a loss is defined between two different integers.",
-                do="give a variance above zero and a distance of at least one.",
+                "the distance of a pair is below one, or its variance is not above zero; give a "
+                "variance above zero and a distance of at least one."
             )
 
     def boundless(self) -> bool:

@@ -58,9 +58,8 @@ class SmoothedGaussianPair(PairFamily):
         positive = self.mu_squared.numerator > 0 and self.rho.numerator > 0
         if not (positive and 0 <= leak.numerator <= leak.denominator):
             raise OutOfRange(
-                what="a square or rho is not above zero, or a leak is not between 0 and 1.",
-                why="they are the divergences of two different laws, and a chance.",
-                do="give numbers above zero, and a chance.",
+                "a square or rho is not above zero, or a leak is not between 0 and 1; give "
+                "numbers above zero, and a chance."
             )
 
     @classmethod

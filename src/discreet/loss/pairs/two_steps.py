@@ -247,9 +247,8 @@ def _kept_group(pair: Pair, size: int) -> Composition:
         return Composition(((ResponsePair(size * pair.epsilon, delta), 1),))
     if size > _LARGEST_GROUP:
         raise OutOfRange(
-            what=f"a group of {size} is too large for a loss without a largest value.",
-            why="it is chained step by step, and so long a chain protects nobody.",
-            do=f"ask for a group of at most {_LARGEST_GROUP}.",
+            f"a group of {size} is too large for a loss without a largest value; ask for a group "
+            f"of at most {_LARGEST_GROUP}."
         )
     half = _grouped_pair(pair, size // 2)
     return chained(half, half if size % 2 == 0 else _grouped_pair(pair, size - size // 2))

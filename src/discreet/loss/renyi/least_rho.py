@@ -125,9 +125,8 @@ def approximate_rho(composition: Composition) -> tuple[Fraction, Fraction]:
     limit = growth(composition)
     if limit is None:
         raise OutOfRange(
-            what="the loss is known at too few orders to be concentrated.",
-            why="zero-concentrated privacy bounds the divergences of all orders.",
-            do="give rho itself, or a pair of laws.",
+            "the loss is known at too few orders to be concentrated; give rho itself, or a pair "
+            "of laws."
         )
     lost, kept = (
         -math.log1p(-ahead.high) * (1 + PRODUCT_MARGIN),

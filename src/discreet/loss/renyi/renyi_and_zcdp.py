@@ -125,9 +125,8 @@ class RenyiDP(PrivacyLoss):
         rising = all(a < b for a, b in pairwise(checked))
         if not checked or len(checked) != len(bounds) or not rising:
             raise OutOfRange(
-                what="the orders of a Rényi loss do not fit its values.",
-                why="each value bounds the divergence of one order.",
-                do="give increasing orders above 1 and as many values.",
+                "the orders of a Rényi loss do not fit its values; give increasing orders above 1 "
+                "and as many values."
             )
         object.__setattr__(self, "orders", checked)
         object.__setattr__(self, "values", bounds)

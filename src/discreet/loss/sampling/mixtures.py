@@ -244,9 +244,8 @@ def sampled_group(towards: Sequence[Composition], rate: object) -> Composition:
     chance = checked_rate(rate)
     if not towards:
         raise WrongKind(
-            what="no record enters the sample.",
-            why="a group has at least one record.",
-            do="give the composition for one record, then for two, and so on.",
+            "no record enters the sample; give the composition for one record, then for two, and "
+            "so on."
         )
     if chance == 1:
         return towards[-1]

@@ -97,9 +97,7 @@ class SampledPair(PairFamily):
         """Refuse a rate that is not a chance."""
         if not 0 < self.rate <= 1:
             raise OutOfRange(
-                what="the rate of a sample is not above 0 and at most 1.",
-                why="it is the chance that a person enters the sample.",
-                do="give a rate above 0, at most 1.",
+                "the rate of a sample is not above 0 and at most 1; give a rate above 0, at most 1."
             )
 
     def reverse(self) -> SampledPair:

@@ -57,9 +57,8 @@ class Shuffle:
         count = checked_count(population, name="population", low=2)
         if count > _MOST_PEOPLE:
             raise OutOfRange(
-                what=f"population is above {_MOST_PEOPLE}.",
-                why="the exact sum would take minutes.",
-                do="give a smaller population: fewer people than there are is a safe count.",
+                f"population is above {_MOST_PEOPLE}; give a smaller population: fewer people "
+                "than there are is a safe count."
             )
         object.__setattr__(self, "population", count)
         object.__setattr__(self, "binary", bool(binary))

@@ -114,10 +114,8 @@ def read_delta(value: object) -> Fraction:
     chance = decimal(value, name="delta")
     if not 0 < chance < 1:
         raise OutOfRange(
-            what="delta is not strictly between 0 and 1.",
-            why="it is the chance that a unit alone in a group is seen: with none, no group is "
-            "ever shown, and with certainty, nobody is protected.",
-            do="give a delta such as 1e-8, far below one over the number of units.",
+            "delta is not strictly between 0 and 1; give a delta such as 1e-8, far below one over "
+            "the number of units."
         )
     return chance
 
@@ -146,9 +144,7 @@ def read_counts(value: object) -> NDArray[np.int64]:
     counts = integers(value, name="count")
     if isinstance(counts, int) or counts.ndim != 1:
         raise OutOfRange(
-            what="the counts are not a list.",
-            why="keys are chosen among many groups, each with a count of its own.",
-            do="give a list, or a one-dimensional array, of whole numbers.",
+            "the counts are not a list; give a list, or a one-dimensional array, of whole numbers."
         )
     return counts
 

@@ -213,11 +213,7 @@ class NoisyKeys(PartitionSelectionMechanism[ShownKeys]):
         """
         noisy = read_counts(counts)
         if noisy.min(initial=self.threshold) < self.threshold:
-            raise OutOfRange(
-                what="a count is below the threshold.",
-                why="such a count is never shown, so it is none of this mechanism's answers.",
-                do="give the counts that run returned.",
-            )
+            raise OutOfRange("a count is below the threshold; give the counts that run returned.")
         return shown_confidence_intervals(
             noisy,
             law=self.noise.law,

@@ -169,9 +169,8 @@ def read_threshold_plan(
     """
     if not isinstance(monotone, bool):
         raise WrongKind(
-            what=f"monotone is a {type(monotone).__name__}, not True or False.",
-            why="it is a promise that halves the noise, and must not be given by accident.",
-            do="give monotone=True only where neighbors move all queries the same way.",
+            f"monotone is a {type(monotone).__name__}, not True or False; give monotone=True only "
+            "where neighbors move all queries the same way."
         )
     return {
         "threshold": whole(threshold, name="threshold"),

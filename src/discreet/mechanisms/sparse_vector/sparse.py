@@ -249,11 +249,7 @@ class NumericSparse(ThresholdMechanism[int | None]):
 def _checked_share(share: object) -> Fraction:
     number = decimal(share, name="share")
     if not 0 < number < 1:
-        raise OutOfRange(
-            what="share is not strictly between 0 and 1.",
-            why="comparisons and numbers both need a part of epsilon.",
-            do="give a share such as 1/9.",
-        )
+        raise OutOfRange("share is not strictly between 0 and 1; give a share such as 1/9.")
     return number
 
 
@@ -266,9 +262,8 @@ def _checked_outcome(
     ended = aboves == comparison.answers and pattern[-1] and len(pattern) <= count
     if not ended and not (aboves < comparison.answers and len(pattern) == count):
         raise WrongKind(
-            what="the outcome does not fit the stream.",
-            why="a run answers each value in turn, and ends with the last answer above.",
-            do="give None or an int for each value that is answered.",
+            "the outcome does not fit the stream; give None or an int for each value that is "
+            "answered."
         )
     return pattern
 

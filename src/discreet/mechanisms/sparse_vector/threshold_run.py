@@ -124,29 +124,23 @@ class ThresholdRun(GuardedRun, Generic[Answer]):
             self._check_sensitivity(whole(sensitivity, name="sensitivity", low=0))
         if isinstance(value, float | np.floating):
             raise NotExact(
-                what="the value of a query is a float.",
-                why="rounding moves a value by more than the sensitivity that was promised, and "
-                "integer noise does not hide the digits of a float.",
-                do="count in whole units, and ask with an int.",
+                "the value of a query is a float; count in whole units, and ask with an int."
             )
         return whole(value, name="the value of a query")
 
     def _check_sensitivity(self, sensitivity: int) -> None:
         if sensitivity > self._terms.sensitivity:
             raise OutOfRange(
-                what=f"the query has sensitivity {sensitivity}; the run was started for "
-                f"{self._terms.sensitivity}.",
-                why="the noise is too narrow for it, and the loss would be larger than charged.",
-                do="plan the run with the largest sensitivity of all its queries.",
+                f"the query has sensitivity {sensitivity}; the run was started for "
+                f"{self._terms.sensitivity}; plan the run with the largest sensitivity of all its "
+                "queries."
             )
 
     def _check_open(self) -> None:
         if self._left == 0:
             raise OutOfRange(
-                what=f"the run has halted: {self._terms.answers} of {self._terms.answers} answers "
-                "above the threshold are given.",
-                why="each further answer above would cost privacy that was not charged.",
-                do="start a new run, which is charged again.",
+                f"the run has halted: {self._terms.answers} of {self._terms.answers} answers "
+                "above the threshold are given; start a new run, which is charged again."
             )
 
     def __repr__(self) -> str:
