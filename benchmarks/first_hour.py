@@ -99,8 +99,8 @@ def _below(counts: Mapping[tuple[str, bool], Counter[str]]) -> int:
     """Say which bars are missed by tables with accepted proposals."""
     large, small = counts["accepted", True], counts["accepted", False]
     bars = {
-        "useful on large tables (45)": large["useful"] >= 45,  # noqa: PLR2004
-        "useful or warned on small ones (30)": small["useful"] + small["warned"] >= 30,  # noqa: PLR2004
+        "useful on large tables (45)": large["useful"] >= 45,
+        "useful or warned on small ones (30)": small["useful"] + small["warned"] >= 30,
         **{
             f"no {kind} answer was paid for": not large[kind] + small[kind]
             for kind in ("empty", "blind", "wrong")
