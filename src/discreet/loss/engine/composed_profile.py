@@ -116,7 +116,6 @@ def _exactly_lost(pairs: Counted) -> Fraction | None:
     return 1 - kept
 
 
-_UNKNOWN: Final = object()
 _LEAK_SHARE: Final = 14  # bits of a delta: less of it moves delta as little as rounding rho does
 _WORTH: Final = 0.5  # of ln delta: a smaller gain of curves is lost again by converting them
 _MANY: Final = 16  # pairs that take seconds on a lattice
