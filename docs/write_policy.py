@@ -40,6 +40,10 @@ HEADERS = {
         "What explanations and labels print. No price depends on it, and all is optional.",
     ),
     "tables.NAME": ("[tables.NAME]", "One header for each table, such as `[tables.visits]`."),
+    "tables.NAME.size": (
+        "[tables.NAME.size]",
+        "About how large the table is, rounded: plans say by it what to expect. No price uses it.",
+    ),
     "tables.NAME.link": ("[tables.NAME.link]", "Instead of a unit: all three keys or none."),
     "tables.NAME.csv": ("[tables.NAME.csv]", "How the CSV files of the table are written."),
     "tables.NAME.columns.NAME": (
@@ -148,10 +152,20 @@ KEYS = {
             NONE,
             "The rows of one unit that count in a group; without it, as above.",
         ),
+        "ceilings": (
+            "list of names",
+            '`["max_groups", "max_rows"]`',
+            "Which of the two above a question may lower and not raise; `[]`: it may raise both.",
+        ),
         "max_fan_out": (
             "whole number from 1",
             f"`{Limits().max_fan_out}`",
             "The most rows that joins may make of one row.",
+        ),
+        "min_epsilon_per_question": (
+            "number above 0",
+            f"`{float(Limits().min_epsilon)}`",
+            "The least epsilon of one question behind a server; a rho is at least half its square.",
         ),
         "max_epsilon_per_question": (
             "number above 0",
@@ -197,8 +211,13 @@ KEYS = {
         "frozen": ("true or false", "that of the policy", "Whether the table may never change."),
         "max_rows": ("whole number from 1", "that of `[limits]`", "The limit for this table."),
         "max_groups": ("whole number from 1", "that of `[limits]`", "The limit for this table."),
+        "size": ("table", NONE, "See below."),
         "csv": ("table", NONE, "See below."),
         "columns": ("table of tables", NONE, "What is public about each column; see below."),
+    },
+    "tables.NAME.size": {
+        "people": ("whole number from 1", NONE, "About how many people have rows in it."),
+        "rows": ("whole number from 1", NONE, "About how many rows it has."),
     },
     "tables.NAME.link": {
         "column": ("text", REQUIRED, "The column of this table that points to a row of another."),

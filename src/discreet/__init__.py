@@ -32,7 +32,6 @@ if TYPE_CHECKING:  # loaded when first used, because SciPy and DuckDB take their
         query,
         service,
         synthetic,
-        teach,
         theorems,
     )
     from discreet.accounting import Budget

@@ -36,7 +36,8 @@ One tree, so that a caller can catch as much or as little as it wants::
     │   ├── UnknownName         E503  a table, column or function that is not there
     │   ├── NotPerUnit          E504  a step that mixes the rows of different units
     │   ├── MissingBounds       E505  a number without public bounds
-    │   └── WrongType           E506  a function of values of another type
+    │   ├── WrongType           E506  a function of values of another type
+    │   └── TooNoisy            E507  an answer that could hardly be read, asked without confirm
     ├── PolicyError               the owner's rules are unclear, or forbid it; nothing was spent
     │   ├── BadPolicy           E601  a policy that cannot be followed
     │   └── NotAllowed          E602  a question that the policy does not allow
@@ -116,6 +117,7 @@ __all__ = [
     "Tampered",
     "TooImprecise",
     "TooLarge",
+    "TooNoisy",
     "TryAgain",
     "UnknownName",
     "UnreadableSQL",
@@ -380,6 +382,11 @@ class MissingBounds(QuestionError, code="E505"):
 @final
 class WrongType(QuestionError, code="E506"):
     """A function is applied to values of a type that it does not take."""
+
+
+@final
+class TooNoisy(QuestionError, code="E507"):
+    """An answer is expected to be empty or unreadable, and was asked without ``confirm``."""
 
 
 class PolicyError(DiscreetError):

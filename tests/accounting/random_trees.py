@@ -45,8 +45,8 @@ from discreet.mechanisms import (
     Sparse,
 )
 from discreet.noise import DyadicGrid
-from discreet.teach.optimal import geometric_on_counts
 from discreet.units import NeighborGraph, Relation, custom, person
+from discreet_course.optimal import geometric_on_counts
 
 RATIONALS = st.fractions(min_value=Fraction(1, 50), max_value=5, max_denominator=50)
 NAMES = st.text(

@@ -23,8 +23,8 @@ from discreet.accounting import (
 from discreet.errors import DiscreetError, NotComposable, OutOfRange, WrongKind
 from discreet.loss import Pure
 from discreet.mechanisms import Exponential, FiniteMechanism, Gaussian, Laplace, RandomizedResponse
-from discreet.teach.counting import Histogram
 from discreet.units import person, row
+from discreet_course.counting import Histogram
 
 ONE = Leaf(Pure(epsilon=1))
 LAPLACE = Laplace(scale=2)

@@ -32,8 +32,8 @@ from discreet.mechanisms import (
     Mechanism,
     RandomizedResponse,
 )
-from discreet.teach.optimal import geometric_on_counts
 from discreet.units import person
+from discreet_course.optimal import geometric_on_counts
 from tests.accounting.random_trees import trees
 
 ONE = Leaf(Pure(epsilon="0.1"))

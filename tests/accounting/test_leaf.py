@@ -32,10 +32,10 @@ from discreet.mechanisms import (
 )
 from discreet.mechanisms.matrix import hockey_stick
 from discreet.noise import DyadicGrid
-from discreet.teach.counting import Histogram
-from discreet.teach.optimal import geometric_on_counts
-from discreet.teach.permute_and_flip import PermuteAndFlip
 from discreet.units import Relation, custom, person, row
+from discreet_course.counting import Histogram
+from discreet_course.optimal import geometric_on_counts
+from discreet_course.permute_and_flip import PermuteAndFlip
 
 SMALL = list(itertools.product(range(4), repeat=2))
 FREE = Pure(epsilon=0)

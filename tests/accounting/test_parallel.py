@@ -37,9 +37,9 @@ from discreet.accounting import (
 from discreet.errors import NotComposable, OverBudget, WrongKind
 from discreet.loss import Pure
 from discreet.mechanisms import Laplace, RandomizedResponse
-from discreet.teach.counting import Histogram
-from discreet.teach.optimal import geometric_on_counts
 from discreet.units import row
+from discreet_course.counting import Histogram
+from discreet_course.optimal import geometric_on_counts
 
 ONE = Leaf(Pure(epsilon=1))
 BOUNDED = Leaf(Pure(epsilon=1), relation="replace", name="mean")

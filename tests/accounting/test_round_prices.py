@@ -40,9 +40,9 @@ from discreet.mechanisms import (
     RandomizedResponse,
     Sparse,
 )
-from discreet.teach.counting import Histogram
-from discreet.teach.optimal import geometric_on_counts
 from discreet.units import row
+from discreet_course.counting import Histogram
+from discreet_course.optimal import geometric_on_counts
 
 F = Fraction
 HUNDREDTHS = st.integers(1, 300).map(lambda n: F(n, 100))

@@ -13,7 +13,7 @@ from discreet.attacks.proportions import at_least, at_most
 from discreet.errors import OutOfRange, WrongKind
 from discreet.mechanisms import AboveThreshold, Exponential, Gaussian, Laplace, RandomizedResponse
 from discreet.mechanisms.finite import FiniteMechanism
-from discreet.teach.permute_and_flip import PermuteAndFlip
+from discreet_course.permute_and_flip import PermuteAndFlip
 
 ALPHA = 1e-6
 

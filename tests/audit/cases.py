@@ -23,9 +23,9 @@ from discreet.mechanisms import (
     Sparse,
 )
 from discreet.noise import DyadicGrid
-from discreet.teach.counters import NoisyBits, NoisyPrefixes
-from discreet.teach.counting import Histogram
-from discreet.teach.permute_and_flip import PermuteAndFlip
+from discreet_course.counters import NoisyBits, NoisyPrefixes
+from discreet_course.counting import Histogram
+from discreet_course.permute_and_flip import PermuteAndFlip
 
 
 def _same(answer):

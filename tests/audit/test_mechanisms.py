@@ -21,11 +21,11 @@ from discreet.mechanisms import (
     RandomizedResponse,
     Sparse,
 )
-from discreet.teach.counting import Histogram
-from discreet.teach.hierarchy import Hierarchy, NoisyThresholds
-from discreet.teach.optimal import bayes_remap, geometric_on_counts, optimal_mechanism
-from discreet.teach.permute_and_flip import PermuteAndFlip
 from discreet.units import NeighborGraph
+from discreet_course.counting import Histogram
+from discreet_course.hierarchy import Hierarchy, NoisyThresholds
+from discreet_course.optimal import bayes_remap, geometric_on_counts, optimal_mechanism
+from discreet_course.permute_and_flip import PermuteAndFlip
 from tests.audit.cases import CASES, Case
 from tests.audit.clinic import SHARE
 

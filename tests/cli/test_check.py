@@ -101,7 +101,7 @@ print(*(name for name in sys.modules if "owner_check" in name), file=sys.stderr)
     )
     assert done.returncode == 0, done.stderr
     assert "owner_check" not in done.stderr
-    assert "of the budget is left" in done.stderr
+    assert "of the budget left" in done.stderr
 
 
 def test_a_plan_names_promises_in_its_json(folder):

@@ -100,19 +100,20 @@ def test_private_groups_can_be_asked_for_after_init(tmp_path):
     assert 0 < 100 * (left.budget.limit[-1] - left.amounts[-1]) <= left.budget.limit[-1]
 
 
-def test_init_asks_six_questions(tmp_path, monkeypatch):
+def test_init_shows_one_screen_and_asks_little(tmp_path, monkeypatch):
     pyarrow.csv.write_csv(visits(), tmp_path / "visits.csv")
     monkeypatch.setattr("discreet.cli.policy_commands._at_a_terminal", lambda: True)
-    types, bounds = ["integer", "", "", ""], ["", ""]  # of visit, region, ward and cost
-    said = ["patient", "5", "2", *types, *bounds, "north,south", "A,B,C", "ana", "3", "1e-8"]
-    done = run(tmp_path, "init", "visits.csv", stdin="\n".join(said) + "\n")
+    changes = ["a integer", "b north, south", "ward", "A,B,C", "cost 0..900", ""]
+    options = ("--max-rows=5", "--max-groups=2", "--analyst=ana")
+    said = ["patient", *changes, "3", "1e-8"]
+    done = run(tmp_path, "init", "visits.csv", *options, stdin="\n".join(said) + "\n")
     assert done.exit_code == 0, done.stderr
-    assert all(f"{number}  " in done.stderr for number in (1, 2, 3, 4, 5, 6))
     policy = read_policy(tmp_path / "policy.toml")
     assert (policy.limits.max_rows, policy.limits.max_groups) == (5, 2)
     assert policy.analysts == ("ana",)
     assert policy.tables[0].column("visit").type is Type.INTEGER
     assert policy.tables[0].column("cost").type is Type.FLOAT  # as its name says
+    assert policy.tables[0].column("cost").high == 900
     assert policy.tables[0].column("ward").categories == ("A", "B", "C")
     assert policy.budget.promise.epsilon_bound == 3
 

@@ -64,20 +64,22 @@ def test_names_propose_types_and_rows_do_not(folder):
     assert first == second
 
 
+PROPOSED = ("--owner", "--accept-proposals")
+
+
 def test_an_owner_has_types_from_the_values_and_sees_what_cannot_be_read(folder):
     text = (folder / "visits.csv").read_text()
     (folder / "visits.csv").write_text(text.replace("birth_year", "b", 1).replace("cost", "c", 1))
     options = [each for each in SET_UP if "--bounds" not in each]
-    done = answered(folder, *options, "--owner")
+    done = answered(folder, *options, *PROPOSED)
     assert types(folder)["b"] is Type.INTEGER
     assert types(folder)["c"] is Type.FLOAT
     assert "NOT PRIVATE" in done.stdout
     assert "c: 2 % of cells cannot be read as float" in done.stdout
-    assert "b: 0 % of cells cannot be read as integer" in done.stdout
+    assert "b: " not in done.stdout  # nothing is said of columns that can be read
     policy = (folder / "policy.toml").read_text()
-    assert "from the rows themselves" in policy
-    assert "NOT PRIVATE: types, limits" in policy
-    assert not any(city in policy for city in CITIES)
+    assert "NOT PRIVATE: types, bounds, categories" in policy
+    assert "confirmed by the owner after looking" in policy
     report = run(folder, "check", "--json")
     found = {
         (each["column"], each["promise"]): each["share"]
@@ -86,19 +88,37 @@ def test_an_owner_has_types_from_the_values_and_sees_what_cannot_be_read(folder)
     assert found["c", "can be read as float"] == pytest.approx(0.02)
 
 
-def test_an_owner_is_told_which_limits_come_from_the_rows(folder):
-    def limits(*options):
-        place = folder / str(len(list(folder.iterdir())))
-        place.mkdir()
-        begin = ("init", "../visits.csv", "--unit=patient", "--owner", "--yes", *options)
-        told = answered(place, *begin).stdout.partition("from the rows: ")[2]
-        found = read_policy(place / "policy.toml").limits
-        return told.partition(";")[0], (found.max_rows, found.max_groups)
+def test_nothing_from_rows_is_written_unless_it_is_accepted(folder):
+    plain, looked = (
+        [
+            line
+            for line in _set_up(folder, place, *options).read_text().splitlines()
+            if "_id" not in line
+        ]
+        for place, options in (("plain", ()), ("looked", ("--owner",)))
+    )
+    assert plain == looked
+    accepted = _set_up(folder, "accepted", *PROPOSED).read_text()
+    assert "size = {people = 1000, rows = 1000}" in accepted
+    assert read_policy(folder / "accepted/policy.toml").tables[0].column("city").categories
 
-    assert limits("--categories=ward=A,B,C") == ("max_rows = 1, max_groups = 1", (1, 1))
-    assert limits() == ("max_rows = 1", (1, 4))  # no public groups, nothing to look at
-    assert limits("--max-rows=3", "--categories=ward=A,B") == ("max_groups = 1", (3, 1))
-    assert limits("--max-rows=3") == ("", (3, 4))
+
+def _set_up(folder, place, *options):
+    (folder / place).mkdir()
+    begin = ("init", "../visits.csv", "--unit=patient", "--yes", "--csv=decimal=,", *options)
+    answered(folder / place, *begin)
+    return folder / place / "policy.toml"
+
+
+def test_limits_that_are_given_come_before_those_of_the_rows(folder):
+    def limits(*options):
+        place = f"p{len(list(folder.iterdir()))}"
+        found = read_policy(_set_up(folder, place, *options)).limits
+        return found.max_rows, found.max_groups
+
+    assert limits(*PROPOSED) == (1, 1)
+    assert limits(*PROPOSED, "--max-rows=3") == (3, 1)
+    assert limits("--max-rows=3") == (3, 4)
 
 
 def test_an_unknown_part_of_a_format_is_refused(folder):
@@ -142,10 +162,10 @@ def test_an_owner_looks_at_a_file_as_it_is_declared(folder):
         "besuche.csv",
         *(f"--csv={each}" for each in declared),
         *("--unit=person", "--categories=stadt=Köln,Rom", "--bounds=kosten=0:10000"),
-        *("--bounds=dauer=0:10", "--bounds=jahr=1990:1999", "--max-rows=20", "--owner", "--yes"),
+        *("--bounds=dauer=0:10", "--bounds=jahr=1990:1999", "--max-rows=20", "--yes", *PROPOSED),
         *("--epsilon=10", "--policy=besuche.toml"),
     )
-    assert "0 % of cells cannot be read" in done.stdout
+    assert "cannot be read" not in done.stdout
     found = read_policy(folder / "besuche.toml").tables[0]
     assert {each.name: each.type for each in found.columns} == {
         "stadt": Type.TEXT,

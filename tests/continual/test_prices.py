@@ -13,8 +13,8 @@ from discreet.continual.dyadic import depth
 from discreet.errors import OutOfRange
 from discreet.loss import GaussianDP
 from discreet.mechanisms import Gaussian, Laplace
-from discreet.teach.counters import NoisyBits, NoisyPrefixes
-from discreet.teach.hierarchy import Hierarchy
+from discreet_course.counters import NoisyBits, NoisyPrefixes
+from discreet_course.hierarchy import Hierarchy
 
 COUNTERS = [NoisyPrefixes, NoisyBits, BinaryTreeCounter, RefinedTreeCounter]
 by_kind = pytest.mark.parametrize("kind", COUNTERS, ids=lambda kind: kind.__name__)

@@ -21,7 +21,7 @@ from discreet.errors import (
     WrongKind,
 )
 from discreet.mechanisms import Gaussian, Laplace
-from discreet.teach.counters import NoisyBits, NoisyPrefixes
+from discreet_course.counters import NoisyBits, NoisyPrefixes
 from tests.mechanisms.contract import Script, scripted_noise
 from tests.noise.laws import stream
 

@@ -18,7 +18,7 @@ from discreet.continual.sum_tails import (
 )
 from discreet.mechanisms import Gaussian, Laplace
 from discreet.noise import DiscreteGaussian, DiscreteLaplace
-from discreet.teach.counters import NoisyBits, NoisyPrefixes
+from discreet_course.counters import NoisyBits, NoisyPrefixes
 from tests.noise.laws import stream
 
 LAWS = [

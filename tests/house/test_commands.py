@@ -29,12 +29,11 @@ NOT_AT_IMPORT = {
 }
 NOT_AT_A_FIRST_ANSWER = NOT_AT_IMPORT - {"duckdb", "pyarrow"} | {
     "discreet.accounting.worst_case.accountant",
-    "discreet.accounting.worst_case.frontier",
+    "discreet.accounting.worst_case.fold",
+    "discreet.accounting.worst_case.options",
     "discreet.accounting.tree.parallel",
     "discreet.accounting.tree.processing",
     "discreet.accounting.worst_case.statement",
-    "discreet.accounting.worst_case.tree_flattening",
-    "discreet.accounting.worst_case.tree_terms",
     "discreet.accounting.budgets.workload",
     "discreet.ledger.verify",
     "discreet.loss.engine.contour",

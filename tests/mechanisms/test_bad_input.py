@@ -11,8 +11,8 @@ import pytest
 from discreet.errors import DiscreetError, NotExact, OutOfRange, TooLarge, WrongKind
 from discreet.mechanisms import Exponential, Gaussian, Laplace, Mapped
 from discreet.noise import DyadicGrid
-from discreet.teach.counting import Counting, Histogram, points
-from discreet.teach.permute_and_flip import PermuteAndFlip
+from discreet_course.counting import Counting, Histogram, points
+from discreet_course.permute_and_flip import PermuteAndFlip
 
 
 class NoEntropy:

@@ -22,8 +22,8 @@ from discreet.mechanisms import (
     Sparse,
 )
 from discreet.noise import DyadicGrid
-from discreet.teach.counting import Histogram
-from discreet.teach.permute_and_flip import PermuteAndFlip
+from discreet_course.counting import Histogram
+from discreet_course.permute_and_flip import PermuteAndFlip
 from tests.mechanisms import contract
 from tests.mechanisms.contract import Broken, Case, hashable
 from tests.noise.laws import WrongLaw

@@ -11,8 +11,8 @@ from discreet.loss.pairs.laplace import DiscreteLaplacePair
 from discreet.mechanisms import Laplace
 from discreet.mechanisms.additive import laplace_pair, loss_of_move
 from discreet.noise import DiscreteLaplace, DyadicGrid
-from discreet.teach.counting import counts
 from discreet.units import average_sensitivity, count_sensitivity, sum_sensitivity
+from discreet_course.counting import counts
 from tests.noise.laws import stream
 
 F = Fraction

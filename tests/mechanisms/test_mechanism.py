@@ -5,7 +5,7 @@ from fractions import Fraction
 import pytest
 
 from discreet.mechanisms import Gaussian, Laplace
-from discreet.teach.optimal import geometric_on_counts
+from discreet_course.optimal import geometric_on_counts
 from tests.mechanisms.contract import least_divergence
 from tests.noise.laws import stream
 

@@ -9,7 +9,7 @@ import pytest
 from discreet.loss import Profile, Pure, ZeroConcentrated
 from discreet.loss.pairs.bounded_range import BoundedRangePair
 from discreet.mechanisms import Exponential, ScoreChange
-from discreet.teach.permute_and_flip import PermuteAndFlip
+from discreet_course.permute_and_flip import PermuteAndFlip
 
 F = Fraction
 SCORES = (3, 2, 0, -1)

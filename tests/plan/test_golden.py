@@ -40,7 +40,7 @@ def made(question, price):
 
 @pytest.mark.parametrize(("question", "price", "plan"), list(cases()))
 def test_plans_are_as_before(question, price, plan):
-    assert str(made(question, price)) == plan
+    assert made(question, price).details == plan
 
 
 @settings(max_examples=8)

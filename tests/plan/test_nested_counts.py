@@ -74,7 +74,7 @@ def test_a_mean_of_a_nullable_column_costs_what_one_of_another_does():
 def test_a_chain_of_counts_is_one_release():
     plan = planned(CHAIN, epsilon=1)
     assert nested(plan) == ("count_2", "count_3", "count")
-    assert "3 counts, each a part of the next" in str(plan)
+    assert "3 counts, each a part of the next" in plan.details
 
 
 def test_single_rows_are_nested_in_their_number():

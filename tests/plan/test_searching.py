@@ -251,7 +251,7 @@ def test_they_are_what_they_turn_out_to_be(what, ends):
 
 def test_a_plan_shows_both_stages():
     plan = planned(MEAN, epsilon=1, bounds=TENTH)
-    text = str(plan)
+    text = plan.details
     assert "finds bounds first" in text
     assert "note: 257 bins; Laplace noise of scale 10" in text
     assert "in proportion to the bounds" in text
@@ -263,5 +263,5 @@ def test_a_plan_shows_both_stages():
         plan, plan.search.widest, schema=SCHEMA, policy=POLICY, public_rows=public_rows
     )
     assert isinstance(final, Plan)
-    assert "no bin stood out from the noise" in str(final)
-    assert "in proportion" not in str(final)
+    assert "no bin stood out from the noise" in final.details
+    assert "in proportion" not in final.details

@@ -29,7 +29,7 @@ from tests.plan.test_neighbors import check, columns_of
 from tests.plan.test_workload import visits_of
 from tests.reference.engine import Reference
 
-ONE_ROW = "WITH DIFFERENTIAL_PRIVACY OPTIONS(max_rows_contributed = 1) "
+ONE_ROW = "WITH DIFFERENTIAL_PRIVACY OPTIONS(max_rows_per_group = 1) "
 PAY = CellValue(measure="pay", low=-1, high=2)
 AGE = CellValue(measure="age", low=0, high=3)
 ROWS = CellValue(measure="rows", low=0, high=1)
@@ -129,8 +129,8 @@ def test_sums_that_no_row_shares_cost_the_largest_and_not_the_sum():
     alone = planned("SELECT " + ONE_ROW + "SUM(stay) AS a FROM visits", epsilon=1)
     (single,) = {error.half_width for error in alone.predicted}
     assert all(error.half_width <= single * Fraction(1001, 1000) for error in plan.predicted)
-    assert "3 sums in 3 cells, each by itself" in str(plan)
-    assert "moved by 1 times the bounds of a row in L1" in str(plan)
+    assert "3 sums in 3 cells, each by itself" in plan.details
+    assert "moved by 1 times the bounds of a row in L1" in plan.details
 
 
 def test_sums_of_different_columns_that_no_row_shares_cost_nothing_more_either():
@@ -159,7 +159,7 @@ def test_thresholds_of_sums_are_within_a_tenth_of_the_best_strategy(relation, sq
         for each in found.strategies()
     ]
     assert predicted_error(far, relation, squared=squared) <= 1.1 * min(errors)
-    assert ("factorization" if squared else "histogram") in str(plan)
+    assert ("factorization" if squared else "histogram") in plan.details
 
 
 APART = [

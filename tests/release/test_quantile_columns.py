@@ -107,7 +107,7 @@ def test_the_plan_says_how_many_ranks():
     assert below.offset == -above.offset
     assert "ranks, in an interval of up to" in words["m"]
     assert words["l"].endswith("ranks")
-    assert f"and {above.offset} ranks higher" in str(plan)
-    assert str(plan).count("for the interval") == 2
+    assert f"and {above.offset} ranks higher" in plan.details
+    assert plan.details.count("for the interval") == 2
     spent = [2 * each.added / each.mechanism.scale for each in (value, below, above)]
     assert spent[1] == spent[2] == spent[0] / 4  # a third of the whole for both

@@ -448,7 +448,7 @@ def test_lists_of_many_rows_are_right():
 
 def test_the_plan_says_that_they_are_bought_together():
     plan = plan_of("SELECT APPROX_QUANTILES(age, 20) AS q FROM visits", epsilon=1)
-    text = str(plan)
+    text = plan.details
     assert "at 21 levels and their intervals" in text
     assert "times the error of single choices" in text
     assert text.count("leaves:") == 1

@@ -85,7 +85,7 @@ def test_bounds_are_found_and_the_answer_is_within_them(tmp_path):
             assert abs(row["m"] - 49.5) < 40
         assert "Bounds were found privately: amount from" in str(answer)
         assert "Bounds were found" in answer._repr_html_()
-        assert "amount from" in str(answer.plan)
+        assert "amount from" in answer.plan.details
         assert session.ledger.verify().ok
 
 
@@ -337,7 +337,7 @@ def test_no_value_of_the_table_is_told(tmp_path, capfd):
             except DiscreetError as error:
                 clean(everything_about(error))
                 continue
-            clean(str(answer.plan) + repr(answer.plan.search) + repr(answer.plan.found))
+            clean(answer.plan.details + repr(answer.plan.search) + repr(answer.plan.found))
             for found in answer.plan.found:
                 assert {found.low, found.high} <= {0, *_ends()}
         clean("".join(str(entry) for entry in session.ledger.entries()))

@@ -103,7 +103,7 @@ def test_a_plan_says_if_it_takes_most_of_delta(tmp_path):
         assert clinic.plan(WARDS, epsilon="0.01").budget_preview.notes == ()
         plan = clinic.plan(WARDS, epsilon="0.01", delta="2e-10")
         assert plan.budget_preview.notes == ("takes more than half of the delta that is left",)
-        assert "delta 2.49e-10 of 2.5e-10" in str(clinic.plan(WARDS, epsilon="0.01"))
+        assert "delta 2.49e-10 of 2.5e-10" in clinic.plan(WARDS, epsilon="0.01").details
 
 
 def test_one_run_at_a_tenth_of_delta_leaves_most_of_the_reserve():

@@ -64,9 +64,10 @@ def test_records_of_two_scopes_pay_apart_where_one_is_added(tmp_path):
 
 def test_the_half_of_delta_is_that_which_is_taken(tmp_path):
     budget = Budget(epsilon=2, delta="1e-6", currency="basic")
+    sums = f"SELECT p + LENGTH(g) AS q, {COUNT[7:]} GROUP BY q"  # no public values
     with opened(tmp_path, Relation.ADD_REMOVE, budget) as session:
         for delta, notes in (("5e-7", 0), ("3e-7", 1)):
-            plan = session.plan(f"SELECT p, {COUNT[7:]} GROUP BY p", epsilon="0.1", delta=delta)
+            plan = session.plan(sums, epsilon="0.1", delta=delta)
             assert len(plan.budget_preview.notes) == notes
             session.ask(plan)
             assert str(session.remaining).startswith(plan.budget_preview.left)

@@ -81,12 +81,12 @@ def test_both_are_paid_for_once_and_said(opened):
     assert again.rows() == answer.rows()
     assert opened.remaining == left
     said = "k, for epsilon 1 at delta 1e-07"
-    assert f"The groups were released apart, by {said}" in str(answer)
+    assert f"The groups were released apart, by {said}" in answer.details
     assert f"The groups were released apart, by {said}" in answer._repr_html_()
     assert said in release_json(answer, None)["released_by"][0]
     assert json.dumps(release_json(answer, None))
     plan = opened.plan(text, epsilon=1)
-    assert f"released apart, by {said}" in str(plan)
+    assert f"released apart, by {said}" in plan.details
     assert opened.ask(plan).rows() == answer.rows()
 
 

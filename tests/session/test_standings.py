@@ -1,6 +1,7 @@
 """A plan says whether it was answered before, whether it fits, and what it would leave."""
 
 import pickle
+from fractions import Fraction
 
 import pyarrow as pa
 import pytest
@@ -17,7 +18,7 @@ def test_a_plan_says_what_it_would_leave(tmp_path):
         plan = clinic.plan(COUNT, epsilon="0.5")
         assert (plan.budget_preview.fits, plan.budget_preview.entry) == (True, None)
         assert plan.budget_preview.left == "epsilon 1.5 of 2"
-        assert "\n├── leaves epsilon 1.5 of 2\n" in str(plan)
+        assert "\n├── leaves epsilon 1.5 of 2\n" in plan.details
         assert "leaves epsilon 1.5 of 2" in plan._repr_html_()
         assert repr(plan) == f"<plan: {COUNT}; costs epsilon 0.5; rho 0.1225>"
 
@@ -36,7 +37,9 @@ def test_a_plan_says_that_it_was_answered(tmp_path):
         for again in (clinic.plan(plan), clinic.plan(COUNT, epsilon="0.5")):
             assert again == plan
             assert again.budget_preview.entry == receipt.seq
-            assert f"was answered before, in entry {receipt.seq}, and costs nothing" in str(again)
+            assert (
+                f"was answered before, in entry {receipt.seq}, and costs nothing" in again.details
+            )
         assert clinic.plan(COUNT, epsilon="0.25").budget_preview.entry is None
 
 
@@ -46,15 +49,15 @@ def test_a_plan_says_that_it_does_not_fit(tmp_path):
             clinic.ask(COUNT, epsilon=epsilon)
         plan = clinic.plan(COUNT, epsilon="0.5")
         assert not plan.budget_preview.fits
-        assert "does not fit into what is left: epsilon 0.25 of 2" in str(plan)
+        assert "does not fit into what is left: epsilon 0.25 of 2" in plan.details
 
 
 def test_other_people_have_their_own_budget(tmp_path):
     north = f"{COUNT} WHERE region = 'north'"
     with opened(tmp_path) as clinic:
         clinic.ask(f"{COUNT} WHERE region = 'south'", epsilon="1")
-        assert "leaves epsilon 1.5 of 2 there" in str(clinic.plan(north, epsilon="0.5"))
-        assert "leaves epsilon 0.5 of 2\n" in str(clinic.plan(COUNT, epsilon="0.5"))
+        assert "leaves epsilon 1.5 of 2 there" in clinic.plan(north, epsilon="0.5").details
+        assert "leaves epsilon 0.5 of 2\n" in clinic.plan(COUNT, epsilon="0.5").details
 
 
 @pytest.mark.parametrize(
@@ -80,7 +83,7 @@ def test_a_plan_says_that_it_closes_a_route(tmp_path):
         assert clinic.plan(COUNT, rho="0.01").budget_preview.notes == ()
         plan = clinic.plan(COUNT, epsilon="1.5")
         assert plan.budget_preview.notes == (closes.format("rho", "epsilon"),)
-        assert f"├── {closes.format('rho', 'epsilon')}\n" in str(plan)
+        assert f"├── {closes.format('rho', 'epsilon')}\n" in plan.details
         plan = clinic.plan(COUNT, rho="0.06")
         assert plan.budget_preview.notes == (closes.format("epsilon", "rho"),)
         clinic.ask(plan)
@@ -96,17 +99,19 @@ def test_without_a_ledger_there_is_nothing_to_say(tmp_path):
     with opened(tmp_path) as clinic:
         plan = clinic.ask(COUNT, epsilon=1).plan  # what was answered no longer stands before it
     assert plan.budget_preview is None
-    assert "leaves epsilon" not in str(plan)
+    assert "leaves epsilon" not in plan.details
 
 
 def test_a_plan_is_a_value_that_holds_no_session(tmp_path):
     with opened(tmp_path) as clinic:
         plan = clinic.plan(COUNT, epsilon="0.5")
-        shown = str(plan)
+        shown = plan.details
         clinic.ask(COUNT, epsilon="0.25")
     copy = pickle.loads(pickle.dumps(plan))  # noqa: S301  our own bytes
-    assert (copy, copy.budget_preview, str(copy)) == (plan, plan.budget_preview, shown)
-    assert plan.budget_preview == BudgetPreview(entry=None, fits=True, left="epsilon 1.5 of 2")
+    assert (copy, copy.budget_preview, copy.details) == (plan, plan.budget_preview, shown)
+    assert plan.budget_preview == BudgetPreview(
+        entry=None, fits=True, left="epsilon 1.5 of 2", part=Fraction(3, 4), more=3
+    )
 
 
 def asked(folder, table, kind, condition, **more):

@@ -23,10 +23,12 @@ from discreet.cli.opened import Waiting, open_inputs, preview_json, price_json
 from discreet.errors import DiscreetError, WrongKind
 from discreet.exact import decimal
 from discreet.plan import estimate, estimate_limits, limits, share_cut
+from discreet.plan.plan import budget_words
 from discreet.query.expressions import Grouped
 from discreet.session import Session
 from discreet.session.display import part_left, text_bar
 from discreet.session.inquiry import question_of
+from discreet.session.planning import how_many_more
 from discreet.units.unit import describe_unit
 
 if TYPE_CHECKING:  # all are handed in
@@ -69,7 +71,8 @@ def plan_json(plan: Plan) -> dict[str, object]:
         "limits": _found_limits(plan),
         "released_by": list(plan.released_by),
         "standing": preview_json(plan.budget_preview),
-        "text": str(plan),
+        "expected": None if plan.expected is None else list(plan.expected.lines()),
+        "text": plan.details,
     }
 
 
@@ -147,6 +150,7 @@ def plan(  # noqa: PLR0913  the options of a question
     max_rows: options.RowsOption = None,
     max_groups: options.GroupsOption = None,
     limits_epsilon: options.LimitsOption = None,
+    verbose: options.VerboseOption = False,
     as_json: options.JsonOption = False,
 ) -> None:
     """Say what an answer would cost and how exact it would be; spend nothing but on limits."""
@@ -160,7 +164,7 @@ def plan(  # noqa: PLR0913  the options of a question
         else:
             project.named_ledger()
         with open_inputs(project, account, analyst) as session:
-            _show_plan(session, text, price, as_json=as_json)
+            _show_plan(session, text, price, as_json=as_json, verbose=verbose)
 
 
 def ask(  # noqa: PLR0913  the options of a question
@@ -186,12 +190,17 @@ def ask(  # noqa: PLR0913  the options of a question
         typer.Option(help="Buy the share of rows that limits cut for this price, in addition."),
     ] = None,
     confirm: Annotated[
-        bool, typer.Option("--confirm", help="An epsilon above 10 is meant.")
+        bool,
+        typer.Option(
+            "--confirm",
+            help="Ask though nothing readable is expected; and an epsilon above 10 is meant.",
+        ),
     ] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only plan; spend nothing.")] = False,
     server: options.ServerOption = None,
     dataset: options.DatasetOption = None,
     token: options.TokenOption = None,
+    verbose: options.VerboseOption = False,
     as_json: options.JsonOption = False,
 ) -> None:
     """Answer a question: charge, read, add noise, record."""
@@ -204,12 +213,12 @@ def ask(  # noqa: PLR0913  the options of a question
             with service.connect(server, token=token, dataset=dataset) as connection:
                 if dry_run:
                     _refuse_buying(limits_epsilon)
-                    _show_plan(connection, text, price, as_json=as_json)
+                    _show_plan(connection, text, price, as_json=as_json, verbose=verbose)
                     return
                 if share_cut_epsilon is not None:
                     price["share_cut"] = share_cut(epsilon=share_cut_epsilon)
                 answer = connection.ask(text, confirm=confirm, **price)
-                _show_answer(answer, connection.remaining, as_json=as_json)
+                _show_answer(answer, connection.remaining, as_json=as_json, verbose=verbose)
             return
         project = options.command_inputs(data=options.data_of(data), policy=policy, ledger=ledger)
         text = _text(question)
@@ -218,7 +227,7 @@ def ask(  # noqa: PLR0913  the options of a question
         if dry_run:
             _refuse_buying(limits_epsilon)
             with open_inputs(project.before_asking(), account, analyst) as session:
-                _show_plan(session, text, price, as_json=as_json)
+                _show_plan(session, text, price, as_json=as_json, verbose=verbose)
             return
         project.named_ledger()
         share = None if share_cut_epsilon is None else share_cut(epsilon=share_cut_epsilon)
@@ -227,13 +236,28 @@ def ask(  # noqa: PLR0913  the options of a question
             with console.status(Waiting()) if console.is_terminal else nullcontext():
                 session = opened.enter_context(open_inputs(project, account, analyst))
                 release = session.ask(text, confirm=confirm, **price, share_cut=share)
-            _show_answer(release, session.remaining, as_json=as_json)
+            _show_answer(release, session.remaining, as_json=as_json, verbose=verbose)
 
 
-def _show_answer(release: Release, left: Left | None, *, as_json: bool) -> None:
-    write_result("release", release_json(release, left), release, as_json=as_json)
-    if left is not None and not as_json:
+def _show_answer(release: Release, left: Left | None, *, as_json: bool, verbose: bool) -> None:
+    text = release.details if verbose else release
+    write_result("release", release_json(release, left), text, as_json=as_json)
+    if left is None or as_json:
+        return
+    if verbose:
         tell(f"{text_bar(left)} of the budget is left: {left}\n")
+        return
+    entry = "" if release.receipt is None else f", or discreet ledger show {release.receipt.seq}"
+    words = budget_words(part_left(left), _how_many_more(release, left))
+    words = words.replace("of the budget", "of the budget left", 1)
+    tell(f"{words}.   Details: --verbose{entry}\n")
+
+
+def _how_many_more(release: Release, left: Left) -> int | None:
+    try:
+        return how_many_more(release.plan, left)
+    except (DiscreetError, NotImplementedError):  # a server counts for itself
+        return None
 
 
 def _refuse_local(*given: object) -> None:
@@ -246,10 +270,16 @@ def _refuse_local(*given: object) -> None:
 
 
 def _show_plan(
-    session: Session | ServerConnection, text: str, price: Mapping[str, Any], *, as_json: bool
+    session: Session | ServerConnection,
+    text: str,
+    price: Mapping[str, Any],
+    *,
+    as_json: bool,
+    verbose: bool,
 ) -> None:
     plan = session.plan(text, **price)
-    write_result("plan", plan_json(plan), plan, as_json=as_json)
+    shown = plan.details if verbose else plan
+    write_result("plan", plan_json(plan), shown, as_json=as_json)
 
 
 def _text(question: str) -> str:

@@ -42,6 +42,7 @@ from discreet.errors import (
     OverBudget,
     PolicyError,
     QuestionError,
+    TooNoisy,
     UnreadableSource,
 )
 
@@ -181,7 +182,16 @@ def stopped_text(error: Exception, *, again: str = _CHARGED) -> str:
 
 
 def _say(error: DiscreetError, *, as_json: bool) -> None:
-    tell(f"{error}\n")
+    if isinstance(error, TooNoisy):
+        do = (
+            error.do.replace("epsilon ", "--epsilon ", 1)
+            if error.do[:8] == "epsilon "
+            else error.do
+        )
+        do = do.replace("confirm=True", "--confirm").replace("; --", ";  --")
+        tell(f"Not asked, nothing spent: {error.what}\n  {do}\n")
+    else:
+        tell(f"{error}\n")
     if as_json:
         write_json(
             "error",

@@ -1,21 +1,23 @@
 """``discreet init`` and ``discreet check``: how an owner writes a policy, and tests it on the data.
 
 Trust: kernel.  ``init`` reads only the names and types of columns, unless the owner looks at the
-rows (``--owner``), asks six questions, makes the ledger, and writes the policy.  ``check`` writes
-exact numbers about the data, and says so first.
+rows (``--owner``), shows what it proposes, makes the ledger, and writes the policy.  ``check``
+writes exact numbers about the data, and says so first.
 """
 
 from __future__ import annotations
 
 import sys
-from dataclasses import fields, replace
+from dataclasses import fields
 from pathlib import Path
-from typing import Annotated, Any, Final
+from typing import Annotated, Final
 
 import typer
 
 from discreet import session as sessions
 from discreet.cli.exit_codes import DONE, VIOLATION, errors_reported, write_json, write_result
+from discreet.cli.first_run import LOOKED, FirstRun
+from discreet.cli.init_screen import forecast_lines, share_words
 from discreet.cli.options import (
     POLICY,
     SERVERS,
@@ -29,12 +31,10 @@ from discreet.errors import WrongKind
 from discreet.ledger.stores.store import is_server, store_for
 from discreet.plan.policy.policy import Policy, SessionSettings, read_policy
 from discreet.requests.csv_format import CsvFormat
+from discreet.requests.table_schema import Schema
 from discreet.session.first_run import (
     HEADER,
-    USUAL_GROUPS,
     Answers,
-    Ask,
-    policy_from,
     refuse_overwriting,
     with_ledger,
     write_policy,
@@ -62,13 +62,6 @@ def check(
         ending.code = DONE if report.holds else VIOLATION
         write_result("check", report.to_json(), report, as_json=as_json)
 
-
-_LOOKED: Final = """\
-# NOT PRIVATE: types, limits, and a key that equals the unit were proposed by `discreet init
-# --owner` from the rows themselves: 99 % of people have no more rows and groups.  Whoever sees
-# them learns that much, and no price covers it.  Round them, or keep this file from those who ask.
-
-"""
 
 _SLASHES: Final = 3  # of the address of a database
 
@@ -108,25 +101,27 @@ def init(  # noqa: PLR0913  one option for each answer
         bool,
         typer.Option(
             "--owner",
-            help="Look at the rows: propose types and limits, and say how many cells cannot be "
-            "read. NOT private: exact numbers, for the owner only.",
+            help="Look at the rows: propose types, bounds, categories, limits and size, and say "
+            "how many cells cannot be read. NOT private: exact numbers, for the owner only.",
         ),
+    ] = False,
+    accept_proposals: Annotated[
+        bool,
+        typer.Option("--accept-proposals", help="With --owner --yes: write what is proposed."),
     ] = False,
     policy: Annotated[Path, typer.Option(help="Where to write the policy.")] = Path(POLICY),
     ledger: Annotated[str, typer.Option(help="Where the ledger is made.")] = "",
     yes: Annotated[bool, typer.Option("--yes", help="Ask nothing; use the defaults.")] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Ask six questions about a table, make the ledger, and write the policy."""
+    """Say what may be told of a table, make the ledger, and write the policy."""
     with errors_reported(as_json=as_json):
         refuse_overwriting(policy)
         form = _format(name_value_pairs(csv, option="--csv", of="value"))
-        look = sessions.first_look(source, tables=table, csv=form, owner=owner)
-        name = look.table
         answers = Answers(
             unit=",".join(unit or ()),
-            max_rows=max_rows or ("1" if owner else ""),
-            max_groups=max_groups or (USUAL_GROUPS if owner else ""),
+            max_rows=max_rows,
+            max_groups=max_groups,
             analysts=",".join(analyst or ()),
             epsilon=epsilon,
             delta=delta,
@@ -136,36 +131,41 @@ def init(  # noqa: PLR0913  one option for each answer
             constant=tuple(constant or ()),
             csv=form,
         )
+        screen = not yes and _at_a_terminal()
+        first = FirstRun(source, table, answers, owner=owner)
+        if accept_proposals and not (owner and yes):
+            raise WrongKind(
+                what="--accept-proposals is given without --owner --yes.",
+                why="proposals come from the rows, and somebody has to say that they may be told.",
+                do="give all three in a script; at a terminal, leave it out, and look.",
+            )
         place = SessionSettings(
-            data=_seen_from(policy, source), ledger=_shareable(ledger or f"{name}.ledger")
+            data=_seen_from(policy, source), ledger=_shareable(ledger or f"{first.name}.ledger")
         )
-        made = policy_from(answers, _asker(yes=yes), look=look, session=place)
-        seen: tuple[str, ...] = ()
-        if owner:
-            made, seen = _owner_limits(made, source, name, max_rows, max_groups)
+        if screen:
+            made = first.asked(_show, _prompt, place)
+        else:
+            if not yes:
+                raise _no_terminal(answers)
+            made = first.accepted(place, proposals=accept_proposals)
         rules = read_policy(made.written())  # what is written can be followed, and fits the data
-        schema_of(rules, unit_of(None, rules), {name: look.columns}, {name: look.stored})
-        rules = with_ledger(rules, ledger or f"{name}.ledger", policy)
-        header = HEADER + (_LOOKED if owner else "")
-        write_policy(policy, rules, header=header)
-        _say(rules, policy, look, seen, as_json=as_json)
+        look = first.look
+        schema = schema_of(
+            rules, unit_of(None, rules), {first.name: look.columns}, {first.name: look.stored}
+        )
+        rules = with_ledger(rules, ledger or f"{first.name}.ledger", policy)
+        told = rules.about.tuning is not None
+        write_policy(policy, rules, header=HEADER + (LOOKED if told else ""))
+        _say(rules, schema, policy, first, as_json=as_json)
 
 
-def _owner_limits(
-    made: Policy, source: str, name: str, max_rows: str, max_groups: str
-) -> tuple[Policy, tuple[str, ...]]:
-    """Return the policy with limits that the owner's look at the rows proposes, and these."""
-    if made.unit is None or not made.unit.columns:
-        return made, ()
-    rows, groups, one_row = sessions.owner_limits(source, policy=made, table=name)
-    (table,) = made.tables
-    if one_row and not max_rows:
-        table = replace(table, key=made.unit.columns)
-    found: dict[str, Any] = {} if max_rows else {"max_rows": rows}
-    if groups is not None and not max_groups:
-        found["max_groups"] = groups
-    seen = tuple(f"{limit} = {most}" for limit, most in found.items())
-    return replace(made, limits=replace(made.limits, **found), tables=(table,)), seen
+def _no_terminal(answers: Answers) -> WrongKind:
+    missing = "who is a person here" if not answers.unit else "whether the defaults are meant"
+    return WrongKind(
+        what="an answer is missing, and there is no terminal to ask at.",
+        why=f"the question is: {missing}.",
+        do="give it as an option, or --yes to use the defaults.",
+    )
 
 
 def _format(said: dict[str, str]) -> CsvFormat | None:
@@ -219,53 +219,49 @@ def _without_password(ledger: str) -> str:
     return ledger
 
 
-def _asker(*, yes: bool) -> Ask:
-    """Return a function that asks a person at a terminal, or nobody."""
+def _prompt(question: str, default: str) -> str:
+    return str(typer.prompt(question, default=default, show_default=bool(default), err=True))
 
-    def usual(question: str, default: str) -> str:
-        if not yes:
-            raise WrongKind(
-                what="an answer is missing, and there is no terminal to ask at.",
-                why=f"the question is: {question.strip()}.",
-                do="give it as an option, or --yes to use the defaults.",
-            )
-        return default
 
-    def prompt(question: str, default: str) -> str:
-        return str(typer.prompt(question, default=default, show_default=bool(default), err=True))
-
-    return prompt if _at_a_terminal() and not yes else usual
+def _show(line: str) -> None:
+    typer.echo(line, err=True)
 
 
 def _at_a_terminal() -> bool:
     return sys.stdin.isatty()
 
 
-def _say(
-    policy: Policy, path: Path, look: sessions.FirstLook, seen: tuple[str, ...], *, as_json: bool
-) -> None:
-    table, types = look.table, {facts.name: facts.type for facts in policy.tables[0].columns}
-    owner, lost = look.shares is not None, look.unreadable(types)
+def _say(policy: Policy, schema: Schema, path: Path, first: FirstRun, *, as_json: bool) -> None:
+    look = first.look
+    types = {facts.name: facts.type for facts in policy.tables[0].columns}
+    lost = {name: share for name, share in look.unreadable(types).items() if share}
     if as_json:
+        shown: dict[str, object] = {
+            "written": str(path),
+            "table": first.name,
+            "looked": look.shares is not None,
+            "confirmed": policy.about.tuning is not None,
+        }
         found = {name: float(share) for name, share in lost.items()}
-        shown: dict[str, object] = {"written": str(path), "table": table, "looked": owner}
-        write_json("policy", {**shown, "unreadable": found} if owner else shown)
+        write_json("policy", {**shown, **({"unreadable": found} if first.owner else {})})
         return
-    sys.stdout.write(f"wrote {path}; the budget is {policy.budget}.\n")
-    read = ", ".join(f"{name} {kind.value.lower()}" for name, kind in types.items())
-    if any(map(look.is_cell, types)):
-        sys.stdout.write(
-            f"types: {read}. Cells that are something else are NULL; `discreet check` counts them "
-            "for you.\n"
-        )
-    sys.stdout.writelines(f"{line}\n" for line in look.lines(types))
-    if seen:
-        sys.stdout.write(
-            f"NOT PRIVATE, from the rows: {', '.join(seen)}; 99 % of people have no more. Whoever "
-            "sees the policy or a plan learns that; round it, or choose limits without looking.\n"
-        )
+    write = sys.stdout.write
+    if look.shares is not None and lost:
+        write("NOT PRIVATE, for the owner only:\n")
+    for name, share in lost.items():
+        kind = types[name].value.lower()
+        write(f"  {name}: {share_words(share)} of cells cannot be read as {kind}, and are NULL\n")
+    for line in forecast_lines(policy, schema):
+        write(f"{line}\n")
+    if first.owner and policy.about.tuning is None:
+        write("Nothing from the rows was written: add --accept-proposals, or look at a terminal.\n")
+    elif not first.owner:
+        read = ", ".join(f"{name} {kind.value.lower()}" for name, kind in types.items())
+        if any(map(look.is_cell, types)):
+            write(f"types: {read}. Cells that are something else are NULL; look with --owner.\n")
     place = policy.session or SessionSettings()
     if any(text is not None and text.startswith(SERVERS) for text in (place.data, place.ledger)):
-        sys.stdout.write("no password is in it: set PGPASSWORD, or use a password file.\n")
-    question = f"SELECT COUNT(*) AS n FROM {table}"  # noqa: S608 (a checked name, and only shown)
-    sys.stdout.write(f'next: discreet plan "{question}" --epsilon 0.1\n')
+        write("no password is in it: set PGPASSWORD, or use a password file.\n")
+    write(f"Wrote {path} (review it like code) and {place.ledger}.\n")
+    question = f"SELECT COUNT(*) AS n FROM {first.name}"  # noqa: S608 (a checked name, only shown)
+    write(f'next: discreet plan "{question}" --epsilon 0.1\n')

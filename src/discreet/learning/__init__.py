@@ -24,11 +24,8 @@ if TYPE_CHECKING:  # each is loaded when first used, because most programs need 
     from discreet.learning.calibrated import calibrated_sigma, noise_multiplier
     from discreet.learning.clipping import Clipping
     from discreet.learning.deep.corrected_adam import CorrectedAdam
-    from discreet.learning.deep.runs.private_stop import PrivateStop
-    from discreet.learning.deep.runs.ranks import Ranks
-    from discreet.learning.deep.runs.served_rank import serve_rank
-    from discreet.learning.deep.runs.training_report import TrainingReport
-    from discreet.learning.features import Scattering2d
+    from discreet.learning.deep.private_stop import PrivateStop
+    from discreet.learning.deep.training_report import TrainingReport
     from discreet.learning.models import (
         PCA,
         CategoricalNB,
@@ -37,11 +34,9 @@ if TYPE_CHECKING:  # each is loaded when first used, because most programs need 
         LinearRegression,
         LogisticRegression,
         PoissonRegression,
-        RandomForest,
         Ridge,
         SoftmaxRegression,
     )
-    from discreet.learning.noise_processes.noise_ahead import NoiseAhead
     from discreet.learning.private_sum import PrivateSum
     from discreet.learning.run_tree import one_sum, statement_of, tree_of_run
     from discreet.learning.sampling import PoissonBatches, overflow_chance, smallest_cap
@@ -64,17 +59,13 @@ __all__ = [
     "KMeans",
     "LinearRegression",
     "LogisticRegression",
-    "NoiseAhead",
     "PoissonBatches",
     "PoissonRegression",
     "PosteriorDraw",
     "PrivateLikelihood",
     "PrivateStop",
     "PrivateSum",
-    "RandomForest",
-    "Ranks",
     "Ridge",
-    "Scattering2d",
     "SoftmaxRegression",
     "Training",
     "TrainingPlan",
@@ -90,7 +81,6 @@ __all__ = [
     "one_sum",
     "overflow_chance",
     "plan_training",
-    "serve_rank",
     "smallest_cap",
     "statement_of",
     "tree_of_run",
@@ -106,12 +96,9 @@ if not TYPE_CHECKING:  # to which every name would be one of this room
             "calibrated": ("calibrated_sigma", "noise_multiplier"),
             "clipping": ("Clipping",),
             "deep.corrected_adam": ("CorrectedAdam",),
-            "deep.runs.private_stop": ("PrivateStop",),
-            "deep.runs.ranks": ("Ranks",),
-            "deep.runs.served_rank": ("serve_rank",),
-            "deep.runs.training_report": ("TrainingReport",),
+            "deep.private_stop": ("PrivateStop",),
+            "deep.training_report": ("TrainingReport",),
             "tuning.evaluation": ("Evaluation", "evaluate"),
-            "features": ("Scattering2d",),
             "models": (
                 "CategoricalNB",
                 "GaussianNB",
@@ -120,7 +107,6 @@ if not TYPE_CHECKING:  # to which every name would be one of this room
                 "LogisticRegression",
                 "PCA",
                 "PoissonRegression",
-                "RandomForest",
                 "Ridge",
                 "SoftmaxRegression",
             ),
@@ -129,7 +115,6 @@ if not TYPE_CHECKING:  # to which every name would be one of this room
             "sampling": ("PoissonBatches", "overflow_chance", "smallest_cap"),
             "tuning.tune": ("Tuned", "tune"),
             "tuning.tuning_price": ("TuningPrice",),
-            "noise_processes.noise_ahead": ("NoiseAhead",),
             "training": ("Training",),
             "training_plan": ("TrainingPlan",),
             "training_planner": ("plan_training",),

@@ -32,10 +32,8 @@ What a process remembers of earlier sums is data, and is never saved.  One that 
 x_t alone in its first step, draws the parts anew, and shares no block with those before it.  A unit
 then may have one step more than ceil(T / b), unless the run goes on at a multiple of b: the steps
 since that multiple are charged again (:mod:`discreet.learning.run_charges`).
-Parts and sums belong to the process that made them, and cannot be copied; a forked child resumes as
-any other process does.  Two that went on from one memory would each measure the same x_t, with the
-coins of its units, in a block that was paid for once.  A step that does not follow the last one
-that was measured is refused.
+A step that does not follow the last one that was measured is refused: a sum that is taken twice
+would be measured twice in a block that was paid for once.
 """
 
 from __future__ import annotations
@@ -43,7 +41,7 @@ from __future__ import annotations
 from collections import deque
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Final, NoReturn, final
+from typing import Any, Final, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,14 +49,13 @@ from numpy.typing import NDArray
 from discreet.accounting import Leaf
 from discreet.certified import sqrt
 from discreet.continual import FactorizedCounter
-from discreet.errors import EntropyCopied, OutOfRange, RunFenced
+from discreet.errors import OutOfRange, RunFenced
 from discreet.exact import whole
 from discreet.learning.private_sum import PrivateSum
 from discreet.learning.run_tree import one_sum
 from discreet.learning.sampling import PoissonBatches
 from discreet.mechanisms import Gaussian
 from discreet.noise import SYSTEM, DiscreteGaussian, DyadicGrid, Entropy
-from discreet.noise.entropy import process_stamp
 from discreet.units import PrivacyUnit
 
 _BITS: Final = 10
@@ -143,39 +140,8 @@ class Band:
         )
 
 
-class _Memory:
-    """What one process remembers of a run; nobody else goes on from it."""
-
-    __slots__ = ("_stamp",)
-
-    def __init__(self) -> None:
-        """Belong to this process."""
-        self._stamp = process_stamp()
-
-    @property
-    def own(self) -> bool:
-        """Whether it belongs to this process."""
-        return self._stamp == process_stamp()
-
-    def check_process(self) -> None:
-        """Refuse a forked child."""
-        if not self.own:
-            raise RunFenced(
-                what="a forked process goes on with the banded noise of its parent.",
-                why="both would measure sums that the parent remembers, and pay for one block.",
-                do="begin the run in the child: it puts units into parts of its own.",
-            )
-
-    def __reduce_ex__(self, protocol: object) -> NoReturn:
-        raise EntropyCopied(
-            what="parts and sums of banded noise cannot be pickled or copied.",
-            why="each copy would measure the same sums again, in a block that was paid for once.",
-            do="resume the run where it goes on, from its folder.",
-        )
-
-
 @final
-class BandedBatches(_Memory):
+class BandedBatches:
     """Which units a step draws from: those of one part in turn.
 
     >>> parts = BandedBatches(Band(2), PoissonBatches(rate="1/2", cap=9), units=6)
@@ -190,7 +156,6 @@ class BandedBatches(_Memory):
         self, band: Band, batches: PoissonBatches, *, units: int, entropy: Entropy = SYSTEM
     ) -> None:
         """Put every unit into a part; ``batches`` has the rate of all steps together."""
-        super().__init__()
         self._band, self._entropy = band, entropy
         self._batches = PoissonBatches(
             rate=batches.rate * band.width, cap=batches.cap, words=batches.words
@@ -200,7 +165,6 @@ class BandedBatches(_Memory):
 
     def draw(self, step: int) -> NDArray[np.int64]:
         """Return the places of the units of a step, counted from 0."""
-        self.check_process()
         members = np.flatnonzero(self._parts == step % self._band.width)
         return members[self._batches.draw(int(members.size), self._entropy)]
 
@@ -209,7 +173,7 @@ INDEPENDENT: Final = Band()
 
 
 @final
-class BandedSums(_Memory):
+class BandedSums:
     """What a process remembers of the last sums; the sums are data, and stay here.
 
     It works on arrays of any kind: NumPy's in tests, PyTorch's in training.
@@ -219,23 +183,22 @@ class BandedSums(_Memory):
 
     def __init__(self, band: Band) -> None:
         """Remember nothing yet."""
-        super().__init__()
         self._coefficients = band.coefficients
         self._sums: deque[Any] = deque(maxlen=band.width)
         self._estimates: deque[Any] = deque(maxlen=max(1, band.width - 1))
         self._step = 0
         self._next: int | None = None
 
-    def goes_on(self, step: int) -> bool:
-        """Whether a step follows the last one, which was measured and estimated here."""
-        return self.own and self._next == step
+    @property
+    def next_step(self) -> int | None:
+        """The step that follows the last one that was measured and estimated, if any."""
+        return self._next
 
     def measured(self, cells: Any, noise: Any, *, step: int) -> Any:
         """Take the sum of a step in integers; return what is measured, with its noise.
 
         If that breaks off, the sum may be remembered, or not: then nothing goes on from it.
         """
-        self.check_process()
         if self._sums and self._next != step:
             raise RunFenced(
                 what="a step of banded noise does not follow the last one that was released.",

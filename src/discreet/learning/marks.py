@@ -22,8 +22,8 @@ before its own start.  Two attempts may share this charge if they go by the same
 So a crash is paid for once.  An attempt that ends in order records how far it came, and draws no
 more: its last entry counts, whoever goes on from there is charged nothing, and what earlier ones
 have lost is charged no second time.
-An attempt belongs to one process: a forked child has the attempt of its parent, and nothing on the
-chain tells their steps apart.  So it is refused before it draws, marks, stops, saves or records.
+An attempt belongs to one process: a forked child is refused before each step
+(:mod:`discreet.learning.deep.run_progress`).
 """
 
 from __future__ import annotations
@@ -33,7 +33,6 @@ from typing import Final, final
 
 from discreet.errors import RunFenced
 from discreet.ledger import Ledger
-from discreet.noise.entropy import process_stamp
 
 _WORD: Final = "training mark"
 
@@ -80,31 +79,19 @@ def run_history(
 class Marks:
     """The marks of one attempt."""
 
-    __slots__ = ("_attempt", "_key", "_ledger", "_seq", "_stamp")
+    __slots__ = ("_attempt", "_key", "_ledger", "_seq")
 
     def __init__(self, ledger: Ledger, key: str, attempt: int, *, seq: int) -> None:
         """Take the attempt, and the entry of its start."""
         self._ledger, self._key, self._attempt, self._seq = ledger, key, attempt, seq
-        self._stamp = process_stamp()
-
-    def check_process(self) -> None:
-        """Refuse a forked child, which would draw under the attempt of its parent."""
-        if self._stamp != process_stamp():
-            raise RunFenced(
-                what="a forked process goes on with the run of its parent.",
-                why="if both went on, steps would be drawn twice and paid for once.",
-                do="let the parent finish; to train in a child, begin the run there.",
-            )
 
     def mark(self, drawn: int) -> None:
         """Record that noise is drawn up to this step; stop if somebody else has gone on."""
-        self.check_process()
         self._ledger.describe(_WORD, {"run": self._key, "attempt": self._attempt, "drawn": drawn})
         self.check()
 
     def check(self) -> None:
-        """Refuse to go on where a later attempt is on record, or in a forked child."""
-        self.check_process()
+        """Refuse to go on where a later attempt is on record."""
         since = run_history(self._ledger, self._key, after=self._seq)
         if since.attempts > self._attempt:
             raise RunFenced(
@@ -116,6 +103,5 @@ class Marks:
 
     def stop(self, drawn: int) -> None:
         """Record that this attempt has drawn no further than this step, and draws no more."""
-        self.check_process()
         content = {"run": self._key, "attempt": self._attempt, "drawn": drawn, "ended": True}
         self._ledger.describe(_WORD, content)

@@ -23,7 +23,6 @@ from discreet.learning.banded_noise import INDEPENDENT, Band
 from discreet.learning.private_sum import PrivateSum
 from discreet.learning.run_tree import statement_of, tree_of_run
 from discreet.learning.sampling import PoissonBatches
-from discreet.learning.seats import seats_for
 from discreet.learning.side_counts import NOTHING_BESIDE, SideCounts
 from discreet.units import PrivacyUnit, Relation
 
@@ -70,15 +69,6 @@ class TrainingPlan:
         return PoissonBatches(rate=self.rate, cap=self.one.units)
 
     @property
-    def seats(self) -> int:
-        """How many seats the units of a batch take theirs of; 0 where all would be the same.
-
-        No plan can do without: places of a micro-batch, or processes, may round differently.
-        """
-        alike = self.micro == 1 and self.one.floors == 1
-        return 0 if alike else seats_for(self.one.units, micro=self.micro)
-
-    @property
     def tree(self) -> Node:
         """What the ledger is charged."""
         return self.tree_of(self.steps)
@@ -118,7 +108,6 @@ class TrainingPlan:
             "tree": encode(self.tree),
             "model": dict(self.model),
             **({"band": self.band.width} if self.band.width > 1 else {}),
-            **({"seats": self.seats} if self.seats else {}),
             **({"told": [*self.side.names, str(self.side.most)]} if self.side.names else {}),
         }
 
@@ -155,17 +144,10 @@ class TrainingPlan:
                 f"micro-batches of {self.micro}, slack {slack:.1e}"
             ),
             *(f"  {line}" for line in self.layers),
-            *self._seated(),
             *self._bought(),
             *self.notes,
         ]
         return "\n".join(lines)
-
-    def _seated(self) -> list[str]:
-        """Say how many seats there are."""
-        if not self.seats:
-            return []
-        return [f"{self.seats} seats, taken at random, and all of them are computed in every step"]
 
     def _bought(self) -> list[str]:
         """Say what is told beside the sums, and what memory a step takes beside the model."""

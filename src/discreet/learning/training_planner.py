@@ -46,7 +46,6 @@ def plan_training(  # noqa: PLR0913  everything that a run depends on
     micro: int = 256,
     positions: int = 1,
     short: int = 0,
-    floors: int = 1,
     side: SideCounts = NOTHING_BESIDE,
     band: int = 1,
     memory: int = 0,
@@ -85,7 +84,7 @@ def plan_training(  # noqa: PLR0913  everything that a run depends on
     _check_delta(chance, rate * turns.width, turns.blocks(times))
     cap = cap_of(population=people, batch=drawn, steps=times, delta=chance)
     overflow = overflow_chance(population=people, rate=rate, cap=cap, steps=times)
-    size = whole(micro, name="micro", low=1)  # the shape that was tried, whatever the cap
+    size = min(whole(micro, name="micro", low=1), cap)
     numbers = coordinates + len(side.names)
 
     def one(width: Fraction) -> PrivateSum:
@@ -94,9 +93,8 @@ def plan_training(  # noqa: PLR0913  everything that a run depends on
             sigma=width,
             coordinates=numbers,
             units=cap,
-            operations=(cap + size) * positions * rows + 8,  # each is added to the total
+            operations=2 * cap * positions * rows + 8,  # each is added to the total, and padding
             short=short,
-            floors=floors,
             beside=side.squared,
         )
 

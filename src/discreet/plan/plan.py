@@ -13,10 +13,8 @@ may leave out, ``found_limits`` which limits were bought for it, and ``released_
 have released its groups, and at what price; ``warnings`` name conditions that no declared value
 meets, so that an answer may be paid for in vain.  ``budget_preview`` says
 what the ledger of the session that made the plan had left for it then; plan again to look again.
-``had_earlier`` says that an earlier version planned the same question otherwise, so that its answer
-may be on record under another digest; a plan with ``earlier`` is such another one, and says by
-which rules it was made (:mod:`discreet.plan.planning_rules`).  A plan that is ``exact`` reads
-public tables alone, and its groups are the rows of its answer.
+``expected`` says, where the size of its table is public, what to expect of the answer.  A plan that
+is ``exact`` reads public tables alone, and its groups are the rows of its answer.
 
 Definition.  The digest of a plan is the same for every way to write the same request.  It is the
 SHA-256 of a JSON text: the canonical question, whom it protects, the bound relation with the types
@@ -31,7 +29,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
 from datetime import date
@@ -46,7 +43,6 @@ from discreet.doors import Explainable
 from discreet.errors import WrongKind
 from discreet.loss import PrivacyLoss
 from discreet.plan.aggregates.estimator import Predicted
-from discreet.plan.planning_rules import PlanningRules
 from discreet.plan.policy.owner_promises import OwnerPromise
 from discreet.plan.pricing.calibration import Price, loss_of
 from discreet.plan.pricing.group_sensitivity import LeafChoice, Noise, Releases, trees_of
@@ -71,6 +67,7 @@ from discreet.units import PrivacyUnit
 if TYPE_CHECKING:  # loaded when first used, because a plain question needs none of it
     from discreet.mechanisms import NoisyKeys, OptimalKeys
     from discreet.plan.bounds_search.bounds_search import BoundsSearch, FoundBounds
+    from discreet.plan.expectation import Expectation
     from discreet.plan.pricing.cell_strategy import CellStrategy
     from discreet.plan.pricing.quantile_tree import QuantileTree, TreeChoice
     from discreet.plan.statistics.having_threshold import HavingThreshold
@@ -87,7 +84,8 @@ class BudgetPreview:
 
     ``entry`` is the number of the entry that holds its answer; ``left`` is what would be left for
     questions about the same units, and what is left now where the plan does not fit.  ``notes``
-    say what later questions can no longer do.
+    say what later questions can no longer do; ``part`` is the share of the budget that is left
+    after it, and ``more`` how many more such plans fit then.
 
     >>> print(BudgetPreview(entry=None, fits=True, left="epsilon 2.5 of 3"))
     leaves epsilon 2.5 of 3
@@ -101,6 +99,15 @@ class BudgetPreview:
     fits: bool
     left: str
     notes: tuple[str, ...] = ()
+    part: Fraction | None = None
+    more: int | None = None
+
+    @property
+    def brief(self) -> str:
+        """What is left in one number, and how many more such answers that is."""
+        if self.entry is not None or not self.fits or self.part is None:
+            return str(self)
+        return f"leaves {budget_words(self.part, self.more)}"
 
     def __str__(self) -> str:
         """Say it in a line."""
@@ -111,14 +118,17 @@ class BudgetPreview:
         return f"leaves {self.left}"
 
 
-_RENAMED: Final = {
-    "lowered": "request",
-    "shown": "layout",
-    "about": "descriptions",
-    "standing": "budget_preview",
-    "reached": "having_threshold",
-}
-"""Old names of attributes, which work for one more release, and the new ones."""
+def budget_words(part: Fraction, more: int | None) -> str:
+    """Say what part of a budget is left, and for how many more questions like this one.
+
+    >>> budget_words(Fraction(9, 10), 9), budget_words(Fraction(1, 2), 1)
+    ('90 % of the budget: about 9 more like this', '50 % of the budget: one more like this')
+    """
+    words = f"{int(100 * part)} % of the budget"
+    if more is None:
+        return words
+    many = {0: "no more", 1: "one more"}.get(more, f"about {more:,} more")
+    return f"{words}: {many} like this"
 
 
 @final
@@ -133,8 +143,9 @@ class Plan(Explainable):
     >>> policy = read_policy(
     ...     'format = 1\nunit = "patient"\n[limits]\nmax_rows = 5\n'
     ...     '[tables.visits.columns.patient]\ntype = "integer"')
-    >>> print(plan(read("SELECT COUNT(*) AS visits FROM visits"), schema=Schema(policy.tables),
-    ...            policy=policy, unit=policy.unit, public_rows=list, epsilon=0.5))
+    >>> made = plan(read("SELECT COUNT(*) AS visits FROM visits"), schema=Schema(policy.tables),
+    ...             policy=policy, unit=policy.unit, public_rows=list, epsilon=0.5)
+    >>> print(made.details)
     SELECT COUNT(*) AS visits FROM visits
     ├── protects one person (patient) under add_remove, who counts in at most 1 group
     ├── is about everything
@@ -149,6 +160,13 @@ class Plan(Explainable):
     ├── costs epsilon 0.5; rho 0.1225
     └── is off by at most, with a chance of 95 %
         └── visits ± 30
+    >>> print(made)
+    SELECT COUNT(*) AS visits FROM visits
+    ├── protects one person (patient) under add_remove, who counts in at most 1 group
+    ├── has one group
+    ├── cut off, where there are any: rows of one patient beyond 5; rows without patient
+    ├── costs epsilon 0.5
+    └── is off by at most, with a chance of 95 %: visits ± 30
     """
 
     question: Question
@@ -174,22 +192,11 @@ class Plan(Explainable):
     promises: tuple[OwnerPromise, ...] = ()
     warnings: tuple[str, ...] = ()
     truncations: tuple[Truncation, ...] = ()
-    earlier: PlanningRules = PlanningRules.TODAY
-    had_earlier: bool = False
     exact: bool = False
     found_limits: FoundLimits | None = field(default=None, compare=False)
     released_by: tuple[str, ...] = field(default=(), compare=False)
     budget_preview: BudgetPreview | None = field(default=None, compare=False)
-
-    if not TYPE_CHECKING:  # a checker goes on to refuse names that there are not
-
-        def __getattr__(self, name: str) -> Any:
-            """Return an attribute by its old name, with a warning."""
-            if name not in _RENAMED:
-                raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-            advice = f"Plan.{name} is called {_RENAMED[name]} now; the old name is about to go."
-            warnings.warn(advice, DeprecationWarning, stacklevel=2)
-            return getattr(self, _RENAMED[name])
+    expected: Expectation | None = field(default=None, compare=False)
 
     @property
     def loss(self) -> PrivacyLoss:
@@ -214,7 +221,12 @@ class Plan(Explainable):
         return str(_words().plan_line(self))
 
     def __str__(self) -> str:
-        """Show everything that will happen, as a tree of lines."""
+        """Show what matters before paying, in at most a dozen lines."""
+        return str(_words().plan_screen(self))
+
+    @property
+    def details(self) -> str:
+        """Everything that will happen, as a tree of lines."""
         return str(_words().plan_tree(self))
 
     def _repr_html_(self) -> str:
@@ -262,12 +274,12 @@ def plan_digest(  # noqa: PLR0913  all that decides an answer
     }
     known = [(noise, _cells(noise)) for noise in releases.noises]
     joined = [_strategy(noise, cells) for noise, cells in known if cells is not None]
-    if joined:  # without a workload, digests are as they ever were
+    if joined:
         data["strategies"] = joined
     trees = trees_of(releases.choices)
-    if trees:  # likewise
+    if trees:
         data["trees"] = [_tree(tree, read) for tree, read in trees.items()]
-    if search is not None:  # without one, digests are as they ever were
+    if search is not None:
         data["search"] = {
             "relation": relation_form(search.request.relation),
             "measures": [_measure(part) for part in search.request.measures],
@@ -309,7 +321,7 @@ def _strategy(noise: Noise, strategy: CellStrategy) -> list[Any]:
     ]
     running = noise.distances.group_strategy
     groups = [] if running is None else [running.order, running.frames]
-    nested = [strategy.nested] if strategy.nested else []  # others are as they ever were
+    nested = [strategy.nested] if strategy.nested else []
     values = [[each.measure, each.low, each.high] for each in strategy.values]
     parts = [noise.measure, strategy.cells, strategy.sums, strategy.factors, answers]
     return [*parts, *groups, *nested, *([values] if values else [])]

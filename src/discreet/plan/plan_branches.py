@@ -14,7 +14,8 @@ from discreet.accounting import Box
 from discreet.mechanisms import Gaussian
 from discreet.plan.bounds_search.bounds_search import BoundsSearch, FoundBounds
 from discreet.plan.noise_words import released_lines, selection_words, short_number
-from discreet.plan.plan_text import Branch, html_of, plan_text, shown_price
+from discreet.plan.plan_text import Branch, brief_price, html_of, plan_text, shown_price
+from discreet.plan.statistics.truncation import brief_cuts
 from discreet.requests.engine_request import EngineRequest
 from discreet.units.unit import describe_unit
 
@@ -23,6 +24,7 @@ if TYPE_CHECKING:  # loaded when first used, because a plain question needs none
     from discreet.plan.statistics.having_threshold import HavingThreshold
 
 _LONGEST: Final = 96
+_SCREEN: Final = 12
 _APART: Final = ("unlisted", "unnamed")
 """What is left out by no limit."""
 _RARE: Final = Fraction(1, 1000)
@@ -38,9 +40,44 @@ def plan_tree(plan: Plan) -> str:
     return plan_text(branches_of(plan))
 
 
+def plan_screen(plan: Plan) -> str:
+    """Show what matters before paying, in at most a dozen lines."""
+    return plan_text(screen_of(plan))
+
+
 def plan_html(plan: Plan) -> str:
-    """Show the same as nested lists."""
-    return html_of(branches_of(plan))
+    """Show the same as nested lists, with everything else folded away."""
+    folded = f"<details><summary>details</summary>{html_of(branches_of(plan))}</details>"
+    return html_of(screen_of(plan)) + folded
+
+
+def screen_of(plan: Plan) -> Branch:
+    """Return what a person has to know before paying, at most a dozen lines."""
+    if plan.exact:
+        return branches_of(plan)
+    lines = [f"protects {describe_unit(plan.unit)}{_limits(plan.request)}"]
+    lines += [f"WARNING: {words}" for words in plan.warnings]
+    lines += [branch.text for branch in _groups(plan)]
+    lines += [branch.text for branch in _bounds(plan)]
+    if plan.found_limits is not None or plan.released_by:
+        lines += [branch.text for branch in (*_found_limits(plan), *_released_by(plan))]
+    if cut := brief_cuts(plan.truncations):
+        lines.append(f"{cut[0].lower()}{cut[1:].rstrip('.')}")
+    lines.append(f"costs {brief_price(plan.price)}")
+    if plan.budget_preview is not None:
+        lines += [plan.budget_preview.brief]
+    outputs = () if plan.expected is None else plan.expected.outputs
+    told = [] if plan.expected is None else list(plan.expected.lines())
+    known = {each.output for each in outputs if each.share}
+    errors = "; ".join(
+        f"{error.output} {error.words}" for error in plan.predicted if error.output not in known
+    )
+    if errors:
+        lines.append(f"is off by at most, with a chance of {_percent(plan.confidence)}: {errors}")
+    lines += told
+    if len(lines) >= _SCREEN:
+        lines = [*lines[: _SCREEN - 2], f"{len(lines) - _SCREEN + 2} more lines in the details"]
+    return Branch(_question(plan), tuple(map(Branch, lines)))
 
 
 def branches_of(plan: Plan) -> Branch:

@@ -56,6 +56,12 @@ def shown_price(price: Price) -> str:
     return "; ".join(parts)
 
 
+def brief_price(price: Price) -> str:
+    """Say what is paid in one currency: epsilon and delta where there is an epsilon."""
+    first, _, rest = shown_price(price).partition("; ")
+    return first if price.epsilon is not None else first + rest
+
+
 def _lines(branch: Branch, first: str, rest: str) -> Iterator[str]:
     yield first + branch.text
     for number, below in enumerate(branch.below, start=1):

@@ -19,7 +19,7 @@ from html import escape
 from typing import TYPE_CHECKING, Any, Final, final
 
 from discreet.accounting.budgets.amounts import amount_up, format_up
-from discreet.plan.statistics.truncation import limits_bind
+from discreet.plan.statistics.truncation import brief_cuts, limits_bind
 from discreet.query.types import Type
 from discreet.release.frames import ReleasedColumn, missing_extra
 
@@ -112,9 +112,19 @@ ROWS: Final = 20
 _MARK: Final = " ~"
 
 
-def text_of(release: Release) -> str:
-    """Return the table, and below it the meaning of the marks and the cost."""
-    columns = [[ShownCell(plain(column.name)), *cells(column, ROWS)] for column in release.columns]
+def text_of(release: Release, *, details: bool = False) -> str:
+    """Return the table, and below it the meaning of the marks and the cost.
+
+    A bar that is the same in all rows of a column is said once, beside the names of the columns.
+    """
+    shown = [cells(column, ROWS) for column in release.columns]
+    once = [] if details else [_one_bar(column) for column in shown]
+    if not any(once):
+        once = [""] * len(shown)
+    columns = [
+        [ShownCell(plain(column.name)), *(_without_bar(cell) if bar else cell for cell in cells)]
+        for column, cells, bar in zip(release.columns, shown, once, strict=True)
+    ]
     right = [column.low is not None for column in release.columns]
     texts = [[cell.text + (_MARK if cell.weak else "") for cell in column] for column in columns]
     if any(cell.weak for column in columns for cell in column):  # figures stay in line
@@ -130,8 +140,68 @@ def text_of(release: Release) -> str:
         ).rstrip()
         for row in zip(*texts, strict=True)
     ]
+    bars = [
+        bar if sum(right) == 1 else f"{plain(column.name)} {bar}"
+        for column, bar in zip(release.columns, once, strict=True)
+        if bar
+    ]
+    if bars:
+        lines[0] = f"{lines[0]}   ({', '.join(bars)}, {_percent(release.confidence)})"
     rule = "  ".join("-" * width for width in widths)
-    return "\n".join([*lines[:1], rule, *lines[1:], "", *notes(release)])
+    below = notes(release) if details else brief_notes(release, bars=bool(bars))
+    return "\n".join([*lines[:1], rule, *lines[1:], "", *below])
+
+
+def _one_bar(column: Sequence[ShownCell]) -> str:
+    """Return the bar that all cells share; nothing where there is none, or a single row."""
+    bars = {cell.text.partition(" ± ")[2] for cell in column}
+    (bar, *others) = bars or {""}
+    return f"± {bar}" if bar and not others and len(column) > 1 else ""
+
+
+def _without_bar(cell: ShownCell) -> ShownCell:
+    return ShownCell(cell.text.partition(" ± ")[0], ends=cell.ends, weak=cell.weak)
+
+
+def brief_notes(release: Release, *, bars: bool = False) -> Iterator[str]:
+    """Yield what a reader should know, in a few lines; ``notes`` has all of it.
+
+    ``bars`` says that half-widths and their confidence stand above the table.
+    """
+    plan = release.plan
+    shown = [cell for column in release.columns for cell in cells(column, ROWS)]
+    if not release.private:
+        yield "Not private: test mode. Show this to nobody who may not see the data itself."
+    more = len(release) - ROWS
+    if more > 0:
+        yield f"... and {more} more rows."
+    yield from (f"WARNING: {words}." for words in plan.warnings)
+    yield from _marks(release, shown, bars=bars)
+    if cut := brief_cuts(plan.truncations):
+        yield cut
+    if release.share is not None:
+        yield str(release.share)
+    if plan.selection is not None:
+        yield hidden_groups(release)
+    if plan.having_threshold is not None:
+        yield "Some groups reached the threshold by noise alone; bars are those of all groups."
+    if plan.found:
+        from discreet.plan.plan_branches import found_lines  # noqa: PLC0415  rare
+
+        yield f"Bounds were found privately: {'; '.join(found_lines(plan.found))}."
+    if release.private:
+        yield cost_of(release)
+
+
+def _marks(release: Release, shown: Sequence[ShownCell], *, bars: bool) -> Iterator[str]:
+    """Say what the marks mean, as far as they are there."""
+    marks = f"{_MARK.strip()} marks errors above a quarter of the number"
+    weak = any(cell.weak for cell in shown)
+    if any(cell.ends for cell in shown) and not bars:
+        percent = _percent(release.confidence)
+        yield f"± and [ ] are {percent} intervals for the noise{f'; {marks}' if weak else ''}."
+    elif weak:
+        yield f"{marks}."
 
 
 def notes(release: Release) -> Iterator[str]:
@@ -211,7 +281,7 @@ def price_of(plan: Plan) -> str:
     if price.epsilon is not None:
         delta = f" at delta {format_up(amount_up(price.delta))}" if price.delta else ""
         parts.append(f"epsilon {format_up(amount_up(price.epsilon))}{delta}")
-    if price.rho is not None:
+    if price.rho is not None and price.epsilon is None:
         delta = f" beside delta {format_up(amount_up(price.beside))}" if price.beside else ""
         parts.append(f"rho {format_up(amount_up(price.rho))}{delta}")
     return ", ".join(parts)
@@ -233,7 +303,7 @@ def rich_table(release: Release) -> Any:
     shown = [cells(column, ROWS) for column in release.columns]
     for row in zip(*shown, strict=True):
         table.add_row(*(Text(cell.text, style="yellow" if cell.weak else "") for cell in row))
-    return Group(table, *(Text(note) for note in notes(release)))
+    return Group(table, *(Text(note) for note in brief_notes(release)))
 
 
 _WEAK: Final = ' style="color:#a05a00" title="error above a quarter of the number"'
@@ -244,8 +314,14 @@ def html_of(release: Release) -> str:
     heads = "".join(f"<th>{escape(plain(column.name))}</th>" for column in release.columns)
     shown = [cells(column, ROWS) for column in release.columns]
     rows = "".join(f"<tr>{''.join(map(_html_cell, row))}</tr>" for row in zip(*shown, strict=True))
-    below = "".join(f"<p>{escape(note)}</p>" for note in notes(release))
-    return f"<div><table><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table>{below}</div>"
+    below, folded = (
+        "".join(f"<p>{escape(note)}</p>" for note in some)
+        for some in (brief_notes(release), notes(release))
+    )
+    return (
+        f"<div><table><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table>{below}"
+        f"<details><summary>details</summary>{folded}</details></div>"
+    )
 
 
 def _html_cell(cell: ShownCell) -> str:

@@ -223,6 +223,11 @@ class Release(Explainable):
         """Show the table and what it cost; what that means is in ``odds``."""
         return text_of(self)
 
+    @property
+    def details(self) -> str:
+        """The table, and everything that a reader may want to know beside it."""
+        return text_of(self, details=True)
+
     def __rich__(self) -> Any:
         """Show the table on a terminal."""
         return rich_table(self)

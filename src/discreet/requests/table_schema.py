@@ -202,6 +202,19 @@ class Link:
 
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
+class PublicSize:
+    """About how many people and rows a table has, as its owner tells everybody; no price uses it.
+
+    >>> PublicSize(people=500, rows=4000).rows
+    4000
+    """
+
+    people: int
+    rows: int
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TableFacts:
     """One table: its columns, and whose rows it holds.
 
@@ -209,7 +222,7 @@ class TableFacts:
     rows are the units, and for tables with a ``link``.  ``key`` is a set of columns in which no two
     rows agree.  The content of a ``frozen`` table may not change.  ``max_rows`` and ``max_groups``
     take the place of the limits of the policy in questions about this table.  ``csv`` is how its
-    files are written, if the policy says so.
+    files are written, if the policy says so.  By its ``size`` a plan says what to expect.
 
     >>> wards = TableFacts(name="wards", columns=(), public=True, key=("ward",))
     >>> wards.column("Ward") is None
@@ -227,6 +240,7 @@ class TableFacts:
     max_groups: int | None = None
     csv: CsvFormat | None = None
     path: str | None = None
+    size: PublicSize | None = None
 
     def answers_to(self, name: str) -> bool:
         """Whether a path in a question, which ends with the name of the table, is that declared.

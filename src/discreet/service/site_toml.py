@@ -3,7 +3,7 @@
 Trust: kernel.
 
 The path of a policy may stand in for a site: its table ``[session]`` names data and ledger, and it
-is served as one dataset with the name of its file.
+is served as one dataset with the name of its file, to ``owner`` and to the analysts that it names.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from discreet.errors import BadPolicy, DiscreetError
 from discreet.exact import decimal
 from discreet.ledger.stores.own_files import is_own_file, same_file
 from discreet.plan.policy.policy import Policy, read_policy
-from discreet.service.people.roles import Role, check_person
+from discreet.service.people.roles import Grant, Role, check_grants, check_name
 from discreet.service.site import ServedDataset, ServerAddress, ServiceLimits, Site
 from discreet.service.state_files import socket_path
 
@@ -36,8 +36,7 @@ SITE_KEYS: Final[Mapping[str, tuple[str, ...]]] = {
         "seconds",
         "tick",
         "calls_per_minute",
-        "failed_logins",
-        "lockout_minutes",
+        "logins_per_minute",
         "session_hours",
         "body_kib",
     ),
@@ -86,7 +85,14 @@ def _site_of_policy(path: Path) -> Site:
         data=_beside(said.data, path.parent),
         ledger=_beside(said.ledger, path.parent),
     )
-    return Site(state=path.absolute().parent / f"{path.stem}.state", datasets={name: dataset})
+    return Site(
+        state=path.absolute().parent / f"{path.stem}.state",
+        datasets={name: dataset},
+        people={
+            **{each: Grant(roles=frozenset({Role.ANALYST})) for each in policy.analysts or ()},
+            "owner": Grant(roles=frozenset({Role.OWNER})),
+        },
+    )
 
 
 def _site(data: Mapping[str, Any], folder: Path, path: Path) -> Site:
@@ -116,8 +122,7 @@ def _site(data: Mapping[str, Any], folder: Path, path: Path) -> Site:
     return Site(
         state=state,
         datasets=datasets,
-        people={name: roles for name, (roles, _) in people.items()},
-        access={name: where for name, (_, where) in people.items() if where is not None},
+        people=people,
         address=_address(_table(data.get("address", {}), "address"), folder),
         limits=_limits(_table(data.get("limits", {}), "limits")),
     )
@@ -163,9 +168,7 @@ def _said(policy: Policy, folder: Path) -> dict[str, str]:
     return {name: _beside(value, folder) for name, value in found.items() if value is not None}
 
 
-def _people(
-    data: Mapping[str, Any], datasets: Mapping[str, object]
-) -> Iterator[tuple[str, tuple[frozenset[Role], frozenset[str] | None]]]:
+def _people(data: Mapping[str, Any], datasets: Mapping[str, object]) -> Iterator[tuple[str, Grant]]:
     for name, each in data.items():
         person = _table(each, f"people.{name}")
         _known(person, "people.NAME", name)
@@ -177,9 +180,10 @@ def _people(
         seen = None if where is None else _texts(where, f"people.{name}.datasets")
         if seen is not None and not seen <= set(datasets):
             raise _bad(f"{name} may see a dataset that is not there", "name datasets of this file")
-        roles = frozenset(map(Role, words))
-        check_person(name, roles)
-        yield name, (roles, seen)
+        check_name(name)
+        grant = Grant(roles=frozenset(map(Role, words)), datasets=seen)
+        check_grants(name, [grant])
+        yield name, grant
 
 
 def _address(data: Mapping[str, Any], folder: Path) -> ServerAddress:

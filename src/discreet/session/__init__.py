@@ -17,9 +17,13 @@ if TYPE_CHECKING:  # each is loaded when first used, because most sessions need 
     from discreet.session.owner_check import (
         CheckReport,
         FirstLook,
+        Proposals,
+        UnitGuess,
         check,
+        csv_form,
         first_look,
-        owner_limits,
+        propose,
+        unit_guesses,
     )
     from discreet.session.record import NoLedger, Rehearsal
     from discreet.session.session import Session
@@ -29,14 +33,18 @@ __all__ = [
     "FirstLook",
     "Inquiry",
     "NoLedger",
+    "Proposals",
     "Rehearsal",
     "Session",
+    "UnitGuess",
     "WrittenRelease",
     "check",
+    "csv_form",
     "describe",
     "first_look",
     "open",
-    "owner_limits",
+    "propose",
+    "unit_guesses",
 ]
 
 if not TYPE_CHECKING:  # to which every name would be one of this room
@@ -47,7 +55,17 @@ if not TYPE_CHECKING:  # to which every name would be one of this room
             "inquiry": ("Inquiry",),
             "opening": ("open",),
             "opening_arguments": ("describe",),
-            "owner_check": ("CheckReport", "FirstLook", "check", "first_look", "owner_limits"),
+            "owner_check": (
+                "CheckReport",
+                "FirstLook",
+                "Proposals",
+                "UnitGuess",
+                "check",
+                "csv_form",
+                "first_look",
+                "propose",
+                "unit_guesses",
+            ),
             "record": ("NoLedger", "Rehearsal"),
             "session": ("Session",),
         },

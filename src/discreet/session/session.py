@@ -26,17 +26,18 @@ from discreet.doors import Labeled
 from discreet.engines.engine import Engine
 from discreet.errors import LedgerError, UnknownName, WrongKind
 from discreet.ledger.ledger import Ledger
+from discreet.plan.expectation import expect
 from discreet.plan.plan import Plan
-from discreet.plan.planning_rules import PlanningRules
 from discreet.plan.policy.policy import Policy
 from discreet.plan.pricing.requested_price import check_allowed
+from discreet.plan.statistics.contribution_limits import ceilings_of
+from discreet.plan.statistics.limit_choice import QuestionLimits
 from discreet.query.question import Question
 from discreet.release.release import Release
 from discreet.requests.table_schema import Schema, TableFacts
 from discreet.session import files
 from discreet.session.answer_pipeline import AnswerPipeline, Payable, is_manifest, two_stages
 from discreet.session.display import as_html, as_line
-from discreet.session.earlier_answers import on_record
 from discreet.session.files.manifest import (
     WrittenRelease,
     answered_into_files_error,
@@ -63,6 +64,7 @@ from discreet.session.programs import Program, ProgramBinder, ProgramRows, check
 from discreet.session.purchases import Purchases, nothing_else
 from discreet.session.record import Record, Rehearsal, check_account
 from discreet.session.released_groups import with_answers
+from discreet.session.worth_asking import expected_well, too_noisy
 from discreet.units import PrivacyUnit
 
 if TYPE_CHECKING:  # handed in, or loaded when first used: a plain question needs none of it
@@ -167,16 +169,17 @@ class Session(Labeled):
                 - size: roughly how many rows of a group count; errors of means follow from it;
                 - confidence: the probability with which errors are not exceeded;
                 - bounds: ``discreet.estimate(epsilon=...)`` finds missing bounds, at that price;
-                - limits: ``discreet.limits(max_rows=..., max_groups=...)`` for this question, or
-                  ``discreet.estimate_limits(epsilon=...)``, which buys how rows and groups are
-                  spread and uses the limits that follow: the one option with which planning
-                  spends, up to an epsilon of 10, or to what the policy names.
+                - limits: ``discreet.limits(max_rows=..., max_groups=...)`` for this question; or
+                  ``discreet.estimate_limits(epsilon=...)``, with which ``ask`` buys how rows and
+                  groups are spread and uses the limits that follow.  Before that, ``plan`` says
+                  what they cost, in an error.
         """
         with self._guard, COLLECTOR_PAUSE:
             if price.pop("share_cut", None) is not None:
                 raise share_refused("planned")
             plan = self._plan(question, price)
-            return replace(plan, budget_preview=self._preview(plan))
+            expected = expect(plan, self._schema)
+            return replace(plan, budget_preview=self._preview(plan), expected=expected)
 
     def ask(
         self, question: QuestionLike, *, confirm: bool = False, **price: Unpack[AskOptions]
@@ -188,8 +191,9 @@ class Session(Labeled):
 
         Args:
             question: SQL text, the table builder, or a plan of this session.
-            confirm: whether an epsilon above 10 for all that is bought is meant, where the policy
-                does not name one.
+            confirm: whether an answer is meant that is expected to be empty or unreadable, by the
+                public size of its table; and an epsilon above 10 for all that is bought, where the
+                policy does not name one.
             price: epsilon, rho or error, and what goes with it, as in ``plan``; and
 
                 - share_cut: ``discreet.share_cut(epsilon=...)`` buys an estimate of the share of
@@ -200,10 +204,14 @@ class Session(Labeled):
             check_share(wanted)
             if wanted is None:
                 plan = self._plan(question, price, confirm=confirm is True)
+                if confirm is not True:
+                    self._refuse_unreadable(plan)
                 return self._answer(plan, confirm=confirm)
             purchases = self._purchases()
             beside = partial(purchases.share_later, wanted=wanted)
             plan = self._plan(question, price, confirm=confirm is True, beside=beside)
+            if confirm is not True:
+                self._refuse_unreadable(plan)
             return purchases.with_share(plan, wanted, confirm=confirm)
 
     def write(
@@ -270,7 +278,7 @@ class Session(Labeled):
                 else self._first(answered, price, confirm=confirm)
             )
             past = before.plan
-            plan = self._planned(past.question, price, past.found, rules=past.earlier)
+            plan = self._planned(past.question, price, past.found)
             pipeline = self._open_pipeline()
             draw = 1 + sum(earlier.digest == plan.digest for earlier in before.plans)
             recorded = self._ledger.find(pipeline.question(plan, draw)) is not None
@@ -473,7 +481,7 @@ class Session(Labeled):
             raise WrongKind(
                 what="limits are given for a question about groups that are still to be released.",
                 why="all that one call buys is checked before the first charge.",
-                do="write max_groups_contributed and max_rows_contributed into OPTIONS; or ask the "
+                do="write max_groups_contributed and max_rows_per_group into OPTIONS; or ask the "
                 "inner question first, and write down what it answers.",
             )
         about, words = with_answers(self._purchases(), asked, price, confirm=confirm, beside=beside)
@@ -488,33 +496,30 @@ class Session(Labeled):
             answer=self._answer,
             pipeline=self._open_pipeline(),
             limits=None if self.test_mode else self._policy.limits,
+            ceilings=self._ceilings,
         )
+
+    def _ceilings(self, question: Question) -> QuestionLimits:
+        if self.test_mode:
+            return QuestionLimits()
+        return ceilings_of(question, self._schema, self._policy.limits)
 
     def _planned(
         self,
         question: Question,
         price: PriceOptions,
         found: tuple[FoundBounds, ...] = (),
-        *,
-        rules: PlanningRules | None = None,
     ) -> Plan:
-        """Plan a question, with bounds that were found for it before.
-
-        Without ``rules``, by those of the version that has answered it; or else by today's.
-        """
+        """Plan a question, with bounds that were found for it before."""
         self._open_pipeline()
-        planned = partial(
-            self._planning.plan,
-            question,
-            price,
-            found=found,
-            concentrated=bool(price.get("error")) and self._concentrated(),
-            own_delta=self._own_delta,
-        )
         with COLLECTOR_PAUSE:
-            plan = planned(earlier=rules or PlanningRules.TODAY)
-            if rules is None and not self.test_mode:  # where no earlier version has kept anything
-                plan = on_record(plan, lambda before: planned(earlier=before), self._ledger)
+            plan = self._planning.plan(
+                question,
+                price,
+                found=found,
+                concentrated=bool(price.get("error")) and self._concentrated(),
+                own_delta=self._own_delta,
+            )
             self._planning.check(plan)
         self._plans.keep(plan)
         return plan
@@ -527,6 +532,15 @@ class Session(Labeled):
         if not isinstance(self._ledger, Ledger):
             return None
         return budget_preview(plan, self._ledger, self._account)
+
+    def _refuse_unreadable(self, plan: Plan) -> None:
+        """Refuse to charge for an answer that could hardly be read, where that can be known."""
+        if not isinstance(self._ledger, Ledger) or expected_well(plan, self._schema):
+            return
+        if self._ledger.find(plan.digest) is None:
+            price = partial(self._planned, plan.question)
+            left = self._ledger.left(plan.scope, account=self._account)
+            raise too_noisy(plan, self._schema, price=price, left=left)
 
     def _answer(self, plan: Plan, draw: int = 1, *, confirm: bool) -> Release:
         pipeline = self._open_pipeline(confirm=confirm)

@@ -59,7 +59,7 @@ class FirstRun:
         """Return the policy that answers make; it fits the columns of the file."""
         look = self.look(name)
         place = SessionSettings(data=name, ledger=f"{look.table}.ledger")
-        made = policy_from(answers_of(said, look), _default, look=look, session=place)
+        made = policy_from(answers_of(said, look), look=look, session=place)
         rules = read_policy(made.written())
         schema_of(
             rules, unit_of(None, rules), {look.table: look.columns}, {look.table: look.stored}
@@ -115,7 +115,3 @@ def proposed_types(look: FirstLook) -> dict[str, str]:
         name: (type_by_name(name) if kind is None or look.is_cell(name) else kind).value.lower()
         for name, kind in look.columns.items()
     }
-
-
-def _default(_question: str, default: str) -> str:
-    return default

@@ -135,9 +135,10 @@ def dataset_of(request: Request, visitor: Visitor, dataset: str) -> DatasetFacts
     return desk_of(request).facts(visitor, dataset)
 
 
-def need(visitor: Visitor, permission: str) -> None:
+def need(visitor: Visitor, permission: str, dataset: str | None = None) -> None:
     """Refuse what a visitor may not do, before anything else happens."""
-    if not visitor.may(permission):
+    known = dataset is not None and visitor.caller.sees(dataset)  # others are not there at all
+    if not visitor.may(permission, dataset if known else None):
         raise NotAllowed(
             what="this page is not yours to see.",
             why=f"it needs the permission '{permission}', and your role does not have it.",
@@ -160,7 +161,7 @@ def visited(
     name = facts.name if facts is not None else next(iter(frame["datasets"]), None)
     if visitor is not None and name is not None:
         frame["rail"] = [
-            (word, f"/data/{name}/{path}") for word, path, can in RAIL if visitor.may(can)
+            (word, f"/data/{name}/{path}") for word, path, can in RAIL if visitor.may(can, name)
         ]
     here = request.url.path.split("/")
     known = {path for _, path, _ in RAIL}

@@ -19,7 +19,6 @@ from discreet.learning.models import (
     CategoricalNB,
     GaussianNB,
     LogisticRegression,
-    RandomForest,
     SoftmaxRegression,
 )
 from discreet.learning.models.asked_price import AskedPrice
@@ -40,7 +39,6 @@ CLASSIFIERS: Final = (
     CategoricalNB,
     GaussianNB,
     LogisticRegression,
-    RandomForest,
     SoftmaxRegression,
 )
 """The exact types whose answer for a row is about that row alone."""
@@ -188,8 +186,7 @@ def _foreign(what: str) -> WrongKind:
         what=what,
         why="a foreign object may answer for one row in view of another, and then one row moves "
         "both counts by any number.",
-        do="give a fitted LogisticRegression, SoftmaxRegression, GaussianNB, CategoricalNB or "
-        "RandomForest itself.",
+        do="give a fitted LogisticRegression, SoftmaxRegression, GaussianNB or CategoricalNB.",
     )
 
 

@@ -16,16 +16,25 @@ one that none answers to.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import final
+from typing import Final, final
 
 from discreet.accounting import Box
 from discreet.errors import NotPerUnit, UnknownName, UnsupportedSQL, WrongType
 from discreet.plan.binding.value_facts import Facts, KnownFacts
 from discreet.query.expression_types import COMPARED, typed
-from discreet.query.expressions import Call, Column, Expression, Literal, Star, transformed
+from discreet.query.expressions import (
+    Aggregate,
+    Call,
+    Cast,
+    Column,
+    Expression,
+    Literal,
+    Star,
+    transformed,
+)
 from discreet.query.relations import VALUES, Relation, folded
 from discreet.query.scalar_functions import TEXT_CASTS
 from discreet.query.source_text import Span, pointed
@@ -180,12 +189,30 @@ def _bound_expression(
             return Column(_field(node, fields).column, span=node.span)
         if (number := written_number(node)) is not None and number.denominator > 1:
             return Literal(number, span=node.span)
+        if isinstance(node, Aggregate) and node.function in _ADDED and node.argument is not None:
+            return _added(node, transformed(node.argument, change), types, change)
         if isinstance(node, Call) and node.function in COMPARED and _texts(node):
             bound = tuple(transformed(argument, change) for argument in node.arguments)
             return replace(node, arguments=with_days(bound, types))
         return None
 
     return transformed(expression, change)
+
+
+_ADDED: Final = frozenset({"AVG", "SUM"})
+
+
+def _added(
+    node: Aggregate,
+    argument: Expression,
+    types: Mapping[str, Type],
+    change: Callable[[Expression], Expression | None],
+) -> Aggregate | None:
+    """Count what is true as 1, and what is false as 0, where truth values are added up."""
+    if isinstance(argument, Literal) or typed(argument, types) is not Type.BOOLEAN:
+        return None
+    where = None if node.where is None else transformed(node.where, change)
+    return replace(node, argument=Cast(argument, Type.INTEGER, span=argument.span), where=where)
 
 
 def written_number(node: Expression) -> Fraction | None:
@@ -226,14 +253,33 @@ def with_days(
 ) -> tuple[Expression, ...]:
     """Return what is compared; a text that is compared with days is read as a day.
 
+    One that is compared with truth values is read as the cells of a file are.
+
     >>> with_days((Column("day"), Literal("2025-01-31")), {"day": Type.DATE})[1].value
     datetime.date(2025, 1, 31)
+    >>> with_days((Column("paid"), Literal("yes")), {"paid": Type.BOOLEAN})[1].value
+    True
     """
     kinds = {typed(node, types) for node in arguments if not isinstance(node, Literal)}
     kind = next(iter(kinds)) if len(kinds) == 1 else None
+    if kind is Type.BOOLEAN:
+        return tuple(_as_truth(node) if _is_text(node) else node for node in arguments)
     if kind not in {Type.DATE, Type.TIMESTAMP}:
         return arguments
     return tuple(_as_day(node, kind) if _is_text(node) else node for node in arguments)
+
+
+_TRUTH: Final = {
+    **dict.fromkeys(("true", "t", "yes", "y"), True),
+    **dict.fromkeys(("false", "f", "no", "n"), False),
+}
+
+
+def _as_truth(text: Expression) -> Expression:
+    """Return a written text as a truth value, where it is one; else the text itself."""
+    written = text.value if isinstance(text, Literal) else None
+    value = _TRUTH.get(written.lower()) if isinstance(written, str) else None
+    return text if value is None else Literal(value, span=text.span)
 
 
 def _as_day(text: Expression, kind: Type) -> Expression:

@@ -72,7 +72,7 @@ def public_values(  # noqa: C901, PLR0911  one for each kind of key
             return _between(facts_of(key, facts)) if image is None else _keys(image, kind)
         case Call(function="IS NULL" | "IS TRUE" | "IS FALSE"):
             return (False, True)
-        case Column(name=name):
+        case Column(name=name) if kind not in {Type.INTEGER, Type.DATE}:
             return _keys(tables(name), kind)
         case _:
             return _keys(KeyImages(facts, tables).of(key), kind)

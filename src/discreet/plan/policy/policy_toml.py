@@ -29,12 +29,15 @@ LIMIT_NAMES: Final = {
     "max_groups": "max_groups",
     "max_rows": "max_rows",
     "max_fan_out": "max_fan_out",
+    "min_epsilon": "min_epsilon_per_question",
     "max_epsilon": "max_epsilon_per_question",
     "max_rho": "max_rho_per_question",
     "delta": "delta_per_question",
     "confidence": "confidence",
 }
 """Each limit, and its name in a policy file."""
+CEILINGS: Final = ("max_groups", "max_rows")
+"""The limits on contributions that a question may not raise, unless the owner says otherwise."""
 
 
 def policy_text(policy: Policy) -> str:
@@ -106,6 +109,8 @@ def _limits(limits: Limits) -> Iterator[str]:
         value = getattr(limits, name)
         if value is not None:
             yield f"{written} = {_number(Fraction(value))}"
+    if limits.ceilings != CEILINGS:
+        yield f"ceilings = {_list(limits.ceilings)}"
 
 
 def _table(table: TableFacts, own: tuple[str, ...], *, frozen: bool) -> Iterator[str]:
@@ -123,6 +128,7 @@ def _table(table: TableFacts, own: tuple[str, ...], *, frozen: bool) -> Iterator
     for name in ("max_rows", "max_groups"):
         if getattr(table, name) is not None:
             yield f"{name} = {getattr(table, name)}"
+    yield from _size(table)
     if table.csv is not None:
         yield from ("", f"[{place}.csv]", *_csv(table.csv))
     if table.link is not None:
@@ -131,6 +137,11 @@ def _table(table: TableFacts, own: tuple[str, ...], *, frozen: bool) -> Iterator
         yield from (f"parent = {_text(link.parent)}", f"key = {_text(link.key)}")
     for column in table.columns:
         yield from ("", f"[{place}.columns.{_key(column.name)}]", *_column(column))
+
+
+def _size(table: TableFacts) -> Iterator[str]:
+    if table.size is not None:
+        yield f"size = {{people = {table.size.people}, rows = {table.size.rows}}}"
 
 
 def _csv(form: CsvFormat) -> Iterator[str]:

@@ -17,7 +17,7 @@ from discreet.exact import decimal
 from discreet.query.relations import folded
 from discreet.query.types import TYPES_BY_NAME, Scalar, Type, type_of
 from discreet.requests.csv_format import CsvFormat
-from discreet.requests.table_schema import ColumnFacts, Link, TableFacts
+from discreet.requests.table_schema import ColumnFacts, Link, PublicSize, TableFacts
 
 _MOST: Final = 10**6
 
@@ -56,10 +56,10 @@ def texts(value: object, place: str) -> tuple[str, ...]:
     return tuple(value)
 
 
-def counted(value: object, place: str) -> int:
+def counted(value: object, place: str, *, most: int = _MOST) -> int:
     """Return a whole number from 1."""
-    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= _MOST:
-        raise bad(place, f"it is not a whole number from 1 to {_MOST}", "write such a number")
+    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= most:
+        raise bad(place, f"it is not a whole number from 1 to {most}", "write such a number")
     return value
 
 
@@ -97,13 +97,26 @@ def flag(value: object, place: str) -> bool:
 
 
 _LIMITS: Final = ("max_rows", "max_groups")
-_TABLE: Final = ("public", "unit", "link", "path", "key", "frozen", *_LIMITS, "csv", "columns")
+_TABLE: Final = (
+    "public",
+    "unit",
+    "link",
+    "path",
+    "key",
+    "frozen",
+    *_LIMITS,
+    "size",
+    "csv",
+    "columns",
+)
 _COLUMN: Final = ("type", "low", "high", "categories", "nullable", "constant")
+_SIZE: Final = ("people", "rows")
 _LINK: Final = ("column", "parent", "key")
 _CSV: Final = tuple(field.name for field in fields(CsvFormat))
 _LISTED: Final = frozenset({Type.INTEGER, Type.FLOAT, Type.TEXT, Type.BOOLEAN, Type.DATE})
 TABLE_KEYS: Final = {
     "tables.NAME": _TABLE,
+    "tables.NAME.size": _SIZE,
     "tables.NAME.link": _LINK,
     "tables.NAME.csv": _CSV,
     "tables.NAME.columns.NAME": _COLUMN,
@@ -155,6 +168,7 @@ def _table(name: str, data: object, unit: tuple[str, ...], *, frozen: bool) -> T
         key=texts(data["key"], f"{place}.key") if "key" in data else (),
         frozen=flag(data.get("frozen", frozen), f"{place}.frozen"),
         csv=_csv(table_of(data, "csv"), f"{place}.csv") if "csv" in data else None,
+        size=_size(table_of(data, "size"), f"{place}.size"),
         **limits,
     )
 
@@ -167,6 +181,16 @@ def _path(value: object, name: str, place: str) -> str | None:
         do = f'write "schema.{name}", as questions call it; files are named by data in [session]'
         raise bad(place, "it does not end with the name of the table", do)
     return value
+
+
+def _size(data: Mapping[str, Any], place: str) -> PublicSize | None:
+    if not data:
+        return None
+    known_fields(data, _SIZE, f"[{place}]")
+    if len(data) != len(_SIZE):
+        raise bad(place, "it does not name people and rows", "write {people = 500, rows = 4000}")
+    good = {name: counted(value, f"{place}.{name}", most=10**15) for name, value in data.items()}
+    return PublicSize(**good)
 
 
 def _csv(data: Mapping[str, Any], place: str) -> CsvFormat:

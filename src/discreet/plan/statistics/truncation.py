@@ -29,16 +29,15 @@ from discreet.query.expression_text import said
 from discreet.query.expressions import Column, Expression, walk
 from discreet.query.relations import Table, descend
 from discreet.query.signatures import AGGREGATES
-from discreet.requests.engine_request import DistinctCount
 
 if TYPE_CHECKING:  # made by earlier steps
     from discreet.plan.binding.bound_question import BoundQuestion
-    from discreet.plan.pricing.group_sensitivity import Releases
     from discreet.plan.statistics.contribution_bounds import ContributionBounds, Pair
 
 _NOTHING: Final = Fraction(1, 10**100)
 _LEFT_OUT: Final = frozenset({"unlisted", "unnamed"})
 """What is left out of an answer by no limit on what a unit adds to its numbers."""
+_BRIEF: Final = 4
 _ADDED: Final = frozenset({"SUM", "AVG", "VAR_POP", "VAR_SAMP", "STDDEV_POP", "STDDEV_SAMP"})
 
 
@@ -54,6 +53,8 @@ class Truncation:
     kind: Literal["rows", "groups", "values", "bounds", "unlisted", "unnamed"]
     limit: int | None
     words: str
+    brief: str = ""
+    """What is cut, in a few words, for answers on one screen."""
 
     def __str__(self) -> str:
         """Say what may be cut off."""
@@ -73,6 +74,19 @@ def truncations(draft: Draft) -> tuple[Truncation, ...]:
     found += _unlisted(known)
     found += _unnamed(draft, known)
     return tuple(dict.fromkeys(found))
+
+
+def brief_cuts(cuts: Iterable[Truncation]) -> str:
+    """Say in one line what may be cut off; empty if nothing can be.
+
+    >>> cut = Truncation(kind="rows", limit=5, words="At most 5 rows count.", brief="rows beyond 5")
+    >>> brief_cuts([cut]), brief_cuts([])
+    ('Cut off, where there are any: rows beyond 5.', '')
+    """
+    parts = [cut.brief or cut.words.rstrip(".") for cut in cuts]
+    shown = "; ".join(parts[:_BRIEF])
+    more = f"; {len(parts) - _BRIEF} more (details)" if len(parts) > _BRIEF else ""
+    return f"Cut off, where there are any: {shown}{more}." if parts else ""
 
 
 def limits_bind(cuts: Iterable[Truncation]) -> bool:
@@ -110,7 +124,8 @@ def _unlisted(known: BoundQuestion) -> Iterator[Truncation]:
             if None in key.values:
                 listed = f"neither NULL nor one of the {number} listed values"
             words = f"Rows whose {key.key.name} is {listed} are left out."
-            yield Truncation(kind="unlisted", limit=None, words=words)
+            brief = f"other values of {key.key.name}"
+            yield Truncation(kind="unlisted", limit=None, words=words, brief=brief)
 
 
 def _unnamed(draft: Draft, known: BoundQuestion) -> Iterator[Truncation]:
@@ -123,7 +138,8 @@ def _unnamed(draft: Draft, known: BoundQuestion) -> Iterator[Truncation]:
     if names and (missing or linked):
         who = " or ".join(draft.unit.columns)
         words = f"Rows whose {who} is missing (NULL) are left out of these numbers."
-        yield Truncation(kind="unnamed", limit=None, words=words)
+        brief = f"rows without {who}"
+        yield Truncation(kind="unnamed", limit=None, words=words, brief=brief)
 
 
 def _names(known: BoundQuestion) -> str:
@@ -147,7 +163,8 @@ def _rows(known: BoundQuestion, limits: ContributionBounds, who: str) -> Iterato
     )
     if _ADDED & set(counted):
         words += f" Whoever has more rows enters sums and means with {rows} of their own mean."
-    yield Truncation(kind="rows", limit=most, words=words)
+    brief = f"rows of one {who} beyond {most}"
+    yield Truncation(kind="rows", limit=most, words=words, brief=brief)
 
 
 def _groups(known: BoundQuestion, limits: ContributionBounds, who: str) -> Iterator[Truncation]:
@@ -158,7 +175,8 @@ def _groups(known: BoundQuestion, limits: ContributionBounds, who: str) -> Itera
         return
     most = "1 group" if limits.groups == 1 else f"{limits.groups} groups"
     words = f"Each {who} counts in at most {most} of {_names(known)}; their others are left out."
-    yield Truncation(kind="groups", limit=limits.groups, words=words)
+    brief = f"groups of one {who} beyond {limits.groups}"
+    yield Truncation(kind="groups", limit=limits.groups, words=words, brief=brief)
 
 
 def _values(known: BoundQuestion, limits: ContributionBounds, who: str) -> Iterator[Truncation]:
@@ -169,7 +187,7 @@ def _values(known: BoundQuestion, limits: ContributionBounds, who: str) -> Itera
         if not inner.distinct or names_unit or inner.bounds_per_group is not None:
             continue
         facts = facts_of(value, known.rows.facts)
-        listed = facts.categories if limits.lists_values else None
+        listed = facts.categories
         if limits.one_row or limits.rows is None or facts.constant:
             continue
         if listed and len(listed) <= limits.rows:
@@ -212,7 +230,8 @@ def _bounds(draft: Draft, known: BoundQuestion) -> Iterator[Truncation]:
         if not _holds(value, cells, pair):
             low, high = map(_number, pair)
             words = f"{text} below {low} counts as {low}, and above {high} as {high}."
-            yield Truncation(kind="bounds", limit=None, words=words)
+            brief = f"{text} outside {low}..{high}"
+            yield Truncation(kind="bounds", limit=None, words=words, brief=brief)
 
 
 def _holds(value: Expression, cells: KnownFacts, pair: Pair) -> bool:
@@ -226,26 +245,3 @@ def _number(value: Fraction) -> str:
     if not large and abs(value) < _NOTHING:  # where rounding has moved a bound of zero
         return "0"
     return f"{value}" if value.denominator == 1 and abs(value) < 10**9 else f"{float(value):.6g}"
-
-
-def rules_differ(draft: Draft, releases: Releases) -> bool:
-    """Say whether an earlier version would have measured something else, or at other prices.
-
-    It knew nothing of units of one row, and clamped a sum as a whole where no count was beside it.
-    It bought every quantile by itself, and half of that for the interval, and counts apart of which
-    one is a part of another; and every sum apart.
-    """
-    limits = required(draft.contributions)
-    sums = any(
-        inner.function == "SUM" and inner.bounds_per_group is None
-        for _, inner in required(draft.bound).aggregates
-    )
-    measured = not limits.single and bool(limits.one_row or sums)
-    chooses = bool(releases.choices) and draft.search is None
-    strategies = (noise.distances.strategy for noise in releases.noises)
-    nests = any(each is not None and (each.nested or each.values) for each in strategies)
-    counted = (
-        each for each in required(draft.measured).measures if isinstance(each, DistinctCount)
-    )
-    lists = any(each.most < (limits.rows or 0) for each in counted)
-    return not draft.earlier and (measured or chooses or nests or lists)

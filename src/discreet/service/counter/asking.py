@@ -44,7 +44,7 @@ class AskingCounter(TellingCounter):
     def plan(self, caller: Caller, dataset: str, form: QuestionForm) -> Planned:
         """Say how a question would be answered, at what cost and how exactly; spend nothing."""
         self._check(caller, dataset, Permission.PLAN)
-        sent, sees_all = time.monotonic(), caller.may(Permission.LEDGER)
+        sent, sees_all = time.monotonic(), caller.may(Permission.LEDGER, dataset)
         while True:
             untold = frozenset[str]() if sees_all else self._unseen(dataset, sent)
             job = {"verb": "plan", "forms": [form.written()], "untold": sorted(untold)}

@@ -100,22 +100,17 @@ async def _at_tick(
     request: Request, counter: ServiceCounter, caller: Caller, job: AskJob, accept: str
 ) -> Response:
     """Make the response of a job, and return it when its tick has come."""
-    due, response = await in_thread(request, _made, counter, caller, job, accept)
+    due = await counter.until_known(job)
+    response: Response = await in_thread(request, _made, counter, caller, job, accept)
     await asyncio.sleep(max(0.0, due - time.monotonic()))
-    answer: Response = response
-    return answer
+    return response
 
 
-def _made(
-    counter: ServiceCounter, caller: Caller, job: AskJob, accept: str
-) -> tuple[float, Response]:
-    """Wait for the end of a job; return when it may be told, and what is."""
-    job.wait()
-    due = counter.due(job)
+def _made(counter: ServiceCounter, caller: Caller, job: AskJob, accept: str) -> Response:
     try:
-        return due, _release_response(counter.result(caller, job), accept)
+        return _release_response(counter.result(caller, job), accept)
     except DiscreetError as error:
-        return due, problem_of(error)
+        return problem_of(error)
 
 
 def _plan_response(planned: Planned, accept: str) -> Response:
@@ -171,7 +166,7 @@ async def _events(counter: ServiceCounter, job: AskJob) -> AsyncIterator[str]:
             yield f"event: {event}\ndata: {json.dumps({'job': job.id})}\n\n"
             told += 1
         await asyncio.sleep(_PAUSE)
-    due = await asyncio.to_thread(counter.due, job)
+    due = await counter.until_known(job)
     await asyncio.sleep(max(0.0, due - time.monotonic()))
     for event in (*job.told[told:], "over"):
         yield f"event: {event}\ndata: {json.dumps({'job': job.id})}\n\n"

@@ -119,6 +119,13 @@ def _anybody(request: Request) -> None:
     _limited(request, f"address {request.client.host if request.client else ''}")
 
 
+def check_login_rate(request: Request) -> None:
+    """Limit how often somebody tries to log in: each try takes 64 MiB and a while (T1)."""
+    wait = counter_of(request).login_rates.wait(request.client.host if request.client else "")
+    if wait:
+        raise TooManyCalls(wait)
+
+
 def _check(request: Request, each: ServedRoute) -> None:
     """Refuse unknown callers, those in a hurry, and those without the permission."""
     if each.public:

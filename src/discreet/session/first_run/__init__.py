@@ -1,8 +1,9 @@
-"""The first run: six questions about a table, the policy that they make, and its ledger.
+"""The first run: what is declared of a table, the policy that it makes, and its ledger.
 
 Trust: kernel.
 
-    policy_questionnaire   asks, and returns the policy
+    column_lines           what is declared of a column, as a line to read and to edit
+    policy_questionnaire   the policy that answers and accepted proposals make
     policy_files           makes the ledger, and writes the policy with its id
 """
 
@@ -12,19 +13,11 @@ from discreet.session.first_run.policy_files import (
     with_ledger,
     write_policy,
 )
-from discreet.session.first_run.policy_questionnaire import (
-    USUAL_GROUPS,
-    Answers,
-    Ask,
-    policy_from,
-    type_by_name,
-)
+from discreet.session.first_run.policy_questionnaire import Answers, policy_from, type_by_name
 
 __all__ = [
     "HEADER",
-    "USUAL_GROUPS",
     "Answers",
-    "Ask",
     "policy_from",
     "refuse_overwriting",
     "type_by_name",

@@ -1,53 +1,55 @@
-"""Six questions about a table, and the policy that their answers make.
+"""What is declared of a table, from answers and proposals, and the policy that it makes.
 
 Trust: public.
 
-    1   who is a person here?
-    2   how many rows, and groups, may one person count in?
-    3   which types have the columns of a CSV file, and which public bounds the numbers?
-    4   which categories are public?
-    5   who may ask?
-    6   what may be lost in total?
-
-Bounds and categories come from what people know, never from rows: the largest cost in a table is
-somebody's.  Types are proposed from the names of columns; from the values only if the owner looks
-at them (``--owner``).
+What a person says comes first, then what was proposed from the rows and accepted by their owner,
+then the types that the names of columns suggest.  Without an owner's look nothing comes from rows:
+the largest cost in a table is somebody's.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
-from fractions import Fraction
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final, final
 
 from discreet.accounting import Budget
 from discreet.errors import UnknownName, WrongKind
-from discreet.exact import decimal
+from discreet.plan.policy.about import About
 from discreet.plan.policy.policy import Limits, Policy, SessionSettings
 from discreet.query.relations import folded
-from discreet.query.types import TYPES_BY_NAME, Scalar, Type
+from discreet.query.types import TYPES_BY_NAME, Type
 from discreet.requests.csv_format import CsvFormat
-from discreet.requests.table_schema import ColumnFacts, TableFacts
+from discreet.requests.table_schema import ColumnFacts, PublicSize, TableFacts
+from discreet.session.first_run.column_lines import (
+    are_whole,
+    category_values,
+    is_day,
+    split_values,
+    with_bounds,
+)
 from discreet.units import PrivacyUnit, custom, row
 
 if TYPE_CHECKING:  # handed in: only ``init`` loads what looks at a table
-    from discreet.session.owner_check import FirstLook
+    from discreet.session.owner_check import FirstLook, Proposals
 
 Columns = Mapping[str, Type | None]
-Ask = Callable[[str, str], str]
-"""Asks a question, with a default answer, and returns what was said."""
 
-_ROW: Final = "row"
+ROW: Final = "row"
+USUAL_ROWS: Final = "10"
 USUAL_GROUPS: Final = "4"
 """In how many groups one person counts, unless somebody says otherwise."""
+CONFIRMED: Final = (
+    "Types, bounds, categories, limits, key and size were proposed from the rows and confirmed by "
+    "the owner after looking; no price covers what they tell."
+)
 
 
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answers:
-    """What was said on the command line; the rest is asked."""
+    """What was said, in words; the rest is proposed."""
 
     unit: str = ""
     max_rows: str = ""
@@ -70,6 +72,10 @@ _NAMES: Final = (
     (Type.FLOAT, "cost price amount income salary fee rate weight height bmi distance temperature"),
 )
 """Words in the names of columns, and the types that they mostly go with."""
+_ID: Final = re.compile(
+    r"(^|_)(id|nr|no|num|number|uuid|person|people|patient|user|customer|client|subject|member|"
+    r"student|pupil|employee|respondent|household|account|participant)(_|$)|.(id|num)$"
+)
 
 
 def type_by_name(name: str) -> Type:
@@ -90,41 +96,95 @@ def type_by_name(name: str) -> Type:
     return Type.TEXT
 
 
-def policy_from(answers: Answers, ask: Ask, *, look: FirstLook, session: SessionSettings) -> Policy:
-    """Ask what is not answered yet, and return the policy.
+def looks_like_a_name(column: str) -> bool:
+    """Say whether a column is called as names of people often are.
+
+    >>> looks_like_a_name("patientId"), looks_like_a_name("nr"), looks_like_a_name("paid")
+    (True, True, False)
+    """
+    return _ID.search(re.sub(r"([a-z])([A-Z])", r"\1_\2", column).lower()) is not None
+
+
+def policy_from(
+    answers: Answers,
+    *,
+    look: FirstLook,
+    session: SessionSettings,
+    proposals: Proposals | None = None,
+) -> Policy:
+    """Return the policy that answers, and proposals that the owner has accepted, make.
 
     >>> answers = Answers(unit="row", bounds={"age": "0:110"})
     >>> from discreet.session import FirstLook
     >>> look = FirstLook(table="people", columns={"age": Type.INTEGER}, stored={})
-    >>> policy = policy_from(answers, lambda question, default: default, look=look,
-    ...                      session=SessionSettings(data="people.parquet"))
+    >>> policy = policy_from(answers, look=look, session=SessionSettings(data="people.parquet"))
     >>> policy.unit.name, policy.tables[0].columns[0].high
     ('row', Fraction(110, 1))
     """
-    columns = look.columns
-    listed = f"One of {', '.join(columns)}; or {_ROW}"
-    unit = _unit(answers.unit or ask(f"1  Who is a person here? {listed}", ""), columns)
-    single = not unit.columns
-    rows = answers.max_rows or ("1" if single else ask("2  Rows of one person that count", "10"))
-    groups = answers.max_groups or ("1" if single else ask("   Groups of one person", USUAL_GROUPS))
-    facts = tuple(_facts(answers, ask, look, unit))
-    analysts = _split(answers.analysts or ask("5  Who may ask? Names, or nothing: anybody", ""))
-    epsilon = answers.epsilon or ask("6  What may be lost in total? epsilon", "1")
-    delta = answers.delta or ask("   with which chance may the promise fail? delta", "1e-9")
+    unit = unit_said(answers.unit, look.columns)
+    facts = tuple(facts_from(answers, look, proposals, unit))
+    size = None if proposals is None else proposals.size
+    key = () if proposals is None else proposals.key
+    return policy_of(
+        answers, facts, look=look, session=session, proposals=proposals, size=size, key=key
+    )
+
+
+def policy_of(  # noqa: PLR0913  what has been decided
+    answers: Answers,
+    facts: tuple[ColumnFacts, ...],
+    *,
+    look: FirstLook,
+    session: SessionSettings,
+    proposals: Proposals | None,
+    size: PublicSize | None,
+    key: tuple[str, ...],
+) -> Policy:
+    """Return the policy of what has been decided."""
+    unit = unit_said(answers.unit, look.columns)
+    usual = (USUAL_ROWS, USUAL_GROUPS) if unit.columns else ("1", "1")
+    if proposals is not None:
+        usual = str(proposals.max_rows), str(proposals.max_groups)
+    epsilon, delta = answers.epsilon or "1", answers.delta or usual_delta(size)
+    told = [each for each in facts if _says_something(each, look)]
+    table = TableFacts(
+        name=look.table,
+        columns=tuple(told),
+        unit=unit.columns,
+        csv=answers.csv,
+        key=key,
+        size=size,
+    )
     return Policy(
         unit=unit,
         session=session,
         budget=Budget(epsilon=epsilon.strip(), delta=delta.strip()),
-        limits=Limits(max_groups=_whole(groups), max_rows=_whole(rows)),
-        analysts=analysts or None,
-        tables=(TableFacts(name=look.table, columns=facts, unit=unit.columns, csv=answers.csv),),
+        limits=Limits(
+            max_groups=_whole(answers.max_groups or usual[1]),
+            max_rows=_whole(answers.max_rows or usual[0]),
+        ),
+        analysts=split_values(answers.analysts) or None,
+        tables=(table,),
+        about=About() if proposals is None else About(tuning=CONFIRMED),
     )
 
 
-def _unit(said: str, columns: Columns) -> PrivacyUnit:
-    if said.strip() == _ROW:
+def usual_delta(size: PublicSize | None) -> str:
+    """Return a delta far below one in the number of people.
+
+    >>> usual_delta(None), usual_delta(PublicSize(people=500, rows=4000))
+    ('1e-9', '1e-6')
+    """
+    if size is None:
+        return "1e-9"
+    return f"1e-{min(12, max(6, 2 * (len(str(size.people)) - 1) + 1))}"
+
+
+def unit_said(said: str, columns: Columns) -> PrivacyUnit:
+    """Return who is protected, from the names of columns, or ``row``."""
+    if said.strip() == ROW:
         return row()
-    names = tuple(_known(name, columns) for name in _split(said))
+    names = tuple(_known(name, columns) for name in split_values(said))
     if not names:
         raise WrongKind(
             what="nothing says who a person is.",
@@ -134,78 +194,68 @@ def _unit(said: str, columns: Columns) -> PrivacyUnit:
     return custom("person", columns=names)
 
 
-def _facts(answers: Answers, ask: Ask, look: FirstLook, unit: PrivacyUnit) -> Iterator[ColumnFacts]:
-    """Return what is said about columns, in their order: first types, then bounds, then values."""
+def types_said(answers: Answers, look: FirstLook) -> dict[str, Type]:
+    """Return the types that were given, or that follow from bounds and categories."""
     columns = look.columns
-    bounds, listed, types = (
+    types = {_known(name, columns): _type(said) for name, said in answers.types.items()}
+    for given, said in answers.bounds.items():
+        name = _known(given, columns)
+        if name not in types and look.is_cell(name):
+            kind = look.proposed(name) or type_by_name(name)
+            usual = Type.DATE if is_day(said.partition(":")[0]) else Type.FLOAT
+            fits = kind in {Type.DATE, Type.TIMESTAMP} if usual is Type.DATE else kind.is_number
+            types[name] = kind if fits else usual
+    for given, said in answers.categories.items():
+        name = _known(given, columns)
+        if name not in types and look.is_cell(name):
+            values = split_values(said)
+            proposed = look.proposed(name)
+            whole = Type.INTEGER if are_whole(values) else Type.TEXT
+            types[name] = proposed if proposed in {Type.BOOLEAN, Type.DATE} else whole
+    return types
+
+
+def facts_from(
+    answers: Answers, look: FirstLook, proposals: Proposals | None, unit: PrivacyUnit
+) -> Iterator[ColumnFacts]:
+    """Return what is declared of each column, in their order."""
+    columns = look.columns
+    bounds, listed = (
         {_known(name, columns): value for name, value in said.items()}
-        for said in (answers.bounds, answers.categories, answers.types)
+        for said in (answers.bounds, answers.categories)
     )
     constant = {_known(name, columns) for name in answers.constant}
-    declared: dict[str, Type] = {}
-    for name, kind in columns.items():
-        if name in types:
-            declared[name] = _type(types[name])
-        elif kind is not None:
-            asked = look.is_cell(name) and name not in unit.columns and name not in listed
-            proposed = _proposed(look, name, bounded=name in bounds)
-            words = f"3  Type of {name}: {', '.join(each.value.lower() for each in Type)}"
-            declared[name] = _type(ask(words, proposed.value.lower())) if asked else kind
-    free = {
-        name: kind
-        for name, kind in declared.items()
-        if not {name} & {*unit.columns, *bounds, *listed}
-    }
-    bounds |= {
-        name: ask(f"3  Public bounds of {name}, LOW:HIGH, or nothing", "")
-        for name, kind in free.items()
-        if kind.is_number
-    }
-    listed |= {
-        name: ask(f"4  Public values of {name}, A,B,C, or nothing", "")
-        for name, kind in free.items()
-        if kind is Type.TEXT
-    }
-    for name, kind in declared.items():
-        ends, values = bounds.get(name, ""), listed.get(name, "")
-        if ends or values or name in constant or kind is not columns[name]:
-            low, high = _ends(ends)
-            yield ColumnFacts(
-                name=name,
-                type=kind,
-                low=low,
-                high=high,
-                categories=_categories(values, kind),
-                nullable=not values,
-                constant=name in constant,
-            )
+    types = types_said(answers, look)
+    proposed = {each.facts.name: each.facts for each in proposals.columns} if proposals else {}
+    for name, stored in columns.items():
+        if stored is None and name not in types:
+            continue
+        kind = types.get(name) or _proposed(look, name, keeps=name in unit.columns) or Type.TEXT
+        facts = proposed.get(name, ColumnFacts(name=name, type=kind))
+        if facts.type is not kind:
+            facts = ColumnFacts(name=name, type=kind)
+        if name in bounds:
+            low, _, high = bounds[name].partition(":")
+            facts = with_bounds(replace(facts, categories=None), low, high)
+        if name in listed:
+            values = category_values(split_values(listed[name]), kind)
+            nullable = facts.nullable and name in proposed
+            facts = replace(facts, categories=values, nullable=nullable)
+        if name in unit.columns and proposals is not None and not proposals.unnamed:
+            facts = replace(facts, nullable=False)
+        yield replace(facts, constant=facts.constant or name in constant)
 
 
-def _proposed(look: FirstLook, name: str, *, bounded: bool) -> Type:
+def _proposed(look: FirstLook, name: str, *, keeps: bool) -> Type | None:
     """Propose a type: that of the values if the owner looked at them, or the one of the name."""
-    kind = look.proposed(name) or type_by_name(name)
-    return Type.FLOAT if bounded and not kind.is_number else kind  # bounds say that it is a number
+    if not look.is_cell(name) or keeps:
+        return look.columns[name]
+    return look.proposed(name) or type_by_name(name)
 
 
-def _ends(said: str) -> tuple[Fraction | None, Fraction | None]:
-    if not said.strip():
-        return None, None
-    low, _, high = said.partition(":")
-    return decimal(low.strip(), name="the lower bound"), decimal(
-        high.strip(), name="the upper bound"
-    )
-
-
-def _categories(said: str, kind: Type) -> tuple[Scalar, ...] | None:
-    values = _split(said)
-    if not values:
-        return None
-    return tuple(map(_integer, values)) if kind is Type.INTEGER else values
-
-
-def _integer(said: str) -> int:
-    value = decimal(said, name="a category")
-    return value.numerator if value.denominator == 1 else _whole(said)
+def _says_something(facts: ColumnFacts, look: FirstLook) -> bool:
+    plain = ColumnFacts(name=facts.name, type=facts.type)
+    return facts != plain or facts.type is not look.columns[facts.name]
 
 
 def _known(name: str, columns: Columns) -> str:
@@ -228,10 +278,6 @@ def _type(said: str) -> Type:
             do=f"use one of: {', '.join(kind.value.lower() for kind in Type)}.",
         )
     return known
-
-
-def _split(said: str) -> tuple[str, ...]:
-    return tuple(part.strip() for part in said.split(",") if part.strip())
 
 
 def _whole(said: str) -> int:

@@ -8,10 +8,31 @@ question, plan or answer may ever reach it.  It knows no ledger.
     unit_findings   whose rows there are: constant columns, links, keys
     check_report    what was found, as text, HTML and JSON; how counts are distributed
     cell_shares     a table before it has a policy: how its cells can be read
+    proposals       what its owner may declare, proposed from the rows
 """
 
 from discreet.session.owner_check.cell_shares import FirstLook, first_look
 from discreet.session.owner_check.check_report import CheckReport, Finding
-from discreet.session.owner_check.checker import check, owner_limits
+from discreet.session.owner_check.checker import check
+from discreet.session.owner_check.proposals import (
+    ColumnProposal,
+    Proposals,
+    UnitGuess,
+    csv_form,
+    propose,
+    unit_guesses,
+)
 
-__all__ = ["CheckReport", "Finding", "FirstLook", "check", "first_look", "owner_limits"]
+__all__ = [
+    "CheckReport",
+    "ColumnProposal",
+    "Finding",
+    "FirstLook",
+    "Proposals",
+    "UnitGuess",
+    "check",
+    "csv_form",
+    "first_look",
+    "propose",
+    "unit_guesses",
+]

@@ -48,6 +48,7 @@ class FirstLook:
     columns: Columns
     stored: Mapping[str, StoredColumn]
     shares: Shares | None = None
+    csv: CsvFormat | None = None
 
     def is_cell(self, column: str) -> bool:
         """Say whether a column can be read as any type, because a CSV file holds it."""
@@ -108,7 +109,10 @@ def first_look(
     engine = engine_for(declared_sources(named, [TableFacts(name=table, columns=(), csv=csv)]))
     try:
         look = FirstLook(
-            table=table, columns=engine.tables()[table], stored=engine.stored().get(table, {})
+            table=table,
+            columns=engine.tables()[table],
+            stored=engine.stored().get(table, {}),
+            csv=csv,
         )
         return replace(look, shares=_shares(engine, look)) if owner else look
     finally:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from fastapi import APIRouter, Depends, Request
+from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import Response
 
 from discreet.errors import DiscreetError, UnknownName
@@ -43,8 +44,13 @@ _KEPT: Final = frozenset({"confidence", "delta", "size"})
 
 
 @router.get("/data/{dataset}/answers/{number}")
-def answer(request: Request, visitor: Visiting, dataset: str, number: str) -> Response:
-    """Show an answer, or how long it has been under way."""
+async def answer(request: Request, visitor: Visiting, dataset: str, number: str) -> Response:
+    """Show an answer, or how long it has been under way; no thread waits for it."""
+    await desk_of(request).until_told(visitor, number)
+    return await run_in_threadpool(_shown, request, visitor, dataset, number)
+
+
+def _shown(request: Request, visitor: Visitor, dataset: str, number: str) -> Response:
     facts, progress = _found(request, visitor, dataset, number)
     return _page(request, visitor, facts, progress)
 
@@ -60,7 +66,7 @@ def cancel(request: Request, visitor: Visiting, dataset: str, number: str) -> Re
 @router.post("/data/{dataset}/releases/{entry}", dependencies=[Depends(ours)])
 def again(request: Request, visitor: Visiting, dataset: str, entry: Numbered) -> Response:
     """Ask the same question again: it is free, from the record."""
-    need(visitor, "ask")
+    need(visitor, "ask", dataset)
     dataset_of(request, visitor, dataset)
     desk = desk_of(request)
     begun = desk.ask(visitor, dataset, *desk.asked(visitor, dataset, entry).forms)
@@ -72,7 +78,7 @@ def remeasure(
     request: Request, visitor: Visiting, form: Form, dataset: str, number: str
 ) -> Response:
     """Say what another draw would cost and give; or buy it, and combine both."""
-    need(visitor, "ask")
+    need(visitor, "ask", dataset)
     facts, progress = _found(request, visitor, dataset, number)
     by = "rho" if field(form, "by") == "rho" else "epsilon"
     price = (by, field(form, "amount").strip())
@@ -187,7 +193,7 @@ def answer_label(request: Request, visitor: Visiting, dataset: str, number: str)
 def _found(
     request: Request, visitor: Visitor, dataset: str, number: str
 ) -> tuple[DatasetFacts, Progress]:
-    need(visitor, "releases")
+    need(visitor, "releases", dataset)
     facts = dataset_of(request, visitor, dataset)
     progress = desk_of(request).progress(visitor, number)
     if progress.job.dataset != dataset:

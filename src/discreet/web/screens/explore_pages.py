@@ -54,7 +54,7 @@ def explored(request: Request, visitor: Visiting, form: Form, dataset: str) -> R
 @router.post("/data/{dataset}/explore/odds")
 def odds(request: Request, visitor: Visiting, form: Form, dataset: str) -> Response:
     """Draw what all answers give away, before and after one more, for a slider that was moved."""
-    need(visitor, "plan")
+    need(visitor, "plan", dataset)
     facts = dataset_of(request, visitor, dataset)
     epsilon = field(form, "epsilon", "0.1")
     try:
@@ -67,7 +67,7 @@ def odds(request: Request, visitor: Visiting, form: Form, dataset: str) -> Respo
 def _explored(
     request: Request, visitor: Visitor, facts: DatasetFacts, form: dict[str, list[str]]
 ) -> Response:
-    need(visitor, "plan")
+    need(visitor, "plan", facts.name)
     private = [table for table in facts.schema.tables if not table.public]
     said = {
         "table": field(form, "table", private[0].name if private else ""),

@@ -31,7 +31,7 @@ _TABS: Final = ("sql", "click", "python")
 @router.get("/data/{dataset}/query")
 def query(request: Request, visitor: Visiting, dataset: str) -> Response:
     """Show an empty form."""
-    need(visitor, "plan")
+    need(visitor, "plan", dataset)
     facts = dataset_of(request, visitor, dataset)
     return _form(request, visitor, facts, {})
 
@@ -42,7 +42,7 @@ def plan_or_ask(request: Request, visitor: Visiting, form: Form, dataset: str) -
 
     A refusal comes on the same page, with ways out and their prices.
     """
-    need(visitor, "plan")
+    need(visitor, "plan", dataset)
     facts, desk = dataset_of(request, visitor, dataset), desk_of(request)
     said = _said(form)
     action = said.get("action", "plan")
