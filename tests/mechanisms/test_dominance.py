@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.mechanisms.matrix import dominates, extreme_pairs, hockey_stick, merge_equal_ratios
+from discreet.mechanisms.finite import dominates, extreme_pairs, hockey_stick, merge_equal_ratios
 
 FACTORS = [Fraction(at, 7) for at in range(60)]
 

@@ -53,11 +53,10 @@ from discreet.loss.composition import Composition
 from discreet.loss.engine.closed_forms import gaussian_deltas
 from discreet.loss.engine.rounding import CHORD_MARGIN, LOG_MARGIN, PRODUCT_MARGIN
 from discreet.loss.pairs.composition_curve import cumulant, profiles_at
-from discreet.loss.pairs.gaussian import DiscreteGaussianPair, GaussianPair
+from discreet.loss.pairs.gaussian import DiscreteGaussianPair, GaussianPair, SmoothedGaussianPair
 from discreet.loss.pairs.pair import Pair
 from discreet.loss.pairs.polygon import Polygon
 from discreet.loss.pairs.randomized_response import ResponsePair
-from discreet.loss.pairs.smoothed_gaussian import SmoothedGaussianPair
 from discreet.loss.privacy_loss import PrivacyLoss, checked_loss
 from discreet.loss.renyi.moment_growth import MomentGrowth, concentration, growth
 
