@@ -17,7 +17,6 @@ from discreet.loss.pairs.curved_pair import CurvedPair
 from discreet.loss.pairs.envelope import grouped, repeated, upper_envelope
 from discreet.loss.renyi.least_rho import (
     approximately_concentrated,
-    least_mu,
     least_rho,
     truncated_rho,
 )
@@ -28,7 +27,6 @@ from discreet.loss.sampling.shuffle import Shuffle, ShuffledShape
 __all__ = [
     "approximately_concentrated",
     "grouped",
-    "least_mu",
     "least_rho",
     "poisson_sample",
     "repeated",
