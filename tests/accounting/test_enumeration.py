@@ -80,6 +80,16 @@ def test_parallel_in_sequence_in_parallel(relation: str) -> None:
     check(tree, RECORDS, relation)
 
 
+@pytest.mark.theorem("scenario-accounting")
+@pytest.mark.parametrize("relation", ["add_remove", "replace"])
+def test_equal_parts_of_two_sizes(relation: str) -> None:
+    """A record that moves to the next part stays in the larger one, and another one does not."""
+    single = Parallel("x", dict.fromkeys(range(4), count("one", HALF)))
+    wide = Parallel("x", dict.fromkeys([one_of(0, 1), one_of(2, 3)], count("two", THIRDS)))
+    for tree in (Sequential(single, wide), Sequential(wide, single)):
+        check(tree, [{"x": x} for x in range(4)], relation)
+
+
 @pytest.mark.theorem("poisson-sampling")
 def test_a_sample_of_parts() -> None:
     parts = Parallel("ward", {"A": count("a", HALF), "B": count("b", THIRDS)})

@@ -63,6 +63,21 @@ def test_a_bound_in_one_direction_is_not_enough():
     assert len(pruned([Option(pure), Option(adding)])) == 2
 
 
+@pytest.mark.theorem("wider-laplace")
+@pytest.mark.parametrize("a", [Fraction(1, 10), Fraction(1, 2), Fraction(4, 5)])
+@pytest.mark.parametrize("more", [Fraction(1, 100), Fraction(1, 10), Fraction(19, 100)])
+def test_wider_laplace_noise_is_narrower_noise_plus_noise(a, more):
+    b = a + more
+    weight = a / b * (1 - b) ** 2 / (1 - a) ** 2
+    assert 0 < weight < 1
+    for cosine in (Fraction(-1), Fraction(-1, 3), Fraction(0), Fraction(2, 7), Fraction(1)):
+
+        def transform(ratio, at=cosine):
+            return (1 - ratio) ** 2 / (1 - 2 * ratio * at + ratio**2)
+
+        assert transform(a) * (weight + (1 - weight) * transform(b)) == transform(b)
+
+
 def test_attained_options_yield_to_attained_ones_alone():
     large, small = (Composition(((LaplacePair(Fraction(size)), 1),)) for size in (2, 1))
     assert pruned([Option(large), Option(small)]) == [Option(large)]
