@@ -15,7 +15,7 @@ from discreet.loss.pairs.laplace import DiscreteLaplacePair, LaplacePair
 from discreet.loss.pairs.randomized_response import ResponsePair
 from discreet.loss.renyi.curve import RenyiCurve
 
-EPSILONS = (0.0, 0.2, 0.6, 1.4)
+EPSILONS = (0.0, 0.6)
 SMALL = st.sampled_from(
     [Fraction(1, 5), Fraction(1, 2), Fraction(3, 4), Fraction(1), Fraction(3, 2)]
 )
@@ -28,7 +28,7 @@ PAIRS = st.one_of(
     st.builds(DiscreteLaplacePair, st.sampled_from([Fraction(2), Fraction(3)]), STEPS),
     st.builds(DiscreteGaussianPair, st.sampled_from([Fraction(4), Fraction(9)]), STEPS),
 )
-PRODUCTS = st.lists(st.tuples(PAIRS, st.integers(1, 2)), min_size=1, max_size=3).map(
+PRODUCTS = st.lists(st.tuples(PAIRS, st.integers(1, 2)), min_size=1, max_size=2).map(
     lambda pairs: Composition(tuple(pairs))
 )
 
@@ -46,8 +46,8 @@ def covered(kept, composition):
 
 
 @pytest.mark.theorem("dominance")
-@settings(max_examples=25, deadline=None)
-@given(st.lists(PRODUCTS, min_size=2, max_size=4), st.integers(1, 3))
+@settings(max_examples=6, deadline=None)
+@given(st.lists(PRODUCTS, min_size=2, max_size=3), st.integers(1, 3))
 def test_what_is_dropped_or_merged_is_below_what_is_kept(compositions, most):
     kept = pruned([Option(each) for each in compositions], most=most)
     assert len(kept) <= most
