@@ -192,4 +192,13 @@ MUTANTS: Final = (
         ),
         fast=True,
     ),
+    Mutant(
+        name="equal parts of several values are told apart by their releases alone",
+        file="discreet/accounting/worst_case/changes.py",
+        old="-1 if single else place))",
+        new="-1))",
+        why="A record that moves to a part which others share seems to stay where it was.",
+        caught_by=("tests/accounting/test_enumeration.py::test_equal_parts_of_two_sizes",),
+        fast=True,
+    ),
 )

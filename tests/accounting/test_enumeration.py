@@ -80,6 +80,17 @@ def test_parallel_in_sequence_in_parallel(relation: str) -> None:
     check(tree, RECORDS, relation)
 
 
+@pytest.mark.theorem("scenario-accounting")
+@pytest.mark.parametrize(("relation", "sides"), [("add_remove", 1), ("replace", 2)])
+def test_equal_parts_of_two_sizes(relation: str, sides: int) -> None:
+    """A record that moves to the next part stays in the larger one, and another one does not."""
+    single = Parallel("x", dict.fromkeys(range(4), count("one", HALF)))
+    wide = Parallel("x", dict.fromkeys([one_of(0, 1), one_of(2, 3)], count("two", THIRDS)))
+    for tree in (Sequential(single, wide), Sequential(wide, single)):
+        price = account(tree, relation=relation)
+        assert price.epsilon(delta=0) == pytest.approx(sides * math.log(3))  # of 2 and 3/2
+
+
 @pytest.mark.theorem("poisson-sampling")
 def test_a_sample_of_parts() -> None:
     parts = Parallel("ward", {"A": count("a", HALF), "B": count("b", THIRDS)})

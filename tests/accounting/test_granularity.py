@@ -88,7 +88,6 @@ def _steps(one, other, relation):
 def test_one_direction_alone_is_not_the_price():
     """An alarm that may sound if the record is there, and never sounds without it."""
     alarm = FinitePair((Fraction(1, 4), Fraction(3, 4)), (Fraction(0), Fraction(1)))
-    leaf = Leaf(Profile.of(alarm))
     rule = RecordRule.of("add_remove", {"x": [1, 2]})
     for pair in (alarm, alarm.reverse()):
         price = account(Leaf(Profile.of(pair)), relation=rule)

@@ -131,8 +131,10 @@ def alike(  # noqa: C901  (two kinds of conditions, and boxes)
     for at, node in enumerate(tree.walk()):
         match node:
             case Parallel(key=key):
-                for part in node.parts:
-                    note(key, columns.mask(key, part.values), (at, number(part.child)))
+                for place, part in enumerate(node.parts):
+                    mask = columns.mask(key, part.values)
+                    single = mask.bit_count() == 1  # parts of several atoms keep them together
+                    note(key, mask, (at, number(part.child), -1 if single else place))
             case Where(box=box):
                 for column, values in box.conditions:
                     note(column, columns.mask(column, values), at)

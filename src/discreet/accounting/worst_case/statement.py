@@ -6,7 +6,7 @@ Theorem (key ``scenario-accounting``).  The price is the largest over scenarios,
 so at one delta it is the largest of their epsilons.  To find it, scenarios are asked in the order
 of a cheap bound (key ``renyi-to-approximate``): for every t > 0,
 delta(eps) <= t**t / (1 + t)**(1 + t) e**(K(t) - t eps), with K the logarithm of the moment of order
-t.  Once that bound falls below an epsilon already computed, the rest cannot be worst.
+t.  Once that bound falls below an epsilon already computed, the rest is smaller.
 """
 
 from __future__ import annotations
