@@ -257,6 +257,26 @@ def two_largest() -> Chart:
     return chart
 
 
+def ten_parts() -> Chart:
+    """Ten equal parts, from parallel to sequential composition."""
+    chart = Chart(
+        title="Ten releases, each of its own part, with the same ε",
+        x=Axis(label="ε of each", low=0, high=1, ticks=(0, 0.25, 0.5, 0.75, 1)),
+        y=Axis(label="ε of all ten", low=0, high=10, ticks=(0, 2, 4, 6, 8, 10)),
+    )
+    leaf = Leaf(Pure(epsilon=1), relation="replace", common_domain=True)
+    chart.line([(0, 0), (1, 10)], color=1, label="on the whole table: 10 ε", dashed=True)
+    for color, overlap in ((4, 3), (3, 2), (2, 1)):
+        tree = Parallel("part", dict.fromkeys(range(10), leaf), overlap=overlap)
+        all_ten = account(tree, relation="replace").epsilon(delta=0)
+        label = f"row replaced, in up to {overlap} parts" if overlap > 1 else "row replaced: 2 ε"
+        chart.line([(0, 0), (1, all_ten)], color=color, label=label)
+    counts = Parallel("part", dict.fromkeys(range(10), Leaf(Pure(epsilon=1))))
+    added = account(counts, relation="add_remove").epsilon(delta=0)
+    chart.line([(0, 0), (1, added)], color=0, label="row added or removed: ε")
+    return chart
+
+
 def worst_part() -> Chart:
     """Which of two wards is worse depends on epsilon."""
     chart = Chart(
@@ -286,7 +306,12 @@ def tests() -> CurvePlot:
     return plot(NOISES, "tradeoff")
 
 
-COMPOSITION = {"distances": distances, "two-largest": two_largest, "worst-part": worst_part}
+COMPOSITION = {
+    "distances": distances,
+    "two-largest": two_largest,
+    "ten-parts": ten_parts,
+    "worst-part": worst_part,
+}
 """Pictures of the gallery."""
 
 GUIDE: dict[str, Callable[[], Chart | CurvePlot | Tree]] = {

@@ -103,7 +103,7 @@ MUTANTS: Final = (
     ),
     Mutant(
         name="new parts in the middle of a round are free",
-        file="discreet/learning/run_charges.py",
+        file="discreet/learning/marks.py",
         old="        turned = at % self._plan.band.width if fresh and at < self._plan.steps else 0",
         new="        turned = 0",
         why="A unit is drawn once more than was paid for.",
@@ -214,7 +214,7 @@ MUTANTS: Final = (
     ),
     Mutant(
         name="steps that were lost are drawn again for free",
-        file="discreet/learning/run_charges.py",
+        file="discreet/learning/marks.py",
         old="        if max(again, 0) + turned > 0:\n",
         new="        if max(again, 0) + turned > self._plan.steps:\n",
         why="Two noisy sums were seen, and one was paid for.",
@@ -380,7 +380,7 @@ MUTANTS: Final = (
     ),
     Mutant(
         name="values of a frame decide its type",
-        file="discreet/learning/models/rows/given_arrays.py",
+        file="discreet/learning/models/rows/given.py",
         old="    framed = None if isinstance(X, np.ndarray) else frame_matrix(X)",
         new="    framed = None",
         why="A single NULL decides whether a fit is refused or charged.",
@@ -394,7 +394,7 @@ MUTANTS: Final = (
     ),
     Mutant(
         name="objects of a frame are read before the charge",
-        file="discreet/learning/models/rows/given_frames.py",
+        file="discreet/learning/models/rows/given.py",
         old="        return np.asarray(column, object)",
         new="        return np.asarray(column, np.float64)",
         why="A single cell that is no number makes a fit fail before anything is paid.",
@@ -404,7 +404,7 @@ MUTANTS: Final = (
     ),
     Mutant(
         name="labels in a frame are turned into one type",
-        file="discreet/learning/models/rows/given_arrays.py",
+        file="discreet/learning/models/rows/given.py",
         old="    columns = frame_columns(y)",
         new="    columns = None",
         why="A single missing label makes floats of all, and large ones are no class any more.",
@@ -548,7 +548,7 @@ MUTANTS: Final = (
     ),
     Mutant(
         name="roundings are counted for one micro-batch",
-        file="discreet/learning/training_planner.py",
+        file="discreet/learning/training_plan.py",
         old="            operations=(cap + size) * positions * rows + 8,",
         new="            operations=size * positions * rows + 8,",
         why="Products of the first one pass the additions of all that follow.",
@@ -717,7 +717,7 @@ MUTANTS: Final = (
     ),
     Mutant(
         name="whoever resumes from one step pays for one crash alone",
-        file="discreet/learning/run_charges.py",
+        file="discreet/learning/marks.py",
         old='                key=f"{plan.key}/resume-{since}-{steps}",\n',
         new='                key=f"{plan.key}/resume-{steps}",\n',
         why="A second crash that loses as many steps is taken for the first, and is free.",

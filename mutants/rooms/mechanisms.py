@@ -9,7 +9,7 @@ from mutants.mutant import Mutant
 MUTANTS: Final = (
     Mutant(
         name="Laplace priced at distance one, whatever moves",
-        file="discreet/mechanisms/laplace.py",
+        file="discreet/mechanisms/additive.py",
         old="        steps = self._steps(at_distance(distance), coordinates)",
         new="        steps = min(self._steps(at_distance(distance), coordinates), 1)",
         why="The distance between neighbors is forgotten.",
@@ -20,7 +20,7 @@ MUTANTS: Final = (
     ),
     Mutant(
         name="a fraction of a distance rounded down",
-        file="discreet/mechanisms/gaussian.py",
+        file="discreet/mechanisms/additive.py",
         old="            return steps_at(distance) ** 2 if places == 1",
         new="            return math.floor(distance) ** 2 if places == 1",
         why="A distance of 1.5 is priced as 1, or one of 0.5 as nothing.",
@@ -75,7 +75,7 @@ MUTANTS: Final = (
     ),
     Mutant(
         name="scores are priced as if they moved one way",
-        file="discreet/mechanisms/candidates.py",
+        file="discreet/mechanisms/exponential.py",
         old="        return self.change.sides * at_distance(distance) / self.scale",
         new="        return at_distance(distance) / self.scale",
         why="A choice by scores that move both ways loses twice its price.",

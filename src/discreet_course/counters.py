@@ -33,10 +33,14 @@ import numpy as np
 
 from discreet.accounting import Box, Node, Parallel, Sequential, Where, at_most
 from discreet.continual import BinaryTreeCounter, Counter, FactorizedCounter, RefinedTreeCounter
-from discreet.continual.counter import BlockCounter, clamped
-from discreet.continual.counter_run import CounterState, Noise, checked_length_and_bound
-from discreet.continual.dyadic import depth
-from discreet.continual.sum_tails import plain_sum_half_width
+from discreet.continual.counter import (
+    BlockCounter,
+    CounterState,
+    Noise,
+    checked_length_and_bound,
+    clamped,
+)
+from discreet.continual.sum_tails import depth, plain_sum_half_width
 from discreet.errors import WrongKind
 from discreet.exact import decimal, positive, whole
 from discreet.loss import PrivacyLoss, ZeroConcentrated, least_scale

@@ -40,8 +40,7 @@ from discreet.accounting import (
 )
 from discreet.arrays import saturating_add
 from discreet.continual.consistency import Consistency, sizes_of
-from discreet.continual.counter import MOST_LISTED, too_long
-from discreet.continual.counter_run import Noise
+from discreet.continual.counter import MOST_LISTED, Noise, too_long
 from discreet.continual.sum_tails import Law, sum_half_width, weighted_sum_half_width
 from discreet.errors import OutOfRange, WrongKind
 from discreet.exact import Interval, whole

@@ -42,8 +42,15 @@ from discreet.arrays import listed
 from discreet.errors import OutOfRange, WrongKind
 from discreet.exact import Interval, fixed_down, fixed_up, whole
 from discreet.loss.elementary import exp
-from discreet.mechanisms.finite import FiniteMechanism
-from discreet.mechanisms.matrix import Cost, Matrix, Row, cost_table, expectation, prior_on
+from discreet.mechanisms.finite import (
+    Cost,
+    FiniteMechanism,
+    Matrix,
+    Row,
+    cost_table,
+    expectation,
+    prior_on,
+)
 from discreet.mechanisms.mechanism import Number, factor
 from discreet.units import NeighborGraph
 

@@ -25,7 +25,8 @@ from discreet.accounting import (
     f_dependent,
 )
 from discreet.errors import OutOfRange, TooLarge, WrongKind
-from discreet.loss import GaussianDP, Pure, ZeroConcentrated
+from discreet.loss import GaussianDP, Profile, Pure, ZeroConcentrated
+from discreet.loss.pairs.finite import FinitePair
 from discreet.units import person
 from tests.accounting.oracle import count, excess, law_of, scaled
 from tests.accounting.test_enumeration import FIFTHS, HALF, KEYS, RATIOS, RECORDS, THIRDS, TREES
@@ -82,6 +83,17 @@ def _steps(one, other, relation):
         for left, right in ((one, other), (other, one))
     )
     return gone + come if relation == "add_remove" else gone if gone == come else math.inf
+
+
+def test_one_direction_alone_is_not_the_price():
+    """An alarm that may sound if the record is there, and never sounds without it."""
+    alarm = FinitePair((Fraction(1, 4), Fraction(3, 4)), (Fraction(0), Fraction(1)))
+    leaf = Leaf(Profile.of(alarm))
+    rule = RecordRule.of("add_remove", {"x": [1, 2]})
+    for pair in (alarm, alarm.reverse()):
+        price = account(Leaf(Profile.of(pair)), relation=rule)
+        assert price.delta(epsilon=0) == pytest.approx(0.25)
+        assert price.delta(epsilon=5) == pytest.approx(0.25)  # in the direction that tells
 
 
 def test_a_local_rule_is_the_local_relation():
@@ -238,6 +250,20 @@ def test_f_dependency_agrees_with_the_accountant():
     )
     assert account(tree, relation="replace").epsilon(delta=0) == young.largest(among=replaced) == 1
     assert account(tree, relation=adults).epsilon(delta=0) == 0
+
+
+@pytest.mark.theorem("f-dependent")
+@SLOW
+@given(seed=st.integers(0, 10**6), kinds=st.integers(1, 4))
+def test_f_dependency_is_the_least_distance_between_tables_that_look_alike(seed, kinds):
+    rng = np.random.default_rng(seed)
+    far = np.triu(rng.integers(1, 9, size=(7, 7)), 1)
+    seen = rng.integers(0, kinds, size=7)
+    metric = Metric(range(7), lambda a, b: int(far[min(a, b), max(a, b)]))
+    found = f_dependent(metric, lambda point: int(seen[point]))
+    for a, b in product(range(7), repeat=2):
+        alike = product(np.flatnonzero(seen == seen[a]), np.flatnonzero(seen == seen[b]))
+        assert found.distance(a, b) == min(int(far[min(x, y), max(x, y)]) for x, y in alike)
 
 
 @pytest.mark.theorem("f-dependent")

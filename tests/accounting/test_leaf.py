@@ -30,7 +30,7 @@ from discreet.mechanisms import (
     RandomizedResponse,
     Sparse,
 )
-from discreet.mechanisms.matrix import hockey_stick
+from discreet.mechanisms.finite import hockey_stick
 from discreet.noise import DyadicGrid
 from discreet.units import Relation, custom, person, row
 from discreet_course.counting import Histogram

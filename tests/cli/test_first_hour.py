@@ -168,6 +168,7 @@ def test_an_owner_looks_at_a_file_as_it_is_declared(folder):
     assert "cannot be read" not in done.stdout
     found = read_policy(folder / "besuche.toml").tables[0]
     assert {each.name: each.type for each in found.columns} == {
+        "person": Type.TEXT,
         "stadt": Type.TEXT,
         "kosten": Type.INTEGER,
         "dauer": Type.FLOAT,

@@ -9,7 +9,7 @@ import pytest
 
 from discreet.accounting import Leaf, Parallel, Where, account
 from discreet.continual import BinaryTreeCounter, FactorizedCounter, RefinedTreeCounter
-from discreet.continual.dyadic import depth
+from discreet.continual.sum_tails import depth
 from discreet.errors import OutOfRange
 from discreet.loss import GaussianDP
 from discreet.mechanisms import Gaussian, Laplace

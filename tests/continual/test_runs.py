@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from discreet.continual import BinaryTreeCounter, FactorizedCounter, RefinedTreeCounter
-from discreet.continual.dyadic import blocks_of, depth, digits, height, lowest
+from discreet.continual.sum_tails import blocks_of, depth, digits, height, lowest
 from discreet.errors import (
     EntropyBusy,
     EntropyCopied,

@@ -6,7 +6,7 @@ from fractions import Fraction
 import pytest
 
 from discreet.errors import OutOfRange, WrongKind
-from discreet.mechanisms.matrix import expectation
+from discreet.mechanisms.finite import expectation
 from discreet.units import NeighborGraph
 from discreet_course.optimal import bayes_remap, geometric_on_counts, optimal_mechanism
 from tests.course.test_optimal import COSTS, PRIORS

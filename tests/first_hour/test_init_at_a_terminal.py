@@ -49,7 +49,8 @@ def test_the_policy_answers_and_says_who_confirmed_it(asked):
     policy = read_policy(folder / "policy.toml")
     assert "confirmed by the owner after looking" in policy.about.tuning
     assert policy.tables[0].size.people >= 500
-    done = answered(folder, "ask", f"SELECT COUNT(*) AS n FROM {name}", "--epsilon=0.3", "--json")
+    question = f"SELECT COUNT(*) AS n FROM {name}"  # noqa: S608
+    done = answered(folder, "ask", question, "--epsilon=0.3", "--json")
     assert '"receipt"' in done.stdout
     assert run(folder, "check").exit_code == 0
 

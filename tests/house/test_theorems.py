@@ -8,7 +8,7 @@ import pytest
 from discreet.theorems import read_theorems, theorems
 from tests.house.pages import ROOT
 
-BESIDE = ["tests/audit"]
+BESIDE = ["src/discreet_course", "tests/audit"]
 STATED = theorems() | read_theorems(
     ROOT, (file for path in BESIDE for file in (ROOT / path).rglob("*.py"))
 )

@@ -18,7 +18,7 @@ from discreet.errors import OutOfRange, RunFenced
 from discreet.learning import Clipping, CorrectedAdam, PoissonBatches, PrivateSum, Training
 from discreet.learning.banded_noise import Band, BandedBatches, BandedSums
 from discreet.learning.marks import Marks
-from discreet.learning.training_planner import plan_training
+from discreet.learning.training_plan import plan_training
 from discreet.ledger import Ledger
 from discreet.noise import exact_law
 from discreet.noise.bernoulli import CoinWords

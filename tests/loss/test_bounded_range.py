@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from discreet.loss.composition import Composition
-from discreet.loss.engine.finite_part import FinitePart
+from discreet.loss.engine.composed_profile import FinitePart
 from discreet.loss.pairs.bounded_range import BoundedRangePair
 from discreet.loss.pairs.laplace import LaplacePair
 from discreet.loss.pairs.randomized_response import ResponsePair

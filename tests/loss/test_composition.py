@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from discreet.errors import OutOfRange
 from discreet.loss.composition import Composition
-from discreet.loss.engine.finite_part import FinitePart
+from discreet.loss.engine.composed_profile import FinitePart
 from discreet.loss.engine.lattice_search import LatticeSearch
 from discreet.loss.pairs.finite import FinitePair
 from discreet.loss.pairs.gaussian import GaussianPair

@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.loss import Composition, Profile
+from discreet.loss.engine.contour import SmoothedContour
 from discreet.loss.engine.lattice_search import LatticeSearch
-from discreet.loss.engine.smoothed_contour import SmoothedContour
 from discreet.loss.pairs.finite import FinitePair
 from discreet.loss.pairs.randomized_response import ResponsePair
 from tests.loss.truth import enumerated

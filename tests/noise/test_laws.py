@@ -22,9 +22,8 @@ from discreet.noise import (
 )
 from discreet.noise.bernoulli import CoinSizes, CoinWords, exp_coins
 from discreet.noise.categorical import WeightedTable
-from discreet.noise.table import SignedSampler
+from discreet.noise.table import BlockSampler, SignedSampler
 from discreet.noise.tablefree import FreeSizes, Parameters, geometric_into
-from discreet.noise.wide_table import BlockSampler
 from tests.noise.laws import (
     LAZY_COINS,
     LAZY_FREE,

@@ -26,8 +26,8 @@ from discreet.noise import (
     tablefree,
 )
 from discreet.noise.bernoulli import CoinSizes
-from discreet.noise.elementwise import drawn_together
 from discreet.noise.tablefree import FreeSizes, Parameters, gaussian_into, laplace_into
+from discreet.noise.two_sided import drawn_together
 from tests.noise.laws import ALPHA, cells_of, chi_square, chi_squares, count_cells, p_value, stream
 
 DRAWS = 10**7

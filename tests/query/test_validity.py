@@ -65,7 +65,7 @@ HOSTILE = [
     *((Column, (name,)) for name in NAMES),
     *((Column, ("a", name)) for name in NAMES if name is not None),
     *((Star, (name,)) for name in NAMES if name is not None),
-    *((Grouped, (number,)) for number in (-1, True, 0.0, "0", None, 2**40)),
+    *((Grouped, (number,)) for number in (-1, True, 0.0, "0", None)),
     *((Literal, (value,)) for value in (0.5, 1j)),
     *((Literal, (value,)) for value in (datetime.now(UTC), b"a", [1], A, type)),
     *((Literal, (value,)) for value in ("\ud800", "a\udfffb", 2**9000, Fraction(1, 2**9000), 1j)),

@@ -4,8 +4,7 @@ import math
 from fractions import Fraction
 
 from discreet.exact import Interval
-from discreet.mechanisms.finite import FiniteMechanism
-from discreet.mechanisms.matrix import hockey_stick, max_ratio
+from discreet.mechanisms.finite import FiniteMechanism, hockey_stick, max_ratio
 from discreet.mechanisms.randomized_response import RandomizedResponse
 from discreet.units import NeighborGraph
 from tests.twins.mechanisms import Twin

@@ -56,8 +56,8 @@ from discreet.attacks.measured import Measured
 from discreet.attacks.proportions import at_least, tail
 from discreet.errors import OutOfRange, WrongKind
 from discreet.exact import decimal, float_down, float_up, whole
-from discreet.loss.curves import PrivacyCurve
 from discreet.loss.parameters import checked_delta
+from discreet.loss.privacy_loss import PrivacyCurve
 
 __all__ = ["guessed"]
 

@@ -5,8 +5,7 @@ Trust: kernel.
 
 from discreet.continual.binary_tree import BinaryTreeCounter, RefinedTreeCounter
 from discreet.continual.consistency import monotone
-from discreet.continual.counter import Counter
-from discreet.continual.counter_run import CounterRun
+from discreet.continual.counter import Counter, CounterRun
 from discreet.continual.factorized import FactorizedCounter
 
 __all__ = [

@@ -33,13 +33,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.accounting import Leaf, Node, Parallel
-from discreet.continual.counter import Counter
-from discreet.continual.counter_run import CounterState
+from discreet.continual.counter import Counter, CounterState
 from discreet.continual.sum_tails import sum_half_width
 from discreet.errors import TooLarge, WrongKind
 from discreet.exact import Interval, whole
 from discreet.loss import PrivacyLoss, ZeroConcentrated
-from discreet.loss.pairs.smoothed_gaussian import SmoothedGaussianPair
+from discreet.loss.pairs.gaussian import SmoothedGaussianPair
 from discreet.mechanisms import Gaussian
 from discreet.mechanisms.additive import loss_of_move
 from discreet.mechanisms.mechanism import Number, steps_at

@@ -41,8 +41,7 @@ if TYPE_CHECKING:  # each is loaded when first used, because most programs need 
     from discreet.learning.run_tree import one_sum, statement_of, tree_of_run
     from discreet.learning.sampling import PoissonBatches, overflow_chance, smallest_cap
     from discreet.learning.training import Training
-    from discreet.learning.training_plan import TrainingPlan
-    from discreet.learning.training_planner import plan_training
+    from discreet.learning.training_plan import TrainingPlan, plan_training
     from discreet.learning.tuning.evaluation import Evaluation, evaluate
     from discreet.learning.tuning.tune import Tuned, tune
     from discreet.learning.tuning.tuning_price import TuningPrice
@@ -116,8 +115,7 @@ if not TYPE_CHECKING:  # to which every name would be one of this room
             "tuning.tune": ("Tuned", "tune"),
             "tuning.tuning_price": ("TuningPrice",),
             "training": ("Training",),
-            "training_plan": ("TrainingPlan",),
-            "training_planner": ("plan_training",),
+            "training_plan": ("TrainingPlan", "plan_training"),
         },
         rooms=("bayes", "models"),
     )

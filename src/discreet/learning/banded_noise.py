@@ -14,26 +14,12 @@ Theorem (key ``banded-sums``; Choquette-Choo et al. 2023 for continuous noise). 
 x_t by at most D steps in L2, a run of T steps loses no more than ceil(T / b) copies of a Gaussian
 release of b d coordinates at the distance D |r| on a Poisson sample of rate b q, beside batches
 above their cap.
-    Proof.  Tell the parts of all units, and the coins of the others.  Let unit u be in part p.  Its
-    steps are p, p + b, ..., at most ceil(T / b) of them, and x_t of its step t enters y_t, ...,
-    y_{t+b-1} and no further: these blocks are disjoint.  Consider one block, given all that was
-    measured before it.  The sums of its other steps are functions of what is measured (weights) and
-    of rows and coins of others, for the tables with and without u alike.  So subtracting, from each
-    y_{t+k}, what it would be without u and without noise, is a bijection that maps the block to
-    (Z_t, ..., Z_{t+b-1}) without u, and with u to the same plus s (r_0 v, ..., r_{b-1} v), where s
-    is the one coin of u in step t and v, of length at most D, is decided before the block.  That is
-    the pair of one Poisson sample.  Blocks compose adaptively; rows before p do not contain u.
-    The part of u is decided by coins that no data decides; a mixture of pairs that one pair
-    dominates is dominated by it.
-A step has q N units on average: a unit is in its part with chance 1/b and drawn with b q, both by
-coins of its own, so the chance of a batch above its cap is that of a Poisson sample of rate q.
-
-What a process remembers of earlier sums is data, and is never saved.  One that resumes measures
-x_t alone in its first step, draws the parts anew, and shares no block with those before it.  A unit
-then may have one step more than ceil(T / b), unless the run goes on at a multiple of b: the steps
-since that multiple are charged again (:mod:`discreet.learning.run_charges`).
-A step that does not follow the last one that was measured is refused: a sum that is taken twice
-would be measured twice in a block that was paid for once.
+    Proof in docs/proofs/learning.md: steps of one unit are b apart, and each enters b measurements.
+So the chance of a batch above its cap is that of a Poisson sample of rate q.
+Earlier sums are data, and are never saved.  A process that resumes draws the parts anew, so that a
+unit may have one step more than ceil(T / b), unless the run goes on at a multiple of b: the steps
+since that multiple are charged again (:mod:`discreet.learning.marks`).  A step that does not
+follow the last one is refused: its sum would be measured twice in a block that was paid for once.
 """
 
 from __future__ import annotations
@@ -129,7 +115,7 @@ class Band:
         if self.width > 1 and largest >= _LARGEST:
             raise OutOfRange(
                 what="measured sums would not fit in 62 bits.",
-                why="they are 64-bit integers, and wrapping around would corrupt them.",
+                why="wrapping around would corrupt them.",
                 do="take smaller batches, or a band of 1.",
             )
         return one_sum(
@@ -195,15 +181,12 @@ class BandedSums:
         return self._next
 
     def measured(self, cells: Any, noise: Any, *, step: int) -> Any:
-        """Take the sum of a step in integers; return what is measured, with its noise.
-
-        If that breaks off, the sum may be remembered, or not: then nothing goes on from it.
-        """
+        """Take the sum of a step in integers; return what is measured, with its noise."""
         if self._sums and self._next != step:
             raise RunFenced(
                 what="a step of banded noise does not follow the last one that was released.",
                 why="sums of one step that is taken twice would be measured in one block.",
-                do="begin once more: units are put into new parts, and no sum is remembered.",
+                do="begin once more, with new parts.",
             )
         self._step, self._next = step, None
         self._sums.appendleft(cells)

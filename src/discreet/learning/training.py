@@ -54,8 +54,7 @@ from discreet.learning.deep.training_run import TrainingRun
 from discreet.learning.deep.trial import try_model
 from discreet.learning.sampling import UnitRows
 from discreet.learning.side_counts import SideCounts
-from discreet.learning.training_plan import TrainingPlan
-from discreet.learning.training_planner import cap_of, plan_training
+from discreet.learning.training_plan import TrainingPlan, cap_of, plan_training
 from discreet.ledger import Ledger
 from discreet.noise import SYSTEM, Entropy
 from discreet.units import PrivacyUnit

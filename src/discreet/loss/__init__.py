@@ -22,10 +22,8 @@ if TYPE_CHECKING:  # each is loaded when first used, because most questions need
         most_repeats,
     )
     from discreet.loss.composition import Composition
-    from discreet.loss.continuous_laplace import Laplace
-    from discreet.loss.dp_events import from_dp_event
-    from discreet.loss.gaussian_dp import GaussianDP
-    from discreet.loss.pld_exchange import from_pld, to_pld
+    from discreet.loss.gaussian_dp import GaussianDP, Laplace
+    from discreet.loss.pld_exchange import from_dp_event, from_pld, to_pld
     from discreet.loss.plots import plot
     from discreet.loss.privacy_loss import PrivacyLoss
     from discreet.loss.profile import Profile

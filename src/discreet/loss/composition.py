@@ -24,10 +24,9 @@ from discreet.exact import exact_sum
 from discreet.loss.bracket import Bracket
 from discreet.loss.engine.composed_profile import CompositionProfile
 from discreet.loss.engine.rounding import SUM_MARGIN
-from discreet.loss.pairs.gaussian import GaussianPair
+from discreet.loss.pairs.gaussian import GaussianPair, SmoothedGaussianPair
 from discreet.loss.pairs.pair import LARGEST_LOSS, Pair, knows_curve
 from discreet.loss.pairs.randomized_response import ResponsePair
-from discreet.loss.pairs.smoothed_gaussian import SmoothedGaussianPair
 from discreet.loss.renyi.curve import RenyiCurve
 
 _MOST_COUNTED: Final = 10**50

@@ -31,11 +31,10 @@ from typing import TYPE_CHECKING
 from discreet.exact import exact_sum
 from discreet.loss.elementary import log
 from discreet.loss.pairs.bounded_range import BoundedRangePair
-from discreet.loss.pairs.gaussian import DiscreteGaussianPair, GaussianPair
+from discreet.loss.pairs.gaussian import DiscreteGaussianPair, GaussianPair, SmoothedGaussianPair
 from discreet.loss.pairs.laplace import DiscreteLaplacePair, LaplacePair
 from discreet.loss.pairs.pair import Pair
 from discreet.loss.pairs.randomized_response import ResponsePair
-from discreet.loss.pairs.smoothed_gaussian import SmoothedGaussianPair
 from discreet.loss.renyi.curve import RenyiCurve
 
 if TYPE_CHECKING:  # for annotations alone: a composition arrives with its methods

@@ -3,7 +3,7 @@
 Trust: kernel.
 
 Along a chain D_0, ..., D_k of neighbors delta grows to delta (1 + e**eps + ... + e**((k-1) eps))
-(key ``group-approximate``).  For any profile see ``pairs.two_steps``.
+(key ``group-approximate``).  For any profile see ``pairs.envelope``.
 
 Theorem (key ``group-renyi``; Mironov 2017, proposition 11, with 1/p + 1/q = 1 left free).  Rényi
 divergences along two steps satisfy, for conjugate p and q,

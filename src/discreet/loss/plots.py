@@ -17,7 +17,7 @@ from discreet.charts import LIGHT, Axis, Chart, Points
 from discreet.errors import OutOfRange, WrongKind
 
 if TYPE_CHECKING:  # for annotations alone: every curve can plot itself
-    from discreet.loss.curves import PrivacyCurve
+    from discreet.loss.privacy_loss import PrivacyCurve
 
 _FLOOR: Final = 1e-9  # deltas below it are not shown
 _DELTAS: Final = (*(10.0**-k for k in range(9, 0, -1)), 0.2, 0.5)

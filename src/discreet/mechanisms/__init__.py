@@ -15,11 +15,9 @@ from typing import TYPE_CHECKING
 from discreet.doors import open_door
 
 if TYPE_CHECKING:  # each is loaded when first used, because most questions need two of them
-    from discreet.mechanisms.candidates import ScoreChange
-    from discreet.mechanisms.exponential import Exponential
+    from discreet.mechanisms.additive import Gaussian, Laplace, discrete_gaussian_sigma
+    from discreet.mechanisms.exponential import Exponential, ScoreChange
     from discreet.mechanisms.finite import FiniteMechanism
-    from discreet.mechanisms.gaussian import Gaussian, discrete_gaussian_sigma
-    from discreet.mechanisms.laplace import Laplace
     from discreet.mechanisms.mechanism import Mapped, Mechanism
     from discreet.mechanisms.partition_selection.optimal_selection import OptimalKeys
     from discreet.mechanisms.partition_selection.threshold import NoisyKeys, ShownKeys

@@ -44,7 +44,7 @@ class _Pools(threading.local):
     """The blocks of one thread, by the identity of their law, which each keeps alive."""
 
     def __init__(self) -> None:
-        self.stamp = (-1, -1)
+        self.stamp = -1
         self.blocks: dict[int, tuple[Distribution, list[int]]] = {}
 
 

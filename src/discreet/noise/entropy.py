@@ -43,24 +43,14 @@ _RESEED_BYTES: Final = 1 << 32
 _ZEROS: Final = memoryview(bytes(1 << 17))
 START: Final = modes.CTR(bytes(16))
 
-_fork_epoch = 0
 
-
-def _count_fork() -> None:
-    global _fork_epoch  # noqa: PLW0603  the hook of os.register_at_fork has nowhere else to write
-    _fork_epoch += 1
-
-
-os.register_at_fork(after_in_child=_count_fork)
-
-
-def process_stamp() -> tuple[int, int]:
-    """Return what differs between a process and its children, however they were forked.
+def process_stamp() -> int:
+    """Return what differs between a process and those that are forked from it.
 
     >>> process_stamp() == process_stamp()
     True
     """
-    return os.getpid(), _fork_epoch
+    return os.getpid()
 
 
 class Entropy(Protocol):
@@ -149,7 +139,7 @@ class _Generator:
 
     def __init__(self) -> None:
         self.busy = False
-        self.stamp = (-1, -1)
+        self.stamp = -1
         self.key = bytearray(KEY_BYTES)
         self.pool = bytearray(_POOL_BYTES)
         self.used = _POOL_BYTES

@@ -14,6 +14,7 @@ from which groups are shown.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -38,10 +39,13 @@ _TYPICAL: Final = Fraction(1, 6)
 _MANY_GROUPS: Final = 10
 """Groups that nobody has listed are taken to be at least as many."""
 _QUANTILES: Final = frozenset({"PERCENTILE_CONT", "APPROX_QUANTILES", "MIN", "MAX"})
-_MOST_RANKS: Final = Fraction(1, 5)
+_MOST_RANKS: Final = Fraction(1, 4)
+"""An interval from quartile to quartile says nothing."""
 _MOMENTS: Final = frozenset({"VAR_POP", "VAR_SAMP", "STDDEV_POP", "STDDEV_SAMP"})
-_MOMENT_NOISE: Final = 135
-"""A variance of values between bounds three deviations away is off by this over epsilon n."""
+_CORRELATION_NOISE: Final = 1300
+"""A correlation between bounds three deviations away is off by about this over epsilon n."""
+_RARE: Final = Fraction(1, 20)
+"""A value that somebody asks for by its name is expected to have such a share, at least."""
 
 
 @final
@@ -186,9 +190,16 @@ def _group(request: EngineRequest, schema: Schema, size: PublicSize) -> tuple[in
         for column in table.columns
         if not table.public
     }
+    listed: dict[Expression, Fraction] = {}  # a condition that lists values stands there twice
     for condition in conditions:
-        if not _about_keys(condition, keys):
-            kept *= _kept(condition, columns)
+        if _about_keys(condition, keys):
+            continue
+        match condition:
+            case Call(function="IN" | "=", arguments=(Column() as column, *_)):
+                listed[column] = min(listed.get(column, Fraction(1)), _kept(condition, columns))
+            case _:
+                kept *= _kept(condition, columns)
+    kept *= math.prod(listed.values())
     groups = 1
     if request.keys:
         groups = len(request.listed) if request.listed is not None else _MANY_GROUPS
@@ -235,7 +246,7 @@ def _one_value(facts: ColumnFacts | None) -> Fraction:
     if facts.type is Type.BOOLEAN:
         return _HALF
     if facts.type is Type.INTEGER and facts.low is not None and facts.high is not None:
-        return 1 / (facts.high - facts.low + 1)
+        return max(1 / (facts.high - facts.low + 1), _RARE)
     return _UNKNOWN
 
 
@@ -316,6 +327,7 @@ def _expected(  # noqa: PLR0913, PLR0917  all that is known of it
             number /= 2
     elif functions & _QUANTILES:
         number, ranks = Fraction(group.rows), True
+        width = predicted.reach or width
     elif alone is not None and alone.function in {"AVG", "SUM"}:
         found = _bounds(alone, plan, schema)
         if found is not None:
@@ -328,9 +340,11 @@ def _expected(  # noqa: PLR0913, PLR0917  all that is known of it
         found = None if alone is None else _bounds(alone, plan, schema)
         if alone is not None and found is not None and width is not None:
             deviation = (found[1] - found[0]) * _TYPICAL
-            number = deviation if alone.function.startswith("STDDEV") else deviation**2
+            number = deviation**2
+            if alone.function.startswith("STDDEV"):  # forecast for a deviation of zero
+                width, number = width**2 / (2 * deviation), deviation
         elif plan.price.epsilon is not None:
-            width = _MOMENT_NOISE / (plan.price.epsilon * group.people)
+            width = _CORRELATION_NOISE / (plan.price.epsilon * group.people)
             number = Fraction(1)
     return ExpectedOutput(
         output=predicted.output, half_width=width, number=number, about=about, ranks=ranks

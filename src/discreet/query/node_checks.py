@@ -5,7 +5,7 @@ hold: nothing else may be held.  # T1
 
 Definition.  A node holds what the annotations of its class say.  A name is a text, not empty and
 without a zero byte or half a character, which engines store each in their own way; a whole number
-lies from 0 below 2**31; fractions are short; tuples, and no lists, hold several values.
+lies from 0 below 2**63; fractions are short; tuples, and no lists, hold several values.
 Limits on length, depth and size let every later step end soon, and none run out of stack.
 """
 
@@ -114,7 +114,7 @@ def _is_name(value: object) -> bool:
 
 
 def _is_whole(value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**31
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**63
 
 
 def _is_fraction(value: object) -> bool:

@@ -83,7 +83,9 @@ class Clause(Node):
 
     def _check(self) -> None:
         for name in (*_PRICES, *_COUNTS):
-            if (value := getattr(self, name)) is not None and value <= 0:
+            value = getattr(self, name)
+            large = name in _COUNTS and value is not None and value >= 2**31
+            if value is not None and (value <= 0 or large):
                 raise wrong(f"{name} is out of range.", self.span)
         if self.delta is not None and not 0 <= self.delta < 1:
             raise wrong("delta is out of range.", self.span)

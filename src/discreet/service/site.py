@@ -73,6 +73,24 @@ class ServerAddress:
 
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
+class TrustedProxy:
+    """A proxy that says where calls come from and, if it logs people in, who they are.
+
+    Its headers are believed where a call comes from one of its addresses, and nowhere else (T8).
+
+    >>> TrustedProxy(addresses=frozenset({"10.0.0.5"})).user is None
+    True
+    """
+
+    addresses: frozenset[str]
+    user: str | None = None
+    """The header with the name of who has logged in."""
+    groups: str | None = None
+    """The header with their groups, between commas."""
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ServiceLimits:
     """What one call, one person and one worker may use; none of it depends on data.
 
@@ -108,6 +126,9 @@ class Site:
     datasets: Mapping[str, ServedDataset]
     people: Mapping[str, Grant] = field(default_factory=lambda: MappingProxyType({}))
     """Who may log in, with their roles and datasets: the only source of both."""
+    groups: Mapping[str, Grant] = field(default_factory=lambda: MappingProxyType({}))
+    """What the members of groups may do, which a proxy names."""
+    proxy: TrustedProxy | None = None
     address: ServerAddress = field(default_factory=ServerAddress)
     limits: ServiceLimits = field(default_factory=ServiceLimits)
     loopback_person: str | None = None

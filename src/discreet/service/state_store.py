@@ -34,13 +34,13 @@ from discreet.service.state_files import (
 
 _TABLES: Final = """
 CREATE TABLE logins (
-  hash TEXT PRIMARY KEY, person TEXT NOT NULL, csrf TEXT NOT NULL, mark TEXT NOT NULL,
-  expires REAL NOT NULL
+  hash TEXT PRIMARY KEY, person TEXT NOT NULL, groups TEXT NOT NULL, csrf TEXT NOT NULL,
+  mark TEXT NOT NULL, expires REAL NOT NULL
 ) STRICT;
 CREATE TABLE tokens (
-  prefix TEXT PRIMARY KEY, hash TEXT NOT NULL, person TEXT NOT NULL, scope TEXT NOT NULL,
-  note TEXT NOT NULL, mark TEXT NOT NULL, created REAL NOT NULL, expires REAL NOT NULL,
-  revoked INTEGER NOT NULL DEFAULT 0
+  prefix TEXT PRIMARY KEY, hash TEXT NOT NULL, person TEXT NOT NULL, groups TEXT NOT NULL,
+  scope TEXT NOT NULL, note TEXT NOT NULL, mark TEXT NOT NULL,
+  created REAL NOT NULL, expires REAL NOT NULL, revoked INTEGER NOT NULL DEFAULT 0
 ) STRICT;
 CREATE TABLE requests (
   id INTEGER PRIMARY KEY, dataset TEXT NOT NULL, account TEXT NOT NULL, budget TEXT NOT NULL,

@@ -42,7 +42,7 @@ from discreet.session.files.manifest import (
     WrittenRelease,
     answered_into_files_error,
 )
-from discreet.session.fork_guard import COLLECTOR_PAUSE, ForkGuard
+from discreet.session.fork_guard import ForkGuard
 from discreet.session.inquiry import (
     AskOptions,
     Inquiry,
@@ -150,7 +150,7 @@ class Session(Labeled):
         self._binder = ProgramBinder(
             bind=self._planning.bind, schema=schema, policy=policy, unit=unit
         )
-        self._guard = ForkGuard(engine)
+        self._guard = ForkGuard()
         self._lock = threading.Lock()
 
     # --- asking -------------------------------------------------------------------------------
@@ -174,7 +174,7 @@ class Session(Labeled):
                   groups are spread and uses the limits that follow.  Before that, ``plan`` says
                   what they cost, in an error.
         """
-        with self._guard, COLLECTOR_PAUSE:
+        with self._guard:
             if price.pop("share_cut", None) is not None:
                 raise share_refused("planned")
             plan = self._plan(question, price)
@@ -458,8 +458,7 @@ class Session(Labeled):
         self._open_pipeline()
         if isinstance(question, Plan):
             return self._plans.checked(question, tuple(price.values()))
-        with COLLECTOR_PAUSE:
-            limits, asked = price.pop("limits", None), question_of(question)
+        limits, asked = price.pop("limits", None), question_of(question)
         if asked.released:
             return self._about_released(asked, limits, price, confirm, beside)
         if limits is None:
@@ -512,15 +511,14 @@ class Session(Labeled):
     ) -> Plan:
         """Plan a question, with bounds that were found for it before."""
         self._open_pipeline()
-        with COLLECTOR_PAUSE:
-            plan = self._planning.plan(
-                question,
-                price,
-                found=found,
-                concentrated=bool(price.get("error")) and self._concentrated(),
-                own_delta=self._own_delta,
-            )
-            self._planning.check(plan)
+        plan = self._planning.plan(
+            question,
+            price,
+            found=found,
+            concentrated=bool(price.get("error")) and self._concentrated(),
+            own_delta=self._own_delta,
+        )
+        self._planning.check(plan)
         self._plans.keep(plan)
         return plan
 

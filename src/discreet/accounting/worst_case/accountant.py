@@ -47,13 +47,13 @@ from discreet.accounting.worst_case.statement import AFTER, BEFORE, Statement
 from discreet.errors import OutOfRange, WrongKind
 from discreet.loss import PrivacyLoss, Pure, ZeroConcentrated
 from discreet.loss.composition import Composition
-from discreet.loss.pairs.envelope import upper_envelope
-from discreet.loss.pairs.two_steps import chained
+from discreet.loss.pairs.envelope import chained, upper_envelope
 from discreet.units import PrivacyUnit, Relation, row, same_unit
 
 BOTH: Final = BEFORE + AFTER
-_MOST_PAIRS: Final = 250_000  # of ways to place the old rows and the new ones
-_MOST_CHANGES: Final = 20_000  # of these pairs that are priced
+_MOST_PAIRS: Final = 500_000  # of ways to place the old rows and the new ones
+_MOST_CHANGES: Final = 50_000  # of these pairs that are priced, for single rows
+_MOST_MULTIPLE: Final = 4_000  # and for several rows, each of which may lie elsewhere
 _MOST_ROWS: Final = 6
 _FEW_STEPS: Final = 8
 _GROUP: Final = "rows of a group"  # names no column of any table
@@ -107,10 +107,6 @@ class _Accountant:
         )
         self._domain = Domain(self._columns, overlaps, contribution, tuple(boxes))
         self._alike = alike(tree, self._columns, boxes, self._fold.number)
-        self._masks = [
-            [sum(1 << atom for atom in atoms) for atoms in self._alike[column]]
-            for column in self._columns.names()
-        ]
         self._parts = list(_parts(tree, 1))
         linked = [[column for column, _ in box.conditions] for box in boxes]
         self._groups = independent([self._fold.uses(node) for node, _ in self._parts], linked)
@@ -232,12 +228,13 @@ class _Accountant:
         lists: list[list[Option]] = []
         for columns, places in self._groups:
             nodes = [self._parts[at] for at in places]
-            options = self._group(columns, nodes, move)
+            options = self._group(columns, nodes, move, self._alike)
             if options is not None:
                 lists.append(options)
                 continue
             for node, count in nodes:  # too many: each is given its own worst rows
-                alone = self._group(self._fold.uses(node), [(node, count)], move)
+                own = alike(node, self._columns, self._boxes, self._fold.number)
+                alone = self._group(self._fold.uses(node), [(node, count)], move, own)
                 if alone is None:
                     return [self._row_by_row(move)]
                 lists.append([replace(option, attained=False) for option in alone])
@@ -248,19 +245,28 @@ class _Accountant:
         return found
 
     def _group(
-        self, columns: Collection[str], nodes: Sequence[tuple[Node, int]], move: RowChange
+        self,
+        columns: Collection[str],
+        nodes: Sequence[tuple[Node, int]],
+        move: RowChange,
+        like: Mapping[str, list[list[int]]],
     ) -> list[Option] | None:
         """Price some nodes for all rows of their columns; None if there are too many."""
-        cells = self._domain.cells(columns, self._alike, move.removed + move.inserted)
+        cells = self._domain.cells(columns, like, move.removed + move.inserted)
         old = None if cells is None else self._domain.placings(cells, move.removed)
         new = None if cells is None else self._domain.placings(cells, move.inserted)
         if old is None or new is None:
             return None
-        first = [rows for rows in old if is_first(self._masks, rows, ())]
+        masks = [
+            [sum(1 << atom for atom in atoms) for atoms in like[column]]
+            for column in self._columns.names()
+        ]
+        first = [rows for rows in old if is_first(masks, rows, ())]
         if len(first) * len(new) > _MOST_PAIRS:
             return None
-        changes = [pair for pair in itertools.product(first, new) if is_first(self._masks, *pair)]
-        if len(changes) > _MOST_CHANGES:
+        changes = [pair for pair in itertools.product(first, new) if is_first(masks, *pair)]
+        several = max(move.removed, move.inserted) > 1
+        if len(changes) > (_MOST_MULTIPLE if several else _MOST_CHANGES):
             return None
         options = []
         seen: set[Price] = set()
@@ -285,6 +291,8 @@ class _Accountant:
 
     def _row_by_row(self, move: RowChange) -> Option:
         """Change one row after another, each the worst one, in a unit that changes in part."""
+        if move.removed + move.inserted == 1:
+            return Option.of(directed(UNPROTECTED, 1, 1, attained=False), ())
         steps = PrivacyUnit(name="row", columns=(), relation=Relation.ADD_REMOVE)
         one = _Accountant(self._tree, steps, Contribution(), self._boxes).statement().loss
         loss = _steps(one, move.removed + move.inserted)

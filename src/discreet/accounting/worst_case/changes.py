@@ -28,7 +28,7 @@ from discreet.accounting.tree.node import Node
 from discreet.accounting.tree.parallel import Parallel, Where
 from discreet.accounting.worst_case.fold import Cell, Rows, bits
 
-_MOST_CELLS: Final = 4096
+_MOST_CELLS: Final = 50_000
 
 
 @final

@@ -41,11 +41,10 @@ from discreet.accounting.tree.parallel import Parallel, Part, Where
 from discreet.accounting.tree.processing import Group, Post, Sampled, Shuffled
 from discreet.loss import PrivacyLoss
 from discreet.loss.composition import Composition
-from discreet.loss.pairs.envelope import product_as_finite_pair, upper_envelope
+from discreet.loss.pairs.envelope import chained, product_as_finite_pair, upper_envelope
 from discreet.loss.pairs.finite import FinitePair
 from discreet.loss.pairs.pair import Pair
 from discreet.loss.pairs.randomized_response import ResponsePair
-from discreet.loss.pairs.two_steps import chained
 from discreet.loss.renyi.curve import RenyiCurve
 from discreet.loss.sampling.mixtures import routed, sampled_group
 from discreet.loss.sampling.poisson_sampling import Direction, SampledPair

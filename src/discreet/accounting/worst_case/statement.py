@@ -32,8 +32,8 @@ from discreet.exact import float_down, float_up
 from discreet.loss import PrivacyLoss, Pure
 from discreet.loss.bracket import Bracket
 from discreet.loss.composition import Composition
-from discreet.loss.curves import PrivacyCurve
 from discreet.loss.parameters import checked_delta, checked_epsilon
+from discreet.loss.privacy_loss import PrivacyCurve
 from discreet.loss.profile import Profile
 from discreet.units import PrivacyUnit
 

@@ -28,6 +28,7 @@ from discreet.engines.postgres.catalogue import (
     TableDescription,
     addresses_of,
     cell_counts,
+    is_gone,
     look_up_tables,
 )
 from discreet.engines.postgres.row_reader import ReadRequest, RowReader
@@ -161,6 +162,10 @@ class Postgres(ClosingEngine):
         """
         with contextlib.suppress(UnreadableSource):
             self.identities(tables)
+            return
+        wished = {folded(table) for table in tables}
+        if is_gone(at for table, at in self._addresses.items() if table in wished):
+            raise changed(tables)
 
     def _run(self, request: EngineRequest, order: HashOrder) -> RawTotals:
         requests = self._requests(request)

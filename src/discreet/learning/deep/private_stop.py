@@ -6,26 +6,24 @@ Definition.  After some steps the number of rows that the model classifies right
 a public threshold, both with noise; the answer is below, until it is above for the first time.
 Theorem (key ``above-threshold``).  However often it is asked, all answers together cost epsilon,
 if one unit moves every count by at most the rows of a unit that count.
-A row is classified alone, in a batch of one, so that it cannot be moved by others.  Adding a unit
-moves all counts the same way (monotone); replacing one need not.
-It is charged before the first row is read, and after a trial on generated rows.  The noise of the
-threshold lives in one process: one that has ended cannot be resumed, and another name is another
-charge.  A comparison that fails, or is interrupted, closes the charge: nothing is compared after
-it, in this process or another, because whether it fails can depend on one person.
+A row is classified alone, so that it cannot be moved by others.  Adding a unit moves all counts the
+same way (monotone); replacing one need not.  It is charged before the first row is read.  The noise
+of the threshold lives in one process: a stop that has ended or failed there is not resumed, since
+whether it fails can depend on one person (T2).
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Any, final
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
-from discreet.errors import EntropyError, ExamplesMix, OtherRun, WrongKind
+from discreet.errors import DiscreetError, ExamplesMix, OtherRun, WrongKind
 from discreet.exact import whole
 from discreet.learning.deep.arguments import check_ledger, data_of, weights_digest
 from discreet.learning.deep.rows import RowTensors, fresh_coins
@@ -36,7 +34,7 @@ from discreet.ledger import Ledger
 from discreet.ledger.question_requests import refuse_closed
 from discreet.ledger.values import StoredAnswer, checked_key
 from discreet.mechanisms import AboveThreshold
-from discreet.mechanisms.sparse_vector.threshold_run import ThresholdRun
+from discreet.mechanisms.sparse_vector.above_threshold import ThresholdRun
 from discreet.noise import SYSTEM, Entropy
 from discreet.session.record import answer_failed_error
 
@@ -45,10 +43,9 @@ from discreet.session.record import answer_failed_error
 class PrivateStop:
     """Whether a model is right about enough private rows yet.
 
-    On record, a stop is known by its name, threshold, epsilon and rows of a unit, by the shapes of
-    a row and of the model, and by the plan of its run; without a plan, by the weights that the
-    model had when the stop was made.  Its answer comes back for the same of these alone.  Values
-    and number of rows are private and name nothing: for other rows, give another name.
+    On record, a stop is known by its name, threshold, epsilon, rows of a unit, the shapes of a row
+    and of the model, and the plan of its run or else the weights of the model.  Values and number
+    of rows are private: for other rows, give another name.
 
     >>> import tempfile
     >>> import discreet as dp
@@ -79,8 +76,8 @@ class PrivateStop:
 
         Args:
             model: gives one score for each class.
-            data: inputs and classes, and the unit of each row where units are not rows.
-            ledger: who pays.
+            data: inputs and classes, and the unit of each row if units are not rows.
+            ledger: pays for it.
             threshold: how many right answers are enough, a public number.
             epsilon: what all answers together cost.
             rows_per_unit: how many rows of a unit count, at most.
@@ -88,7 +85,14 @@ class PrivateStop:
             plan: that of the run that it belongs to (``training.plan``).
             entropy: random bits.
         """
-        self._device = _device_of(model)
+        first = next(iter(model.parameters()), None) if isinstance(model, nn.Module) else None
+        if first is None:
+            raise WrongKind(
+                what=f"the model is a {type(model).__name__}, which has no parameters.",
+                why="a stop asks how good something is that was learned.",
+                do="give the torch.nn.Module that is trained.",
+            )
+        self._device = first.device
         inputs, targets, names = data_of(data, check_ledger(ledger).unit)
         rows = whole(rows_per_unit, name="rows_per_unit", low=1)
         self._units = UnitRows(int(inputs.shape[0]) if names is None else names, rows=rows)
@@ -133,52 +137,45 @@ class PrivateStop:
             raise OtherRun(
                 what="these comparisons were begun by another process or object, or broke off.",
                 why="the noise of their threshold is gone, and a second one was not paid for.",
-                do="give the stop another name, which is charged anew.",
+                do="give the stop another name.",
             )
         self._run = self.mechanism.start(entropy=self._entropy)
 
     def _try_out(self) -> None:
-        """Refuse a model that cannot classify generated rows of the shape of the data."""
-        rows = [s.rows(2, seed=i, device=self._device) for i, s in enumerate(self._rows.shapes)]
+        """Refuse a model that cannot classify made-up rows of the shape of the data."""
+        x, y = (s.rows(2, seed=i, device=self._device) for i, s in enumerate(self._rows.shapes))
         try:
-            right = self._right((rows[0][i : i + 1], rows[1][i : i + 1]) for i in range(2))
-        except EntropyError:
+            self._right((x[i : i + 1], y[i : i + 1]) for i in range(2))
+        except DiscreetError:
             raise
         except Exception as error:
             raise WrongKind(
                 what="the model does not classify a made-up row of the shape of the data.",
                 why="with private rows it would fail as well, after they were paid for.",
-                do="give a model with one score for each class, inputs of its width and one class "
-                "for each row; what PyTorch said stands above.",
+                do="give a model with one score for each class, and one class for each row.",
             ) from error
-        if right is None:
-            raise _writes()
 
     def _count(self) -> int:
-        """Return how many rows are classified rightly; any failure closes the charge."""
-        right, failed = None, False
+        """Return how many rows are classified rightly; any failure closes the charge (T2)."""
+        right: int | None = None
+        failure: DiscreetError = answer_failed_error()
+        places = self._units.of(np.arange(self._units.units)).ravel()
+        each = (np.array([[place]]) for place in places[places >= 0])
         try:
-            right = self._right(self._private())
-        except Exception:  # noqa: BLE001  its text may quote the data; replaced below
-            failed = True
+            right = self._right(self._rows.take(row, self._device)[:2] for row in each)
+        except ExamplesMix as found:
+            failure = found
+        except Exception:  # noqa: BLE001, S110  its text may quote the data; replaced below
+            pass
         finally:
             if right is None:
                 self._ledger.fail(self._key)
-        if failed:  # raised here, where the other error is out of sight
-            raise answer_failed_error()
-        if right is None:
-            raise _writes()
+        if right is None:  # raised here, where the other error is out of sight
+            raise failure
         return right
 
-    def _private(self) -> Iterator[tuple[Tensor, Tensor]]:
-        """Yield the rows that count, one by one: of each unit, no more than were declared."""
-        places = self._units.of(np.arange(self._units.units)).ravel()
-        for place in places[places >= 0]:
-            x, y, _ = self._rows.take(np.array([[place]]), self._device)
-            yield x, y
-
-    def _right(self, rows: Iterable[tuple[Tensor, Tensor]]) -> int | None:
-        """Count rows that are classified rightly, each by itself; nothing if the model writes."""
+    def _right(self, rows: Iterable[tuple[Tensor, Tensor]]) -> int:
+        """Count rows that are classified rightly, each by itself."""
         modes = [(module, module.training) for module in self._model.modules()]
         before = Writes.of(self._model)
         try:
@@ -188,27 +185,13 @@ class PrivateStop:
         finally:
             for module, training in modes:
                 module.training = training
-        return right if before.changed(self._model) is None else None
-
-
-def _writes() -> ExamplesMix:
-    return ExamplesMix(
-        what="the model writes to one of its tensors when it is used.",
-        why="one row would move what is said of the next ones.",
-        do="give a model that keeps nothing in .eval().",
-    )
-
-
-def _device_of(model: object) -> torch.device:
-    """Return where a model is; refuse what is none."""
-    first = next(iter(model.parameters()), None) if isinstance(model, nn.Module) else None
-    if first is None:
-        raise WrongKind(
-            what=f"the model is a {type(model).__name__}, which has no parameters.",
-            why="a stop asks how good something is that was learned.",
-            do="give the torch.nn.Module that is trained.",
-        )
-    return first.device
+        if before.changed(self._model) is not None:
+            raise ExamplesMix(
+                what="the model writes to one of its tensors when it is used.",
+                why="one row would move what is said of the next ones.",
+                do="give a model that keeps nothing in .eval().",
+            )
+        return right
 
 
 def _key(name: str, terms: list[Any], model: nn.Module, plan: TrainingPlan | None) -> str:

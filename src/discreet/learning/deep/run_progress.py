@@ -20,8 +20,7 @@ from discreet.errors import OtherRun, RunFenced, WrongKind
 from discreet.learning.checkpoint import Checkpoint, torn
 from discreet.learning.deep.arguments import weights_digest
 from discreet.learning.deep.training_report import TrainingReport
-from discreet.learning.marks import Marks
-from discreet.learning.run_charges import RunCharges, check_lost
+from discreet.learning.marks import Marks, RunCharges, check_lost
 from discreet.learning.training_plan import TrainingPlan
 from discreet.ledger import Ledger
 from discreet.ledger.values import StoredAnswer

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, final
 
 import torch
@@ -43,10 +43,11 @@ from discreet.learning.deep.rows import RowShape
 _GROSS: Final = 1e-4
 """By what share contributions may differ before they are not the same but for rounding."""
 _SHAKES: Final = (0.0, 0.02)
-_FEW: Final = 8
-_MOST_UNITS: Final = 1024
+_FEW: Final = 16
+"""How many units there are in a trial."""
+_LEAST_UNITS: Final = 8
 _CPU_BYTES: Final = 1 << 24
-_GPU_BYTES: Final = 1 << 31
+_GPU_BYTES: Final = 1 << 30
 _DROPOUTS: Final = {
     *(nn.Dropout, nn.Dropout1d, nn.Dropout2d, nn.Dropout3d, nn.AlphaDropout),
     nn.FeatureAlphaDropout,
@@ -71,15 +72,19 @@ class Writes:
     def of(cls, model: nn.Module) -> Writes:
         """Read the counters that PyTorch keeps."""
         named = (*model.named_parameters(), *model.named_buffers())
-        return cls(tuple((name, value, value._version) for name, value in named))  # noqa: SLF001
+        return cls(tuple((name, value, _writes_to(value)) for name, value in named))
 
     def changed(self, model: nn.Module) -> str | None:
         """Return the name of a tensor that was replaced or written to."""
         now = {name: value for name, value, _ in Writes.of(model).tensors}
         for name, value, writes in self.tensors:
-            if now.pop(name, None) is not value or value._version != writes:  # noqa: SLF001
+            if now.pop(name, None) is not value or _writes_to(value) != writes:
                 return name
         return next(iter(now), None)
+
+
+def _writes_to(value: Tensor) -> int:
+    return -1 if value.is_inference() else value._version  # noqa: SLF001  it has no other name
 
 
 @final
@@ -150,41 +155,41 @@ def try_model(  # noqa: PLR0913  a model, and the shape of its micro-batches
             "and let the objective take them apart.",
         )
     summed = SummedObjective.tested(objective, outputs, y[: outputs.shape[0]])
-    if units is None:
-        units = _fitting(choose(model, summed, x, y, units=few), few, device)
-    units = min(units, cap)
-    x, y = _made_up(shapes, units * rows, 1, device)
-    engine = choose(model, summed, x, y, units=units)
+    engine = choose(model, summed, x, y, units=few)
+    units = min(cap, _fitting(engine, few, cap, device) if units is None else units)
     recorded = isinstance(engine.contributions, RecordedFactors)
-    few = units if recorded else min(units, 4)  # single gradients cannot meet
     with without_dropout(model):
         for size in _SHAKES:
             with _shaken(model, size):
                 _refuse_mixing(model, engine, shapes, few, rows, device)
         if recorded:
-            _compare_with_autograd(model, engine, summed, x, y, units)
+            _compare_with_autograd(model, engine, summed, x, y, few)
     _refuse_writes(writes, model)
     return TriedModel(
         model=model,
         objective=summed,
-        engine=engine,
+        engine=replace(engine, memory=engine.memory * units // few),
         parameters=tuple(p for p in model.parameters() if p.requires_grad),
         modes=modes_of(model),
         units=units,
     )
 
 
-def _fitting(engine: ModelEngine, units: int, device: torch.device) -> int:
+def _fitting(engine: ModelEngine, few: int, cap: int, device: torch.device) -> int:
     """Return how many units are computed at once, from the memory that a few of them take.
+
+    The largest possible batch is cut into equal parts.
 
     Small micro-batches start the same kernels more often, and large ones leave the caches: with
     factors of 16 megabytes, every model of benchmarks/learning.py is within 6 percent of the best
     size on a CPU (a transformer and WRN-16-4 at 8 rows, a CNN at 512, an MLP at 1024).  Single
     gradients of each example are worth more memory, and a GPU has more.
     """
-    recorded = isinstance(engine.contributions, RecordedFactors)
-    budget = (_CPU_BYTES if recorded else 4 * _CPU_BYTES) if device.type == "cpu" else _GPU_BYTES
-    return max(_FEW, min(_MOST_UNITS, budget * units // max(1, engine.memory)))
+    budget, most = (_CPU_BYTES, 1024) if device.type == "cpu" else (_GPU_BYTES, 8192)
+    if not isinstance(engine.contributions, RecordedFactors):
+        budget *= 4
+    fitting = max(_LEAST_UNITS, min(most, budget * few // max(1, engine.memory)))
+    return -(-cap // -(-cap // fitting))
 
 
 def _made_up(

@@ -26,7 +26,7 @@ from discreet.learning.models.fit_plans import FitPlan, Released, fit_plan, read
 from discreet.learning.models.measurement import PlannedSum, RowMeasurer
 from discreet.learning.models.paid_fit import opened, pay_and_draw, unit_of_rows
 from discreet.learning.models.rows.bounded_rows import BoundedRows, Encoding
-from discreet.learning.models.rows.given_arrays import refuse_ignored
+from discreet.learning.models.rows.given import refuse_ignored
 from discreet.learning.models.rows.row_sums import counts
 from discreet.learning.models.session_rows import fit_in_session, is_table
 from discreet.ledger.values import StoredAnswer

@@ -168,7 +168,6 @@ _KINDS: Final[Mapping[str, Mapping[str, Check]]] = {
     "reopen": {"key": _is_said, "reason": _is_said, "by": _is_said},
     "describe": {"what": _is_said, "content": _is_object, "digest": is_head},
 }
-_LATER: Final = {"restore": {"spent"}}  # what entries of earlier versions do not say
 _CHECKS: Final = {kind: {**_COMMON, **fields} for kind, fields in _KINDS.items()}
 
 
@@ -186,7 +185,7 @@ def field_problem(entry: Mapping[str, Any]) -> str | None:
     checks = _CHECKS.get(kind) if isinstance(kind, str) else None
     if checks is None:
         return "its kind is not known."
-    if not entry.keys() ^ checks.keys() <= _LATER.get(str(kind), set()):
+    if entry.keys() != checks.keys():
         return f"its fields are not those of a {kind}."
     for name, value in entry.items():
         if not checks[name](value):

@@ -14,10 +14,10 @@ from typing import ClassVar, Final, Protocol, final
 import numpy as np
 
 from discreet.loss.bracket import Bracket
+from discreet.loss.engine.contour import SmoothedContour
 from discreet.loss.engine.line_search import largest_epsilon_above, log_constant, smallest_epsilon
 from discreet.loss.engine.privacy_loss_distribution import BoundSide, Lattice, TiltedConvolution
 from discreet.loss.engine.rounding import ORDERS_MARGIN, bound_above
-from discreet.loss.engine.smoothed_contour import SmoothedContour
 from discreet.loss.pairs.distribution import Floats, PrivacyLossDistribution
 from discreet.loss.pairs.gaussian import GaussianPair
 from discreet.loss.pairs.laplace import LaplacePair

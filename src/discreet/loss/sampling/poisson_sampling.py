@@ -43,11 +43,11 @@ from discreet.loss.pairs.distribution import (
     PrivacyLossDistribution,
     Transform,
 )
+from discreet.loss.pairs.envelope import grouped
 from discreet.loss.pairs.gaussian import GaussianPair
 from discreet.loss.pairs.pair import Pair, PairFamily, ProfileCurve
 from discreet.loss.pairs.profile_table import ProfileTable
 from discreet.loss.pairs.randomized_response import ResponsePair
-from discreet.loss.pairs.two_steps import grouped
 from discreet.loss.renyi.moment_growth import MomentGrowth, growth
 from discreet.loss.sampling.amplification import (
     NEARLY_ALL,

@@ -41,12 +41,9 @@ from discreet.arrays import int64_range
 from discreet.errors import OutOfRange
 from discreet.exact import Interval, decimal, whole
 from discreet.loss import Approximate, PrivacyLoss, Pure
-from discreet.mechanisms.additive import checked_integer_noise
+from discreet.mechanisms.additive import Gaussian, Laplace, checked_integer_noise
 from discreet.mechanisms.exact_quantiles import decide_at_most, first_true
-from discreet.mechanisms.gaussian import Gaussian
-from discreet.mechanisms.laplace import Laplace
 from discreet.mechanisms.mechanism import Number, ReferenceLaw, at_confidence
-from discreet.mechanisms.partition_selection.confidence_interval import shown_confidence_intervals
 from discreet.mechanisms.partition_selection.selection import (
     Counts,
     PartitionSelectionMechanism,
@@ -55,6 +52,7 @@ from discreet.mechanisms.partition_selection.selection import (
     read_counts,
     read_delta,
     read_selection,
+    shown_confidence_intervals,
     worst_move,
 )
 from discreet.noise import SYSTEM, Distribution, Entropy

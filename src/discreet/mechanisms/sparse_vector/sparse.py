@@ -42,12 +42,13 @@ from discreet.exact import Interval, decimal, whole
 from discreet.mechanisms.mechanism import Number
 from discreet.mechanisms.sparse_vector.above_threshold import (
     MOST_ANSWERS,
+    Answer,
+    RunTerms,
     ThresholdMechanism,
     read_threshold_plan,
     whether,
 )
 from discreet.mechanisms.sparse_vector.threshold_law import Comparison, stream
-from discreet.mechanisms.sparse_vector.threshold_run import Answer, RunTerms
 from discreet.noise import DiscreteLaplace
 
 _SHARE_BITS: Final = 16

@@ -64,7 +64,8 @@ Choice = tuple[str, Fraction | str, int]
 class Predicted:
     """How far an output is from the truth about the bounded rows, at the confidence of the plan.
 
-    ``half_width`` is None where that depends on the data; ``words`` says it in any case.
+    ``half_width`` is None where that depends on the data; ``words`` says it in any case.  ``reach``
+    is how far an interval goes to each side, where that is further.
 
     >>> Predicted(output="visits", half_width=Fraction(5), words="± 5").half_width
     Fraction(5, 1)
@@ -73,6 +74,7 @@ class Predicted:
     output: str
     half_width: Fraction | None
     words: str
+    reach: Fraction | None = None
 
 
 @final

@@ -179,7 +179,7 @@ def _ranks(name: str, choices: tuple[Choice, ...], forecast: NoiseForecast) -> P
     words = f"± {four_digits_up(ranks)} ranks"
     if any(choice.side == 0 for choice in values):
         words += f", in an interval of up to {four_digits_up(ends)} on each side"
-    return Predicted(output=name, half_width=ranks, words=words)
+    return Predicted(output=name, half_width=ranks, words=words, reach=ends)
 
 
 def _rank(choice: QuantileChoice | TreeChoice, confidence: Fraction) -> Fraction:

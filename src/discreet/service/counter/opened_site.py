@@ -6,7 +6,7 @@ Trust: kernel.  Here a caller is refused what they may not do, before anything e
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -196,9 +196,18 @@ class OpenedSite:
             self._jobs[job.id] = job
         return job
 
-    def _worked(self, caller: Caller, dataset: str, message: Mapping[str, Any]) -> dict[str, Any]:
+    def _worked(
+        self,
+        caller: Caller,
+        dataset: str,
+        message: Mapping[str, Any],
+        *,
+        begun: Callable[[AskJob], object] | None = None,
+    ) -> dict[str, Any]:
         """Have a worker do something that spends nothing."""
         job = self._job(caller, dataset, message)
+        if begun is not None:
+            begun(job)
         self._pool(dataset).submit(job)
         job.wait()
         if job.error is not None:

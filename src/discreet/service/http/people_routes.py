@@ -22,13 +22,13 @@ if TYPE_CHECKING:  # handed in
     from discreet.service.counter import ServiceCounter
 
 
-@route("GET", "/v1/health", public=True)
+@route("GET", "/v1/health", public=True, limited=False)
 async def health() -> Response:
     """Say that the server runs."""
     return JSONResponse({"status": "running"})
 
 
-@route("GET", "/v1/ready", public=True)
+@route("GET", "/v1/ready", public=True, limited=False)
 async def ready(request: Request) -> Response:
     """Say whether all datasets are served, and if not, why."""
     problems = counter_of(request).hindrances()

@@ -28,6 +28,8 @@ class Caller:
     person: str
     grants: tuple[Grant, ...]
     scope: frozenset[Permission] | None = None
+    groups: tuple[str, ...] = ()
+    """The groups that a proxy has named at their log-in."""
     token: str | None = None
     """The prefix of the token, where one was used."""
 

@@ -9,11 +9,13 @@ wrong password are refused in the same words after the same work.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import final
 
 from discreet.errors import NotAllowed
 from discreet.service.people.caller import Caller
 from discreet.service.people.passwords import PasswordFile
+from discreet.service.people.roles import check_grants, check_name
 from discreet.service.security_log import SecurityLog
 from discreet.service.site import Site
 
@@ -34,10 +36,26 @@ class Directory:
         known = self._site.people
         return tuple(Caller(person=name, grants=(known[name],)) for name in sorted(known))
 
-    def find(self, name: str) -> Caller | None:
-        """Return somebody with all that their roles allow."""
-        grant = self._site.people.get(name)
-        return None if grant is None else Caller(person=name, grants=(grant,))
+    def find(self, name: str, groups: Iterable[str] = ()) -> Caller | None:
+        """Return somebody with all that the site file grants to them and to their groups."""
+        own = self._site.people.get(name)
+        known = tuple(each for each in groups if each in self._site.groups)
+        grants = (*([] if own is None else [own]), *(self._site.groups[each] for each in known))
+        return Caller(person=name, grants=grants, groups=known) if grants else None
+
+    def vouched(self, name: str, groups: Iterable[str]) -> Caller:
+        """Return whom a trusted proxy has logged in; refuse those to whom nothing is granted."""
+        check_name(name)
+        found = self.find(name, groups)
+        if found is None:
+            self._log.write("log-in refused", person=name)
+            raise NotAllowed(
+                what="nothing here is granted to you, nor to one of your groups.",
+                why="the site file says who may do what.",
+                do="ask its owner for a role.",
+            )
+        check_grants(name, found.grants)
+        return found
 
     def mark(self, name: str) -> str:
         """Return what changes when the log-ins and tokens of somebody have to end."""

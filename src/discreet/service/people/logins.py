@@ -6,7 +6,9 @@ worth nothing (session fixation); it is stored as a hash (T8).
 
 from __future__ import annotations
 
+import json
 import time
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import final
 
@@ -42,14 +44,21 @@ class Logins:
         """Take where they are kept, and for how long a log-in lasts."""
         self._store, self._directory, self._hours, self._log = store, directory, hours, log
 
-    def begin(self, person: str) -> str:
-        """Return the cookie of a new log-in."""
+    def begin(self, person: str, groups: Iterable[str] = ()) -> str:
+        """Return the cookie of a new log-in, with the groups that a proxy has named."""
         cookie, mark = new_secret(), self._directory.mark(person)
         with self._store.transaction() as within:
             within.execute("DELETE FROM logins WHERE expires < ?", (time.time(),))
             within.execute(
-                "INSERT INTO logins VALUES (?, ?, ?, ?, ?)",
-                (secret_hash(cookie), person, new_secret(), mark, time.time() + 3600 * self._hours),
+                "INSERT INTO logins VALUES (?, ?, ?, ?, ?, ?)",
+                (
+                    secret_hash(cookie),
+                    person,
+                    json.dumps(list(groups)),
+                    new_secret(),
+                    mark,
+                    time.time() + 3600 * self._hours,
+                ),
             )
             self._log.write("log-in", by=person)
         return cookie
@@ -57,13 +66,13 @@ class Logins:
     def find(self, cookie: str) -> Login | None:
         """Return who holds a cookie, with the roles that they have now."""
         row = self._store.row(
-            "SELECT person, csrf, mark FROM logins WHERE hash = ? AND expires > ?",
+            "SELECT person, groups, csrf, mark FROM logins WHERE hash = ? AND expires > ?",
             secret_hash(cookie),
             time.time(),
         )
         if row is None or row["mark"] != self._directory.mark(row["person"]):
             return None
-        caller = self._directory.find(row["person"])
+        caller = self._directory.find(row["person"], json.loads(row["groups"]))
         return None if caller is None else Login(caller=caller, csrf=row["csrf"])
 
     def end(self, cookie: str) -> None:

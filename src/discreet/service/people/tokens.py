@@ -10,6 +10,7 @@ others would outlast its own end.  It ends with the password that its person had
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -78,11 +79,12 @@ class Tokens:
         words = " ".join(sorted(each.value for each in wanted))
         with self._store.transaction() as within:
             within.execute(
-                "INSERT INTO tokens VALUES (?, ?, ?, ?, ?, ?, ?, ?, 0)",
+                "INSERT INTO tokens VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 0)",
                 (
                     prefix,
                     secret_hash(secret),
                     caller.person,
+                    json.dumps(caller.groups),
                     words,
                     note,
                     self._directory.mark(caller.person),
@@ -107,7 +109,7 @@ class Tokens:
             return None
         if row["mark"] != self._directory.mark(row["person"]):
             return None
-        found = self._directory.find(row["person"])
+        found = self._directory.find(row["person"], json.loads(row["groups"]))
         scope = frozenset(map(Permission, row["scope"].split()))
         return None if found is None else replace(found, scope=scope, token=prefix)
 

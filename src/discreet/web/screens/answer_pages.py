@@ -8,7 +8,6 @@ from __future__ import annotations
 from typing import Any, Final
 
 from fastapi import APIRouter, Depends, Request
-from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import Response
 
 from discreet.errors import DiscreetError, UnknownName
@@ -33,6 +32,7 @@ from discreet.web.visits import (
     need,
     ours,
     visited,
+    waiting,
     written_form,
 )
 
@@ -47,9 +47,10 @@ _KEPT: Final = frozenset({"confidence", "delta", "size"})
 async def answer(request: Request, visitor: Visiting, dataset: str, number: str) -> Response:
     """Show an answer, or how long it has been under way; no thread waits for it."""
     await desk_of(request).until_told(visitor, number)
-    return await run_in_threadpool(_shown, request, visitor, dataset, number)
+    return await _shown(request, visitor=visitor, dataset=dataset, number=number)
 
 
+@waiting
 def _shown(request: Request, visitor: Visitor, dataset: str, number: str) -> Response:
     facts, progress = _found(request, visitor, dataset, number)
     return _page(request, visitor, facts, progress)
@@ -74,6 +75,7 @@ def again(request: Request, visitor: Visiting, dataset: str, entry: Numbered) ->
 
 
 @router.post("/data/{dataset}/answers/{number}/remeasure")
+@waiting
 def remeasure(
     request: Request, visitor: Visiting, form: Form, dataset: str, number: str
 ) -> Response:

@@ -32,12 +32,23 @@ from discreet.web.explorer import (
 from discreet.web.question_builder import AGGREGATES, Clicked, group_columns, number_columns
 from discreet.web.refusals import Refusal
 from discreet.web.rendering import page
-from discreet.web.visits import Form, Visiting, dataset_of, desk_of, field, need, visited, whole_of
+from discreet.web.visits import (
+    Form,
+    Visiting,
+    dataset_of,
+    desk_of,
+    field,
+    need,
+    visited,
+    waiting,
+    whole_of,
+)
 
 router = APIRouter()
 
 
 @router.get("/data/{dataset}/explore")
+@waiting
 def explore(request: Request, visitor: Visiting, dataset: str) -> Response:
     """Show the curve of a count."""
     facts = dataset_of(request, visitor, dataset)
@@ -45,6 +56,7 @@ def explore(request: Request, visitor: Visiting, dataset: str) -> Response:
 
 
 @router.post("/data/{dataset}/explore")
+@waiting
 def explored(request: Request, visitor: Visiting, form: Form, dataset: str) -> Response:
     """Show the curve of what was chosen."""
     facts = dataset_of(request, visitor, dataset)

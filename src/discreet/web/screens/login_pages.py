@@ -9,6 +9,7 @@ from fastapi import APIRouter, Depends, Request
 from fastapi.responses import Response
 
 from discreet.errors import DiscreetError, TryAgain
+from discreet.service.http.authentication import address_of, vouched_person
 from discreet.web.refusals import Refusal
 from discreet.web.rendering import see_other
 from discreet.web.visits import (
@@ -30,8 +31,18 @@ router = APIRouter()
 
 @router.get("/login")
 def log_in_form(request: Request) -> Response:
-    """Ask for a name and a password."""
-    return visited("login.html", request, None, refusal=None)
+    """Ask for a name and a password, unless a trusted proxy has done that."""
+    desk = desk_of(request)
+    proxy = None if desk.counter is None else desk.counter.site.proxy
+    vouched = vouched_person(request, proxy)
+    if vouched is None:
+        return visited("login.html", request, None, refusal=None)
+    name, groups = vouched
+    try:
+        caller = desk.open.directory.vouched(name, groups)
+        return _logged_in(request, desk.open.logins.begin(caller.person, caller.groups))
+    except DiscreetError as error:
+        return visited("login.html", request, None, refusal=Refusal.of(error), status=403)
 
 
 @router.post("/login")
@@ -39,15 +50,19 @@ def log_in(request: Request, fields: Fields) -> Response:
     """Log somebody in, with a new cookie."""
     desk = desk_of(request)
     try:
-        desk.count_login(request.client.host if request.client else "")
+        desk.count_login(address_of(request, desk.open.site.proxy))
         name, password = field(fields, "name").strip(), field(fields, "password")
         caller = desk.open.directory.check_password(name, password)
         cookie = desk.open.logins.begin(caller.person)
     except DiscreetError as error:
         status = 429 if isinstance(error, TryAgain) else 403
         return visited("login.html", request, None, refusal=Refusal.of(error), status=status)
+    return _logged_in(request, cookie)
+
+
+def _logged_in(request: Request, cookie: str) -> Response:
     sent = see_other("/")
-    safe = desk.url.startswith("https://")
+    safe = desk_of(request).url.startswith("https://")
     sent.set_cookie(COOKIE, cookie, httponly=True, samesite="strict", secure=safe, path="/")
     return sent
 

@@ -22,7 +22,17 @@ from discreet.web.plan_steps import plan_steps
 from discreet.web.question_builder import AGGREGATES, Clicked, group_columns, number_columns
 from discreet.web.refusals import Refusal
 from discreet.web.rendering import see_other
-from discreet.web.visits import Form, Visiting, dataset_of, desk_of, field, need, visited, whole_of
+from discreet.web.visits import (
+    Form,
+    Visiting,
+    dataset_of,
+    desk_of,
+    field,
+    need,
+    visited,
+    waiting,
+    whole_of,
+)
 
 router = APIRouter()
 _TABS: Final = ("sql", "click", "python")
@@ -37,6 +47,7 @@ def query(request: Request, visitor: Visiting, dataset: str) -> Response:
 
 
 @router.post("/data/{dataset}/query")
+@waiting
 def plan_or_ask(request: Request, visitor: Visiting, form: Form, dataset: str) -> Response:
     """Write SQL from clicks, plan a question, run it on a dummy twin, or ask it.
 

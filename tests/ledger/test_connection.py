@@ -1,7 +1,9 @@
-"""The writer: one commit for all that wait, nothing told before it, and memory as disk says."""
+"""The connection: one commit for all that wait, nothing told before it, memory as disk says."""
 
+import linecache
 import os
 import signal
+import sys
 import threading
 import time
 
@@ -18,13 +20,12 @@ from discreet.errors import (
     OutOfRange,
     OverBudget,
 )
-from discreet.ledger import writer as module
-from discreet.ledger.batch import LastSeenEntry
+from discreet.ledger import connection as module
 from discreet.ledger.charge import Pricer
+from discreet.ledger.connection import LedgerConnection
 from discreet.ledger.entry_kinds import AccountEntry, RaiseEntry
 from discreet.ledger.ledger_requests import (
     AccountRequest,
-    OpenRequest,
     RaiseRequest,
     SnapshotRequest,
 )
@@ -32,13 +33,12 @@ from discreet.ledger.opening_terms import OpeningTerms
 from discreet.ledger.question_requests import ChargeRequest, ReleaseRequest, StartRequest
 from discreet.ledger.state import LedgerState
 from discreet.ledger.values import Account
-from discreet.ledger.writer import Writer
 from discreet.loss import Pure
 from discreet.units import row
 from tests.ledger.disk import Disk, DiskStore, lost
+from tests.ledger.processes import forked
 
 TERMS = OpeningTerms(unit=row(), budget=Budget(epsilon=1))
-FIRST = (TERMS.first_row("1" * 32),)
 PRICER = Pricer(PriceCache(unit=row()))
 ACCOUNTS = {"data": Account("data", TERMS.budget)}
 
@@ -87,18 +87,20 @@ def interrupts():
 
 @pytest.fixture
 def writer(disk, steps):
-    made = Writer(DiskStore(disk, steps), first=FIRST, timeout=20, seen=LastSeenEntry())
-    made.call(OpenRequest(TERMS))
+    made = connected(disk, steps)
     yield made
     for gate in steps.gates.values():
         gate.set()
-    made.stop()
+    made.close()
+
+
+def connected(disk, steps=lambda step: None, *, timeout=20):
+    return LedgerConnection(DiskStore(disk, steps), TERMS, timeout=timeout)
 
 
 def hasty(disk, steps):
-    """A writer whose callers do not wait for long, once it is open."""
-    writer = Writer(DiskStore(disk, steps), first=FIRST, timeout=20, seen=LastSeenEntry())
-    writer.call(OpenRequest(TERMS))
+    """A connection whose callers do not wait for long, once it is open."""
+    writer = connected(disk, steps)
     writer._timeout = 0.3
     return writer
 
@@ -131,15 +133,24 @@ def until(condition):
         time.sleep(0.001)
 
 
+class Nothing:
+    """A request that takes its turn and appends nothing."""
+
+    keys = ()
+
+    def act(self, batch):
+        return batch.state.seq
+
+
 def held(writer, steps, requests):
     """Have requests wait for one batch: a first one is held up in its commit meanwhile."""
     gate = steps.hold("commit")
-    first = Caller(writer, SnapshotRequest())
+    first = Caller(writer, Nothing())
     until(lambda: steps.seen[-1:] == ["commit"])
     callers = []
     for request in requests:
         callers.append(Caller(writer, request))
-        until(lambda: writer._queue.qsize() == len(callers))
+        until(lambda: len(writer._waiting) == len(callers))
     return gate, [first, *callers]
 
 
@@ -208,7 +219,7 @@ def test_a_refusal_writes_nothing(writer, disk):
         writer.call(charge("a", "1.1"))
     with pytest.raises(NotCharged):
         writer.call(StartRequest("a"))
-    writer.call(SnapshotRequest())
+    writer.call(Nothing())
     assert disk.rows == before
     assert disk.written == written
 
@@ -226,7 +237,7 @@ def test_at_most_so_many_requests_share_a_commit(writer, steps, monkeypatch, dis
 
 
 def test_entries_of_others_count_before_anything_is_accepted(writer, disk):
-    other = Writer(DiskStore(disk), first=None, timeout=20, seen=LastSeenEntry())
+    other = connected(disk)
     other.call(charge("theirs", "0.7"))
     with pytest.raises(OverBudget):
         writer.call(charge("ours", "0.4"))
@@ -236,7 +247,7 @@ def test_entries_of_others_count_before_anything_is_accepted(writer, disk):
         other.call(charge("more", "0.1"))
     other.call(AccountRequest(AccountEntry(account="data/flu", budget=None, by="ana")))
     assert sorted(writer.call(SnapshotRequest()).accounts) == ["data", "data/flu"]
-    other.stop()
+    other.close()
 
 
 def test_a_store_that_went_back_is_noticed(writer, disk):
@@ -280,13 +291,8 @@ def test_if_it_was_written_after_all_the_state_is_that_of_the_disk(writer, steps
     assert writer.call(charge("c", "0.4")).new
 
 
-def test_a_state_that_was_not_touched_is_kept(writer, steps):
+def test_a_store_that_does_not_open_again_is_tried_again(writer, steps):
     writer.call(charge("a"))
-    before = writer._state
-    steps.failing["begin"] = [lost()]
-    with pytest.raises(LedgerUnavailable):
-        writer.call(charge("b"))
-    assert writer._state is before
     steps.failing["append"] = [lost()]
     with pytest.raises(LedgerUnavailable):
         writer.call(charge("b"))
@@ -357,40 +363,37 @@ def test_an_error_while_checking_is_for_one_caller_alone(writer, steps):
 
 def test_checkpoints_are_kept_along_the_way_and_at_the_end(disk, steps, monkeypatch):
     monkeypatch.setattr(module, "_KEPT_EVERY", 5)
-    writer = Writer(DiskStore(disk, steps), first=FIRST, timeout=20, seen=LastSeenEntry())
-    writer.call(OpenRequest(TERMS))
+    writer = connected(disk, steps)
     for number in range(12):
         writer.call(charge(f"k{number}", "0.01"))
     assert disk.kept[0] == 10
-    writer.stop()
+    writer.close()
     assert disk.kept[0] == 13
     state = LedgerState()
     for entry in disk.rows:
         state.apply_row(entry)
     assert disk.kept[1] == state.written()
     before = disk.written
-    again = Writer(DiskStore(disk, steps), first=None, timeout=20, seen=LastSeenEntry())
-    again.call(SnapshotRequest())
+    again = connected(disk, steps)
     assert again._state.written() == state.written()
-    again.stop()
+    again.close()
     assert disk.written == before
 
 
-def test_a_writer_that_starts_from_a_checkpoint_reads_only_what_follows(disk, monkeypatch):
-    writer = Writer(DiskStore(disk), first=FIRST, timeout=20, seen=LastSeenEntry())
-    writer.call(OpenRequest(TERMS))
+def test_a_connection_that_starts_from_a_checkpoint_reads_only_what_follows(disk, monkeypatch):
+    writer = connected(disk)
     for number in range(5):
         writer.call(charge(f"k{number}"))
-    writer.stop()
+    writer.close()
     followed, real = [], LedgerState.apply_row
     monkeypatch.setattr(
         LedgerState, "apply_row", lambda s, r: (followed.append(r.seq), real(s, r))[1]
     )
-    other = Writer(DiskStore(disk), first=None, timeout=20, seen=LastSeenEntry())
+    other = connected(disk)
     with pytest.raises(OverBudget):
         other.call(charge("more", "0.6"))
     other.call(charge("more", "0.5"))
-    other.stop()
+    other.close()
     assert followed == []
 
 
@@ -402,43 +405,19 @@ def test_a_request_that_was_not_taken_in_time_is_withdrawn(disk, steps):
     gate, callers = held(writer, steps, [])
     with pytest.raises(LedgerUnavailable) as error:
         writer.call(charge("a"))
-    assert "was not recorded" in error.value.what
-    callers[0].join()
-    assert "will be seen" in callers[0].error.what
-    gate.set()
+    assert "same key" in error.value.do
     writer._timeout = 20
-    until(lambda: len(steps.seen) and steps.seen[-1] == "committed")
+    finish(gate, callers)
     assert writer.call(SnapshotRequest()).receipt.seq == 1
     assert writer.call(charge("a")).new
-    writer.stop()
+    writer.close()
 
 
-def test_a_request_that_was_taken_may_be_recorded_later(disk, steps):
-    writer = hasty(disk, steps)
-    gate = steps.hold("commit")
-    with pytest.raises(LedgerUnavailable) as error:
-        writer.call(charge("a"))
-    assert "will be seen" in error.value.what
-    assert "same key" in error.value.do
-    gate.set()
-    steps.gates.clear()
-    writer._timeout = 20
-    assert not writer.call(charge("a")).new
-    writer.stop()
-
-
-def test_reading_old_entries_is_not_waiting(disk, monkeypatch):
-    writer = Writer(DiskStore(disk), first=FIRST, timeout=20, seen=LastSeenEntry())
-    writer.call(OpenRequest(TERMS))
-    for number in range(6):
-        writer.call(charge(f"k{number}"))
-    writer.stop()
-    disk.kept = None
-    real = LedgerState.apply_row
-    monkeypatch.setattr(LedgerState, "apply_row", lambda s, r: (time.sleep(0.2), real(s, r))[1])
-    slow = Writer(DiskStore(disk), first=None, timeout=0.6, seen=LastSeenEntry())
-    assert slow.call(SnapshotRequest()).receipt.seq == 7
-    slow.stop()
+def told_or_interrupted(writer, request):
+    try:
+        return writer.call(request)
+    except KeyboardInterrupt:
+        return None
 
 
 @pytest.mark.usefixtures("interrupts")
@@ -446,8 +425,7 @@ def test_an_interrupt_ends_the_waiting_and_withdraws_the_request(writer, steps, 
     gate, callers = held(writer, steps, [])
     alarm = threading.Timer(0.2, lambda: os.kill(os.getpid(), signal.SIGINT))
     alarm.start()
-    with pytest.raises(KeyboardInterrupt):
-        writer.call(charge("a"))
+    assert told_or_interrupted(writer, charge("a")) is None
     alarm.join()
     finish(gate, callers)
     assert writer.call(SnapshotRequest()).receipt.seq == 1
@@ -455,56 +433,90 @@ def test_an_interrupt_ends_the_waiting_and_withdraws_the_request(writer, steps, 
 
 
 @pytest.mark.usefixtures("interrupts")
-def test_an_interrupt_does_not_end_a_batch(writer, steps, disk):
-    gate = steps.hold("commit")
-    alarm = threading.Timer(0.2, lambda: os.kill(os.getpid(), signal.SIGINT))
+@pytest.mark.parametrize("step", ["rows", "commit", "committed"])
+def test_an_interrupt_of_who_leads_is_told_to_all_and_nobody_waits_for_ever(
+    writer, steps, disk, step
+):
+    """What the disk has counts, and each of them finds it by asking again."""
+    gate = steps.hold(step)
+    alarm = threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGINT))
     alarm.start()
-    with pytest.raises(KeyboardInterrupt):
-        writer.call(charge("a"))
+    follower = threading.Timer(0.1, lambda: callers.append(Caller(writer, charge("b"))))
+    callers = []
+    follower.start()
+    assert told_or_interrupted(writer, charge("a")) is None
     alarm.join()
-    gate.set()
-    assert not writer.call(charge("a")).new
-    assert len(disk.rows) == 2
+    follower.join()
+    finish(gate, callers)
+    assert callers[0].error is None
+    assert callers[0].told.new
+    assert writer.call(charge("a")).new == (step != "committed")
+    assert sorted(row.key for row in disk.rows[1:]) == ["a", "b"]
 
 
-# --- opening, resting, stopping -----------------------------------------------------------------
+class InterruptAtLine:
+    """Raise KeyboardInterrupt before some line of the connection in this thread."""
+
+    def __init__(self, number):
+        self.left = number
+
+    def __call__(self, frame, event, _):
+        if not frame.f_code.co_filename.endswith("ledger/connection.py"):
+            return None
+        line = linecache.getline(frame.f_code.co_filename, frame.f_lineno).strip()
+        bare = line == "try:" or line.startswith(("with ", "finally", "self._turn.release"))
+        if event == "line" and not bare:  # Python handles signals after calls
+            self.left -= 1
+            if self.left < 0:
+                sys.settrace(None)
+                raise KeyboardInterrupt
+        return self
 
 
-def test_what_opening_fails_with_is_told_to_everybody(disk):
-    writer = Writer(DiskStore(disk), first=None, timeout=20, seen=LastSeenEntry())
-    for _ in range(3):
-        with pytest.raises(NotALedger):
-            writer.call(SnapshotRequest())
-    assert writer.suspend()
-    writer.resume()
-    writer.stop()
+def test_wherever_an_interrupt_comes_a_key_is_paid_once_and_the_next_request_is_served(
+    writer, disk
+):
+    before = sys.gettrace()
+    for number in range(1000):
+        sys.settrace(InterruptAtLine(number))
+        try:
+            writer.call(charge(f"k{number}", "1e-6"))
+            break
+        except (KeyboardInterrupt, LedgerUnavailable):
+            pass
+        finally:
+            sys.settrace(before)
+        assert writer.call(charge(f"k{number}", "1e-6")).key == f"k{number}"
+    assert number > 20
+    keys = [row.key for row in disk.rows[1:]]
+    assert len(keys) == len({*keys}) == number + 1
 
 
-def test_what_waits_is_served_before_the_end(writer, steps):
-    gate, callers = held(writer, steps, [charge(f"k{number}", "0.01") for number in range(5)])
-    ending = threading.Thread(target=writer.stop)
-    ending.start()
-    until(lambda: writer._queue.qsize() == 6)
-    late = Caller(writer, charge("late"))
-    until(lambda: writer._queue.qsize() == 7)
-    finish(gate, [*callers, late])
-    ending.join()
-    assert all(caller.told.new for caller in callers[1:])
-    assert "closed" in late.error.what
-    with pytest.raises(LedgerUnavailable):
-        writer.call(SnapshotRequest())
-    writer.stop()
+# --- opening and closing ------------------------------------------------------------------------
 
 
-def test_a_writer_stops_however_much_is_asked(disk):
-    writer = Writer(DiskStore(disk), first=FIRST, timeout=20, seen=LastSeenEntry())
-    writer.call(OpenRequest(TERMS))
-    stopped = threading.Event()
+def test_what_opening_fails_with_is_told(disk):
+    with pytest.raises(NotALedger):
+        LedgerConnection(DiskStore(disk), OpeningTerms(), timeout=20)
+
+
+def test_a_closed_connection_serves_nobody(writer):
+    writer.close()
+    writer.close()
+    for request in (SnapshotRequest(), charge("a")):
+        with pytest.raises(LedgerUnavailable, match="closed"):
+            writer.call(request)
+    with pytest.raises(LedgerUnavailable, match="closed"):
+        writer.read(lambda store: store.first_answer("q"))
+
+
+def test_a_connection_closes_however_much_is_asked(disk):
+    writer = connected(disk)
 
     def ask():
-        while not stopped.is_set():
+        while True:
             try:
-                writer.call(SnapshotRequest())
+                writer.call(Nothing())
             except LedgerUnavailable:
                 return
 
@@ -512,59 +524,21 @@ def test_a_writer_stops_however_much_is_asked(disk):
     for thread in threads:
         thread.start()
     time.sleep(0.05)
-    writer.stop()
-    assert not writer._thread.is_alive()
-    stopped.set()
+    writer.close()
     for thread in threads:
         thread.join(20)
         assert not thread.is_alive()
 
 
-def test_a_stuck_writer_does_not_keep_anybody(disk, steps):
-    writer = hasty(disk, steps)
-    gate, callers = held(writer, steps, [])
-    begun = time.monotonic()
-    writer.stop()
-    assert time.monotonic() - begun < 5
-    finish(gate, callers)
-    writer._thread.join(20)
-    assert not writer._thread.is_alive()
+def test_a_forked_process_is_refused(writer):
+    def refused():
+        for work in (lambda: writer.call(charge("a")), lambda: writer.read(lambda store: store)):
+            with pytest.raises(LedgerUnavailable, match="forked"):
+                work()
+        writer.close()
 
-
-def test_a_resting_writer_has_let_go_of_the_store(writer):
-    writer.call(charge("a"))
-    assert writer.suspend()
-    assert not writer._store.opened
-    waiting = Caller(writer, charge("b"))
-    time.sleep(0.05)
-    assert waiting.told is None
-    writer.resume()
-    waiting.join(20)
-    assert waiting.told.seq == 3
-    assert writer._store.opened
-
-
-def test_a_store_that_does_not_open_again_is_tried_again(writer, steps):
-    writer.suspend()
-    steps.failing["open"] = [lost()]
-    writer.resume()
-    with pytest.raises(LedgerUnavailable):
-        writer.call(charge("a"))
+    assert os.waitpid(forked(refused), 0)[1] == 0
     assert writer.call(charge("a")).new
-
-
-def test_a_writer_that_cannot_rest_in_time_says_so(disk, steps):
-    writer = hasty(disk, steps)
-    gate, callers = held(writer, steps, [])
-    assert not writer.suspend()
-    writer.resume()
-    finish(gate, callers)
-    steps.gates.clear()
-    writer._timeout = 20
-    assert writer.call(charge("a")).new
-    writer.stop()
-    assert writer.suspend()
-    writer.resume()
 
 
 def test_a_store_that_has_lost_an_entry_is_refused_however_often_it_is_asked(writer, disk):
