@@ -1,36 +1,16 @@
-"""Cards for files that were copied on purpose, so that they pass for the originals."""
+"""Files that were copied on purpose, and pass for the originals meanwhile."""
 
 from __future__ import annotations
 
-import dataclasses
-from pathlib import Path
+from collections.abc import Iterator
+from contextlib import contextmanager
+from unittest import mock
 
-from discreet.ledger.stores.file_identity import WitnessCard, birth_time
-
-_SLOT = 512
-
-
-def carried(path: Path) -> Path:
-    """Let cards that were copied along speak of the copy; torn ones stay as they are."""
-    place = path.with_name(f"{path.name}-turn")
-    if not place.exists() or not path.exists():
-        return path
-    data = place.read_bytes()
-    slots = []
-    for slot in (data[:_SLOT], data[_SLOT:]):
-        card = WitnessCard.read(slot)
-        if card is not None:
-            inode, birth = path.stat().st_ino, birth_time(path)
-            written = dataclasses.replace(card, inode=inode, birth=birth).written()
-            slots.append(written + slot[len(written) :])
-        else:
-            slots.append(slot)
-    place.write_bytes(b"".join(slots))
-    return path
+from discreet.ledger.stores import sqlite
 
 
-def adopted(path: Path) -> Path:
-    """Give a lone copy a card that expects nothing of it."""
-    card = WitnessCard(path.stat().st_ino)
-    path.with_name(f"{path.name}-turn").write_bytes(card.written())
-    return path
+@contextmanager
+def copies_pass() -> Iterator[None]:
+    """Open copies of ledgers in this process as if each were the original."""
+    with mock.patch.object(sqlite, "is_original", lambda card, _: len(card) == 1):
+        yield

@@ -9,9 +9,6 @@ All states cannot be looked at; these are, for each i:
     synced    nothing but what a sync covers
     torn      everything, but of operation i, if it is a write, just a beginning
     some      what a sync covers, and a random choice of the rest, torn at random
-
-The -shm file of SQLite is shared memory with a name, and holds garbage in the states of the last
-kind.
 """
 
 from __future__ import annotations
@@ -29,7 +26,6 @@ Files = dict[str, bytes]
 
 KINDS: Final = ("all", "synced", "torn", "some")
 SECTOR: Final = 512
-_SHARED: Final = "-shm"
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +83,7 @@ def _all_states(
             for operation in loose.values():
                 for part in _parts(operation, share, chosen):
                     disk.do(part)
-            yield State(at, "some", _littered(disk.files(), chosen), told)
+            yield State(at, "some", disk.files(), told)
 
 
 @dataclass(slots=True)
@@ -143,10 +139,3 @@ def _sectors(write: Write, chosen: random.Random) -> Iterator[Write]:
         if chosen.random() < 0.5:
             yield Write(write.file, write.offset + start, write.data[start:end])
         start = end
-
-
-def _littered(files: Files, chosen: random.Random) -> Files:
-    return {
-        path: chosen.randbytes(len(data)) if path.endswith(_SHARED) else data
-        for path, data in files.items()
-    }

@@ -23,7 +23,6 @@ from typing import Any
 from benchmarks.measure import machine
 from benchmarks.report import aligned
 from chaos import power, race, storm
-from chaos.stores import Busy, Wrapped
 from chaos.trace import NoTrace
 from tests.servers.postgres import NoServer, PostgresServer
 
@@ -157,18 +156,14 @@ class Trial:
 
     def power(self) -> list[Outcome]:
         """Lose power."""
-        outcomes = []
-        for name, wrapper in (("power loss", Wrapped), ("power loss, busy log", Busy)):
-            plan = power.Plan(
-                folder=self.folder(wrapper.__name__),
-                questions=self.size.questions,
-                wrapper=wrapper,
-                some=self.size.some,
-                seed=self.seed,
-                every=self.size.every,
-            )
-            outcomes.append(of_power(name, power.power_loss(plan)))
-        return outcomes
+        plan = power.Plan(
+            folder=self.folder("power"),
+            questions=self.size.questions,
+            some=self.size.some,
+            seed=self.seed,
+            every=self.size.every,
+        )
+        return [of_power("power loss", power.power_loss(plan))]
 
     def postgres(self) -> list[Outcome]:
         """Kill and race on a server, and crash the server itself."""

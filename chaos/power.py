@@ -19,18 +19,18 @@ from pathlib import Path
 from typing import Final
 
 from chaos.analyst import ROOT, Analyst, Question, open_accounts, open_ledger
-from chaos.cards import carried
+from chaos.cards import copies_pass
 from chaos.checks import check
 from chaos.diary import Diary, diary, events
 from chaos.disk import KINDS, State, states
 from chaos.recorded import DIARY, LEDGER, work
-from chaos.stores import Busy, Wrapper
+from chaos.stores import Wrapped, Wrapper
 from chaos.trace import Mark, Operation, Session, Sync, record
 from discreet.errors import DiscreetError
 
 SESSIONS: Final = (
     *((1, None), (3, None)),
-    *((1, number) for number in range(1, 13)),
+    *((1, number) for number in range(1, 25)),
     *((3, 9), (3, 12), (1, None), (3, None), (1, None)),
 )
 """How many threads each session has, and at which sync it is killed, if it is: while it opens the
@@ -47,7 +47,7 @@ class Plan:
     questions: int
     """For each session."""
     sessions: Sequence[tuple[int, int | None]] = SESSIONS
-    wrapper: Wrapper = Busy
+    wrapper: Wrapper = Wrapped
     some: int = 1
     """How many random states after each operation."""
     kinds: Collection[str] = KINDS
@@ -120,11 +120,10 @@ def problems(state: State, folder: Path) -> list[str]:
     folder.mkdir()
     for path, content in state.files.items():
         (folder / Path(path).name).write_bytes(content)
-    carried(folder / LEDGER)
     past = [event for text in state.told for event in events(text.splitlines())]
     more = folder / "more"
     try:
-        with open_ledger(str(folder / LEDGER)) as ledger:
+        with copies_pass(), open_ledger(str(folder / LEDGER)) as ledger:
             open_accounts(ledger)
             notes = Diary(more)
             Analyst(ledger, notes).ask(Question(999, ROOT, "after the loss"))

@@ -10,7 +10,6 @@ from unittest import mock
 
 from discreet.ledger import ledger as opening
 from discreet.ledger.canonical_lines import NO_HEAD, EntryRow, canonical, head_after
-from discreet.ledger.stores import sqlite
 from discreet.ledger.stores.store import store_for
 
 Wrapper = Callable[[Any], Any]
@@ -37,10 +36,10 @@ class Wrapped:
         return getattr(self.store, name)
 
 
-class Busy(Wrapped):
-    """A file whose log is copied to it often, so that short runs see that too."""
+class OtherSettings(Wrapped):
+    """A file that is used with other settings of SQLite."""
 
-    settings: tuple[str, ...] = ("PRAGMA wal_autocheckpoint = 12",)
+    settings: tuple[str, ...] = ()
 
     def open(self) -> None:
         """Open, and change settings."""
@@ -49,27 +48,16 @@ class Busy(Wrapped):
             self.store._do(setting)  # noqa: SLF001  (a mutant looks inside)
 
 
-class NeverSynced(Busy):
+class NeverSynced(OtherSettings):
     """A mutant: nothing is synced."""
 
-    settings = (*Busy.settings, "PRAGMA synchronous = OFF")
+    settings = ("PRAGMA synchronous = OFF",)
 
 
-class SyncedLater(Busy):
-    """A mutant: commits are synced when the log is copied, and not before."""
+class NotJournaled(OtherSettings):
+    """A mutant: what a crash interrupts cannot be taken back."""
 
-    settings = (*Busy.settings, "PRAGMA synchronous = NORMAL")
-
-
-class TrustsTheLog(Busy):
-    """A mutant: what a dead process has left in the log is believed without a sync."""
-
-    settings = ()  # a log that is copied is synced first
-
-    def open(self) -> None:
-        """Open, and sync nothing on the way."""
-        with mock.patch.object(sqlite, "_sync"):
-            super().open()
+    settings = ("PRAGMA journal_mode = MEMORY",)
 
 
 class Unlocked(Wrapped):

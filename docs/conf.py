@@ -16,7 +16,7 @@ exclude_patterns = ["_ext"]
 myst_enable_extensions = ["dollarmath", "deflist"]
 myst_heading_anchors = 3
 
-html_static_path = ["../src/discreet/teach/browser"]  # the pictures that move
+html_static_path = ["../src/discreet_course/browser"]  # the pictures that move
 html_js_files = ["discreet-teach.js"]
 html_theme = "furo"
 html_title = "discreet"

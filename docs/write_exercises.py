@@ -6,7 +6,7 @@ import re
 import textwrap
 from pathlib import Path
 
-from discreet.teach import Exercise, exercises
+from discreet_course import Exercise, exercises
 
 GALLERY = Path(__file__).resolve().parent / "gallery"
 HEAD = "## Exercises"
@@ -18,8 +18,8 @@ def section(page: str) -> str:
     found = exercises(page)
     first = found[0].key
     told = (
-        f'`dp.teach.check("{first}", answer)` judges an answer by exact law and says what is wrong '
-        f'with it; `dp.teach.solution("{first}")` explains.'
+        f'`discreet_course.check("{first}", answer)` judges an answer by exact law and says what '
+        f'is wrong with it; `discreet_course.solution("{first}")` explains.'
     )
     words = [HEAD, textwrap.fill(told, 118), *(_asked(exercise) for exercise in found)]
     return "\n\n".join(words) + "\n"

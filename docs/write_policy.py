@@ -152,10 +152,20 @@ KEYS = {
             NONE,
             "The rows of one unit that count in a group; without it, as above.",
         ),
+        "ceilings": (
+            "list of names",
+            '`["max_groups", "max_rows"]`',
+            "Which of the two above a question may lower and not raise; `[]`: it may raise both.",
+        ),
         "max_fan_out": (
             "whole number from 1",
             f"`{Limits().max_fan_out}`",
             "The most rows that joins may make of one row.",
+        ),
+        "min_epsilon_per_question": (
+            "number above 0",
+            f"`{float(Limits().min_epsilon)}`",
+            "The least epsilon of one question behind a server; a rho is at least half its square.",
         ),
         "max_epsilon_per_question": (
             "number above 0",

@@ -29,7 +29,6 @@ from diffprivlib.models import (
     KMeans,
     LinearRegression,
     LogisticRegression,
-    RandomForestClassifier,
 )
 
 warnings.simplefilter("ignore")
@@ -79,9 +78,6 @@ def model(name: str, columns: int, epsilon: float) -> Any:
         "GaussianNB": lambda: GaussianNB(epsilon=epsilon, bounds=ends),
         "KMeans": lambda: KMeans(5, epsilon=epsilon, bounds=ends),
         "PCA": lambda: PCA(3, epsilon=epsilon, bounds=ends, data_norm=columns**0.5),
-        "RandomForest": lambda: RandomForestClassifier(
-            n_estimators=10, epsilon=epsilon, bounds=ends, classes=[0, 1, 2]
-        ),
     }
     made["SoftmaxRegression"] = made["LogisticRegression"]
     return made[name]()

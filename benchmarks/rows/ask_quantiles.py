@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.peers.environment import Peers
-from discreet.mechanisms import Quantile
+from discreet.mechanisms import Exponential
 from discreet.plan.pricing.group_sensitivity import LeafChoice, ScoredChoice, trees_of
 from discreet.plan.pricing.quantile_tree import QuantileLevels
 from discreet.release.choices.leaf_choice import chosen_leaves
@@ -79,19 +79,31 @@ def rank_error(values: Values, level: Fraction, answer: float) -> float:
     return max(0.0, below - rank, rank - upto)
 
 
+def _scores(values: Values, level: Fraction, places: int) -> list[Fraction]:
+    """Score each place by how far it is from the rank; a row moves scores by max(level, 1 - level).
+
+    The exponential mechanism pays for moves in both directions, so its scale is twice that.
+    """
+    ordered = np.sort(values)
+    rank = level * values.size
+    below = np.searchsorted(ordered, np.arange(places), side="left")
+    upto = np.searchsorted(ordered, np.arange(places), side="right")
+    return [
+        -max(Fraction(0), int(b) - rank, rank - int(u)) for b, u in zip(below, upto, strict=True)
+    ]
+
+
 def quantile_rows(opendp: Peers | None, draws: int) -> Iterator[QuantileRow]:
     """Yield a row for each kind of table and each level; rows are added and removed."""
     for values, places in KINDS.items():
         for text in LEVELS:
             level = Fraction(text)
-            select = Quantile(
-                level=level,
-                candidates=range(places),
-                scale=2 * max(level, 1 - level),
-                relation="add_remove",
-            )
+            select = Exponential(candidates=places, scale=2 * max(level, 1 - level))
             drawn = list(tables(values, draws))
-            ours = [rank_error(table, level, select.run(table)) for table in drawn]
+            ours = [
+                rank_error(table, level, select.run(_scores(table, level, places)))
+                for table in drawn
+            ]
             spread = np.var(ours)
             others = None
             if opendp is not None:

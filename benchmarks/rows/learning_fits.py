@@ -61,7 +61,6 @@ KINDS: Final = (
     Kind(name="GaussianNB", model=learning.GaussianNB, target="classes"),
     Kind(name="KMeans", model=learning.KMeans, target=None, options=(("n_clusters", 5),)),
     Kind(name="PCA", model=learning.PCA, target=None, options=(("n_components", 3),)),
-    Kind(name="RandomForest", model=learning.RandomForest, target="classes"),
 )
 
 

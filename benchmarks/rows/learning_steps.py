@@ -14,11 +14,10 @@ from discreet.learning.clipping import Clipping
 from discreet.learning.deep.batch_sums import BatchSums, ClipGroup
 from discreet.learning.deep.choice import choose
 from discreet.learning.deep.device_release import DeviceNoise, handed_over, refuse_unsound, released
-from discreet.learning.deep.generated import RowShape
-from discreet.learning.deep.independence import refuse_mixing
 from discreet.learning.deep.layers.short_sums import chunk_lines, roundings
 from discreet.learning.deep.objectives import SummedObjective
-from discreet.learning.noise_processes.noise_ahead import NoiseAhead
+from discreet.learning.deep.rows import RowShape
+from discreet.learning.noise_ahead import NoiseAhead
 from discreet.learning.private_sum import PrivateSum
 
 OBJECTIVE = nn.functional.cross_entropy
@@ -83,16 +82,6 @@ class Ours:
             summed = SummedObjective.tested(OBJECTIVE, self.model(x[:8]), y[:8])
         self._chosen = lambda: choose(self.model, summed, x[:micro], y[:micro], units=micro)
         self.engine = self._chosen()
-        refuse_mixing(
-            self.model,
-            self.engine.contributions,
-            summed,
-            inputs=RowShape.of(x),
-            targets=RowShape.of(y),
-            units=micro,
-            rows=1,
-            device=x.device,
-        )
         parameters = frozenset(p for p in self.model.parameters() if p.requires_grad)
         units = x.shape[0]
         chunk = chunk_lines(units) if sums == "single" else 0
@@ -125,7 +114,7 @@ class Ours:
 
     def sum(self) -> Any:
         """Return the float64 total alone."""
-        return self.sums.total(self.rows)[0]
+        return self.sums.total(self.rows)
 
     def step(self) -> None:
         """Take one whole step."""

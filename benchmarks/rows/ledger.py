@@ -22,7 +22,7 @@ from pathlib import Path
 
 from discreet.accounting import Box, Budget, equals
 from discreet.ledger import Ledger
-from discreet.ledger.stores.sqlite_files import MIGRATIONS
+from discreet.ledger.stores.sqlite import TABLES
 from discreet.loss import Pure
 from discreet.units import row
 
@@ -39,7 +39,7 @@ Ask = Callable[[str], None]
 
 @contextmanager
 def grouped(folder: Path) -> Iterator[Callable[[], Ask]]:
-    """One ledger for all clients: one thread writes, and a commit is for all that wait."""
+    """One ledger for all clients: a commit is for all that wait."""
     with Ledger.open(folder / "ledger", unit=row(), budget=Budget(epsilon=1)) as ledger:
 
         def ask(key: str) -> None:
@@ -69,7 +69,7 @@ class Single:
 
     def lay_out(self, *, limit: int) -> None:
         """Make the table of entries that the ledger has, and a counter with a limit."""
-        for statement in MIGRATIONS[0]:
+        for statement in TABLES:
             self._connection.execute(statement)
         columns = "spent INTEGER NOT NULL, most INTEGER NOT NULL"
         self._connection.execute(f"CREATE TABLE account ({columns}) STRICT")

@@ -21,12 +21,10 @@ from discreet.noise import (
     Logistic,
     Uniform,
     exponential_weights,
-    gaussian_each,
-    laplace_each,
     permute_and_flip,
 )
+from discreet.noise.table import table_sampler
 from discreet.noise.two_sided import TwoSidedLaw
-from discreet.noise.wide_table import table_sampler
 
 NUMPY, OPENDP, DIFFPRIVLIB = "numpy", "opendp", "diffprivlib"
 NUMPY_LAPLACE = "numpy laplace"
@@ -66,7 +64,6 @@ class Field:
         """Yield all races, building the data of each only when its turn comes."""
         yield from self.laplace()
         yield from self.gaussian()
-        yield from self.each()
         yield from self.single()
         yield from self.response()
         yield from self.finite()
@@ -116,32 +113,6 @@ class Field:
         if self.peers is None:
             return {}
         return {library: self.peers.contender(work=f"{library} {work}", **parameters)}
-
-    def each(self) -> Iterator[Race]:
-        """A different scale for each element, without tables."""
-        n = self.sizes.vector
-        for top in (10**3, 10**9):
-            scales = np.exp(rng.uniform(0.0, math.log(top), n)).astype(np.int64)
-            floats, squares = scales.astype(np.float64), scales**2
-            span = f"scales 1 to {short(top)}"
-            yield Race(
-                kind="laplace each",
-                name=f"Laplace per element, {span}",
-                size=top,
-                contenders={
-                    OURS: timed(lambda s=scales: laplace_each(scales=s), units=n),
-                    NUMPY: timed(lambda s=floats: rng.laplace(0.0, s), units=n),
-                },
-            )
-            yield Race(
-                kind="gaussian each",
-                name=f"Gaussian per element, {span}",
-                size=top,
-                contenders={
-                    OURS: timed(lambda s=squares: gaussian_each(variances=s), units=n),
-                    NUMPY: timed(lambda s=floats: rng.normal(0.0, s), units=n),
-                },
-            )
 
     def single(self) -> Iterator[Race]:
         """One draw at a time."""

@@ -1,4 +1,4 @@
-"""A directive that prints every theorem of ``discreet.theorems``."""
+"""A directive that prints every theorem that a docstring of discreet states."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from docutils import nodes
 from sphinx.util.docutils import SphinxDirective
 
-from discreet.theorems import THEOREMS
+from discreet.theorems import theorems
 
 if TYPE_CHECKING:  # the builder hands it in; it is only a name here
     from sphinx.application import Sphinx
@@ -19,7 +19,7 @@ class TheoremList(SphinxDirective):
     def run(self) -> list[nodes.Node]:
         """Build the list."""
         entries = nodes.definition_list()
-        for theorem in THEOREMS.values():
+        for theorem in theorems().values():
             term = nodes.term("", "", nodes.literal(text=theorem.key))
             statement = nodes.paragraph(text=theorem.statement)
             source = nodes.paragraph("", "", nodes.emphasis(text=theorem.source))

@@ -141,4 +141,55 @@ MUTANTS: Final = (
             "tests/accounting/test_guard.py::test_charges_about_parts_and_looks_at_what_is_left",
         ),
     ),
+    Mutant(
+        name="a condition on several values lets no row through",
+        file="discreet/accounting/worst_case/fold.py",
+        old="    return tuple((cell, count) for cell, count in rows if cell[at] & mask)",
+        new="    return tuple((cell, count) for cell, count in rows if cell[at] == mask)",
+        why="Records that meet a condition on several values are not charged.",
+        caught_by=(
+            "tests/accounting/test_enumeration.py::test_random_trees_cost_exactly_what_enumeration_says",
+        ),
+    ),
+    Mutant(
+        name="what is released side by side is not composed",
+        file="discreet/accounting/worst_case/fold.py",
+        old="            pairs[pair] = pairs.get(pair, 0) + count",
+        new="            pairs[pair] = count",
+        why="Equal releases in a sequence are paid for once.",
+        caught_by=("tests/accounting/test_properties.py::test_repeating_is_a_sequence_of_copies",),
+    ),
+    Mutant(
+        name="a replaced record stays in its part",
+        file="discreet/accounting/worst_case/changes.py",
+        old="            atoms = [atom for alike in like[column] for atom in alike[: rows * most]]",
+        new="            atoms = [atom for alike in like[column] for atom in alike[:most]]",
+        why="Of equal parts, the one that is left and the one that is entered both pay.",
+        caught_by=(
+            "tests/accounting/test_granularity.py::test_ten_equal_parts_between_parallel_and_sequential",
+        ),
+        fast=True,
+    ),
+    Mutant(
+        name="a rule is followed in one direction",
+        file="discreet/accounting/worst_case/granularity.py",
+        old="                yield old, new\n                yield new, old\n",
+        new="                yield old, new\n",
+        why="What is lost by a record that leaves says nothing about one that comes.",
+        caught_by=(
+            "tests/accounting/test_granularity.py::test_one_direction_alone_is_not_the_price",
+        ),
+        fast=True,
+    ),
+    Mutant(
+        name="a release is farther from what it sees than it is",
+        file="discreet/accounting/worst_case/granularity.py",
+        old="        nearest[key] = min(distance, nearest.get(key, math.inf))",
+        new="        nearest[key] = distance",
+        why="Of the tables that look alike, the last is not the nearest.",
+        caught_by=(
+            "tests/accounting/test_granularity.py::test_f_dependency_is_the_least_distance_between_tables_that_look_alike",
+        ),
+        fast=True,
+    ),
 )

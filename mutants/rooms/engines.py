@@ -104,9 +104,7 @@ MUTANTS: Final = (
         old="        return paths == self.paths and tuple(map(FileState.of, paths)) == self._states",
         new="        return paths == self.paths",
         why="Keys and bounds are those of other data.",
-        caught_by=(
-            "tests/audit/test_changed_tables.py",
-        ),
+        caught_by=("tests/audit/test_changed_tables.py",),
     ),
     Mutant(
         name="data that changes while it is read",

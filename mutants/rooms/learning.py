@@ -13,13 +13,6 @@ _EMPTY: Final = (
     "tests/learning/deep/test_layers.py::"
     "test_an_empty_place_adds_nothing_whatever_the_model_makes_of_it"
 )
-_REMEMBERED: Final = (
-    "tests/learning/deep/test_memories.py::test_models_that_remember_private_rows_end_the_run"
-)
-_NOTED: Final = (
-    "tests/learning/deep/test_memories.py::test_objectives_that_remember_private_rows_end_the_run"
-)
-_CACHED: Final = "tests/learning/deep/test_memories.py::test_views_that_are_kept_are_refused"
 
 MUTANTS: Final = (
     Mutant(
@@ -43,22 +36,12 @@ MUTANTS: Final = (
         ),
     ),
     Mutant(
-        name="slack counts for one neighbor only",
-        file="discreet/learning/private_sum.py",
-        old="        return 2 * error + (self.floors - 1)",
-        new="        return error + (self.floors - 1)",
-        why="Both sums are rounded.",
-        caught_by=("tests/learning/test_private_sum.py::test_every_part_of_the_slack_counts",),
-    ),
-    Mutant(
         name="slack is shown and not priced",
         file="discreet/learning/private_sum.py",
         old="        return self.length + self.slack",
         new="        return self.length",
         why="Noise is scaled to less than a unit moves.",
-        caught_by=(
-            "tests/learning/test_run_prices.py::test_slack_raises_the_noise_and_seats_do_not",
-        ),
+        caught_by=("tests/learning/test_run_prices.py::test_slack_raises_the_noise",),
     ),
     Mutant(
         name="what lies beside a sum is free",
@@ -88,32 +71,12 @@ MUTANTS: Final = (
     ),
     Mutant(
         name="views are added up and not averaged",
-        file="discreet/learning/deep/training_data.py",
+        file="discreet/learning/deep/arguments.py",
         old="Clipping(bound=share), float_down(views * threshold)))",
         new="Clipping(bound=share), float_down(threshold)))",
         why="It costs accuracy alone, and the mean is what is promised.",
         caught_by=(
             "tests/learning/deep/test_views.py::test_a_unit_contributes_the_mean_of_its_views",
-        ),
-    ),
-    Mutant(
-        name="masks follow from the seed of the user",
-        file="discreet/learning/deep/coins.py",
-        old="    torch.default_generator.set_state(state)\n",
-        new="",
-        why="Whoever knows the seed tells from the masks of others that a unit is there.",
-        caught_by=(
-            "tests/learning/deep/test_views.py::test_masks_do_not_follow_from_the_seed_of_the_user",
-        ),
-    ),
-    Mutant(
-        name="several processes pay for one floor",
-        file="discreet/learning/deep/runs/run_setup.py",
-        old="        floors=1 if ranks is None else ranks.count,\n",
-        new="        floors=1,\n",
-        why="Each of them floors its share.",
-        caught_by=(
-            "tests/learning/deep/test_ranks.py::test_two_processes_compute_the_sum_of_one[same]",
         ),
     ),
     Mutant(
@@ -140,54 +103,13 @@ MUTANTS: Final = (
     ),
     Mutant(
         name="new parts in the middle of a round are free",
-        file="discreet/learning/run_charges.py",
+        file="discreet/learning/marks.py",
         old="        turned = at % self._plan.band.width if fresh and at < self._plan.steps else 0",
         new="        turned = 0",
         why="A unit is drawn once more than was paid for.",
         caught_by=(
             "tests/learning/test_banded_noise.py::test_nobody_is_drawn_more_often_than_was_charged",
         ),
-    ),
-    Mutant(
-        name="earlier sums are remembered across a broken step",
-        file="discreet/learning/banded_noise.py",
-        old="        return self.own and self._next == step",
-        new="        return self.own and self._next is not None",
-        why="The sum of a step is measured in a block twice, once of each draw.",
-        caught_by=(
-            "tests/learning/test_banded_noise.py::test_a_step_that_broke_after_its_release_starts_new_blocks",
-        ),
-    ),
-    Mutant(
-        name="a forked child goes on from the sums of its parent",
-        file="discreet/learning/banded_noise.py",
-        old="        return self.own and self._next == step",
-        new="        return self._next == step",
-        why="It does not begin anew, and shares the parts of its parent.",
-        caught_by=(
-            (
-                "tests/learning/test_broken_runs.py::"
-                "test_a_forked_child_that_resumes_puts_units_into_new_parts_and_pays_for_them"
-            ),
-        ),
-    ),
-    Mutant(
-        name="parts and sums are used in every process",
-        file="discreet/learning/banded_noise.py",
-        old="        if not self.own:\n",
-        new="        if not self._stamp:\n",
-        why="Each child measures the same sums once more, in a block that was paid for once.",
-        caught_by=(
-            "tests/learning/test_broken_runs.py::test_a_forked_child_has_no_share_in_parts_and_sums",
-        ),
-    ),
-    Mutant(
-        name="parts and sums are copied",
-        file="discreet/learning/banded_noise.py",
-        old="    def __reduce_ex__(self, protocol: object) -> NoReturn:\n",
-        new="    def _refuse_copies(self, protocol: object) -> NoReturn:\n",
-        why="Each copy measures the same sums once more, in a block that was paid for once.",
-        caught_by=("tests/learning/test_banded_noise.py::test_parts_and_sums_cannot_be_copied",),
     ),
     Mutant(
         name="steps of banded noise follow any other",
@@ -200,92 +122,6 @@ MUTANTS: Final = (
             (
                 "tests/learning/test_banded_noise.py::"
                 "test_a_loop_beside_one_that_broke_measures_no_sum_of_it"
-            ),
-        ),
-    ),
-    Mutant(
-        name="a run begins amid a step of another thread",
-        file="discreet/learning/deep/runs/run_loop.py",
-        old="        with self._guard:\n            marks = run.begin(lost)\n",
-        new="        marks = run.begin(lost)\n",
-        why="A step that was drawn from old parts is measured beside those of new ones.",
-        caught_by=(
-            (
-                "tests/learning/test_broken_runs.py::"
-                "test_threads_take_the_steps_of_one_run_one_after_another"
-            ),
-        ),
-    ),
-    Mutant(
-        name="an interrupt amid a step leaves in order",
-        file="discreet/learning/deep/runs/run_loop.py",
-        old="            if not midway:\n                self._leave(marks)\n",
-        new="            self._leave(marks)\n",
-        why="A step that may have been seen is drawn once more, and not paid for.",
-        caught_by=(
-            (
-                "tests/learning/test_own_loops.py::"
-                "test_ctrl_c_twice_ends_at_once_and_the_step_is_charged_again"
-            ),
-        ),
-    ),
-    Mutant(
-        name="a stop forgets a step that has ended another process",
-        file="discreet/learning/deep/runs/run_progress.py",
-        old=(
-            "    def _stop(self, marks: Marks) -> None:\n"
-            '        """Record how far an attempt has come that draws no more."""\n'
-            "        self._unrecorded = marks, self.taken + self._lost\n"
-        ),
-        new=(
-            "    def _stop(self, marks: Marks) -> None:\n"
-            '        """Record how far an attempt has come that draws no more."""\n'
-            "        self._unrecorded = marks, self.taken\n"
-        ),
-        why="A row may have ended it, and the next batch is asked for nothing.",
-        caught_by=(
-            (
-                "tests/learning/test_broken_runs.py::"
-                "test_a_step_whose_process_has_ended_is_charged_again"
-            ),
-        ),
-    ),
-    Mutant(
-        name="an attempt that is overtaken while it saves replaces a later checkpoint",
-        file="discreet/learning/checkpoint.py",
-        old="                check()\n",
-        new="",
-        why="Steps of the later attempt are lost, and drawn a second time.",
-        caught_by=(
-            (
-                "tests/learning/test_broken_runs.py::"
-                "test_an_attempt_that_is_overtaken_while_it_saves_replaces_nothing"
-            ),
-        ),
-    ),
-    Mutant(
-        name="without a lock any checkpoint is replaced",
-        file="discreet/learning/checkpoint.py",
-        old="                if not locked and _seal(folder / _FILE) not in {None, over}:\n",
-        new="                if not locked and not seal:\n",
-        why="Steps of a later attempt are lost, and drawn a second time.",
-        caught_by=(
-            (
-                "tests/learning/test_broken_runs.py::"
-                "test_without_a_lock_a_checkpoint_of_somebody_else_stays"
-            ),
-        ),
-    ),
-    Mutant(
-        name="a checkpoint may be of a step behind the last one",
-        file="discreet/learning/deep/runs/run_progress.py",
-        old="        if kept is not None and kept.step > self.plan.steps:\n",
-        new="        if kept is not None and kept.step < 0:\n",
-        why="A run that was charged is on record as ended with weights that nobody trained.",
-        caught_by=(
-            (
-                "tests/learning/test_broken_runs.py::"
-                "test_a_checkpoint_that_no_run_writes_is_refused_before_more_is_charged"
             ),
         ),
     ),
@@ -312,7 +148,7 @@ MUTANTS: Final = (
     ),
     Mutant(
         name="every group of parameters may add as much as all",
-        file="discreet/learning/deep/training_data.py",
+        file="discreet/learning/deep/arguments.py",
         old="        share = Fraction(1) if len(groups) == 1 else threshold / length",
         new="        share = Fraction(1)",
         why="Two groups together move the sum by the root of two times what is priced.",
@@ -364,7 +200,7 @@ MUTANTS: Final = (
     ),
     Mutant(
         name="the noise of one step is used for all",
-        file="discreet/learning/deep/runs/run_loop.py",
+        file="discreet/learning/deep/training_run.py",
         old="            drawn = noise.take()\n",
         new=(
             "            self._reused = getattr(self, '_reused', None)\n"
@@ -377,39 +213,8 @@ MUTANTS: Final = (
         ),
     ),
     Mutant(
-        name="noise is taken before it is drawn",
-        file="discreet/learning/noise_processes/noise_ahead.py",
-        old=(
-            "            for worker in workers:\n"
-            "                _wait(worker, self._block, number, seconds)\n"
-        ),
-        new="",
-        why="What is not drawn yet is zero.",
-        caught_by=("tests/learning/test_noise_ahead.py::test_processes_draw_all_of_an_array",),
-    ),
-    Mutant(
-        name="a mark is written after its steps are drawn",
-        file="discreet/learning/deep/runs/run_loop.py",
-        old=(
-            "                            marks.mark(marked)\n"
-            "                        began, midway = time.perf_counter(), True\n"
-            "                        self._step_or_leave(noise, marks, update=update)\n"
-            "                        run.taken += 1\n"
-        ),
-        new=(
-            "                        began, midway = time.perf_counter(), True\n"
-            "                        self._step_or_leave(noise, marks, update=update)\n"
-            "                        run.taken += 1\n"
-            "                        marks.mark(marked)\n"
-        ),
-        why="A kill in between leaves steps that nobody knows of; they are drawn again for free.",
-        caught_by=(
-            "tests/learning/test_training.py::test_the_run_is_charged_and_started_before_a_row_is_read",
-        ),
-    ),
-    Mutant(
         name="steps that were lost are drawn again for free",
-        file="discreet/learning/run_charges.py",
+        file="discreet/learning/marks.py",
         old="        if max(again, 0) + turned > 0:\n",
         new="        if max(again, 0) + turned > self._plan.steps:\n",
         why="Two noisy sums were seen, and one was paid for.",
@@ -473,57 +278,6 @@ MUTANTS: Final = (
         why="It computes with memory that is no longer the model's.",
         caught_by=(
             "tests/learning/deep/test_captured.py::test_graphs_are_recorded_again_where_anything_has_changed[moved]",
-        ),
-    ),
-    Mutant(
-        name="norms of a graph are not compared",
-        file="discreet/learning/deep/captured.py",
-        old="zip(mine, theirs, strict=True)",
-        new="zip(mine[:-2], theirs[:-2], strict=True)",
-        why="Contributions are clipped by norms below their own.",
-        caught_by=(
-            "tests/learning/deep/test_captured.py::test_graphs_that_differ_or_fail_are_dropped[norm]",
-        ),
-    ),
-    Mutant(
-        name="graphs are compared by norms alone",
-        file="discreet/learning/deep/captured.py",
-        old="    return near and all(same_values(a, b) for a, b in zip(mine, theirs, strict=True))",
-        new="    return near is not None and all(map(same_values, mine[-2:], theirs[-2:]))",
-        why="What a unit contributes depends on whether a graph was recorded.",
-        caught_by=(
-            "tests/learning/deep/test_captured.py::test_graphs_that_differ_or_fail_are_dropped[factor]",
-        ),
-    ),
-    Mutant(
-        name="graphs are compared on whole micro-batches of finite rows",
-        file="discreet/learning/deep/captured.py",
-        old="for kind in range(3)]",
-        new="for kind in range(1)]",
-        why="Who sits beside a unit decides by which kernels it is computed.",
-        caught_by=(
-            "tests/learning/deep/test_captured.py::test_graphs_that_differ_or_fail_are_dropped[padding]",
-            "tests/learning/deep/test_captured.py::test_graphs_that_differ_or_fail_are_dropped[hard rows]",
-        ),
-    ),
-    Mutant(
-        name="graphs are recorded once somebody is drawn",
-        file="discreet/learning/deep/batch_sums.py",
-        old="            self.engine.contributions.prepare(self.data.shapes, rows=count, units=self.micro)\n",
-        new="            del count\n",
-        why="Whether a batch was empty decides at which weights graphs are compared.",
-        caught_by=(
-            "tests/learning/deep/test_captured.py::test_graphs_are_recorded_before_anybody_is_drawn",
-        ),
-    ),
-    Mutant(
-        name="sums of a graph are not compared",
-        file="discreet/learning/deep/captured.py",
-        old="    return near and all(",
-        new="    return near is not None and all(",
-        why="What is added up is not what was clipped.",
-        caught_by=(
-            "tests/learning/deep/test_captured.py::test_graphs_that_differ_or_fail_are_dropped[sums]",
         ),
     ),
     Mutant(
@@ -626,7 +380,7 @@ MUTANTS: Final = (
     ),
     Mutant(
         name="values of a frame decide its type",
-        file="discreet/learning/models/rows/given_arrays.py",
+        file="discreet/learning/models/rows/given.py",
         old="    framed = None if isinstance(X, np.ndarray) else frame_matrix(X)",
         new="    framed = None",
         why="A single NULL decides whether a fit is refused or charged.",
@@ -640,7 +394,7 @@ MUTANTS: Final = (
     ),
     Mutant(
         name="objects of a frame are read before the charge",
-        file="discreet/learning/models/rows/given_frames.py",
+        file="discreet/learning/models/rows/given.py",
         old="        return np.asarray(column, object)",
         new="        return np.asarray(column, np.float64)",
         why="A single cell that is no number makes a fit fail before anything is paid.",
@@ -650,7 +404,7 @@ MUTANTS: Final = (
     ),
     Mutant(
         name="labels in a frame are turned into one type",
-        file="discreet/learning/models/rows/given_arrays.py",
+        file="discreet/learning/models/rows/given.py",
         old="    columns = frame_columns(y)",
         new="    columns = None",
         why="A single missing label makes floats of all, and large ones are no class any more.",
@@ -794,7 +548,7 @@ MUTANTS: Final = (
     ),
     Mutant(
         name="roundings are counted for one micro-batch",
-        file="discreet/learning/training_planner.py",
+        file="discreet/learning/training_plan.py",
         old="            operations=(cap + size) * positions * rows + 8,",
         new="            operations=size * positions * rows + 8,",
         why="Products of the first one pass the additions of all that follow.",
@@ -873,75 +627,6 @@ MUTANTS: Final = (
         ),
     ),
     Mutant(
-        name="a total that cannot be one leaves its run open",
-        file="discreet/learning/deep/runs/training_step.py",
-        old="            self.charges.close()\n            refuse_unsound(self._sound)",
-        new="            refuse_unsound(self._sound)",
-        why="The step is taken once more, and paid for once.",
-        caught_by=(
-            "tests/learning/deep/test_model_state.py::test_a_total_that_cannot_be_one_closes_the_run",
-        ),
-    ),
-    Mutant(
-        name="gradients are given back while a stream reads them",
-        file="discreet/learning/deep/streams.py",
-        old="        self._held += [given, *others]\n",
-        new="        self._held += [given]\n",
-        why="Another layer writes to the memory of one that is read.",
-        caught_by=(
-            (
-                "tests/learning/deep/test_gpu_parts.py::"
-                "test_what_streams_read_is_kept_until_all_have_ended"
-            ),
-        ),
-    ),
-    Mutant(
-        name="layers that share an input are computed on several streams",
-        file="discreet/learning/deep/streams.py",
-        old="        key = given.data_ptr()",
-        new="        key = id(given)",
-        why="A norm is made of products that are not there yet.",
-        caught_by=(
-            (
-                "tests/learning/deep/test_gpu_parts.py::"
-                "test_layers_that_share_an_input_are_computed_on_one_stream"
-            ),
-        ),
-    ),
-    Mutant(
-        name="kernels are trusted",
-        file="discreet/learning/deep/layers/wide.py",
-        old="    return all(torch.equal(one.isnan(), other.isnan()) and _same(one, other) for one, other in both)",
-        new="    return bool(both)",
-        why="A product that is rounded otherwise is not the one that the slack covers.",
-        caught_by=(
-            (
-                "tests/learning/deep/test_gpu_parts.py::"
-                "test_kernels_that_differ_in_anything_are_left_alone"
-            ),
-        ),
-    ),
-    Mutant(
-        name="steps are computed under any settings of PyTorch",
-        file="discreet/learning/deep/tried_model.py",
-        old="        self.settings.check()\n        self.modes",
-        new="        self.modes",
-        why="How far an example depends on others was measured under the settings at planning.",
-        caught_by=(
-            "tests/learning/deep/test_model_state.py::test_steps_are_computed_under_the_settings_of_their_plan",
-        ),
-    ),
-    Mutant(
-        name="what a model keeps in plain attributes is not looked at",
-        file="discreet/learning/deep/model_state.py",
-        old="        return next(iter(now), None) or first_difference(self.plain, plain_values(model))",
-        new="        return next(iter(now), None)",
-        why="A running mean in a Python float carries something of the rows into later steps.",
-        caught_by=(
-            "tests/learning/deep/test_model_state.py::test_what_plain_attributes_keep_of_private_rows_ends_the_run",
-        ),
-    ),
-    Mutant(
         name="layers may see more positions than were priced",
         file="discreet/learning/deep/factors.py",
         old="most_positions(recorded) > self.positions * units",
@@ -949,361 +634,6 @@ MUTANTS: Final = (
         why="A sum is rounded more often than its slack has room for.",
         caught_by=(
             "tests/learning/deep/test_model_state.py::test_rounding_is_priced_for_all_positions_there_are",
-        ),
-    ),
-    Mutant(
-        name="views follow from the seed of the user",
-        file="discreet/learning/deep/coins.py",
-        old='    random.seed(int.from_bytes(words[_STATE : 2 * _STATE].tobytes(), "little"))\n',
-        new="",
-        why="A unit more shifts the views of others, and whoever knows the seed can tell.",
-        caught_by=(
-            "tests/learning/deep/test_views.py::test_views_do_not_follow_from_any_seed_of_the_user",
-        ),
-    ),
-    Mutant(
-        name="views of all units follow each other in one stream",
-        file="discreet/learning/deep/augmentation.py",
-        old="            for words, places in units:\n                set_streams(_CPU, words)\n",
-        new=(
-            "            set_streams(_CPU, stream_words(1, self.entropy)[0])\n"
-            "            for _, places in units:\n"
-        ),
-        why="A unit more, or one that takes more coins, shifts the views of those after it.",
-        caught_by=(
-            (
-                "tests/learning/deep/test_coins.py::"
-                "test_coins_of_a_seat_are_the_same_whoever_sits_elsewhere"
-            ),
-        ),
-    ),
-    Mutant(
-        name="micro-batches follow each other in one stream",
-        file="discreet/learning/deep/batch_sums.py",
-        old=(
-            "        for part_rows in self.micro_batches(rows):\n"
-            "            x, y, inside = self.data.take(part_rows, self.device)\n"
-            "            set_streams(self.device, stream_words(1, entropy)[0])\n"
-        ),
-        new=(
-            "        set_streams(self.device, stream_words(1, entropy)[0])\n"
-            "        for part_rows in self.micro_batches(rows):\n"
-            "            x, y, inside = self.data.take(part_rows, self.device)\n"
-        ),
-        why="Without seats a unit more shifts the masks of those after it.",
-        caught_by=(
-            "tests/learning/deep/test_coins.py::test_micro_batches_of_one_unit_have_coins_of_their_own",
-        ),
-    ),
-    Mutant(
-        name="rows that are run one by one follow each other in one stream",
-        file="discreet/learning/deep/examples.py",
-        old="                set_streams(inputs.device, words)\n",
-        new="                del words\n",
-        why="A row that takes more coins shifts those of the rows after it.",
-        caught_by=(
-            (
-                "tests/learning/deep/test_coins.py::"
-                "test_coins_of_a_seat_are_the_same_whoever_sits_elsewhere"
-            ),
-        ),
-    ),
-    Mutant(
-        name="coins of PyTorch follow from 32 bits",
-        file="discreet/learning/deep/coins.py",
-        old="    torch.default_generator.set_state(state)\n",
-        new="    torch.default_generator.manual_seed(int(words[0]))\n",
-        why="There are few enough seeds to try them all.",
-        caught_by=("tests/learning/deep/test_coins.py::test_every_word_of_every_stream_counts",),
-    ),
-    Mutant(
-        name="rows are computed as the data lies",
-        file="discreet/learning/deep/batch_sums.py",
-        old="            taken.append(row_by_row(chosen))\n",
-        new="            taken.append(chosen)\n",
-        why="Other strides have other kernels: not those that were tried, nor those of other ranks.",
-        caught_by=(
-            (
-                "tests/learning/deep/test_row_layout.py::"
-                "test_sums_do_not_depend_on_the_strides_of_the_data"
-            ),
-        ),
-    ),
-    Mutant(
-        name="strides along single numbers do not count",
-        file="discreet/learning/deep/batch_sums.py",
-        old='    if values.stride() == torch.empty(values.shape, device="meta").stride():\n',
-        new="    if values.is_contiguous():\n",
-        why="PyTorch chooses kernels for images of one channel by them.",
-        caught_by=(
-            "tests/learning/deep/test_row_layout.py::test_rows_have_the_strides_of_generated_ones",
-        ),
-    ),
-    Mutant(
-        name="a step whose process has ended is taken again for nothing",
-        file="discreet/learning/deep/runs/run_loop.py",
-        old="            self._progress.leave(marks, lost=1)\n",
-        new="            self._progress.leave(marks)\n",
-        why="A row may have ended it, and the next batch is asked for nothing.",
-        caught_by=(
-            (
-                "tests/learning/deep/test_ranks.py::"
-                "test_a_process_that_dies_ends_the_run_and_its_step_is_charged_again"
-            ),
-            (
-                "tests/learning/test_broken_runs.py::"
-                "test_a_step_whose_process_has_ended_is_charged_again"
-            ),
-        ),
-    ),
-    Mutant(
-        name="examples may share a coin",
-        file="discreet/learning/deep/independence.py",
-        old="    refuse_shared_coins(trial, objective)\n    for",
-        new="    for",
-        why="Who shares a coin with whom changes when a unit enters, and with it the law of the sum.",
-        caught_by=(
-            "tests/learning/deep/test_views.py::test_models_whose_examples_share_a_coin_are_refused",
-        ),
-    ),
-    Mutant(
-        name="masks may be those of several examples",
-        file="discreet/learning/deep/trials/shared_coins.py",
-        old="    return along if along == 0 and sizes == (2, 3) else None",
-        new="    return along",
-        why="Examples that share a mask contribute together.",
-        caught_by=(
-            "tests/learning/deep/test_views.py::test_masks_of_single_examples_are_told_from_others",
-        ),
-    ),
-    Mutant(
-        name="masks of others may move a contribution",
-        file="discreet/learning/deep/trials/fixed_masks.py",
-        old="                if not _same(one[kept], other[kept]):",
-        new="                if one is other:",
-        why="Dropout that is given numbers of single rows may still be used for all of them.",
-        caught_by=(
-            "tests/learning/deep/test_shared_coins.py::test_a_mask_of_one_example_moves_no_other_one",
-        ),
-    ),
-    Mutant(
-        name="a coin of Python may be that of all rows",
-        file="discreet/learning/deep/trials/shared_coins.py",
-        old="    if drawn or own_streams() != before[0]:",
-        new="    if drawn:",
-        why="vmap runs Python once for a micro-batch, whose examples then contribute together.",
-        caught_by=(
-            "tests/learning/deep/test_shared_coins.py::test_a_coin_for_all_rows_of_vmap_is_found_however_seldom_it_falls",
-        ),
-    ),
-    Mutant(
-        name="generators of modules are not looked at",
-        file="discreet/learning/deep/memory/plain_values.py",
-        old="        return (_Same(value), _drawn(value)), []",
-        new="        return (_Same(value), None), []",
-        why="Examples share the coins of a generator that a module holds.",
-        caught_by=(
-            "tests/learning/deep/test_shared_coins.py::test_a_generator_of_a_module_is_found_when_it_is_used",
-        ),
-    ),
-    Mutant(
-        name="slots are not looked at",
-        file="discreet/learning/deep/memory/attributes.py",
-        old="        with suppress(AttributeError):  # it holds nothing\n",
-        new="        with suppress(AttributeError, TypeError):\n            raise TypeError\n",
-        why="A list in a slot keeps rows, and a flag in one lets examples mix.",
-        caught_by=(
-            _REMEMBERED,
-            (
-                "tests/learning/deep/test_memories.py::"
-                "test_a_flag_that_is_set_after_planning_is_refused_before_a_row_is_read"
-            ),
-        ),
-    ),
-    Mutant(
-        name="closures are not looked at",
-        file="discreet/learning/deep/memory/attributes.py",
-        old="    if isinstance(code, FunctionType):\n",
-        new="    if isinstance(code, partial) and isinstance(code, FunctionType):\n",
-        why="A function keeps rows in a list that it finds in its closure.",
-        caught_by=(_REMEMBERED, _NOTED),
-    ),
-    Mutant(
-        name="the object of a bound method is not looked at",
-        file="discreet/learning/deep/memory/attributes.py",
-        old='    "__self__",\n',
-        new="",
-        why="A trainer whose method is the objective keeps rows.",
-        caught_by=(_NOTED,),
-    ),
-    Mutant(
-        name="defaults of arguments are not looked at",
-        file="discreet/learning/deep/memory/attributes.py",
-        old='    "__kwdefaults__",\n',
-        new="",
-        why="A list that is the default of an argument keeps rows.",
-        caught_by=(_NOTED,),
-    ),
-    Mutant(
-        name="arguments that are bound are not looked at",
-        file="discreet/learning/deep/memory/attributes.py",
-        old='    "keywords",\n',
-        new="",
-        why="A list that functools.partial binds keeps rows.",
-        caught_by=(_NOTED,),
-    ),
-    Mutant(
-        name="hooks are not looked into",
-        file="discreet/learning/deep/memory/attributes.py",
-        old="        if hooks := vars(module)[name]:\n",
-        new="        if not (hooks := vars(module)[name]):\n",
-        why="A hook keeps rows in its closure.",
-        caught_by=(_REMEMBERED,),
-    ),
-    Mutant(
-        name="arrays of objects are compared by their addresses",
-        file="discreet/learning/deep/memory/plain_values.py",
-        old="            if value.dtype.hasobject:\n",
-        new="            if value.dtype.hasobject and not value.size:\n",
-        why="A list in an array of objects keeps rows.",
-        caught_by=(_REMEMBERED, _NOTED),
-    ),
-    Mutant(
-        name="attributes of weights are not looked at",
-        file="discreet/learning/deep/memory/plain_values.py",
-        old="            elif held := look.held(value):\n",
-        new="            elif False and (held := look.held(value)):\n",
-        why="A list that is set on a weight keeps rows.",
-        caught_by=(_REMEMBERED,),
-    ),
-    Mutant(
-        name="objects that objectives hold are not looked into",
-        file="discreet/learning/deep/memory/plain_values.py",
-        old="_OBJECTS: Final = 2\n",
-        new="_OBJECTS: Final = 1\n",
-        why="A meter of a trainer keeps the objectives of private rows.",
-        caught_by=(_NOTED,),
-    ),
-    Mutant(
-        name="classes of one name hide each other",
-        file="discreet/learning/deep/memory/plain_values.py",
-        old=".setdefault((kind.__qualname__, attribute), []).append(look.shown(value))",
-        new="[kind.__qualname__, attribute] = [look.shown(value)]",
-        why="A flag of the class that is hidden lets examples mix.",
-        caught_by=(
-            "tests/learning/deep/test_memories.py::test_classes_of_one_name_do_not_hide_each_other",
-        ),
-    ),
-    Mutant(
-        name="objectives are not compared at planning",
-        file="discreet/learning/deep/tried_model.py",
-        old="    refuse_memory(held, objective)\n",
-        new="",
-        why="A run is paid for, and closed in its first step.",
-        caught_by=(
-            (
-                "tests/learning/deep/test_memories.py::"
-                "test_objectives_that_remember_are_refused_at_planning"
-            ),
-        ),
-    ),
-    Mutant(
-        name="views for other processes are not watched",
-        file="discreet/learning/deep/runs/ranks.py",
-        old="        with self._sums.nothing_kept():\n            taken",
-        new="        if True:\n            taken",
-        why="An augment keeps the rows that other processes are sent.",
-        caught_by=(
-            (
-                "tests/learning/deep/test_memories.py::"
-                "test_views_of_rows_for_other_processes_are_watched"
-            ),
-        ),
-    ),
-    Mutant(
-        name="views may be taken from a cache without coins",
-        file="discreet/learning/deep/augmentation.py",
-        old=" and same_values(view, again) and streams == then",
-        new=" and same_values(view, again)",
-        why="A unit more decides which views of others are still kept.",
-        caught_by=(_CACHED,),
-    ),
-    Mutant(
-        name="one other row lies between the views that are compared",
-        file="discreet/learning/deep/augmentation.py",
-        old="others[: 2 * seed + 1]",
-        new="others[:1]",
-        why="A cache of a few rows tosses its coins and hands out what it kept.",
-        caught_by=(_CACHED,),
-    ),
-    Mutant(
-        name="a model may be another one after planning",
-        file="discreet/learning/deep/tried_model.py",
-        old="        self.pinned.check(self.model)\n",
-        new="",
-        why="A buffer that fades a branch in lets examples mix that did not at planning.",
-        caught_by=(
-            "tests/learning/deep/test_tried_models.py::test_what_changes_after_planning_is_refused_before_a_row_is_read",
-        ),
-    ),
-    Mutant(
-        name="hooks may be added after planning",
-        file="discreet/learning/deep/trials/pinned_model.py",
-        old="        if code == self.code:",
-        new="        if len(code) == len(self.code):",
-        why="A hook that takes the mean of a batch lets examples mix.",
-        caught_by=(
-            "tests/learning/deep/test_tried_models.py::test_what_changes_after_planning_is_refused_before_a_row_is_read",
-        ),
-    ),
-    Mutant(
-        name="weights may stay untried",
-        file="discreet/learning/deep/independence.py",
-        old="    if silent:\n        name = next",
-        new="    if not silent and used:\n        name = next",
-        why="Training wakes a branch in which examples mix, and nobody has tried it.",
-        caught_by=(
-            "tests/learning/deep/test_tried_models.py::test_weights_that_nothing_is_contributed_to_are_refused",
-        ),
-    ),
-    Mutant(
-        name="weights are moved by one size alone",
-        file="discreet/learning/deep/independence.py",
-        old="enumerate(_SHAKES, TRIED)",
-        new="enumerate(_SHAKES[:1], TRIED)",
-        why="Where the moved model is not finite nothing is compared.",
-        caught_by=(
-            "tests/learning/deep/test_tried_models.py::test_a_shake_that_is_not_finite_is_made_smaller",
-        ),
-    ),
-    Mutant(
-        name="models are tried with two tokens",
-        file="discreet/learning/deep/trials/tokens.py",
-        old="sorted({*range(min(_FIRST, count)), count - 1})",
-        new="(0, 1)",
-        why="Batches that are cut at another token show what others are.",
-        caught_by=(
-            "tests/learning/deep/test_tried_models.py::test_rows_that_are_cut_to_the_longest_one_are_found",
-        ),
-    ),
-    Mutant(
-        name="checkpoints bring other frozen values",
-        file="discreet/learning/deep/runs/run_progress.py",
-        old="            self.saved.refuse_other_values(kept)",
-        new="            pass",
-        why="The model that goes on is not the one that was tried.",
-        caught_by=(
-            "tests/learning/deep/test_tried_models.py::test_a_checkpoint_with_other_frozen_values_is_refused_before_more_is_charged",
-        ),
-    ),
-    Mutant(
-        name="tiny differences count as none",
-        file="discreet/learning/deep/trial.py",
-        old="    return largest * math.sqrt(float((values / largest).square().sum()))",
-        new="    return float(values.square().sum()) ** 0.5",
-        why="Squares underflow, and contributions that differ are taken as equal.",
-        caught_by=(
-            "tests/learning/deep/test_tried_models.py::test_every_difference_counts_however_small",
         ),
     ),
     Mutant(
@@ -1337,16 +667,6 @@ MUTANTS: Final = (
         ),
     ),
     Mutant(
-        name="products of one size speak for all",
-        file="discreet/learning/deep/layers/short_sums.py",
-        old="    if not whole_products():\n        return False\n",
-        new="",
-        why="Libraries drop bits in products of some sizes, where a setting allows it.",
-        caught_by=(
-            "tests/learning/deep/test_short_sums.py::test_settings_that_may_drop_bits_are_no_full_precision",
-        ),
-    ),
-    Mutant(
         name="spans have no room for what is flushed",
         file="discreet/learning/deep/layers/linear.py",
         old=".sqrt() + LOST for each",
@@ -1355,30 +675,6 @@ MUTANTS: Final = (
         caught_by=(
             "tests/learning/deep/test_layer_sums.py::test_what_one_thread_flushes_and_another_does_not_stays_small",
         ),
-    ),
-    Mutant(
-        name="noise drawn ahead may be copied",
-        file="discreet/learning/noise_processes/noise_ahead.py",
-        old="    def __reduce_ex__(self, protocol: object) -> NoReturn:",
-        new="    def _refused(self, protocol: object) -> NoReturn:",
-        why="Both copies hand out the same noise.",
-        caught_by=("tests/learning/test_noise_ahead.py::test_nobody_hands_out_copies_of_noise",),
-    ),
-    Mutant(
-        name="rows that are not finite are no companions",
-        file="discreet/learning/deep/trial.py",
-        old="            for value in _HARD:\n",
-        new="            for value in ():\n",
-        why="A model in which examples mix only beside such rows is trained.",
-        caught_by=(_DEPENDS,),
-    ),
-    Mutant(
-        name="places of a micro-batch are not compared",
-        file="discreet/learning/deep/independence.py",
-        old="    for place in (trial.units - 1, trial.units // 2):\n",
-        new="    for place in ():\n",
-        why="Some examples count for more than others, and nobody is told.",
-        caught_by=(_DEPENDS,),
     ),
     Mutant(
         name="an empty place is scaled as a taken one",
@@ -1410,227 +706,6 @@ MUTANTS: Final = (
         ),
     ),
     Mutant(
-        name="padding is no company",
-        file="discreet/learning/deep/trial.py",
-        old="        yield self.batch(None)\n",
-        new="",
-        why="A unit more decides which seats are padded.",
-        caught_by=(_DEPENDS,),
-    ),
-    Mutant(
-        name="companions are replaced beside the first half alone",
-        file="discreet/learning/deep/companions.py",
-        old="    order = torch.randperm(units, generator=stream)\n",
-        new="    order = torch.arange(units)\n",
-        why="A companion that matters in another seat is not found.",
-        caught_by=(
-            (
-                "tests/learning/deep/test_independence.py::"
-                "test_a_bit_of_any_other_row_is_found_at_any_place"
-            ),
-        ),
-    ),
-    Mutant(
-        name="a model may be converted between steps",
-        file="discreet/learning/deep/tried_model.py",
-        old="        self.forms.check(self.model)\n",
-        new="",
-        why="Other kernels compute the steps than those that were tried.",
-        caught_by=(
-            (
-                "tests/learning/deep/test_model_state.py::"
-                "test_steps_are_computed_with_tensors_of_the_form_at_planning"
-            ),
-        ),
-    ),
-    Mutant(
-        name="nobody looks whether small numbers are flushed",
-        file="discreet/learning/deep/number_settings.py",
-        old="    return not bool((smallest * 0.5).view(torch.int32))\n",
-        new="    return not bool(smallest.view(torch.int32))\n",
-        why="Steps are rounded otherwise than what was tried.",
-        caught_by=(
-            (
-                "tests/learning/deep/test_model_state.py::"
-                "test_steps_are_computed_under_the_settings_of_their_plan"
-            ),
-        ),
-    ),
-    Mutant(
-        name="ranks are compared with the weights as they are alone",
-        file="discreet/learning/deep/runs/rank_agreement.py",
-        old="        with shaken(trial.model):\n            return [*found, trial.whole(TRIED)]\n",
-        new="        return found\n",
-        why="Behind a layer of zeros any two processes agree.",
-        caught_by=(
-            "tests/learning/deep/test_ranks.py::test_other_code_behind_a_layer_of_zeros_is_found",
-        ),
-    ),
-    Mutant(
-        name="nobody looks behind weights of zero",
-        file="discreet/learning/deep/independence.py",
-        old="        moves = _wake(trial, silent)",
-        new="        moves = _wake(trial, set())",
-        why="Examples that mix there do so one step later.",
-        caught_by=(
-            "tests/learning/deep/test_bad_models.py::test_examples_that_mix_behind_zeros_are_found",
-        ),
-    ),
-    Mutant(
-        name="norms are not compared with single gradients",
-        file="discreet/learning/deep/independence.py",
-        old="        _compare_with_examples(model, objective, trial, coarsest)\n",
-        new="",
-        why="A norm that is too small lets through more than was paid for.",
-        caught_by=(
-            (
-                "tests/learning/deep/test_independence.py::"
-                "test_norms_below_those_of_single_gradients_are_found"
-            ),
-        ),
-    ),
-    Mutant(
-        name="contributions are not compared with the gradient",
-        file="discreet/learning/deep/independence.py",
-        old="        _compare_with_autograd(model, objective, trial, coarsest)\n",
-        new="",
-        why="A weight that is used outside its layer gets a part of its gradient, clipped as all.",
-        caught_by=(
-            (
-                "tests/learning/deep/test_layers.py::"
-                "test_models_that_mix_examples_are_refused_with_a_reason"
-            ),
-        ),
-    ),
-    Mutant(
-        name="a bit that companions move is let through",
-        file="discreet/learning/deep/companions.py",
-        old="    if worst > 0:\n",
-        new="    if worst > GROSS:\n",
-        why="Rows whose outputs cancel magnify a bit, so that one unit moves many others.",
-        caught_by=(
-            "tests/learning/deep/test_independence.py::test_a_bit_that_depends_on_companions_is_refused",
-        ),
-    ),
-    Mutant(
-        name="plans do without seats",
-        file="discreet/learning/training_plan.py",
-        old="        alike = self.micro == 1 and self.one.floors == 1\n",
-        new="        alike = self.micro < 256 and self.one.floors == 1\n",
-        why="A unit more moves others to places where they are rounded otherwise.",
-        caught_by=(
-            (
-                "tests/learning/test_run_prices.py::"
-                "test_every_plan_has_a_seat_for_each_unit_of_a_batch"
-            ),
-            (
-                "tests/learning/deep/test_seated_runs.py::"
-                "test_places_that_no_generated_row_shows_move_nothing"
-            ),
-        ),
-    ),
-    Mutant(
-        name="several processes need no seats",
-        file="discreet/learning/training_plan.py",
-        old="        alike = self.micro == 1 and self.one.floors == 1\n",
-        new="        alike = self.micro == 1\n",
-        why="A unit more moves others to a process that rounds otherwise.",
-        caught_by=(
-            (
-                "tests/learning/test_run_prices.py::"
-                "test_several_processes_have_seats_even_for_one_unit_at_a_time"
-            ),
-        ),
-    ),
-    Mutant(
-        name="units that need seats have none",
-        file="discreet/learning/deep/runs/training_step.py",
-        old="        if self.plan.seats:\n",
-        new="        if self.plan.seats < 0:\n",
-        why="A unit more moves others to places where they are rounded otherwise.",
-        caught_by=(
-            "tests/learning/deep/test_seated_runs.py::test_a_unit_moves_no_other_one",
-            (
-                "tests/learning/deep/test_seated_runs.py::"
-                "test_mixtures_over_all_seats_are_dominated_by_one_contribution"
-            ),
-        ),
-    ),
-    Mutant(
-        name="seats are shuffled among those that are taken",
-        file="discreet/learning/seats.py",
-        old="    found[shuffled(seats, entropy)[: rows.shape[0]]] = rows",
-        new="    found[: rows.shape[0]] = rows[shuffled(rows.shape[0], entropy)]",
-        why="A unit more opens a seat that the others had no chance of.",
-        caught_by=(
-            "tests/learning/test_seats.py::test_a_unit_more_leaves_all_others_in_their_seats",
-        ),
-    ),
-    Mutant(
-        name="the first seats are taken first",
-        file="discreet/learning/seats.py",
-        old="    found[shuffled(seats, entropy)[: rows.shape[0]]] = rows",
-        new="    found[: rows.shape[0]] = rows",
-        why="A unit more moves others to places where they are rounded otherwise.",
-        caught_by=("tests/learning/test_seats.py::test_every_choice_of_seats_has_the_same_chance",),
-    ),
-    Mutant(
-        name="equal words are sorted as they come",
-        file="discreet/learning/seats.py",
-        old="        if not (ranked[1:] == ranked[:-1]).any():\n",
-        new="        if len(ranked):\n",
-        why="Some orders are more frequent than others.",
-        caught_by=("tests/learning/test_seats.py::test_every_choice_of_seats_has_the_same_chance",),
-    ),
-    Mutant(
-        name="noise drawn ahead goes on after an interrupt",
-        file="discreet/learning/noise_processes/noise_ahead.py",
-        old="            except BaseException:\n                self.close()\n                raise\n",
-        new="            except BaseException:\n                self._midway = False\n                raise\n",
-        why="A block is asked for twice, or passed over: its noise is zero, or was used before.",
-        caught_by=("tests/learning/test_noise_ahead.py::test_an_interrupt_closes_it_for_good",),
-    ),
-    Mutant(
-        name="an answer to any request is one",
-        file="discreet/learning/noise_processes/noise_ahead.py",
-        old="    if worker.heard(len(answer), seconds=seconds) != answer:\n",
-        new="    if len(worker.heard(len(answer), seconds=seconds)) != len(answer):\n",
-        why="A block is handed out that is not drawn yet.",
-        caught_by=(
-            "tests/learning/test_noise_ahead.py::test_an_answer_to_another_request_is_none",
-        ),
-    ),
-    Mutant(
-        name="a noise process that stands still is waited for",
-        file="discreet/learning/noise_processes/noise_process.py",
-        old="            if any(said.poll(1000) for _ in range(seconds)):\n",
-        new="            if any(said.poll(1000) for _ in range(seconds * 20)):\n",
-        why="A run waits without end, and nobody is told.",
-        caught_by=(
-            "tests/learning/test_noise_ahead.py::test_a_process_that_stands_still_ends_the_run",
-        ),
-    ),
-    Mutant(
-        name="a forked child keeps the pipe of a noise process",
-        file="discreet/learning/noise_processes/noise_process.py",
-        old='        """Leave it to the parent."""\n        self._close_pipes()\n',
-        new='        """Leave it to the parent."""\n',
-        why="The process outlives a run that was killed, as long as any child of it lives.",
-        caught_by=(
-            "tests/learning/test_noise_ahead.py::test_a_process_ends_with_its_reader_whatever_that_has_forked",
-        ),
-    ),
-    Mutant(
-        name="a block is drawn again out of turn",
-        file="discreet/learning/noise_processes/noise_worker.py",
-        old="        if number != served:\n",
-        new="        if number < 0:\n",
-        why="Noise that is in use is overwritten by zeros.",
-        caught_by=(
-            "tests/learning/test_noise_ahead.py::test_a_process_draws_nothing_for_a_request_out_of_turn",
-        ),
-    ),
-    Mutant(
         name="an attempt goes by the mark of the first one",
         file="discreet/learning/marks.py",
         old="    marked = max(drawn, default=0)\n",
@@ -1642,12 +717,110 @@ MUTANTS: Final = (
     ),
     Mutant(
         name="whoever resumes from one step pays for one crash alone",
-        file="discreet/learning/run_charges.py",
+        file="discreet/learning/marks.py",
         old='                key=f"{plan.key}/resume-{since}-{steps}",\n',
         new='                key=f"{plan.key}/resume-{steps}",\n',
         why="A second crash that loses as many steps is taken for the first, and is free.",
         caught_by=(
             "tests/learning/test_lost_steps.py::test_what_is_drawn_was_charged_and_each_crash_is_paid_for_once",
+        ),
+    ),
+    Mutant(
+        name="slack counts for one neighbor only",
+        file="discreet/learning/private_sum.py",
+        old="        return 2 * error + Fraction(1, 1 << 200)",
+        new="        return error + Fraction(1, 1 << 200)",
+        why="Both sums are rounded.",
+        caught_by=("tests/learning/test_private_sum.py::test_every_part_of_the_slack_counts",),
+    ),
+    Mutant(
+        name="masks follow from the seed of the user",
+        file="discreet/learning/deep/rows.py",
+        old="        torch.set_rng_state(state)\n        yield",
+        new="        torch.manual_seed(0)\n        yield",
+        why="Whoever knows the seed tells from the masks of others that a unit is there.",
+        caught_by=(
+            "tests/learning/deep/test_views.py::test_masks_do_not_follow_from_the_seed_of_the_user",
+        ),
+    ),
+    Mutant(
+        name="a mark is written after its steps are drawn",
+        file="discreet/learning/deep/training_run.py",
+        old="                        marks.mark(marked)\n",
+        new="",
+        why="A run that is killed has drawn steps that nobody is charged for.",
+        caught_by=("tests/learning/test_kills.py::test_a_run_writes_in_the_order_that_is_proved",),
+    ),
+    Mutant(
+        name="a total that cannot be one leaves its run open",
+        file="discreet/learning/deep/training_run.py",
+        old="            self.progress.close()\n            refuse_unsound(sound)",
+        new="            refuse_unsound(sound)",
+        why="The step would be taken once more, and paid for once.",
+        caught_by=(
+            (
+                "tests/learning/deep/test_model_state.py::"
+                "test_a_total_that_cannot_be_one_closes_the_run"
+            ),
+        ),
+    ),
+    Mutant(
+        name="a forked child goes on with the run of its parent",
+        file="discreet/learning/deep/run_progress.py",
+        old="        if self._process != os.getpid():",
+        new="        if False:",
+        why="Both draw steps under one attempt, and one of them is paid for.",
+        caught_by=(
+            "tests/learning/test_broken_runs.py::test_a_forked_child_takes_no_step_of_its_parent",
+        ),
+    ),
+    Mutant(
+        name="half of a micro-batch may move the other half",
+        file="discreet/learning/deep/trial.py",
+        old="shares = _share(one[chosen], other[chosen]), _share(one, third.flip(0))",
+        new="shares = 0.0, _share(one, third.flip(0))",
+        why="Examples that mix are let through, and clipping bounds nothing.",
+        caught_by=(_DEPENDS,),
+    ),
+    Mutant(
+        name="places of a micro-batch may matter",
+        file="discreet/learning/deep/trial.py",
+        old="shares = _share(one[chosen], other[chosen]), _share(one, third.flip(0))",
+        new="shares = _share(one[chosen], other[chosen]), 0.0",
+        why="A unit more moves what all behind it contribute.",
+        caught_by=(_DEPENDS,),
+    ),
+    Mutant(
+        name="nobody looks behind weights of zero",
+        file="discreet/learning/deep/trial.py",
+        old="_SHAKES: Final = (0.0, 0.02)",
+        new="_SHAKES: Final = (0.0,)",
+        why="One step later the zeros are gone, and examples mix.",
+        caught_by=(
+            "tests/learning/deep/test_bad_models.py::test_examples_that_mix_behind_zeros_are_found",
+        ),
+    ),
+    Mutant(
+        name="buffers may be written to",
+        file="discreet/learning/deep/trial.py",
+        old="    _refuse_writes(writes, model)\n",
+        new="",
+        why="Running statistics of private rows leave without noise.",
+        caught_by=(
+            "tests/learning/deep/test_independence.py::test_buffers_that_are_written_to_are_found",
+        ),
+    ),
+    Mutant(
+        name="an attempt that is overtaken while it saves replaces a later checkpoint",
+        file="discreet/learning/checkpoint.py",
+        old="            check()\n",
+        new="",
+        why="Steps of the later attempt are lost, and charged again.",
+        caught_by=(
+            (
+                "tests/learning/test_broken_runs.py::"
+                "test_an_attempt_that_is_overtaken_while_it_saves_replaces_nothing"
+            ),
         ),
     ),
 )

@@ -146,7 +146,7 @@ MUTANTS: Final = (
     ),
     Mutant(
         name="another ledger in the place of the one that was open",
-        file="discreet/ledger/batch.py",
+        file="discreet/ledger/connection.py",
         old=(
             "            if row is None or (row.seq, row.head) != (seq, head):\n"
             "                raise exchanged_ledger_error(seq)\n"
@@ -156,12 +156,12 @@ MUTANTS: Final = (
         why="Charges go to a ledger that knows nothing of those before.",
         caught_by=(
             "tests/ledger/test_same_ledger.py::test_another_ledger_in_its_place_is_refused_after_a_write_that_failed",
-            "tests/ledger/test_same_ledger.py::test_another_ledger_in_its_place_is_refused_after_a_fork",
+            "tests/ledger/test_same_ledger.py::test_another_ledger_in_its_place_takes_no_charge",
         ),
     ),
     Mutant(
         name="an older copy of the ledger is caught up with",
-        file="discreet/ledger/batch.py",
+        file="discreet/ledger/connection.py",
         old=(
             "        if last is None or (last.seq, last.head) != (state.seq, state.head):\n"
             "            raise exchanged_ledger_error(state.seq)\n"
@@ -206,27 +206,47 @@ MUTANTS: Final = (
     ),
     Mutant(
         name="a copy of a ledger has a budget of its own",
-        file="discreet/ledger/stores/sqlite_files.py",
-        old=("    if not card.is_of(inode, birth):\n        raise failures.copied_file_error()\n"),
-        new="",
+        file="discreet/ledger/stores/sqlite.py",
+        old="    return card == [(inode,)]\n",
+        new="    return len(card) == 1\n",
         why="Whoever copies the file spends the budget again.",
+        caught_by=("tests/ledger/test_one_budget.py::test_a_copy_is_refused",),
+    ),
+    Mutant(
+        name="a file that is mounted by itself is opened",
+        file="discreet/ledger/stores/sqlite.py",
+        old="    if _is_mounted(path):  # T5\n        raise failures.mounted_file_error()\n",
+        new="",
+        why="What a crash leaves beside it in another folder is undone later, with all since.",
         caught_by=(
-            "tests/ledger/test_one_budget.py::test_a_copy_of_an_open_ledger_is_refused",
-            "tests/ledger/test_one_budget.py::test_a_copy_that_got_the_same_inode_number_on_another_file_system",
+            "tests/ledger/test_one_budget.py::test_a_single_file_that_is_mounted_elsewhere_grants_nothing[amid a commit]",
         ),
     ),
     Mutant(
-        name="a file that lacks its last entries",
-        file="discreet/ledger/stores/sqlite_files.py",
-        old=(
-            "    if card.seq and database.execute(_HEAD, (card.seq,)).fetchall() != [(card.head,)]:\n"
-            "        raise failures.missing_entries_error()\n"
-        ),
+        name="a new ledger is made where the journal of one is left",
+        file="discreet/ledger/stores/sqlite.py",
+        old="            _refuse_leftovers(self._path)\n",
         new="",
-        why="An older file in the place of the ledger forgets what was spent.",
+        why="The whole budget is granted a second time.",
+        caught_by=("tests/ledger/test_one_budget.py::test_what_was_told_is_in_the_file_alone",),
+    ),
+    Mutant(
+        name="what another connection has written counts before its journal is synced",
+        file="discreet/ledger/stores/sqlite.py",
+        old="        if version != self._settled:\n",
+        new="        if version == -1:\n",
+        why="After a kill and a loss of power a journal comes back that is over.",
         caught_by=(
-            "tests/ledger/test_damaged_files.py::test_another_chain_in_the_place_of_a_ledger_is_not_ok",
+            "tests/ledger/test_chaos.py::test_whenever_power_is_lost_what_was_told_is_there",
         ),
+    ),
+    Mutant(
+        name="a forked process uses the connection of its parent",
+        file="discreet/ledger/connection.py",
+        old="        if os.getpid() != self._process:\n            raise forked_error()\n",
+        new="",
+        why="SQLite takes the locks of the parent for those of the child.",
+        caught_by=("tests/ledger/test_connection.py::test_a_forked_process_is_refused",),
     ),
     Mutant(
         name="a release without its start is recorded",
@@ -280,16 +300,6 @@ MUTANTS: Final = (
         caught_by=(f"{_SHARED}::test_a_reply_belongs_to_its_request_wherever_an_interrupt_comes",),
     ),
     Mutant(
-        name="a child process talks through the connection of its parent",
-        file="discreet/ledger/shared/writer_channel.py",
-        old="if self._ready and self._process == os.getpid():",
-        new="if self._ready:",
-        why="Replies are crossed: what was paid in one process is told as paid in the other.",
-        caught_by=(
-            f"{_SHARED}::test_a_child_of_a_fork_that_nobody_was_told_of_uses_no_inherited_connection",
-        ),
-    ),
-    Mutant(
         name="a reply is taken whatever request it answers",
         file="discreet/ledger/shared/writer_channel.py",
         old='        if reply.get("number") != self._number:\n            raise other_version_error()\n',
@@ -316,43 +326,6 @@ MUTANTS: Final = (
         caught_by=(
             "tests/ledger/test_restored_questions.py::test_a_restored_ledger_verifies_and_its_own_backup_restores",
         ),
-    ),
-    Mutant(
-        name="making a ledger removes files by their names",
-        file="discreet/ledger/stores/sqlite_files.py",
-        old=(
-            "            named = stat.S_ISREG(status.st_mode) "
-            "and card.is_of(status.st_ino, birth_time(place))\n"
-        ),
-        new="            named = stat.S_ISREG(status.st_mode)\n",
-        why="A copy of a ledger, or one that is being made, is gone, and what was charged with it.",
-        caught_by=(
-            "tests/ledger/test_one_budget.py::test_making_a_ledger_removes_no_file_of_another",
-        ),
-    ),
-    Mutant(
-        name="only interrupts are raised after a fork",
-        file="discreet/ledger/forks.py",
-        old="        except BaseException as raised:  # noqa: BLE001  it is raised after the fork\n",
-        new="        except KeyboardInterrupt as raised:\n",
-        why="The handlers stay replaced, and a request to end the process is swallowed.",
-        caught_by=(f"{_SHARED}::test_what_a_handler_raises_amid_a_fork_is_raised_after_it",),
-    ),
-    Mutant(
-        name="what a handler raises amid a fork is dropped",
-        file="discreet/ledger/forks.py",
-        old="            _CAME.append((os.getpid(), _Raised(raised).asking()))\n",
-        new="            _Raised(raised)\n",
-        why="A time limit that came amid a fork never ends the work.",
-        caught_by=(f"{_SHARED}::test_what_a_handler_raises_amid_a_fork_is_raised_after_it",),
-    ),
-    Mutant(
-        name="a child of another thread handles signals amid its hooks",
-        file="discreet/ledger/forks.py",
-        old=("after_in_child=_hold)\nos.register_at_fork(before=_hold, after_in_child=_hold)\n"),
-        new=")\nos.register_at_fork(before=_hold)\n",
-        why="A signal there leaves the child with locks and connections of its parent.",
-        caught_by=(f"{_SHARED}::test_what_a_handler_raises_amid_a_fork_is_raised_after_it",),
     ),
     Mutant(
         name="attempts count from the first one on, whoever reopened the question",

@@ -9,7 +9,7 @@ from mutants.mutant import Mutant
 MUTANTS: Final = (
     Mutant(
         name="Laplace priced at distance one, whatever moves",
-        file="discreet/mechanisms/laplace.py",
+        file="discreet/mechanisms/additive.py",
         old="        steps = self._steps(at_distance(distance), coordinates)",
         new="        steps = min(self._steps(at_distance(distance), coordinates), 1)",
         why="The distance between neighbors is forgotten.",
@@ -20,7 +20,7 @@ MUTANTS: Final = (
     ),
     Mutant(
         name="a fraction of a distance rounded down",
-        file="discreet/mechanisms/gaussian.py",
+        file="discreet/mechanisms/additive.py",
         old="            return steps_at(distance) ** 2 if places == 1",
         new="            return math.floor(distance) ** 2 if places == 1",
         why="A distance of 1.5 is priced as 1, or one of 0.5 as nothing.",
@@ -62,17 +62,6 @@ MUTANTS: Final = (
         ),
     ),
     Mutant(
-        name="quantile scores priced as if they could not move by more than a half",
-        file="discreet/mechanisms/quantile.py",
-        old="            return steps * max(self.level, 1 - self.level)",
-        new="            return steps * min(self.level, 1 - self.level)",
-        why="Extreme quantiles are priced far too low.",
-        caught_by=(
-            "tests/mechanisms/test_quantile.py::test_losses",
-            "tests/mechanisms/test_quantile.py::test_how_far_scores_move",
-        ),
-    ),
-    Mutant(
         name="randomized response rounds its lies down",
         file="discreet/mechanisms/randomized_response.py",
         old="    return Fraction(min(exp_neg(epsilon, bits)[1] + 1, 1 << bits), 1 << bits)",
@@ -85,16 +74,8 @@ MUTANTS: Final = (
         fast=True,
     ),
     Mutant(
-        name="the gap of a noisy maximum ignores how ties are broken",
-        file="discreet/mechanisms/noisy_max.py",
-        old="        needed = max(y + (j < index) for j, y in enumerate(noisy) if j != index)",
-        new="        needed = max(y for j, y in enumerate(noisy) if j != index)",
-        why="The outcome follows another law than the one that is priced.",
-        caught_by=("tests/mechanisms/test_selection.py::test_the_first_of_equals_wins",),
-    ),
-    Mutant(
         name="scores are priced as if they moved one way",
-        file="discreet/mechanisms/candidates.py",
+        file="discreet/mechanisms/exponential.py",
         old="        return self.change.sides * at_distance(distance) / self.scale",
         new="        return at_distance(distance) / self.scale",
         why="A choice by scores that move both ways loses twice its price.",

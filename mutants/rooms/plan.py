@@ -131,9 +131,7 @@ MUTANTS: Final = (
         ),
         new=("    return on\n    raise"),
         why="The rows of one person meet those of another, and multiply.",
-        caught_by=(
-            "tests/audit/test_joins.py::test_questions_that_mix_people_are_refused_unread",
-        ),
+        caught_by=("tests/audit/test_joins.py::test_questions_that_mix_people_are_refused_unread",),
     ),
     Mutant(
         name="unmatched rows of public tables are kept",

@@ -16,9 +16,7 @@ MUTANTS: Final = (
             '        noisy = noised(plan, raw, entropy=KeyedEntropy(key=digest, label="noise"))\n'
         ),
         why="Whoever knows the question computes the noise and subtracts it.",
-        caught_by=(
-            "tests/audit/test_repeated_noise.py::test_noise_does_not_repeat",
-        ),
+        caught_by=("tests/audit/test_repeated_noise.py::test_noise_does_not_repeat",),
     ),
     Mutant(
         name="which groups are shown follows from the plan",

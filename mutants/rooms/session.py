@@ -125,9 +125,7 @@ MUTANTS: Final = (
         ),
         new=('    if last is None or last["digest"] is None or last["salt"]:\n        return\n'),
         why="Answers about a frozen table are about different data.",
-        caught_by=(
-            "tests/audit/test_changed_tables.py",
-        ),
+        caught_by=("tests/audit/test_changed_tables.py",),
     ),
     Mutant(
         name="the reason of a failure is told",

@@ -14,7 +14,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from discreet import errors, exact, noise, units
-from discreet.doors import late_names
+from discreet.doors import open_door
 from discreet.errors import DiscreetError
 from discreet.units import person, row
 
@@ -32,7 +32,6 @@ if TYPE_CHECKING:  # loaded when first used, because SciPy and DuckDB take their
         query,
         service,
         synthetic,
-        teach,
         theorems,
     )
     from discreet.accounting import Budget
@@ -46,65 +45,8 @@ if TYPE_CHECKING:  # loaded when first used, because SciPy and DuckDB take their
 
 __version__ = "0.1.0"
 
-__all__ = [
-    "Budget",
-    "DiscreetError",
-    "__version__",
-    "accounting",
-    "attacks",
-    "check",
-    "connect",
-    "continual",
-    "errors",
-    "estimate",
-    "estimate_limits",
-    "exact",
-    "explain",
-    "learning",
-    "ledger",
-    "limits",
-    "local",
-    "loss",
-    "mechanisms",
-    "noise",
-    "open",
-    "person",
-    "plan_synthesis",
-    "query",
-    "row",
-    "service",
-    "share_cut",
-    "synthesize",
-    "synthetic",
-    "teach",
-    "theorems",
-    "units",
-]
-
-if not TYPE_CHECKING:  # to which every name would be one of this package
-    __getattr__, __dir__ = late_names(
-        __name__,
-        {
-            "accounting": ("Budget",),
-            "plan": ("estimate", "estimate_limits", "limits", "share_cut"),
-            "service": ("connect",),
-            "session": ("check", "open"),
-            "synthetic": ("plan_synthesis", "synthesize"),
-        },
-        rooms=(
-            "accounting",
-            "attacks",
-            "continual",
-            "explain",
-            "learning",
-            "ledger",
-            "local",
-            "loss",
-            "mechanisms",
-            "query",
-            "service",
-            "synthetic",
-            "teach",
-            "theorems",
-        ),
-    )
+__all__, __getattr__, __dir__ = open_door(
+    __name__,
+    __file__,
+    also=("DiscreetError", "__version__", "errors", "exact", "noise", "person", "row", "units"),
+)

@@ -31,16 +31,10 @@ def saturating_add(left: NDArray[np.int64], right: NDArray[np.int64]) -> NDArray
     arrays = isinstance(left, np.ndarray) and isinstance(right, np.ndarray)
     if not (arrays and left.dtype == right.dtype == np.int64):
         raise WrongKind(
-            what="cannot add what is not a pair of int64 arrays.",
-            why="only int64 arithmetic is exact here; mixed integer types turn into floats.",
-            do="convert both to int64 arrays first.",
+            "cannot add what is not a pair of int64 arrays; convert both to int64 arrays first."
         )
     if left.shape != right.shape:
-        raise WrongKind(
-            what="cannot add arrays of different shapes.",
-            why="each value needs a partner of its own.",
-            do="give two arrays of one shape.",
-        )
+        raise WrongKind("cannot add arrays of different shapes; give two arrays of one shape.")
     total = left + right  # wraps around; repaired below
     wrapped = ((left ^ total) & (right ^ total)) < 0
     if wrapped.any():
@@ -69,9 +63,8 @@ def int64_range(value: int, *, name: str) -> int:
     """
     if not INT64_MIN <= value <= INT64_MAX:
         raise TooLarge(
-            what=f"{name} does not fit in 64 bits.",
-            why="vectors are 64-bit integers, and wrapping around would corrupt the answer.",
-            do=f"use a coarser unit, so that {name} stays within ±2**63.",
+            f"{name} does not fit in 64 bits; use a coarser unit, so that {name} stays within "
+            "±2**63."
         )
     return value
 
@@ -87,7 +80,6 @@ def listed(values: object, *, name: str) -> list[Any]:
     if isinstance(values, Sequence) and not isinstance(values, str | bytes | bytearray):
         return list(values)
     raise WrongKind(
-        what=f"the {name} are not a sequence.",
-        why="each has a place of its own, so they need an order.",
-        do=f"give the {name} as a list, a tuple or a one-dimensional array.",
+        f"the {name} are not a sequence; give the {name} as a list, a tuple or a one-dimensional "
+        "array."
     )

@@ -3,29 +3,47 @@
 Trust: public.
 
 Most programs use few of a room's names, and importing SciPy, DuckDB or an optional engine takes
-time.  A door (the ``__init__`` of a room) lists its names by file; lazy imports live here and not
-inside functions.
+time.  A door (the ``__init__`` of a room) lists its names once, as imports for the type checker;
+:func:`open_door` reads that list, and loads a name when it is first used.
 """
 
 from __future__ import annotations
 
+import ast
 import importlib
 import sys
-import warnings
 from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
 from typing import Any
 
-__all__ = ["Explainable", "Labeled", "explain_room", "late_names"]
+__all__ = ["Explainable", "Labeled", "explain_room", "late_names", "open_door"]
 
-_NOTHING: Mapping[str, str] = {}
+
+def open_door(
+    room: str, file: str, *, also: Iterable[str] = ()
+) -> tuple[list[str], Callable[[str], Any], Callable[[], list[str]]]:
+    """Return the ``__all__``, the ``__getattr__`` and the ``__dir__`` of a door.
+
+    Args:
+        room: the module name of the door.
+        file: its file, whose imports under ``if TYPE_CHECKING`` are its public names.
+        also: public names that the door itself defines.
+    """
+    files: dict[str, list[str]] = {}
+    for node in ast.parse(Path(file).read_text(encoding="utf-8")).body:
+        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
+            for each in node.body:
+                if isinstance(each, ast.ImportFrom) and each.module is not None:
+                    files.setdefault(each.module, []).extend(alias.name for alias in each.names)
+    own = files.pop(room, [])
+    inner = {module.removeprefix(f"{room}."): names for module, names in files.items()}
+    names = sorted([*own, *also, *(name for names in files.values() for name in names)])
+    load, _ = late_names(room, inner, rooms=own)
+    return names, load, lambda: names
 
 
 def late_names(
-    room: str,
-    files: Mapping[str, Iterable[str]],
-    *,
-    rooms: Iterable[str] = (),
-    renamed: Mapping[str, str] = _NOTHING,
+    room: str, files: Mapping[str, Iterable[str]], *, rooms: Iterable[str] = ()
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
     """Return the ``__getattr__`` and ``__dir__`` of a door.
 
@@ -33,9 +51,8 @@ def late_names(
         room: the module name of the door.
         files: the names that each file of the room defines, by its dotted name in the room.
         rooms: modules behind the door that are public names themselves.
-        renamed: old names, which work for one more release, and the new name of each.
 
-    >>> getattr_, dir_ = late_names("discreet", {"units": ["row"]}, renamed={"record": "row"})
+    >>> getattr_, dir_ = late_names("discreet", {"units": ["row"]})
     >>> getattr_("row").__name__, "row" in dir_()
     ('row', True)
     """
@@ -43,10 +60,6 @@ def late_names(
     modules = frozenset(rooms)
 
     def load(name: str) -> Any:
-        if name in renamed:
-            advice = f"{room}.{name} is called {renamed[name]} now; the old name is about to go."
-            warnings.warn(advice, DeprecationWarning, stacklevel=2)
-            return getattr(sys.modules[room], renamed[name])
         if name in modules:
             return importlib.import_module(f"{room}.{name}")
         if name not in places:

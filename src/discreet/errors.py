@@ -64,7 +64,7 @@ Each leaf has a code, and each code a page ``docs/errors/<code>.md``.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar, final
+from typing import TYPE_CHECKING, ClassVar, Final, final
 
 if TYPE_CHECKING:  # this file defines errors alone
     from collections.abc import Mapping
@@ -179,12 +179,36 @@ class DiscreetError(Exception):
         return (_rebuild, (type(self), self.what, self.why, self.do))
 
 
+_NOTHING: Final = "nothing was drawn, read or spent."
+
+
 def _rebuild(kind: type[DiscreetError], what: str, why: str, do: str) -> DiscreetError:
     return kind(what=what, why=why, do=do)
 
 
 class InputError(DiscreetError):
-    """An argument cannot be used; nothing was drawn, read or spent."""
+    """An argument cannot be used; nothing was drawn, read or spent.
+
+    Most need one line; those that teach have the three sentences of all other errors.
+
+    >>> print(OutOfRange("scale is -1; give a scale above 0."))
+    OutOfRange[E002]: scale is -1; give a scale above 0.
+    """
+
+    def __init__(self, line: str = "", /, *, what: str = "", why: str = "", do: str = "") -> None:
+        """Take one line, or the three sentences."""
+        if line:
+            super().__init__(what=line, why=_NOTHING, do="correct the argument.")
+            self.args = (self.what,)
+        elif what and why and do:
+            super().__init__(what=what, why=why, do=do)
+        else:
+            message = "give one line, or what, why and do"
+            raise TypeError(message)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Rebuild from the line, or from the sentences."""
+        return (type(self), (self.what,)) if self.args == (self.what,) else super().__reduce__()
 
 
 @final

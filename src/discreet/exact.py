@@ -10,7 +10,9 @@ Definitions.
     ``float_down`` and ``float_up`` are the largest float below and the smallest float above.
     ``fixed_down`` and ``fixed_up`` are floor and ceiling of ``value * 2**fraction_bits``.
 
-Theorem key: ``directed-rounding``.
+Theorem (key ``directed-rounding``; IEEE 754 ordering of floats; floor and ceiling of rationals).
+Every number that enters or leaves exact arithmetic as a float or fixed-point integer moves only in
+the direction that the function names.
 """
 
 from __future__ import annotations
@@ -85,10 +87,7 @@ def rational(value: object, *, name: str) -> Fraction:
             return _from_text(value, name)
         case float() | np.floating():
             raise NotExact(
-                what=f"{name} is a float.",
-                why="a float is a rounded number, and a privacy claim about a rounded number is "
-                "a claim about a different number.",
-                do=f"give {name} as {_KINDS}, such as '0.1', or Fraction(1, 10).",
+                f"{name} is a float; give {name} as {_KINDS}, such as '0.1', or Fraction(1, 10)."
             )
         case _:
             raise _wrong_kind(value, name)
@@ -115,11 +114,7 @@ def positive(value: object, *, name: str) -> Fraction:
     """
     number = rational(value, name=name)
     if number.numerator <= 0:
-        raise OutOfRange(
-            what=f"{name} is not above zero.",
-            why="no distribution, distance or price is defined for such a number.",
-            do=f"give {name} as a number above zero.",
-        )
+        raise OutOfRange(f"{name} is not above zero; give {name} as a number above zero.")
     return number
 
 
@@ -131,11 +126,7 @@ def probability(value: object, *, name: str) -> Fraction:
     """
     number = rational(value, name=name)
     if not 0 <= number <= 1:
-        raise OutOfRange(
-            what=f"{name} is not between 0 and 1.",
-            why="it is the chance of an event.",
-            do=f"give a {name} from 0 to 1.",
-        )
+        raise OutOfRange(f"{name} is not between 0 and 1; give a {name} from 0 to 1.")
     return number
 
 
@@ -150,18 +141,10 @@ def whole(value: object, *, name: str, low: int | None = None, high: int | None 
     except TypeError:
         number = None
     if number is None or isinstance(value, bool | np.bool_):
-        raise WrongKind(
-            what=f"{name} is {_a(value)}, not an integer.",
-            why="only whole numbers count draws, words and outcomes.",
-            do=f"give {name} as an int.",
-        )
+        raise WrongKind(f"{name} is {_a(value)}, not an integer; give {name} as an int.")
     if (low is not None and number < low) or (high is not None and number > high):
         span = f"{'' if low is None else f'{low} <= '}{name}{'' if high is None else f' <= {high}'}"
-        raise OutOfRange(
-            what=f"{name} is out of range.",
-            why="the result is defined, or fits in memory, only inside the range.",
-            do=f"keep {span}.",
-        )
+        raise OutOfRange(f"{name} is out of range; keep {span}.")
     return number
 
 
@@ -261,9 +244,7 @@ class Interval:
             object.__setattr__(self, "high", rational(self.high, name="the upper end"))
         if self.low > self.high:
             raise OutOfRange(
-                what="the lower end of an interval is above its upper end.",
-                why="such an interval encloses no number, so it certifies nothing.",
-                do="give the smaller end first.",
+                "the lower end of an interval is above its upper end; give the smaller end first."
             )
 
     def __repr__(self) -> str:
@@ -341,28 +322,18 @@ def _from_text(text: str, name: str) -> Fraction:
 
 
 def _not_finite(name: str) -> OutOfRange:
-    return OutOfRange(
-        what=f"{name} is not a finite number.",
-        why="infinity and NaN have no place in exact arithmetic.",
-        do=f"give a finite {name}.",
-    )
+    return OutOfRange(f"{name} is not a finite number; give a finite {name}.")
 
 
 def _too_long(name: str) -> OutOfRange:
     return OutOfRange(
-        what=f"{name} has too many digits.",
-        why="exact arithmetic on it would take unreasonably long.",
-        do=f"give {name} with at most {_LONGEST_TEXT} digits "
-        f"and an exponent within ±{_LARGEST_EXPONENT}.",
+        f"{name} has too many digits; give {name} with at most {_LONGEST_TEXT} digits and an "
+        f"exponent within ±{_LARGEST_EXPONENT}."
     )
 
 
 def _wrong_kind(value: object, name: str) -> WrongKind:
-    return WrongKind(
-        what=f"{name} is {_a(value)}, not a number.",
-        why="an exact number is needed.",
-        do=f"give {name} as {_KINDS}.",
-    )
+    return WrongKind(f"{name} is {_a(value)}, not a number; give {name} as {_KINDS}.")
 
 
 def _a(value: object) -> str:

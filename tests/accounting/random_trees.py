@@ -35,24 +35,18 @@ from discreet.loss.pairs.finite import FinitePair
 from discreet.loss.pairs.laplace import LaplacePair
 from discreet.mechanisms import (
     AboveThreshold,
-    BoundedGeometric,
     Exponential,
     FiniteMechanism,
     Gaussian,
-    Histogram,
     Laplace,
-    NoisyMax,
+    NoisyKeys,
     NumericSparse,
-    PermuteAndFlip,
-    Quantile,
     RandomizedResponse,
     Sparse,
-    Staircase,
-    TruncatedGeometric,
-    geometric_on_counts,
 )
 from discreet.noise import DyadicGrid
 from discreet.units import NeighborGraph, Relation, custom, person
+from discreet_course.optimal import geometric_on_counts
 
 RATIONALS = st.fractions(min_value=Fraction(1, 50), max_value=5, max_denominator=50)
 NAMES = st.text(
@@ -90,25 +84,14 @@ THRESHOLDS = {
 }
 ANSWERS = {"answers": st.integers(1, 5), **THRESHOLDS}
 noises = st.one_of(st.builds(Laplace, scale=RATIONALS), st.builds(Gaussian, sigma=RATIONALS))
-steps = st.one_of(  # mechanisms that count rows
-    st.builds(Histogram, cells=st.integers(1, 9), noise=noises, relation=OPEN),
-    st.builds(
-        Quantile,
-        level=RATIONALS.map(lambda t: t / 5),
-        candidates=st.sets(st.integers(-(10**18), 10**18), min_size=1, max_size=4).map(sorted),
-        scale=RATIONALS,
-        relation=OPEN,
-    ),
+
+steps = st.builds(  # mechanisms that count rows
+    NoisyKeys, noise=noises, threshold=st.integers(1, 9), groups=st.integers(1, 3), relation=OPEN
 )
 moved = st.one_of(  # mechanisms that are priced by how far their input moves
     st.builds(Laplace, scale=RATIONALS, grid=GRIDS),
     st.builds(Gaussian, sigma=RATIONALS, grid=GRIDS),
-    st.builds(TruncatedGeometric, scale=RATIONALS, low=st.integers(-5, 0), high=st.integers(0, 9)),
-    st.builds(BoundedGeometric, scale=RATIONALS, low=st.integers(-5, 0), high=st.integers(0, 9)),
-    st.builds(Staircase, epsilon=RATIONALS, sensitivity=st.integers(1, 9)),
     st.builds(Exponential, **SCORES),
-    st.builds(PermuteAndFlip, **SCORES),
-    st.builds(NoisyMax, **SCORES),
     st.builds(
         RandomizedResponse,
         epsilon=RATIONALS,
@@ -155,7 +138,16 @@ leaves = st.one_of(
 
 whole_leaves = st.one_of(
     st.builds(Leaf, losses, relation=ANY),
-    st.builds(Leaf, st.builds(Histogram, cells=st.integers(1, 9), noise=noises, relation=ANY)),
+    st.builds(
+        Leaf,
+        st.builds(
+            NoisyKeys,
+            noise=noises,
+            threshold=st.integers(1, 9),
+            groups=st.integers(1, 3),
+            relation=ANY,
+        ),
+    ),
 )
 """Leaves that may not."""
 

@@ -22,21 +22,14 @@ from discreet.accounting import (
 )
 from discreet.errors import DiscreetError, NotComposable, OutOfRange, WrongKind
 from discreet.loss import Pure
-from discreet.mechanisms import (
-    Exponential,
-    FiniteMechanism,
-    Gaussian,
-    Histogram,
-    Laplace,
-    Quantile,
-    RandomizedResponse,
-)
+from discreet.mechanisms import Exponential, FiniteMechanism, Gaussian, Laplace, RandomizedResponse
 from discreet.units import person, row
+from discreet_course.counting import Histogram
 
 ONE = Leaf(Pure(epsilon=1))
 LAPLACE = Laplace(scale=2)
 HISTOGRAM = Histogram(cells=3, noise=LAPLACE, relation="add_remove")
-QUANTILE = Quantile(level="1/2", candidates=[1, 2], scale=1, relation="replace")
+SWAPPED = Histogram(cells=3, noise=LAPLACE, relation="replace")
 NOT_NODES = [Pure(epsilon=1), LAPLACE, None, 3, "leaf", [ONE], Leaf]
 
 
@@ -174,7 +167,7 @@ def test_sources(source):
         (HISTOGRAM, {"relation": "replace"}, WrongKind),
         (HISTOGRAM.map(sum), {"relation": "replace"}, WrongKind),
         (HISTOGRAM, {"unit": person("p", relation="replace")}, WrongKind),
-        (QUANTILE, {"unit": row()}, WrongKind),
+        (SWAPPED, {"unit": row()}, WrongKind),
         (LAPLACE, {"added": -1}, OutOfRange),
         (LAPLACE, {"added": math.nan}, OutOfRange),
         (LAPLACE, {"added": math.inf}, OutOfRange),
@@ -185,7 +178,7 @@ def test_sources(source):
         (Pure(epsilon=1), {"added": 0}, OutOfRange),
         (HISTOGRAM, {"added": 2}, OutOfRange),
         (HISTOGRAM.map(sum), {"added": 2}, OutOfRange),
-        (QUANTILE, {"added": Fraction(1, 2)}, OutOfRange),
+        (SWAPPED, {"added": Fraction(1, 2)}, OutOfRange),
         (LAPLACE, {"replaced": -1}, OutOfRange),
         (LAPLACE, {"replaced": "far"}, WrongKind),
         (LAPLACE, {"replaced": True}, WrongKind),

@@ -14,7 +14,7 @@ from discreet.accounting.budgets.budget import Budget
 from discreet.accounting.tree.leaf import UNPROTECTED
 from discreet.errors import OutOfRange, WrongKind
 from discreet.loss import Approximate, GaussianDP, Pure, RenyiDP, ZeroConcentrated
-from discreet.loss.textbook import half_square
+from discreet_course.textbook import half_square
 
 EVERY = [
     Budget(epsilon=1),

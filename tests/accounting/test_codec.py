@@ -31,9 +31,9 @@ from discreet.mechanisms import (
     Laplace,
     Mechanism,
     RandomizedResponse,
-    geometric_on_counts,
 )
 from discreet.units import person
+from discreet_course.optimal import geometric_on_counts
 from tests.accounting.random_trees import trees
 
 ONE = Leaf(Pure(epsilon="0.1"))

@@ -17,8 +17,7 @@ from discreet.loss.composition import Composition
 from discreet.loss.pairs.composition_curve import CompositionShape
 from discreet.loss.pairs.curved_pair import CurvedPair
 from discreet.loss.pairs.pair import PairFamily
-from discreet.loss.sampling.shuffle import Shuffle
-from discreet.loss.sampling.shuffle_shape import ShuffledShape
+from discreet.loss.sampling.shuffle import Shuffle, ShuffledShape
 
 GAUSS, COIN = GaussianDP(mu=1), Pure(epsilon=1)
 TWO = COIN.compose(GAUSS).profile().remove[0]

@@ -20,15 +20,10 @@ from discreet.accounting import (
 )
 from discreet.loss import Profile, Pure
 from discreet.loss.pairs.laplace import LaplacePair
-from discreet.mechanisms import (
-    Exponential,
-    Gaussian,
-    Histogram,
-    Laplace,
-    RandomizedResponse,
-    geometric_on_counts,
-)
+from discreet.mechanisms import Exponential, Gaussian, Laplace, RandomizedResponse
 from discreet.notebook import short_repr
+from discreet_course.counting import Histogram
+from discreet_course.optimal import geometric_on_counts
 
 VISITS = Leaf(Laplace(scale=2), name="visits")
 TREE = Sequential(

@@ -36,14 +36,10 @@ from discreet.accounting import (
 )
 from discreet.errors import NotComposable, OverBudget, WrongKind
 from discreet.loss import Pure
-from discreet.mechanisms import (
-    Histogram,
-    Laplace,
-    Quantile,
-    RandomizedResponse,
-    geometric_on_counts,
-)
+from discreet.mechanisms import Laplace, RandomizedResponse
 from discreet.units import row
+from discreet_course.counting import Histogram
+from discreet_course.optimal import geometric_on_counts
 
 ONE = Leaf(Pure(epsilon=1))
 BOUNDED = Leaf(Pure(epsilon=1), relation="replace", name="mean")
@@ -133,7 +129,6 @@ class Series:
         ["A", "B"],
         ("ward",),
         Series(),
-        Quantile(level="1/2", candidates=[1, 2], scale=1, relation="replace"),
         range(3),
         {"ward": "A"},
         str,

@@ -35,15 +35,14 @@ from discreet.loss.pairs.laplace import LaplacePair
 from discreet.mechanisms import (
     AboveThreshold,
     Gaussian,
-    Histogram,
     Laplace,
     OptimalKeys,
     RandomizedResponse,
     Sparse,
-    Staircase,
-    geometric_on_counts,
 )
 from discreet.units import row
+from discreet_course.counting import Histogram
+from discreet_course.optimal import geometric_on_counts
 
 F = Fraction
 HUNDREDTHS = st.integers(1, 300).map(lambda n: F(n, 100))
@@ -82,7 +81,6 @@ pure = st.one_of(
     HUNDREDTHS.map(lambda e: pure_leaf(Laplace(scale=1 / e), e)),
     HUNDREDTHS.map(lambda e: pure_leaf(Laplace(scale=7 / e), e, added=7)),
     HUNDREDTHS.map(lambda e: pure_leaf(Laplace(scale=laplace_scale(epsilon=e)), e)),
-    HUNDREDTHS.map(lambda e: pure_leaf(Staircase(epsilon=e, sensitivity=1), e)),
     HUNDREDTHS.map(lambda e: pure_leaf(AboveThreshold(threshold=5, epsilon=e), e)),
     HUNDREDTHS.map(lambda e: pure_leaf(Sparse(threshold=5, answers=3, epsilon=e), e)),
     HUNDREDTHS.map(lambda e: pure_leaf(histogram(e), e)),

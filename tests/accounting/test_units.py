@@ -38,7 +38,7 @@ from discreet.accounting import (
 )
 from discreet.accounting.tree.leaf import UNPROTECTED
 from discreet.errors import NotComposable, OutOfRange, WrongKind
-from discreet.loss import Pure
+from discreet.loss import GaussianDP, Pure
 from discreet.mechanisms import RandomizedResponse
 from discreet.units import PrivacyUnit, custom, person, row
 from tests.accounting.unit_oracle import (
@@ -199,6 +199,29 @@ def test_without_a_limit_on_rows_there_is_no_price() -> None:
 def test_more_rows_than_can_be_gone_through_are_chained() -> None:
     statement = account(ONE, unit=REPLACE, contribution=Contribution(rows=1000))
     assert statement.epsilon(delta=0) == pytest.approx(2000)
+
+
+@pytest.mark.theorem("contribution")
+def test_more_ways_to_hand_out_rows_than_can_be_looked_at_are_chained() -> None:
+    many = Contribution(rows=20)
+    pure = Parallel("w", {n: Leaf(Pure(epsilon=Fraction(n, 10))) for n in range(1, 6)})
+    assert account(pure, unit=ADD, contribution=many).epsilon(delta=0) == pytest.approx(10)
+    gauss = Parallel("w", {n: Leaf(GaussianDP(mu=Fraction(n, 10))) for n in range(1, 6)})
+    found = account(gauss, unit=ADD, contribution=many)
+    least = GaussianDP(mu=10).epsilon(delta=1e-6)  # all rows in the costliest part
+    assert least <= found.epsilon(delta=1e-6) <= 1.2 * least
+    assert not found.witness.exact
+
+
+def test_crossing_keys_with_too_many_cells_are_priced_apart() -> None:
+    keys = [
+        Parallel(key, {n: Leaf(Pure(epsilon=Fraction(n, 100))) for n in range(1, 20)})
+        for key in "abcd"
+    ]
+    crossed = Sequential(Where(Box({key: but_not(equals(0)) for key in "abcd"}), ONE), *keys)
+    price = account(crossed, relation="add_remove")
+    assert price.epsilon(delta=0) == pytest.approx(1 + 4 * 0.19)
+    assert not price.witness.exact
 
 
 def test_all_rows_of_a_unit_share_its_columns() -> None:

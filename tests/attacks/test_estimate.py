@@ -11,16 +11,9 @@ from discreet.attacks import Batches, claims, estimate_epsilon, shifts
 from discreet.attacks.claims import claim_of
 from discreet.attacks.proportions import at_least, at_most
 from discreet.errors import OutOfRange, WrongKind
-from discreet.mechanisms import (
-    AboveThreshold,
-    Exponential,
-    Gaussian,
-    Laplace,
-    NoisyMax,
-    PermuteAndFlip,
-    RandomizedResponse,
-)
+from discreet.mechanisms import AboveThreshold, Exponential, Gaussian, Laplace, RandomizedResponse
 from discreet.mechanisms.finite import FiniteMechanism
+from discreet_course.permute_and_flip import PermuteAndFlip
 
 ALPHA = 1e-6
 
@@ -245,7 +238,6 @@ HONEST = [
     (AboveThreshold(threshold=0, epsilon=1), ((0, 0, 1), (1, 1, 0)), 1),
     (Exponential(candidates=4, scale=2), ((0, 0, 1, 0), (1, 1, 0, 1)), 1),
     (PermuteAndFlip(candidates=4, scale=2), ((0, 0, 1, 0), (1, 1, 0, 1)), 1),
-    (NoisyMax(candidates=4, scale=2), ((0, 0, 1, 0), (1, 1, 0, 1)), 1),
     (FiniteMechanism(matrix=[["0.75", "0.25"], ["0.25", "0.75"]]), (0, 1), 1),
 ]
 

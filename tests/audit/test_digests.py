@@ -57,8 +57,8 @@ def variants():
         _BASE.replace("WHERE", "WHERE ward = 'A' AND"),
         _BASE.replace("WHERE", "WHERE ward = 'B' AND"),
         _OPTIONS.format("max_groups_contributed = 1") + _REST,
-        _OPTIONS.format("max_rows_contributed = 1") + _REST,
-        _OPTIONS.format("max_rows_contributed = 2") + _REST,
+        _OPTIONS.format("max_rows_per_group = 1") + _REST,
+        _OPTIONS.format("max_rows_per_group = 2") + _REST,
     ]
     delta = {"city"}
     listed = [

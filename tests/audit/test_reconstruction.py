@@ -11,11 +11,11 @@ import pyarrow as pa
 import pytest
 
 from discreet.attacks.guessed_bits import guessed
-from discreet.attacks.reconstruction import differencing, fourier, linear, releasing, tracker
-from discreet.attacks.reconstruction.curators import privately
 from discreet.noise import SYSTEM
 from discreet.session import open as opened
 from discreet.units import row
+from discreet_course.reconstruction import differencing, fourier, linear, releasing, tracker
+from discreet_course.reconstruction.curators import privately
 from tests.audit.clinic import SHARE
 
 OTHERS = 40

@@ -6,16 +6,10 @@ import itertools
 import pytest
 
 from discreet import continual
-from discreet.continual import (
-    BinaryTreeCounter,
-    FactorizedCounter,
-    Hierarchy,
-    NoisyBits,
-    NoisyPrefixes,
-    NoisyThresholds,
-    RefinedTreeCounter,
-)
+from discreet.continual import BinaryTreeCounter, FactorizedCounter, RefinedTreeCounter
 from discreet.mechanisms import Gaussian, Laplace, Mechanism
+from discreet_course.counters import NoisyBits, NoisyPrefixes
+from discreet_course.hierarchy import Hierarchy, NoisyThresholds
 from tests.mechanisms import contract
 from tests.mechanisms.contract import Broken, Case, hashable
 from tests.noise.laws import WrongLaw

@@ -9,14 +9,8 @@ import threading
 import numpy as np
 import pytest
 
-from discreet.continual import (
-    BinaryTreeCounter,
-    FactorizedCounter,
-    NoisyBits,
-    NoisyPrefixes,
-    RefinedTreeCounter,
-)
-from discreet.continual.dyadic import blocks_of, depth, digits, height, lowest
+from discreet.continual import BinaryTreeCounter, FactorizedCounter, RefinedTreeCounter
+from discreet.continual.sum_tails import blocks_of, depth, digits, height, lowest
 from discreet.errors import (
     EntropyBusy,
     EntropyCopied,
@@ -27,6 +21,7 @@ from discreet.errors import (
     WrongKind,
 )
 from discreet.mechanisms import Gaussian, Laplace
+from discreet_course.counters import NoisyBits, NoisyPrefixes
 from tests.mechanisms.contract import Script, scripted_noise
 from tests.noise.laws import stream
 
@@ -294,6 +289,6 @@ def test_blocks_cover_every_prefix_once_and_every_position_seldom(length):
 
 
 def test_sums_beyond_64_bits_stop_at_their_ends():
-    counter = NoisyBits(length=3, noise=Laplace(scale=2**57), bound=2**60)
+    counter = NoisyBits(length=3, noise=Laplace(scale=2**50), bound=2**60)
     found = fed(counter, [2**60] * 3, [2**63 - 1, 2**63 - 1, -(2**63)])
     assert found.tolist() == [2**63 - 1] * 3

@@ -8,13 +8,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from discreet.continual import (
-    BinaryTreeCounter,
-    FactorizedCounter,
-    NoisyBits,
-    NoisyPrefixes,
-    RefinedTreeCounter,
-)
+from discreet.continual import BinaryTreeCounter, FactorizedCounter, RefinedTreeCounter
 from discreet.continual.sum_tails import (
     plain_sum_half_width,
     stays_within,
@@ -24,6 +18,7 @@ from discreet.continual.sum_tails import (
 )
 from discreet.mechanisms import Gaussian, Laplace
 from discreet.noise import DiscreteGaussian, DiscreteLaplace
+from discreet_course.counters import NoisyBits, NoisyPrefixes
 from tests.noise.laws import stream
 
 LAWS = [

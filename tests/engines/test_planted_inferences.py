@@ -53,7 +53,7 @@ DISTINCT = (
     "SELECT ward, COUNT(DISTINCT city) AS c, COUNT(DISTINCT visit) AS v FROM visits GROUP BY ward"
 )
 CITIES = (
-    "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS(max_rows_contributed = 2) "
+    "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS(max_rows_per_group = 2) "
     "city, COUNT(*) AS n FROM visits GROUP BY city"
 )
 BY_CITY = "SELECT city, COUNT(*) AS n, SUM(stay) AS s FROM visits GROUP BY city"

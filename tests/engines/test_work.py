@@ -6,6 +6,10 @@ engine is small, others have hardly any rows, and one person has all that a ques
 
 # ruff: noqa: S608 (all text here is ours)
 
+import time
+from itertools import pairwise
+
+import numpy as np
 import pyarrow as pa
 import pytest
 
@@ -14,7 +18,7 @@ from discreet.engines.engine import Performance
 from discreet.errors import EngineFailed, NotAllowed, UnsupportedSQL
 from discreet.plan.binding import bounded_units
 from discreet.plan.binding.fan_out import MOST_FAN_OUT
-from discreet.query.scalar_functions import LONGEST_TEXT
+from discreet.query.scalar_functions import LONGEST_TEXT, _like
 from discreet.requests.text_limits import LONGEST_HELD, MOST_TEXTS
 
 POLICY = """
@@ -207,6 +211,54 @@ def test_the_owner_may_allow_more():
         session.ask(by_person("SUM(v.cost)", "visits v JOIN many a ON v.tag = a.tag"), epsilon=1)
 
 
+ONE_ROW = 'format = 1\nunit = "patient"\n[limits]\nmax_rows = 1\n'
+PAIRS_OF_LETTERS = ", 'a', 'b')"
+
+
+def searching(times, pattern):
+    """Look for a pattern in a text that a question makes long, for one person alone."""
+    made = f"CONCAT(note, '{'x' * 8000}')"
+    cases = (f"WHEN patient = 17 AND {made} LIKE '{pattern}{n}' THEN {n}" for n in range(times))
+    return f"CASE {' '.join(cases)} ELSE 0 END > 0"
+
+
+@pytest.mark.parametrize("pattern", ["%a%_b%", "%ab%a_b", "a_b%", "%a__b%", "%_%_%", "%%_%%"])
+@pytest.mark.parametrize("size", [LONGEST_TEXT, LONGEST_TEXT + 1])
+def test_patterns_with_both_signs_are_matched_up_to_the_longest_text(pattern, size):
+    text = ("ab" * size)[: size - 4] + "aacb"
+    table = pa.table({"patient": range(40), "note": ["a-b", text] * 20})
+    wanted = 20 * (_like("a-b", pattern) or 0) + 20 * (_like(text, pattern) or 0)
+    sql = f"SELECT COUNT(*) AS n FROM visits WHERE note LIKE '{pattern}'"
+    with dp.open({"visits": table}, policy=ONE_ROW, test_mode=True) as session:
+        found = session.ask(sql, epsilon=10**6, confirm=True).to_arrow().column(0)[0].as_py()
+    assert found == wanted
+
+
+def test_no_text_of_one_row_takes_a_tenth_of_a_tick():
+    """What a question at the limit does to one row, measured: 20 ms are reckoned."""
+    rnd = np.random.default_rng(1)
+    text = "".join(rnd.choice(["a", "b"], LONGEST_TEXT - 10))
+    slowest = "%a" + "_" * 80 + "b%a"
+    for predicate in (
+        f"note LIKE '{slowest}'",
+        f"note LIKE '%{'a_' * 450}b%' OR note LIKE '%{'_b' * 450}b%'",
+        f"note LIKE '%{'a_%b_%' * 4}' OR note LIKE '%{'a_%_b%' * 4}'",
+        f"{'REPLACE(' * 60}note{PAIRS_OF_LETTERS * 60} = 'a'",
+    ):
+        took = []
+        for own in ("", text):
+            table = pa.table({"patient": range(40), "note": [own] + [""] * 39})
+            with dp.open({"visits": table}, policy=ONE_ROW, test_mode=True) as session:
+                sql = f"SELECT COUNT(*) AS n FROM visits WHERE {predicate}"
+                plans = [session.plan(sql, epsilon=1 + n) for n in range(3)]
+                begun = [time.monotonic()]
+                for plan in plans:
+                    session.ask(plan)
+                    begun.append(time.monotonic())
+            took.append(min(later - before for before, later in pairwise(begun)))
+        assert took[1] - took[0] < 0.1
+
+
 def test_a_question_that_makes_too_many_texts_is_refused():
     many = ", ".join(
         f"COUNT(LOWER(note || '{number}')) AS n{number}" for number in range(MOST_TEXTS)
@@ -218,6 +270,10 @@ def test_a_question_that_makes_too_many_texts_is_refused():
             f"SELECT {many} FROM visits",
             f"SELECT COUNT(*) AS n FROM {copied}",
             f"SELECT COUNT(*) AS n FROM visits WHERE note LIKE '{'_%' * 600}'",
+            f"SELECT COUNT(*) AS n FROM visits WHERE {searching(20, 'a_' * 60 + '%b')}",
+            f"SELECT COUNT(*) AS n FROM visits WHERE {searching(3, '%a_%b_%c' * 3)}",
+            f"SELECT COUNT({'REPLACE(' * 63}note{PAIRS_OF_LETTERS * 63}) AS n FROM visits",
+            by_person("MAX(CASE WHEN v.tag LIKE '%a_a%a_a%' THEN 1 ELSE 0 END)", EQUAL),
         ):
             with pytest.raises(UnsupportedSQL):
                 session.plan(question, epsilon=1)

@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from tests.gallery.bare import bare_run, needing
-from tests.house.pages import GALLERY, blocks, printed
+from tests.house.pages import GALLERY, ROOT, blocks, printed
 from tests.house.pages import GALLERY_PAGES as PAGES
 
 PICTURES = sorted(path.name for path in (GALLERY / "pictures").iterdir())
@@ -28,7 +28,7 @@ def shown(page):
 
 def test_the_pictures_are_those_that_are_drawn_byte_for_byte(tmp_path, subtests):
     """All in one test: were they shared out, all would be drawn in every process."""
-    subprocess.run([sys.executable, GALLERY / "draw.py", tmp_path], check=True)
+    subprocess.run([sys.executable, ROOT / "course" / "drawings" / "draw.py", tmp_path], check=True)
     assert sorted(path.name for path in tmp_path.iterdir()) == PICTURES
     for name in PICTURES:
         with subtests.test(name):

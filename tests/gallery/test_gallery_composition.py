@@ -40,7 +40,7 @@ def test_the_guide_shows_each_of_its_pictures_once():
 
 
 def test_the_pictures_are_drawn_again_byte_for_byte(tmp_path):
-    script = ROOT / "docs" / "gallery" / "draw_composition.py"
+    script = ROOT / "course" / "drawings" / "draw_composition.py"
     subprocess.run([sys.executable, script, tmp_path], check=True)
     assert sorted(path.name for path in tmp_path.iterdir()) == PICTURES
     for name in PICTURES:

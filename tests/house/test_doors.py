@@ -11,16 +11,17 @@ from discreet.doors import late_names
 
 @pytest.fixture
 def room(tmp_path, monkeypatch):
-    """A package with one file, one module that is a name of its own, and a former name."""
+    """A package with one file, one module that is a name of its own, and a name of its own."""
     folder = tmp_path / "inn"
     folder.mkdir()
     (folder / "__init__.py").write_text(
-        "from discreet.doors import late_names\n"
-        "__all__ = ['bed', 'cellar', 'chair']\n"
-        "files = {'rooms.first': ('bed', 'chair')}\n"
-        "__getattr__, __dir__ = late_names(\n"
-        "    __name__, files, rooms=('cellar',), renamed={'cot': 'bed'}\n"
-        ")\n"
+        "from typing import TYPE_CHECKING\n"
+        "from discreet.doors import open_door\n"
+        "if TYPE_CHECKING:\n"
+        "    from inn import cellar\n"
+        "    from inn.rooms.first import bed, chair\n"
+        "lamp = 1\n"
+        "__all__, __getattr__, __dir__ = open_door(__name__, __file__, also=('lamp',))\n"
     )
     (folder / "cellar.py").write_text("wine = 3\n")
     (folder / "rooms").mkdir()
@@ -67,16 +68,8 @@ def test_files_are_no_names(room):
 
 
 def test_a_door_lists_its_names_before_they_are_loaded(room):
-    assert dir(room) == ["bed", "cellar", "chair"]
+    assert dir(room) == room.__all__ == ["bed", "cellar", "chair", "lamp"]
     assert "inn.rooms.first" not in sys.modules
-
-
-def test_a_former_name_is_the_new_one_and_is_not_kept(room):
-    with pytest.warns(DeprecationWarning, match=r"inn\.cot is called bed now") as seen:
-        assert room.cot is room.bed
-    assert seen[0].filename == __file__
-    assert "cot" not in vars(room)
-    assert "cot" not in dir(room)
 
 
 def test_a_file_that_cannot_be_loaded_fails_with_its_own_error(room):

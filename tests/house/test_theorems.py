@@ -1,12 +1,17 @@
-"""Every theorem is tested, and every mark names a theorem."""
+"""Every theorem that a docstring states is tested, and every mark names a theorem."""
 
 import ast
 import functools
 
 import pytest
 
-from discreet.theorems import THEOREMS
+from discreet.theorems import read_theorems, theorems
 from tests.house.pages import ROOT
+
+BESIDE = ["src/discreet_course", "tests/audit"]
+STATED = theorems() | read_theorems(
+    ROOT, (file for path in BESIDE for file in (ROOT / path).rglob("*.py"))
+)
 
 
 @functools.cache
@@ -27,13 +32,31 @@ def cited_keys():
 
 
 def test_every_mark_names_a_theorem():
-    assert set(cited_keys()) - set(THEOREMS) == set()
+    assert set(cited_keys()) - set(STATED) == set()
 
 
-@pytest.mark.parametrize("key", THEOREMS)
-def test_every_theorem_is_whole_and_cited_by_a_test(key):
-    theorem = THEOREMS[key]
-    assert theorem.key == key
+@pytest.mark.parametrize("key", STATED)
+def test_every_theorem_is_stated_with_its_source_and_cited_by_a_test(key):
+    theorem = STATED[key]
     assert theorem.statement
     assert theorem.source
     assert key in cited_keys()
+
+
+def test_the_keys_of_a_release_are_theorems():
+    assert {"laplace-mechanism", "guessing-odds", "posterior-bound"} <= set(theorems())
+
+
+def test_a_statement_is_read_from_a_docstring(tmp_path):
+    file = tmp_path / "room.py"
+    file.write_text(
+        '"""A room.\n\nTheorem (key ``one-thing``; Somebody 1999).  All ``x`` are\n:func:`f`.\n'
+        'Proof.  Trivial.\n\nTheorem (keys ``two``, ``three``).  Then\n\nnothing.\n"""\n'
+    )
+    read = read_theorems(tmp_path, [file])
+    assert sorted(read) == ["one-thing", "three", "two"]
+    one = read["one-thing"]
+    assert (one.statement, one.source, one.module) == ("All x are f.", "Somebody 1999", "room")
+    assert read["two"].source == "proof in room"
+    with pytest.raises(TypeError):
+        read["four"] = one

@@ -43,10 +43,20 @@ def done(*command, cwd):
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory):
-    """Build the wheel from the tree, with the build tools of the tests."""
-    out = tmp_path_factory.mktemp("dist")
+    """The wheel of the library."""
+    return built(ROOT, tmp_path_factory.mktemp("dist"))
+
+
+@pytest.fixture(scope="module")
+def course(tmp_path_factory):
+    """The wheel of the course."""
+    return built(ROOT / "course", tmp_path_factory.mktemp("course"))
+
+
+def built(project, out):
+    """Build a wheel from the tree, with the build tools of the tests."""
     build = (sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", str(out))
-    done(*build, str(ROOT), cwd=out)
+    done(*build, str(project), cwd=out)
     (made,) = out.glob("*.whl")
     return made
 
@@ -87,7 +97,7 @@ def test_newer_interpreters_answer_from_the_wheel(wheel, tmp_path):
 @pytest.mark.parametrize(
     "fetched", [False, pytest.param(True, marks=pytest.mark.slow)], ids=["offline", "registry"]
 )
-def test_a_clean_environment_answers_from_the_wheel(wheel, tmp_path, fetched):
+def test_a_clean_environment_answers_from_the_wheel(wheel, course, tmp_path, fetched):
     """Dependencies come from the registry, or offline from the environment of the tests."""
     home = tmp_path / "env"
     done(BASE, "-m", "venv", "--without-pip", str(home), cwd=tmp_path)
@@ -100,6 +110,7 @@ def test_a_clean_environment_answers_from_the_wheel(wheel, tmp_path, fetched):
     (tmp_path / "visits.csv").write_text("patient\n" + "".join(f"{n}\n" for n in range(40)))
     assert " n" in done(python, "-W", "error", "-c", FIRST_ANSWER, cwd=tmp_path)
     assert "init" in done(home / "bin" / "discreet", "--help", cwd=tmp_path)
+    done(*pip, "--no-deps", "--no-index", course, cwd=tmp_path)
     assert "ten-rows" in done(home / "bin" / "discreet", "learn", cwd=tmp_path)
     done(home / "bin" / "discreet", "learn", "--notebooks", "course", cwd=tmp_path)
     assert (tmp_path / "course" / "01-attack-first.ipynb").is_file()

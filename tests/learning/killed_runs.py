@@ -18,8 +18,8 @@ import discreet as dp
 from discreet.accounting import Budget, decode
 from discreet.learning import Training, checkpoint
 from discreet.learning.checkpoint import Checkpoint
-from discreet.learning.deep.runs.run_loop import RunLoop
-from discreet.learning.deep.runs.step_sums import StepSums
+from discreet.learning.deep.batch_sums import BatchSums
+from discreet.learning.deep.training_run import TrainingRun
 from discreet.ledger import Ledger
 
 KILLED = 9
@@ -94,17 +94,17 @@ def attempt(folder, nth):
             log.write(f"{word} {hashlib.sha256(content).hexdigest()}\n")
             log.flush()
 
-        step, total = RunLoop.release, StepSums.total
+        step, total = TrainingRun._release, BatchSums.total
 
         def stepped(self, summed, noise):
             keep("noise", noise.numpy().tobytes())
-            step(self, summed, noise)
+            return step(self, summed, noise)
 
         def added(self, rows, **given):
             keep("batch", rows.tobytes())
             return total(self, rows, **given)
 
-        RunLoop.release, StepSums.total = stepped, added
+        TrainingRun._release, BatchSums.total = stepped, added
         with opened(folder) as ledger:
             run, crash = training(ledger, folder), Crash(nth)
             crash.plant()

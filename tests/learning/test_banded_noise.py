@@ -1,10 +1,8 @@
 """Banded noise: what one unit moves in integers, who is drawn when, and what is charged."""
 
 import contextlib
-import copy
 import itertools
 import math
-import pickle
 from fractions import Fraction
 
 import numpy as np
@@ -16,11 +14,11 @@ from torch import nn
 
 import discreet as dp
 from discreet.accounting import Budget
-from discreet.errors import EntropyCopied, OutOfRange, RunFenced
+from discreet.errors import OutOfRange, RunFenced
 from discreet.learning import Clipping, CorrectedAdam, PoissonBatches, PrivateSum, Training
 from discreet.learning.banded_noise import Band, BandedBatches, BandedSums
 from discreet.learning.marks import Marks
-from discreet.learning.training_planner import plan_training
+from discreet.learning.training_plan import plan_training
 from discreet.ledger import Ledger
 from discreet.noise import exact_law
 from discreet.noise.bernoulli import CoinWords
@@ -128,9 +126,9 @@ def test_sums_are_measured_in_order_and_once():
     sums, one = BandedSums(Band(4)), np.ones(2, np.int64)
     for step in (6, 7):  # the first may be any
         measured = sums.measured(one, 0 * one, step=step)
-        assert not sums.goes_on(step + 1)
+        assert sums.next_step is None
         sums.estimate(measured.astype(float))
-        assert sums.goes_on(step + 1)
+        assert sums.next_step == step + 1
     for step in (7, 9):
         with pytest.raises(RunFenced, match="follow"):
             sums.measured(one, 0 * one, step=step)
@@ -138,15 +136,6 @@ def test_sums_are_measured_in_order_and_once():
     for step in (8, 9):
         with pytest.raises(RunFenced, match="follow"):
             sums.measured(one, 0 * one, step=step)
-
-
-@pytest.mark.theorem("banded-sums")
-@pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, pickle.dumps])
-def test_parts_and_sums_cannot_be_copied(copied):
-    plain = PoissonBatches(rate=Fraction(1, 2), cap=3)
-    for memory in (BandedSums(Band(2)), BandedBatches(Band(2), plain, units=9)):
-        with pytest.raises(EntropyCopied):
-            copied(memory)
 
 
 @pytest.mark.parametrize("width", [2, 8])
@@ -265,7 +254,7 @@ def test_nobody_is_drawn_more_often_than_was_charged(ledger, tmp_path, monkeypat
         next(loop)
     with monkeypatch.context() as planted:
         if killed:
-            planted.setattr(run._progress, "save", lambda *_: None)
+            planted.setattr(run._run.progress, "save", lambda *_: None)
             planted.setattr(Marks, "stop", lambda *_: None)
         loop.close()
     other = training(ledger, folder=tmp_path / "r")
@@ -286,9 +275,9 @@ def test_a_step_that_broke_after_its_release_starts_new_blocks(ledger, monkeypat
         planted.setattr(run.optimizer, "step", lambda: 1 / 0)
         with contextlib.suppress(ZeroDivisionError):
             next(loop)
-    parts = run._stepper._turns._parts
+    parts = run._run._turns._parts
     assert run.fit(bar=False).taken == 10
-    assert run._stepper._turns._parts is not parts
+    assert run._run._turns._parts is not parts
     assert most_drawn(drawn) <= blocks_charged(ledger)
 
 

@@ -1,13 +1,7 @@
 """Training runs that break: forks, fenced attempts, full disks, torn files, lost noise."""
 
-import errno
-import fcntl
 import gc
-import hashlib
-import io
 import os
-import resource
-import threading
 
 import numpy as np
 import pytest
@@ -18,7 +12,6 @@ import discreet as dp
 from discreet.accounting import Budget
 from discreet.errors import (
     BadCheckpoint,
-    EngineStopped,
     EntropyForked,
     EntropyUnavailable,
     LedgerUnavailable,
@@ -26,14 +19,13 @@ from discreet.errors import (
     RunFenced,
     WrongKind,
 )
-from discreet.learning import NoiseAhead, PoissonBatches, Training, checkpoint
-from discreet.learning.banded_noise import Band, BandedBatches, BandedSums
+from discreet.learning import Training
+from discreet.learning.banded_noise import BandedSums
 from discreet.learning.checkpoint import Checkpoint
-from discreet.learning.deep.runs.ranks import RankLost
+from discreet.learning.deep import training_run
 from discreet.learning.marks import Marks
-from discreet.learning.noise_processes import noise_ahead
+from discreet.learning.noise_ahead import NoiseAhead
 from discreet.ledger import Ledger
-from discreet.noise import DiscreteGaussian
 
 
 @pytest.fixture
@@ -98,94 +90,6 @@ def test_a_forked_child_takes_no_step_of_its_parent(ledger, tmp_path, at):
     assert run.report.weights
 
 
-@pytest.mark.theorem("marked-steps")
-def test_a_forked_child_writes_no_marks(ledger):
-    ledger.charge(dp.loss.Pure(epsilon="0.1"), key="run")
-    marks = Marks(ledger, "run", ledger.start("run").attempt, seq=0)
-    for work in (lambda: marks.mark(1), lambda: marks.stop(0), marks.check):
-        assert in_child(work) == 7
-
-
-@pytest.mark.theorem("banded-sums")
-def test_a_forked_child_has_no_share_in_parts_and_sums():
-    turns = BandedBatches(Band(2), PoissonBatches(rate="1/2", cap=9), units=6)
-    sums, one = BandedSums(Band(2)), np.ones(2, np.int64)
-    sums.estimate(sums.measured(one, one, step=0))
-    assert in_child(lambda: turns.draw(0)) == 7
-    assert in_child(lambda: sums.measured(one, one, step=1)) == 7
-    assert in_child(lambda: BandedSums(Band(2)).measured(one, one, step=1)) == 0
-    assert sums.goes_on(1)
-    sums.measured(one, one, step=1)
-
-
-@pytest.mark.theorem("banded-sums")
-def test_a_forked_child_that_resumes_puts_units_into_new_parts_and_pays_for_them(ledger):
-    """Otherwise every child would measure the last sum of its parent, at the price of its own."""
-    run = training(ledger, band=2, every=1, sigma=9)
-    loop = run.steps()
-    next(loop)
-    turns, sums = run._stepper._turns, run._stepper._banded
-
-    def resume(again):
-        assert next(run.steps()).number == 2
-        assert run._stepper._turns is not turns
-        assert run._stepper._banded is not sums
-        assert len(run._stepper._banded._sums) == 1  # that of its own step
-        assert run.report.charged_again == again
-
-    assert in_child(lambda: resume(1)) == 0  # one step since the block began
-    assert in_child(lambda: resume(2)) == 0  # and the one that the first child has drawn
-    with pytest.raises(RunFenced):
-        next(loop)
-    assert len(charges(ledger)) == 3
-    report = run.fit(bar=False)  # where they were made, they go on
-    assert (report.taken, report.charged_again) == (6, 1)
-    assert run._stepper._turns is turns
-
-
-def test_threads_take_the_steps_of_one_run_one_after_another(ledger, monkeypatch):
-    """Whoever begins meanwhile waits: what is remembered of a step is not known amid it."""
-    run = training(ledger, band=2)
-    amid, go_on = threading.Event(), threading.Event()
-    original = type(run._stepper).take
-
-    def take(self, total, noise):
-        if not amid.is_set():
-            amid.set()
-            assert go_on.wait(60)
-        return original(self, total, noise)
-
-    monkeypatch.setattr(type(run._stepper), "take", take)
-    first, second = run.steps(), run.steps()
-    numbers = []
-    threads = [
-        threading.Thread(target=lambda loop=loop: numbers.append(next(loop).number))
-        for loop in (first, second)
-    ]
-    threads[0].start()
-    assert amid.wait(60)
-    threads[1].start()
-    threads[1].join(0.2)
-    begun = [entry["kind"] for entry in ledger.entries()].count("start")
-    go_on.set()
-    for thread in threads:
-        thread.join(60)
-    assert begun == 1
-    assert numbers == [1, 2]
-    assert run._stepper.goes_on(2)
-    monkeypatch.undo()
-    assert run.fit(bar=False).taken == 6
-
-
-def test_a_forked_child_has_no_share_in_noise_drawn_ahead():
-    with NoiseAhead(DiscreteGaussian(variance=100), 50, processes=1) as ahead:
-        assert in_child(ahead.take) == 7
-        assert in_child(ahead.close) == 0
-        assert in_child(ahead._workers.clear) == 0  # it forgets them, and they go on
-        assert all(ahead.take().shape == (50,) for _ in range(70))
-        assert os.getsid(ahead._workers[0].pid) != os.getsid(0)  # Ctrl-C does not reach it
-
-
 @pytest.mark.parametrize("left", [False, True])
 def test_a_fenced_attempt_leaves_the_finished_model_alone(ledger, tmp_path, left):
     loop = training(ledger, folder=tmp_path / "run").steps()
@@ -217,13 +121,9 @@ def test_a_fenced_attempt_records_nothing(ledger, tmp_path):
     assert Checkpoint.read(tmp_path / "one", run=first.plan.digest).step == 4
 
 
-@pytest.mark.parametrize("locked", [True, False])
 def test_an_attempt_that_is_overtaken_while_it_saves_replaces_nothing(
-    ledger, tmp_path, monkeypatch, locked
+    ledger, tmp_path, monkeypatch
 ):
-    if not locked:
-        monkeypatch.setattr(checkpoint, "_locked", lambda _: False)
-    monkeypatch.setattr(checkpoint, "_PATIENCE", 0.1)
     first, second = (training(ledger, folder=tmp_path / "run") for _ in range(2))
     original, reports = Checkpoint._write_aside, []
 
@@ -240,22 +140,6 @@ def test_an_attempt_that_is_overtaken_while_it_saves_replaces_nothing(
     assert Checkpoint.read(tmp_path / "run", run=first.plan.digest).step == 6
     again = training(ledger, folder=tmp_path / "run").fit(bar=False)
     assert (again.weights, again.charged_again) == (reports[0].weights, 0)
-
-
-def test_without_a_lock_a_checkpoint_of_somebody_else_stays(ledger, tmp_path, monkeypatch):
-    monkeypatch.setattr(checkpoint, "_locked", lambda _: False)
-    run = training(ledger, folder=tmp_path / "run")
-    loop = run.steps()
-    assert [next(loop).number for _ in range(2)] == [1, 2]
-    other = Checkpoint(run.plan.digest, 5, training(ledger)._saved.written())
-    over = Checkpoint.read(tmp_path / "run", run=run.plan.digest).seal
-    other.write(tmp_path / "run", over=over)
-    with pytest.raises(BadCheckpoint, match="somebody else"):
-        next(loop)
-    assert Checkpoint.read(tmp_path / "run", run=run.plan.digest) == other
-    assert [file.name for file in (tmp_path / "run").iterdir()] == ["checkpoint"]
-    report = run.fit(bar=False)  # it has read that one now
-    assert (report.taken, report.charged_again) == (6, 0)
 
 
 def test_weights_that_are_not_the_stored_ones_are_not_reported(ledger, monkeypatch):
@@ -358,7 +242,7 @@ def test_a_folder_that_cannot_be_used_costs_nothing(ledger, tmp_path):
     Checkpoint(run.plan.digest, 2, b"no state").write(folder)
     with pytest.raises(BadCheckpoint, match="delete the file"):
         run.fit(bar=False)
-    Checkpoint(run.plan.digest, 2, training(ledger)._saved.written()).write(folder)
+    Checkpoint(run.plan.digest, 2, training(ledger)._run.progress._written()).write(folder)
     run.model.register_buffer("more", torch.zeros(3))
     with pytest.raises(BadCheckpoint, match="other parts"):
         run.fit(bar=False)
@@ -382,128 +266,11 @@ def test_a_flipped_bit_anywhere_in_a_checkpoint_is_found(tmp_path):
             Checkpoint.read(tmp_path, run="a" * 64)
 
 
-def test_what_is_no_file_is_no_checkpoint_and_nobody_waits_for_it(ledger, tmp_path):
-    for make in (os.mkfifo, os.mkdir):
-        make(tmp_path / "checkpoint")
-        with pytest.raises(BadCheckpoint):
-            training(ledger, folder=tmp_path).fit(bar=False)
-        (tmp_path / "checkpoint").rename(tmp_path / make.__name__)
-    with pytest.raises(BadCheckpoint, match="null byte"):
-        training(ledger, folder="a\0b").fit(bar=False)
-    assert not charges(ledger)
-
-
-def test_what_lies_where_a_checkpoint_is_written_is_not_waited_for(tmp_path, monkeypatch):
-    monkeypatch.setattr(checkpoint, "_locked", lambda _: False)
-    os.mkfifo(tmp_path / f"checkpoint.{os.getpid()}.{threading.get_ident()}.new")
-    Checkpoint("a" * 64, 7, b"weights").write(tmp_path)
-    assert Checkpoint.read(tmp_path, run="a" * 64).step == 7
-
-
-def other_text(state):
-    state["optimizer"]["param_groups"][0]["lr"] = "text"
-
-
-def other_count(state):
-    state["optimizer"]["param_groups"][0]["lr"] = (1.0, 2.0)
-
-
-def other_state(state):
-    state["optimizer"]["state"][0] = "text"
-
-
-def other_shape(state):
-    state["optimizer"]["state"][0]["momentum_buffer"] = torch.zeros(77)
-
-
-def other_type(state):
-    state["model"] = {name: value.to(torch.complex64) for name, value in state["model"].items()}
-
-
-@pytest.mark.parametrize(
-    ("step", "change"),
-    [
-        (7, None),
-        (2, b""),
-        (2, other_text),
-        (2, other_count),
-        (2, other_state),
-        (2, other_shape),
-        (2, other_type),
-    ],
-)
-def test_a_checkpoint_that_no_run_writes_is_refused_before_more_is_charged(
-    ledger, tmp_path, step, change
-):
-    def made():
-        run = training(ledger, folder=tmp_path / "r")
-        run.optimizer.param_groups[0]["momentum"] = 0.5
-        return run
-
-    run = made()
-    for taken in run:
-        if taken.number == 2:
-            break
-    kept = Checkpoint.read(tmp_path / "r", run=run.plan.digest)
-    state = kept.state if change is None else b""
-    if callable(change):
-        values, file = torch.load(io.BytesIO(kept.state), weights_only=True), io.BytesIO()
-        change(values)
-        torch.save(values, file)
-        state = file.getvalue()
-    Checkpoint(kept.run, step, state).write(tmp_path / "r")
-    before = list(ledger.entries())
-    with pytest.raises(BadCheckpoint):
-        made().fit(bar=False)
-    assert list(ledger.entries()) == before
-    kept.write(tmp_path / "r")
-    assert made().fit(bar=False).taken == 6
-
-
-@pytest.mark.parametrize(
-    "wrong",
-    [
-        b'{"run": "a", "step": -1}',
-        b'{"run": "a"}',
-        b"no head",
-        b'{"run": "a", "step": 2.9}',
-        b'{"run": "a", "step": true}',
-        b'{"run": "a", "step": "2"}',
-        b"[" * 100_000,
-    ],
-    ids=lambda wrong: wrong[:24].decode(),
-)
-def test_a_file_that_nobody_wrote_is_no_checkpoint(tmp_path, wrong):
-    body = len(wrong).to_bytes(8, "little") + wrong
-    (tmp_path / "checkpoint").write_bytes(hashlib.sha256(body).digest() + body)
-    with pytest.raises(BadCheckpoint):
-        Checkpoint.read(tmp_path, run="a")
-
-
 def test_a_state_that_cannot_be_read_back_costs_nothing(ledger, tmp_path):
     with pytest.raises(WrongKind, match="lr=float"):
         training(ledger, rate=np.float64(1), folder=tmp_path / "run").fit(bar=False)
     assert not charges(ledger)
     assert not list((tmp_path).glob("run/*"))
-
-
-@pytest.mark.parametrize("factor", [-1e-30, -1.0, 0.0, 2.0**31, 2.0**-31, np.nan, np.inf, "x"])
-def test_a_checkpoint_with_thresholds_that_no_run_has_is_refused(ledger, tmp_path, factor):
-    run = training(ledger, folder=tmp_path / "r", clipping="adaptive")
-    for step in run:
-        if step.number == 2:
-            break
-    before = len(charges(ledger))
-    kept = Checkpoint.read(tmp_path / "r", run=run.plan.digest)
-    state = torch.load(io.BytesIO(kept.state), weights_only=True) | {"factor": factor}
-    file = io.BytesIO()
-    torch.save(state, file)
-    Checkpoint(kept.run, kept.step, file.getvalue()).write(tmp_path / "r")
-    again = training(ledger, folder=tmp_path / "r", clipping="adaptive")
-    with pytest.raises(BadCheckpoint):
-        again.fit(bar=False)
-    assert again.report.taken == 0
-    assert len(charges(ledger)) == before
 
 
 def test_a_noise_process_that_ends_costs_nothing(ledger, tmp_path, monkeypatch):
@@ -524,102 +291,6 @@ def test_a_noise_process_that_ends_costs_nothing(ledger, tmp_path, monkeypatch):
     assert len(calls) == 7
 
 
-def test_a_run_goes_on_where_no_file_can_be_opened_for_noise_processes(ledger, monkeypatch):
-    """A long run of a small model starts them in its midst."""
-    monkeypatch.setattr(noise_ahead, "_MANY", 25)
-    run = training(ledger, processes=None)
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    taken = 0
-    try:
-        for taken, _ in enumerate(run, start=1):
-            if taken == 2:  # the next one begins with a mark, for which all files are open
-                resource.setrlimit(resource.RLIMIT_NOFILE, (1, hard))
-    finally:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
-    assert taken == 6
-    assert (run.report.taken, run.report.charged_again) == (6, 0)
-
-
-def test_what_a_process_left_that_died_while_writing_is_removed(ledger, tmp_path):
-    folder = tmp_path / "run"
-    folder.mkdir()
-    others = ["checkpoint.new", "checkpoint.mine.new", "other.7.new"]
-    for name in [*others, "checkpoint.7.new", "checkpoint.99.new"]:
-        (folder / name).write_bytes(b"half")
-    training(ledger, folder=folder).fit(bar=False)
-    assert sorted(file.name for file in folder.iterdir()) == sorted(["checkpoint", *others])
-
-
-def test_a_folder_that_cannot_be_locked_keeps_what_lies_there(tmp_path, monkeypatch):
-    def refused(*_):
-        raise OSError(errno.ENOLCK, "No locks available")
-
-    monkeypatch.setattr(fcntl, "flock", refused)
-    (tmp_path / "checkpoint.7.new").write_bytes(b"of another process, perhaps")
-    Checkpoint("a" * 64, 7, b"weights").write(tmp_path)
-    assert (tmp_path / "checkpoint.7.new").exists()
-    assert Checkpoint.read(tmp_path, run="a" * 64).step == 7
-
-
-def test_a_child_that_is_forked_amid_a_checkpoint_keeps_no_lock(tmp_path, monkeypatch):
-    children, write = [], Checkpoint._write_aside
-    ours, theirs = os.pipe()
-
-    def forking(written, folder):
-        child = os.fork()
-        if not child:
-            os.close(theirs)
-            os.read(ours, 1)  # until the parent closes its end
-            os._exit(0)
-        children.append(child)
-        return write(written, folder)
-
-    try:
-        with monkeypatch.context() as planted:
-            planted.setattr(Checkpoint, "_write_aside", forking)
-            Checkpoint("a" * 64, 7, b"weights").write(tmp_path)
-        (tmp_path / "checkpoint.7.new").write_bytes(b"half")
-        Checkpoint("a" * 64, 8, b"weights").write(tmp_path)
-        assert [file.name for file in tmp_path.iterdir()] == ["checkpoint"]
-        assert os.waitpid(children[0], os.WNOHANG) == (0, 0)
-    finally:
-        os.close(theirs)
-        os.close(ours)
-        for child in children:
-            os.waitpid(child, 0)
-
-
-def test_a_folder_that_somebody_else_keeps_locked_is_written_to(tmp_path, monkeypatch):
-    monkeypatch.setattr(checkpoint, "_PATIENCE", 0.1)
-    (tmp_path / "checkpoint.7.new").write_bytes(b"of another process, perhaps")
-    number = os.open(tmp_path, os.O_RDONLY)
-    try:
-        fcntl.flock(number, fcntl.LOCK_EX)
-        Checkpoint("a" * 64, 7, b"weights").write(tmp_path)
-    finally:
-        os.close(number)
-    assert (tmp_path / "checkpoint.7.new").exists()
-    assert Checkpoint.read(tmp_path, run="a" * 64).step == 7
-
-
-def test_two_processes_write_a_checkpoint_one_after_the_other(tmp_path):
-    """What one is about to rename is not removed by the other."""
-    children = []
-    for step in range(3):
-        child = os.fork()
-        if not child:
-            status = 1
-            try:
-                for _ in range(40):
-                    Checkpoint("a" * 64, step, b"weights" * 1000).write(tmp_path)
-                status = 0
-            finally:
-                os._exit(status)
-        children.append(child)
-    assert [os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children] == [0] * 3
-    assert [file.name for file in tmp_path.iterdir()] == ["checkpoint"]
-
-
 def test_banded_sums_go_on_where_noise_was_missing(ledger, monkeypatch):
     """Nothing of the step was released: it follows the one before, and parts stay as they are."""
     run = training(ledger, band=2)
@@ -634,11 +305,11 @@ def test_banded_sums_go_on_where_noise_was_missing(ledger, monkeypatch):
     monkeypatch.setattr(NoiseAhead, "take", take)
     with pytest.raises(EntropyUnavailable):
         run.fit(bar=False)
-    turns, taken = run._stepper._turns, run.report.taken
-    assert run._stepper.goes_on(taken)
+    turns, taken = run._run._turns, run.report.taken
+    assert run._run._banded.next_step == taken
     report = run.fit(bar=False)
     assert (report.taken, report.charged_again) == (6, 0)
-    assert run._stepper._turns is turns
+    assert run._run._turns is turns
 
 
 @pytest.mark.theorem("banded-sums")
@@ -652,7 +323,7 @@ def test_a_release_that_breaks_off_is_not_remembered_by_the_next(ledger, monkeyp
     owner, name = {
         "measured": (BandedSums, "measured"),
         "estimate": (BandedSums, "estimate"),
-        "hand over": (type(run._stepper), "hand_over"),
+        "hand over": (training_run, "handed_over"),
     }[place]
     original, broken = getattr(owner, name), []
 
@@ -666,12 +337,14 @@ def test_a_release_that_breaks_off_is_not_remembered_by_the_next(ledger, monkeyp
     monkeypatch.setattr(owner, name, breaks_off)
     with pytest.raises(error):
         next(loop)
-    turns, taken = run._stepper._turns, run.report.taken
-    assert taken == 1
-    assert not run._stepper.goes_on(taken)
+    turns, taken = run._run._turns, run.report.taken
+    assert taken == (2 if error is KeyboardInterrupt else 1)  # Ctrl-C counts it as taken
+    goes_on = run._run._banded.next_step == taken
+    assert goes_on <= (place == "hand over" or (place, error) == ("estimate", KeyboardInterrupt))
     report = run.fit(bar=False)
-    assert run._stepper._turns is not turns  # new parts, and no earlier sums
-    assert (report.taken, report.charged_again) == (6, 2)  # one lost, and one since its block began
+    assert (run._run._turns is turns) is goes_on  # or new parts, and no earlier sums
+    lost = 0 if error is KeyboardInterrupt else 2  # one lost, and one since its block began
+    assert (report.taken, report.charged_again) == (6, lost)
 
 
 def test_lost_steps_pay_their_share_of_delta(ledger, tmp_path, monkeypatch):
@@ -679,7 +352,7 @@ def test_lost_steps_pay_their_share_of_delta(ledger, tmp_path, monkeypatch):
     loop = run.steps()
     next(loop)
     monkeypatch.setattr(Marks, "stop", lambda *_: None)
-    run._progress.save = lambda *_: None
+    run._run.progress.save = lambda *_: None
     loop.close()
     asked = []
     original = Ledger.charge
@@ -693,36 +366,3 @@ def test_lost_steps_pay_their_share_of_delta(ledger, tmp_path, monkeypatch):
     plan = run.plan
     assert asked == [(plan.tree, plan.delta), (plan.tree_of(2), plan.delta / 3)]
     assert len(charges(ledger)) == 2
-
-
-class Ended:
-    """Other processes, one of which has ended."""
-
-    def total(self, *_rows, **_given):
-        raise RankLost(EngineStopped(what="a process has ended.", why="", do=""))
-
-
-@pytest.mark.theorem("marked-steps")
-@pytest.mark.parametrize("full", [False, True], ids=["saved", "full disk"])
-def test_a_step_whose_process_has_ended_is_charged_again(ledger, tmp_path, monkeypatch, full):
-    """A row may have ended it: the step counts as drawn, although nothing of it was released."""
-
-    def fails(*_, **__):
-        raise OSError
-
-    run = training(ledger, folder=tmp_path / "r")
-    steps = iter(run)
-    assert [next(steps).number for _ in range(3)] == [1, 2, 3]
-    run._stepper.ranks = Ended()
-    if full:
-        monkeypatch.setattr(Checkpoint, "write", fails)
-    with pytest.raises(OSError if full else EngineStopped):
-        next(steps)
-    monkeypatch.undo()
-    marks = [entry["content"] for entry in ledger.entries() if entry["kind"] == "describe"]
-    assert (marks[-1]["drawn"], marks[-1]["ended"]) == (4, True)
-    run._stepper.ranks = None
-    report = run.fit(bar=False)
-    assert (report.taken, report.charged_again) == (6, 1)
-    assert len(charges(ledger)) == 2
-    assert ledger.verify().ok

@@ -16,7 +16,7 @@ import discreet as dp
 from discreet.accounting import Budget
 from discreet.errors import RunFenced
 from discreet.learning import Training
-from discreet.learning.run_charges import RunCharges
+from discreet.learning.marks import RunCharges
 from discreet.learning.training_plan import TrainingPlan
 from discreet.ledger import Ledger
 

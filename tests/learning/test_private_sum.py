@@ -15,14 +15,13 @@ from discreet.noise import DyadicGrid
 from discreet.units import row
 
 
-def private_sum(coordinates, *, units=64, spread=64, bound=1, floors=1):
+def private_sum(coordinates, *, units=64, spread=64, bound=1):
     return PrivateSum(
         clipping=Clipping(bound=bound, spread=spread),
         sigma=Fraction(1),
         coordinates=coordinates,
         units=units,
         operations=units + 4,
-        floors=floors,
     )
 
 
@@ -159,7 +158,6 @@ def test_the_release_has_the_law_of_its_price():
 def test_every_part_of_the_slack_counts():
     plain = private_sum(100)
     assert private_sum(100, units=128).slack > plain.slack
-    assert private_sum(100, floors=3).slack - plain.slack >= 20 * plain.grid.step
     error = plain.clipping.error(units=64, operations=plain.operations)
     assert plain.slack >= 2 * error
     assert dataclasses.replace(plain, beside=Fraction(1)).slack > plain.slack

@@ -9,7 +9,7 @@ import discreet as dp
 from discreet.accounting import Budget
 from discreet.attacks import guessed
 from discreet.learning import Clipping, Training
-from discreet.learning.deep.runs.run_loop import RunLoop
+from discreet.learning.deep.training_run import TrainingRun
 from discreet.ledger import Ledger
 
 CANARIES, SURE = 4000, 1000
@@ -68,9 +68,11 @@ def no_clipping(patch):
 
 
 def noise_of_the_mean(patch):
-    step = RunLoop.release
+    step = TrainingRun._release
     patch.setattr(
-        RunLoop, "release", lambda self, total, noise: step(self, total, noise // self.plan.batch)
+        TrainingRun,
+        "_release",
+        lambda self, total, noise: step(self, total, noise // self.plan.batch),
     )
 
 

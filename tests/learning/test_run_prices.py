@@ -1,6 +1,5 @@
 """Prices and noise of training runs: golden numbers, and another accountant's."""
 
-import dataclasses
 import time
 from fractions import Fraction
 
@@ -92,32 +91,11 @@ def test_plans_follow_from_public_numbers_alone():
     assert "noise multiplier 9.11" in str(plan(row()))
 
 
-def test_slack_raises_the_noise_and_seats_do_not():
+def test_slack_raises_the_noise():
     still = plan(row()).sigma
     assert 1.005 < plan(row(), short=20).sigma / still < 1.02
     with pytest.raises(TooImprecise):
         plan(row(), short=200)
-    alone = plan(row(), micro=1)
-    assert alone.seats == 0
-    assert alone.sigma <= still < 1.0001 * float(alone.sigma)
-
-
-@pytest.mark.theorem("random-seats")
-@pytest.mark.parametrize("micro", [2, 33, 256, 10_000])
-@pytest.mark.parametrize("floors", [1, 3])
-def test_every_plan_has_a_seat_for_each_unit_of_a_batch(micro, floors):
-    made = plan(row(), micro=micro, floors=floors)
-    assert made.one.units <= made.seats < made.one.units + micro
-    assert made.seats % micro == 0
-    assert made.document["seats"] == made.seats
-    with pytest.raises(TypeError):
-        dataclasses.replace(made, seats=0)
-
-
-def test_several_processes_have_seats_even_for_one_unit_at_a_time():
-    """They may round differently, and a unit more would move others from one to another."""
-    made = plan(row(), micro=1, floors=2)
-    assert made.seats == made.one.units
 
 
 @pytest.mark.theorem("gradient-sum")

@@ -13,11 +13,11 @@ import discreet as dp
 from discreet.accounting import Budget
 from discreet.errors import OutOfRange
 from discreet.learning import Clipping, PrivateSum, Training, plan_training
-from discreet.learning.deep.batch_sums import BatchSums, ClipGroup, RowTensors
+from discreet.learning.deep.batch_sums import BatchSums, ClipGroup
 from discreet.learning.deep.choice import ModelEngine
 from discreet.learning.deep.factors import RecordedFactors
 from discreet.learning.deep.objectives import SummedObjective
-from discreet.learning.deep.runs.step_sums import StepSums
+from discreet.learning.deep.rows import RowTensors
 from discreet.learning.side_counts import WEIGHT, SideCounts, adapted, centered_lengths
 from discreet.ledger import Ledger
 
@@ -93,7 +93,7 @@ def step_sums(model, x, y, *, threshold=1.0, micro=3):
     summed = SummedObjective(nn.functional.cross_entropy)
     group = ClipGroup(frozenset(model.parameters()), Clipping(bound=1), threshold)
     engine = ModelEngine(RecordedFactors(model, summed), (), 1)
-    sums = BatchSums(
+    return BatchSums(
         model,
         engine,
         RowTensors(x, y),
@@ -101,8 +101,9 @@ def step_sums(model, x, y, *, threshold=1.0, micro=3):
         micro=micro,
         normalized=False,
         device=torch.device("cpu"),
+        side=BOTH,
+        objective=summed,
     )
-    return StepSums(sums, BOTH, summed)
 
 
 @pytest.mark.theorem("side-counts")
@@ -117,7 +118,7 @@ def test_neighbors_differ_by_at_most_what_is_priced(kind):
     if kind == "at the threshold":  # where a hard count would jump
         x[:] = x[:1]
         y[:] = y[:1]
-        parts = made.sums.engine.contributions.parts(x, y, torch.ones(7, dtype=torch.bool), 7)
+        parts = made.engine.contributions.parts(x, y, torch.ones(7, dtype=torch.bool), 7)
         made = step_sums(model, x, y, threshold=float(sum(p.squares for p in parts)[0]) ** 0.5)
     one = PrivateSum(
         clipping=Clipping(bound=1),
@@ -221,7 +222,7 @@ def test_an_adaptive_threshold_finds_the_median_and_is_kept(ledger, tmp_path):
     for step in run:
         if step.number == 40:
             break
-    factor = run._saved.factor
+    factor = run._run.progress.factor
     other = nn.Linear(4, 2)
     again = training(
         ledger,
@@ -232,8 +233,8 @@ def test_an_adaptive_threshold_finds_the_median_and_is_kept(ledger, tmp_path):
     )
     loop = again.steps()
     next(loop)
-    assert again._saved.factor == pytest.approx(factor, rel=0.2)
-    assert again._saved.factor != 1.0
+    assert again._run.progress.factor == pytest.approx(factor, rel=0.2)
+    assert again._run.progress.factor != 1.0
     for _ in loop:
         pass
     norms = torch.stack(
@@ -250,7 +251,7 @@ def test_an_adaptive_threshold_finds_the_median_and_is_kept(ledger, tmp_path):
             for i in range(100)
         ]
     )
-    assert 50 * again._saved.factor == pytest.approx(float(norms.median()), rel=0.35)
+    assert 50 * again._run.progress.factor == pytest.approx(float(norms.median()), rel=0.35)
 
 
 def test_factors_follow_noisy_shares_and_stay_finite():

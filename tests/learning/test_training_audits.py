@@ -9,11 +9,12 @@ from torch import nn
 
 from discreet.attacks import Batches, estimate_epsilon
 from discreet.learning import Clipping, PoissonBatches, PrivateSum, statement_of, tree_of_run
-from discreet.learning.deep.batch_sums import BatchSums, RowTensors
+from discreet.learning.deep.arguments import clip_groups, normalized_groups
+from discreet.learning.deep.batch_sums import BatchSums
 from discreet.learning.deep.choice import ModelEngine
 from discreet.learning.deep.factors import RecordedFactors
 from discreet.learning.deep.objectives import SummedObjective
-from discreet.learning.deep.training_data import clip_groups, normalized_groups
+from discreet.learning.deep.rows import RowTensors
 from discreet.units import row
 
 OTHERS = np.full((6, 2), 0.2)
@@ -157,7 +158,7 @@ def test_a_bias_left_out_of_the_norm_tells_more(left_out):
             normalized=False,
             device=torch.device("cpu"),
         )
-        total = sums.total(np.arange(len(data))[:, None])[0].numpy()
+        total = sums.total(np.arange(len(data))[:, None]).numpy()
         noise = one.law.sample(3 * count).reshape(count, 3)
         return one.grid.from_grid(one.grid.to_grid(total) + noise)[:, 2]
 

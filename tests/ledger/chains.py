@@ -104,7 +104,7 @@ class Chain:
         self.release(key, f"answer to {key}".encode())
 
     def restore(self, **more):
-        who = {"reason": "moved", "by": "ana", "approved_by": "ben", **more}
+        who = {"reason": "moved", "by": "ana", "approved_by": "ben", "spent": False, **more}
         self.add("restore", **who, **{"from": self.rows()[-1][5]})
 
     def fail(self, key):

@@ -1,15 +1,10 @@
 """Closed questions and descriptions: what is recorded and refused, and what an auditor sees."""
 
-import sqlite3
-from contextlib import closing
-
 import pytest
 
 from discreet.accounting import Budget
-from discreet.errors import DamagedLedger, NotCharged, OutOfRange, QuestionClosed, WrongKind
+from discreet.errors import NotCharged, OutOfRange, QuestionClosed, WrongKind
 from discreet.ledger import Ledger
-from discreet.ledger.canonical_lines import digest
-from discreet.ledger.state import LedgerState
 from discreet.ledger.verify import verify
 from discreet.loss import Pure
 from discreet.session.record import NoLedger, Rehearsal
@@ -124,20 +119,6 @@ def test_closed_questions_and_descriptions_survive_checkpoints_exports_and_resto
         assert copy.closed == ("k",)
         with pytest.raises(QuestionClosed):
             copy.start("k")
-
-
-def test_checkpoints_of_the_version_before_are_passed_over(path):
-    with Ledger.open(path, unit=row(), budget=Budget(epsilon=1)) as ledger:
-        ledger.charge(ONE, key="k")
-    with closing(sqlite3.connect(path)) as raw, raw:
-        ((kept,),) = raw.execute("SELECT state FROM checkpoint").fetchall()
-        old = kept.partition("\n")[2].replace('"version":2', '"version":1')
-        text = f"{digest(old.encode('ascii'))}\n{old}"
-        raw.execute("UPDATE checkpoint SET state = ?", (text,))
-    with pytest.raises(DamagedLedger):
-        LedgerState.read(text)
-    with Ledger.open(path) as again:
-        assert str(again.left()).startswith("epsilon 0.9 of 1")
 
 
 @pytest.mark.parametrize("record", [Rehearsal(), NoLedger()])

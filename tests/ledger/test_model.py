@@ -11,7 +11,7 @@ import pytest
 from hypothesis import settings, strategies
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from chaos.cards import carried
+from chaos.cards import copies_pass
 from discreet.accounting import Box, Budget, but_not, equals, one_of
 from discreet.accounting.budgets.amounts import amount_up
 from discreet.accounting.scopes.column_conditions import is_null
@@ -24,7 +24,7 @@ from discreet.errors import (
     Tampered,
 )
 from discreet.ledger import Ledger, StoredAnswer
-from discreet.ledger.batch import catch_up
+from discreet.ledger.connection import catch_up
 from discreet.ledger.state import LedgerState, restore_state
 from discreet.ledger.stores.sqlite import SQLiteStore
 from discreet.loss import Approximate
@@ -104,7 +104,7 @@ class Uses(RuleBasedStateMachine):
     @initialize(limit=limits)
     def begin(self, limit):
         self.folder = Path(tempfile.mkdtemp(dir=MEMORY if MEMORY.is_dir() else None))
-        self.often = mock.patch("discreet.ledger.writer._KEPT_EVERY", 4)
+        self.often = mock.patch("discreet.ledger.connection._KEPT_EVERY", 4)
         self.often.start()
         self.copies = 0
         self.opened = []
@@ -259,11 +259,11 @@ class Uses(RuleBasedStateMachine):
 
     def copy(self):
         target = self.place()
-        for name in ("ledger", "ledger-wal", "ledger-turn"):
+        for name in ("ledger", "ledger-journal"):
             source = self.path.with_name(name)
             if source.exists():
                 shutil.copy(source, target.with_name(name))
-        return carried(target)
+        return target
 
     @rule(which=either)
     def export(self, which):
@@ -339,6 +339,12 @@ def replayed_state(path):
         state = LedgerState()
         list(catch_up(state, store))
         return state.written()
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _copies():
+    with copies_pass():
+        yield
 
 
 TestUses = Uses.TestCase

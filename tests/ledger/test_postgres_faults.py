@@ -145,46 +145,29 @@ def test_a_line_cut_at_the_commit_leaves_all_or_nothing(postgres, address, place
 # --- clients ----------------------------------------------------------------------------------
 
 
-def stay_in_turn(address, family, report):
+def stay_in_turn(address, report):
     store = PostgresStore(address, timeout=60)
     store.open()
     with store.exclusive():
         store.append(Chain(store.rows(0)).asked("k", answer=b"42"))
-        child = forked(time.sleep, 60) if family == "parent" else 0
-        os.write(report, f"{child}".encode())
+        os.write(report, b"inside")
         time.sleep(60)
 
 
-@pytest.mark.parametrize("family", ["alone", "parent"])
-def test_a_killed_client_leaves_nothing_and_gives_its_turn_back(address, place, family):
-    """Also if it has a child, which holds what was open in its parent."""
+def test_a_killed_client_leaves_nothing_and_gives_its_turn_back(address, place):
     chain, store = Chain(), place.opened(timeout=30)
     write(store, chain.add("open"))
     told, report = os.pipe()
-    client = forked(stay_in_turn, address, family, report)
-    child = int(os.read(told, 20))
+    client = forked(stay_in_turn, address, report)
+    assert os.read(told, 20) == b"inside"
     os.kill(client, signal.SIGKILL)
     try:
         write(store, *chain.asked("l"))
     finally:
         os.waitpid(client, 0)
-        if child:
-            os.kill(child, signal.SIGKILL)
         os.close(told)
         os.close(report)
     assert stored(store) == chain.rows
-
-
-def test_a_child_has_a_session_of_its_own(place):
-    chain, store = Chain(), place.opened()
-    write(store, chain.add("open"))
-
-    def work():
-        write(store, *Chain(chain.rows).asked("from the child"))
-        store.close()
-
-    assert os.waitpid(forked(work), 0)[1] == 0
-    assert stored(store) == chain.rows + Chain(chain.rows).asked("from the child")
 
 
 # --- the server -------------------------------------------------------------------------------

@@ -10,6 +10,7 @@ from discreet.accounting import Budget
 from discreet.cli.options import command_inputs
 from discreet.errors import (
     KeyReused,
+    LedgerUnavailable,
     NotALedger,
     NotCharged,
     OtherLedger,
@@ -158,15 +159,15 @@ def test_many_clients_are_granted_exactly_the_limit(tmp_path, address, ledger):
         ledger.charge(Pure(epsilon=f"1/{LIMIT}"), key="one more")
 
 
-def test_a_child_process_goes_on_with_the_ledger(ledger):
+def test_a_child_process_is_refused_the_connection_of_its_parent(ledger):
     answered(ledger, "visits", b"42")
 
     def work():
-        answered(ledger, "from the child", b"43")
+        with pytest.raises(LedgerUnavailable, match="forked"):
+            answered(ledger, "from the child", b"43")
         ledger.close()
 
     assert os.waitpid(forked(work), 0)[1] == 0
-    assert ledger.start("from the child").answer == b"43"
     answered(ledger, "from the parent", b"44")
     assert ledger.verify().problems == ()
 

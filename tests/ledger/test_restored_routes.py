@@ -1,6 +1,5 @@
 """What is unknown after a restore counts on every route; budgets and accounts are recognized."""
 
-import json
 from contextlib import suppress
 from fractions import Fraction
 
@@ -9,10 +8,8 @@ from hypothesis import given, settings, strategies
 
 import discreet as dp
 from discreet.accounting import Box, Budget, Leaf, PrivacyFilter, equals
-from discreet.errors import DamagedLedger, DiscreetError, NotAllowed, OtherLedger, OverBudget
+from discreet.errors import DiscreetError, NotAllowed, OtherLedger, OverBudget
 from discreet.ledger import Ledger
-from discreet.ledger.canonical_lines import EntryRow, canonical, digest
-from discreet.ledger.state import LedgerState
 from discreet.ledger.verify import verify
 from discreet.loss import Pure, ZeroConcentrated
 from discreet.mechanisms import Gaussian, Laplace
@@ -113,22 +110,6 @@ def test_the_auditor_asks_for_every_route(currency, scope, relation):
     assert [(problem.seq, problem.kind) for problem in verify(chain.rows()).problems] == [
         (5, "sum")
     ]
-
-
-def test_a_checkpoint_of_an_earlier_version_is_not_believed():
-    """It holds what is owed, and not that every route has to fit."""
-    state = LedgerState()
-    chain = Chain(kept("joint", 1))
-    chain.restore(spent=True)
-    for cells in chain.rows():
-        state.apply_row(EntryRow(*cells))
-    assert LedgerState.read(state.written()).written() == state.written()
-    data = json.loads(state.written().partition("\n")[2])
-    data["version"] = 2
-    del data["accounts"]["data"]["book"]["every_route"]
-    text = canonical(data)
-    with pytest.raises(DamagedLedger):
-        LedgerState.read(f"{digest(text.encode())}\n{text}")
 
 
 # --- filters --------------------------------------------------------------------------------------

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from discreet.accounting import Box, Budget, Leaf, Parallel, PrivacyFilter, at_least, equals
 from discreet.errors import DamagedLedger, OverBudget
-from discreet.ledger.batch import Batch, catch_up
 from discreet.ledger.canonical_lines import NO_HEAD, EntryRow, canonical, digest, head_after
 from discreet.ledger.charge import Pricer
+from discreet.ledger.connection import Batch, catch_up
 from discreet.ledger.entry_kinds import (
     AccountEntry,
     OpenEntry,

@@ -51,31 +51,6 @@ def test_a_database_is_read_while_it_is_in_use(tmp_path):
     writer.close()
 
 
-class Unwilling:
-    """A connection that cannot write its log beside the file."""
-
-    def execute(self, statement):
-        failure = sqlite3.OperationalError("unable to open database file")
-        failure.sqlite_errorcode = sqlite3.SQLITE_CANTOPEN
-        raise failure
-
-    def close(self):
-        pass
-
-
-def test_a_file_in_a_folder_that_cannot_be_written_is_read(tmp_path, monkeypatch):
-    path = stored(tmp_path / "study.ledger", honest().rows())
-    connect = sqlite3.connect
-
-    def careful(address, **more):
-        return connect(address, **more) if "immutable=1" in address else Unwilling()
-
-    monkeypatch.setattr(sqlite3, "connect", careful)
-    assert verify_file(path).ok
-    path.with_name("study.ledger-wal").write_bytes(b"something that must not be left out")
-    assert "file" in {problem.kind for problem in verify_file(path).problems}
-
-
 def test_torn_and_other_databases_are_seen(tmp_path):
     path = stored(tmp_path / "study.ledger", honest().rows(), wal=False)
     whole = path.read_bytes()

@@ -23,7 +23,7 @@ from discreet.units import row
 TERMS = {"unit": row(), "budget": Budget(epsilon=10)}
 LITTLE = Pure(epsilon="0.1")
 PEOPLE = {"reason": "the disk is gone", "by": "ana", "approved_by": "ben"}
-FILES = ("", "-turn", "-next")
+FILES = ("", "-journal")
 
 
 @pytest.fixture
@@ -284,7 +284,7 @@ def test_some_other_file_is_refused_and_stays_as_it_is(path, tmp_path, content):
     assert place.read_bytes() == content
 
 
-@pytest.mark.parametrize("ending", ["", "-backups", "-replays", "-turn", "-next", "-wal", "-shm"])
+@pytest.mark.parametrize("ending", ["", "-backups", "-replays", "-journal"])
 def test_files_of_a_ledger_are_no_witness_and_no_place_for_a_copy(path, tmp_path, ending):
     own = path.with_name(path.name + ending)
     with Ledger.open(path, **TERMS) as ledger:

@@ -13,8 +13,7 @@ from discreet.local.randomizers import uniform_sets
 from discreet.local.randomizers.bit_rows import narrow_bits, widen_bits
 from discreet.local.randomizers.bitmap import bitmap_of_members, column_sums, members_of_bitmap
 from discreet.noise import Bernoulli
-from discreet.noise.bernoulli import CoinWords
-from discreet.noise.packed_coins import packed_coins
+from discreet.noise.bernoulli import CoinWords, packed_coins
 from tests.noise.laws import check_law, stream
 
 TINY = {"words": CoinWords(first_bits=2, word_bits=4, step_bits=2)}

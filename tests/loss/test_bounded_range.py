@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from discreet.loss.composition import Composition
-from discreet.loss.engine.finite_part import FinitePart
+from discreet.loss.engine.composed_profile import FinitePart
 from discreet.loss.pairs.bounded_range import BoundedRangePair
 from discreet.loss.pairs.laplace import LaplacePair
 from discreet.loss.pairs.randomized_response import ResponsePair
@@ -117,7 +117,7 @@ def test_contour_and_lattice_overlap(e, count):
     part = FinitePart(((BoundedRangePair(F(e)), count),), None)
     for delta in (1e-2, 1e-6):
         line = part.epsilon(delta)
-        lattice = part._lattice(line.high).epsilon(delta, count * float(F(e)))
+        lattice = part._lattice().epsilon(delta, count * float(F(e)), line.high)
         assert lattice is not None
         assert lattice.overlaps(line)
         assert line.width <= 1e-6

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from discreet.errors import OutOfRange
 from discreet.loss.composition import Composition
-from discreet.loss.engine.finite_part import FinitePart
+from discreet.loss.engine.composed_profile import FinitePart
 from discreet.loss.engine.lattice_search import LatticeSearch
 from discreet.loss.pairs.finite import FinitePair
 from discreet.loss.pairs.gaussian import GaussianPair
@@ -202,8 +202,8 @@ def test_two_engines_agree(pairs, delta):
     rest = [(p, n) for p, n in composition.pairs if not isinstance(p, GaussianPair)]
     square = sum(p.mu_squared for p, _ in composition.pairs if isinstance(p, GaussianPair))
     if rest:
-        second = LatticeSearch(rest, float(square), first.high).epsilon(
-            delta, contour.ceiling(delta)
+        second = LatticeSearch(rest, float(square)).epsilon(
+            delta, contour.ceiling(delta), first.high
         )
         assert first.overlaps(second)
 

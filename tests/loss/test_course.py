@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.loss import Approximate, Pure
-from discreet.loss.textbook import basic
+from discreet_course.textbook import basic
 from tests.loss.oracles import coin, hockey_stick, real
 
 

@@ -16,14 +16,7 @@ from discreet.loss.pairs.gaussian import DiscreteGaussianPair, GaussianPair
 from discreet.loss.pairs.laplace import DiscreteLaplacePair
 from discreet.loss.pairs.loss_transforms import LossAtoms
 from discreet.loss.pairs.pair import LARGEST_LOSS
-from discreet.mechanisms import (
-    BoundedGeometric,
-    Exponential,
-    Gaussian,
-    Laplace,
-    RandomizedResponse,
-    TruncatedGeometric,
-)
+from discreet.mechanisms import Exponential, Gaussian, Laplace, RandomizedResponse
 
 F = Fraction
 
@@ -50,8 +43,6 @@ DISTANCES = [
 MECHANISMS = {
     "gaussian": lambda width: Gaussian(variance=width),
     "laplace": lambda width: Laplace(scale=width),
-    "truncated": lambda width: TruncatedGeometric(scale=width, low=0, high=2**62),
-    "bounded": lambda width: BoundedGeometric(scale=width, low=0, high=100),
     "exponential": lambda width: Exponential(candidates=4, scale=width),
     "response": lambda width: RandomizedResponse(epsilon=width),
     "responses": lambda width: RandomizedResponse(epsilon=width, categories=(0, 1, 2)),

@@ -18,12 +18,11 @@ from discreet.loss import (
     ZeroConcentrated,
 )
 from discreet.loss.group_privacy import group_delta, group_renyi
-from discreet.loss.pairs.envelope import upper_envelope
+from discreet.loss.pairs.envelope import chained, grouped, upper_envelope
 from discreet.loss.pairs.finite import FinitePair, chained_laws
 from discreet.loss.pairs.gaussian import GaussianPair
 from discreet.loss.pairs.laplace import DiscreteLaplacePair, LaplacePair
 from discreet.loss.pairs.randomized_response import ResponsePair
-from discreet.loss.pairs.two_steps import chained, grouped
 from discreet.loss.renyi.curve import RenyiCurve
 from tests.loss.finite_laws import covers, laws, of, times
 from tests.loss.formulas import group_profile, group_truncated_concentrated

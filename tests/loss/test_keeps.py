@@ -9,9 +9,13 @@ from hypothesis import strategies as st
 
 from discreet.loss import Pure, ZeroConcentrated
 from discreet.loss.composition import Composition
-from discreet.loss.pairs.gaussian import DiscreteGaussianPair, GaussianPair, smoothing
+from discreet.loss.pairs.gaussian import (
+    DiscreteGaussianPair,
+    GaussianPair,
+    SmoothedGaussianPair,
+    smoothing,
+)
 from discreet.loss.pairs.laplace import LaplacePair
-from discreet.loss.pairs.smoothed_gaussian import SmoothedGaussianPair
 from discreet.mechanisms import Gaussian, Laplace
 
 LOSSES = [

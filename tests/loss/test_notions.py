@@ -19,8 +19,9 @@ from discreet.loss import (
 )
 from discreet.loss.pairs.laplace import LaplacePair
 from discreet.loss.privacy_loss import missed_detections
+from discreet.loss.renyi.divergences import pure_to_gaussian_mu
 from discreet.loss.sampling.shuffle import Shuffle
-from discreet.loss.textbook import advanced, group_loose
+from discreet_course.textbook import advanced, group_loose
 from tests.loss.formulas import shuffled_epsilon_closed_form
 from tests.loss.oracles import at_least, gaussian, laplace, real, response
 
@@ -323,3 +324,31 @@ def test_the_tradeoff_of_pure_privacy_is_that_of_randomized_response(epsilon, al
         return loss.delta(epsilon=Fraction(at))
 
     assert found >= missed_detections(curve, curve, chance)
+
+
+@pytest.mark.theorem("pure-to-concentrated")
+@pytest.mark.parametrize("epsilon", [0.01, 0.1, 1, 3, 20])
+def test_pure_losses_are_concentrated_and_no_smaller_rho_holds(epsilon):
+    rho = epsilon * math.tanh(epsilon / 2)
+    loss = Pure(epsilon=epsilon)
+    for order in (1.001, 1.5, 2, 8, 64):
+        assert loss.renyi(order=order) <= rho * order * (1 + 1e-12)
+    assert loss.renyi(order=1.001) >= rho * (1 - 1e-12)
+
+
+@pytest.mark.theorem("pure-to-gaussian")
+@pytest.mark.parametrize("epsilon", ["0.01", "0.5", "1", "4"])
+def test_pure_losses_are_gaussian(epsilon):
+    mu = pure_to_gaussian_mu(epsilon=epsilon)
+    exact = 2 * mpmath.sqrt(2) * mpmath.erfinv(mpmath.tanh(mpmath.mpf(epsilon) / 2))
+    assert exact <= mpmath.mpf(mu.numerator) / mu.denominator <= exact * (1 + mpmath.mpf("1e-13"))
+    for target in ("0", "0.3", "2"):
+        assert GaussianDP(mu=mu).delta(epsilon=target) >= Pure(epsilon=epsilon).delta(
+            epsilon=target
+        )
+
+
+@pytest.mark.theorem("gaussian-to-concentrated")
+@pytest.mark.parametrize("order", [1.5, 2, 30])
+def test_gaussian_losses_are_concentrated(order):
+    assert GaussianDP(mu=3).renyi(order=order) == pytest.approx(4.5 * order, rel=1e-12)

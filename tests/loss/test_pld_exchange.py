@@ -237,5 +237,5 @@ def test_what_cannot_be_trusted_is_refused(data, match):
 
 
 def test_a_loss_without_an_epsilon_is_not_exported():
-    with pytest.raises(DiscreetError, match="lattice"):
+    with pytest.raises(DiscreetError, match="loss above 200"):
         to_pld(GaussianDP(mu=100))

@@ -4,9 +4,8 @@ import pytest
 
 from discreet.loss import Approximate, GaussianDP, Profile, Pure, ZeroConcentrated
 from discreet.loss.pairs.finite import FinitePair
-from discreet.loss.pairs.gaussian import DiscreteGaussianPair
+from discreet.loss.pairs.gaussian import DiscreteGaussianPair, SmoothedGaussianPair
 from discreet.loss.pairs.laplace import LaplacePair
-from discreet.loss.pairs.smoothed_gaussian import SmoothedGaussianPair
 from tests.loss.oracles import hockey_stick, mpmath, product_law, real
 
 HALF, THIRD = Fraction(1, 2), Fraction(1, 3)

@@ -18,12 +18,10 @@ from discreet.loss import (
     ZeroConcentrated,
 )
 from discreet.loss.pairs.bounded_range import BoundedRangePair
-from discreet.loss.pairs.envelope import upper_envelope
+from discreet.loss.pairs.envelope import chained, upper_envelope
 from discreet.loss.pairs.finite import FinitePair
-from discreet.loss.pairs.gaussian import DiscreteGaussianPair, GaussianPair
+from discreet.loss.pairs.gaussian import DiscreteGaussianPair, GaussianPair, SmoothedGaussianPair
 from discreet.loss.pairs.laplace import LaplacePair
-from discreet.loss.pairs.smoothed_gaussian import SmoothedGaussianPair
-from discreet.loss.pairs.two_steps import chained
 from discreet.loss.renyi.least_rho import approximate_rho, approximately_concentrated, least_rho
 from discreet.loss.renyi.moment_growth import MomentGrowth, growth
 from discreet.loss.sampling.mixtures import routed, sampled_group

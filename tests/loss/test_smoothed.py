@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.loss import Composition, Profile
+from discreet.loss.engine.contour import SmoothedContour
 from discreet.loss.engine.lattice_search import LatticeSearch
-from discreet.loss.engine.smoothed_contour import SmoothedContour
 from discreet.loss.pairs.finite import FinitePair
 from discreet.loss.pairs.randomized_response import ResponsePair
 from tests.loss.truth import enumerated
@@ -115,8 +115,8 @@ def test_responses_without_a_common_spacing_are_tight():
     mixed = Composition(((ResponsePair(F("0.1234567")), 30), (ResponsePair(F("0.0987654321")), 50)))
     found = mixed.epsilon(1e-6)
     assert found.width <= 1e-6
-    lattice = LatticeSearch(list(mixed.pairs), 0.0, found.high)
-    assert lattice.delta(found.high).high >= 1e-6 * (1 - 1e-4)
+    lattice = LatticeSearch(list(mixed.pairs), 0.0)
+    assert lattice.delta(found.high, found.high).high >= 1e-6 * (1 - 1e-4)
 
 
 def test_a_transform_with_too_many_terms_is_left_alone():

@@ -15,11 +15,10 @@ from discreet.loss import GaussianDP, Profile, ZeroConcentrated
 from discreet.loss.composition import Composition
 from discreet.loss.dominance import dominates
 from discreet.loss.engine.composed_profile import ProductProfile
-from discreet.loss.pairs.gaussian import GaussianPair
+from discreet.loss.pairs.gaussian import LEAK, GaussianPair, SmoothedGaussianPair, smoothing
 from discreet.loss.pairs.laplace import LaplacePair
 from discreet.loss.pairs.products import split_product
 from discreet.loss.pairs.randomized_response import ResponsePair
-from discreet.loss.pairs.smoothed_gaussian import LEAK, SmoothedGaussianPair, smoothing
 from discreet.loss.renyi.moment_growth import concentration
 from discreet.loss.sampling.poisson_sampling import Direction, SampledPair
 

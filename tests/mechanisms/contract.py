@@ -35,9 +35,6 @@ from discreet.noise import (
     Bernoulli,
     DiscreteGaussian,
     DiscreteLaplace,
-    bounded,
-    gaussian,
-    laplace,
     selection,
 )
 from discreet.noise import categorical as finite
@@ -165,8 +162,7 @@ def narrow_words():
     tiny = {"words": CoinWords(first_bits=3, word_bits=6, step_bits=4)}
     put = mock.patch.object
     with contextlib.ExitStack() as stack:
-        for module in (bounded, finite):
-            stack.enter_context(put(module, "TableSizes", lambda: TINY_TABLE))
+        stack.enter_context(put(finite, "TableSizes", lambda: TINY_TABLE))
         for choose in (selection.exponential_weights, selection.permute_and_flip):
             sizes = {**choose.__kwdefaults__, "sizes": TINY_COINS}
             stack.enter_context(put(choose, "__kwdefaults__", sizes))
@@ -195,15 +191,15 @@ class Script:
 def scripted_noise():
     """Let the samplers of additive noise follow a script."""
 
-    def laplace_into(out, parameters, entropy, _sizes):
+    def laplace_into(out, parameters, entropy, _sizes=None):
         entropy.take(out, parameters, lambda scale: DiscreteLaplace(scale=scale))
 
-    def gaussian_into(out, parameters, entropy, _sizes):
+    def gaussian_into(out, parameters, entropy, _sizes=None):
         entropy.take(out, parameters, lambda variance: DiscreteGaussian(variance=variance))
 
     with (
-        mock.patch.object(laplace, "laplace_into", laplace_into),
-        mock.patch.object(gaussian, "gaussian_into", gaussian_into),
+        mock.patch.object(DiscreteLaplace, "draw_each_into", staticmethod(laplace_into)),
+        mock.patch.object(DiscreteGaussian, "draw_each_into", staticmethod(gaussian_into)),
     ):
         yield
 

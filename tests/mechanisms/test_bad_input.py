@@ -9,21 +9,10 @@ import numpy as np
 import pytest
 
 from discreet.errors import DiscreetError, NotExact, OutOfRange, TooLarge, WrongKind
-from discreet.mechanisms import (
-    BoundedGeometric,
-    Counting,
-    Exponential,
-    Gaussian,
-    Histogram,
-    Laplace,
-    Mapped,
-    NoisyMax,
-    PermuteAndFlip,
-    Quantile,
-    TruncatedGeometric,
-    points,
-)
+from discreet.mechanisms import Exponential, Gaussian, Laplace, Mapped
 from discreet.noise import DyadicGrid
+from discreet_course.counting import Counting, Histogram, points
+from discreet_course.permute_and_flip import PermuteAndFlip
 
 
 class NoEntropy:
@@ -37,29 +26,20 @@ class NoEntropy:
 
 NOTHING = NoEntropy()
 GRID = DyadicGrid(exponent=-4)
-VOTE = {"low": 0, "high": 5}
 MECHANISMS = [
     Laplace(scale=2),
     Laplace(scale=2, grid=GRID),
     Gaussian(sigma=2),
     Gaussian(sigma=2, grid=GRID),
-    TruncatedGeometric(scale=2, **VOTE),
-    BoundedGeometric(scale=2, **VOTE),
     Exponential(candidates=3, scale=2),
     PermuteAndFlip(candidates=3, scale=2),
-    NoisyMax(candidates=3, scale=2),
     Histogram(cells=3, noise=Laplace(scale=2), relation="replace"),
-    Quantile(level="1/2", candidates=range(3), scale=1, relation="replace"),
     Mapped(Laplace(scale=2), abs, stretch=1),
 ]
 SCALED = [
     Laplace,
-    functools.partial(TruncatedGeometric, **VOTE),
-    functools.partial(BoundedGeometric, **VOTE),
     functools.partial(Exponential, candidates=3),
     functools.partial(PermuteAndFlip, candidates=3),
-    functools.partial(NoisyMax, candidates=3),
-    functools.partial(Quantile, level="1/2", candidates=range(3), relation="replace"),
 ]
 
 
@@ -182,17 +162,13 @@ def test_coordinates(mechanism, coordinates):
     refused(lambda: mechanism.error(confidence=0.9, coordinates=coordinates), OutOfRange)
 
 
-@pytest.mark.parametrize("kind", [TruncatedGeometric, BoundedGeometric])
-def test_ranges(kind):
-    refused(lambda: kind(scale=2, low=1, high=0), OutOfRange)
-    refused(lambda: kind(scale=2, low=0.0, high=1), WrongKind)
-    for value in (-1, 6):
-        refused(lambda value=value: kind(scale=2, **VOTE).run(value, entropy=NOTHING), OutOfRange)
-    refused(lambda: kind(scale=2, **VOTE).run(2.0, entropy=NOTHING), WrongKind)
-    refused(lambda: BoundedGeometric(scale=2, low=0, high=1 << 20), OutOfRange)
-
-
-@pytest.mark.parametrize("kind", [Exponential, PermuteAndFlip, NoisyMax])
+@pytest.mark.parametrize(
+    "kind",
+    [
+        Exponential,
+        PermuteAndFlip,
+    ],
+)
 def test_scores(kind):
     choose = kind(candidates=3, scale=2)
     for scores, error in [
@@ -211,12 +187,6 @@ def test_scores(kind):
     refused(lambda: kind(candidates=3, scale=2, change=None), WrongKind)
 
 
-def test_integer_noise_needs_integer_scores():
-    half = Fraction(1, 2)
-    refused(lambda: NoisyMax(candidates=2, scale=2).run([half, half], entropy=NOTHING), NotExact)
-    refused(lambda: NoisyMax(candidates=1, scale=2), OutOfRange)
-
-
 def test_histograms():
     counts = Histogram(cells=3, noise=Laplace(scale=2), relation="replace")
     for value in ([1, 2], 5, [[1, 2, 3]]):
@@ -228,18 +198,6 @@ def test_histograms():
     refused(lambda: Histogram(cells=3, noise=2, relation="replace"), WrongKind)
     on_grid = Laplace(scale=2, grid=GRID)
     refused(lambda: Histogram(cells=3, noise=on_grid, relation="replace"), WrongKind)
-
-
-def test_quantiles():
-    make = functools.partial(Quantile, scale=1, relation="replace")
-    refused(lambda: make(level=2, candidates=[1, 2]), OutOfRange)
-    refused(lambda: make(level="1/2", candidates=[]), OutOfRange)
-    refused(lambda: make(level="1/2", candidates=[2, 1]), OutOfRange)
-    refused(lambda: make(level="1/2", candidates=[1, 1]), OutOfRange)
-    refused(lambda: make(level="1/2", candidates=[1.5]), WrongKind)
-    median = make(level="1/2", candidates=[1, 2])
-    refused(lambda: median.run(7, entropy=NOTHING), OutOfRange)
-    refused(lambda: median.run([1.5], entropy=NOTHING), NotExact)
 
 
 def test_queries():

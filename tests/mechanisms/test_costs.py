@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from discreet.errors import OutOfRange, WrongKind
-from discreet.mechanisms.matrix import cost_table, expectation, prior_on
+from discreet.mechanisms.finite import cost_table, expectation, prior_on
 
 
 def test_truth_values_and_numbers_are_costs():

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.mechanisms.matrix import dominates, extreme_pairs, hockey_stick, merge_equal_ratios
+from discreet.mechanisms import Laplace
+from discreet.mechanisms.finite import dominates, extreme_pairs, hockey_stick, merge_equal_ratios
 
 FACTORS = [Fraction(at, 7) for at in range(60)]
 
@@ -45,3 +46,14 @@ def test_the_extreme_pairs_carry_the_largest_hockey_stick(several):
     for factor in FACTORS:
         most = max(hockey_stick(*pair, factor) for pair in several)
         assert most == max(hockey_stick(*pair, factor) for pair in kept)
+
+
+@pytest.mark.theorem("wider-laplace")
+@pytest.mark.parametrize(("narrow", "wide"), [("1", "2"), ("5/2", "3"), ("7", "40")])
+@pytest.mark.parametrize("distance", [1, 2, 5])
+def test_narrower_laplace_noise_dominates_wider(narrow, wide, distance):
+    loss, less = (Laplace(scale=scale).loss(distance=distance) for scale in (narrow, wide))
+    assert loss.dominates(less)
+    assert not less.dominates(loss)
+    for epsilon in (0, 0.1, 0.7, 2):
+        assert loss.delta(epsilon=epsilon) >= less.delta_interval(epsilon=epsilon).low

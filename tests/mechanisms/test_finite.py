@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 from discreet.errors import OutOfRange, WrongKind
 from discreet.loss import Pure
-from discreet.mechanisms.finite import FiniteMechanism
-from discreet.mechanisms.matrix import hockey_stick
+from discreet.mechanisms.finite import FiniteMechanism, hockey_stick
 from discreet.noise import categorical as noise_finite
 from discreet.units import NeighborGraph
 from tests.mechanisms import contract

@@ -7,9 +7,10 @@ import pytest
 from discreet.accounting import Budget, Leaf, PrivacyFilter
 from discreet.errors import InputError
 from discreet.loss import PrivacyLoss
-from discreet.mechanisms import Exponential, Gaussian, Laplace, PermuteAndFlip
+from discreet.mechanisms import Exponential, Gaussian, Laplace
 from discreet.mechanisms.mechanism import Mapped
 from discreet.units import row
+from discreet_course.permute_and_flip import PermuteAndFlip
 from tests.continual.test_contract import BLENDS
 from tests.continual.test_contract import CASES as CONTINUAL
 from tests.mechanisms.test_contract import CASES

@@ -13,8 +13,7 @@ from discreet.accounting import Leaf, decode, encode
 from discreet.errors import DiscreetError, NotExact, OutOfRange, TooLarge, WrongKind
 from discreet.loss import Pure
 from discreet.mechanisms import Gaussian, Laplace, NoisyKeys
-from discreet.mechanisms.partition_selection.confidence_interval import ThresholdedLaw
-from discreet.mechanisms.partition_selection.selection import leak_probability
+from discreet.mechanisms.partition_selection.selection import ThresholdedLaw, leak_probability
 from discreet.noise import DiscreteGaussian, DiscreteLaplace, DyadicGrid
 from tests.mechanisms.key_selection_laws import (
     divergence,

@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 
 from discreet.loss.pairs.laplace import DiscreteLaplacePair
-from discreet.mechanisms import Laplace, counts
+from discreet.mechanisms import Laplace
 from discreet.mechanisms.additive import laplace_pair, loss_of_move
 from discreet.noise import DiscreteLaplace, DyadicGrid
 from discreet.units import average_sensitivity, count_sensitivity, sum_sensitivity
+from discreet_course.counting import counts
 from tests.noise.laws import stream
 
 F = Fraction

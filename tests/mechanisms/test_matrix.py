@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet.errors import OutOfRange, WrongKind
-from discreet.mechanisms.matrix import (
+from discreet.mechanisms.finite import (
     hockey_stick,
     max_ratio,
     multiply,

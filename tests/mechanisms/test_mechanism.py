@@ -4,11 +4,12 @@ from fractions import Fraction
 
 import pytest
 
-from discreet.mechanisms import Gaussian, Laplace, TruncatedGeometric
+from discreet.mechanisms import Gaussian, Laplace
+from discreet_course.optimal import geometric_on_counts
 from tests.mechanisms.contract import least_divergence
 from tests.noise.laws import stream
 
-VOTE = TruncatedGeometric(scale=2, low=0, high=5)
+VOTE = geometric_on_counts(largest=5, epsilon="1/2")
 MAPS = [lambda y: y % 2, lambda y: y >= 3, lambda y: -y, lambda y: "same", lambda y: y // 2]
 
 

@@ -8,8 +8,8 @@ import pytest
 
 from discreet.loss import Profile, Pure, ZeroConcentrated
 from discreet.loss.pairs.bounded_range import BoundedRangePair
-from discreet.mechanisms import Exponential, NoisyMax, PermuteAndFlip, ScoreChange
-from discreet.noise import DiscreteLaplace
+from discreet.mechanisms import Exponential, ScoreChange
+from discreet_course.permute_and_flip import PermuteAndFlip
 
 F = Fraction
 SCORES = (3, 2, 0, -1)
@@ -112,47 +112,3 @@ def test_fractions_are_scores_too():
         halves = law(kind(candidates=3, scale=1), (F(1, 2), F(0), F(1)))
         assert halves == pytest.approx(law(kind(candidates=3, scale=2), (1, 0, 2)), rel=1e-12)
         assert kind(candidates=2, scale=1).run([F(1, 3), F(10**6, 3)]) == 1
-
-
-@pytest.mark.theorem("noisy-max-gap")
-def test_gaps_say_how_much_was_to_spare():
-    far = NoisyMax(candidates=3, scale=1).run([0, 10**6, 5])
-    assert far.candidate == 1
-    assert abs(far.gap - (10**6 - 5)) < 100
-
-
-@pytest.mark.theorem("noisy-max-gap")
-def test_the_first_of_equals_wins():
-    """Noise far below one unit never moves a score, so ties show: the first wins by nothing."""
-    quiet = NoisyMax(candidates=3, scale=F(1, 10**6))
-    assert quiet.run([4, 4, 4]) == (0, 0)
-    assert quiet.run([3, 4, 4]) == (1, 0)
-    assert quiet.run([4, 3, 5]) == (2, 0)  # it had to beat the first by one
-
-
-@pytest.mark.theorem("noisy-max-gap")
-def test_the_gap_with_a_tie_broken_at_no_cost_would_be_infinitely_costly():
-    """Releasing the plain difference of the two best scores tells by its zero who came first."""
-    noise = DiscreteLaplace(scale=1)
-
-    def plain(scores, winner, gap):
-        def order(y):
-            return max(range(2), key=lambda i: (y[i], -i))
-
-        total = 0.0
-        for z in itertools.product(range(-30, 31), repeat=2):
-            y = [score + step for score, step in zip(scores, z, strict=True)]
-            if order(y) == winner and abs(y[0] - y[1]) == gap:
-                total += noise.pmf(z[0]) * noise.pmf(z[1])
-        return total
-
-    assert plain((0, 0), 1, 0) == 0  # the second never wins by nothing
-    assert plain((0, 0), 0, 0) > 0.2
-
-
-@pytest.mark.theorem("noisy-max-gap")
-def test_noisy_max_follows_its_law_of_winners():
-    chances = NoisyMax(candidates=3, scale=2).reference_pmf((1, 0, 2))
-    winners = [sum(chances((i, gap)).nearest() for gap in range(80)) for i in range(3)]
-    assert sum(winners) == pytest.approx(1, abs=1e-12)
-    assert winners[2] > winners[0] > winners[1]

@@ -20,9 +20,8 @@ from discreet.errors import (
     OutOfRange,
     WrongKind,
 )
-from discreet.mechanisms.sparse_vector.above_threshold import AboveThreshold
+from discreet.mechanisms.sparse_vector.above_threshold import AboveThreshold, RunTerms, ThresholdRun
 from discreet.mechanisms.sparse_vector.sparse import NumericSparse, Sparse
-from discreet.mechanisms.sparse_vector.threshold_run import RunTerms, ThresholdRun
 from discreet.noise import DiscreteLaplace, KeyedEntropy
 
 ALPHA = 1e-6

@@ -11,8 +11,8 @@ from scipy import stats
 from discreet.errors import OutOfRange, WrongKind
 from discreet.exact import Interval
 from discreet.mechanisms import Gaussian, Laplace
-from discreet.mechanisms.partition_selection import empty_groups as zero_groups
-from discreet.mechanisms.partition_selection.empty_groups import EmptyGroups, ShownEmptyGroups
+from discreet.mechanisms.partition_selection import selection as zero_groups
+from discreet.mechanisms.partition_selection.selection import EmptyGroups, ShownEmptyGroups
 from discreet.noise import DiscreteGaussian, DiscreteLaplace, DyadicGrid
 from discreet.noise.bernoulli import CoinSizes
 from discreet.noise.tablefree import FreeSizes

@@ -8,14 +8,12 @@ import pytest
 from discreet.exact import Interval
 from discreet.noise import (
     Bernoulli,
-    Bounded,
     Categorical,
     DiscreteGaussian,
     DiscreteLaplace,
     ExpNeg,
     Geometric,
     Logistic,
-    Truncated,
     Uniform,
     exact_law,
     exponential_weights,
@@ -24,9 +22,8 @@ from discreet.noise import (
 )
 from discreet.noise.bernoulli import CoinSizes, CoinWords, exp_coins
 from discreet.noise.categorical import WeightedTable
-from discreet.noise.table import SignedSampler
+from discreet.noise.table import BlockSampler, SignedSampler
 from discreet.noise.tablefree import FreeSizes, Parameters, geometric_into
-from discreet.noise.wide_table import BlockSampler
 from tests.noise.laws import (
     LAZY_COINS,
     LAZY_FREE,
@@ -216,25 +213,6 @@ def test_categorical(weights):
     kept = [index for index, weight in enumerate(weights) if Fraction(weight)]
     table = WeightedTable(lambda _: (positive, positive), TINY_TABLE)
     check_law(lambda entropy: kept[table.sample(1, entropy)[0]], law.pmf_bounds)
-
-
-@pytest.mark.parametrize("ends", [(-2, 3), (0, 4), (2, 5), (-5, -2), (3, 3)])
-@pytest.mark.parametrize("law", [LAWS[2], LAWS[5]], ids=str)
-def test_bounded(law, ends):
-    bounded = Bounded(law, low=ends[0], high=ends[1])
-    table = WeightedTable(bounded._enclose, TINY_TABLE)
-    program = lambda entropy: int(table.sample(1, entropy)[0]) + ends[0]  # noqa: E731
-    check_law(program, bounded.pmf_bounds)
-
-
-@pytest.mark.parametrize("ends", [(-2, 3), (0, 4), (2, 5), (-5, -2), (3, 3)])
-def test_truncated(ends):
-    base = DiscreteLaplace(scale="7/3")
-    law = Truncated(base, low=ends[0], high=ends[1])
-    table = SignedSampler(base.decay, TINY_TABLE)
-    program = one(table.sample_into)
-    clamp = lambda value: min(max(value, ends[0]), ends[1])  # noqa: E731
-    check_law(lambda entropy: clamp(program(entropy)), law.pmf_bounds)
 
 
 def exponential_law(scores, rate):

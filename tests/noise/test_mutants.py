@@ -20,7 +20,7 @@ from discreet.noise import (
     tablefree,
 )
 from discreet.noise import bernoulli as coins
-from discreet.noise import wide_table as blocks
+from discreet.noise import table as blocks
 from discreet.noise.bernoulli import CoinSizes, CoinWords
 from discreet.noise.chance import Decay
 from discreet.noise.table import SignedSampler

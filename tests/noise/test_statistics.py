@@ -16,7 +16,6 @@ from discreet.arrays import INT64_MAX, INT64_MIN
 from discreet.errors import OutOfRange, WrongKind
 from discreet.noise import (
     Bernoulli,
-    Bounded,
     Categorical,
     DiscreteGaussian,
     DiscreteLaplace,
@@ -24,13 +23,11 @@ from discreet.noise import (
     Geometric,
     Logistic,
     Uniform,
-    gaussian_each,
-    laplace_each,
     tablefree,
 )
 from discreet.noise.bernoulli import CoinSizes
-from discreet.noise.elementwise import drawn_together
 from discreet.noise.tablefree import FreeSizes, Parameters, gaussian_into, laplace_into
+from discreet.noise.two_sided import drawn_together
 from tests.noise.laws import ALPHA, cells_of, chi_square, chi_squares, count_cells, p_value, stream
 
 DRAWS = 10**7
@@ -45,7 +42,6 @@ TABLES = {
     "gaussian, blocks": lambda f: DiscreteGaussian(variance=10**6 * f**2),
     "gaussian, wide blocks": lambda f: DiscreteGaussian(variance=10**24 * f**2),
     "geometric": lambda f: Geometric(scale=50 * f),
-    "bounded": lambda f: Bounded(DiscreteLaplace(scale=20 * f), low=-30, high=70),
 }
 FREE = {
     "laplace": (lambda f: DiscreteLaplace(scale=300 * f), laplace_into, "scale"),
@@ -72,24 +68,6 @@ def test_many_draws_without_a_table(name):
     right, *wrong = chi_squares(sample, law, *(make(factor**2) for factor in MUTANTS))
     assert right > ALPHA
     assert max(wrong) < ALPHA
-
-
-@pytest.mark.parametrize("kind", ["laplace", "gaussian"])
-def test_each_element_follows_its_own_law(kind):
-    numerators = np.array([2, 300, 10**4, 7 * 10**9, 3])
-    repeated = np.tile(numerators, FEW)
-    if kind == "laplace":
-        sample = laplace_each(scales=repeated, denominator=3, entropy=stream("each"))
-        laws = [DiscreteLaplace(scale=Fraction(int(n), 3)) for n in numerators]
-    else:
-        sample = gaussian_each(variances=repeated, denominator=3, entropy=stream("each"))
-        laws = [DiscreteGaussian(variance=Fraction(int(n), 3)) for n in numerators]
-    columns = sample.reshape(FEW, len(numerators))
-    for index, law in enumerate(laws):
-        assert chi_square(columns[:, index], law) > ALPHA
-        assert (
-            chi_square(columns[:, index], laws[index - 1]) < ALPHA
-        )  # mutant: the neighbor's scale
 
 
 @pytest.mark.parametrize("below", [6, 1000, 10**9 + 7, 2**63 - 1])
@@ -138,9 +116,9 @@ def test_the_size_of_a_call_does_not_change_the_law():
     assert chi_square(large, law) > ALPHA
 
 
-@pytest.mark.parametrize("law", [DiscreteLaplace(scale=2**57), DiscreteGaussian(variance=2**114)])
-def test_values_beyond_64_bits_stop_at_the_ends(law):
-    """A word of zeros makes the logarithm so large that the value leaves int64, on either side."""
+def test_the_widest_noise_stays_within_64_bits():
+    """Even where words of zeros make its logarithm as large as a word can, on either side."""
+    law = DiscreteLaplace(scale=2**50)
 
     class Extreme:
         def __init__(self, negative):
@@ -156,9 +134,12 @@ def test_values_beyond_64_bits_stop_at_the_ends(law):
         def bits(self, width):
             return 1 if width == 64 else self.source.bits(width)
 
-    if isinstance(law, DiscreteLaplace):
-        assert law.sample(3, Extreme(negative=False)).tolist() == [INT64_MAX] * 3
-        assert law.sample(3, Extreme(negative=True)).tolist() == [INT64_MIN] * 3
+    assert (law.sample(3, Extreme(negative=False)) > 2**56).all()
+    assert (law.sample(3, Extreme(negative=False)) < 2**60).all()
+    assert (law.sample(3, Extreme(negative=True)) > -(2**60)).all()
+
+
+def test_values_beyond_64_bits_stop_at_the_ends():
     wide = tablefree.WideIntegers(np.array([2**62]), np.array(3), np.array([5]))
     assert wide.exact(0) == 2**65 + 5
     assert wide.floats()[0] == 2.0**65
@@ -167,16 +148,10 @@ def test_values_beyond_64_bits_stop_at_the_ends(law):
 
 
 WIDEST = {
-    "laplace table": DiscreteLaplace(scale=2**57).sample,
-    "gaussian table": DiscreteGaussian(variance=2**114).sample,
+    "laplace table": DiscreteLaplace(scale=2**50).sample,
+    "gaussian table": DiscreteGaussian(variance=2**100).sample,
     "laplace 1e12": DiscreteLaplace(scale=10**12).sample,
-    "laplace free": lambda count, entropy: laplace_each(
-        scales=np.full(count, 2**57), entropy=entropy
-    ),
-    "gaussian free": lambda count, entropy: gaussian_each(
-        variances=np.full(count, 2**62), entropy=entropy
-    ),
-    "geometric": Geometric(scale=2**57).sample,
+    "geometric": Geometric(scale=2**50).sample,
     "uniform": Uniform(below=2**63).sample,
 }
 

@@ -9,8 +9,7 @@ import pytest
 
 from discreet.noise import KeyedEntropy, table
 from discreet.noise.chance import Decay
-from discreet.noise.table import SignedLaw, Table, TableSizes, signed
-from discreet.noise.wide_table import BlockLaw, block_number
+from discreet.noise.table import BlockLaw, SignedLaw, Table, TableSizes, block_number, signed
 
 SMALL = [
     Decay(linear=Fraction(1)),

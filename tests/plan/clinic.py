@@ -21,6 +21,7 @@ unit = "patient"
 [limits]
 max_groups = 2
 max_rows = 3
+ceilings = []
 [tables.visits]
 key = ["visit"]
 [tables.visits.columns]

@@ -34,40 +34,10 @@ BREAKOUT = "inner JOIN pg_shadow ON true --"
 """Words that no statement may hold."""
 
 
-class Lying(str):
-    """A text that answers with words of its own."""
-
-    __slots__ = ()
-
-    def _words(self, *_):
-        return BREAKOUT
-
-    upper = lower = replace = translate = casefold = __str__ = __format__ = _words
-
-    def __eq__(self, _other):
-        return True
-
-    def __hash__(self):
-        return hash("inner")
-
-
-class Many(int):
-    """A number that prints as a statement."""
-
-    def __str__(self):
-        return BREAKOUT
-
-    __repr__ = __str__
-
-
-class Loose(Column):
-    """A column of another class."""
-
-
 HOSTILE = (
-    *(Lying("inner"), Lying("patient"), BREAKOUT, 'a" OR "b', "a' OR 'b", "", "\0", "\ud800"),
-    *(Many(1), True, None, 0.5, float("nan"), 2**70, -1, b"patient", object()),
-    *([Column("patient")], (Column("patient"),), {}, Loose("patient"), Table("visits")),
+    *(BREAKOUT, 'a" OR "b', "a' OR 'b", "", "\0", "\ud800"),
+    *(True, None, 0.5, float("nan"), 2**70, -1, b"patient", object()),
+    *([Column("patient")], (Column("patient"),), {}, Table("visits")),
     *(Column("patient"), Literal(None), Aggregate("COUNT"), Window("RANK", ()), Star(), Grouped(0)),
     *(Type.TEXT, "TEXT", Scan("visits", (("patient", Type.INTEGER),)), Order(Column("patient"))),
 )
@@ -276,7 +246,7 @@ class Builder:
         clause = None
         if self.chance(0.3):
             clause = Clause(
-                max_rows_contributed=self.part(self.random.randrange(1, 4)),
+                max_rows_per_group=self.part(self.random.randrange(1, 4)),
                 noise=self.part(self.one((None, "LAPLACE", "GAUSSIAN"))),
             )
         return Question(

@@ -29,8 +29,8 @@ def plan_of(aggregates, options="", key="city", **price):
     return planned(text, **(price or {"epsilon": 1, "delta": DELTA}))
 
 
-ONE_ROW = "max_rows_contributed = 1"
-TWO_ROWS = "max_rows_contributed = 2"
+ONE_ROW = "max_rows_per_group = 1"
+TWO_ROWS = "max_rows_per_group = 2"
 AROUND_ZERO = "SUM(cost, contribution_bounds_per_row => (-3, 3)) AS s"
 SHARED = [
     ("COUNT(*) AS n", ONE_ROW, "units", []),
@@ -92,7 +92,7 @@ APART = [
     ("COUNT(*) AS n", f"{ONE_ROW}, group_selection_strategy = OPTIMAL", ["units"]),
     ("SUM(cost) AS s", f"{ONE_ROW}, group_selection_strategy = OPTIMAL", ["sum"]),
     ("COUNT(*) AS n", "min_privacy_units_per_group = 7", ["count"]),
-    ("COUNT(*) AS n", "max_rows_contributed = 3", ["count"]),
+    ("COUNT(*) AS n", "max_rows_per_group = 3", ["count"]),
     ("COUNT(*) AS n", "epsilon = 1, group_selection_epsilon = 0.1", ["count"]),
     ("COUNT(DISTINCT patient) AS n", "epsilon = 1, group_selection_epsilon = 0.1", ["units"]),
 ]

@@ -143,7 +143,7 @@ def test_a_strategy_that_errs_less_is_chosen_and_answers_all_sums(squared):
 def test_a_thousand_prefix_sums_are_ten_times_more_exact():
     ages = ", ".join(map(str, range(1024)))
     clause = "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS(max_groups_contributed = 1, "
-    text = RUNNING.replace(AGES, ages).replace("SELECT ", clause + "max_rows_contributed = 1) ")
+    text = RUNNING.replace(AGES, ages).replace("SELECT ", clause + "max_rows_per_group = 1) ")
     (error,) = planned(text, epsilon=1).predicted
     alone = Laplace(scale=1024).error(confidence=Fraction(19, 20))
     assert 80 * error.half_width <= alone  # a count for each threshold, priced by itself

@@ -149,7 +149,7 @@ def test_nothing_that_moves_decides_nothing():
     ],
 )
 def test_plans_take_it(aggregates, law):
-    limits = "max_groups_contributed = 9, max_rows_contributed = 2"
+    limits = "max_groups_contributed = 9, max_rows_per_group = 2"
     options = f"WITH DIFFERENTIAL_PRIVACY OPTIONS({limits})"
     sql = f"SELECT {options} city, {aggregates} FROM visits GROUP BY city"  # noqa: S608
     plan = planned(sql, epsilon=1, delta=DELTA)

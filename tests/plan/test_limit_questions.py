@@ -130,7 +130,7 @@ def test_limits_that_are_given_are_those_of_the_clause():
     question = read(BY_WARD)
     assert limits(max_rows=7).applied(question) == read(
         BY_WARD.replace(
-            "SELECT", "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS(max_rows_contributed = 7)"
+            "SELECT", "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS(max_rows_per_group = 7)"
         )
     )
     both = limits(max_rows=1, max_groups=1)

@@ -121,7 +121,7 @@ QUESTIONS = [
     ),
     (
         "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS(max_groups_contributed = 1, "
-        "max_rows_contributed = 1) ward, COUNT(*) AS n, SUM(age) AS s, AVG(stay) AS m "
+        "max_rows_per_group = 1) ward, COUNT(*) AS n, SUM(age) AS s, AVG(stay) AS m "
         "FROM visits GROUP BY ward"
     ),
     "SELECT city, COUNT(*) AS n, SUM(cost) AS s FROM visits GROUP BY city",
@@ -135,7 +135,7 @@ QUESTIONS = [
         "COUNT(DISTINCT patient) AS p FROM visits GROUP BY city"
     ),
     (
-        "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS(max_rows_contributed = 1) city, COUNT(*) AS n, "
+        "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS(max_rows_per_group = 1) city, COUNT(*) AS n, "
         "AVG(cost) AS m, COUNT(age) AS k FROM visits GROUP BY city"
     ),
     (

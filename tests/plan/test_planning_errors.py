@@ -43,7 +43,7 @@ OPTIONS = (
     "WITH DIFFERENTIAL_PRIVACY OPTIONS(noise = LAPLACE)",
     "WITH DIFFERENTIAL_PRIVACY OPTIONS(group_selection_strategy = laplace_threshold)",
     "WITH DIFFERENTIAL_PRIVACY OPTIONS(min_privacy_units_per_group = 5)",
-    "WITH DIFFERENTIAL_PRIVACY OPTIONS(max_groups_contributed = 3, max_rows_contributed = 4)",
+    "WITH DIFFERENTIAL_PRIVACY OPTIONS(max_groups_contributed = 3, max_rows_per_group = 4)",
 )
 
 

@@ -118,7 +118,7 @@ def test_missing_limits_are_asked_for(text, words):
         epsilon=1,
     )
     assert (
-        planned(clause("max_rows_contributed = 2"), policy=limited(), epsilon=1)
+        planned(clause("max_rows_per_group = 2"), policy=limited(), epsilon=1)
         .noises[0]
         .distances.high
         == 2
@@ -177,7 +177,7 @@ def test_other_units_than_those_of_the_tables_are_refused(unit):
 
 KEYS = [
     ("", OptimalKeys, None),
-    ("max_rows_contributed = 2", NoisyKeys, Laplace),
+    ("max_rows_per_group = 2", NoisyKeys, Laplace),
     ("group_selection_strategy = OPTIMAL", OptimalKeys, None),
     ("group_selection_strategy = LAPLACE_THRESHOLD", NoisyKeys, Laplace),
     ("group_selection_strategy = GAUSSIAN_THRESHOLD", NoisyKeys, Gaussian),

@@ -29,7 +29,7 @@ from tests.plan.test_neighbors import check, columns_of
 from tests.plan.test_workload import visits_of
 from tests.reference.engine import Reference
 
-ONE_ROW = "WITH DIFFERENTIAL_PRIVACY OPTIONS(max_rows_contributed = 1) "
+ONE_ROW = "WITH DIFFERENTIAL_PRIVACY OPTIONS(max_rows_per_group = 1) "
 PAY = CellValue(measure="pay", low=-1, high=2)
 AGE = CellValue(measure="age", low=0, high=3)
 ROWS = CellValue(measure="rows", low=0, high=1)

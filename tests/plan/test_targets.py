@@ -85,7 +85,7 @@ def test_a_budget_in_rho_takes_gaussian_noise(private):
     text = COUNT.replace("ward", "city") if private else COUNT
     if private:
         text = text.replace(
-            "SELECT", "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS(max_rows_contributed = 2)"
+            "SELECT", "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS(max_rows_per_group = 2)"
         )
     given = {"error": {"visits": 20}, "delta": 1e-9}
     plain, paid = planned(text, **given), planned(text, concentrated=True, **given)

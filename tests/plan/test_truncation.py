@@ -7,7 +7,6 @@ from fractions import Fraction
 import pytest
 
 from discreet.cli.ask_commands import plan_json
-from discreet.plan.planning_rules import PlanningRules
 from discreet.plan.statistics.truncation import limits_bind
 from discreet.requests.table_schema import Schema
 from discreet.units import row
@@ -115,7 +114,7 @@ def test_no_limit_is_blamed_for_rows_without_a_unit():
         (
             (
                 "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS(max_groups_contributed = 9, "
-                "max_rows_contributed = 1) ward, COUNT(*) AS n FROM visits GROUP BY ward"
+                "max_rows_per_group = 1) ward, COUNT(*) AS n FROM visits GROUP BY ward"
             ),
             [ONE],
         ),
@@ -193,21 +192,6 @@ def test_sums_have_one_meaning_and_one_price():
     step = alone.estimates[0].estimator.step
     assert noise.distances.moved(alone.unit.relation) * step == 30
     assert alone.predicted[0].half_width <= 30 * 3 + Fraction(1, 2)
-
-
-def test_an_earlier_rule_is_kept_for_what_is_on_record():
-    for text in (
-        "SELECT SUM(stay) AS s FROM visits",
-        "SELECT COUNT(*) AS n FROM (SELECT DISTINCT patient FROM visits) AS t",
-    ):
-        now, before = (
-            planned(text),
-            planned(text, earlier=PlanningRules.CLAMPED_SUMS, epsilon=1, delta=1e-9),
-        )
-        assert now.had_earlier
-        assert not before.had_earlier
-        assert now.digest != before.digest
-    assert not planned("SELECT COUNT(*) AS n FROM visits").had_earlier
 
 
 def test_it_is_part_of_the_json_and_of_the_html():

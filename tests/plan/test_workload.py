@@ -167,14 +167,14 @@ def test_every_strategy_answers_the_workload(workload):
 
 def thresholds(number, **price):
     listed = ", ".join(f"COUNTIF(age <= {at}) AS n{at}" for at in range(number))
-    clause = "WITH DIFFERENTIAL_PRIVACY OPTIONS(max_rows_contributed = 1) "
+    clause = "WITH DIFFERENTIAL_PRIVACY OPTIONS(max_rows_per_group = 1) "
     text = "SELECT " + clause + listed + " FROM visits"  # noqa: S608 (numbers alone)
     return planned(text, **(price or {"epsilon": 1}))
 
 
 def test_disjoint_counts_have_the_noise_of_groups():
     plan = planned(
-        "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS(max_rows_contributed = 1) "
+        "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS(max_rows_per_group = 1) "
         "COUNT(CASE WHEN city = 'x' THEN 1 END) AS x, COUNT(*) FILTER (WHERE city = 'y') AS y, "
         "COUNTIF(city = 'z') AS z FROM visits",
         epsilon=1,

@@ -11,7 +11,6 @@ from discreet.query import (
     Scan,
     Type,
     canonical,
-    drawn_relation,
     read,
     read_expression,
     said,
@@ -22,6 +21,7 @@ from discreet.query.canonical import form, relation_form
 from discreet.query.expressions import Call, Column
 from tests.query.dialect import ACCEPTED
 from tests.query.expressions import expressions
+from tests.query.question_text import drawn_relation
 
 SAME = {
     "space": ("SELECT COUNT(*) AS n FROM t", "SELECT\n  COUNT( * )   AS n\nFROM t ;"),
@@ -203,7 +203,7 @@ SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS(epsilon = 1) COUNT(*) AS n FROM t
 SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS(rho = 1) COUNT(*) AS n FROM t
 SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS(delta = 0) COUNT(*) AS n FROM t
 SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS(max_groups_contributed = 1) COUNT(*) AS n FROM t
-SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS(max_rows_contributed = 1) COUNT(*) AS n FROM t
+SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS(max_rows_per_group = 1) COUNT(*) AS n FROM t
 SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS(privacy_unit_column = a) COUNT(*) AS n FROM t
 SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS(noise = LAPLACE) COUNT(*) AS n FROM t
 """.strip().splitlines()

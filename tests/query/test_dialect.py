@@ -7,7 +7,7 @@ import re
 import pytest
 
 from discreet.errors import QuestionError, UnreadableSQL, UnsupportedSQL
-from discreet.query import drawn, read
+from discreet.query import read
 from discreet.query import source_text as refusals
 from discreet.query.question import STRATEGIES
 from discreet.query.signatures import AGGREGATES, FUNCTIONS, PARTS, WINDOWS
@@ -15,6 +15,7 @@ from discreet.query.sql.calls import SYNONYMS
 from discreet.query.sql.privacy_clause import OPTIONS
 from discreet.query.types import TYPES_BY_NAME
 from tests.query.dialect import ACCEPTED, REFUSED, underlined
+from tests.query.question_text import drawn
 
 DRAWN = "\n".join(entry.drawn for entry in ACCEPTED)
 WRITTEN = "\n".join(entry.sql for entry in ACCEPTED).upper()

@@ -10,11 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.errors import QuestionError, UnknownName, UnreadableSQL, UnsupportedSQL
-from discreet.query import canonical, drawn, read
+from discreet.query import canonical, read
 from discreet.query.signatures import AGGREGATES, FUNCTIONS, WINDOWS
 from discreet.query.sql.privacy_clause import OPTIONS
 from discreet.query.sql.tokens import RESERVED, TokenKind, tokens
 from tests.query.dialect import ACCEPTED, REFUSED
+from tests.query.question_text import drawn
 
 WORDS = sorted(
     {

@@ -5,12 +5,13 @@ from fractions import Fraction
 import pytest
 from hypothesis import given, settings
 
-from discreet.query import drawn, read, read_expression, said
+from discreet.query import read, read_expression, said
 from discreet.query.expression_text import quoted, said_number
 from discreet.query.expressions import Column, Star, Window, walk
 from discreet.query.relations import descend, expressions_in
 from tests.query.dialect import ACCEPTED
 from tests.query.expressions import expressions
+from tests.query.question_text import drawn
 
 
 @settings(max_examples=500)

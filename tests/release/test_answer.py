@@ -28,7 +28,7 @@ SURE = {"epsilon": 10**12, "delta": "1e-9", "ceiling": False}
 COUNTS = "SELECT ward, COUNT(*) AS n, AVG(cost) AS m FROM visits GROUP BY ward"
 PRIVATE = "SELECT city, COUNT(age) AS n, MEDIAN(age) AS a FROM visits GROUP BY city"
 ROWS = (
-    "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS(max_rows_contributed = 2) "
+    "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS(max_rows_per_group = 2) "
     "city, COUNT(*) AS n, SUM(cost) AS s FROM visits GROUP BY city"
 )
 PEOPLE = "SELECT city, COUNT(DISTINCT patient) AS p, SUM(cost) AS s FROM visits GROUP BY city"

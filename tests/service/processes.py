@@ -30,9 +30,8 @@ def token(path, name):
     site.state.mkdir(mode=0o700, parents=True, exist_ok=True)
     log, store = SecurityLog(site.state / "security.log"), StateStore(site.state / "state.sqlite")
     try:
-        directory = Directory(store, limits=site.limits, log=log)
-        directory.take_over(site)
-        caller = directory.find(name).caller
+        directory = Directory(site, log=log)
+        caller = directory.find(name)
         return Tokens(store, directory, log=log).make(caller, scope=caller.allowed)
     finally:
         store.close()

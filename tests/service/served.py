@@ -10,7 +10,7 @@ import httpx
 import pyarrow.parquet as pq
 import uvicorn
 
-from discreet.service import ServiceCounter, create_app, read_site
+from discreet.service import Grant, ServiceCounter, create_app, read_site
 from discreet.service.http.server import listening_socket, uvicorn_config
 from tests.session import clinic
 
@@ -37,6 +37,17 @@ ledger = "clinic.ledger"
 """ + "".join(f'[people.{name}]\nroles = ["{role}"]\n' for name, role in PEOPLE.items())
 POLICY = clinic.POLICY.replace('epsilon = "2"', 'epsilon = "2000"')
 PASSWORD = "correct horse battery"  # noqa: S105
+
+
+def granted(server, name, *roles, datasets=None):
+    """Give somebody roles, as a site file that is read again would; without roles they are out."""
+    people = {
+        each: grant for each, grant in server.counter.directory._site.people.items() if each != name
+    }
+    if roles:
+        where = None if datasets is None else frozenset(datasets)
+        people[name] = Grant(roles=frozenset(roles), datasets=where)
+    server.counter.directory._site = replace(server.counter.directory._site, people=people)
 
 
 def written(folder, *, policy=POLICY, site=SITE, table=None):
@@ -66,7 +77,7 @@ class Served:
         self._clients = []
 
     def token(self, name, scope=None):
-        caller = self.counter.directory.find(name).caller
+        caller = self.counter.directory.find(name)
         return self.counter.tokens.make(caller, scope=caller.allowed if scope is None else scope)
 
     def client(self, name=None, *, token=None):
@@ -77,7 +88,7 @@ class Served:
         return client
 
     def caller(self, name):
-        return self.counter.directory.find(name).caller
+        return self.counter.directory.find(name)
 
     def close(self):
         for client in self._clients:

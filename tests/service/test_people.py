@@ -1,4 +1,4 @@
-"""Log-in, one-time links, lock-out, tokens, cookies, forged forms, rate limits, the log."""
+"""The site file, log-in, tokens, cookies, forged forms, rate limits, the log."""
 
 import sqlite3
 import time
@@ -7,9 +7,10 @@ from contextlib import closing
 import pytest
 
 from discreet import errors
-from discreet.service import ServiceCounter, state_store
+from discreet.service import ServiceCounter, read_site, state_store
+from discreet.service.people.caller import Caller
 from discreet.service.people.rate_limits import RateLimits
-from discreet.service.people.roles import Permission, Role
+from discreet.service.people.roles import Grant, Permission, Role, check_grants
 from tests.service import served
 
 QUERY = {"question": "SELECT COUNT(*) AS n FROM visits", "epsilon": "0.5"}
@@ -17,30 +18,19 @@ QUERY = {"question": "SELECT COUNT(*) AS n FROM visits", "epsilon": "0.5"}
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory):
-    with served.serving(tmp_path_factory.mktemp("people"), lockout_minutes=1) as server:
+    folder = tmp_path_factory.mktemp("people")
+    with served.serving(folder, logins_per_minute=1000) as server:
+        for name in served.PEOPLE:
+            server.counter.directory.passwords.put(name, served.PASSWORD)
         yield server
 
 
 def logged_in(server, name):
     """Return a client with a cookie, and the token of its log-in."""
-    secret = server.counter.directory.invite(name, by="test")
     client = server.client()
-    taken = client.post("/v1/password", json={"secret": secret, "password": served.PASSWORD})
-    assert taken.status_code == 200
     answer = client.post("/v1/login", json={"name": name, "password": served.PASSWORD})
     assert answer.status_code == 200
     return client, answer
-
-
-def test_a_one_time_link_works_once(server):
-    client, _ = logged_in(server, "vic")
-    secret = server.counter.directory.invite("vic", by="test")
-    assert server.counter.directory.invited(secret) == "vic"
-    body = {"secret": secret, "password": "another good password"}
-    assert client.post("/v1/password", json={**body, "password": "short"}).status_code == 422
-    assert client.post("/v1/password", json=body).status_code == 200
-    assert client.post("/v1/password", json=body).status_code == 403
-    assert client.get("/v1/me").status_code == 401  # old log-ins end with the old password
 
 
 def test_a_cookie_is_for_this_site_and_no_script(server):
@@ -87,29 +77,110 @@ def test_logging_out_ends_the_cookie(server):
     assert again.get("/v1/me").status_code == 401
 
 
-def test_failures_lock_out_and_say_the_same_of_everybody(server):
-    logged_in(server, "aud")
+def test_a_wrong_name_and_a_wrong_password_are_refused_alike_and_lock_nobody_out(server):
     client = server.client()
     told = set()
-    for name in ("aud", "nobody-at-all"):
+    for name in ("olga", "nobody-at-all"):
         for _ in range(6):
             answer = client.post("/v1/login", json={"name": name, "password": "wrong password"})
             told.add((answer.status_code, answer.text))
+    assert {status for status, _ in told} == {403}
     assert len(told) == 1
-    right = client.post("/v1/login", json={"name": "aud", "password": served.PASSWORD})
-    assert (right.status_code, right.text) in told
-    assert server.counter.directory.find("aud").locked
+    logged_in(server, "olga")
+
+
+@pytest.mark.parametrize("public_url", [None, "https://clinic.example"])
+def test_a_cookie_is_secure_wherever_people_come_by_tls(tmp_path, public_url):
+    path = served.written(tmp_path)
+    if public_url is not None:
+        text = path.read_text().replace("port = 0", f'port = 0\npublic_url = "{public_url}"')
+        path.write_text(text)
+    with served.serving(tmp_path) as server:
+        server.counter.directory.passwords.put("ana", served.PASSWORD)
+        _, answer = logged_in(server, "ana")
+        assert ("secure" in answer.headers["set-cookie"].lower()) is (public_url is not None)
+
+
+def test_log_ins_are_limited_by_where_they_come_from(tmp_path):
+    with served.serving(tmp_path, logins_per_minute=3) as server:
+        client, body = server.client(), {"name": "ana", "password": "wrong password"}
+        statuses = [client.post("/v1/login", json=body).status_code for _ in range(5)]
+        assert statuses == [403] * 3 + [429] * 2
+        assert server.client("ana").get("/v1/me").status_code == 200
+
+
+# --- the site file is the only source ---------------------------------------------------------
+
+
+def restarted(folder, *changes):
+    """Change the site file, and serve it again."""
+    path = folder / "site.toml"
+    text = path.read_text() if path.exists() else served.written(folder).read_text()
+    for old, new in changes:
+        assert old in text
+        text = text.replace(old, new)
+    path.write_text(text)
+    return served.serving(folder)
+
+
+ANA = '[people.ana]\nroles = ["analyst"]\n'
+
+
+def test_whom_the_site_file_does_not_name_any_more_is_out_for_good(tmp_path):
+    """Deleting somebody from the file ends their log-ins, tokens and password."""
+    with restarted(tmp_path) as server:
+        server.counter.directory.passwords.put("ana", served.PASSWORD)
+        _, answer = logged_in(server, "ana")
+        token, cookie = server.token("ana"), answer.cookies["discreet"]
+    with restarted(tmp_path, (ANA, "")) as server:
+        client = server.client()
+        client.cookies.set("discreet", cookie)
+        assert client.get("/v1/me").status_code == 401
+        assert server.client(token=token).get("/v1/me").status_code == 401
+        body = {"name": "ana", "password": served.PASSWORD}
+        assert server.client().post("/v1/login", json=body).status_code == 403
+
+
+def test_roles_and_datasets_are_those_of_the_site_file_and_no_call_or_page_changes_them(tmp_path):
+    """An analyst whom the file limits to one dataset sees it alone, whatever the owner does."""
+    narrow = '[people.ana]\nroles = ["analyst"]\ndatasets = ["other"]\n'
+    other = '[datasets.other]\npolicy = "policy.toml"\ndata = { visits = "visits.parquet" }\n'
+    more = f'{other}ledger = "other.ledger"\n{narrow}'
+    with restarted(tmp_path, (ANA, more)) as server:
+        token, olga = server.token("ana"), server.client("olga")
+        changed = olga.put("/v1/people/ana", json={"roles": ["analyst"]})
+        assert changed.status_code in {404, 405}
+        assert olga.post("/v1/people/ana/invitation").status_code in {404, 405}
+        ana = server.client(token=token)
+        assert ana.get("/v1/datasets").json() == {"datasets": ["other"]}
+        assert ana.get("/v1/datasets/clinic").status_code == 404
+    with restarted(tmp_path, (narrow, narrow.replace("analyst", "viewer"))) as server:
+        ana = server.client(token=token)
+        assert ana.get("/v1/datasets").json() == {"datasets": ["other"]}
+        assert ana.post("/v1/datasets/other/queries", json=QUERY).status_code == 403
+
+
+def test_roles_of_one_dataset_are_none_of_another():
+    grants = (
+        Grant(roles=frozenset({Role.ANALYST}), datasets=frozenset({"flu"})),
+        Grant(roles=frozenset({Role.VIEWER}), datasets=frozenset({"payroll"})),
+    )
+    ana = Caller(person="ana", grants=grants)
+    assert ana.may(Permission.ASK, "flu")
+    assert not ana.may(Permission.ASK, "payroll")
+    assert ana.may(Permission.RELEASES, "payroll")
+    assert not ana.sees("other")
 
 
 def test_tokens_end(server):
-    server.counter.directory.put("ned", [Role.ANALYST], by="test")
+    served.granted(server, "ned", Role.ANALYST)
     caller = server.caller("ned")
     token = server.counter.tokens.make(caller, scope=[Permission.SCHEMA], note="once")
     client = server.client(token=token)
     assert client.get("/v1/me").json()["allowed"] == ["schema"]
     prefix = client.get("/v1/tokens").json()["tokens"][0]["prefix"]
     assert token.split("_")[2] not in client.get("/v1/tokens").text
-    assert server.client("ben").delete(f"/v1/tokens/{prefix}").status_code == 422
+    assert server.client("ben").delete(f"/v1/tokens/{prefix}").status_code == 403
     assert client.delete(f"/v1/tokens/{prefix}").status_code == 200
     assert client.get("/v1/me").status_code == 401
     with server.counter._store.transaction() as within:
@@ -120,14 +191,14 @@ def test_tokens_end(server):
 def test_a_token_never_widens(server):
     with pytest.raises(errors.OutOfRange):
         server.counter.tokens.make(server.caller("vic"), scope=[Permission.ASK])
-    server.counter.directory.put("tom", [Role.ANALYST], by="test")
+    served.granted(server, "tom", Role.ANALYST)
     client = server.client("tom")
     assert client.post("/v1/datasets/clinic/queries", json=QUERY).status_code == 200
-    server.counter.directory.put("tom", [Role.VIEWER], by="test")
+    served.granted(server, "tom", Role.VIEWER)
     assert client.post("/v1/datasets/clinic/queries", json=QUERY).status_code == 403
 
 
-def test_a_token_makes_no_tokens_and_resets_no_password(server):
+def test_a_token_makes_and_ends_no_others(server):
     _, answer = logged_in(server, "sue")
     body = {"scope": ["schema"], "days": 365}
     refused = server.client("sue").post("/v1/tokens", json=body)
@@ -137,35 +208,28 @@ def test_a_token_makes_no_tokens_and_resets_no_password(server):
     headers = {"X-CSRF-Token": answer.json()["csrf"]}
     made = cookie.post("/v1/tokens", json=body, headers=headers)
     assert made.status_code == 201
-    assert server.client("olga").post("/v1/people/sue/invitation").status_code == 403
-    child = server.client(token=made.json()["token"])
+    child, other = server.client(token=made.json()["token"]), server.token("sue")
     assert child.get("/v1/me").status_code == 200
-    logged_in(server, "sue")  # with a new password, which ends all that the old one has made
+    assert child.delete(f"/v1/tokens/{other.split('_')[1]}").status_code == 403
+    assert server.client(token=other).get("/v1/me").status_code == 200
+    assert child.delete(f"/v1/tokens/{made.json()['token'].split('_')[1]}").status_code == 200
     assert child.get("/v1/me").status_code == 401
 
 
-def test_whoever_loses_all_roles_is_out(server):
-    server.counter.directory.put("rex", [Role.VIEWER], by="test")
-    cookie, _ = logged_in(server, "rex")
-    token = server.client("rex")
-    link = server.counter.directory.invite("rex", by="test")
+def test_a_new_password_ends_what_the_old_one_has_opened(server):
+    cookie, _ = logged_in(server, "vic")
+    token = server.client("vic")
     assert [each.get("/v1/me").status_code for each in (cookie, token)] == [200, 200]
-    assert server.client("olga").put("/v1/people/rex", json={"roles": []}).status_code == 200
-    server.counter.directory.put("rex", [Role.VIEWER], by="test")
+    server.counter.directory.passwords.put("vic", "another good password")
     assert [each.get("/v1/me").status_code for each in (cookie, token)] == [401, 401]
-    assert server.counter.directory.invited(link) is None
+    old = {"name": "vic", "password": served.PASSWORD}
+    assert server.client().post("/v1/login", json=old).status_code == 403
 
 
-def test_a_state_of_the_first_format_is_taken_over(tmp_path):
+def test_a_state_of_another_format_is_refused(tmp_path):
     path = tmp_path / "state.sqlite"
-    with closing(sqlite3.connect(path)) as old, old:
-        old.executescript(state_store._TABLES)
-        old.execute("INSERT INTO people (name, roles) VALUES ('ana', 'analyst')")
-        old.execute("PRAGMA user_version = 1")
     for _ in range(2):
-        store = state_store.StateStore(path)
-        assert store.row("SELECT created FROM people WHERE name = 'ana'")["created"] == 0
-        store.close()
+        state_store.StateStore(path).close()
     with closing(sqlite3.connect(path)) as newer, newer:
         newer.execute("PRAGMA user_version = 3")
     with pytest.raises(errors.NotALedger):
@@ -187,23 +251,24 @@ def test_other_texts_are_no_tokens(server, token):
 
 def test_nobody_decides_on_the_budget_that_pays_for_their_questions(server):
     with pytest.raises(errors.NotAllowed):
-        server.counter.directory.put("both", [Role.STEWARD, Role.ANALYST], by="test")
+        check_grants("both", [Grant(roles=frozenset({Role.STEWARD, Role.ANALYST}))])
 
 
 def test_secrets_are_stored_as_hashes(server):
     token = server.token("ana")
-    secret = server.counter.directory.invite("sue", by="test")
     _, answer = logged_in(server, "ben")
     stored = b"".join(path.read_bytes() for path in server.counter.site.state.glob("state.sqlite*"))
-    for hidden in (token.split("_")[2], secret, served.PASSWORD, answer.cookies["discreet"]):
+    for hidden in (token.split("_")[2], served.PASSWORD, answer.cookies["discreet"]):
         assert hidden.encode() not in stored
-    assert b"$argon2id$" in stored
+    kept = (server.counter.site.passwords).read_text()
+    assert "$argon2id$" in kept
+    assert served.PASSWORD not in kept
 
 
 def test_what_matters_is_in_the_log_which_only_grows(server):
     lines = list(server.counter.log.lines())
     events = {line["event"] for line in lines}
-    assert {"start", "person", "invitation", "password", "log-in", "locked out", "token"} <= events
+    assert {"start", "log-in", "log-in refused", "token", "token revoked"} <= events
     path = server.counter.site.state / "security.log"
     assert path.stat().st_mode & 0o077 == 0
     before = path.read_bytes()
@@ -242,12 +307,12 @@ def test_a_bucket_fills_evenly():
     assert rates.wait("a", now=1.002) > 0
 
 
-def test_the_first_run_makes_one_owner(tmp_path):
-    site = "\n".join(line for line in served.SITE.split("[people.")[0].splitlines())
-    served.written(tmp_path, site=site)
-    with served.serving(tmp_path) as server:
-        secret = server.counter.first_owner()
-        assert server.counter.directory.invited(secret) == "owner"
-        server.counter.directory.accept(secret, served.PASSWORD)
-        assert server.counter.first_owner() is None
-        assert [person.name for person in server.counter.directory.people()] == ["owner"]
+def test_a_policy_is_served_to_its_owner_and_to_the_analysts_that_it_names(tmp_path):
+    text = f'{served.POLICY}\n[session]\ndata = "v.csv"\nledger = "v.ledger"\n'
+    (tmp_path / "clinic.toml").write_text(f'{text}[who]\nanalysts = ["ana"]\n')
+    site = read_site(tmp_path / "clinic.toml")
+    assert {name: grant.roles for name, grant in site.people.items()} == {
+        "owner": {Role.OWNER},
+        "ana": {Role.ANALYST},
+    }
+    assert site.passwords.name == "clinic.passwords"

@@ -18,7 +18,7 @@ from discreet import errors
 from discreet.cli.app import app
 from discreet.ledger import Ledger
 from discreet.service import check_site, read_site, run_server
-from discreet.service.people.roles import Role
+from discreet.service.people.roles import Grant, Role
 from discreet.service.site_toml import SITE_KEYS
 from discreet.service.state_store import StateStore
 from tests.service import served
@@ -29,7 +29,7 @@ ROOT = Path(__file__).parents[2]
 def test_a_site_is_read(tmp_path):
     site = read_site(served.written(tmp_path))
     assert site.datasets["clinic"].ledger == str(tmp_path / "clinic.ledger")
-    assert site.people["ana"] == {Role.ANALYST}
+    assert site.people["ana"] == Grant(roles=frozenset({Role.ANALYST}))
     assert site.limits.tick == 0
     assert site.state == tmp_path / "site.state"
     assert "visits.parquet" not in repr(site)
@@ -283,24 +283,21 @@ def test_a_served_policy_is_asked_from_the_command_line_and_stops_gracefully(tmp
         first, second = process.stderr.readline(), process.stderr.readline()
         url = first.split()[-1]
         assert first.startswith("serving clinic at http://127.0.0.1:")
-        secret = second.rsplit("/", 1)[1].strip()
+        assert "discreet password site.toml olga" in second
         assert httpx.get(f"{url}/v1/health").status_code == 200  # the line comes when it answers
-        with httpx.Client(base_url=url) as olga:
-            body = {"secret": secret, "password": served.PASSWORD}
-            assert olga.post("/v1/password", json=body).json() == {"person": "olga"}
-            csrf = olga.post(
-                "/v1/login", json={"name": "olga", "password": served.PASSWORD}
-            ).json()["csrf"]
-            headers = {"X-CSRF-Token": csrf}
-            olga.put("/v1/people/tom", json={"roles": ["analyst"]}, headers=headers)
-            sent = olga.post("/v1/people/tom/invitation", headers=headers).json()["secret"]
-            olga.post("/v1/password", json={"secret": sent, "password": served.PASSWORD})
-        with httpx.Client(base_url=url) as tom:
-            csrf = tom.post("/v1/login", json={"name": "tom", "password": served.PASSWORD}).json()[
-                "csrf"
-            ]
+        runner = CliRunner()
+        named = [str(tmp_path / "site.toml"), "ana"]
+        assert runner.invoke(app, ["password", *named], input="short\n").exit_code == 2
+        made = runner.invoke(app, ["password", *named], input=f"{served.PASSWORD}\n")
+        assert (made.exit_code, served.PASSWORD in made.output) == (0, False), made.output
+        assert (tmp_path / "site.passwords").stat().st_mode & 0o077 == 0
+        nobody = runner.invoke(app, ["password", named[0], "eve"], input=f"{served.PASSWORD}\n")
+        assert (nobody.exit_code, "eve" in (tmp_path / "site.passwords").read_text()) == (2, False)
+        with httpx.Client(base_url=url) as ana:
+            said = {"name": "ana", "password": served.PASSWORD}
+            headers = {"X-CSRF-Token": ana.post("/v1/login", json=said).json()["csrf"]}
             scope = {"scope": ["plan", "ask", "schema", "budget"]}
-            token = tom.post("/v1/tokens", json=scope, headers={"X-CSRF-Token": csrf}).json()
+            token = ana.post("/v1/tokens", json=scope, headers=headers).json()
         question = ["SELECT COUNT(*) AS n FROM visits", "--epsilon", "0.5", "--server", url]
         runner = CliRunner(env={"DISCREET_TOKEN": token["token"]})
         answer = runner.invoke(app, ["ask", *question, "--json"])

@@ -11,7 +11,6 @@ import pytest
 
 from discreet import errors
 from discreet.service import QuestionForm
-from discreet.service.people.roles import Role
 from discreet.service.workers.jobs import AskJob
 from discreet.service.workers.plan_class import LARGE, MEDIUM, SMALL, class_of, due
 from tests.service import served
@@ -253,7 +252,7 @@ def test_nobody_reads_for_a_question_that_is_still_to_be_closed(server, monkeypa
     crash(server, first)
     try:
         assert not first.wait(1)
-        second = counter.begin(server.caller("ana"), "clinic", form)
+        second = counter.begin(server.caller("ben"), "clinic", form)
         assert second is not first
         assert not second.wait(3)
         assert second.keys == first.keys
@@ -314,39 +313,27 @@ def test_a_limit_is_raised_by_two_people_and_on_record(tmp_path):
         assert server.client("ana").post(PATH, json=query(12, "0.5")).status_code == 200
 
 
-@pytest.mark.parametrize("trick", ["puppet", "invited", "later"])
-def test_one_person_under_two_names_raises_no_limit(server, trick):
-    """Somebody whom the approver has added or invited is not a second person, nor a newcomer."""
-    directory, olga = server.counter.directory, server.client("olga")
-    requester, approver = f"p-{trick}", "olga"
-    if trick == "puppet":
-        assert olga.put(f"/v1/people/{requester}", json={"roles": ["analyst"]}).status_code == 200
-    else:
-        directory.put(requester, [Role.ANALYST], by="site file")
-    if trick == "invited":
-        assert olga.post(f"/v1/people/{requester}/invitation").status_code == 201
-    wanted = {"account": "data", "budget": {"epsilon": "3000"}, "reason": "more"}
-    place = "/v1/datasets/clinic/requests"
-    number = server.client(requester).post(place, json=wanted).json()["id"]
-    if trick == "later":
-        approver = directory.put("late", [Role.STEWARD], by="site file").name
-    decision = f"/v1/requests/{number}/decision"
-    refused = server.client(approver).post(decision, json={"approve": True})
-    assert refused.status_code == 403
-    assert "raise" not in spent(server)
-    assert server.client("sue").post(decision, json={"approve": False}).status_code == 200
-
-
-def test_an_approver_was_not_invited_by_the_requester(server):
-    directory = server.counter.directory
-    directory.put("oda", [Role.OWNER, Role.ANALYST], by="site file")
-    directory.put("stu", [Role.STEWARD], by="oda")
-    wanted = {"account": "data", "budget": {"epsilon": "3000"}, "reason": "more"}
-    oda, stu = server.client("oda"), server.client("stu")
-    number = oda.post("/v1/datasets/clinic/requests", json=wanted).json()["id"]
-    decision = f"/v1/requests/{number}/decision"
-    assert stu.post(decision, json={"approve": True}).status_code == 403
-    assert "raise" not in spent(server)
+@pytest.mark.parametrize(
+    "price",
+    [
+        {"epsilon": "0.0009"},
+        {"rho": "0.0000004"},
+        {"error": {"n": "100000"}},
+        {"epsilon": "1", "bounds_epsilon": "0.000001"},
+        {"epsilon": "1", "limits_epsilon": "0.000001"},
+    ],
+)
+def test_a_question_costs_something(server, price):
+    """What is told beside the answer, such as its tick, is not to be had for next to nothing."""
+    before = spent(server)
+    body = {"question": "SELECT COUNT(*) AS n FROM visits WHERE cost < 17", **price}
+    for place in (PATH, f"{PATH}?dry_run=true")[: 1 + ("limits_epsilon" not in price)]:
+        refused = server.client("ana").post(place, json=body)
+        assert (refused.status_code, refused.json()["name"]) == (403, "NotAllowed")
+    assert spent(server) == before
+    fine = {**body, **dict.fromkeys(price, "0.001")} if "error" not in price else None
+    if fine and set(price) == {"epsilon"}:
+        assert server.client("ana").post(PATH, json=fine).status_code == 200
 
 
 def test_an_account_of_one_s_own_pays(server):

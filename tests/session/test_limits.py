@@ -13,11 +13,9 @@ import pytest
 
 import discreet as dp
 import discreet.session as sessions
-from discreet.errors import BadPolicy, OverBudget, WrongKind
-from discreet.plan.planning_rules import PlanningRules
+from discreet.errors import BadPolicy, NotAllowed, OverBudget, WrongKind
 from discreet.plan.policy.policy import read_policy
 from discreet.plan.statistics import limit_choice
-from discreet.query.sql.parse import read
 from discreet.release import noisy_thresholds as bounds_found
 from discreet.session import limit_purchases
 from tests.cli.test_commands import answered as command
@@ -32,6 +30,7 @@ epsilon = "100"
 [limits]
 max_rows = {rows}
 max_groups = {groups}
+ceilings = []
 confidence = "0.9999999"
 max_epsilon_per_question = "50"
 [tables.{table}.columns]
@@ -124,16 +123,16 @@ def test_bought_limits_bring_the_count_near_the_truth(tmp_path):
     table, _ = made = nafld()
     with opened(tmp_path, "tests", made) as session:
         wanted = {"epsilon": 5, "limits": dp.estimate_limits(epsilon=5)}
-        plan = session.plan("SELECT COUNT(*) AS n FROM tests", **wanted)
-        assert kinds(session)[-3:] == ["charge", "start", "release"]  # the spread of rows
-        assert kinds(session).count("charge") == 1
+        first = session.ask("SELECT COUNT(*) AS n FROM tests", **wanted)
+        plan = first.plan
+        assert kinds(session).count("charge") == 2  # the spread of rows, and the answer
         most = plan.found_limits.limits.max_rows
         numbers = counts(table).values()
         assert max(numbers) / 2 <= most <= 1.3 * max(numbers)
         assert plan.found_limits.rows.quantile(Fraction(1, 2)) in range(19, 26)
         assert f"max_rows = {most}" in plan.details
         answer = session.ask(plan)
-        assert answer.plan.found_limits == plan.found_limits
+        assert answer.replayed
         assert session.ask("SELECT COUNT(*) AS n FROM tests", **wanted).replayed
         assert kinds(session).count("charge") == 2  # the answer alone: the limits are on record
         cut = sum(max(0, number - most) for number in numbers)
@@ -145,11 +144,14 @@ def test_bought_limits_bring_the_count_near_the_truth(tmp_path):
 def test_groups_are_bought_beside_rows(tmp_path):
     with opened(tmp_path, "tests", nafld()) as session:
         question = "SELECT test, COUNT(*) AS n FROM tests GROUP BY test"
-        plan = session.plan(question, epsilon=5, limits=dp.estimate_limits(epsilon=10))
+        answer = session.ask(
+            question, epsilon=5, limits=dp.estimate_limits(epsilon=10), confirm=True
+        )
+        plan = answer.plan
         assert plan.found_limits.limits.max_groups == 3
-        assert kinds(session).count("charge") == 2
+        assert kinds(session).count("charge") == 3
         spent = session.remaining.spent[0]
-        assert Fraction(spent, 10**24) == 10
+        assert Fraction(spent, 10**24) == 15
         assert not any(cut.kind == "groups" for cut in plan.truncations)
         given = session.plan(question, epsilon=5, limits=dp.limits(max_rows=2, max_groups=1))
         found = {cut.kind: cut.limit for cut in given.truncations}
@@ -198,42 +200,8 @@ def test_both_spreads_have_to_fit_before_either_is_bought(tmp_path):
     with opened(tmp_path, "tests", nafld(), budget=2) as session:
         question = "SELECT test, COUNT(*) AS n FROM tests GROUP BY test"
         with pytest.raises(OverBudget):
-            session.plan(question, epsilon=1, limits=dp.estimate_limits(epsilon=3))
+            session.ask(question, epsilon=1, limits=dp.estimate_limits(epsilon=3))
         assert "charge" not in kinds(session)
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "SELECT SUM(rating) AS s FROM ratings",
-        "SELECT COUNT(*) AS n FROM (SELECT id, MAX(rating) AS r FROM ratings GROUP BY id) AS t",
-    ],
-)
-def test_answers_of_an_earlier_version_are_told_again_and_remeasured(tmp_path, text):
-    with opened(tmp_path, "ratings", movielens(50)) as session:
-        before = session._answer(
-            session._planned(read(text), {"epsilon": 1}, rules=PlanningRules.CLAMPED_SUMS),
-            confirm=False,
-        )
-    with opened(tmp_path, "ratings", movielens(50)) as session:
-        left = session.remaining
-        again = session.ask(text, epsilon=1)
-        assert again.replayed
-        assert again.to_arrow() == before.to_arrow()
-        assert session.remaining == left
-        assert session.plan(text, epsilon=1).budget_preview.entry is not None
-        assert not session.ask(text, epsilon=2).plan.earlier  # at another price it is new
-    table, columns = movielens(50)
-    pyarrow.csv.write_csv(table, tmp_path / "ratings.csv")
-    policy = POLICY.format(table="ratings", rows=4, groups=2, columns=columns)
-    with sessions.open(str(tmp_path / "ratings.csv"), policy=policy, ledger=tmp_path / "f") as session:  # fmt: skip  # noqa: E501
-        first = session._answer(
-            session._planned(read(text), {"epsilon": 1}, rules=PlanningRules.CLAMPED_SUMS),
-            confirm=False,
-        )
-        both = session.remeasure(first, epsilon=1)
-        assert len(both.plans) == 2
-        assert all(plan.earlier for plan in both.plans)
 
 
 @pytest.mark.parametrize(
@@ -310,6 +278,8 @@ def test_the_command_line_says_and_buys_the_same(tmp_path):
     table, _ = nafld(60)
     pyarrow.csv.write_csv(table, tmp_path / "tests.csv")
     command(tmp_path, "init", "tests.csv", "--unit=id", "--type=id=integer", "--categories=test=a,b,c", "--epsilon=50", "--max-rows=4", "--max-groups=3", "--yes")  # fmt: skip  # noqa: E501
+    policy = tmp_path / "policy.toml"
+    policy.write_text(policy.read_text().replace("[limits]", "[limits]\nceilings = []"))
     count = "SELECT COUNT(*) AS n FROM tests"
     told = command(tmp_path, "ask", count, "--epsilon=5", "--share-cut-epsilon=10", "--confirm")
     assert "95 % intervals for the noise" in told.stdout
@@ -323,7 +293,9 @@ def test_the_command_line_says_and_buys_the_same(tmp_path):
     assert found["truncations"][0]["limit"] == 4
     assert 0 < found["share_cut"]["low"] < found["share_cut"]["high"] < 1
     bought = json.loads(
-        command(tmp_path, "plan", count, "--epsilon=5", "--limits-epsilon=10", "--json").stdout
+        command(
+            tmp_path, "ask", count, "--epsilon=5", "--limits-epsilon=10", "--confirm", "--json"
+        ).stdout
     )
     assert bought["limits"]["max_rows"] > 30
     given = json.loads(
@@ -351,3 +323,24 @@ def test_an_owner_may_look_and_is_told_what_that_means(tmp_path):
     assert "confirmed by the owner after looking" in text
     command(tmp_path, "init", "people.csv", *common, "--policy=p.toml")
     assert read_policy(tmp_path / "p.toml").tables[0].key == ("id",)
+
+
+@pytest.mark.parametrize("options", ["max_rows_per_group = 5", "max_groups_contributed = 3"])
+def test_a_question_cannot_raise_what_the_policy_gives(tmp_path, options):
+    clause = f"SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS(epsilon = 1, {options})"
+    question = f"{clause} COUNT(*) AS n FROM tests"
+    table, columns = nafld(20)
+    policy = POLICY.format(table="tests", rows=4, groups=2, columns=columns)
+    strict = policy.replace("ceilings = []", "")
+    with sessions.open({"tests": table}, policy=strict, ledger=tmp_path / "a") as session:
+        with pytest.raises(NotAllowed, match="is asked for"):
+            session.ask(question)
+        with pytest.raises(NotAllowed, match="max_rows is 4 in the policy"):
+            session.plan(CLAUSELESS, epsilon=1, limits=dp.limits(max_rows=5))
+        assert "charge" not in kinds(session)
+        assert session.plan(CLAUSELESS, epsilon=1, limits=dp.limits(max_rows=3)).truncations
+    with sessions.open({"tests": table}, policy=policy, ledger=tmp_path / "b") as session:
+        assert session.plan(question).price.epsilon == 1
+
+
+CLAUSELESS = "SELECT COUNT(*) AS n FROM tests"

@@ -1,7 +1,7 @@
 """Asking: plans, answers, replays, refusals, and what a session shows."""
 
 import threading
-from dataclasses import fields, replace
+from dataclasses import replace
 from fractions import Fraction
 
 import pyarrow as pa
@@ -26,9 +26,7 @@ from discreet.errors import (
 )
 from discreet.ledger import Ledger
 from discreet.mechanisms import Gaussian, Laplace
-from discreet.plan.plan import Plan
 from discreet.query import read, table
-from discreet.session.answer_pipeline import AnswerPipeline
 from tests.session.clinic import BY_WARD, COUNT, EXACT, POLICY, in_test_mode, opened, visits
 
 
@@ -207,57 +205,12 @@ def test_a_plan_of_another_session_is_refused(tmp_path):
             session.ask(session.plan(COUNT, epsilon=1), epsilon=1)
 
 
-class Liar(tuple):
-    """A tuple that claims to equal everything."""
-
-    __slots__ = ()
-
-    def __eq__(self, other):
-        return True
-
-    def __ne__(self, other):
-        return False
-
-    __hash__ = tuple.__hash__
-
-
-class PlanOfALiar(Plan):
-    """A plan that claims to equal every other."""
-
-    __slots__ = ()
-
-    def __eq__(self, other):
-        return True
-
-    def __ne__(self, other):
-        return False
-
-    __hash__ = object.__hash__
-
-
-def test_what_is_carried_out_is_the_plan_that_was_made(tmp_path, monkeypatch):
-    carried = []
-    answer_plan = AnswerPipeline.answer_plan
-
-    def watched(self, plan, **named):
-        carried.append(plan)
-        return answer_plan(self, plan, **named)
-
-    monkeypatch.setattr(AnswerPipeline, "answer_plan", watched)
+def test_a_changed_plan_is_refused(tmp_path):
     with opened(tmp_path) as session:
         dear, cheap = session.plan(COUNT, epsilon=1), session.plan(COUNT, epsilon="0.001")
-        session.ask(replace(cheap, noises=Liar(dear.noises)))
-        object.__setattr__(cheap, "noises", dear.noises)
-        with pytest.raises(WrongKind):
-            session.ask(cheap)
-        forged = object.__new__(PlanOfALiar)
-        for field in fields(Plan):
-            object.__setattr__(forged, field.name, getattr(dear, field.name))
-        object.__setattr__(forged, "tree", cheap.tree)
-        with pytest.raises(WrongKind):
-            session.ask(forged)
-        assert [plan.noises for plan in carried] == [session.plan(COUNT, epsilon="0.001").noises]
-        assert spent(session) == Fraction(1, 1000)
+        with pytest.raises(WrongKind, match="not made by this session"):
+            session.ask(replace(cheap, noises=dear.noises))
+        assert spent(session) == 0
 
 
 def test_a_closed_session_answers_nothing(tmp_path):

@@ -20,7 +20,7 @@ from discreet.synthetic.inference.values import CodedDomain
 from discreet.synthetic.joint import JointHistogram
 from discreet.synthetic.release import SyntheticRelease
 from discreet.synthetic.report.check import CheckDraw, _on_grid
-from discreet.theorems import THEOREMS
+from discreet.theorems import theorems
 from tests.synthetic import clinic
 from tests.synthetic.tables import SCHEMA, opened, visits
 
@@ -291,7 +291,7 @@ def test_a_release_says_what_it_is(release: SyntheticRelease) -> None:
     assert release._repr_mimebundle_().keys() == {"text/plain", "text/html"}
     assert 0.5 < release.odds.guess < 1
     assert release.loss.epsilon(delta=Fraction(1, 10**9)) <= 4.001
-    assert set(release.theorems) <= set(THEOREMS)
+    assert set(release.theorems) <= set(theorems())
     assert {"joint-histogram", "noise-norm"} <= set(release.theorems)
 
 

@@ -15,7 +15,6 @@ import pytest
 import discreet as dp
 from discreet.attacks import estimate_epsilon
 from discreet.attacks.proportions import at_least
-from discreet.attacks.tracing import marginals, scores
 from discreet.engines.hash_order import HashOrder
 from discreet.loss import Approximate, Pure, ZeroConcentrated
 from discreet.mechanisms import Exponential
@@ -29,6 +28,7 @@ from discreet.synthetic.sensitivity import UnitMoves
 from discreet.synthetic.spending import RhoFilter
 from discreet.synthetic.synthesis_plan import SynthesisPlan
 from discreet.units import row
+from discreet_course.tracing import marginals, scores
 
 LEVEL = "1e-6"
 

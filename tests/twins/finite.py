@@ -4,11 +4,8 @@ import math
 from fractions import Fraction
 
 from discreet.exact import Interval
-from discreet.loss import Pure
-from discreet.mechanisms.finite import FiniteMechanism
-from discreet.mechanisms.matrix import hockey_stick, max_ratio
+from discreet.mechanisms.finite import FiniteMechanism, hockey_stick, max_ratio
 from discreet.mechanisms.randomized_response import RandomizedResponse
-from discreet.mechanisms.staircase import Staircase
 from discreet.units import NeighborGraph
 from tests.twins.mechanisms import Twin
 
@@ -94,20 +91,3 @@ def lies_may_be_true(epsilon, categories):
         return {category: true if category == value else each for category in categories}
 
     return Twin(right, reference_pmf=law)
-
-
-def shrinks_with_distance(epsilon, sensitivity):
-    """Charge half the distance half the price, as Laplace noise would allow."""
-    right = Staircase(epsilon=epsilon, sensitivity=sensitivity)
-
-    def loss(*, distance=1):
-        return Pure(epsilon=Fraction(distance) / sensitivity * right.epsilon)
-
-    return Twin(right, loss=loss)
-
-
-def stairs_too_short(epsilon, sensitivity):
-    """Noise for half the sensitivity."""
-    right = Staircase(epsilon=epsilon, sensitivity=sensitivity)
-    narrow = Staircase(epsilon=epsilon, sensitivity=sensitivity // 2)
-    return Twin(right, reference_pmf=narrow.reference_pmf)

@@ -11,10 +11,7 @@ from discreet.units import (
     Relation,
     average_sensitivity,
     count_sensitivity,
-    l0,
     l1,
-    l2_squared,
-    linf,
     sum_sensitivity,
     table_distance,
 )
@@ -35,6 +32,22 @@ def neighbors(tables, relation):
         for left, right in itertools.combinations(tables, 2)
         if table_distance(left, right, relation=relation) == 1
     ]
+
+
+def gaps(left, right):
+    return [abs(a - b) for a, b in zip(left, right, strict=True)]
+
+
+def l0(left, right):
+    return sum(map(bool, gaps(left, right)))
+
+
+def l2_squared(left, right):
+    return sum(gap * gap for gap in gaps(left, right))
+
+
+def linf(left, right):
+    return max(gaps(left, right), default=0)
 
 
 def worst(query, pairs, distance):

@@ -52,6 +52,7 @@ ledger = "visits.ledger"
 workers = 1
 tick = 0
 calls_per_minute = 6000
+logins_per_minute = 6000
 """
 
 
@@ -105,7 +106,7 @@ def served(folder: Path, *, second: bool = False) -> Iterator[tuple[str, Service
     counter = ServiceCounter(read_site(write_site(folder, second=second)))
     try:
         for name in PEOPLE:
-            counter.directory.accept(counter.directory.invite(name, by="test"), PASSWORD)
+            counter.directory.passwords.put(name, PASSWORD)
         app = create_app(counter, mount=mount)
         with listening(lambda _port: app) as address:
             yield address, counter

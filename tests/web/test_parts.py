@@ -101,7 +101,7 @@ def test_copies_for_whoever_has_the_files_run(clinic, capsys):
 
 def test_copies_for_clients_of_a_server_run(site, monkeypatch, capsys):
     address, counter = site
-    ana = counter.directory.find("ana").caller
+    ana = counter.directory.find("ana")
     scope = [Permission.SCHEMA, Permission.PLAN, Permission.ASK]
     token = counter.tokens.make(ana, scope=scope, note="copy")
     monkeypatch.setenv("DISCREET_TOKEN", token)

@@ -1,10 +1,16 @@
 """Forged forms, foreign hosts, large bodies, paths and names that try to break out."""
 
+import os
 import re
+import signal
+import time
+from concurrent.futures import ThreadPoolExecutor
 
 import httpx
 import pytest
 
+from discreet.service import QuestionForm
+from discreet.service.people.rate_limits import RateLimits
 from discreet.web.desk import Desk
 from discreet.web.pages import web_application
 from discreet.web.rendering import POLICY
@@ -82,7 +88,6 @@ def test_wrong_passwords_are_refused_alike(site):
 
 POSTS = (
     "/logout",
-    "/people",
     "/tokens",
     "/tokens/revoke",
     "/wizard/questions",
@@ -108,7 +113,7 @@ def test_every_form_is_listed_here():
         route.path for route in _all(routes) if "POST" in (getattr(route, "methods", None) or ())
     }
     listed = {re.sub(r"\{\w+\}", "X", path) for path in paths}
-    known = {"/login", "/welcome/X"}  # nobody is logged in there
+    known = {"/login"}  # nobody is logged in there
     tested = {
         path.replace("clinic", "X")
         .replace("/x/", "/X/")
@@ -130,7 +135,7 @@ def _all(routes):
 @pytest.mark.parametrize("forged", ["", "0" * 64])
 def test_a_form_without_the_token_does_nothing(ana, site, path, forged):
     _, counter = site
-    ledger = counter.ledger(counter.directory.find("ana").caller, "clinic")
+    ledger = counter.ledger(counter.directory.find("ana"), "clinic")
     before = ledger.receipt
     found = ana.post(path, data={"csrf": forged, "sql": "SELECT COUNT(*) AS n FROM visits"})
     assert found.status_code == 403
@@ -274,3 +279,38 @@ def test_long_numbers_in_other_forms_are_none(ana):
     data = {"csrf": token(ana), "sql": "SELECT COUNT(*) AS n FROM visits", "size": LONG}
     assert ana.post("/data/clinic/query", data={**data, "action": "plan"}).status_code < 500
     assert ana.post("/data/clinic/ledger", data={**data, "shown": LONG}).status_code < 500
+
+
+def test_trying_passwords_on_the_page_is_limited_by_address(site, monkeypatch):
+    """Each try takes 64 MiB for a while; names are not locked, so that nobody locks others out."""
+    address, counter = site
+    monkeypatch.setattr(counter, "login_rates", RateLimits(per_minute=3))
+    said = {"name": "ana", "password": "a wrong password"}
+    found = [httpx.post(f"{address}/login", data=said) for _ in range(5)]
+    assert [each.status_code for each in found] == [403] * 3 + [429] * 2
+    monkeypatch.setattr(counter, "login_rates", RateLimits(per_minute=1000))
+    said["password"] = PASSWORD
+    assert httpx.post(f"{address}/login", data=said).status_code == 303
+
+
+def test_pages_that_wait_for_answers_stop_no_others(ana, site):
+    """Forty people look at answers that are under way, and another page comes at once."""
+    address, counter = site
+    (worker,) = counter.workers("clinic")
+    os.kill(worker, signal.SIGSTOP)
+    try:
+        form = QuestionForm.read({"question": "SELECT COUNT(*) AS n FROM visits", "rho": "0.001"})
+        job = counter.begin(counter.directory.find("ana"), "clinic", form)
+        place = f"{address}/data/clinic/answers/{job.id}"
+        with ThreadPoolExecutor(60) as pool, httpx.Client(timeout=60) as nobody:
+            nobody.get(f"{address}/login")
+            waiting = [pool.submit(ana.get, place) for _ in range(60)]
+            time.sleep(0.5)
+            begun = time.monotonic()
+            assert nobody.get(f"{address}/login").status_code == 200
+            assert time.monotonic() - begun < 1
+            assert sum(each.done() for each in waiting) == 0
+        assert all("Under way" in each.result().text for each in waiting)
+    finally:
+        os.kill(worker, signal.SIGCONT)
+    assert job.wait(60)

@@ -38,6 +38,7 @@ if TYPE_CHECKING:  # each is loaded when first used, because most questions need
     from discreet.accounting.tree.parallel import Parallel, Part, Where
     from discreet.accounting.tree.processing import Group, Post, Sampled, Shuffled
     from discreet.accounting.worst_case.accountant import account
+    from discreet.accounting.worst_case.granularity import Metric, RecordRule, f_dependent
     from discreet.accounting.worst_case.statement import Place, Statement, Witness
 
 __all__ = [
@@ -51,12 +52,14 @@ __all__ = [
     "Leaf",
     "Left",
     "LossMap",
+    "Metric",
     "Node",
     "Parallel",
     "Part",
     "Place",
     "Post",
     "PrivacyFilter",
+    "RecordRule",
     "Repeat",
     "Sampled",
     "Sequential",
@@ -81,6 +84,7 @@ __all__ = [
     "encode",
     "equals",
     "exact_size",
+    "f_dependent",
     "is_not_null",
     "is_null",
     "nothing",
@@ -119,6 +123,7 @@ if not TYPE_CHECKING:  # to which every name would be one of this room
             "tree.parallel": ("Parallel", "Part", "Where"),
             "tree.processing": ("Group", "Post", "Sampled", "Shuffled"),
             "worst_case.accountant": ("account",),
+            "worst_case.granularity": ("Metric", "RecordRule", "f_dependent"),
             "worst_case.statement": ("Place", "Statement", "Witness"),
         },
     )

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from discreet.doors import late_names
 
 if TYPE_CHECKING:  # loaded when first used: SciPy and DuckDB take their time
-    from discreet.attacks import claims, membership, reconstruction, tracing
+    from discreet.attacks import claims, membership
     from discreet.attacks.estimate import estimate_epsilon
     from discreet.attacks.exact import Enumerated, exact_epsilon
     from discreet.attacks.guessed_bits import guessed
@@ -43,11 +43,9 @@ __all__ = [
     "guessed",
     "membership",
     "neighbors_for",
-    "reconstruction",
     "refute",
     "removals",
     "shifts",
-    "tracing",
     "without_units",
 ]
 
@@ -65,5 +63,5 @@ if not TYPE_CHECKING:  # to which every name would be one of this room
             "search": ("Generator", "neighbors_for"),
             "subjects": ("Batches", "Calls", "Command", "Raised", "Runs"),
         },
-        rooms=("claims", "membership", "reconstruction", "tracing"),
+        rooms=("claims", "membership"),
     )

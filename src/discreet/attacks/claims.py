@@ -5,7 +5,9 @@ Trust: public.
 Definition.  An event E of outputs has chance p on one neighbor and q on the other.  If p >= P and
 q <= Q are known, every family of promises has a least member that is still possible.
 
-Theorem (key ``event-bounds``).  With 1 >= p >= P > Q >= q >= 0, a mechanism that is
+Theorem (key ``event-bounds``; Kairouz, Oh and Viswanath 2015, The Composition Theorem for
+Differential Privacy; Lokna and others 2023, Group and Attack: Auditing Differential Privacy).
+With 1 >= p >= P > Q >= q >= 0, a mechanism that is
     (epsilon, delta)-DP has  epsilon >= ln((P - delta) / Q) and ln((1 - Q - delta) / (1 - P));
     rho-zCDP has  rho >= D_a(P || Q) / a and D_a(Q || P) / a, for all orders a > 1 of the
     divergences of two coins;

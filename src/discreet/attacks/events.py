@@ -2,11 +2,12 @@
 
 Trust: public.
 
-Theorem (key ``held-out-event``).  If an event is chosen before the answers by which it is judged
-are drawn, its hits among them are binomial with its true chances, and bounds for these hold at
-their level, whatever the choice was based on and however many events were tried.
-Proof.  Given everything that the choice looked at, the event is fixed and the new answers are
-independent of it; the statement holds under that condition, and so without it.
+Theorem (key ``held-out-event``; Bichsel and others 2021, DP-Sniper).  If an event is chosen before
+the answers by which it is judged are drawn, its hits among them are binomial with its true
+chances, and bounds for these hold at their level, whatever the choice was based on and however
+many events were tried.
+Proof.  Given everything that the choice looked at, the event is fixed and
+the new answers are independent of it; the statement holds under that condition, and so without it.
 
 A first part of the answers is for learning scores, a second for choosing a score and a threshold:
 those with the largest bound, were it computed from the second part.

@@ -54,14 +54,15 @@ from numpy.typing import NDArray
 from discreet.attacks.claim import log_ratio
 from discreet.attacks.measured import Measured
 from discreet.attacks.proportions import at_least, tail
-from discreet.attacks.reconstruction.curators import Bits
 from discreet.errors import OutOfRange, WrongKind
 from discreet.exact import decimal, float_down, float_up, whole
-from discreet.loss.curves import PrivacyCurve
 from discreet.loss.parameters import checked_delta
+from discreet.loss.privacy_loss import PrivacyCurve
 
 __all__ = ["guessed"]
 
+Bits = Sequence[int] | NDArray[np.integer]
+"""The secret of everybody: 0 or 1."""
 Guesses = Bits | Sequence[int | None]
 
 ABSTAIN: Final = -1

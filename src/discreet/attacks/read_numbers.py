@@ -13,6 +13,8 @@ from numpy.typing import NDArray
 from discreet.arrays import array_of
 from discreet.errors import OutOfRange, WrongKind
 
+__all__ = ["number_above_zero", "numbers", "secret_ends"]
+
 Floats = NDArray[np.float64]
 
 

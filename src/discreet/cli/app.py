@@ -30,7 +30,7 @@ from discreet.cli.ledger_commands import app as ledger
 from discreet.cli.local_commands import app as local
 from discreet.cli.options import EXAMPLES, JsonOption
 from discreet.cli.policy_commands import check, init
-from discreet.cli.serve_command import serve
+from discreet.cli.serve_command import password, serve
 from discreet.cli.synthesize_command import synthesize
 from discreet.cli.workbench_command import workbench
 from discreet.demo.tour import PAGE, tour
@@ -68,6 +68,7 @@ app.command(epilog=EXAMPLES["plan"])(plan)
 app.command(epilog=EXAMPLES["ask"])(ask)
 app.command(epilog=EXAMPLES["synthesize"])(synthesize)
 app.command(epilog=EXAMPLES["serve"])(serve)
+app.command(epilog=EXAMPLES["password"])(password)
 app.command(epilog=EXAMPLES["explain"])(explain)
 app.command(epilog=EXAMPLES["label"])(label)
 app.command(epilog=EXAMPLES["workbench"])(workbench)

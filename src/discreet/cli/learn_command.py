@@ -1,21 +1,24 @@
 """``discreet learn``: the course in the terminal, as notebooks, with puzzles and a quiz.
 
-Trust: public.
+Trust: public.  The course is a package of its own, ``discreet-course``.
 """
 
 from __future__ import annotations
 
+import importlib
 import sys
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
 
-from discreet import teach  # whose names are loaded when a command first needs them
 from discreet.cli.exit_codes import errors_reported
 from discreet.errors import WrongKind
+
+if TYPE_CHECKING:  # a package of its own, which need not be installed
+    from types import ModuleType
 
 PageArgument = Annotated[str | None, typer.Argument(help="A page of the gallery; lists without.")]
 NotebooksOption = Annotated[
@@ -28,7 +31,12 @@ QuizOption = Annotated[bool, typer.Option("--quiz", help="Take the checkpoint of
 PuzzleOption = Annotated[str | None, typer.Option("--puzzle", help="A mechanism to break.")]
 ExerciseOption = Annotated[str | None, typer.Option("--exercise", help="An exercise, such as L5.")]
 AnswerOption = Annotated[
-    str | None, typer.Option("--answer", help="An answer to it; its solution is told without.")
+    str | None,
+    typer.Option("--answer", help="An answer to it: a number, a choice, or a Python file."),
+]
+SolutionOption = Annotated[bool, typer.Option("--solution", help="Explain the exercise.")]
+KeyOption = Annotated[
+    Path | None, typer.Option("--answer-key", help="Write all exercises with their solutions.")
 ]
 
 
@@ -41,36 +49,64 @@ def learn(  # noqa: PLR0913  one for each option
     puzzle: PuzzleOption = None,
     exercise: ExerciseOption = None,
     answer: AnswerOption = None,
+    solution: SolutionOption = False,
+    answer_key: KeyOption = None,
 ) -> None:
     """Learn differential privacy: pages that run, exercises with a referee, puzzles, a quiz."""
     with errors_reported():
+        course = _course()
         if notebooks is not None:
-            made = teach.write_notebooks(notebooks)
+            made = course.write_notebooks(notebooks)
             sys.stdout.write(f"{len(made)} notebooks in {notebooks}\n")
         elif pictures is not None:
-            _write(pictures, teach.gallery_pages.moving_page())
+            _write(pictures, course.gallery_pages.moving_page())
             sys.stdout.write(f"open {pictures} in a browser\n")
+        elif answer_key is not None:
+            _write(answer_key, course.answer_key())
         elif quiz:
-            _talk(teach.terminal.ask_quiz(sys.stdin))
+            _talk(course.terminal.ask_quiz(sys.stdin))
         elif puzzle is not None:
-            _talk(teach.terminal.play(puzzle, sys.stdin))
+            _talk(course.terminal.play(puzzle, sys.stdin))
         elif exercise is not None:
-            found = teach.solution(exercise) if answer is None else teach.check(exercise, answer)
-            sys.stdout.write(f"{found}\n")
+            sys.stdout.write(f"{_exercise(course, exercise, answer, explain=solution)}\n")
         elif page is not None:
-            _show(teach.gallery_pages.text(page))
+            _show(course.gallery_pages.terminal_text(page))
         else:
-            sys.stdout.write(_contents())
+            sys.stdout.write(_contents(course))
 
 
-def _contents() -> str:
-    titles = teach.gallery_pages.titles()
+def _course() -> ModuleType:
+    """Load the course."""
+    try:
+        return importlib.import_module("discreet_course")
+    except ModuleNotFoundError as error:
+        if error.name != "discreet_course":
+            raise
+        raise WrongKind(
+            what="the course is not installed.",
+            why="its pages, exercises and puzzles are a package of their own.",
+            do="pip install discreet-course",
+        ) from None
+
+
+def _exercise(course: ModuleType, key: str, answer: str | None, *, explain: bool) -> object:
+    if explain:
+        return course.solution(key)
+    return course.book.question(key) if answer is None else course.book.check_text(key, answer)
+
+
+def _contents(course: ModuleType) -> str:
+    titles = course.gallery_pages.titles()
     width = max(map(len, titles))
-    pages = "\n".join(f"  {name:{width}}  {title}" for name, title in titles.items())
-    names = ", ".join(teach.puzzles())
+    keys = {name: " ".join(each.key for each in course.exercises(name)) for name in titles}
+    pages = "\n".join(
+        f"  {name:{width}}  {title}" + (f" ({keys[name]})" if keys[name] else "")
+        for name, title in titles.items()
+    )
     return (
-        f"Pages (discreet learn PAGE):\n{pages}\n\n"
-        f"Puzzles (discreet learn --puzzle NAME): {names}\n"
+        f"Pages, with their exercises (discreet learn PAGE):\n{pages}\n\n"
+        "An exercise: discreet learn --exercise L5; --answer ANSWER, or --solution.\n"
+        f"Puzzles (discreet learn --puzzle NAME): {', '.join(course.puzzles())}\n"
         "A quiz: discreet learn --quiz. Notebooks: discreet learn --notebooks FOLDER.\n"
     )
 

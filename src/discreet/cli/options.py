@@ -227,6 +227,7 @@ _LINES: Final = {
         "discreet serve site.toml --check",
         "discreet serve site.toml --port 8750",
     ),
+    "password": ("discreet password site.toml ana",),
     "synthesize": (
         "discreet synthesize visits --columns ward,age,cost --epsilon 1 --out made-up.parquet",
         "discreet synthesize visits --method mst --epsilon 1 --delta 1e-9 --out made-up.csv",

@@ -1,4 +1,4 @@
-"""``discreet serve``: a server for one site, or a check of its file.
+"""``discreet serve``: a server for one site, or a check of its file; and its passwords.
 
 Trust: public.
 """
@@ -6,6 +6,8 @@ Trust: public.
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -44,19 +46,25 @@ def serve(
             else:
                 typer.echo("\n".join(map(str, findings)) or "the site can be served.")
             return
-        try:
+        with _packages():
             service.run_server(
                 found,
                 mount=_mount_pages,
-                ready=lambda url, secret: _announce(found, url, secret),
+                ready=lambda url, known: _announce(site.name, found, url, known=known),
                 log=sys.stderr,
             )
-        except ModuleNotFoundError:
-            raise WrongKind(
-                what="a server needs packages that are not installed.",
-                why="most people ask, and do not serve.",
-                do="install them: pip install 'discreet[service]'.",
-            ) from None
+
+
+@contextmanager
+def _packages() -> Iterator[None]:
+    try:
+        yield
+    except ModuleNotFoundError:
+        raise WrongKind(
+            what="a server needs packages that are not installed.",
+            why="most people ask, and do not serve.",
+            do="install them: pip install 'discreet[service]'.",
+        ) from None
 
 
 def _mount_pages(server: FastAPI, counter: service.ServiceCounter) -> None:
@@ -64,7 +72,36 @@ def _mount_pages(server: FastAPI, counter: service.ServiceCounter) -> None:
     web.mount(server, counter)
 
 
-def _announce(site: service.Site, url: str, secret: str | None) -> None:
+def _announce(name: str, site: service.Site, url: str, *, known: bool) -> None:
     tell(f"serving {', '.join(site.datasets)} at {url}\n")
-    if secret is not None:
-        tell(f"nobody has a password yet; the owner sets one here, once: {url}/welcome/{secret}\n")
+    if not known:
+        who = next(iter(site.people), "NAME")
+        tell(f"nobody has a password yet; set one: discreet password {name} {who}\n")
+
+
+def password(
+    site: Annotated[Path, typer.Argument(help="The site file, or a policy with [session].")],
+    name: Annotated[str, typer.Argument(help="Whose password: a name in the site file.")],
+    *,
+    as_json: JsonOption = False,
+) -> None:
+    """Set the password with which somebody logs in to a server; it is asked for, and not shown."""
+    with errors_reported(as_json=as_json):
+        found = service.read_site(site)
+        if name not in found.people:
+            raise WrongKind(
+                what="the site file does not name this person.",
+                why="roles come from there, and nobody logs in without one.",
+                do=f'add [people.NAME] with roles = ["analyst"], or use one of: '
+                f"{', '.join(found.people) or 'none'}.",
+            )
+        if sys.stdin.isatty():
+            text = typer.prompt("Password", hide_input=True, confirmation_prompt=True, err=True)
+        else:
+            text = sys.stdin.readline().rstrip("\n")
+        with _packages():
+            service.PasswordFile(found.passwords).put(name, text)
+        if as_json:
+            write_json("password", {"name": name, "file": str(found.passwords)})
+        else:
+            typer.echo(f"{name} has a password now, in {found.passwords.name}.")

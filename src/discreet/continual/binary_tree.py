@@ -35,10 +35,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.accounting import Node, Parallel, Sequential, between
-from discreet.continual.counter import BlockCounter, Counter, clamped
-from discreet.continual.counter_run import CounterState
-from discreet.continual.dyadic import depth, digits, height, lowest
+from discreet.continual.counter import BlockCounter, Counter, CounterState, clamped
 from discreet.continual.sum_tails import (
+    depth,
+    digits,
+    height,
+    lowest,
     plain_sum_half_width,
     sum_half_width,
     tree_half_width,

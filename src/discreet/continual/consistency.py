@@ -52,9 +52,8 @@ def monotone(values: Sequence[float] | NDArray[Any]) -> NDArray[np.float64]:
     numbers = np.asarray(values, dtype=float)
     if numbers.ndim != 1:
         raise WrongKind(
-            what="the values are not a list of numbers.",
-            why="only a sequence can rise or fall.",
-            do="give a list, or a one-dimensional array, of numbers.",
+            "the values are not a list of numbers; give a list, or a one-dimensional array, of "
+            "numbers."
         )
     pools: list[tuple[float, int]] = []  # means and sizes
     for number in numbers.tolist():

@@ -33,13 +33,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.accounting import Leaf, Node, Parallel
-from discreet.continual.counter import Counter
-from discreet.continual.counter_run import CounterState
+from discreet.continual.counter import Counter, CounterState
 from discreet.continual.sum_tails import sum_half_width
 from discreet.errors import TooLarge, WrongKind
 from discreet.exact import Interval, whole
 from discreet.loss import PrivacyLoss, ZeroConcentrated
-from discreet.loss.pairs.smoothed_gaussian import SmoothedGaussianPair
+from discreet.loss.pairs.gaussian import SmoothedGaussianPair
 from discreet.mechanisms import Gaussian
 from discreet.mechanisms.additive import loss_of_move
 from discreet.mechanisms.mechanism import Number, steps_at
@@ -84,10 +83,8 @@ class FactorizedCounter(Counter):
         Counter.__init__(self, length=length, noise=noise, bound=bound)
         if not isinstance(noise, Gaussian):
             raise WrongKind(
-                what="noise is not Gaussian noise on integers.",
-                why="the columns of R are short in L2; in L1 they are long, and Laplace noise on "
-                "them is wider than that of a binary tree.",
-                do="give Gaussian(sigma=...), or use BinaryTreeCounter.",
+                "noise is not Gaussian noise on integers; give Gaussian(sigma=...), or use "
+                "BinaryTreeCounter."
             )
         size = whole(self.length, name="length", low=1, high=_LONGEST)
         kept = size if band is None else band
@@ -95,9 +92,8 @@ class FactorizedCounter(Counter):
         object.__setattr__(self, "bits", whole(bits, name="bits", low=1, high=30))
         if sum(self.coefficients) * self.bound > _LARGEST:
             raise TooLarge(
-                what="the measurements do not fit in 62 bits.",
-                why="they are 64-bit integers, and wrapping around would corrupt them.",
-                do="count in a coarser unit, or round R to fewer bits.",
+                "the measurements do not fit in 62 bits; count in a coarser unit, or round R to "
+                "fewer bits."
             )
 
     @property

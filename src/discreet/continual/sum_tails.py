@@ -3,9 +3,9 @@
 Trust: public.  A bug here misstates an error bar; it costs no privacy.
 
 Let S = sum of w_i Z_i for independent draws Z_i, all |w_i| <= m, and spread f = sum of w_i**2.
-Theorem (key ``chernoff-sum``).  With K(t) = ln E exp(t Z), P[|S| > r] <= 2 exp(f/m**2 K(m t) - t r)
-for every t > 0.  Proof.  K(t) / t**2 does not fall with t > 0 for the discrete Laplace law, so
-K(w t) <= (w/m)**2 K(m t); the rest is Markov's inequality.
+Theorem (key ``chernoff-sum``; Chernoff 1952).  With K(t) = ln E exp(t Z), P[|S| > r] <= 2
+exp(f/m**2 K(m t) - t r) for every t > 0.  Proof.  K(t) / t**2 does not fall with t > 0 for the
+discrete Laplace law, so K(w t) <= (w/m)**2 K(m t); the rest is Markov's inequality.
     discrete Laplace, scale s:  K(t) = 2 ln(1 - a) - ln(1 - a e**t) - ln(1 - a e**-t), t < 1/s,
     which is -ln(1 - c (cosh t - 1)), a series in t**2 without negative coefficients;
     discrete Gaussian, v:  K(t) <= v t**2 / 2 (Canonne, Kamath and Steinke 2020), so weights may
@@ -34,6 +34,15 @@ starts again from s + z with fresh noise.  For a length n that is no power of tw
 half only where the binary digit of n is 1.
 Transforms err by less than 1e-11 of probability; the half-width is the smallest but for that much.
 Where the noise is too wide for a table, Chernoff's bound is used (key ``chernoff-sum``).
+
+Dyadic intervals: blocks of 1, 2, 4, ... positions that end where their length divides.
+
+Definition.  Block (h, t) covers the 2**h positions up to t, for every t that 2**h divides.
+Fact (key ``dyadic-blocks``; Fenwick 1994, A New Data Structure for Cumulative Frequency Tables).
+The first t positions are the disjoint union of one block for each binary digit 1 of t: after t
+comes ``t - lowest(t)``, and so on down to 0.  All of them have the form (height(t), t), one for
+each t; position p lies in at most one of each height, and in ``depth(n)`` of them in all if p = 1,
+which is the most.
 """
 
 from __future__ import annotations
@@ -48,10 +57,63 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.continual.dyadic import depth
 from discreet.exact import float_up
 from discreet.mechanisms.exact_quantiles import first_true
 from discreet.noise import DiscreteGaussian, DiscreteLaplace
+
+
+def height(t: int) -> int:
+    """Return the largest h such that 2**h divides t >= 1.
+
+    >>> [height(t) for t in range(1, 9)]
+    [0, 1, 0, 2, 0, 1, 0, 3]
+    """
+    return (t & -t).bit_length() - 1
+
+
+def lowest(t: int) -> int:
+    """Return the largest power of two that divides t >= 1.
+
+    >>> [lowest(t) for t in range(1, 9)]
+    [1, 2, 1, 4, 1, 2, 1, 8]
+    """
+    return t & -t
+
+
+def depth(length: int) -> int:
+    """Return how many heights there are among the first ``length`` positions.
+
+    >>> [depth(n) for n in (1, 2, 3, 4, 1023, 1024)]
+    [1, 2, 2, 3, 10, 11]
+    """
+    return length.bit_length()
+
+
+def digits(t: int) -> list[int]:
+    """Return the ends of the blocks that make up the first t positions, the last one first.
+
+    >>> digits(13)  # 13, then 9 to 12, then 1 to 8
+    [13, 12, 8]
+    """
+    ends = []
+    while t:
+        ends.append(t)
+        t -= lowest(t)
+    return ends
+
+
+def blocks_of(position: int, length: int) -> list[int]:
+    """Return the ends t of all blocks (height(t), t) that hold a position, up to a length.
+
+    >>> blocks_of(3, 8), blocks_of(1, 8)
+    ([3, 4, 8], [1, 2, 4, 8])
+    """
+    ends = []
+    while position <= length:
+        ends.append(position)
+        position += lowest(position)
+    return ends
+
 
 Law = DiscreteLaplace | DiscreteGaussian
 

@@ -15,7 +15,7 @@ from discreet.explain.disclosure import Disclosure
 from discreet.explain.explanation import Section
 from discreet.explain.figures import HOUSEHOLD, Figures
 from discreet.explain.not_hidden import not_hidden
-from discreet.theorems import THEOREMS
+from discreet.theorems import theorems
 from discreet.units.unit import describe_unit
 
 Audience = Literal["analyst", "subject", "steward", "auditor"]
@@ -241,7 +241,7 @@ def _auditor(disclosure: Disclosure, figures: Figures) -> Iterator[Section]:
 
 def _theorems(disclosure: Disclosure) -> Iterator[str]:
     for key in ("guessing-odds", "posterior-bound", *disclosure.theorems):
-        theorem = THEOREMS.get(key)
+        theorem = theorems().get(key)
         if theorem is not None:
             yield f"{key}: {theorem.statement} ({theorem.source})"
 

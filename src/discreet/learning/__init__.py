@@ -24,11 +24,8 @@ if TYPE_CHECKING:  # each is loaded when first used, because most programs need 
     from discreet.learning.calibrated import calibrated_sigma, noise_multiplier
     from discreet.learning.clipping import Clipping
     from discreet.learning.deep.corrected_adam import CorrectedAdam
-    from discreet.learning.deep.runs.private_stop import PrivateStop
-    from discreet.learning.deep.runs.ranks import Ranks
-    from discreet.learning.deep.runs.served_rank import serve_rank
-    from discreet.learning.deep.runs.training_report import TrainingReport
-    from discreet.learning.features import Scattering2d
+    from discreet.learning.deep.private_stop import PrivateStop
+    from discreet.learning.deep.training_report import TrainingReport
     from discreet.learning.models import (
         PCA,
         CategoricalNB,
@@ -37,17 +34,14 @@ if TYPE_CHECKING:  # each is loaded when first used, because most programs need 
         LinearRegression,
         LogisticRegression,
         PoissonRegression,
-        RandomForest,
         Ridge,
         SoftmaxRegression,
     )
-    from discreet.learning.noise_processes.noise_ahead import NoiseAhead
     from discreet.learning.private_sum import PrivateSum
     from discreet.learning.run_tree import one_sum, statement_of, tree_of_run
     from discreet.learning.sampling import PoissonBatches, overflow_chance, smallest_cap
     from discreet.learning.training import Training
-    from discreet.learning.training_plan import TrainingPlan
-    from discreet.learning.training_planner import plan_training
+    from discreet.learning.training_plan import TrainingPlan, plan_training
     from discreet.learning.tuning.evaluation import Evaluation, evaluate
     from discreet.learning.tuning.tune import Tuned, tune
     from discreet.learning.tuning.tuning_price import TuningPrice
@@ -64,17 +58,13 @@ __all__ = [
     "KMeans",
     "LinearRegression",
     "LogisticRegression",
-    "NoiseAhead",
     "PoissonBatches",
     "PoissonRegression",
     "PosteriorDraw",
     "PrivateLikelihood",
     "PrivateStop",
     "PrivateSum",
-    "RandomForest",
-    "Ranks",
     "Ridge",
-    "Scattering2d",
     "SoftmaxRegression",
     "Training",
     "TrainingPlan",
@@ -90,7 +80,6 @@ __all__ = [
     "one_sum",
     "overflow_chance",
     "plan_training",
-    "serve_rank",
     "smallest_cap",
     "statement_of",
     "tree_of_run",
@@ -106,12 +95,9 @@ if not TYPE_CHECKING:  # to which every name would be one of this room
             "calibrated": ("calibrated_sigma", "noise_multiplier"),
             "clipping": ("Clipping",),
             "deep.corrected_adam": ("CorrectedAdam",),
-            "deep.runs.private_stop": ("PrivateStop",),
-            "deep.runs.ranks": ("Ranks",),
-            "deep.runs.served_rank": ("serve_rank",),
-            "deep.runs.training_report": ("TrainingReport",),
+            "deep.private_stop": ("PrivateStop",),
+            "deep.training_report": ("TrainingReport",),
             "tuning.evaluation": ("Evaluation", "evaluate"),
-            "features": ("Scattering2d",),
             "models": (
                 "CategoricalNB",
                 "GaussianNB",
@@ -120,7 +106,6 @@ if not TYPE_CHECKING:  # to which every name would be one of this room
                 "LogisticRegression",
                 "PCA",
                 "PoissonRegression",
-                "RandomForest",
                 "Ridge",
                 "SoftmaxRegression",
             ),
@@ -129,10 +114,8 @@ if not TYPE_CHECKING:  # to which every name would be one of this room
             "sampling": ("PoissonBatches", "overflow_chance", "smallest_cap"),
             "tuning.tune": ("Tuned", "tune"),
             "tuning.tuning_price": ("TuningPrice",),
-            "noise_processes.noise_ahead": ("NoiseAhead",),
             "training": ("Training",),
-            "training_plan": ("TrainingPlan",),
-            "training_planner": ("plan_training",),
+            "training_plan": ("TrainingPlan", "plan_training"),
         },
         rooms=("bayes", "models"),
     )

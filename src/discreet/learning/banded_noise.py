@@ -14,28 +14,12 @@ Theorem (key ``banded-sums``; Choquette-Choo et al. 2023 for continuous noise). 
 x_t by at most D steps in L2, a run of T steps loses no more than ceil(T / b) copies of a Gaussian
 release of b d coordinates at the distance D |r| on a Poisson sample of rate b q, beside batches
 above their cap.
-    Proof.  Tell the parts of all units, and the coins of the others.  Let unit u be in part p.  Its
-    steps are p, p + b, ..., at most ceil(T / b) of them, and x_t of its step t enters y_t, ...,
-    y_{t+b-1} and no further: these blocks are disjoint.  Consider one block, given all that was
-    measured before it.  The sums of its other steps are functions of what is measured (weights) and
-    of rows and coins of others, for the tables with and without u alike.  So subtracting, from each
-    y_{t+k}, what it would be without u and without noise, is a bijection that maps the block to
-    (Z_t, ..., Z_{t+b-1}) without u, and with u to the same plus s (r_0 v, ..., r_{b-1} v), where s
-    is the one coin of u in step t and v, of length at most D, is decided before the block.  That is
-    the pair of one Poisson sample.  Blocks compose adaptively; rows before p do not contain u.
-    The part of u is decided by coins that no data decides; a mixture of pairs that one pair
-    dominates is dominated by it.
-A step has q N units on average: a unit is in its part with chance 1/b and drawn with b q, both by
-coins of its own, so the chance of a batch above its cap is that of a Poisson sample of rate q.
-
-What a process remembers of earlier sums is data, and is never saved.  One that resumes measures
-x_t alone in its first step, draws the parts anew, and shares no block with those before it.  A unit
-then may have one step more than ceil(T / b), unless the run goes on at a multiple of b: the steps
-since that multiple are charged again (:mod:`discreet.learning.run_charges`).
-Parts and sums belong to the process that made them, and cannot be copied; a forked child resumes as
-any other process does.  Two that went on from one memory would each measure the same x_t, with the
-coins of its units, in a block that was paid for once.  A step that does not follow the last one
-that was measured is refused.
+    Proof in docs/proofs/learning.md: steps of one unit are b apart, and each enters b measurements.
+So the chance of a batch above its cap is that of a Poisson sample of rate q.
+Earlier sums are data, and are never saved.  A process that resumes draws the parts anew, so that a
+unit may have one step more than ceil(T / b), unless the run goes on at a multiple of b: the steps
+since that multiple are charged again (:mod:`discreet.learning.marks`).  A step that does not
+follow the last one is refused: its sum would be measured twice in a block that was paid for once.
 """
 
 from __future__ import annotations
@@ -43,7 +27,7 @@ from __future__ import annotations
 from collections import deque
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Final, NoReturn, final
+from typing import Any, Final, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,14 +35,13 @@ from numpy.typing import NDArray
 from discreet.accounting import Leaf
 from discreet.certified import sqrt
 from discreet.continual import FactorizedCounter
-from discreet.errors import EntropyCopied, OutOfRange, RunFenced
+from discreet.errors import OutOfRange, RunFenced
 from discreet.exact import whole
 from discreet.learning.private_sum import PrivateSum
 from discreet.learning.run_tree import one_sum
 from discreet.learning.sampling import PoissonBatches
 from discreet.mechanisms import Gaussian
 from discreet.noise import SYSTEM, DiscreteGaussian, DyadicGrid, Entropy
-from discreet.noise.entropy import process_stamp
 from discreet.units import PrivacyUnit
 
 _BITS: Final = 10
@@ -132,7 +115,7 @@ class Band:
         if self.width > 1 and largest >= _LARGEST:
             raise OutOfRange(
                 what="measured sums would not fit in 62 bits.",
-                why="they are 64-bit integers, and wrapping around would corrupt them.",
+                why="wrapping around would corrupt them.",
                 do="take smaller batches, or a band of 1.",
             )
         return one_sum(
@@ -143,39 +126,8 @@ class Band:
         )
 
 
-class _Memory:
-    """What one process remembers of a run; nobody else goes on from it."""
-
-    __slots__ = ("_stamp",)
-
-    def __init__(self) -> None:
-        """Belong to this process."""
-        self._stamp = process_stamp()
-
-    @property
-    def own(self) -> bool:
-        """Whether it belongs to this process."""
-        return self._stamp == process_stamp()
-
-    def check_process(self) -> None:
-        """Refuse a forked child."""
-        if not self.own:
-            raise RunFenced(
-                what="a forked process goes on with the banded noise of its parent.",
-                why="both would measure sums that the parent remembers, and pay for one block.",
-                do="begin the run in the child: it puts units into parts of its own.",
-            )
-
-    def __reduce_ex__(self, protocol: object) -> NoReturn:
-        raise EntropyCopied(
-            what="parts and sums of banded noise cannot be pickled or copied.",
-            why="each copy would measure the same sums again, in a block that was paid for once.",
-            do="resume the run where it goes on, from its folder.",
-        )
-
-
 @final
-class BandedBatches(_Memory):
+class BandedBatches:
     """Which units a step draws from: those of one part in turn.
 
     >>> parts = BandedBatches(Band(2), PoissonBatches(rate="1/2", cap=9), units=6)
@@ -190,7 +142,6 @@ class BandedBatches(_Memory):
         self, band: Band, batches: PoissonBatches, *, units: int, entropy: Entropy = SYSTEM
     ) -> None:
         """Put every unit into a part; ``batches`` has the rate of all steps together."""
-        super().__init__()
         self._band, self._entropy = band, entropy
         self._batches = PoissonBatches(
             rate=batches.rate * band.width, cap=batches.cap, words=batches.words
@@ -200,7 +151,6 @@ class BandedBatches(_Memory):
 
     def draw(self, step: int) -> NDArray[np.int64]:
         """Return the places of the units of a step, counted from 0."""
-        self.check_process()
         members = np.flatnonzero(self._parts == step % self._band.width)
         return members[self._batches.draw(int(members.size), self._entropy)]
 
@@ -209,7 +159,7 @@ INDEPENDENT: Final = Band()
 
 
 @final
-class BandedSums(_Memory):
+class BandedSums:
     """What a process remembers of the last sums; the sums are data, and stay here.
 
     It works on arrays of any kind: NumPy's in tests, PyTorch's in training.
@@ -219,28 +169,24 @@ class BandedSums(_Memory):
 
     def __init__(self, band: Band) -> None:
         """Remember nothing yet."""
-        super().__init__()
         self._coefficients = band.coefficients
         self._sums: deque[Any] = deque(maxlen=band.width)
         self._estimates: deque[Any] = deque(maxlen=max(1, band.width - 1))
         self._step = 0
         self._next: int | None = None
 
-    def goes_on(self, step: int) -> bool:
-        """Whether a step follows the last one, which was measured and estimated here."""
-        return self.own and self._next == step
+    @property
+    def next_step(self) -> int | None:
+        """The step that follows the last one that was measured and estimated, if any."""
+        return self._next
 
     def measured(self, cells: Any, noise: Any, *, step: int) -> Any:
-        """Take the sum of a step in integers; return what is measured, with its noise.
-
-        If that breaks off, the sum may be remembered, or not: then nothing goes on from it.
-        """
-        self.check_process()
+        """Take the sum of a step in integers; return what is measured, with its noise."""
         if self._sums and self._next != step:
             raise RunFenced(
                 what="a step of banded noise does not follow the last one that was released.",
                 why="sums of one step that is taken twice would be measured in one block.",
-                do="begin once more: units are put into new parts, and no sum is remembered.",
+                do="begin once more, with new parts.",
             )
         self._step, self._next = step, None
         self._sums.appendleft(cells)

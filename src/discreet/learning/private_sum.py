@@ -2,11 +2,12 @@
 
 Trust: kernel.
 
-Theorem (key ``gradient-sum``).  Let unit i contribute the real vector v_i, which depends on its own
-rows and on public values alone, and let c_i be its scale (:mod:`discreet.learning.clipping`).  Add
-up c_i v_i over at most B units in float64, where n roundings or fewer lie between any product and
-the total; floor the total to a dyadic grid; add discrete Gaussian noise.  Between batches of which
-one has one unit more, the totals on the grid differ by less than
+Theorem (key ``gradient-sum``; Higham 2002, Accuracy and Stability, lemma 3.1).  Let unit i
+contribute the real vector v_i, which depends on its own rows and on public values alone, and let
+c_i be its scale (:mod:`discreet.learning.clipping`).  Add up c_i v_i over at most B units in
+float64, where n roundings or fewer lie between any product and the total; floor the total to a
+dyadic grid; add discrete Gaussian noise.  Between batches of which one has one unit more, the
+totals on the grid differ by less than
     (C + 2 g k B C) / step + sqrt(d)  steps in L2,    g = n u / (1 - n u), u = 2**-53,
 so the release is a Gaussian mechanism at that distance (keys ``grid-distance``,
 ``gaussian-mechanism``).  Proof in docs/proofs/learning.md.
@@ -59,7 +60,6 @@ class PrivateSum:
         operations: how many roundings lie between any product and the total.
         short: how many roundings in float32 come before them, where a contribution has one product
             in each coordinate; none by default (key ``short-sums``).
-        floors: how often parts of the sum are floored and then added up as integers.
         beside: the squared L2 norm of what one unit adds to coordinates beside its contribution,
             such as noisy counts that are bought in the same sample.
 
@@ -78,7 +78,6 @@ class PrivateSum:
     units: int
     operations: int
     short: int = 0
-    floors: int = 1
     beside: Fraction = field(default=Fraction(0))
 
     def __post_init__(self) -> None:
@@ -86,7 +85,6 @@ class PrivateSum:
         positive(self.sigma, name="sigma")
         whole(self.coordinates, name="coordinates", low=1)
         whole(self.units, name="units", low=1, high=_MOST_UNITS)
-        whole(self.floors, name="floors", low=1)
         whole(self.short, name="short", low=0)
 
     @property
@@ -96,14 +94,13 @@ class PrivateSum:
 
     @property
     def slack(self) -> Fraction:
-        """What rounding and further floors add to the distance."""
+        """What rounding adds to the distance."""
         error = self.clipping.error(units=self.units, operations=self.operations)
         if self.beside:
             error *= self.length / self.clipping.bound
         if self.short:
             error += self._short_error()
-        more = _root_up(Fraction(self.coordinates)) * self.grid.step
-        return 2 * error + (self.floors - 1) * more + Fraction(1, 1 << 200)
+        return 2 * error + Fraction(1, 1 << 200)
 
     def _short_error(self) -> Fraction:
         """Bound what sums in float32 add to the error (key ``short-sums``)."""
@@ -166,9 +163,8 @@ class PrivateSum:
         with np.errstate(all="ignore"):
             squares = squared_norms(first) * squared_norms(second) * raised(2)
             scales = self.clipping.scales(squares, np.sqrt(squares) * raised(2))
-        return (
-            (_finite(first, scales) * scales[:, None]).T.__matmul__(_finite(second, scales)).ravel()
-        )
+        scaled = _finite(first, scales) * scales[:, None]
+        return (scaled.T @ _finite(second, scales)).ravel()
 
     def _matrix(self, values: Floats) -> Floats:
         """Refuse what is no matrix of floats, or has more lines than were priced."""

@@ -8,9 +8,10 @@ a public weight w and e_i in [-1, 1]:
                 threshold (the larger of its norm and its span / k, as in clipping): 1 for a
                 contribution below half of the threshold, -1 above three halves, and a line between;
     objective:  e_i = 2 o_i / M - 1, where o_i is the mean objective of its rows, cut to [0, M].
-Theorem (key ``side-counts``).  With m such coordinates one unit moves the sum by at most
-(C^2 + m w^2)^(1/2) in L2 before slack.  Where other company changes the norm or the objective of a
-unit by a share of at most t, its coordinates move by at most 3 t w each.
+Theorem (key ``side-counts``; Andrew, Thakkar, McMahan and Ramaswamy 2021 for a count).  With m
+such coordinates one unit moves the sum by at most (C^2 + m w^2)^(1/2) in L2 before slack.  Where
+other company changes the norm or the objective of a unit by a share of at most t, its coordinates
+move by at most 3 t w each.
     Proof.  Coordinates are orthogonal, and |e_i| <= 1.  Where e_i is not constant, x_i <= 3/2 and
     o_i <= M, so 2 x_i moves by at most 3 t and 2 o_i / M by 2 t; cutting moves numbers no further
     apart.

@@ -1,19 +1,22 @@
-"""A private training run of a PyTorch model: planned, paid, drawn, recorded.
+"""DP-SGD: a private training run of a PyTorch model, planned, paid, drawn and recorded.
 
 Trust: kernel.
 
 The whole run is charged before the first row is read.  Every iterate is then paid for: stopping in
-view of weights or of public data is free, and nothing is given back.  Each step draws a batch by
-exact coins, adds up clipped contributions, releases the sum with noise, and hands it to the user's
-own optimizer as a gradient.  Nothing else of the data leaves: no objective, no norm, no batch size.
+view of weights or of public data is free, and nothing is given back.  Each step draws a minibatch
+by exact coins (Poisson sampling), clips per-example gradients of the loss function, releases their
+sum with noise, and hands it to the user's own optimizer as a gradient.  Nothing else of the data
+leaves: no objective, no norm, no batch size.
 """
 
 from __future__ import annotations
 
+import contextlib
+import dataclasses
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping
 from pathlib import Path
-from typing import Any, Final, final
+from typing import Any, final
 
 from discreet.release.frames import missing_extra
 
@@ -23,23 +26,48 @@ try:
 except ModuleNotFoundError:
     missing_extra("PyTorch", "learning")
 
-from discreet.learning.deep.augmentation import Augment
-from discreet.learning.deep.objectives import Objective
-from discreet.learning.deep.runs.ranks import Ranks
-from discreet.learning.deep.runs.run_loop import RunLoop
-from discreet.learning.deep.runs.run_progress import RunProgress
-from discreet.learning.deep.runs.run_setup import set_up
-from discreet.learning.deep.runs.training_report import (
-    Interruptible,
-    Step,
-    StepBar,
-    TrainingReport,
+from discreet.exact import whole
+from discreet.learning.checkpoint import Checkpoint
+from discreet.learning.deep.arguments import (
+    check_mode,
+    check_optimizer,
+    check_payer,
+    check_population,
+    checked_rows,
+    checked_sums,
+    checked_views,
+    checked_word,
+    clip_groups,
+    data_of,
+    either,
+    normalized_groups,
+    steps_of,
 )
+from discreet.learning.deep.batch_sums import BatchSums
+from discreet.learning.deep.choice import check_model
+from discreet.learning.deep.layers.short_sums import chunk_lines, priced_lines, roundings
+from discreet.learning.deep.objectives import Objective
+from discreet.learning.deep.rows import Augment, RowSource, RowTensors, ViewedRows
+from discreet.learning.deep.run_progress import RunProgress
+from discreet.learning.deep.training_report import Step, StepBar, TrainingReport
+from discreet.learning.deep.training_run import TrainingRun
+from discreet.learning.deep.trial import try_model
+from discreet.learning.sampling import UnitRows
+from discreet.learning.side_counts import SideCounts
+from discreet.learning.training_plan import TrainingPlan, cap_of, plan_training
 from discreet.ledger import Ledger
 from discreet.noise import SYSTEM, Entropy
 from discreet.units import PrivacyUnit
 
-_BLOCKS: Final = 20
+
+def _first_without_result(plan: TrainingPlan, ledger: Ledger, folder: Path | None) -> TrainingPlan:
+    """Name a run: the first name without a result on record, or that of the folder's checkpoint."""
+    begun = None if folder is None else Checkpoint.owner(folder)
+    named, number = plan, 1
+    while named.digest != begun and ledger.find(named.digest) is not None:
+        number += 1
+        named = dataclasses.replace(plan, name=f"{plan.name} {number}")
+    return named
 
 
 @final
@@ -75,11 +103,14 @@ class Training:
         unit: PrivacyUnit,
         population: int,
         batch: int,
-        steps: int,
-        clip: object = 1,
+        steps: int | None = None,
+        epochs: object = None,
+        clip: object = None,
+        max_grad_norm: object = None,
         delta: object,
         epsilon: object = None,
         sigma: object = None,
+        noise_multiplier: object = None,
         rows_per_unit: int = 1,
         micro_batch: int | None = None,
         clipping: str = "norm",
@@ -89,8 +120,7 @@ class Training:
         metrics: Mapping[str, object] | None = None,
         band: int = 1,
         constant_work: bool = False,
-        ranks: Ranks | None = None,
-        name: str = "training",
+        name: str | None = None,
         folder: str | Path | None = None,
         every: int | None = None,
         public_weights: str | None = None,
@@ -101,20 +131,25 @@ class Training:
 
         Args:
             model: any module; it stays yours, and so does its optimizer.
-            objective: a function of outputs and targets, such as cross_entropy.
-            data: inputs and targets, and the unit of each row where units are not rows.
+            objective: the loss function, of outputs and targets, such as cross_entropy.
+            data: inputs and targets, and the unit of each row if units are not rows; a
+                ``TensorDataset`` will do.
             optimizer: what turns noisy gradients into steps.
             ledger: who pays.
             unit: who is protected; the unit of the ledger.
             population: at most so many units, a public number.
             batch: how many units a step draws on average.
             steps: how many noisy sums are released.
-            clip: the bound on a contribution, or one for each group of parameters by prefix.
+            epochs: in place of steps, how often each unit is drawn on average.
+            clip: the clipping norm, 1 by default, or one for each group of parameters by prefix.
+            max_grad_norm: the same, by its name in Opacus.
             delta: see epsilon.
             epsilon: what the run may lose at delta; the noise follows.
             sigma: the noise multiplier, in place of epsilon.
+            noise_multiplier: the same, by its name in Opacus.
             rows_per_unit: how many rows of a unit count, at most.
-            micro_batch: how many units are computed at once; changes speed and memory alone.
+            micro_batch: how many units are computed at once, fitted to the model by default;
+                changes speed and memory alone.
             clipping: "norm", "normalized" to divide each contribution by its norm plus a hundredth
                 of clip, or "adaptive" to move the threshold toward the median norm by a noisy
                 count.
@@ -123,76 +158,122 @@ class Training:
             augment: a function of one row that returns a random view of it.
             metrics: what is told in each step: "objective" with its largest value, "clipped".
             band: over how many steps noise is spread, so that later steps take it off again.
-            constant_work: compute every step as if its batch was the largest possible one; with
-                seats, which micro-batches of several units have, that is so anyway.
-            ranks: the other processes that compute shares of the sums.
-            name: tells runs of the same plan apart.
+            constant_work: compute every step as if its batch was the largest possible one.
+            name: tells runs of the same plan apart; by default "training", and "training 2" once
+                that has a result on record.
             folder: where checkpoints are kept; without one, an interrupted run starts over.
             every: after how many steps a checkpoint is written.
             public_weights: where weights come from that were trained on public data.
             processes: how many draw noise beside the model; fitted to its size by default.
             entropy: random bits.
         """
-        setup = set_up(
+        check_mode()
+        check_optimizer(check_model(model), optimizer)
+        check_payer(ledger, unit)
+        inputs, targets, names = data_of(data, unit)
+        units = UnitRows(int(inputs.shape[0]) if names is None else names, rows=rows_per_unit)
+        check_population(units, population)
+        steps = steps_of(steps, epochs, population=population, batch=batch)
+        clip = either(1, clip=clip, max_grad_norm=max_grad_norm)
+        sigma = either(None, sigma=sigma, noise_multiplier=noise_multiplier)
+        kind = checked_word(clipping, {"norm", "normalized", "adaptive"}, name="clipping")
+        single = checked_sums(sums, model)
+        side = SideCounts.of(metrics, adaptive=kind == "adaptive")
+        times = checked_views(views, augment)
+        rows = checked_rows(rows_per_unit, unit) * times
+        source: RowSource = RowTensors(inputs, targets)
+        if augment is not None:
+            viewed = source = ViewedRows(RowTensors(inputs, targets), times, augment)
+            viewed.view(source.shapes[0].rows(1, seed=0, device=torch.device("cpu"))[0])
+        cap = cap_of(population=population, batch=batch, steps=steps, delta=delta)
+        chunk = chunk_lines(cap) if single else 0
+        given = clip_groups(model, clip)
+        tried = try_model(
             model,
-            objective=objective,
-            data=data,
-            optimizer=optimizer,
-            ledger=ledger,
-            unit=unit,
-            rows_per_unit=rows_per_unit,
-            micro_batch=micro_batch,
-            clip=clip,
-            clipping=clipping,
-            sums=sums,
-            views=views,
-            augment=augment,
-            metrics=metrics,
-            ranks=ranks,
-            constant_work=constant_work,
-            entropy=entropy,
-            promise={
-                "name": name,
-                "unit": unit,
-                "population": population,
-                "batch": batch,
-                "steps": steps,
-                "delta": delta,
-                "epsilon": epsilon,
-                "sigma": sigma,
-                "band": band,
-                "notes": () if public_weights is None else (f"public weights: {public_weights}",),
-            },
+            objective,
+            shapes=source.shapes,
+            rows=rows,
+            cap=cap,
+            units=None if micro_batch is None else whole(micro_batch, name="micro_batch", low=1),
         )
-        self.model, self.optimizer, self.ledger = model, optimizer, ledger
-        self.plan, self._stepper, self._saved = setup.plan, setup.stepper, setup.saved
-        self._units, self._sums = setup.stepper.units, setup.stepper.sums.sums
-        self._progress = RunProgress(
-            setup.plan,
-            setup.stepper,
-            setup.saved,
-            folder=None if folder is None else Path(folder),
+        plan = plan_training(
+            name="training" if name is None else name,
+            unit=unit,
+            population=population,
+            batch=batch,
+            steps=steps,
+            delta=delta,
+            epsilon=epsilon,
+            sigma=sigma,
+            band=band,
+            clip=given,
+            coordinates=sum(p.numel() for p in tried.parameters),
+            rows=rows,
+            micro=tried.units,
+            positions=-(-tried.engine.positions // rows),
+            short=roundings(chunk) if chunk else 0,
+            side=side,
+            memory=tried.engine.memory,
+            layers=tried.engine.layers,
+            model={
+                "parameters": [
+                    [name, list(p.shape), str(p.dtype), p.requires_grad]
+                    for name, p in model.named_parameters()
+                ],
+                "optimizer": type(optimizer).__name__,
+                "clipping": kind,
+                "views": times,
+            },
+            notes=() if public_weights is None else (f"public weights: {public_weights}",),
+        )
+        where = None if folder is None else Path(folder)
+        if name is None:
+            plan = _first_without_result(plan, ledger, where)
+        added = BatchSums(
+            model,
+            tried.engine,
+            source,
+            groups=normalized_groups(model, given, views=times),
+            micro=tried.units,
+            normalized=kind == "normalized",
+            device=next(iter(model.parameters())).device,
+            chunk=priced_lines(plan.one.short),
+            side=side,
+            objective=tried.objective,
+        )
+        progress = RunProgress(
+            plan,
+            model,
+            optimizer,
+            ledger,
+            folder=where,
             public_weights=public_weights,
         )
-        self._loop = RunLoop(
-            self._progress,
+        self.model, self.optimizer, self.ledger, self.plan = model, optimizer, ledger, plan
+        self._run = TrainingRun(
+            tried,
+            units,
+            added,
+            progress,
+            optimizer=optimizer,
             every=every,
             processes=processes,
-            adaptive=clipping == "adaptive",
+            adaptive=kind == "adaptive",
+            constant_work=constant_work,
             entropy=entropy,
         )
 
     # --- running ------------------------------------------------------------------------------
 
     def fit(self, *, bar: bool = True, lost: str = "told") -> TrainingReport:
-        """Pay, train to the end, and record the weights; Ctrl-C ends after the current step.
+        """Pay, train to the end, and record the weights; Ctrl-C stops in order and is raised.
 
         A run that was interrupted goes on from its checkpoint.  The steps after it may have been
         seen, so they are charged again, unless ``lost="untold"``: the owner's word that nobody did.
         """
         shown = StepBar(self.plan.steps, active=bar and sys.stderr.isatty())
-        with Interruptible() as interrupt:
-            for step in self._loop.steps(lost, update=True, interrupt=interrupt):
+        with contextlib.closing(self.steps(lost=lost)) as steps:
+            for step in steps:
                 shown.show(step)
         shown.end()
         return self.report
@@ -203,9 +284,9 @@ class Training:
         """Yield after each step; leaving the loop early is free, and gives nothing back."""
         return self.steps()
 
-    def steps(self, *, lost: str = "told") -> Iterator[Step]:
+    def steps(self, *, lost: str = "told") -> Generator[Step, None, None]:
         """Pay, then take one step after another."""
-        return self._loop.steps(lost, update=True)
+        return self._run.steps(lost, update=True)
 
     def gradients(self, *, lost: str = "told") -> Iterator[Step]:
         """Pay, then put one noisy gradient after another into ``.grad``; the loop updates.
@@ -213,9 +294,9 @@ class Training:
         It stands in the place of ``backward`` in a loop of one's own: a gradient has been released
         once it is there, so that whatever the loop does with it, and with the optimizer, is free.
         """
-        return self._loop.steps(lost, update=False)
+        return self._run.steps(lost, update=False)
 
     @property
     def report(self) -> TrainingReport:
         """What the run has done so far."""
-        return self._progress.report()
+        return self._run.progress.report()

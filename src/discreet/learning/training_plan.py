@@ -6,25 +6,34 @@ A plan is a value made of public numbers: the shape of the model, how units are 
 what one contributes, the noise.  Its tree is what the ledger is charged, and its digest names the
 run on record.  ``batch`` and ``population`` are declared; nothing follows from how many rows there
 are.
+
+Plan a training run: its cap, its noise and its slack, from public numbers.
+
+What is planned is in :mod:`discreet.learning.training_plan`.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, final
+from typing import Any, Final, final
 
 from discreet.accounting import Node, encode
 from discreet.accounting.storage.codec import encode_unit
+from discreet.errors import OutOfRange, TooImprecise, WrongKind
+from discreet.exact import decimal, positive, whole
 from discreet.learning.banded_noise import INDEPENDENT, Band
+from discreet.learning.calibrated import calibrated_sigma
+from discreet.learning.clipping import Clipping
 from discreet.learning.private_sum import PrivateSum
 from discreet.learning.run_tree import statement_of, tree_of_run
-from discreet.learning.sampling import PoissonBatches
-from discreet.learning.seats import seats_for
+from discreet.learning.sampling import PoissonBatches, overflow_chance, smallest_cap
 from discreet.learning.side_counts import NOTHING_BESIDE, SideCounts
+from discreet.loss.parameters import checked_delta
 from discreet.units import PrivacyUnit, Relation
 
 
@@ -70,15 +79,6 @@ class TrainingPlan:
         return PoissonBatches(rate=self.rate, cap=self.one.units)
 
     @property
-    def seats(self) -> int:
-        """How many seats the units of a batch take theirs of; 0 where all would be the same.
-
-        No plan can do without: places of a micro-batch, or processes, may round differently.
-        """
-        alike = self.micro == 1 and self.one.floors == 1
-        return 0 if alike else seats_for(self.one.units, micro=self.micro)
-
-    @property
     def tree(self) -> Node:
         """What the ledger is charged."""
         return self.tree_of(self.steps)
@@ -118,7 +118,6 @@ class TrainingPlan:
             "tree": encode(self.tree),
             "model": dict(self.model),
             **({"band": self.band.width} if self.band.width > 1 else {}),
-            **({"seats": self.seats} if self.seats else {}),
             **({"told": [*self.side.names, str(self.side.most)]} if self.side.names else {}),
         }
 
@@ -155,17 +154,10 @@ class TrainingPlan:
                 f"micro-batches of {self.micro}, slack {slack:.1e}"
             ),
             *(f"  {line}" for line in self.layers),
-            *self._seated(),
             *self._bought(),
             *self.notes,
         ]
         return "\n".join(lines)
-
-    def _seated(self) -> list[str]:
-        """Say how many seats there are."""
-        if not self.seats:
-            return []
-        return [f"{self.seats} seats, taken at random, and all of them are computed in every step"]
 
     def _bought(self) -> list[str]:
         """Say what is told beside the sums, and what memory a step takes beside the model."""
@@ -179,3 +171,163 @@ class TrainingPlan:
         if self.memory:
             lines.append(f"about {self.memory / 2**20:.1f} MiB beside model and optimizer")
         return lines
+
+
+_SHARE_OF_DELTA: Final = 1000
+_MOST_SLACK: Final = Fraction(5, 100)
+_BYTES: Final = 24  # of a coordinate: float64 totals, noise, and the noise drawn ahead
+
+
+def plan_training(  # noqa: PLR0913  everything that a run depends on
+    *,
+    name: str,
+    unit: PrivacyUnit,
+    population: int,
+    batch: int,
+    steps: int,
+    clip: object = 1,
+    coordinates: int,
+    delta: object,
+    epsilon: object = None,
+    sigma: object = None,
+    rows: int = 1,
+    micro: int = 256,
+    positions: int = 1,
+    short: int = 0,
+    side: SideCounts = NOTHING_BESIDE,
+    band: int = 1,
+    memory: int = 0,
+    layers: tuple[str, ...] = (),
+    model: Mapping[str, Any] | None = None,
+    notes: tuple[str, ...] = (),
+) -> TrainingPlan:
+    """Plan a run for an epsilon, or with a noise multiplier ``sigma``.
+
+    >>> from discreet.units import row
+    >>> plan = plan_training(name="digits", unit=row(), population=1797, batch=256, steps=100,
+    ...     clip="0.2", coordinates=650, epsilon=3, delta="1e-5")
+    >>> round(float(plan.sigma), 3), plan.epsilon() <= 3
+    (2.22, True)
+
+    ``clip`` is a number, or one for each group of parameters, as pairs of a prefix and a number;
+    ``coordinates`` is how many numbers the model has.
+    """
+    if (epsilon is None) == (sigma is None):
+        raise WrongKind(
+            what="neither or both of epsilon and sigma are given.",
+            why="one of them says how much noise there is.",
+            do="give epsilon, and the noise follows; or give sigma, and the price follows.",
+        )
+    people = whole(population, name="population", low=1)
+    drawn = whole(batch, name="batch", low=1, high=people)
+    times, chance = whole(steps, name="steps", low=1), checked_delta(delta)
+    if chance == 0:
+        raise OutOfRange(
+            what="delta is 0.",
+            why="Gaussian noise never gives pure privacy.",
+            do="give a delta far below one over the population.",
+        )
+    rate, turns = Fraction(drawn, people), Band(band)
+    whole(drawn * turns.width, name="batch times band", high=people)
+    _check_delta(chance, rate * turns.width, turns.blocks(times))
+    cap = cap_of(population=people, batch=drawn, steps=times, delta=chance)
+    overflow = overflow_chance(population=people, rate=rate, cap=cap, steps=times)
+    size = min(whole(micro, name="micro", low=1), cap)
+    numbers = coordinates + len(side.names)
+
+    def one(width: Fraction) -> PrivateSum:
+        return PrivateSum(
+            clipping=Clipping(bound=1),
+            sigma=width,
+            coordinates=numbers,
+            units=cap,
+            operations=2 * cap * positions * rows + 8,  # each is added to the total, and padding
+            short=short,
+            beside=side.squared,
+        )
+
+    first = one(Fraction(1))
+    _check_slack(first)
+    if sigma is None:
+        width = calibrated_sigma(
+            rate=rate * turns.width,
+            steps=turns.blocks(times),
+            epsilon=epsilon,
+            delta=chance,
+            squared=turns.squared(first),
+            step=turns.grid(first).step,
+            coordinates=numbers * turns.width,
+            tree=lambda s: tree_of_run(
+                turns.leaf(one(s), unit),
+                rate=rate * turns.width,
+                steps=turns.blocks(times),
+                unit=unit,
+                overflow=overflow,
+            ),
+            unit=unit,
+            overflow=overflow,
+        )
+    else:
+        width = positive(decimal(sigma, name="sigma"), name="sigma")
+    return TrainingPlan(
+        name=name,
+        unit=unit,
+        population=people,
+        batch=drawn,
+        steps=times,
+        clip=_thresholds(clip),
+        rows=rows,
+        micro=size,
+        delta=chance,
+        one=one(width),
+        overflow=overflow,
+        layers=layers,
+        model={} if model is None else model,
+        side=side,
+        band=turns,
+        memory=memory and memory + (_BYTES + 16 * (turns.width - 1)) * numbers,
+        notes=notes,
+    )
+
+
+def cap_of(*, population: int, batch: int, steps: int, delta: object) -> int:
+    """Return how many units a batch of a run has at most.
+
+    >>> cap_of(population=1797, batch=256, steps=100, delta="1e-5")
+    363
+    """
+    people = whole(population, name="population", low=1)
+    return smallest_cap(
+        population=people,
+        rate=Fraction(whole(batch, name="batch", low=1, high=people), people),
+        steps=whole(steps, name="steps", low=1),
+        chance=checked_delta(delta) / _SHARE_OF_DELTA,
+    )
+
+
+def _thresholds(clip: object) -> tuple[tuple[str, Fraction], ...]:
+    """Read the clipping threshold of each group of parameters."""
+    pairs = clip if isinstance(clip, tuple) else (("", clip),)
+    return tuple((name, positive(decimal(each, name="clip"), name="clip")) for name, each in pairs)
+
+
+def _check_delta(delta: Fraction, rate: Fraction, times: int) -> None:
+    """Refuse a delta that a run without any noise would keep: the chance of being drawn at all."""
+    if rate == 1 and delta < 1:
+        return
+    if rate == 1 or delta >= -math.expm1(times * math.log1p(-float(rate))):
+        raise OutOfRange(
+            what="delta is as large as the chance that a unit is drawn at all.",
+            why="then no noise would be needed: the rows that are drawn could be published.",
+            do="give a delta far below one over the population.",
+        )
+
+
+def _check_slack(one: PrivateSum) -> None:
+    """Refuse sums whose rounding would cost too much."""
+    if one.slack > _MOST_SLACK:
+        raise TooImprecise(
+            what="rounding may move a sum by more than 5 percent of what one unit adds.",
+            why="it is added to the distance that noise is scaled to, and costs accuracy.",
+            do="take smaller batches, or add up in float64.",
+        )

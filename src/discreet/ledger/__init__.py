@@ -34,5 +34,4 @@ if not TYPE_CHECKING:  # to which every name would be one of this room
             "values": ("Account", "Charged", "Receipt", "Started", "StoredAnswer"),
             "verify.report": ("AccountBalance", "Problem", "Report"),
         },
-        renamed={"Release": "StoredAnswer", "Standing": "AccountBalance"},
     )

@@ -28,8 +28,7 @@ from typing import Final, Self, final
 
 from discreet.errors import NotALedger, Tampered
 from discreet.ledger.canonical_lines import now
-from discreet.ledger.stores.lock_wait import lock_within
-from discreet.ledger.stores.sqlite_files import sync
+from discreet.ledger.stores.own_files import lock_within, sync
 from discreet.ledger.values import Receipt
 
 _TAIL: Final = 1 << 16

@@ -48,7 +48,7 @@ from typing import IO, Final
 from discreet.errors import DamagedLedger, LedgerUnavailable, NewerFormat, NotALedger, OtherLedger
 from discreet.ledger.canonical_lines import NO_HEAD, EntryRow, canonical, digest, now
 from discreet.ledger.entry_kinds import FailEntry, RestoreEntry, StartEntry, row_of
-from discreet.ledger.stores.sqlite_files import sync
+from discreet.ledger.stores.own_files import sync
 from discreet.ledger.stores.store import LedgerStore
 from discreet.ledger.values import Receipt
 from discreet.ledger.verify.readers import connect_read_only, is_database, verify, verify_file

@@ -1,107 +1,348 @@
-"""Connections: a writer and a reader for each process, made anew after a fork.
+"""The connection of a process to a ledger: requests are served in turn, with one commit for all.
 
 Trust: kernel.
 
-Requests go through the writer.  Lookups read a second store, one thread at a time; whatever can be
-read there is durable (:mod:`discreet.ledger.stores.store`).
+Definition.  Callers add their request to those that wait.  One of them leads: it serves all that
+wait as one batch.  It locks out other processes, reads the entries that they have appended, serves
+the requests one after another, and commits; then all these callers return, and one that has come
+meanwhile leads.  So nothing is told before it is durable, refusals included, since they may rest on
+charges of the same batch.  A request inspects the state and the history of its key and appends what
+follows; the next request of the batch sees that.
 
-A connection must not cross a fork: SQLite counts its locks in memory, and a child process that
-inherits the count mistakes its parent's locks for its own.  So connections are closed before a
-process forks and reopened when needed, in the parent and in the child.  Where that fails because
-another process keeps the ledger for too long, the child is refused the ledger
-(:mod:`discreet.ledger.stores.sqlite`).
-Every connection of a ledger object must lead to the ledger that the first one found, by the last
-entry seen there (:mod:`discreet.ledger.batch`).
-A ledger that nobody holds any more, or whose process ends, is closed.
+Where a batch fails or is interrupted, each of its requests gets an error; the state is discarded
+and rebuilt from the store, so that memory and disk agree whichever way the commit went (T3).  What
+became of a request is found by asking again with its key.
+
+Theorem (key ``one-ledger``).  All that one ledger object reads and writes is one chain of entries.
+    Proof.  It keeps the number and head of the last entry that it knew to be durable, and a store
+    counts only if it holds that entry, which is checked after each opening and each reading, and
+    under the lock before each writing.  Heads are chained from the first entry on, which names the
+    ledger: a store that holds an entry with this head holds everything before it.
+A connection belongs to the process that made it: SQLite counts its locks in memory, and a server
+tells sessions apart by their sockets.  A forked process is refused it.
 """
 
 from __future__ import annotations
 
 import functools
+import os
 import threading
-import weakref
-from collections.abc import Callable, Iterator, Mapping
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from itertools import islice
-from typing import Final, TypeVar, final
+from typing import Any, Final, Protocol, TypeVar, cast, final
 
 from discreet.accounting.budgets.price_cache import PriceCache
-from discreet.errors import DamagedLedger
-from discreet.ledger.batch import LastSeenEntry, LedgerRequest, closed_ledger_error
-from discreet.ledger.canonical_lines import EntryRow
+from discreet.errors import DiscreetError, LedgerUnavailable
+from discreet.ledger.canonical_lines import NO_HEAD, EntryRow, now
 from discreet.ledger.charge import Pricer
-from discreet.ledger.forks import ForkAware, never_finalize
-from discreet.ledger.ledger_requests import OpenRequest, SnapshotRequest
+from discreet.ledger.entry_kinds import Entry, row_of
+from discreet.ledger.ledger_requests import LookingRequest, OpenRequest, Snapshot, SnapshotRequest
 from discreet.ledger.opening_terms import OpeningTerms
+from discreet.ledger.state import LedgerState, restore_state
+from discreet.ledger.stores.failures import exchanged_ledger_error, forked_error
 from discreet.ledger.stores.store import LedgerStore
 from discreet.ledger.values import Account, Receipt
-from discreet.ledger.writer import Writer
 from discreet.noise import SYSTEM
 
 _PAGE: Final = 500
+_MOST: Final = 512
+_KEPT_EVERY: Final = 1000
+_MOMENT: Final = 0.5
 
 Result = TypeVar("Result")
+Result_co = TypeVar("Result_co", covariant=True)
 
 
 @final
+@dataclass(slots=True)
+class KeyHistory:
+    """The history of a key: its charge, its attempts, its release."""
+
+    charge: EntryRow | None = None
+    attempts: int = 0
+    release: EntryRow | None = None
+
+    def follow(self, row: EntryRow) -> None:
+        """Take one more row of the key."""
+        match row.kind:
+            case "charge":
+                self.charge = row
+            case "start":
+                self.attempts += 1
+            case "release":
+                self.release = row
+
+
+@final
+class Batch:
+    """The state of a ledger, the history of some keys, and the rows to be written."""
+
+    __slots__ = ("_at", "_keys", "failed_midway", "rows", "state")
+
+    def __init__(self, state: LedgerState, known: Iterable[EntryRow]) -> None:
+        """Take the state, and all rows of the keys that requests will ask for."""
+        self.state = state
+        self.rows: list[EntryRow] = []
+        self.failed_midway = False
+        self._at = now()
+        self._keys: dict[str, KeyHistory] = {}
+        for row in known:
+            self._follow(row)
+
+    def history(self, key: str) -> KeyHistory:
+        """Return the history of a key."""
+        return self._keys.get(key) or KeyHistory()
+
+    def append(self, entry: Entry, answer: bytes | None = None) -> EntryRow:
+        """Record an entry that was checked; if that fails, the whole batch is lost."""
+        state = self.state
+        row = row_of(entry, (state.seq, state.head), self._at, answer)
+        self.failed_midway = True
+        state.apply(entry, row.seq, row.head)
+        self.failed_midway = False
+        self.rows.append(row)
+        self._follow(row)
+        return row
+
+    def receipt(self, row: EntryRow) -> Receipt:
+        """Return the receipt of an entry."""
+        return Receipt(self.state.opening.ledger, row.seq, row.head)
+
+    def _follow(self, row: EntryRow) -> None:
+        if row.key is not None:
+            self._keys.setdefault(row.key, KeyHistory()).follow(row)
+
+
+class LedgerRequest(Protocol[Result_co]):
+    """Something to check and record."""
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """The keys whose rows it has to know."""
+        ...
+
+    def act(self, batch: Batch) -> Result_co:
+        """Check, and only then append; an error before the first append changes nothing."""
+        ...
+
+
+@final
+class _Ticket:
+    """A request that waits; its caller is woken when it is over, or when it is to lead."""
+
+    __slots__ = ("error", "over", "request", "result", "woken")
+
+    def __init__(self, request: LedgerRequest[object]) -> None:
+        self.request = request
+        self.woken = threading.Lock()
+        self.woken.acquire()
+        self.over = False
+        self.result: object = None
+        self.error: BaseException | None = None
+
+    def wake(self) -> None:
+        """Let the caller look; waking twice does nothing."""
+        with suppress(RuntimeError):
+            self.woken.release()
+
+
 class LedgerConnection:
-    """The writer, the reader and the prices through which one process uses a ledger."""
+    """The store and the state through which the threads of one process use a ledger."""
 
-    __slots__ = (
-        "_closed",
-        "_lock",
-        "_make",
-        "_reader",
-        "_seen",
-        "_suspended",
-        "_timeout",
-        "_writer",
-        "accounts",
-        "opening",
-        "pricer",
-    )
-
-    def __init__(
-        self,
-        make: Callable[[], LedgerStore],
-        terms: OpeningTerms,
-        *,
-        timeout: float,
-        seen: LastSeenEntry,
-    ) -> None:
-        """Connect, and open the ledger on these terms."""
-        self._make = make
-        self._seen = seen
-        self._lock = threading.Lock()
-        self._reader: LedgerStore | None = None
-        self._closed = False
-        self._suspended = False
+    def __init__(self, store: LedgerStore, terms: OpeningTerms, *, timeout: float) -> None:
+        """Open the ledger of a store on these terms, and make it first if there is none."""
+        self._store = store
         self._timeout = timeout
-        first = (terms.first_row(f"{SYSTEM.bits(128):032x}"),) if terms.can_create else None
-        self._writer = Writer(make(), first=first, timeout=timeout, seen=seen)
+        self._process = os.getpid()
+        self._turn = threading.Lock()  # of whoever uses the store
+        self._line = threading.Lock()  # of whoever changes the next two
+        self._waiting: deque[_Ticket] = deque()
+        self._leader: _Ticket | None = None
+        self._state: LedgerState | None = None
+        self._seen: tuple[int, str] = (0, NO_HEAD)
+        self._open = self.closed = False
+        self._kept = 0
+        if terms.can_create:
+            store.create((terms.first_row(f"{SYSTEM.bits(128):032x}"),))
         try:
-            look = self._writer.call(OpenRequest(terms))
+            snapshot = self.call(OpenRequest(terms))
         except BaseException:
-            self._writer.stop(wait=1)
+            self.close()
             raise
-        self.opening = look.opening
-        self.accounts = look.accounts
-        self.pricer = Pricer(
-            PriceCache(
-                unit=look.opening.unit,
-                constant=look.opening.constant,
-                contribution=look.opening.contribution,
-            )
-        )
-        for description in look.descriptions:
-            self.pricer.add_shared_columns(description)
+        self.opening, self.accounts = snapshot.opening, snapshot.accounts
+        self.pricer = pricer_of(snapshot)
+
+    # --- requests -----------------------------------------------------------------------------
 
     def call(self, request: LedgerRequest[Result]) -> Result:
-        """Have a request served by the writer."""
-        return self._writer.call(request)
+        """Have a request served, and return its result once that is durable."""
+        if isinstance(request, LookingRequest):
+            return cast("Result", self._looked(request))
+        self.check_process()
+        ticket = _Ticket(request)
+        try:
+            with self._line:
+                self._waiting.append(ticket)
+            self._wait(ticket)
+            if not ticket.over:
+                with self._in_turn():
+                    self._serve(self._batched(ticket))
+        finally:
+            ticket.over = True  # whoever leads passes it over from now on
+            self._hand_over(ticket)
+        if ticket.error is not None:
+            raise ticket.error.with_traceback(None)
+        return cast("Result", ticket.result)
+
+    def _wait(self, ticket: _Ticket) -> None:
+        """Return when a request is over, or when it is to lead.
+
+        A leader that an interrupt has stopped amid handing over is missed after a moment.
+        """
+        until = time.monotonic() + self._timeout
+        while not ticket.over:
+            with self._line:
+                if self._leader is None or self._leader.over:
+                    self._leader = ticket
+                if self._leader is ticket:
+                    return
+            ticket.woken.acquire(timeout=_MOMENT)
+            if time.monotonic() > until:
+                raise late_error()
+
+    def _hand_over(self, ticket: _Ticket) -> None:
+        """Let the next one lead, if this one did."""
+        with self._line:
+            if self._leader is ticket:
+                self._leader = next((each for each in self._waiting if not each.over), None)
+                if self._leader is not None:
+                    self._leader.wake()
+
+    def check_process(self) -> None:
+        """Refuse a process that was forked from the one that has opened the ledger."""
+        if os.getpid() != self._process:
+            raise forked_error()
+
+    @contextmanager
+    def _in_turn(self) -> Iterator[None]:
+        """Use the store while no other thread does."""
+        self.check_process()
+        if not self._turn.acquire(timeout=self._timeout):
+            raise late_error()
+        try:
+            if self.closed:
+                raise closed_ledger_error()
+            yield
+        finally:
+            self._turn.release()
+
+    def _batched(self, own: _Ticket) -> list[_Ticket]:
+        """Return a ticket, and others that wait."""
+        tickets = [own]
+        with self._line:
+            while self._waiting and len(tickets) < _MOST:
+                ticket = self._waiting.popleft()
+                if ticket is not own and not ticket.over:
+                    tickets.append(ticket)
+        return tickets
+
+    def _serve(self, tickets: list[_Ticket]) -> None:
+        try:
+            self._record(tickets)
+        except BaseException as error:
+            self._let_go()
+            for ticket in tickets:
+                ticket.result, ticket.error = None, explain_failure(error)
+            if not isinstance(error, Exception):  # an interrupt of the caller whose turn it is
+                raise
+        finally:
+            for ticket in tickets:
+                ticket.over = True
+                ticket.wake()
+
+    def _record(self, tickets: list[_Ticket]) -> None:
+        """Serve requests, and return when everything is durable."""
+        store = self._opened()
+        known = self._state
+        state = known or self._rebuilt()
+        with store.exclusive():
+            self._state = None  # until it is known that memory and disk agree
+            if known is None:
+                self._check_seen()  # otherwise the state that is known has to be continued
+            deque(catch_up(state, store), maxlen=0)
+            keys = {key for ticket in tickets for key in ticket.request.keys}
+            batch = Batch(state, store.rows_of(keys) if keys else ())
+            for ticket in tickets:
+                try:
+                    ticket.result = ticket.request.act(batch)
+                except Exception as error:
+                    if batch.failed_midway:
+                        raise
+                    ticket.error = error
+            if batch.rows:
+                store.append(batch.rows)
+                if state.seq >= self._kept + _KEPT_EVERY:
+                    self._checkpoint(state)
+        self._state = state
+        self._seen = (state.seq, state.head)
+
+    def _opened(self) -> LedgerStore:
+        if not self._open:
+            self._store.open()
+            self._open = True
+        return self._store
+
+    def _rebuilt(self) -> LedgerState:
+        """Build the state from what is stored, before others are locked out."""
+        state = restore_state(self._store)
+        self._kept = state.seq
+        deque(catch_up(state, self._store), maxlen=0)
+        return state
+
+    def _check_seen(self) -> None:
+        """Refuse a store that does not hold the last entry that was seen."""
+        seq, head = self._seen
+        if seq:
+            row = next(self._store.rows(after=seq - 1), None)
+            if row is None or (row.seq, row.head) != (seq, head):
+                raise exchanged_ledger_error(seq)
+
+    def _checkpoint(self, state: LedgerState) -> None:
+        self._store.keep_checkpoint(state.seq, state.written())
+        self._kept = state.seq
+
+    def _let_go(self) -> None:
+        """Discard the state and close the store; both are built anew when they are needed."""
+        self._state = None
+        self._open = False
+        self._store.close()
+
+    # --- looking ------------------------------------------------------------------------------
+
+    def _looked(self, request: LookingRequest[Result]) -> Result:
+        """Answer a request that changes nothing from what is stored, without locking others out."""
+        with self._in_turn():
+            try:
+                store, known = self._opened(), self._state
+                state = known or self._rebuilt()
+                if known is None:
+                    self._check_seen()
+                self._state = None
+                deque(catch_up(state, store), maxlen=0)
+            except BaseException:
+                self._let_go()
+                raise
+            self._state = state
+            self._seen = (state.seq, state.head)
+            return request.act(Batch(state, ()))
 
     def last_seen(self) -> Receipt:
         """Return the last entry that is known to be durable, without looking."""
-        return Receipt(self.opening.ledger, *self._seen.last)
+        return Receipt(self.opening.ledger, *self._seen)
 
     def known(self, path: str) -> Mapping[str, Account]:
         """Return the accounts, asking the ledger again if one is missing."""
@@ -110,25 +351,18 @@ class LedgerConnection:
         return self.accounts
 
     def read(self, verb: Callable[[LedgerStore], Result]) -> Result:
-        """Read from the second store; the result counts if it is still the same ledger."""
-        with self._lock:
-            if self._closed:
-                raise closed_ledger_error()
-            if self._reader is None:
-                reader = self._make()
-                reader.open()
-                self._reader = reader
-            result = verb(self._reader)
+        """Read what is stored, all of which is durable."""
+        with self._in_turn():
             try:
-                self._seen.check(self._reader)
-            except DamagedLedger:  # it is opened anew, and found to be the right one or not
-                reader, self._reader = self._reader, None
-                reader.close()
+                result = verb(self._opened())
+                self._check_seen()
+            except DiscreetError:
+                self._let_go()
                 raise
-            return result
+        return result
 
     def rows(self, after: int, *, answers: bool) -> Iterator[EntryRow]:
-        """Read rows, a page at a time; others may read in between."""
+        """Read rows, a page at a time; others may write in between."""
         while True:
             page = self.read(functools.partial(_page, after=after, answers=answers))
             yield from page
@@ -136,118 +370,84 @@ class LedgerConnection:
                 return
             after = page[-1].seq
 
-    def suspend(self) -> bool:
-        """Close both stores until ``resume``; return whether that worked in time."""
-        if not self._lock.acquire(timeout=self._timeout):
-            return False
-        reader, self._reader = self._reader, None
-        if reader is not None:
-            reader.close()
-        self._suspended = True
-        return self._writer.suspend()
+    def close(self) -> None:
+        """Keep a checkpoint, and close the store; closing twice does nothing."""
+        if self.closed or os.getpid() != self._process:
+            return
+        in_time = self._turn.acquire(timeout=self._timeout)
+        try:
+            self.closed = True
+            if in_time:
+                self._keep()
+        finally:
+            if in_time:
+                self._let_go()
+                self._turn.release()
 
-    def resume(self) -> None:
-        """Resume; stores are opened again when they are needed."""
-        if self._suspended:
-            self._suspended = False
-            self._writer.resume()
-            self._lock.release()
+    def _keep(self) -> None:
+        """Keep a checkpoint at the end; it is a convenience, and may fail."""
+        state = self._state
+        if state is not None and state.seq > self._kept:
+            with suppress(DiscreetError), self._store.exclusive():
+                deque(catch_up(state, self._store), maxlen=0)
+                self._checkpoint(state)
 
-    def close(self, *, wait: float | None = None) -> None:
-        """Finish the requests that wait, and close everything; closing twice does nothing."""
-        with self._lock:
-            reader, self._reader, self._closed = self._reader, None, True
-        if reader is not None:
-            reader.close()
-        self._writer.stop(wait=wait)
+
+def catch_up(state: LedgerState, store: LedgerStore) -> Iterator[int]:
+    """Apply all entries that a state does not know yet, and yield their numbers."""
+    rows = store.rows(after=max(state.seq - 1, 0))
+    if state.seq:
+        last = next(rows, None)
+        if last is None or (last.seq, last.head) != (state.seq, state.head):
+            raise exchanged_ledger_error(state.seq)
+    for row in rows:
+        state.apply_row(row)
+        yield row.seq
+
+
+def pricer_of(snapshot: Snapshot) -> Pricer:
+    """Return the prices of requests to a ledger."""
+    opening = snapshot.opening
+    pricer = Pricer(
+        PriceCache(unit=opening.unit, constant=opening.constant, contribution=opening.contribution)
+    )
+    for description in snapshot.descriptions:
+        pricer.add_shared_columns(description)
+    return pricer
 
 
 def _page(store: LedgerStore, *, after: int, answers: bool) -> list[EntryRow]:
     return list(islice(store.rows(after, answers=answers), _PAGE))
 
 
-_AT_EXIT: Final = 5.0
+def explain_failure(error: BaseException) -> DiscreetError:
+    """Return the error that one more caller gets for what ended a batch."""
+    if isinstance(error, DiscreetError):
+        given: Any = type(error)
+        return cast("DiscreetError", given(what=error.what, why=error.why, do=error.do))
+    failure = LedgerUnavailable(
+        what=f"the writing of the ledger was stopped by a {type(error).__name__}.",
+        why="nothing is told before it is durable, so nobody was told anything.",
+        do="ask again with the same key: what was recorded is not paid twice.",
+    )
+    failure.__cause__ = error
+    return failure
 
 
-@final
-class ForkSafeConnection(ForkAware):
-    """A connection that is made on demand, once in every process."""
-
-    __slots__ = (
-        "_closed",
-        "_connection",
-        "_finish",
-        "_lock",
-        "_make",
-        "_seen",
-        "_terms",
-        "_timeout",
+def late_error() -> LedgerUnavailable:
+    """Return the error for a caller whose time is up."""
+    return LedgerUnavailable(
+        what="the ledger did not answer in time.",
+        why="another process holds the ledger, or the disk is slow; nothing is answered before "
+        "its charge is on disk.",
+        do="ask again with the same key: what was recorded is not paid twice.",
     )
 
-    def __init__(
-        self, make: Callable[[], LedgerStore], terms: OpeningTerms, *, timeout: float
-    ) -> None:
-        """Connect, and open the ledger on these terms."""
-        self._make = make
-        self._terms = terms
-        self._timeout = timeout
-        self._seen = LastSeenEntry()
-        self._lock = threading.Lock()
-        self._closed = False
-        self._connection: LedgerConnection | None = None
-        self._finish: weakref.finalize[[], ForkSafeConnection] | None = None
-        self.current()
-        self.watch_forks()
 
-    @property
-    def closed(self) -> bool:
-        """Whether it was closed."""
-        return self._closed
-
-    def current(self) -> LedgerConnection:
-        """Return the connection of this process."""
-        connection = self._connection
-        if connection is not None:
-            return connection
-        with self._lock:
-            if self._closed:
-                raise closed_ledger_error()
-            if self._connection is None:
-                connection = LedgerConnection(
-                    self._make, self._terms, timeout=self._timeout, seen=self._seen
-                )
-                self._terms = OpeningTerms()  # they are on record now
-                self._finish = weakref.finalize(self, connection.close, wait=_AT_EXIT)
-                self._connection = connection
-            return self._connection
-
-    def close(self) -> None:
-        """Finish the requests that wait, and close; closing twice does nothing."""
-        with self._lock:
-            self._closed = True
-            connection, self._connection = self._connection, None
-        if connection is not None:
-            if self._finish is not None:
-                self._finish.detach()
-            connection.close()
-
-    # --- around a fork ------------------------------------------------------------------------
-
-    def before_fork(self) -> None:
-        """Suspend the connection, if that works in time."""
-        if self._connection is not None:
-            self._connection.suspend()
-
-    def after_fork_in_parent(self) -> None:
-        """Resume."""
-        if self._connection is not None:
-            self._connection.resume()
-
-    def after_fork_in_child(self) -> None:
-        """Leave the parent's connection alone, and connect when needed."""
-        self._lock = threading.Lock()
-        if self._finish is not None:
-            self._finish.detach()
-        if self._connection is not None:
-            never_finalize(self._connection)
-            self._connection = None
+def closed_ledger_error() -> LedgerUnavailable:
+    """Return the error for a ledger that was closed."""
+    return LedgerUnavailable(
+        what="the ledger is closed.",
+        why="what is asked of it can no longer be recorded.",
+        do="open it again.",
+    )

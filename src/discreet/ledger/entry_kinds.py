@@ -198,7 +198,7 @@ class RestoreEntry(_StoredEntry):
 
     Unless two people vouch that nothing was charged after it, what was left of every account may
     have been spent since, and counts as ``spent``.  On which route of a currency it was is unknown,
-    so that all of them have to fit from then on, whatever an earlier version let through.
+    so that all of them have to fit from then on.
     """
 
     kind: ClassVar[str] = "restore"
@@ -217,8 +217,8 @@ class RestoreEntry(_StoredEntry):
 
     @classmethod
     def read(cls, stored: Mapping[str, Any]) -> Self:
-        """Read the fields of a line; earlier versions did not record ``spent``."""
-        return _decode(cls, {"spent": False, **stored, "head": stored["from"]})
+        """Read the fields of a line."""
+        return _decode(cls, {**stored, "head": stored["from"]})
 
 
 @final

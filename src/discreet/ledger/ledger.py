@@ -22,8 +22,8 @@ limits that could have come about).
 from __future__ import annotations
 
 import os
+import weakref
 from collections.abc import Iterable, Mapping
-from functools import partial
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Final, Self, final
@@ -34,7 +34,7 @@ from discreet.accounting.scopes.box import Box, checked_box
 from discreet.accounting.scopes.contribution import Contribution
 from discreet.errors import OtherLedger, OutOfRange, WrongKind
 from discreet.ledger.canonical_lines import DescriptionEntry
-from discreet.ledger.connection import ForkSafeConnection
+from discreet.ledger.connection import LedgerConnection
 from discreet.ledger.entry_kinds import AccountEntry, RaiseEntry, ReopenEntry
 from discreet.ledger.ledger_requests import (
     AccountRequest,
@@ -137,11 +137,11 @@ class Ledger(LedgerView):
         )
         wait = checked_timeout(timeout)
         place = resolve_address(address)
-        make_store = partial(store_for, place, timeout=wait)
-        make_store()  # refuses what is no address
         ledger = object.__new__(cls)
         ledger._place = place
-        ledger._link = ForkSafeConnection(make_store, terms, timeout=wait)
+        link = LedgerConnection(store_for(place, timeout=wait), terms, timeout=wait)
+        weakref.finalize(ledger, link.close)
+        ledger._link = link
         return ledger
 
     def close(self) -> None:
@@ -217,7 +217,7 @@ class Ledger(LedgerView):
                 why="its answer would be noise alone, and nobody would pay for it.",
                 do="correct the conditions of the scope; two of them exclude each other.",
             )
-        connection = self._link.current()
+        connection = self._link
         path = connection.opening.account if account is None else checked_path(account)
         accounts = connection.known(path)
         checked_account(accounts, path)
@@ -273,7 +273,7 @@ class Ledger(LedgerView):
             content: an object that JSON can write.
         """
         entry = DescriptionEntry.of(checked_key(what, name="word"), content)
-        connection = self._link.current()
+        connection = self._link
         connection.call(DescribeRequest(entry))
         connection.pricer.add_shared_columns(entry)
         return entry.digest
@@ -324,9 +324,7 @@ class Ledger(LedgerView):
 
     def verify(self, receipts: Iterable[Receipt | str] = ()) -> Report:
         """Check everything that the ledger claims, from its entries alone."""
-        report: Report = _backups().verify(
-            self._link.current().rows(0, answers=True), receipts=receipts
-        )
+        report: Report = _backups().verify(self._link.rows(0, answers=True), receipts=receipts)
         return report
 
     def export(self, path: str | os.PathLike[str]) -> Receipt:
@@ -337,9 +335,7 @@ class Ledger(LedgerView):
                 why="what the ledger writes there later would damage the copy.",
                 do="give another name, better in another place.",
             )
-        receipt: Receipt = _backups().export(
-            self._link.current().rows(0, answers=True), self.id, Path(path)
-        )
+        receipt: Receipt = _backups().export(self._link.rows(0, answers=True), self.id, Path(path))
         return receipt
 
     def backup(self, path: str | os.PathLike[str]) -> Receipt:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, ClassVar, final
+from typing import TYPE_CHECKING, ClassVar, Generic, TypeVar, final
 
 from discreet.accounting.budgets.budget import checked_raise, is_recorded
 from discreet.accounting.budgets.request import Priceable
@@ -18,16 +18,17 @@ from discreet.accounting.scopes.box import Box
 from discreet.errors import OtherLedger, OutOfRange
 from discreet.ledger.canonical_lines import DescriptionEntry
 from discreet.ledger.entry_kinds import AccountEntry, OpenEntry, RaiseEntry
+from discreet.ledger.opening_terms import OpeningTerms
 from discreet.ledger.values import Account, Receipt, parent_account
 
-if TYPE_CHECKING:  # both are handed in
-    from discreet.ledger.batch import Batch
-    from discreet.ledger.opening_terms import OpeningTerms
+if TYPE_CHECKING:  # handed in
+    from discreet.ledger.connection import Batch
 
 __all__ = [
     "AccountRequest",
     "DescribeRequest",
     "LeftRequest",
+    "LookingRequest",
     "OpenRequest",
     "RaiseRequest",
     "Snapshot",
@@ -35,6 +36,9 @@ __all__ = [
     "StatementRequest",
     "checked_account",
 ]
+
+
+Result_co = TypeVar("Result_co", covariant=True)
 
 
 @final
@@ -57,9 +61,19 @@ class _LedgerRequest:
     keys: ClassVar[tuple[str, ...]] = ()
 
 
+class LookingRequest(_LedgerRequest, Generic[Result_co]):
+    """A request that appends nothing, and is answered without locking others out."""
+
+    __slots__ = ()
+
+    def act(self, batch: Batch) -> Result_co:
+        """Look."""
+        raise NotImplementedError
+
+
 @final
 @dataclass(frozen=True, slots=True)
-class SnapshotRequest(_LedgerRequest):
+class SnapshotRequest(LookingRequest[Snapshot]):
     """Take a snapshot, in view of all existing entries."""
 
     def act(self, batch: Batch) -> Snapshot:
@@ -90,7 +104,7 @@ class DescribeRequest(_LedgerRequest):
 
 @final
 @dataclass(frozen=True, slots=True)
-class OpenRequest(_LedgerRequest):
+class OpenRequest(LookingRequest[Snapshot]):
     """Open an existing ledger on some terms."""
 
     terms: OpeningTerms
@@ -148,7 +162,7 @@ class RaiseRequest(_LedgerRequest):
 
 @final
 @dataclass(frozen=True, slots=True)
-class LeftRequest(_LedgerRequest):
+class LeftRequest(LookingRequest[Left]):
     """Return what is left for requests about a scope, in an account and all above it."""
 
     account: str
@@ -181,7 +195,7 @@ def _together(lefts: Sequence[Left]) -> Left:
 
 @final
 @dataclass(frozen=True, slots=True)
-class StatementRequest(_LedgerRequest):
+class StatementRequest(LookingRequest[tuple[tuple[str, str], ...]]):
     """Return what is left in every account."""
 
     def act(self, batch: Batch) -> tuple[tuple[str, str], ...]:

@@ -41,9 +41,7 @@ from discreet.ledger.values import (
 if TYPE_CHECKING:  # handed in, or returned by others
     from discreet.accounting.budgets.budget import Budget
     from discreet.accounting.budgets.spending import Left
-    from discreet.ledger.batch import LedgerRequest
-    from discreet.ledger.connection import ForkSafeConnection
-    from discreet.ledger.shared.remote_writer import RemoteWriter
+    from discreet.ledger.connection import LedgerConnection, LedgerRequest
     from discreet.loss import PrivacyLoss
     from discreet.units import PrivacyUnit
 
@@ -53,9 +51,9 @@ Result = TypeVar("Result")
 class LedgerView(Labeled):
     """What can be seen of a ledger; :class:`discreet.ledger.Ledger` also writes to it."""
 
-    __slots__ = ("_link", "_place")
+    __slots__ = ("__weakref__", "_link", "_place")
 
-    _link: ForkSafeConnection | RemoteWriter
+    _link: LedgerConnection
     _place: str
 
     # --- answers ------------------------------------------------------------------------------
@@ -63,7 +61,7 @@ class LedgerView(Labeled):
     def find(self, question: str) -> StoredAnswer | None:
         """Return the first answer to a question, if there is one; this costs nothing."""
         digest = checked_key(question, name="question")
-        row = self._link.current().read(lambda store: store.first_answer(digest))
+        row = self._link.read(lambda store: store.first_answer(digest))
         if row is None:
             return None
         return StoredAnswer(
@@ -76,7 +74,7 @@ class LedgerView(Labeled):
 
     def answers_of(self, keys: Collection[str]) -> tuple[StoredAnswer, ...]:
         """Return the answers that are stored under some keys, in the order of their entries."""
-        rows = self._link.current().read(lambda store: store.rows_of(keys)) if keys else ()
+        rows = self._link.read(lambda store: store.rows_of(keys)) if keys else ()
         return tuple(
             StoredAnswer(
                 key=row.key or "",
@@ -91,7 +89,7 @@ class LedgerView(Labeled):
 
     def attempts(self, key: str) -> int:
         """Return how often data was about to be read for a charge since it was last reopened."""
-        link = self._link.current()
+        link = self._link
         rows = link.read(lambda store: store.rows_of([key]))
         starts = [row.seq for row in rows if row.kind == "start"]
         for row in link.rows(starts[0], answers=False) if starts else ():
@@ -101,7 +99,7 @@ class LedgerView(Labeled):
 
     def questions_of(self, keys: Collection[str]) -> frozenset[str]:
         """Return the questions that some keys were charged for."""
-        rows = self._link.current().read(lambda store: store.rows_of(keys)) if keys else ()
+        rows = self._link.read(lambda store: store.rows_of(keys)) if keys else ()
         return frozenset(row.question for row in rows if row.question is not None)
 
     def count_replay(self, receipt: Receipt) -> None:
@@ -145,7 +143,7 @@ class LedgerView(Labeled):
         this one, is refused.
         """
         state = LedgerState()
-        for row in self._link.current().rows(0, answers=False):
+        for row in self._link.rows(0, answers=False):
             state.apply_row(row)
             if row.seq >= receipt.seq:
                 break
@@ -172,12 +170,12 @@ class LedgerView(Labeled):
     @property
     def unit(self) -> PrivacyUnit:
         """Who is protected."""
-        return self._link.current().opening.unit
+        return self._link.opening.unit
 
     @property
     def id(self) -> str:
         """The name of this ledger, drawn when it was opened first."""
-        return self._link.current().opening.ledger
+        return self._link.opening.ledger
 
     def owns(self, path: str | os.PathLike[str]) -> bool:
         """Say whether a path is that of a file of this ledger, there or still to be made."""
@@ -191,12 +189,12 @@ class LedgerView(Labeled):
     @property
     def last_seen(self) -> Receipt:
         """The last entry that is known here to be durable; it may be behind ``receipt``."""
-        return self._link.current().last_seen()
+        return self._link.last_seen()
 
     def holds(self, receipt: Receipt) -> bool:
         """Say whether the entry of a receipt is in this ledger, with everything before it."""
         after = receipt.seq - 1
-        row = self._link.current().read(lambda store: next(store.rows(after=after), None))
+        row = self._link.read(lambda store: next(store.rows(after=after), None))
         found = None if row is None else Receipt(self.id, row.seq, row.head)
         return found == receipt
 
@@ -226,7 +224,7 @@ class LedgerView(Labeled):
 
     def entries(self, after: int = 0) -> Iterator[dict[str, object]]:
         """Return the contents of the entries after a number, without answers."""
-        for row in self._link.current().rows(after, answers=False):
+        for row in self._link.rows(after, answers=False):
             yield row.fields()
 
     def proved_entries(self, until: Receipt | None = None) -> list[dict[str, object]]:
@@ -245,7 +243,7 @@ class LedgerView(Labeled):
     def _proved_rows(self, end: Receipt) -> list[EntryRow]:
         proved: list[EntryRow] = []
         seq, head = 0, NO_HEAD
-        for row in self._link.current().rows(0, answers=False):
+        for row in self._link.rows(0, answers=False):
             if row.seq > end.seq:
                 break
             if not row.follows(seq, head):
@@ -268,7 +266,7 @@ class LedgerView(Labeled):
 
     def __str__(self) -> str:
         """Show what is left in each account."""
-        opening = self._link.current().opening
+        opening = self._link.opening
         lines = [f"ledger {opening.ledger}, entry {self.receipt.seq}"]
         for path, left in self._ask(StatementRequest()):
             lines.append(f"  {path}: {left or 'as above'}")
@@ -279,14 +277,14 @@ class LedgerView(Labeled):
         return "<closed ledger>" if self._link.closed else f"<ledger {self.id}>"
 
     def _ask(self, request: LedgerRequest[Result]) -> Result:
-        return self._link.current().call(request)
+        return self._link.call(request)
 
     def _beside(self, ending: str) -> Path | None:
         """Return the path of a file beside that of the ledger; none for one on a server."""
         return None if is_server(self._place) else Path(f"{self._place}{ending}")
 
     def _path(self, account: str | None) -> str:
-        return self._link.current().opening.account if account is None else checked_path(account)
+        return self._link.opening.account if account is None else checked_path(account)
 
 
 def _foreign_receipt() -> Tampered:

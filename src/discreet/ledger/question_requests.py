@@ -48,8 +48,8 @@ from discreet.ledger.entry_kinds import (
 from discreet.ledger.values import Charged, Started, StoredAnswer
 
 if TYPE_CHECKING:  # all are handed in
-    from discreet.ledger.batch import Batch, KeyHistory
     from discreet.ledger.charge import PricedRequest
+    from discreet.ledger.connection import Batch, KeyHistory
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
-from discreet.ledger.stores.lock_wait import lock_within
+from discreet.ledger.stores.own_files import lock_within
 
 _HEAD: Final = 64
 _CELL: Final = 8

@@ -63,7 +63,7 @@ if TYPE_CHECKING:  # a store is handed in
     from discreet.ledger.charge import Costs
     from discreet.ledger.stores.store import LedgerStore
 
-_VERSION: Final = 3  # earlier ones do not say where every route has to fit, and are replayed
+_VERSION: Final = 1
 
 
 @final

@@ -29,8 +29,7 @@ from discreet.exact import decimal, whole
 from discreet.local.randomizers.randomizer import Randomizer
 from discreet.loss import PrivacyLoss, Profile
 from discreet.loss.pairs.curved_pair import CurvedPair
-from discreet.loss.sampling.shuffle import Shuffle
-from discreet.loss.sampling.shuffle_shape import ShuffledShape
+from discreet.loss.sampling.shuffle import Shuffle, ShuffledShape
 from discreet.mechanisms.mechanism import Number
 from discreet.mechanisms.randomized_response import RandomizedResponse
 from discreet.notebook import Shown

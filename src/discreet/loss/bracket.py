@@ -35,9 +35,7 @@ class Bracket:
         """Refuse what encloses nothing: an inside-out pair, or NaN."""
         if not self.low <= self.high:
             raise OutOfRange(
-                what="the lower end of a bracket is above its upper end.",
-                why="such a bracket encloses no number, so it certifies nothing.",
-                do="give the smaller end first.",
+                "the lower end of a bracket is above its upper end; give the smaller end first."
             )
 
     @property

@@ -160,9 +160,8 @@ def _bracket(point_at: Callable[[int], Point], octave: int) -> tuple[Point, Poin
                 return here, above
             here = above
     raise OutOfRange(
-        what="no scale between 2**-200 and 2**200 meets the target.",
-        why="either no amount of this noise gives the promise, or almost none is needed.",
-        do="allow delta > 0 for Gaussian noise, or raise epsilon.",
+        "no scale between 2**-200 and 2**200 meets the target; allow delta > 0 for Gaussian "
+        "noise, or raise epsilon."
     )
 
 
@@ -239,11 +238,7 @@ def gaussian_sigma(
     """
     times, far = checked_count(count), positive(distance, name="distance")
     if checked_delta(delta) == 0:
-        raise OutOfRange(
-            what="delta is 0.",
-            why="Gaussian noise never gives pure privacy.",
-            do="give delta > 0, or use Laplace noise.",
-        )
+        raise OutOfRange("delta is 0; give delta > 0, or use Laplace noise.")
     return least_scale(
         lambda sigma: GaussianDP(mu_squared=times * (far / sigma) ** 2),
         epsilon=epsilon,

@@ -24,10 +24,9 @@ from discreet.exact import exact_sum
 from discreet.loss.bracket import Bracket
 from discreet.loss.engine.composed_profile import CompositionProfile
 from discreet.loss.engine.rounding import SUM_MARGIN
-from discreet.loss.pairs.gaussian import GaussianPair
+from discreet.loss.pairs.gaussian import GaussianPair, SmoothedGaussianPair
 from discreet.loss.pairs.pair import LARGEST_LOSS, Pair, knows_curve
 from discreet.loss.pairs.randomized_response import ResponsePair
-from discreet.loss.pairs.smoothed_gaussian import SmoothedGaussianPair
 from discreet.loss.renyi.curve import RenyiCurve
 
 _MOST_COUNTED: Final = 10**50
@@ -137,11 +136,7 @@ class Composition:
     def delta(self, epsilon: float) -> Bracket:
         """Enclose the profile at any real epsilon."""
         if math.isnan(epsilon):
-            raise OutOfRange(
-                what="epsilon is not a number.",
-                why="a profile is a function of a real number.",
-                do="give a real epsilon.",
-            )
+            raise OutOfRange("epsilon is not a number; give a real epsilon.")
         if epsilon < 0:  # h_PQ(a) = 1 - a + a h_QP(1/a)
             return self._account.delta_below_zero(self.reverse()._account, epsilon)  # noqa: SLF001
         return self._account.delta(epsilon)
@@ -169,11 +164,7 @@ class Composition:
 
 def _chance(delta: float | Fraction) -> Fraction:
     if not 0 <= delta <= 1:
-        raise OutOfRange(
-            what="delta is not between 0 and 1.",
-            why="it is the chance that the promise fails.",
-            do="give a delta from 0 to 1.",
-        )
+        raise OutOfRange("delta is not between 0 and 1; give a delta from 0 to 1.")
     return Fraction(delta)
 
 
@@ -205,9 +196,7 @@ class _Merged:
         for pair, count in pairs:
             if count < 0:
                 raise OutOfRange(
-                    what="a pair is counted fewer than zero times.",
-                    why="a loss cannot be taken back.",
-                    do="give counts of at least zero.",
+                    "a pair is counted fewer than zero times; give counts of at least zero."
                 )
             if count and pair.boundless():
                 counts[_EVERYTHING] = 1
@@ -235,9 +224,7 @@ class _Merged:
         """Let a sum that grew boundless count as one that tells everything; refuse huge counts."""
         if max(counts.values(), default=0) > _MOST_COUNTED:
             raise OutOfRange(
-                what=f"a release is counted more than {_MOST_COUNTED:.0e} times.",
-                why="nobody releases so often, and floats do not hold the sum of so many losses.",
-                do="count fewer releases.",
+                f"a release is counted more than {_MOST_COUNTED:.0e} times; count fewer releases."
             )
         far, smooth_far = square > LARGEST_LOSS, smooth is not None and smooth.boundless()
         if not (far or smooth_far):

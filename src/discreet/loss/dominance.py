@@ -2,17 +2,22 @@
 
 Trust: kernel.
 
-Theorem (key ``dominance``).  Domination survives products, so it is enough to match the pairs of
-the smaller product with distinct, larger pairs of the other.  Within the Gaussian, Laplace,
-bounded-range and randomized-response families the larger parameter dominates; at one epsilon
-randomized response dominates the Laplace pair, and that the bounded-range pair, since
-(1 - u)**2 / (1 - e**-epsilon) <= 1 - u for u = e**((x - epsilon)/2), x >= -epsilon.  A longer move
-under the same discrete Gaussian or Laplace noise dominates a shorter one (key
-``log-concave-moves``), and narrower discrete Laplace noise wider (key ``wider-laplace``); at
-distance 1 it is randomized response, and at no distance does it exceed the one of its largest loss.
-Of curves that are lines the steeper dominates.  A pair
-that knows a curve as well dominates only what lies below both.  A matching that exists proves
-domination; one that is not found proves nothing.
+Theorem (key ``dominance``; Zhu, Dong and Wang 2022).  Domination survives products, so it is
+enough to match the pairs of the smaller product with distinct, larger pairs of the other.  Within
+the Gaussian, Laplace, bounded-range and randomized-response families the larger parameter
+dominates; at one epsilon randomized response dominates the Laplace pair, and that the
+bounded-range pair, since (1 - u)**2 / (1 - e**-epsilon) <= 1 - u for u = e**((x - epsilon)/2), x
+>= -epsilon.  A longer move under the same discrete Gaussian or Laplace noise dominates a shorter
+one (key ``log-concave-moves``), and narrower discrete Laplace noise wider (key ``wider-laplace``);
+at distance 1 it is randomized response, and at no distance does it exceed the one of its largest
+loss. Of curves that are lines the steeper dominates.  A pair that knows a curve as well dominates
+only what lies below both.  A matching that exists proves domination; one that is not found proves
+nothing.
+
+Theorem (key ``wider-laplace``; the quotient of characteristic functions is a/b + (1 - a/b) times
+that of ratio b but for a positive factor; enumeration in tests).  Discrete Laplace noise with
+ratio b is that with ratio a < b plus independent noise, so its losses are dominated at every
+distance.
 """
 
 from __future__ import annotations
@@ -26,11 +31,10 @@ from typing import TYPE_CHECKING
 from discreet.exact import exact_sum
 from discreet.loss.elementary import log
 from discreet.loss.pairs.bounded_range import BoundedRangePair
-from discreet.loss.pairs.gaussian import DiscreteGaussianPair, GaussianPair
+from discreet.loss.pairs.gaussian import DiscreteGaussianPair, GaussianPair, SmoothedGaussianPair
 from discreet.loss.pairs.laplace import DiscreteLaplacePair, LaplacePair
 from discreet.loss.pairs.pair import Pair
 from discreet.loss.pairs.randomized_response import ResponsePair
-from discreet.loss.pairs.smoothed_gaussian import SmoothedGaussianPair
 from discreet.loss.renyi.curve import RenyiCurve
 
 if TYPE_CHECKING:  # for annotations alone: a composition arrives with its methods

@@ -2,14 +2,15 @@
 
 Trust: kernel.
 
-Theorems.  Along a chain D_0, ..., D_k of neighbors:
-    approximate (key ``group-approximate``):
-        delta grows to delta (1 + e**eps + ... + e**((k-1) eps));
-    truncated concentrated (key ``group-concentrated``; Bun, Dwork, Rothblum and Steinke 2018):
-        (rho, w) becomes (k**2 rho, w / k);
-    Rényi (key ``group-renyi``; Mironov 2017, proposition 11, with 1/p + 1/q = 1 left free):
-        D_a(P||R) <= (a - 1/p)/(a - 1) D_{pa}(P||Q) + D_{q(a - 1/p)}(Q||R);
-For any profile see ``pairs.two_steps``.
+Along a chain D_0, ..., D_k of neighbors delta grows to delta (1 + e**eps + ... + e**((k-1) eps))
+(key ``group-approximate``).  For any profile see ``pairs.envelope``.
+
+Theorem (key ``group-renyi``; Mironov 2017, proposition 11, with 1/p + 1/q = 1 left free).  Rényi
+divergences along two steps satisfy, for conjugate p and q,
+D_a(P||R) <= (a - 1/p)/(a - 1) D_{pa}(P||Q) + D_{q(a - 1/p)}(Q||R).
+
+Theorem (key ``group-concentrated``; Bun and Steinke 2016; Bun, Dwork, Rothblum and Steinke 2018).
+A group of k units has k^2 rho; truncated at order w, (k^2 rho, w/k).
 """
 
 from __future__ import annotations
@@ -83,9 +84,8 @@ def group_renyi(curve: RenyiCurve, size: int) -> RenyiCurve:
 
 def _too_large(size: int) -> OutOfRange:
     return OutOfRange(
-        what=f"a group of {size} is too large for a loss that is known by Rényi divergences.",
-        why="each step from neighbor to neighbor lowers the orders that are known, to next to 1.",
-        do="give a loss that is known otherwise, such as ZeroConcentrated or GaussianDP.",
+        f"a group of {size} is too large for a loss that is known by Rényi divergences; give a "
+        "loss that is known otherwise, such as ZeroConcentrated or GaussianDP."
     )
 
 

@@ -26,9 +26,8 @@ def _one(value: object, name: str) -> Fraction:
     """Read one number, or say how to ask for several."""
     if isinstance(value, list | tuple | np.ndarray):
         raise WrongKind(
-            what=f"{name} is a {type(value).__name__}, not a number.",
-            why="one number goes in, and one bound comes out.",
-            do="give one; losses and prices take several at once in epsilons(...) and deltas(...).",
+            f"{name} is a {type(value).__name__}, not a number; give one; losses and prices take "
+            "several at once in epsilons(...) and deltas(...)."
         )
     return decimal(value, name=name)
 
@@ -38,9 +37,8 @@ def checked_epsilon(value: object, *, name: str = "epsilon") -> Fraction:
     number = _one(value, name)
     if not 0 <= number <= _LARGEST:
         raise OutOfRange(
-            what=f"{name} is not between 0 and {_LARGEST}.",
-            why="a loss below zero does not exist, and one so large promises nothing.",
-            do=f"give {name} >= 0; useful values are between 0.01 and 10.",
+            f"{name} is not between 0 and {_LARGEST}; give {name} >= 0; useful values are between "
+            "0.01 and 10."
         )
     return number
 
@@ -50,9 +48,8 @@ def checked_delta(value: object, *, name: str = "delta") -> Fraction:
     number = _one(value, name)
     if not 0 <= number <= 1:
         raise OutOfRange(
-            what=f"{name} is not between 0 and 1.",
-            why="it is the chance that the promise fails.",
-            do=f"give {name} from 0 to 1; useful values are below one over the number of people.",
+            f"{name} is not between 0 and 1; give {name} from 0 to 1; useful values are below one "
+            "over the number of people."
         )
     return number
 
@@ -62,9 +59,8 @@ def checked_parameter(value: object, *, name: str) -> Fraction:
     number = decimal(value, name=name)
     if not 0 <= number <= _LARGEST_PARAMETER:
         raise OutOfRange(
-            what=f"{name} is not between 0 and {_LARGEST_PARAMETER:.0e}.",
-            why="a loss below zero does not exist, and one so large promises nothing.",
-            do=f"give {name} >= 0; useful values are below 10.",
+            f"{name} is not between 0 and {_LARGEST_PARAMETER:.0e}; give {name} >= 0; useful "
+            "values are below 10."
         )
     return number
 
@@ -77,11 +73,7 @@ def checked_order(value: object, *, name: str = "order") -> Fraction:
     """
     number = decimal(value, name=name)
     if number <= 1:
-        raise OutOfRange(
-            what=f"{name} is not above 1.",
-            why="the divergences that bound a privacy loss have orders above one.",
-            do=f"give {name} > 1, such as 2 or 1.5.",
-        )
+        raise OutOfRange(f"{name} is not above 1; give {name} > 1, such as 2 or 1.5.")
     return number
 
 
@@ -89,11 +81,7 @@ def checked_rate(value: object, *, name: str = "rate") -> Fraction:
     """Read the rate of a sample: above zero, at most one."""
     number = decimal(value, name=name)
     if not 0 < number <= 1:
-        raise OutOfRange(
-            what=f"{name} is not above 0 and at most 1.",
-            why="each record enters the sample with this probability.",
-            do=f"give {name} with 0 < {name} <= 1.",
-        )
+        raise OutOfRange(f"{name} is not above 0 and at most 1; give {name} with 0 < {name} <= 1.")
     return number
 
 

@@ -8,13 +8,14 @@ discretization s, and a mass at infinity; its profile is
     h(eps) = p_inf + sum of p_k (1 - e**(eps - k s))+.
 A *pessimistic* one claims that the release has no larger profile at any eps >= 0.
 
-Theorem (key ``imported-distribution``).  Let two distributions bound the profiles of a release at
-every eps >= 0, where a unit is removed and where it is added.  The chords through h_remove at the
-losses k s >= 0, and through h_add likewise, are the two sides of one pair, which dominates the
-release in every composition.
-Proof.  h is straight in e**eps between two losses, so chords through its corners are h itself.
-The release has h_PQ(1/a) = 1 - 1/a + h_QP(a)/a, so what bounds the added unit at a >= 1 bounds the
-removed one at 1/a, and key ``dots`` applies.
+Theorem (key ``imported-distribution``; Doroshenko et al. 2022, Connect the Dots).  Let two
+distributions bound the profiles of a release at every eps >= 0, where a unit is removed and where
+it is added.  The chords through h_remove at the losses k s >= 0, and through h_add likewise, are
+the two sides of one pair, which dominates the release in every composition.
+Proof.  h is straight
+in e**eps between two losses, so chords through its corners are h itself. The release has h_PQ(1/a)
+= 1 - 1/a + h_QP(a)/a, so what bounds the added unit at a >= 1 bounds the removed one at 1/a, and
+key ``dots`` applies.
 
 Losses below 0 therefore say nothing, and errors of a Fourier transform there cost nothing.  Walking
 from the largest loss to the left, with w = the sum of p_i e**-(s(i - k)) over i >= k,
@@ -23,13 +24,23 @@ so that only numbers above zero are added and every step rounds by a few units.
 
 Theorem (key ``connect-the-dots``).  Straight lines between upper values of a profile, over e**eps,
 are the profile of a law on a lattice that bounds it from above, also in every composition.
+
+Losses from the events of dp_accounting.
+
+What is imported is the claim of whoever wrote the event.
+
+Definition.  An event of dp_accounting (0.6) says which mechanism ran.  It becomes the loss of that
+mechanism where one record is added or removed, which is what dp_accounting takes as well, unless it
+is told otherwise.  A float stands for its decimal text.  Events are known by the names of their
+classes, so that nothing has to be imported for them.
 """
 
 from __future__ import annotations
 
+import functools
 import importlib
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Final, final
@@ -42,12 +53,16 @@ from discreet.loss.bracket import Bracket
 from discreet.loss.composition import Composition
 from discreet.loss.engine.connect_the_dots import above_knots, knots
 from discreet.loss.engine.rounding import NODE_MARGIN, UNIT
+from discreet.loss.gaussian_dp import GaussianDP, Laplace
 from discreet.loss.pairs.curved_pair import LossEnds, TableShape, curved_composition
+from discreet.loss.pairs.laplace import DiscreteLaplacePair
 from discreet.loss.pairs.polygon import HalfProfile
 from discreet.loss.parameters import checked_count
 from discreet.loss.privacy_loss import PrivacyLoss, checked_loss
 from discreet.loss.profile import Profile
+from discreet.loss.pure_and_approximate import Pure
 from discreet.loss.renyi.moment_growth import MomentGrowth
+from discreet.loss.renyi.renyi_and_zcdp import ZeroConcentrated
 
 _RARE: Final = Fraction(1, 10**12)
 _FARTHEST: Final = 200
@@ -114,10 +129,9 @@ def from_pld(distribution: object) -> Profile:
         forward, backward = _corners(*sides[0]), _corners(*sides[-1])
     except (AttributeError, KeyError, TypeError, ValueError):
         raise WrongKind(
-            what=f"a {type(distribution).__name__} is not read as a privacy loss distribution.",
-            why="its price would be a guess.",
-            do="give a PrivacyLossDistribution of dp_accounting, or a mapping with discretization, "
-            "pessimistic_estimate and remove: lower_loss, probs and infinity_mass.",
+            f"a {type(distribution).__name__} is not read as a privacy loss distribution; give a "
+            "PrivacyLossDistribution of dp_accounting, or a mapping with discretization, "
+            "pessimistic_estimate and remove: lower_loss, probs and infinity_mass."
         ) from None
     steps = {step for step, *_ in sides}
     shape = ImportedShape(forward, backward, Fraction(steps.pop()) if len(steps) == 1 else None)
@@ -154,9 +168,8 @@ def _of_dp_accounting(distribution: Any) -> list[Side]:
 def _check_pessimistic(stated: object) -> None:
     if stated is not True:
         raise OutOfRange(
-            what="the privacy loss distribution is not stated to be pessimistic.",
-            why="an optimistic one bounds the loss from below, and promises nothing.",
-            do="make it with pessimistic_estimate=True.",
+            "the privacy loss distribution is not stated to be pessimistic; make it with "
+            "pessimistic_estimate=True."
         )
 
 
@@ -167,9 +180,7 @@ def _corners(
     mass = _checked_masses(probs, infinite)
     if not (math.isfinite(step) and step > 0):
         raise OutOfRange(
-            what="the discretization is not above 0 and finite.",
-            why="losses are its multiples.",
-            do="give the spacing of the losses.",
+            "the discretization is not above 0 and finite; give the spacing of the losses."
         )
     total = math.fsum(mass)
     left = 1.0 - total  # what is missing, as far as rounding does not explain it
@@ -199,16 +210,14 @@ def _checked_masses(probs: Sequence[object], infinite: object) -> list[float]:
     mass = [float(chance) for chance in (*probs, infinite)]  # type: ignore[arg-type]  # caught
     if not all(-_ROUNDED <= chance <= 1 + _ROUNDED for chance in mass):
         raise OutOfRange(
-            what="a mass of the privacy loss distribution is not between 0 and 1.",
-            why="masses are chances.",
-            do="give the masses of a distribution.",
+            "a mass of the privacy loss distribution is not between 0 and 1; give the masses of a "
+            "distribution."
         )
     mass = [max(chance, 0.0) for chance in mass]
     if math.fsum(mass) > 1 + _ROUNDED:
         raise OutOfRange(
-            what="the masses of the privacy loss distribution add up to more than 1.",
-            why="masses are chances, of which one comes true.",
-            do="give the masses of a distribution, and at infinity what they leave.",
+            "the masses of the privacy loss distribution add up to more than 1; give the masses "
+            "of a distribution, and at infinity what they leave."
         )
     return mass
 
@@ -229,9 +238,8 @@ def to_pld(loss: PrivacyLoss, *, points: int = 1000) -> Any:
     end = profile.epsilon(delta=min(beyond + _RARE, Fraction(1)))
     if beyond > Fraction(1, 2) or not end < _FARTHEST:
         raise OutOfRange(
-            what=f"a loss above {_FARTHEST} has a chance of {float(beyond):.2g}.",
-            why="losses that far apart do not fit on one lattice.",
-            do="export a smaller loss, and compose it there.",
+            f"a loss above {_FARTHEST} has a chance of {float(beyond):.2g}; export a smaller "
+            "loss, and compose it there."
         )
     step = Fraction(2) ** math.ceil(math.log2(max(2 * end, 1e-6) / count))
     try:
@@ -239,9 +247,7 @@ def to_pld(loss: PrivacyLoss, *, points: int = 1000) -> Any:
         pld: Any = importlib.import_module("dp_accounting.pld.privacy_loss_distribution")
     except ModuleNotFoundError:
         raise WrongKind(
-            what="dp_accounting is not installed.",
-            why="a distribution is exported as one of its objects.",
-            do="install it: pip install dp-accounting.",
+            "dp_accounting is not installed; install it: pip install dp-accounting."
         ) from None
     sides = [_lattice(side, end, step) for side in (profile.remove, profile.add)]
     made = [pmf.create_pmf(masses, float(step), rest, True) for masses, rest in sides]
@@ -258,3 +264,77 @@ def _lattice(
     moved = law.start + math.ceil(law.drift / float(step))  # to the right of where it may drift
     masses = {moved + place: float(mass) for place, mass in enumerate(law.mass) if mass > 0}
     return masses, law.infinite
+
+
+def from_dp_event(event: object) -> PrivacyLoss:
+    """Return the loss of an event of dp_accounting, where one record is added or removed.
+
+    Known are Gaussian, Laplace and discrete Laplace noise, zCDP, Poisson samples, and compositions
+    of these; not what has other neighbors, such as randomized response.
+
+    >>> class GaussianDpEvent:  # stands for the one of dp_accounting
+    ...     noise_multiplier = 2.0
+    >>> from_dp_event(GaussianDpEvent())
+    GaussianDP(mu=Fraction(1, 2))
+    """
+    reader = _READERS.get(type(event).__name__)
+    try:
+        loss = None if reader is None else reader(event)
+    except AttributeError:  # of that name, and not from there
+        loss = None
+    if loss is None:
+        raise WrongKind(
+            f"a {type(event).__name__} has no loss here; give one of dp_accounting's: "
+            f"{', '.join(_READERS)}."
+        )
+    return loss
+
+
+def _number(event: Any, name: str) -> Fraction:
+    """Read a number of an event; a float stands for its decimal text."""
+    value = getattr(event, name)
+    try:
+        return Fraction(str(value))
+    except ValueError:
+        raise OutOfRange(
+            f"{name} of a {type(event).__name__} is {value!r}; give a finite number."
+        ) from None
+
+
+def _noise(event: Any, name: str = "noise_multiplier") -> Fraction:
+    noise = _number(event, name)
+    if noise <= 0:
+        raise OutOfRange(
+            f"the noise of a {type(event).__name__} is {noise}; give a {name} above 0."
+        )
+    return noise
+
+
+def _discrete_laplace(event: Any) -> PrivacyLoss:
+    scale = 1 / _noise(event, "noise_parameter")
+    return Profile.of_symmetric(DiscreteLaplacePair(scale, checked_count(event.sensitivity)))
+
+
+def _concentrated(event: Any) -> PrivacyLoss:
+    if _number(event, "xi") != 0:
+        raise WrongKind("a ZCDpEvent has an xi that is not 0; give a ZCDpEvent with rho alone.")
+    return ZeroConcentrated(rho=_number(event, "rho"))
+
+
+def _composed(event: Any) -> PrivacyLoss:
+    parts = [from_dp_event(part) for part in event.events]
+    return functools.reduce(lambda one, two: one.compose(two), parts) if parts else Pure(epsilon=0)
+
+
+_READERS: Final[Mapping[str, Callable[[Any], PrivacyLoss]]] = {
+    "NoOpDpEvent": lambda _: Pure(epsilon=0),
+    "GaussianDpEvent": lambda event: GaussianDP(mu=1 / _noise(event)),
+    "LaplaceDpEvent": lambda event: Laplace(scale=_noise(event)),
+    "DiscreteLaplaceDpEvent": _discrete_laplace,
+    "ZCDpEvent": _concentrated,
+    "ComposedDpEvent": _composed,
+    "SelfComposedDpEvent": lambda event: from_dp_event(event.event).power(event.count),
+    "PoissonSampledDpEvent": lambda event: from_dp_event(event.event).sampled(
+        rate=_number(event, "sampling_probability")
+    ),
+}

@@ -17,7 +17,7 @@ from discreet.charts import LIGHT, Axis, Chart, Points
 from discreet.errors import OutOfRange, WrongKind
 
 if TYPE_CHECKING:  # for annotations alone: every curve can plot itself
-    from discreet.loss.curves import PrivacyCurve
+    from discreet.loss.privacy_loss import PrivacyCurve
 
 _FLOOR: Final = 1e-9  # deltas below it are not shown
 _DELTAS: Final = (*(10.0**-k for k in range(9, 0, -1)), 0.2, 0.5)
@@ -78,9 +78,8 @@ class CurvePlot:
         """Draw into axes of matplotlib, such as ``plt.gca()``, and return them."""
         if not hasattr(axes, "set_yscale"):
             raise WrongKind(
-                what=f"a {type(axes).__name__} is not a set of axes.",
-                why="matplotlib draws into axes.",
-                do="give matplotlib.pyplot.gca(), or one of what subplots() returned.",
+                f"a {type(axes).__name__} is not a set of axes; give matplotlib.pyplot.gca(), or "
+                "one of what subplots() returned."
             )
         if self.diagonal:
             axes.plot([0, 1], [1, 0], linestyle="--", color="gray", label="nothing lost")
@@ -106,16 +105,14 @@ def plot(curves: Mapping[str, PrivacyCurve], kind: str = "delta") -> CurvePlot:
     """
     if kind not in {"delta", "tradeoff"}:
         raise OutOfRange(
-            what="kind is neither 'delta' nor 'tradeoff'.",
-            why="a loss has these two curves.",
-            do="give kind='delta' for delta(epsilon), kind='tradeoff' for hypothesis tests.",
+            "kind is neither 'delta' nor 'tradeoff'; give kind='delta' for delta(epsilon), "
+            "kind='tradeoff' for hypothesis tests."
         )
     known = isinstance(curves, Mapping) and all(hasattr(c, "tradeoffs") for c in curves.values())
     if not known or not 1 <= len(curves) < len(LIGHT):
         raise WrongKind(
-            what=f"curves is not a dict of one to {len(LIGHT) - 1} losses.",
-            why="each has a name and a color of its own.",
-            do="give {'name': loss, ...}; draw(axes) puts several plots into one picture.",
+            f"curves is not a dict of one to {len(LIGHT) - 1} losses; give {{'name': loss, ...}}; "
+            "draw(axes) puts several plots into one picture."
         )
     if kind == "delta":
         return CurvePlot(

@@ -17,25 +17,96 @@ where h is the profile of one direction and r that of the other; the best of the
 trade-off.  Every a is sound, so a is searched for in floats and the bound evaluated exactly.
 Theorem (key ``post-processing``; Dwork, McSherry, Nissim and Smith 2006).  A map of the output that
 does not look at the data again leaves every one of these bounds true, so there is no method for it.
+
+What has a curve: many points of delta(epsilon) at once, and pictures.
+
+Every point is asked for, and rounded, by itself.
+
+``loss.plots`` is loaded when first used, because most programs draw nothing.
 """
 
 from __future__ import annotations
 
 import math
-from abc import abstractmethod
-from collections.abc import Callable, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Final
 
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet import loss
+from discreet.doors import Explainable
 from discreet.errors import OutOfRange, WrongKind
 from discreet.exact import float_down
 from discreet.loss.bracket import Bracket
-from discreet.loss.curves import PrivacyCurve
 from discreet.loss.elementary import exp
 from discreet.loss.parameters import checked_count, checked_delta
+from discreet.notebook import Shown
 
 if TYPE_CHECKING:  # loaded when first used, because a plain question needs none of it
+    from discreet.loss.plots import CurvePlot
     from discreet.loss.profile import Profile
+
+
+class PrivacyCurve(Explainable, Shown, ABC):
+    """A loss, or the price of a tree: whatever answers for an epsilon or a delta.
+
+    >>> from discreet.loss import GaussianDP
+    >>> GaussianDP(mu=1).deltas([0, 1]).round(4).tolist()
+    [0.3829, 0.1269]
+    """
+
+    __slots__ = ()
+
+    @abstractmethod
+    def delta(self, epsilon: object) -> float:
+        """Return the chance of failure at an epsilon, rounded up."""
+
+    @abstractmethod
+    def epsilon(self, delta: object) -> float:
+        """Return the least epsilon at a delta, rounded up."""
+
+    @abstractmethod
+    def tradeoff(self, false_alarm: object) -> float:
+        """Return the least chance of a missed detection, rounded down."""
+
+    def deltas(self, epsilons: Iterable[object]) -> NDArray[np.float64]:
+        """Return the chance of failure at each epsilon, rounded up."""
+        return np.array([self.delta(value) for value in several(epsilons, "epsilons")], float)
+
+    def epsilons(self, deltas: Iterable[object]) -> NDArray[np.float64]:
+        """Return the least epsilon at each delta, rounded up."""
+        return np.array([self.epsilon(value) for value in several(deltas, "deltas")], float)
+
+    def tradeoffs(self, false_alarms: Iterable[object]) -> NDArray[np.float64]:
+        """Return the least chance of a missed detection for each false alarm, rounded down."""
+        alarms = several(false_alarms, "false_alarms")
+        return np.array([self.tradeoff(value) for value in alarms], float)
+
+    def plot(self, kind: str = "delta") -> CurvePlot:
+        """Plot delta(epsilon), or with ``kind="tradeoff"`` misses against false alarms.
+
+        The result shows itself in notebooks; ``svg()`` is its text, ``draw(axes)`` draws it with
+        matplotlib.  ``loss.plot`` draws several curves in one picture.
+        """
+        return loss.plot({"": self}, kind)
+
+
+def several(values: Iterable[object], name: str) -> list[object]:
+    """Return a list of what must be several values.
+
+    >>> several(range(2), "epsilons")
+    [0, 1]
+    """
+    if isinstance(values, str | bytes) or not np.iterable(values):
+        raise WrongKind(
+            f"{name} is a {type(values).__name__}, not several numbers; give {name} as a list or "
+            "an array; for one number, ask for one point."
+        )
+    return list(values)
+
 
 Curve = Callable[[float], float]
 
@@ -223,9 +294,8 @@ def checked_loss(value: object) -> PrivacyLoss:
     """
     if not isinstance(value, PrivacyLoss):
         raise WrongKind(
-            what=f"a {type(value).__name__} is not a privacy loss.",
-            why="only losses compose, join and compare.",
-            do="wrap the number: Pure(epsilon=...), Approximate(epsilon=..., delta=...), ...",
+            f"a {type(value).__name__} is not a privacy loss; wrap the number: Pure(epsilon=...), "
+            "Approximate(epsilon=..., delta=...), ..."
         )
     return value
 
@@ -233,7 +303,6 @@ def checked_loss(value: object) -> PrivacyLoss:
 def no_pure_bound() -> OutOfRange:
     """Return the error for local randomizers without a pure bound."""
     return OutOfRange(
-        what="the local randomizer has no finite epsilon at delta 0.",
-        why="the shuffling theorem is proved for purely private local randomizers.",
-        do="shuffle a Pure loss, such as that of randomized response.",
+        "the local randomizer has no finite epsilon at delta 0; shuffle a Pure loss, such as that "
+        "of randomized response."
     )

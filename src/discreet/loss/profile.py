@@ -32,7 +32,6 @@ from discreet.exact import float_down, float_up
 from discreet.loss import pairs
 from discreet.loss.bracket import Bracket
 from discreet.loss.composition import Composition
-from discreet.loss.curves import several
 from discreet.loss.dominance import dominates, largest_loss, largest_only
 from discreet.loss.pairs.pair import Pair
 from discreet.loss.parameters import (
@@ -48,6 +47,7 @@ from discreet.loss.privacy_loss import (
     missed_detections,
     missed_on_grid,
     no_pure_bound,
+    several,
 )
 from discreet.notebook import short_repr
 

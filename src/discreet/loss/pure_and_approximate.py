@@ -8,15 +8,17 @@ Theorem (key ``randomized-response``; Kairouz, Oh and Viswanath 2015).  Randomiz
 most of all eps-DP mechanisms, so delta(t) = (e**eps - e**t)_+ / (1 + e**eps).
 The best test of it (key ``tradeoff-duality``) that accuses wrongly with chance a misses with the
 larger of the chances 1 - e**eps a and e**-eps (1 - a).
-Theorem (key ``group-pure``).  A group of k units loses at most k eps.
-Theorem (key ``group-pure-chain``).  Whatever k + 1 laws are, of which each is eps-DP with the next:
-the first and the last are dominated by two-sided geometric noise of scale 1 / eps around 0 and k,
-and some are as far apart as that.  So a group of k units has a smaller delta at every epsilon
-between 0 and k eps than randomized response with k eps has.
-Proof.  Let g(a) be the largest chance that the next law can give to what has chance a under one:
-min(e**eps a, 1 - e**-eps (1 - a)).  It rises, so along the chain the chance is at most g(...g(a)),
-k times (Dong, Roth and Su 2022, theorem 2.14).  Let r = e**-eps and a_t the chance that the noise
-around 0 is at least t: r**t / (1 + r) for t >= 1, and 1 - r**(1 - t) / (1 + r) for t <= 0.  Then
+Theorem (key ``group-pure``; Dwork, McSherry, Nissim and Smith 2006).  A group of k units loses at
+most k eps.
+Theorem (key ``group-pure-chain``).  Whatever k + 1 laws are, of which each is eps-DP
+with the next: the first and the last are dominated by two-sided geometric noise of scale 1 / eps
+around 0 and k, and some are as far apart as that.  So a group of k units has a smaller delta at
+every epsilon between 0 and k eps than randomized response with k eps has.
+Proof.  Let g(a) be the
+largest chance that the next law can give to what has chance a under one: min(e**eps a, 1 - e**-eps
+(1 - a)).  It rises, so along the chain the chance is at most g(...g(a)), k times (Dong, Roth and
+Su 2022, theorem 2.14).  Let r = e**-eps and a_t the chance that the noise around 0 is at least t:
+r**t / (1 + r) for t >= 1, and 1 - r**(1 - t) / (1 + r) for t <= 0.  Then
 g(a_t) = a_(t-1): above t = 1 it multiplies a_t by 1 / r, below it 1 - a_t by r, and at t = 1 both
 are 1 / (1 + r).  The only corner of g is at a_1, so g is linear between neighbors a_t, and so is
 its k-fold iterate, which takes a_t to a_(t-k).  The best test between the noises around 0 and k
@@ -112,9 +114,8 @@ def _extended(
 ) -> dict[Fraction, tuple[int, int]]:
     if len(sums) > _MOST_SUMS:
         raise OutOfRange(
-            what=f"the promises have more than {_MOST_SUMS} different sums of losses.",
-            why="optimal composition of many different promises is as hard as counting.",
-            do="ask the accountant for a certified interval instead: loss.compose(...).",
+            f"the promises have more than {_MOST_SUMS} different sums of losses; ask the "
+            "accountant for a certified interval instead: loss.compose(...)."
         )
     decay = exp(-epsilon)
     keep = reciprocal(Interval(1 + decay.low, 1 + decay.high))  # e**eps / (1 + e**eps)

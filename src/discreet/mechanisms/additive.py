@@ -25,14 +25,39 @@ Definition.  On integers the answer is x + Z, coordinate by coordinate with inde
 grid of step g a real x first goes to its cell floor(x / g); the answer is the middle of the cell
 with number floor(x / g) + Z.  Sums outside 64 bits stop at the ends, which is post-processing.
 
-Assumes: no draw of Z itself outside 64 bits.  Such a draw stops at an end before it is added, so
-that its sum tells x; for the largest scale, 2**57, its chance is below exp(-63) a coordinate, and
-for a scale of 2**50 below exp(-8000).  No loss counts it.
+Assumes: no draw of Z itself outside 64 bits.  Such a draw would stop at an end before it is added,
+and its sum would reveal x.  Scales are at most 2**50, so its probability is below exp(-8000).
 
 Error.  With tau = 1 - c**(1/n), all n coordinates are within r of the truth with probability at
 least c exactly when P[|Z| > r] <= tau, that is, when r is at least the (1 - tau/2)-quantile of Z.
 tau is enclosed between rationals until both ends have the same quantile, so r is exact.  On a grid
 r cells become (r + 1/2) g, since the truth lies anywhere in its cell.
+
+The Laplace mechanism: two-sided geometric noise on integers, or on a grid of reals.
+
+Definition.  Release x + Z, where P[Z = k] is proportional to exp(-|k| / scale), independently in
+each coordinate.
+Theorem (key ``laplace-mechanism``; Ghosh, Roughgarden and Sundararajan 2012).  If one unit moves x
+by at most d in L1, the release is (d / scale)-differentially private, and no smaller epsilon will
+do.  The whole curve delta(epsilon) is that of one coordinate that moves by d (key
+``log-concave-moves``): the loss is tight, for numbers and for vectors.
+On a grid of step g the same holds with distances in steps (key ``grid-distance``).
+Assumes: all coins come from ``entropy``.
+
+The Gaussian mechanism: discrete Gaussian noise on integers, or on a grid of reals.
+
+Definition.  Release x + Z, where P[Z = k] is proportional to exp(-k**2 / (2 sigma**2)),
+independently in each coordinate.
+Theorem (key ``gaussian-mechanism``; Canonne, Kamath and Steinke 2020).  If one unit moves x by at
+most d in L2, the release satisfies rho-zCDP for rho = d**2 / (2 sigma**2).  The loss that is
+returned is tighter.  Where one move of that length covers all others it is the exact curve of that
+move (key ``log-concave-moves``), as for one coordinate and for squared distances up to 3.  Where
+several moves compete, and which of them is the costliest may depend on earlier answers, or where
+noise is too wide to list, a continuous Gaussian with slightly less noise covers all moves at once
+(key ``gaussian-smoothing``): sigma**2 loses about 4, and rho-zCDP is kept beside it, so the smaller
+bound counts.  Only for narrow noise, sigma**2 below about 24, the zCDP bound stands alone.
+On a grid of step g the same holds with distances in steps (key ``grid-distance``).
+Assumes: all coins come from ``entropy``.
 """
 
 from __future__ import annotations
@@ -48,15 +73,26 @@ from typing import Any, ClassVar, Final, Self, final
 import numpy as np
 from numpy.typing import NDArray
 
+import discreet.loss  # for least_scale, which few need
+from discreet import noise  # its Gaussian law is loaded when first used
 from discreet.arrays import INT64_MAX, INT64_MIN, array_of, int64_range, listed, saturating_add
-from discreet.errors import NotExact, WrongKind
-from discreet.exact import Interval, whole
-from discreet.loss import Composition, Profile
+from discreet.errors import NotExact, OutOfRange, WrongKind
+from discreet.exact import Interval, decimal, whole
+from discreet.loss import Composition, PrivacyLoss, Profile, Pure, ZeroConcentrated
+from discreet.loss.pairs.gaussian import DiscreteGaussianPair, SmoothedGaussianPair
 from discreet.loss.pairs.laplace import DiscreteLaplacePair
 from discreet.loss.pairs.pair import Pair
+from discreet.loss.parameters import checked_count, checked_delta
 from discreet.mechanisms.exact_quantiles import two_sided_quantile
-from discreet.mechanisms.mechanism import Mechanism, Number, ReferenceLaw, at_confidence
-from discreet.noise import SYSTEM, Distribution, DyadicGrid, Entropy
+from discreet.mechanisms.mechanism import (
+    Mechanism,
+    Number,
+    ReferenceLaw,
+    at_confidence,
+    at_distance,
+    steps_at,
+)
+from discreet.noise import SYSTEM, DiscreteLaplace, Distribution, DyadicGrid, Entropy
 from discreet.noise.two_sided import TwoSidedLaw
 
 Move = tuple[int, ...]
@@ -246,9 +282,8 @@ def checked_integer_noise(noise: object) -> AdditiveNoise:
     """
     if not isinstance(noise, AdditiveNoise) or noise.grid is not None:
         raise WrongKind(
-            what="noise is not Laplace or Gaussian noise on integers.",
-            why="counts, and sums of integers, are integers, and need no grid.",
-            do="give Laplace(scale=...) or Gaussian(sigma=...).",
+            "noise is not Laplace or Gaussian noise on integers; give Laplace(scale=...) or "
+            "Gaussian(sigma=...)."
         )
     return noise
 
@@ -261,9 +296,8 @@ def checked_grid(grid: object) -> DyadicGrid | None:
     """
     if grid is not None and not isinstance(grid, DyadicGrid):
         raise WrongKind(
-            what=f"grid is a {type(grid).__name__}, not a DyadicGrid.",
-            why="only on a dyadic grid are real numbers rounded exactly.",
-            do="give DyadicGrid(exponent=...), or leave grid out for integers.",
+            f"grid is a {type(grid).__name__}, not a DyadicGrid; give DyadicGrid(exponent=...), "
+            "or leave grid out for integers."
         )
     return grid
 
@@ -285,9 +319,8 @@ def integers(value: object, *, name: str) -> int | NDArray[np.int64]:
 def _integer(value: object, name: str) -> int:
     if isinstance(value, float | np.floating | Fraction):
         raise NotExact(
-            what=f"{name} is a {type(value).__name__}, not an integer.",
-            why="noise on integers protects integers; rounded numbers have another distance.",
-            do="give integers, or add the noise on a grid: grid=DyadicGrid(exponent=...).",
+            f"{name} is a {type(value).__name__}, not an integer; give integers, or add the noise "
+            "on a grid: grid=DyadicGrid(exponent=...)."
         )
     return int64_range(whole(value, name=name), name=name)
 
@@ -297,10 +330,205 @@ def _integer_array(array: NDArray[Any], name: str) -> NDArray[np.int64]:
         _integer(0.0, f"each {name}")
     if array_of(array).dtype.kind not in "iu":
         raise WrongKind(
-            what=f"the {name} is an array of {array.dtype}, not of integers.",
-            why="only integers are added without rounding.",
-            do="give an array of int64.",
+            f"the {name} is an array of {array.dtype}, not of integers; give an array of int64."
         )
     for extreme in (array.max(initial=0), array.min(initial=0)):
         int64_range(int(extreme), name=f"each {name}")
     return array.astype(np.int64)
+
+
+@final
+@dataclass(frozen=True, slots=True, init=False)
+class Laplace(AdditiveNoise):
+    """Add two-sided geometric noise.
+
+    >>> count = Laplace(scale=2)
+    >>> count.loss(distance=1).epsilon(delta=0)
+    0.5
+    >>> count.error(confidence=0.95), count.error(confidence=0.95, coordinates=100)
+    (6, 15)
+    >>> isinstance(count.run(1000), int), count.run([3, 1, 4]).shape
+    (True, (3,))
+    >>> weight = Laplace(scale=1.25, grid=DyadicGrid(exponent=-10))
+    >>> weight.loss(distance=5).epsilon(delta=0)
+    4.0
+    """
+
+    scale: Fraction
+    grid: DyadicGrid | None
+
+    norm = 1
+
+    def __init__(self, *, scale: Number, grid: DyadicGrid | None = None) -> None:
+        """Take the scale of the noise, in the units of the value."""
+        object.__setattr__(self, "scale", decimal(scale, name="scale"))
+        object.__setattr__(self, "grid", checked_grid(grid))
+        self.law  # noqa: B018  refuses what it cannot draw
+
+    def loss(self, *, distance: Number = 1, coordinates: int = 1) -> PrivacyLoss:
+        """Return the loss between inputs at this L1 distance, in the units of the value.
+
+        ``coordinates`` is in how many places they may differ; it matters on a grid only, where each
+        place is rounded for itself.
+        """
+        steps = self._steps(at_distance(distance), coordinates)
+        if steps == 0:
+            return Pure(epsilon=0)
+        return loss_of_move([laplace_pair(self._scale_in_steps, steps)])
+
+    def _steps(self, distance: Fraction, coordinates: int) -> int:
+        """Return the distance on the integers: a fraction counts as the next whole number."""
+        places = whole(coordinates, name="coordinates", low=1)
+        if self.grid is None or distance == 0:
+            return steps_at(distance)
+        return self.grid.distance_l1(distance, coordinates=places)
+
+    @property
+    def law(self) -> DiscreteLaplace:
+        """The law of the noise: of integers, or of steps of the grid."""
+        return DiscreteLaplace(scale=self._scale_in_steps)
+
+    @property
+    def _scale_in_steps(self) -> Fraction:
+        return self.scale if self.grid is None else self.scale / self.grid.step
+
+    @property
+    def width(self) -> float:
+        """The scale."""
+        return float(self.scale)
+
+    def widened(self, answers: int | Fraction) -> Laplace:
+        """Return noise with ``answers`` times the scale."""
+        return Laplace(scale=answers * self.scale, grid=self.grid)
+
+
+@final
+@dataclass(frozen=True, slots=True, init=False)
+class Gaussian(AdditiveNoise):
+    """Add discrete Gaussian noise, given by ``sigma`` or by ``variance``.
+
+    >>> count = Gaussian(sigma=3)
+    >>> count == Gaussian(variance=9), count.error(confidence=0.95)
+    (True, 6)
+    >>> count.concentrated(distance=1)
+    ZeroConcentrated(rho=Fraction(1, 18))
+    >>> count.run([3, 1, 4]).shape
+    (3,)
+    """
+
+    variance: Fraction
+    grid: DyadicGrid | None
+
+    norm = 2
+
+    def __init__(
+        self,
+        *,
+        sigma: Number | None = None,
+        variance: Number | None = None,
+        grid: DyadicGrid | None = None,
+    ) -> None:
+        """Take the width of the noise, in the units of the value."""
+        if (sigma is None) == (variance is None):
+            raise WrongKind(
+                "neither or both of sigma and variance are given; give sigma, or variance where "
+                "its root is not rational."
+            )
+        if sigma is None:
+            square = decimal(variance, name="variance")
+        else:
+            width = decimal(sigma, name="sigma")
+            square = width * abs(width)  # keeps the sign, for the law below to refuse
+        object.__setattr__(self, "variance", square)
+        object.__setattr__(self, "grid", checked_grid(grid))
+        self.law  # noqa: B018  refuses what it cannot draw
+
+    def loss(self, *, distance: Number = 1, coordinates: int = 1) -> PrivacyLoss:
+        """Return the loss between inputs at this L2 distance, in the units of the value.
+
+        ``coordinates`` is in how many places they may differ.  Squared distances of integer vectors
+        are integers, so that for several places a distance such as the root of 2 may be rounded up:
+        "1.4143" means it exactly.  One number moves by a whole distance: "1.4143" counts as 2.
+        """
+        places = whole(coordinates, name="coordinates", low=1)
+        squared = self._squared(at_distance(distance), places)
+        if squared == 0:
+            return Pure(epsilon=0)
+        variance = self._variance_in_steps
+        moves = _worst_moves(squared, places)
+        if len(moves) == 1:
+            exact = [DiscreteGaussianPair(variance=variance, distance=d) for d in moves[0]]
+            if exact[0].is_enumerable:
+                return loss_of_move(exact)
+        smooth = SmoothedGaussianPair.of(variance=variance, squared=squared, coordinates=places)
+        return (
+            ZeroConcentrated(rho=squared / (2 * variance))
+            if smooth is None
+            else loss_of_move([smooth])
+        )
+
+    def concentrated(self, *, distance: Number = 1, coordinates: int = 1) -> ZeroConcentrated:
+        """Return the simpler and weaker bound d**2 / (2 sigma**2) on the zCDP loss."""
+        places = whole(coordinates, name="coordinates", low=1)
+        squared = self._squared(at_distance(distance), places)
+        return ZeroConcentrated(rho=squared / (2 * self._variance_in_steps))
+
+    def _squared(self, distance: Fraction, places: int) -> int:
+        """Return the squared distance on the integers: of what moves at all, at least 1.
+
+        One integer moves by whole numbers, and a fraction counts as the next.
+        """
+        if distance == 0:
+            return 0
+        if self.grid is None:
+            return steps_at(distance) ** 2 if places == 1 else max(1, math.floor(distance**2))
+        return self.grid.distance_l2_squared(distance, coordinates=places)
+
+    @property
+    def law(self) -> noise.DiscreteGaussian:
+        """The law of the noise: of integers, or of steps of the grid."""
+        return noise.DiscreteGaussian(variance=self._variance_in_steps)
+
+    @property
+    def _variance_in_steps(self) -> Fraction:
+        return self.variance if self.grid is None else self.variance / self.grid.step**2
+
+    @property
+    def width(self) -> float:
+        """The standard deviation."""
+        return math.sqrt(self.variance)
+
+    def widened(self, answers: int | Fraction) -> Gaussian:
+        """Return noise with ``answers`` times the variance."""
+        return Gaussian(variance=answers * self.variance, grid=self.grid)
+
+
+def _worst_moves(squared: int, places: int) -> tuple[tuple[int, ...], ...]:
+    """Return the costliest moves, or none where there are too many to list."""
+    if places == 1:
+        return ((math.isqrt(squared),),)
+    if squared > MOST_SQUARED:
+        return ()
+    return worst_moves(squared=squared, coordinates=places)
+
+
+def discrete_gaussian_sigma(
+    *, epsilon: object, delta: object, count: int = 1, distance: Number = 1
+) -> Fraction:
+    """Return the least sigma of noise on integers for this many answers at an L2 distance.
+
+    The twin of ``discreet.loss.gaussian_sigma``, which is about continuous noise: its value may be
+    slightly too small on integers, and here the curve of the noise that runs decides.
+
+    >>> sigma = discrete_gaussian_sigma(epsilon=1, delta="1e-6")
+    >>> float(sigma), Gaussian(sigma=sigma).loss().delta(epsilon=1) <= 1e-6
+    (4.23077917098999, True)
+    """
+    times = checked_count(count)
+    if checked_delta(delta) == 0:
+        raise OutOfRange("delta is 0; give delta > 0, or use Laplace noise.")
+    return discreet.loss.least_scale(
+        lambda sigma: Gaussian(sigma=sigma).loss(distance=distance).power(times),
+        epsilon=epsilon,
+        delta=delta,
+    )

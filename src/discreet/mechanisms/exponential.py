@@ -1,4 +1,4 @@
-"""The exponential mechanism, and its better twin permute-and-flip.
+"""The exponential mechanism.
 
 Trust: kernel.
 
@@ -15,15 +15,11 @@ Accuracy.  With k candidates and integer scores, the selected score is more than
 with the largest probability when all others are exactly r + 1 below: (k-1) x / (1 + (k-1) x) with
 x = exp(-(r+1) / scale).  It grows with k: more candidates cost accuracy.
 
-Definition.  Permute-and-flip visits the candidates in random order, and returns the first whose
-coin of chance exp((u_i - u*) / scale) shows heads, where u* is the best score.
-Theorem (key ``permute-and-flip-privacy``; McKenna and Sheldon 2020).  If no score moves by more
-than d, the selection is epsilon-DP with epsilon = 2 d / scale, or d / scale if the scores are
-monotone; and its expected error is never above that of the exponential mechanism at the same loss.
-Accuracy.  With k candidates and integer scores, the selected score is more than r below the best
-with the largest probability when all others are exactly r + 1 below.  The best then wins with
-probability E[1 / (1 + H)] for H heads among k - 1 coins of chance x = exp(-(r+1) / scale), which is
-the average of (1 - x)**j over j = 0, ..., k - 1.
+Scored candidates, as the selection mechanisms read them.
+
+Definition.  The distance of two score vectors is the largest change of any one score.  Scores are
+``MONOTONE`` if between neighbors they all move in one direction, as counts do when a row is added
+or removed; otherwise they are ``GENERAL``.
 """
 
 from __future__ import annotations
@@ -31,17 +27,125 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from enum import Enum
 from fractions import Fraction
-from typing import final
+from typing import Any, ClassVar, Generic, final
 
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.arrays import int64_range, listed
 from discreet.certified import exp_neg, log
-from discreet.exact import Interval
-from discreet.loss import Profile, Pure, ZeroConcentrated
+from discreet.errors import NotExact, OutOfRange, WrongKind
+from discreet.exact import Interval, decimal, positive, whole
+from discreet.loss import Profile, ZeroConcentrated
 from discreet.loss.pairs.bounded_range import BoundedRangePair
-from discreet.mechanisms.candidates import Scores, SelectionMechanism, exact_scores
-from discreet.mechanisms.exact_quantiles import BITS, decide_at_most, enclosed_power, first_true
-from discreet.mechanisms.mechanism import Number, ReferenceLaw, at_confidence
-from discreet.noise import SYSTEM, Entropy, exponential_weights, permute_and_flip
+from discreet.mechanisms.exact_quantiles import BITS
+from discreet.mechanisms.mechanism import (
+    Answer,
+    Mechanism,
+    Number,
+    ReferenceLaw,
+    at_confidence,
+    at_distance,
+)
+from discreet.noise import SYSTEM, Entropy, exponential_weights
+
+Scores = Sequence[int] | Sequence[Fraction] | NDArray[np.integer[Any]]
+"""One score for each candidate: integers, or Fractions."""
+
+
+@final
+class ScoreChange(Enum):
+    """How scores move between neighbors.
+
+    >>> ScoreChange.GENERAL.sides, ScoreChange.MONOTONE.sides
+    (2, 1)
+    """
+
+    GENERAL = "general"
+    MONOTONE = "monotone"
+
+    @property
+    def sides(self) -> int:
+        """How far apart the changes of two scores can be, in units of the distance."""
+        return 2 if self is ScoreChange.GENERAL else 1
+
+
+def read_change(value: object) -> ScoreChange:
+    """Read how scores move.
+
+    >>> read_change("monotone")
+    <ScoreChange.MONOTONE: 'monotone'>
+    """
+    for change in ScoreChange:
+        if value is change or (isinstance(value, str) and value == change.value):
+            return change
+    raise WrongKind(
+        "change is neither 'general' nor 'monotone'; give 'general', unless no two scores can "
+        "move in different directions."
+    )
+
+
+@dataclass(frozen=True, slots=True, init=False)
+class SelectionMechanism(Mechanism[Scores, Answer], Generic[Answer]):
+    """A choice among public candidates, better ones exponentially more often."""
+
+    candidates: int
+    scale: Fraction
+    change: ScoreChange
+
+    least_candidates: ClassVar[int] = 1
+
+    def __init__(
+        self, *, candidates: int, scale: Number, change: ScoreChange | str = ScoreChange.GENERAL
+    ) -> None:
+        """Take how many candidates there are, the scale, and how scores move."""
+        count = whole(candidates, name="candidates", low=self.least_candidates)
+        object.__setattr__(self, "candidates", count)
+        exact = positive(decimal(scale, name="scale"), name="scale")
+        object.__setattr__(self, "scale", exact)
+        object.__setattr__(self, "change", read_change(change))
+
+    def _range(self, distance: Number) -> Fraction:
+        """Return the range of the log-ratios between scores that differ by this much each."""
+        return self.change.sides * at_distance(distance) / self.scale
+
+
+def exact_scores(scores: object, *, candidates: int) -> list[Fraction]:
+    """Read one exact score for each candidate.
+
+    >>> exact_scores([3, 1], candidates=2)
+    [Fraction(3, 1), Fraction(1, 1)]
+    """
+    items = listed(scores, name="scores")
+    if len(items) != candidates:
+        raise OutOfRange(
+            f"the number of scores is not {candidates}; give one score for each candidate, in "
+            "their order."
+        )
+    return [_exact(item) for item in items]
+
+
+def integer_scores(scores: object, *, candidates: int) -> list[int]:
+    """Read one integer score for each candidate.
+
+    >>> integer_scores([3, 1], candidates=2)
+    [3, 1]
+    """
+    exact = exact_scores(scores, candidates=candidates)
+    if any(score.denominator != 1 for score in exact):
+        raise NotExact(
+            "a score is not an integer; multiply all scores, their distance and the scale by a "
+            "common denominator."
+        )
+    return [int64_range(int(score), name="a score") for score in exact]
+
+
+def _exact(score: object) -> Fraction:
+    if isinstance(score, float | np.floating):
+        raise NotExact("a score is a float; give integers, or Fractions.")
+    return score if isinstance(score, Fraction) else Fraction(whole(score, name="each score"))
 
 
 @final
@@ -117,79 +221,3 @@ def _ceil_log(odds: Fraction, scale: Fraction) -> int:
         if low == high:
             return low
         bits *= 2
-
-
-@final
-@dataclass(frozen=True, slots=True, init=False)
-class PermuteAndFlip(SelectionMechanism[int]):
-    """Select a candidate, better ones exponentially more often, and the best more often still.
-
-    >>> choose = PermuteAndFlip(candidates=4, scale=2)
-    >>> choose.loss(distance=1)
-    Pure(epsilon=Fraction(1, 1))
-    >>> choose.error(confidence=0.95)
-    6
-    >>> choose.run([3, 2, 10**6, -1])
-    2
-    """
-
-    def loss(self, *, distance: Number = 1) -> Pure:
-        """Return the pure loss between scores that differ by at most this much each."""
-        return Pure(epsilon=self._range(distance))
-
-    def error(self, *, confidence: Number) -> int:
-        """Return how far the selected score is below the best, at most, for integer scores."""
-        chance = at_confidence(confidence)
-        if self.candidates == 1:
-            return 0
-        never_above = Exponential(candidates=self.candidates, scale=self.scale)
-        return first_true(
-            lambda r: decide_at_most(lambda bits: self._miss(r, bits), 1 - chance),
-            high=never_above.error(confidence=chance),
-        )
-
-    def run(self, value: Scores, *, entropy: Entropy = SYSTEM) -> int:
-        """Return the index of the selected candidate."""
-        scores = exact_scores(value, candidates=self.candidates)
-        return permute_and_flip(scores=scores, rate=1 / self.scale, entropy=entropy)
-
-    def reference_pmf(self, value: Scores) -> ReferenceLaw:
-        """Return the chance of each candidate: p_i E[1 / (1 + heads among the others)]."""
-        scores = exact_scores(value, candidates=self.candidates)
-        best = max(scores)
-        coins = [exp_interval((best - score) / self.scale) for score in scores]
-        law = {}
-        for index, coin in enumerate(coins):
-            others = coins[:index] + coins[index + 1 :]
-            law[index] = Interval(
-                coin.low * _mean_share([other.high for other in others]),
-                coin.high * _mean_share([other.low for other in others]),
-            )
-        return law
-
-    def _miss(self, r: int, bits: int) -> Interval:
-        """Enclose the chance that the selected score is more than r below the best."""
-        exponent = (r + 1) / self.scale
-        scale = bits + 2 * self.candidates.bit_length() + 2 * math.ceil(2 * exponent)
-        low, high = exp_neg(exponent, scale)
-        return Interval(
-            1 - self._average(low, scale).high, 1 - self._average(min(high, 1 << scale), scale).low
-        )
-
-    def _average(self, x: int, scale: int) -> Interval:
-        """Enclose the average of (1 - x)**j, that is (1 - (1 - x)**k) / (k x)."""
-        one, k = 1 << scale, self.candidates
-        if x == 0:
-            return Interval(Fraction(1), Fraction(1))
-        low, high = enclosed_power(one - x, one - x, k, scale)
-        return Interval(Fraction(one - high, k * x), min(Fraction(1), Fraction(one - low, k * x)))
-
-
-def _mean_share(coins: Sequence[Fraction]) -> Fraction:
-    """Return E[1 / (1 + heads)]; it falls in every coin's chance."""
-    heads = [Fraction(1)]
-    for p in coins:
-        stay = [chance * (1 - p) for chance in heads] + [Fraction(0)]
-        move = [Fraction(0)] + [chance * p for chance in heads]
-        heads = [a + b for a, b in zip(stay, move, strict=True)]
-    return sum((chance / (1 + count) for count, chance in enumerate(heads)), Fraction(0))

@@ -30,7 +30,7 @@ class GuardedRun(ABC):
     _busy: bool
     _entropy: Entropy
     _lock: threading.RLock
-    _stamp: tuple[int, int]
+    _stamp: int
 
     _FORKED: ClassVar[Reason]
     _COPIED: ClassVar[Reason]

@@ -64,11 +64,7 @@ def factor(value: object, *, name: str) -> Fraction:
     """
     number = decimal(value, name=name)
     if number.numerator < 0:
-        raise OutOfRange(
-            what=f"{name} is negative.",
-            why="no two things are less than nothing apart.",
-            do=f"give a {name} of zero or above.",
-        )
+        raise OutOfRange(f"{name} is negative; give a {name} of zero or above.")
     return number
 
 
@@ -81,9 +77,7 @@ def at_confidence(value: object) -> Fraction:
     number = decimal(value, name="confidence")
     if not 0 < number < 1:
         raise OutOfRange(
-            what="confidence is not strictly between 0 and 1.",
-            why="noise without ends is within no distance for sure, and within any with chance 0.",
-            do="give a confidence such as 0.95.",
+            "confidence is not strictly between 0 and 1; give a confidence such as 0.95."
         )
     return number
 
@@ -155,15 +149,13 @@ class Mapped(Mechanism[Value, Image]):
         """Take a mechanism, a function of its answers, and how much the function stretches."""
         if not isinstance(mechanism, Mechanism):
             raise WrongKind(
-                what=f"cannot map a {type(mechanism).__name__}.",
-                why="only a mechanism has a loss that its image inherits.",
-                do="give a mechanism, such as Laplace(scale=2).",
+                f"cannot map a {type(mechanism).__name__}; give a mechanism, such as "
+                "Laplace(scale=2)."
             )
         if not callable(function):
             raise WrongKind(
-                what=f"cannot map by a {type(function).__name__}, which cannot be called.",
-                why="answers are passed through a function.",
-                do="give a function of one argument, the answer.",
+                f"cannot map by a {type(function).__name__}, which cannot be called; give a "
+                "function of one argument, the answer."
             )
         object.__setattr__(self, "mechanism", mechanism)
         object.__setattr__(self, "function", function)
@@ -179,9 +171,8 @@ class Mapped(Mechanism[Value, Image]):
         before = self.mechanism.error(confidence=confidence)
         if self.stretch is None:
             raise WrongKind(
-                what="the error of a mapped answer is not known.",
-                why="a function can carry near answers far apart.",
-                do="say how much it stretches distances: map(function, stretch=1).",
+                "the error of a mapped answer is not known; say how much it stretches distances: "
+                "map(function, stretch=1)."
             )
         return self.stretch * before
 
@@ -194,9 +185,8 @@ class Mapped(Mechanism[Value, Image]):
         law = self.mechanism.reference_pmf(value)
         if not isinstance(law, Mapping):
             raise WrongKind(
-                what="the mapped law has infinitely many outcomes.",
-                why="the chance of an image is the sum over all that lead to it.",
-                do="ask the mechanism itself, or confine its answers first.",
+                "the mapped law has infinitely many outcomes; ask the mechanism itself, or "
+                "confine its answers first."
             )
         chances: dict[Hashable, Interval] = {}
         for outcome, chance in law.items():

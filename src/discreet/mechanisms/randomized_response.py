@@ -69,9 +69,8 @@ class RandomizedResponse(Mechanism[Hashable, Any]):
             distinct = -1
         if distinct < 2 or distinct != len(chosen):
             raise WrongKind(
-                what="the categories are not at least two different values.",
-                why="a lie needs another category to go to.",
-                do="give two or more different categories.",
+                "the categories are not at least two different values; give two or more different "
+                "categories."
             )
         object.__setattr__(self, "epsilon", factor(epsilon, name="epsilon"))
         object.__setattr__(self, "categories", chosen)
@@ -130,9 +129,8 @@ class RandomizedResponse(Mechanism[Hashable, Any]):
         p, q = (chance.low for chance in self._chances())
         if p == q:
             raise OutOfRange(
-                what="epsilon is zero, or so close to it that truth and lies are equally likely.",
-                why="the answers do not depend on the truth, so nothing can be estimated.",
-                do="give a larger epsilon.",
+                "epsilon is zero, or so close to it that truth and lies are equally likely; give "
+                "a larger epsilon."
             )
         estimate = (share - q) / (p - q)
         return Interval(estimate, estimate).nearest()
@@ -148,9 +146,7 @@ def _place(places: dict[Hashable, int], value: Hashable) -> int:
         return places[value]
     except (KeyError, TypeError):
         raise WrongKind(
-            what="a value is none of the categories.",
-            why="an answer outside them would stand out.",
-            do="map every value to a category first.",
+            "a value is none of the categories; map every value to a category first."
         ) from None
 
 

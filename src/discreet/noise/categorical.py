@@ -157,9 +157,8 @@ class Categorical(Distribution):
         )
         if min(exact, default=-1) < 0 or not any(exact):
             raise OutOfRange(
-                what="the weights are empty, all zero, or one of them is negative.",
-                why="they are chances up to a common factor.",
-                do="give at least one weight above zero, and none below.",
+                "the weights are empty, all zero, or one of them is negative; give at least one "
+                "weight above zero, and none below."
             )
         common = math.lcm(*(weight.denominator for weight in exact))
         whole_weights = [int(weight * common) for weight in exact]

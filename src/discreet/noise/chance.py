@@ -51,11 +51,7 @@ def log_of(value: Interval, bits: int) -> Interval:
     Interval(low=Fraction(0, 1), high=Fraction(0, 1))
     """
     if value.low == 0:
-        raise OutOfRange(
-            what="nothing lies above this value.",
-            why="the logarithm of zero is no number.",
-            do="ask for a value inside the support.",
-        )
+        raise OutOfRange("nothing lies above this value; ask for a value inside the support.")
     one = 1 << bits
     return Interval(Fraction(log(value.low, bits)[0], one), Fraction(log(value.high, bits)[1], one))
 
@@ -215,11 +211,7 @@ def chance_scaled(chance: ExpNeg | Logistic, bits: int) -> ScaledExponential:
 def _exponent(x: ExactNumber) -> Fraction:
     number = rational(x, name="x")
     if number < 0:
-        raise OutOfRange(
-            what="x is negative.",
-            why="exp(-x) would be above 1, which is no chance.",
-            do="give x >= 0.",
-        )
+        raise OutOfRange("x is negative; give x >= 0.")
     return number
 
 

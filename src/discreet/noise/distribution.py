@@ -15,9 +15,9 @@ about 2**-bits on the small side of the law; privacy thresholds use their safe e
 ``cdf``, ``survival`` and ``log_survival`` round the enclosure to the nearest float, to be shown.
 ``quantile`` is an exact integer, decided on enclosures of growing precision.
 
-Scales up to 2**57 leave room for 64 bits of tail inside int64: a draw beyond its ends has a chance
-below exp(-63), and stops there.  Scales down to 2**-200 keep every float estimate away from
-underflow.
+Scales up to 2**50 leave room for the tail inside int64: a draw beyond its ends, which would stop
+there, has a probability below exp(-8000). Scales down to 2**-200 keep every float estimate away
+from underflow.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class _Pools(threading.local):
     """The blocks of one thread, by the identity of their law, which each keeps alive."""
 
     def __init__(self) -> None:
-        self.stamp = (-1, -1)
+        self.stamp = -1
         self.blocks: dict[int, tuple[Distribution, list[int]]] = {}
 
 
@@ -164,11 +164,7 @@ class Distribution(ABC):
         """Return the smallest k with P[Z <= k] >= p, exactly."""
         chance = rational(p, name="p")
         if not 0 < chance < 1:
-            raise OutOfRange(
-                what="p is not strictly between 0 and 1.",
-                why="a law without ends has no quantile there.",
-                do="give a p inside (0, 1).",
-            )
+            raise OutOfRange("p is not strictly between 0 and 1; give a p inside (0, 1).")
         outside, inside = self._bracket(chance)
         while inside - outside > 1:
             middle = (inside + outside) // 2
@@ -212,11 +208,11 @@ def _outcome(k: object) -> int:
     return whole(k, name="k")
 
 
-_LARGEST: Final = 1 << 57
+_LARGEST: Final = 1 << 50
 _SMALLEST: Final = Fraction(1, 1 << 200)
 _RANGES: Final = {power: (_SMALLEST**power, Fraction(_LARGEST**power)) for power in (1, 2)}
 """Of scales, and of their squares."""
-_NEARLY: Final = (199, 56)
+_NEARLY: Final = (199, 49)
 """A number of which the numerator has n more bits than the denominator is within a factor of 2 of
 2**n."""
 
@@ -234,15 +230,13 @@ def checked_scale(value: ExactNumber, *, name: str, power: int = 1) -> Fraction:
     smallest, largest = _RANGES[power]
     if number > largest:
         raise TooLarge(
-            what=f"{name} is above 2**{57 * power}.",
-            why="noise of that width does not fit in 64-bit integers.",
-            do="measure in a coarser unit, so that values and noise both get smaller.",
+            f"{name} is above 2**{50 * power}; measure in a coarser unit, so that values and "
+            "noise both get smaller."
         )
     if number < smallest:
         raise OutOfRange(
-            what=f"{name} is below 2**-{200 * power}.",
-            why="noise that narrow is zero in practice and protects nothing.",
-            do=f"check the {name}; for an exact answer, add no noise at all.",
+            f"{name} is below 2**-{200 * power}; check the {name}; for an exact answer, add no "
+            "noise at all."
         )
     return number
 
@@ -252,8 +246,4 @@ def empty(count: int) -> NDArray[np.int64]:
     try:
         return np.empty(count, np.int64)
     except MemoryError:
-        raise TooLarge(
-            what="so many values do not fit in memory.",
-            why="a sample is one array.",
-            do="draw in parts.",
-        ) from None
+        raise TooLarge("so many values do not fit in memory; draw in parts.") from None

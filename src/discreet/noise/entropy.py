@@ -43,24 +43,14 @@ _RESEED_BYTES: Final = 1 << 32
 _ZEROS: Final = memoryview(bytes(1 << 17))
 START: Final = modes.CTR(bytes(16))
 
-_fork_epoch = 0
 
-
-def _count_fork() -> None:
-    global _fork_epoch  # noqa: PLW0603  the hook of os.register_at_fork has nowhere else to write
-    _fork_epoch += 1
-
-
-os.register_at_fork(after_in_child=_count_fork)
-
-
-def process_stamp() -> tuple[int, int]:
-    """Return what differs between a process and its children, however they were forked.
+def process_stamp() -> int:
+    """Return what differs between a process and those that are forked from it.
 
     >>> process_stamp() == process_stamp()
     True
     """
-    return os.getpid(), _fork_epoch
+    return os.getpid()
 
 
 class Entropy(Protocol):
@@ -87,11 +77,7 @@ def word_type(width: int) -> np.dtype[np.unsignedinteger[Any]]:
     for size, kind in _KINDS:
         if width <= size:
             return kind
-    raise OutOfRange(
-        what=f"a word of {width} bits was asked for.",
-        why="arrays hold words of at most 64 bits.",
-        do="use bits(width) for a longer word.",
-    )
+    raise OutOfRange(f"a word of {width} bits was asked for; use bits(width) for a longer word.")
 
 
 def _checked_width(width: int) -> int:
@@ -153,7 +139,7 @@ class _Generator:
 
     def __init__(self) -> None:
         self.busy = False
-        self.stamp = (-1, -1)
+        self.stamp = -1
         self.key = bytearray(KEY_BYTES)
         self.pool = bytearray(_POOL_BYTES)
         self.used = _POOL_BYTES
@@ -264,8 +250,7 @@ def checked_entropy(entropy: object) -> Entropy:
     faces = (getattr(entropy, "words", None), getattr(entropy, "bits", None))
     if isinstance(entropy, type) or not all(callable(face) for face in faces):
         raise WrongKind(
-            what=f"the entropy is a {type(entropy).__name__}, which serves no words.",
-            why="noise is only as good as its random bits, and a seeded generator is predictable.",
-            do="leave entropy out, or give SystemEntropy() or KeyedEntropy(key=..., label=...).",
+            f"the entropy is a {type(entropy).__name__}, which serves no words; leave entropy "
+            "out, or give SystemEntropy() or KeyedEntropy(key=..., label=...)."
         )
     return cast("Entropy", entropy)

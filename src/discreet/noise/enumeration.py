@@ -62,9 +62,8 @@ class ReplayEntropy:
         word = self._recorded[self._position]
         if not 0 <= word < 1 << width:
             raise OutOfRange(
-                what=f"the recorded word at position {self._position} has more than {width} bits.",
-                why="the program asks for other words than the recording holds.",
-                do="replay with the program that made the recording.",
+                f"the recorded word at position {self._position} has more than {width} bits; "
+                "replay with the program that made the recording."
             )
         self._position += 1
         return word
@@ -104,9 +103,8 @@ def exact_law(
     """
     if not callable(program):
         raise WrongKind(
-            what=f"the program is a {type(program).__name__}, which cannot be called.",
-            why="its law is found by running it.",
-            do="give a function of one argument, the entropy.",
+            f"the program is a {type(program).__name__}, which cannot be called; give a function "
+            "of one argument, the entropy."
         )
     enough = probability(unexplored, name="unexplored")
     runs = whole(max_runs, name="max_runs", low=0)
@@ -135,8 +133,6 @@ def exact_law(
 def _branches(width: int) -> range:
     if width > _WIDEST_BRANCH:
         raise OutOfRange(
-            what=f"the program asked for a word of {width} bits.",
-            why=f"enumerating more than 2**{_WIDEST_BRANCH} words at once would never end.",
-            do="give the sampler narrower words.",
+            f"the program asked for a word of {width} bits; give the sampler narrower words."
         )
     return range(1 << width)

@@ -209,7 +209,7 @@ class DiscreteGaussian(TwoSidedLaw):
     variance: Fraction
 
     def __init__(self, *, variance: ExactNumber) -> None:
-        """Take an exact variance between 2**-400 and 2**114."""
+        """Take an exact variance between 2**-400 and 2**100."""
         object.__setattr__(self, "variance", checked_scale(variance, name="variance", power=2))
 
     @property

@@ -82,22 +82,14 @@ class DyadicGrid:
         if array.dtype.kind in "iu":
             return self._exact_cells(array)
         if array.dtype.kind not in "iuf":
-            raise WrongKind(
-                what="the values are not numbers.",
-                why="only numbers have a place on a grid.",
-                do="give floats, integers or fractions.",
-            )
+            raise WrongKind("the values are not numbers; give floats, integers or fractions.")
         if array.dtype != np.float64:
             raise NotExact(
-                what=f"the values are {array.dtype}, not float64.",
-                why="a conversion could round them, and a rounded value can be farther away.",
-                do="give float64, integers or fractions.",
+                f"the values are {array.dtype}, not float64; give float64, integers or fractions."
             )
         if not np.isfinite(array).all():
             raise OutOfRange(
-                what="a value is not finite.",
-                why="infinity and NaN are at no distance from anything.",
-                do="clamp the values to their public bounds first.",
+                "a value is not finite; clamp the values to their public bounds first."
             )
         with np.errstate(over="ignore", under="ignore"):  # infinity is caught below
             cells = np.floor(np.ldexp(array, -self.exponent))
@@ -121,9 +113,7 @@ class DyadicGrid:
         """Return the middle of each cell, rounded to float64."""
         if array_of(cells).dtype.kind not in "iu":
             raise WrongKind(
-                what="the cells are not integers.",
-                why="a cell of the grid is known by its number.",
-                do="give what to_grid returned, plus integer noise.",
+                "the cells are not integers; give what to_grid returned, plus integer noise."
             )
         middle: NDArray[np.float64] = np.ldexp(np.asarray(cells) + 0.5, self.exponent)
         return middle
@@ -162,17 +152,12 @@ def _has_fractions(values: object) -> bool:
 def _plain(value: Any) -> Any:
     """Return a float as the fraction that it is, and refuse what is no number."""
     if isinstance(value, str):
-        raise WrongKind(
-            what="a value is text.",
-            why="only numbers have a place on a grid.",
-            do="give floats, integers or fractions.",
-        )
+        raise WrongKind("a value is text; give floats, integers or fractions.")
     return Fraction(value) if isinstance(value, float) and math.isfinite(value) else value
 
 
 def _too_far() -> TooLarge:
     return TooLarge(
-        what="a value is 2**62 steps or more away from zero.",
-        why="value and noise together would not fit in 64-bit integers.",
-        do="use a coarser grid, or clamp the values to their public bounds first.",
+        "a value is 2**62 steps or more away from zero; use a coarser grid, or clamp the values "
+        "to their public bounds first."
     )

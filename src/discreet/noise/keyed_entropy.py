@@ -58,15 +58,13 @@ class KeyedEntropy(ByteSource):
         text = _encoded(label)
         if not isinstance(key, bytes) or text is None:
             raise WrongKind(
-                what="a keyed stream needs a key in bytes and a label in text or bytes.",
-                why="anything else has more than one spelling in bytes, so noise might not repeat.",
-                do="give key=bytes and label=str or bytes.",
+                "a keyed stream needs a key in bytes and a label in text or bytes; give key=bytes "
+                "and label=str or bytes."
             )
         if len(key) != KEY_BYTES:
             raise OutOfRange(
-                what="the key of a keyed stream does not have 32 bytes.",
-                why="a shorter key can be guessed, and with it all noise of the release.",
-                do="draw the key with SystemEntropy().bits(256).to_bytes(32, 'little').",
+                "the key of a keyed stream does not have 32 bytes; draw the key with "
+                "SystemEntropy().bits(256).to_bytes(32, 'little')."
             )
         derived = hmac.digest(key, _LABEL_DOMAIN + text, "sha256")
         self._stream = Cipher(algorithms.AES(derived), START).encryptor()

@@ -44,7 +44,7 @@ class Geometric(Distribution):
     scale: Fraction
 
     def __init__(self, *, scale: ExactNumber) -> None:
-        """Take an exact scale between 2**-200 and 2**57."""
+        """Take an exact scale between 2**-200 and 2**50."""
         object.__setattr__(self, "scale", checked_scale(scale, name="scale"))
 
     def _sample(self, count: int, entropy: Entropy) -> NDArray[np.int64]:
@@ -102,7 +102,7 @@ class DiscreteLaplace(TwoSidedLaw):
     scale: Fraction
 
     def __init__(self, *, scale: ExactNumber) -> None:
-        """Take an exact scale between 2**-200 and 2**57."""
+        """Take an exact scale between 2**-200 and 2**50."""
         object.__setattr__(self, "scale", checked_scale(scale, name="scale"))
 
     @property

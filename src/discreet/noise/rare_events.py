@@ -16,13 +16,13 @@ About n q gaps are drawn, which says nothing about any coin but how many are mar
 
 Definition.  For t >= 0 the law of Z beyond t has P[Z = t + j] proportional to the weight of t + j
 in the law of Z, j = 0, 1, 2, ...
-Theorem (key ``noise-beyond``).  Beyond t, discrete Laplace noise is t + J with J geometric of the
-same scale.  Beyond t, discrete Gaussian noise with parameter v is t + J, where J is geometric of
-scale v / (t + c) and accepted with chance exp(-(J - c)**2 / 2v), for every c > 0.
-Proof.  exp(-(t + j)/s) = exp(-t/s) exp(-j/s).  And j (t + c) / v + (j - c)**2 / 2v is
-(t + j)**2 / 2v plus a number without j.
-About three of four draws are accepted with c = (sqrt(t**2 + 4v) - t) / 2, at which the scale of J
-is c too; so wherever t lies, a draw takes as long as any other.
+Theorem (key ``noise-beyond``; completing the square, as Robert 1995, Simulation of truncated
+normal variables, does for continuous noise).  Beyond t, discrete Laplace noise is t + J with J
+geometric of the same scale.  Beyond t, discrete Gaussian noise with parameter v is t + J, where J
+is geometric of scale v / (t + c) and accepted with chance exp(-(J - c)**2 / 2v), for every c > 0.
+Proof.  exp(-(t + j)/s) = exp(-t/s) exp(-j/s).  And j (t + c) / v + (j - c)**2 / 2v is (t + j)**2 /
+2v plus a number without j. About three of four draws are accepted with c = (sqrt(t**2 + 4v) - t) /
+2, at which the scale of J is c too; so wherever t lies, a draw takes as long as any other.
 """
 
 from __future__ import annotations

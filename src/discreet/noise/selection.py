@@ -7,12 +7,14 @@ with probability proportional to exp(c u_i), or several such i that are independ
 ``permute_and_flip`` visits the candidates in random
 order and returns the first whose coin of chance exp(c (u_i - u*)) shows heads.
 
-Theorem (key ``permute-and-flip``).  Coins and order are independent, so the winner is a uniform
-member of the set of heads, which is never empty: the best candidate's coin always shows heads.
-Theorem (key ``exponential-inversion``).  Prefix sums of floating-point weights, with a bound on
-their relative error, tell which candidate a uniform U selects; where U comes closer to a boundary
-than the bound, integers decide.  Weights are relative to the best score, so a weight that
-underflows is below 2**-1000 of the total and inside the bound: scores of any size are safe.
+Theorem (key ``permute-and-flip``; McKenna and Sheldon 2020, Permute-and-Flip).  Coins and order
+are independent, so the winner is a uniform member of the set of heads, which is never empty: the
+best candidate's coin always shows heads.
+Theorem (key ``exponential-inversion``).  Prefix sums of
+floating-point weights, with a bound on their relative error, tell which candidate a uniform U
+selects; where U comes closer to a boundary than the bound, integers decide.  Weights are relative
+to the best score, so a weight that underflows is below 2**-1000 of the total and inside the bound:
+scores of any size are safe.
 """
 
 from __future__ import annotations
@@ -104,9 +106,7 @@ def _checked(entropy: Entropy, sizes: CoinSizes) -> None:
     checked_entropy(entropy)
     if not isinstance(sizes, CoinSizes):
         raise WrongKind(
-            what=f"sizes is a {type(sizes).__name__}, not CoinSizes.",
-            why="it says how many bits of U are read at a time.",
-            do="leave sizes out, or give CoinSizes.",
+            f"sizes is a {type(sizes).__name__}, not CoinSizes; leave sizes out, or give CoinSizes."
         )
 
 
@@ -201,22 +201,14 @@ def _integers(scores: Scores) -> tuple[NDArray[np.int64], int]:
 
 def _some(scores: Candidates) -> Candidates:
     if len(scores) == 0:
-        raise OutOfRange(
-            what="there are no candidates.",
-            why="nothing can be selected from an empty list.",
-            do="give at least one score.",
-        )
+        raise OutOfRange("there are no candidates; give at least one score.")
     return scores
 
 
 def _listed_integers(scores: list[Any]) -> tuple[NDArray[np.int64], int]:
     kinds = {type(score) for score in scores}
     if any(issubclass(kind, float | np.floating) for kind in kinds):
-        raise NotExact(
-            what="a score is a float.",
-            why="rounded scores have another sensitivity than the one that was promised.",
-            do="give integers, or Fractions.",
-        )
+        raise NotExact("a score is a float; give integers, or Fractions.")
     if all(issubclass(kind, int | np.integer) and kind is not bool for kind in kinds):
         return np.array([int64_range(int(score), name="a score") for score in scores], np.int64), 1
     if kinds == {Fraction}:
@@ -224,7 +216,5 @@ def _listed_integers(scores: list[Any]) -> tuple[NDArray[np.int64], int]:
         whole = [int64_range(int(score * common), name="a score") for score in scores]
         return np.array(whole, np.int64), common
     raise WrongKind(
-        what="the scores are not all of one exact type.",
-        why="a mix of types hides what was rounded and what was not.",
-        do="give all scores as int, or all as Fraction.",
+        "the scores are not all of one exact type; give all scores as int, or all as Fraction."
     )

@@ -2,14 +2,17 @@
 
 Trust: kernel.
 
-Theorem (key ``geometric-log``).  floor(-s ln U) is at least k with probability exp(-k/s).
-Theorem (key ``geometric-split``).  For m = 2**b, a geometric variable of scale s is Q m + R, where
-Q is geometric of scale s/m and R, independent, has weight exp(-R/s) on [0, m).
-Theorem (key ``laplace-sign``).  A geometric magnitude with a fair sign, minus zero rejected, is
-discrete Laplace.
-Theorem (key ``gaussian-rejection``, Canonne, Kamath and Steinke 2020).  A discrete Laplace Y of
-integer scale t, accepted with chance exp(-(|Y| - v/t)**2 / 2v), is discrete Gaussian with
-parameter v, for every t; t near sqrt(v) accepts most.
+Theorem (key ``geometric-log``; Devroye 1986, Non-Uniform Random Variate Generation, X.2).
+floor(-s ln U) is at least k with probability exp(-k/s).
+Theorem (key ``geometric-split``).  For m
+= 2**b, a geometric variable of scale s is Q m + R, where Q is geometric of scale s/m and R,
+independent, has weight exp(-R/s) on [0, m).
+Theorem (key ``laplace-sign``).  A geometric magnitude
+with a fair sign, minus zero rejected, is discrete Laplace.
+Theorem (key ``gaussian-rejection``,
+Canonne, Kamath and Steinke 2020).  A discrete Laplace Y of integer scale t, accepted with chance
+exp(-(|Y| - v/t)**2 / 2v), is discrete Gaussian with parameter v, for every t; t near sqrt(v)
+accepts most.
 
 The logarithm is taken in floating point with a certified radius of error.  Where an integer lies
 within the radius, the value is settled in integers on further bits of the same U.

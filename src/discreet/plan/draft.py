@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, TypeVar, final
 
-from discreet.plan.planning_rules import PlanningRules
 from discreet.query.question import Clause, Question
 
 if TYPE_CHECKING:  # a draft holds what the steps make, and makes nothing itself
@@ -66,22 +65,11 @@ class Draft:
     targets: tuple[BoundsTarget, ...] = ()
     searched: tuple[Expression | None, ...] = ()
     search: BoundsSearch | None = None
-    earlier: PlanningRules = PlanningRules.TODAY  # others for what is on record
 
     @property
     def clause(self) -> Clause:
         """The clause of the question, empty if there is none."""
         return self.question.clause or Clause()
-
-    @property
-    def clamps_sums(self) -> bool:
-        """Whether the rules of the first versions hold."""
-        return self.earlier == PlanningRules.CLAMPED_SUMS
-
-    @property
-    def sums_apart(self) -> bool:
-        """Whether the rules of versions hold that bought every sum by itself."""
-        return self.earlier in {PlanningRules.CLAMPED_SUMS, PlanningRules.SUMS_APART}
 
 
 def required(value: Required | None) -> Required:

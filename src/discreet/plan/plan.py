@@ -13,11 +13,8 @@ may leave out, ``found_limits`` which limits were bought for it, and ``released_
 have released its groups, and at what price; ``warnings`` name conditions that no declared value
 meets, so that an answer may be paid for in vain.  ``budget_preview`` says
 what the ledger of the session that made the plan had left for it then; plan again to look again.
-``expected`` says, where the size of its table is public, what to expect of the answer.
-``had_earlier`` says that an earlier version planned the same question otherwise, so that its answer
-may be on record under another digest; a plan with ``earlier`` is such another one, and says by
-which rules it was made (:mod:`discreet.plan.planning_rules`).  A plan that is ``exact`` reads
-public tables alone, and its groups are the rows of its answer.
+``expected`` says, where the size of its table is public, what to expect of the answer.  A plan that
+is ``exact`` reads public tables alone, and its groups are the rows of its answer.
 
 Definition.  The digest of a plan is the same for every way to write the same request.  It is the
 SHA-256 of a JSON text: the canonical question, whom it protects, the bound relation with the types
@@ -32,7 +29,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
 from datetime import date
@@ -47,7 +43,6 @@ from discreet.doors import Explainable
 from discreet.errors import WrongKind
 from discreet.loss import PrivacyLoss
 from discreet.plan.aggregates.estimator import Predicted
-from discreet.plan.planning_rules import PlanningRules
 from discreet.plan.policy.owner_promises import OwnerPromise
 from discreet.plan.pricing.calibration import Price, loss_of
 from discreet.plan.pricing.group_sensitivity import LeafChoice, Noise, Releases, trees_of
@@ -136,16 +131,6 @@ def budget_words(part: Fraction, more: int | None) -> str:
     return f"{words}: {many} like this"
 
 
-_RENAMED: Final = {
-    "lowered": "request",
-    "shown": "layout",
-    "about": "descriptions",
-    "standing": "budget_preview",
-    "reached": "having_threshold",
-}
-"""Old names of attributes, which work for one more release, and the new ones."""
-
-
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan(Explainable):
@@ -207,23 +192,11 @@ class Plan(Explainable):
     promises: tuple[OwnerPromise, ...] = ()
     warnings: tuple[str, ...] = ()
     truncations: tuple[Truncation, ...] = ()
-    earlier: PlanningRules = PlanningRules.TODAY
-    had_earlier: bool = False
     exact: bool = False
     found_limits: FoundLimits | None = field(default=None, compare=False)
     released_by: tuple[str, ...] = field(default=(), compare=False)
     budget_preview: BudgetPreview | None = field(default=None, compare=False)
     expected: Expectation | None = field(default=None, compare=False)
-
-    if not TYPE_CHECKING:  # a checker goes on to refuse names that there are not
-
-        def __getattr__(self, name: str) -> Any:
-            """Return an attribute by its old name, with a warning."""
-            if name not in _RENAMED:
-                raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-            advice = f"Plan.{name} is called {_RENAMED[name]} now; the old name is about to go."
-            warnings.warn(advice, DeprecationWarning, stacklevel=2)
-            return getattr(self, _RENAMED[name])
 
     @property
     def loss(self) -> PrivacyLoss:
@@ -301,12 +274,12 @@ def plan_digest(  # noqa: PLR0913  all that decides an answer
     }
     known = [(noise, _cells(noise)) for noise in releases.noises]
     joined = [_strategy(noise, cells) for noise, cells in known if cells is not None]
-    if joined:  # without a workload, digests are as they ever were
+    if joined:
         data["strategies"] = joined
     trees = trees_of(releases.choices)
-    if trees:  # likewise
+    if trees:
         data["trees"] = [_tree(tree, read) for tree, read in trees.items()]
-    if search is not None:  # without one, digests are as they ever were
+    if search is not None:
         data["search"] = {
             "relation": relation_form(search.request.relation),
             "measures": [_measure(part) for part in search.request.measures],
@@ -348,7 +321,7 @@ def _strategy(noise: Noise, strategy: CellStrategy) -> list[Any]:
     ]
     running = noise.distances.group_strategy
     groups = [] if running is None else [running.order, running.frames]
-    nested = [strategy.nested] if strategy.nested else []  # others are as they ever were
+    nested = [strategy.nested] if strategy.nested else []
     values = [[each.measure, each.low, each.high] for each in strategy.values]
     parts = [noise.measure, strategy.cells, strategy.sums, strategy.factors, answers]
     return [*parts, *groups, *nested, *([values] if values else [])]

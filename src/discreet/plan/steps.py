@@ -15,17 +15,15 @@ from typing import TYPE_CHECKING, Final
 from discreet.errors import UnsupportedSQL, WrongKind
 from discreet.mechanisms.mechanism import Number
 from discreet.plan.aggregates.counts import Count, Units
-from discreet.plan.aggregates.measured import measure_all, one_by_one
+from discreet.plan.aggregates.measured import measure_all
 from discreet.plan.binding.bound_question import bind_question
 from discreet.plan.binding.fan_out import PublicRows
 from discreet.plan.binding.names import bound_expression
-from discreet.plan.binding.scope import earlier_names
 from discreet.plan.bounds_search.search_steps import find_missing_bounds, price_bounds_search
 from discreet.plan.draft import Draft, required
 from discreet.plan.expectation import rows_of_a_group
 from discreet.plan.forecast.error_forecast import ErrorForecast, ForecastErrors
 from discreet.plan.plan import Plan, plan_digest
-from discreet.plan.planning_rules import PlanningRules
 from discreet.plan.policy.owner_promises import promises_behind
 from discreet.plan.policy.policy import Policy
 from discreet.plan.pricing.group_sensitivity import ReleaseInput
@@ -51,7 +49,7 @@ from discreet.plan.statistics.partition_selection import (
     partition_selection,
     within_categories,
 )
-from discreet.plan.statistics.truncation import rules_differ, truncations
+from discreet.plan.statistics.truncation import truncations
 from discreet.plan.workload.group_windows import check_windows, running_counts
 from discreet.plan.workload.joined_counts import joined_counts, nested_counts
 from discreet.plan.workload.joined_sums import joined_sums
@@ -85,7 +83,6 @@ def plan(  # noqa: PLR0913  what is asked, what is known, and what it may cost
     concentrated: bool = False,
     own_delta: Callable[[], Fraction] = Fraction,
     ceiling: bool = True,
-    earlier: PlanningRules = PlanningRules.TODAY,
 ) -> Plan:
     """Plan how to answer a question, and what that costs; nothing is read and nothing spent.
 
@@ -106,10 +103,8 @@ def plan(  # noqa: PLR0913  what is asked, what is known, and what it may cost
         concentrated: whether the budget that pays counts rho, mu or divergences, not epsilon.
         own_delta: says what choosing groups privately may spend, where nobody names a delta.
         ceiling: whether the limits of the policy on the price hold; they do, except in tests.
-        earlier: by the rules of which version the question is planned; an answer may be on record
-            under others than today's.
     """
-    if type(question) is not Question:  # a subclass could change between plan and engine
+    if not isinstance(question, Question):
         raise WrongKind(
             what=f"a {type(question).__name__} is not a question.",
             why="what is planned must be what is computed.",
@@ -134,7 +129,6 @@ def plan(  # noqa: PLR0913  what is asked, what is known, and what it may cost
         ceiling=ceiling,
         own_delta=own_delta,
         found=found_bounds,
-        earlier=earlier,
     )
     return run_steps(draft)
 
@@ -199,8 +193,6 @@ def measure_aggregates(draft: Draft) -> Draft:
         ),
         searched=draft.searched,
     )
-    if draft.clamps_sums:
-        totals = one_by_one(totals)
     return replace(draft, measured=totals)
 
 
@@ -212,7 +204,7 @@ def join_counts(draft: Draft) -> Draft:
     measured = required(draft.measured)
     plain = [isinstance(each, Total) and each.rows is None for each in measured.measures]
     several = sum(plain) + measured.counts_units > 1 and measured.workload is None
-    draft = nested_counts(draft) if several and not draft.clamps_sums else draft
+    draft = nested_counts(draft) if several else draft
     return joined_sums(apart, draft)
 
 
@@ -275,7 +267,7 @@ def request_totals(draft: Draft) -> Draft:
         measures=required(draft.measured).measures,
     )
     check_claims(request, required(draft.calibrated).releases)
-    check_text_work(request)
+    check_text_work(request, fan_out=rows.fan_out)
     return replace(draft, request=request)
 
 
@@ -327,7 +319,7 @@ def _finished(draft: Draft) -> Plan:
         request=request,
         releases=releases,
         tree=calibrated.tree,
-        scope=earlier_names(scope, draft.schema, draft.unit.columns),
+        scope=scope,
         search=search,
     )
     return Plan(
@@ -355,8 +347,6 @@ def _finished(draft: Draft) -> Plan:
         if exact
         else promises_behind(request.relation, scope, schema=draft.schema, unit=draft.unit),
         truncations=truncations(draft),
-        earlier=draft.earlier,
-        had_earlier=rules_differ(draft, releases),
         warnings=required(draft.bound).warnings,
         exact=exact,
     )

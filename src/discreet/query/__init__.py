@@ -30,7 +30,6 @@ if TYPE_CHECKING:  # each is loaded when first used, because most questions need
     )
     from discreet.query.group_builder import Asked
     from discreet.query.question import Clause, Question, aggregates
-    from discreet.query.question_text import drawn, drawn_relation
     from discreet.query.relation_columns import columns
     from discreet.query.relations import (
         Aggregated,
@@ -83,8 +82,6 @@ __all__ = [
     "canonical",
     "columns",
     "descend",
-    "drawn",
-    "drawn_relation",
     "folded",
     "pointed",
     "read",
@@ -121,7 +118,6 @@ if not TYPE_CHECKING:  # to which every name would be one of this room
             ),
             "group_builder": ("Asked",),
             "question": ("Clause", "Question", "aggregates"),
-            "question_text": ("drawn", "drawn_relation"),
             "relation_columns": ("columns",),
             "relations": (
                 "Aggregated",

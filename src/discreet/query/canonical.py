@@ -247,8 +247,11 @@ def relation_form(relation: Relation) -> Form:  # noqa: C901, PLR0911, PLR0912 (
             return ["table", folded(name)]
         case Scan(table=table, columns=columns):
             return ["scan", folded(table), [[folded(name), kind.value] for name, kind in columns]]
-        case Named(child=child) | BoundedUnits(child=child):  # digests are as they ever were
+        case Named(child=child):
             return relation_form(child)
+        case BoundedUnits(child=child, unit=unit, rows=rows, text_bytes=text_bytes):
+            names = [folded(name) for name in unit]
+            return ["bounded units", relation_form(child), names, rows, text_bytes]
         case Filter(child=child, predicate=predicate):
             return ["filter", relation_form(child), form(predicate, visible(child))]
         case Project(child=child, outputs=outputs):

@@ -5,8 +5,7 @@ Trust: kernel.  The plan reasons about these nodes, and engines compute them.
 Definition.  An expression is a tree of the nodes below.  Nodes are values: two are equal if they
 compute the same thing in the same words, wherever they were written (spans do not count).
 A node checks its parts when it is made: functions are known and have as many arguments as they
-take, what is below is an expression, and everything else is of the very class that it should be
-(:mod:`discreet.query.node_checks`).
+take, and everything is what its annotation says (:mod:`discreet.query.node_checks`).
 ``children()`` are the expressions directly below; ``rebuilt(children)`` is the same node over
 others, in the same order and number.
 """
@@ -19,18 +18,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Final, Self, final
 
-from discreet.query.node_checks import (
-    check_flag,
-    check_function,
-    check_name,
-    check_place,
-    check_span,
-    check_tuple,
-    fraction_of,
-    pair_of,
-    scalar_of,
-    wrong,
-)
+from discreet.query.node_checks import Node, check_function, scalar_of, wrong
 from discreet.query.signatures import AGGREGATES, ANYWHERE, PLAIN, WINDOWS
 from discreet.query.source_text import Span
 from discreet.query.types import Scalar, Type, type_of
@@ -38,7 +26,7 @@ from discreet.query.types import Scalar, Type, type_of
 Pair = tuple[Fraction, Fraction]
 
 
-class Leaf:
+class Leaf(Node):
     """What has nothing below it, in an expression or a relation."""
 
     __slots__ = ()
@@ -52,7 +40,7 @@ class Leaf:
         return self
 
 
-class _Hashed:
+class _Hashed(Node):
     """What is looked up again and again: its hash is worked out once."""
 
     __slots__ = ("_hashed",)
@@ -80,13 +68,6 @@ class Column(Leaf):
     table: str | None = None
     span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
 
-    def __post_init__(self) -> None:
-        """Accept names alone."""
-        check_span(self.span)
-        check_name(self.name, "a column", self.span)
-        if self.table is not None:
-            check_name(self.table, "a table", self.span)
-
 
 @final
 @dataclass(frozen=True, slots=True)
@@ -103,12 +84,13 @@ class Literal(Leaf):
 
     def __post_init__(self) -> None:
         """Keep one form of every number, and the type apart: True is not 1."""
-        check_span(self.span)
+        if self.span is not None and not isinstance(self.span, Span):
+            raise wrong("the place of a value in a text is not a Span.")
         value = scalar_of(self.value, self.span)
         kind = type_of(value)
         if kind is Type.INTEGER:
             value = int(value)  # type: ignore[arg-type]
-        elif kind is Type.FLOAT and type(value) is int:
+        elif kind is Type.FLOAT and isinstance(value, int):
             value = Fraction(value)
         if value is not self.value:
             object.__setattr__(self, "value", value)
@@ -128,12 +110,8 @@ class Call(_Hashed):
     arguments: tuple[Expression, ...]
     span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
 
-    def __post_init__(self) -> None:
-        """Refuse functions that are not known, and arguments that they do not take."""
-        span, arguments = self.span, self.arguments
-        check_span(span)
-        _check_all(arguments, "arguments", span)
-        check_function(self.function, ANYWHERE, len(arguments), span)
+    def _check(self) -> None:
+        check_function(self.function, ANYWHERE, len(self.arguments), self.span)
 
     def __hash__(self) -> int:
         """Return what equal calls share."""
@@ -153,7 +131,7 @@ class Call(_Hashed):
 
 @final
 @dataclass(frozen=True, slots=True)
-class Case:
+class Case(Node):
     """The value of the first branch whose condition is true, else the default, else NULL.
 
     >>> Case(((Column("old"), Literal("senior")),)).default is None
@@ -164,18 +142,9 @@ class Case:
     default: Expression | None = None
     span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
 
-    def __post_init__(self) -> None:
-        """Accept pairs of a condition and a value."""
-        check_span(self.span)
-        check_tuple(self.branches, "the branches of a CASE", self.span)
+    def _check(self) -> None:
         if not self.branches:
             raise wrong("a CASE has no branches.", self.span)
-        for branch in self.branches:
-            _check_all(branch, "a branch of a CASE", self.span)
-            if len(branch) != 2:
-                raise wrong("a branch of a CASE is not a condition and a value.", self.span)
-        if self.default is not None:
-            check_expression(self.default, self.span)
 
     def children(self) -> tuple[Expression, ...]:
         """Return conditions and values by turns, then the default."""
@@ -191,7 +160,7 @@ class Case:
 
 @final
 @dataclass(frozen=True, slots=True)
-class Cast:
+class Cast(Node):
     """A value turned into another type; NULL where that cannot be done.
 
     >>> Cast(Column("age"), Type.INTEGER).to
@@ -201,13 +170,6 @@ class Cast:
     argument: Expression
     to: Type
     span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
-
-    def __post_init__(self) -> None:
-        """Accept an expression and a type."""
-        check_span(self.span)
-        check_expression(self.argument, self.span)
-        if type(self.to) is not Type:
-            raise wrong("a value is cast to something that is no Type.", self.span)
 
     def children(self) -> tuple[Expression, ...]:
         """Return the expressions directly below."""
@@ -220,7 +182,7 @@ class Cast:
 
 @final
 @dataclass(frozen=True, slots=True)
-class Order:
+class Order(Node):
     """One item of an order: an expression, its direction and the place of NULL.
 
     >>> Order(Column("day"), descending=True)
@@ -231,16 +193,10 @@ class Order:
     descending: bool = False
     nulls_first: bool = False
 
-    def __post_init__(self) -> None:
-        """Accept an expression and two flags."""
-        check_expression(self.expression)
-        check_flag(self.descending, "the direction of an order")
-        check_flag(self.nulls_first, "the place of NULL in an order")
-
 
 @final
 @dataclass(frozen=True, slots=True)
-class Window:
+class Window(Node):
     """A function of the rows that share a partition; lives in a Project only.
 
     The frame is SQL's own: without an order the whole partition, with one all rows up to the
@@ -256,14 +212,7 @@ class Window:
     order: tuple[Order, ...] = ()
     span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
 
-    def __post_init__(self) -> None:
-        """Refuse functions that are not known, and arguments that they do not take."""
-        check_span(self.span)
-        _check_all(self.arguments, "arguments", self.span)
-        _check_all(self.partition, "the partition of a window", self.span)
-        check_tuple(self.order, "the order of a window", self.span)
-        if not all(type(item) is Order for item in self.order):
-            raise wrong("the order of a window holds something else than Order.", self.span)
+    def _check(self) -> None:
         check_function(self.function, WINDOWS, len(self.arguments), self.span)
 
     def children(self) -> tuple[Expression, ...]:
@@ -305,14 +254,8 @@ class Aggregate(_Hashed):
     epsilon: Fraction | None = field(default=None, kw_only=True)
     span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
 
-    def __post_init__(self) -> None:
-        """Refuse functions that are not known, and arguments that they do not take."""
-        check_span(self.span)
-        for part in (self.argument, self.where):
-            if part is not None:
-                check_expression(part, self.span)
+    def _check(self) -> None:
         check_function(self.function, AGGREGATES, int(self.argument is not None), self.span)
-        check_flag(self.distinct, "DISTINCT", self.span)
         if self.distinct and (self.argument is None or self.function not in PLAIN):
             raise wrong(f"{self.function} does not tell distinct values apart.", self.span)
         self._check_numbers()
@@ -327,27 +270,21 @@ class Aggregate(_Hashed):
             return self._keep_hash(*parts, *numbers)
 
     def _check_numbers(self) -> None:
-        """Keep exact numbers that nobody else holds, in their ranges."""
+        """Refuse numbers out of their ranges."""
         lowest, highest = _PARAMETERS.get(self.function, (None, None))
         if (self.parameter is None) != (lowest is None):
             raise wrong(f"the parameter of {self.function} is missing, or unused.", self.span)
-        if lowest is not None and highest is not None:
-            parameter = fraction_of(self.parameter, "the parameter of an aggregate", self.span)
-            whole = self.function != "APPROX_QUANTILES" or parameter.denominator == 1
-            if not whole or not lowest <= parameter <= highest:
+        if lowest is not None and highest is not None and self.parameter is not None:
+            whole = self.function != "APPROX_QUANTILES" or self.parameter.denominator == 1
+            if not whole or not lowest <= self.parameter <= highest:
                 raise wrong(f"the parameter of {self.function} is out of range.", self.span)
-            if parameter.denominator > FINEST_LEVEL:
+            if self.parameter.denominator > FINEST_LEVEL:
                 raise wrong(f"the level of {self.function} has more than 18 digits.", self.span)
-            object.__setattr__(self, "parameter", parameter)
-        if self.epsilon is not None:
-            epsilon = fraction_of(self.epsilon, "the epsilon of an aggregate", self.span)
-            if epsilon <= 0:
-                raise wrong("the epsilon of an aggregate is not above zero.", self.span)
-            object.__setattr__(self, "epsilon", epsilon)
-        for name in ("bounds_per_group", "bounds_per_row"):
-            bounds = getattr(self, name)
-            if bounds is not None:
-                object.__setattr__(self, name, pair_of(bounds, "the bounds", self.span))
+        if self.epsilon is not None and self.epsilon <= 0:
+            raise wrong("the epsilon of an aggregate is not above zero.", self.span)
+        for bounds in (self.bounds_per_group, self.bounds_per_row):
+            if bounds is not None and bounds[0] > bounds[1]:
+                raise wrong("the bounds are not in their order.", self.span)
 
     def children(self) -> tuple[Expression, ...]:
         """Return the argument and the condition, as far as there are any."""
@@ -383,11 +320,6 @@ class Grouped(Leaf):
     at: int
     span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
 
-    def __post_init__(self) -> None:
-        """Accept a place alone."""
-        check_span(self.span)
-        check_place(self.at, "the place of a key", span=self.span)
-
 
 @final
 @dataclass(frozen=True, slots=True)
@@ -400,12 +332,6 @@ class Star(Leaf):
 
     table: str | None = None
     span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
-
-    def __post_init__(self) -> None:
-        """Accept a name or none."""
-        check_span(self.span)
-        if self.table is not None:
-            check_name(self.table, "a table", self.span)
 
 
 @final
@@ -420,19 +346,11 @@ class InnerQuery(Leaf):
     at: int
     span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
 
-    def __post_init__(self) -> None:
-        """Accept a place alone."""
-        check_span(self.span)
-        check_place(self.at, "the place of a subquery", span=self.span)
-
 
 Expression = (
     Column | Literal | Call | Case | Cast | Window | Aggregate | Grouped | Star | InnerQuery
 )
 
-_NODES: Final = frozenset(
-    {Column, Literal, Call, Case, Cast, Window, Aggregate, Grouped, Star, InnerQuery}
-)
 _PARAMETERS: Final = {"PERCENTILE_CONT": (0, 1), "APPROX_QUANTILES": (1, 1000)}
 """Between which numbers the parameter of an aggregate lies, where it has one."""
 FINEST_LEVEL: Final = 10**18
@@ -440,19 +358,12 @@ FINEST_LEVEL: Final = 10**18
 
 
 def check_expression(value: object, span: Span | None = None) -> None:
-    """Refuse anything but a node of an expression; a subclass is none.
+    """Refuse anything but a node of an expression.
 
     >>> check_expression(Column("ward"))
     """
-    if type(value) not in _NODES:
+    if not isinstance(value, Expression):
         raise wrong(f"a {type(value).__name__} stands where an expression is needed.", span)
-
-
-def _check_all(values: object, what: str, span: Span | None) -> None:
-    check_tuple(values, what, span)
-    for value in values:  # type: ignore[attr-defined]
-        if type(value) not in _NODES:
-            check_expression(value, span)
 
 
 def walk(expression: Expression) -> Iterator[Expression]:

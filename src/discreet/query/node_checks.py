@@ -1,19 +1,23 @@
-"""The checks that every node of a question makes when it is made, and how large a question may be.
+"""The base of all nodes of a question: what a node holds is checked when it is made.
 
-Trust: kernel.  Engines print and compute what nodes hold, so nothing else may be held.  Limits on
-length, depth and size let every later step end soon, and none run out of stack.
+Trust: kernel.  Trees of questions arrive from clients too, and engines print and compute what nodes
+hold: nothing else may be held.  # T1
 
-Definition.  A name is a text that is not empty, a number is an exact int or Fraction, and a flag is
-True or False; all of them, and tuples, are of the very class: a subclass could answer differently
-each time that it is asked, once to the plan and once to the engine.  No name holds a zero byte, and
-no name or text half a character, which engines store each in their own way.
+Definition.  A node holds what the annotations of its class say.  A name is a text, not empty and
+without a zero byte or half a character, which engines store each in their own way; a whole number
+lies from 0 below 2**63; fractions are short; tuples, and no lists, hold several values.
+Limits on length, depth and size let every later step end soon, and none run out of stack.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import typing
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import fields
 from datetime import date, datetime
 from fractions import Fraction
+from functools import cache
+from types import UnionType
 from typing import TYPE_CHECKING, Any, Final
 
 from discreet.errors import UnknownName, UnsupportedSQL, WrongKind
@@ -51,79 +55,87 @@ def wrong(what: str, span: Span | None = None) -> WrongKind:
     )
 
 
-def check_span(span: object) -> None:
-    """Refuse anything but a place in a text, or None."""
-    if span is not None and type(span) is not Span:
-        raise wrong("the place of a node in a text is not a Span.")
+class Node:
+    """A part of a question; a class adds what its annotations do not say in ``_check``."""
+
+    __slots__ = ()
+
+    def __post_init__(self) -> None:
+        """Refuse what the annotations do not allow."""
+        kind: Any = type(self)
+        for name, holds in _checks(kind):
+            if not holds(getattr(self, name)):
+                span = getattr(self, "span", None)
+                what = f"{name} of a {type(self).__name__} holds something that it cannot hold."
+                raise wrong(what, span if isinstance(span, Span) else None)
+        self._check()
+
+    def _check(self) -> None:
+        """Refuse more than the annotations do."""
 
 
-def check_name(name: object, what: str, span: Span | None = None) -> None:
-    """Refuse anything but a name."""
-    if type(name) is not str or not name or "\0" in name or not _is_text(name):
-        raise wrong(f"the name of {what} is not a text of characters.", span)
+_Check = Callable[[Any], bool]
 
 
-def check_names(names: object, what: str, span: Span | None = None) -> None:
-    """Refuse anything but a tuple of names."""
-    check_tuple(names, f"the names of {what}", span)
-    for name in names:  # type: ignore[attr-defined]
-        check_name(name, what, span)
+@cache
+def _checks(kind: Any) -> tuple[tuple[str, _Check], ...]:
+    """Return the check of each field of a class, by its annotation."""
+    hints = typing.get_type_hints(kind)
+    return tuple((item.name, _check_of(hints[item.name])) for item in fields(kind) if item.init)
 
 
-def check_tuple(value: object, what: str, span: Span | None = None) -> None:
-    """Refuse anything but a tuple: a list could change later."""
-    if type(value) is not tuple:
-        raise wrong(f"a {type(value).__name__} stands for {what}, and not a tuple.", span)
+def _check_of(hint: Any) -> _Check:
+    """Return the check of an annotation.
 
-
-def check_flag(value: object, what: str, span: Span | None = None) -> None:
-    """Refuse anything but True and False."""
-    if type(value) is not bool:
-        raise wrong(f"{what} is neither True nor False.", span)
-
-
-def check_place(value: object, what: str, *, low: int = 0, span: Span | None = None) -> None:
-    """Refuse anything but a whole number from ``low`` on."""
-    if type(value) is not int or not low <= value < 2**31:
-        raise wrong(f"{what} is not a whole number from {low} on.", span)
-
-
-def check_outputs(outputs: object, span: Span | None = None) -> Iterator[Expression]:
-    """Refuse anything but named columns; yield what they hold, which is not checked yet.
-
-    >>> from discreet.query.expressions import Aggregate
-    >>> [type(value).__name__ for value in check_outputs((("n", Aggregate("COUNT")),))]
-    ['Aggregate']
+    >>> pairs = _check_of(tuple[tuple[str, Fraction], ...] | None)
+    >>> pairs(None), pairs((("a", Fraction(1)),)), pairs((("a", 0.5),)), pairs([("a", Fraction(1))])
+    (True, True, False, False)
     """
-    check_tuple(outputs, "columns with names", span)
-    for output in outputs:  # type: ignore[attr-defined]
-        name, value = named_part(output, span)
-        check_name(name, "a column", span)
-        yield value
+    parts = typing.get_args(hint)
+    if isinstance(hint, UnionType) or typing.get_origin(hint) is typing.Union:
+        classes = tuple(part for part in parts if isinstance(part, type) and part not in _SCALARS)
+        checks = [_check_of(part) for part in parts if part not in classes]
+        return lambda value: isinstance(value, classes) or any(each(value) for each in checks)
+    if typing.get_origin(hint) is tuple:
+        if parts[-1] is ...:
+            each = _check_of(parts[0])
+            return lambda value: isinstance(value, tuple) and all(map(each, value))
+        all_of = tuple(map(_check_of, parts))
+        return lambda value: (
+            isinstance(value, tuple)
+            and len(value) == len(all_of)
+            and all(holds(part) for holds, part in zip(all_of, value, strict=True))
+        )
+    return _SCALARS.get(hint) or (lambda value: isinstance(value, hint))
 
 
-def named_part(value: object, span: Span | None = None) -> tuple[object, Any]:
-    """Return the name and what it stands for, neither of which is checked yet.
-
-    >>> named_part(("ward", 1))
-    ('ward', 1)
-    """
-    check_tuple(value, "a column", span)
-    if len(value) != 2:  # type: ignore[arg-type]
-        raise wrong("a column is not a name and what it stands for.", span)
-    return value  # type: ignore[return-value]
+def _is_name(value: object) -> bool:
+    return isinstance(value, str) and value != "" and "\0" not in value and _is_text(value)
 
 
-def check_function(
-    name: object, known: Mapping[str, Function], count: int, span: Span | None
-) -> None:
+def _is_whole(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**63
+
+
+def _is_fraction(value: object) -> bool:
+    if not isinstance(value, Fraction):
+        return False
+    return max(value.numerator.bit_length(), value.denominator.bit_length()) <= _MOST_BITS
+
+
+_SCALARS: Final[dict[object, _Check]] = {
+    str: _is_name,
+    int: _is_whole,
+    Fraction: _is_fraction,
+}
+
+
+def check_function(name: str, known: Mapping[str, Function], count: int, span: Span | None) -> None:
     """Refuse a function that is not known, or that takes another number of arguments.
 
     >>> from discreet.query.signatures import ANYWHERE
     >>> check_function("ABS", ANYWHERE, 1, None)
     """
-    if type(name) is not str:
-        raise wrong("the name of a function is not a text.", span)
     function = known.get(name)
     if function is None or not function.accepts(count):
         shown = name if function is not None else "of this name"
@@ -134,54 +146,19 @@ def check_function(
         )
 
 
-def fraction_of(value: object, what: str, span: Span | None = None) -> Fraction:
-    """Return an exact fraction that nobody else holds.
-
-    >>> fraction_of(Fraction(1, 2), "epsilon")
-    Fraction(1, 2)
-    """
-    if type(value) is Fraction:
-        above, below = value.numerator, value.denominator
-        if type(above) is int and type(below) is int and _is_short(above) and _is_short(below):
-            return Fraction(above) if below == 1 else Fraction(above, below)
-    raise wrong(f"{what} is not a Fraction, or has too many digits.", span)
-
-
-def _is_short(part: int) -> bool:
-    return part.bit_length() <= _MOST_BITS
-
-
-def pair_of(value: object, what: str, span: Span | None = None) -> tuple[Fraction, Fraction]:
-    """Return two exact bounds in their order.
-
-    >>> pair_of((Fraction(0), Fraction(9)), "the bounds")
-    (Fraction(0, 1), Fraction(9, 1))
-    """
-    if type(value) is tuple and len(value) == 2:
-        low, high = (fraction_of(end, what, span) for end in value)
-        if low <= high:
-            return low, high
-    raise wrong(f"{what} are not a pair of numbers in their order.", span)
-
-
 def scalar_of(value: object, span: Span | None = None) -> bool | int | Fraction | str | date | None:
     """Return a written value of one of the known classes.
 
     >>> scalar_of("ward A"), scalar_of(None)
     ('ward A', None)
     """
-    kind = type(value)
-    if value is None or kind is bool or kind is date:
+    known = value is None or isinstance(value, bool) or type(value) is date
+    known = known or (isinstance(value, str) and _is_text(value))
+    known = known or (isinstance(value, int) and value.bit_length() <= _MOST_BITS)
+    known = known or (isinstance(value, datetime) and value.tzinfo is None) or _is_fraction(value)
+    if known:
         return value  # type: ignore[return-value]
-    if kind is int and value.bit_length() <= _MOST_BITS:  # type: ignore[attr-defined]
-        return value  # type: ignore[return-value]
-    if kind is str and _is_text(value):  # type: ignore[arg-type]
-        return value  # type: ignore[return-value]
-    if kind is datetime and value.tzinfo is None:  # type: ignore[attr-defined]
-        return value  # type: ignore[return-value]
-    if kind is Fraction:
-        return fraction_of(value, "a written number", span)
-    raise wrong(f"a written value is a {kind.__name__} that is not known here.", span)
+    raise wrong(f"a written value is a {type(value).__name__} that is not known here.", span)
 
 
 def _is_text(value: str) -> bool:

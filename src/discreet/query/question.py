@@ -14,24 +14,11 @@ from fractions import Fraction
 from typing import Final, final
 
 from discreet.query.expressions import Aggregate, Column, Expression, Order, walk
-from discreet.query.node_checks import (
-    LARGEST_TREE,
-    TALLEST_TREE,
-    check_flag,
-    check_outputs,
-    check_place,
-    check_size,
-    check_span,
-    check_tuple,
-    fraction_of,
-    too_much,
-    wrong,
-)
+from discreet.query.node_checks import LARGEST_TREE, TALLEST_TREE, Node, check_size, too_much, wrong
 from discreet.query.relations import (
     Output,
     Relation,
     Scan,
-    check_relation,
     descend,
     expressions_in,
 )
@@ -70,12 +57,12 @@ NOISES: Final = ("LAPLACE", "GAUSSIAN")
 """Kinds of noise that can be asked for."""
 
 _PRICES: Final = ("epsilon", "rho", "group_selection_epsilon")
-_COUNTS: Final = ("max_groups_contributed", "max_rows_contributed", "min_privacy_units_per_group")
+_COUNTS: Final = ("max_groups_contributed", "max_rows_per_group", "min_privacy_units_per_group")
 
 
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Clause:
+class Clause(Node):
     """The options of the differential privacy clause; None for those that were not given.
 
     >>> Clause(epsilon=Fraction(1, 2)).delta is None
@@ -86,37 +73,30 @@ class Clause:
     delta: Fraction | None = None
     rho: Fraction | None = None
     max_groups_contributed: int | None = None
-    max_rows_contributed: int | None = None
-    privacy_unit_column: Expression | None = None
+    max_rows_per_group: int | None = None
+    privacy_unit_column: Column | None = None
     group_selection_strategy: str | None = None
     group_selection_epsilon: Fraction | None = None
     min_privacy_units_per_group: int | None = None
     noise: str | None = None
     span: Span | None = field(default=None, compare=False, repr=False)
 
-    def __post_init__(self) -> None:
-        """Refuse options that are not known, and numbers out of their ranges."""
-        check_span(self.span)
-        for name in (*_PRICES, "delta"):
+    def _check(self) -> None:
+        for name in (*_PRICES, *_COUNTS):
             value = getattr(self, name)
-            if value is not None:
-                exact = fraction_of(value, name, self.span)
-                if exact < 0 or (exact >= 1 if name == "delta" else exact == 0):
-                    raise wrong(f"{name} is out of range.", self.span)
-                object.__setattr__(self, name, exact)
-        for name in _COUNTS:
-            if getattr(self, name) is not None:
-                check_place(getattr(self, name), name, low=1, span=self.span)
+            large = name in _COUNTS and value is not None and value >= 2**31
+            if value is not None and (value <= 0 or large):
+                raise wrong(f"{name} is out of range.", self.span)
+        if self.delta is not None and not 0 <= self.delta < 1:
+            raise wrong("delta is out of range.", self.span)
         for value, known in ((self.group_selection_strategy, STRATEGIES), (self.noise, NOISES)):
-            if value is not None and (type(value) is not str or value not in known):
+            if value is not None and value not in known:
                 raise wrong(f"an option is none of {', '.join(known)}.", self.span)
-        if self.privacy_unit_column is not None and type(self.privacy_unit_column) is not Column:
-            raise wrong("privacy_unit_column is not a column.", self.span)
 
 
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Question:
+class Question(Node):
     """Aggregates over the groups of a relation.
 
     ``keys`` are expressions over the columns of the relation.  ``outputs``, ``having`` and
@@ -145,37 +125,23 @@ class Question:
     released: tuple[tuple[str, Question], ...] = ()
     span: Span | None = field(default=None, compare=False, repr=False)
 
-    def __post_init__(self) -> None:
+    def _check(self) -> None:
         """Refuse what is bound already, misplaced, or too large."""
-        check_span(self.span)
-        check_flag(self.rows, "whether a question asks for rows", self.span)
-        check_tuple(self.values, "the subqueries of an answer", self.span)
-        for relation in (self.relation, *self.values):
-            check_relation(relation, self.span)
-            check_relation_size(relation)
         trees = (self.relation, *self.values)
-        if any(type(node) is Scan for tree in trees for node in descend(tree)):
+        for relation in trees:
+            check_relation_size(relation)
+        if any(isinstance(node, Scan) for tree in trees for node in descend(tree)):
             raise wrong("a question scans a table, and does not name it.", self.span)
-        for value in check_outputs(self.keys, self.span):
+        for _, value in self.keys:
             check_row(value, span=self.span)
             check_size(value)
-        check_tuple(self.order, "the order of an answer", self.span)
-        if not all(type(item) is Order for item in self.order):
-            raise wrong("the order of an answer holds something else than Order.", self.span)
-        above = [*check_outputs(self.outputs, self.span), *(item.expression for item in self.order)]
-        for value in above:
+        outputs = (value for _, value in self.outputs)
+        for value in (*outputs, *(item.expression for item in self.order)):
             check_group(value, len(self.keys), self.span, windows=True)
             check_size(value)
         if self.having is not None:
             check_group(self.having, len(self.keys), self.span, values=len(self.values))
             check_size(self.having)
-        check_tuple(self.released, "the questions of WITH", self.span)
-        if not all(type(inner) is Question for _, inner in self.released):
-            raise wrong("WITH names something else than questions.", self.span)
-        if self.limit is not None and (type(self.limit) is not int or self.limit < 0):
-            raise wrong("the limit of an answer is not a whole number from 0 on.", self.span)
-        if self.clause is not None and type(self.clause) is not Clause:
-            raise wrong("the options of a question are not a Clause.", self.span)
 
     @property
     def text(self) -> str | None:

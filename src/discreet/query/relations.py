@@ -7,9 +7,9 @@ name, columns may carry the name or alias of their table, and a Project may hold
 *binds* it: leaves are scans with typed columns, no column has a qualifier, there is no Named, Star
 ``using``, ``compared`` or Valued, and the names of the columns of every node are unique.
 
-A node checks its parts when it is made: kinds of joins and functions are known, names are texts,
-expressions stand where they have a meaning (a window in a Project alone, an aggregate in an
-Aggregated alone), and everything is of the very class that it should be.
+A node checks its parts when it is made: kinds of joins and functions are known, expressions stand
+where they have a meaning (a window in a Project alone, an aggregate in an Aggregated alone), and
+everything is what its annotation says.
 
 In an unbound relation the alias of a table is visible through Filter, Named's own child ends at the
 Named, Join shows both sides, SemiJoin the left one, and every other node hides what is below it.
@@ -24,16 +24,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final, Self, final
 
 from discreet.query.expressions import Aggregate, Expression, Leaf, Star
-from discreet.query.node_checks import (
-    check_flag,
-    check_name,
-    check_names,
-    check_outputs,
-    check_span,
-    check_tuple,
-    named_part,
-    wrong,
-)
+from discreet.query.node_checks import Node, wrong
 from discreet.query.row_level import check_row, check_totals
 from discreet.query.source_text import Span
 from discreet.query.types import Type
@@ -56,7 +47,7 @@ def folded(name: str) -> str:
     return name.lower() if name.isascii() else name.translate(_FOLDED)
 
 
-class _OverOne:
+class _OverOne(Node):
     """What has one relation below it."""
 
     __slots__ = ()
@@ -72,7 +63,7 @@ class _OverOne:
         return replace(self, child=children[0])  # type: ignore[type-var]
 
 
-class _OverTwo:
+class _OverTwo(Node):
     """What has two relations below it."""
 
     __slots__ = ()
@@ -102,11 +93,6 @@ class Table(Leaf):
     name: str
     span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
 
-    def __post_init__(self) -> None:
-        """Accept a name alone."""
-        check_span(self.span)
-        check_name(self.name, "a table", self.span)
-
 
 @final
 @dataclass(frozen=True, slots=True)
@@ -121,17 +107,6 @@ class Scan(Leaf):
     columns: tuple[tuple[str, Type], ...]
     span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
 
-    def __post_init__(self) -> None:
-        """Accept a name, and names with types."""
-        check_span(self.span)
-        check_name(self.table, "a table", self.span)
-        check_tuple(self.columns, "the columns of a table", self.span)
-        for column in self.columns:
-            name, kind = named_part(column, self.span)
-            check_name(name, "a column", self.span)
-            if type(kind) is not Type:
-                raise wrong("a column of a table has no Type.", self.span)
-
 
 @final
 @dataclass(frozen=True, slots=True)
@@ -145,12 +120,6 @@ class Named(_OverOne):
     child: Relation
     alias: str
     span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
-
-    def __post_init__(self) -> None:
-        """Accept a name alone."""
-        check_span(self.span)
-        check_relation(self.child, self.span)
-        check_name(self.alias, "a table", self.span)
 
 
 @final
@@ -167,10 +136,7 @@ class Filter(_OverOne):
     predicate: Expression
     span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
 
-    def __post_init__(self) -> None:
-        """Refuse a condition that is not about one row."""
-        check_span(self.span)
-        check_relation(self.child, self.span)
+    def _check(self) -> None:
         check_row(self.predicate, span=self.span)
 
 
@@ -188,12 +154,9 @@ class Project(_OverOne):
     outputs: tuple[Output, ...]
     span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
 
-    def __post_init__(self) -> None:
-        """Refuse outputs that are neither about one row nor windows."""
-        check_span(self.span)
-        check_relation(self.child, self.span)
-        for value in check_outputs(self.outputs, self.span):
-            if type(value) is not Star:
+    def _check(self) -> None:
+        for _, value in self.outputs:
+            if not isinstance(value, Star):
                 check_row(value, windows=True, span=self.span)
 
 
@@ -216,14 +179,9 @@ class Join(_OverTwo):
     using: tuple[str, ...] = ()
     span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
 
-    def __post_init__(self) -> None:
-        """Refuse kinds that are not known, and conditions where there is none, or two."""
-        check_span(self.span)
-        check_relation(self.left, self.span)
-        check_relation(self.right, self.span)
-        if type(self.kind) is not str or self.kind not in KINDS:
+    def _check(self) -> None:
+        if self.kind not in KINDS:
             raise wrong("the kind of a join is not known.", self.span)
-        check_names(self.using, "a column", self.span)
         if self.on is not None:
             check_row(self.on, span=self.span)
         if (self.on is not None) + bool(self.using) != (self.kind != "cross"):
@@ -254,20 +212,9 @@ class SemiJoin(_OverTwo):
     anti: bool = field(default=False, kw_only=True)
     span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
 
-    def __post_init__(self) -> None:
-        """Refuse conditions that are not about one row of each side."""
-        check_span(self.span)
-        check_relation(self.left, self.span)
-        check_relation(self.right, self.span)
-        check_flag(self.anti, "whether a semi join is an anti join", self.span)
-        if self.on is not None:
-            check_row(self.on, span=self.span)
-        if self.compared is not None:
-            check_tuple(self.compared, "what is compared", self.span)
-            if len(self.compared) != 2:
-                raise wrong("IN does not compare two values.", self.span)
-            for value in self.compared:
-                check_row(value, span=self.span)
+    def _check(self) -> None:
+        for value in (*([] if self.on is None else [self.on]), *(self.compared or ())):
+            check_row(value, span=self.span)
 
 
 VALUES: Final = "a value of a subquery"
@@ -296,15 +243,9 @@ class Valued(_OverTwo):
     on: Expression | None = None
     span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
 
-    def __post_init__(self) -> None:
-        """Refuse values that are not of one row of totals, and totals that are not plain."""
-        check_span(self.span)
-        check_relation(self.left, self.span)
-        check_relation(self.right, self.span)
-        check_name(self.name, "a value", self.span)
-        check_row(self.value, span=self.span)
-        if self.on is not None:
-            check_row(self.on, span=self.span)
+    def _check(self) -> None:
+        for value in (self.value, *([] if self.on is None else [self.on])):
+            check_row(value, span=self.span)
         check_totals(self.totals, self.span)
 
 
@@ -325,11 +266,8 @@ class Aggregated(_OverOne):
     outputs: tuple[tuple[str, Aggregate], ...]
     span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
 
-    def __post_init__(self) -> None:
-        """Refuse outputs that are no plain aggregates."""
-        check_span(self.span)
-        check_relation(self.child, self.span)
-        for value in check_outputs(self.keys, self.span):
+    def _check(self) -> None:
+        for _, value in self.keys:
             check_row(value, span=self.span)
         check_totals(self.outputs, self.span)
 
@@ -346,15 +284,10 @@ class Distinct(_OverOne):
     child: Relation
     span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
 
-    def __post_init__(self) -> None:
-        """Accept a relation alone."""
-        check_span(self.span)
-        check_relation(self.child, self.span)
-
 
 @final
 @dataclass(frozen=True, slots=True)
-class UnionAll:
+class UnionAll(Node):
     """The rows of all parts, column by column in order; the names are those of the first part.
 
     >>> len(UnionAll((Table("a"), Table("b"))).parts)
@@ -364,14 +297,9 @@ class UnionAll:
     parts: tuple[Relation, ...]
     span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
 
-    def __post_init__(self) -> None:
-        """Refuse parts that are no relations, or none."""
-        check_span(self.span)
-        check_tuple(self.parts, "the parts of a union", self.span)
+    def _check(self) -> None:
         if not self.parts:
             raise wrong("a union has no parts.", self.span)
-        for part in self.parts:
-            check_relation(part, self.span)
 
     def children(self) -> tuple[Relation, ...]:
         """Return the relations directly below."""
@@ -402,19 +330,11 @@ class BoundedUnits(_OverOne):
     text_bytes: int = field(kw_only=True)
     span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
 
-    def __post_init__(self) -> None:
-        """Refuse a unit without columns, and limits that are no whole numbers."""
-        check_span(self.span)
-        check_relation(self.child, self.span)
-        check_names(self.unit, "a column", self.span)
+    def _check(self) -> None:
         if not self.unit:
             raise wrong("a unit has no columns.", self.span)
-        check_tuple(self.texts, "the texts of a row", self.span)
         for value in self.texts:
             check_row(value, span=self.span)
-        for limit in (self.rows, self.text_bytes):
-            if type(limit) is not int or limit < 0:
-                raise wrong("a limit is not a whole number from 0 on.", self.span)
 
 
 Relation = (
@@ -432,20 +352,13 @@ Relation = (
     | BoundedUnits
 )
 
-_NODES: Final = frozenset(
-    {
-        *(Table, Scan, Named, Filter, Project, Join, SemiJoin),
-        *(Valued, Aggregated, Distinct, UnionAll, BoundedUnits),
-    }
-)
-
 
 def check_relation(value: object, span: Span | None = None) -> None:
-    """Refuse anything but a node of a relation; a subclass is none.
+    """Refuse anything but a node of a relation.
 
     >>> check_relation(Table("visits"))
     """
-    if type(value) not in _NODES:
+    if not isinstance(value, Relation):
         raise wrong(f"a {type(value).__name__} stands where a relation is needed.", span)
 
 

@@ -7,6 +7,7 @@ A tree may hold one node in many places; it is looked at once.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Final
 
 from discreet.errors import UnsupportedSQL
@@ -25,12 +26,12 @@ from discreet.query.expressions import (
     check_expression,
     walk,
 )
-from discreet.query.node_checks import check_outputs, wrong
+from discreet.query.node_checks import wrong
 from discreet.query.signatures import PLAIN, RELEASED
 from discreet.query.source_text import CLAUSES, Span, inner_query_refused, unsupported
 
-_ROW: Final = frozenset({Column, Literal, Call, Case, Cast})
-_GROUP: Final = frozenset({Literal, Call, Case, Cast})
+_ROW: Final = (Column, Literal, Call, Case, Cast)
+_GROUP: Final = (Literal, Call, Case, Cast)
 
 
 def check_row(expression: Expression, *, windows: bool = False, span: Span | None = None) -> None:
@@ -46,22 +47,22 @@ def check_row(expression: Expression, *, windows: bool = False, span: Span | Non
         if (id(node), allowed) in seen:
             continue
         seen.add((id(node), allowed))
-        if type(node) is Window and allowed:
+        if isinstance(node, Window) and allowed:
             allowed = False
-        elif type(node) not in _ROW:
+        elif not isinstance(node, _ROW):
             raise wrong(f"{_shown(node)} stands where a value of one row is needed.", span)
-        elif type(node) is Call and node.function in RELEASED:
+        elif isinstance(node, Call) and node.function in RELEASED:
             raise _last_digits(node)
         waiting.extend((child, allowed) for child in node.children())
 
 
-def check_totals(totals: object, span: Span | None = None) -> None:
-    """Refuse anything but named aggregates of rows that need no noise.
+def check_totals(totals: Iterable[tuple[str, Aggregate]], span: Span | None = None) -> None:
+    """Refuse aggregates of rows that need noise.
 
     >>> check_totals((("n", Aggregate("COUNT")),))
     """
-    for value in check_outputs(totals, span):
-        if type(value) is not Aggregate or not _is_plain(value):
+    for _, value in totals:
+        if not _is_plain(value):
             raise wrong("an aggregation without noise holds something else.", span)
         for part in value.children():
             check_row(part, span=span)
@@ -96,18 +97,18 @@ def check_group(
         if (id(node), allowed) in seen:
             continue
         seen.add((id(node), allowed))
-        if type(node) is Aggregate:
+        if isinstance(node, Aggregate):
             if node.distinct and node.function not in {"COUNT", "SUM"}:
                 raise wrong(f"{node.function} of a group takes all values.", span)
             for part in node.children():
                 check_row(part, span=span)
-        elif type(node) is Grouped:
+        elif isinstance(node, Grouped):
             if node.at >= keys:
                 raise wrong("there is no key of this number.", span)
-        elif type(node) is InnerQuery and node.at < values:
+        elif isinstance(node, InnerQuery) and node.at < values:
             continue
-        elif type(node) in _GROUP or (type(node) is Window and allowed):
-            inside = allowed and type(node) is not Window
+        elif isinstance(node, _GROUP) or (isinstance(node, Window) and allowed):
+            inside = allowed and not isinstance(node, Window)
             waiting.extend((child, inside) for child in node.children())
         else:
             raise wrong(f"{_shown(node)} stands where a value of a group is needed.", span)

@@ -5,9 +5,10 @@ Trust: kernel.
 Definition.  No function makes a text longer than ``LONGEST_TEXT`` bytes in UTF-8: where CONCAT or
 REPLACE would, the result is NULL (for REPLACE every place where the second could stand counts), and
 LOWER, UPPER, TRIM and SUBSTR of a longer text are NULL; SUBSTR of at most ``LONGEST_TEXT`` / 4 code
-points never is.  LIKE takes a time of at most the length of the text times that of the pattern.
-How many such texts a question makes of one row is limited by :mod:`discreet.requests.text_limits`,
-and how many rows it makes of one by :mod:`discreet.plan.binding.fan_out`.
+points never is.  LIKE of a longer text is NULL if its pattern has both % and _: it takes a time of
+the length of the text times that of the pattern.  How many such texts a question makes of one row,
+and how long that may take, is limited by :mod:`discreet.requests.text_limits`, and how many rows it
+makes of one by :mod:`discreet.plan.binding.fan_out`.
 
 A text is a number or a day only if it is written like one; everything else is NULL.
 """
@@ -64,8 +65,24 @@ def _replace(value: str, old: str, new: str) -> str | None:
     return value.replace(old, new) if longest <= LONGEST_TEXT else None
 
 
-def _like(value: str, pattern: str) -> bool:
+def searches(pattern: str) -> int:
+    """Return how many parts of a pattern of LIKE are looked for at every place of a text.
+
+    Without both % and _ there are none: a part without _ is found by its letters.
+
+    >>> [searches(each) for each in ("a%b%c", "a__b", "a_b%", "%a_b%", "a%b_c", "%a_b%c")]
+    [0, 0, 0, 1, 1, 2]
+    """
+    if "_" not in pattern or "%" not in pattern:
+        return 0
+    _, *parts = pattern.split("%")
+    return sum(1 for part in parts if part)
+
+
+def _like(value: str, pattern: str) -> bool | None:
     """Match a pattern from the left; of two % the last decides, so that none is tried twice."""
+    if "_" in pattern and "%" in pattern and _short(value) is None:
+        return None
     read = place = 0
     again: tuple[int, int] | None = None
     while read < len(value):

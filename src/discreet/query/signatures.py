@@ -145,7 +145,7 @@ _TEXTUAL: Final = (
         "LIKE",
         (_TEXT, _TEXT),
         Type.BOOLEAN,
-        "the first matches the pattern: % any code points, _ any one; no escapes",
+        "the first matches the pattern: % any code points, _ one; both at once up to 8,192 bytes",
         written=(1,),
     ),
 )

@@ -2,12 +2,13 @@
 
 Trust: public.
 
-Theorem (key ``formula-range``).  Let every slot of an expression lie in its interval.  Then the
-value of the expression, as a real number or as engines round it, lies in the range that is
-returned, or is NULL where the range says that it may be.
-Proof.  By induction over the expression: every function below is bounded on all arguments in the
-ranges of its arguments, rounded outward; monotone ones at the ends.  A condition that is neither
-true nor false for all of them lets both branches count.  What is not known here has no bounds.
+Theorem (key ``formula-range``; Moore 1966, Interval Analysis).  Let every slot of an expression
+lie in its interval.  Then the value of the expression, as a real number or as engines round it,
+lies in the range that is returned, or is NULL where the range says that it may be.
+Proof.  By
+induction over the expression: every function below is bounded on all arguments in the ranges of
+its arguments, rounded outward; monotone ones at the ends.  A condition that is neither true nor
+false for all of them lets both branches count.  What is not known here has no bounds.
 
 Where an aggregate itself may be NULL, because no row counts, nothing is said about it.
 """

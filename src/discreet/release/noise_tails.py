@@ -16,13 +16,14 @@ lowered by as much where a bound from below is asked for.
 
 Definition.  ``paired_half_widths`` returns, for every weight t of a list, a number q such that
 P[|s Z - u Y| > q] is at most the chance given for all u from 0 to t, with independent Y and Z.
-Theorem (key ``paired-reach``).  Let C be continuous and symmetric with a density that falls with
-the distance from zero, P[Z >= k] <= P[C >= k - 1] for all whole k, and W independent of it and
-stochastically larger than |Y|.  If P[|s C + t W| > r] is at most this chance, q = r + s will do.
-Proof.  P[|s Z + v| > r + s] = P[Z > 1 + (r - v) / s] + P[Z > 1 + (r + v) / s], and P[Z > x + 1] is
-at most P[C >= x], so this is at most P[|s C + v| > r].  That rises with v >= 0: its derivative is
-the density of s C at r - v, less the one at r + v, which is farther from zero.  And u |Y| is
-stochastically smaller than t W.
+Theorem (key ``paired-reach``; Anderson's inequality (1955) in one dimension).  Let C be continuous
+and symmetric with a density that falls with the distance from zero, P[Z >= k] <= P[C >= k - 1] for
+all whole k, and W independent of it and stochastically larger than |Y|.  If P[|s C + t W| > r] is
+at most this chance, q = r + s will do.
+Proof.  P[|s Z + v| > r + s] = P[Z > 1 + (r - v) / s] + P[Z
+> 1 + (r + v) / s], and P[Z > x + 1] is at most P[C >= x], so this is at most P[|s C + v| > r].
+That rises with v >= 0: its derivative is the density of s C at r - v, less the one at r + v, which
+is farther from zero.  And u |Y| is stochastically smaller than t W.
 
 C is the continuous law of the same scale or variance.  Laplace, a = exp(-1 / scale): for k >= 1
 a**k / (1 + a) <= a**(k - 1) / 2, since 2 a <= 1 + a; for k <= 0 the other tails compare like

@@ -133,7 +133,7 @@ def _column(column: ReleasedColumn) -> dict[str, Any]:
         "type": column.type.value,
         "values": _values(column.values, column.type),
     }
-    if column.unclipped is not None:  # answers of earlier versions have none
+    if column.unclipped is not None:
         document["unclipped"] = _values(column.unclipped, column.type)
     return document
 

@@ -11,19 +11,18 @@ depends on the unit's own rows and on public numbers alone.  What a unit adds to
 bounded by the measure, again from its own rows in this group alone.  The answers are sums over
 units.
 
-Theorem (key ``bounded-contribution``).  Add or remove one unit.  Then at most ``groups`` groups
-change, and in each of them the count of units moves by at most 1, a total by at most
-max(|low|, |high|), a count of distinct values by at most ``most``, and the leaves of a histogram by
-at most ``rows`` in L1; sums of cells as ``joint-sums`` says, sums of different values as
-``distinct-sum``.  If each row is a unit, one group
-changes, by at most as much with one row.
-Proof.  What a unit keeps, and adds to a group, is a function of its own rows; so the answers before
-the last clamp are sums over units, and differ by what the one unit adds: something in at most
-``groups`` groups, each time 0 or within the bounds of the measure.  A value that two units show
-counts once either way, so that a count of distinct values moves by at most as many as one shows.
-Clamping the answers to 62 bits brings no two of them further apart.
-Assumes: the relation is the union over units of what is computed from the rows of each and from
-public tables.
+Theorem (key ``bounded-contribution``; the contribution bounding of Wilson et al. 2020,
+Differentially Private SQL with Bounded User Contribution).  Add or remove one unit.  Then at most
+``groups`` groups change, and in each of them the count of units moves by at most 1, a total by at
+most max(|low|, |high|), a count of distinct values by at most ``most``, and the leaves of a
+histogram by at most ``rows`` in L1; sums of cells as ``joint-sums`` says, sums of different values
+as ``distinct-sum``.  If each row is a unit, one group changes, by at most as much with one row.
+Proof.  What a unit keeps, and adds to a group, is a function of its own rows; so the answers
+before the last clamp are sums over units, and differ by what the one unit adds: something in at
+most ``groups`` groups, each time 0 or within the bounds of the measure.  A value that two units
+show counts once either way, so that a count of distinct values moves by at most as many as one
+shows. Clamping the answers to 62 bits brings no two of them further apart. Assumes: the relation
+is the union over units of what is computed from the rows of each and from public tables.
 """
 
 from __future__ import annotations

@@ -9,7 +9,14 @@ outputs that hold a text which another output of the same step holds already.  I
 (:mod:`discreet.query.scalar_functions`). Where rows of private tables are held (in joins, unions,
 windows, DISTINCT and aggregations), texts of more than ``LONGEST_HELD`` / f code points are read
 as NULL, where f is the fan-out of the question.  So all rows that are made of one hold no more
-text of a column than one row may. All of this follows from the question, the policy and public
+text of a column than one row may.
+
+Definition.  The *text time* of a question is the sum over its calls of the units below, whether or
+not a CASE comes to them, times its fan-out.  A unit is what takes about 10 microseconds with a text
+of ``LONGEST_TEXT`` bytes: what DuckDB 1.4 needs was measured, and is rounded up.  It is at most
+``MOST_TIME``: 20 ms, so no row makes an answer miss its tick by what is done to its texts (T1).
+
+All of this follows from the question, the policy and public
 tables.
 """
 
@@ -33,6 +40,7 @@ from discreet.query.relations import (
     descend,
     expressions_in,
 )
+from discreet.query.scalar_functions import searches
 from discreet.query.types import Type
 from discreet.requests.cell_sums import CellSums
 from discreet.requests.distinct_sum import DistinctSum
@@ -41,22 +49,44 @@ from discreet.requests.engine_request import DistinctCount, EngineRequest, Leave
 LONGEST_HELD: Final = 2**14
 """Code points of a text that is held."""
 MOST_TEXTS: Final = 100
+MOST_TIME: Final = 2000
+_UNITS: Final = {"REPLACE": 32, "LOWER": 8, "UPPER": 8, "TRIM": 4}
+_PLAIN_LIKE: Final = 8
+_SEARCHES: Final = 8
+"""Parts of a pattern with both % and _."""
+_CUT_OFF: Final = 20
+"""Units for each letter of a pattern with several searches, which are cut off by halving."""
 _PATTERN: Final = 1000
 """Code points of a pattern of LIKE."""
 _MAKERS: Final = frozenset({"LOWER", "UPPER", "SUBSTR", "CONCAT", "TRIM", "REPLACE"})
 
 
-def check_text_work(request: EngineRequest) -> None:
-    """Refuse a question that makes too many texts of one row."""
-    nodes = list(_nodes(request))
+def check_text_work(request: EngineRequest, *, fan_out: int = 1) -> None:
+    """Refuse a question that makes too many texts of one row, or works on them for too long."""
+    nodes, time = list(_nodes(request)), 0
     for node in nodes:
         if isinstance(node, Call) and node.function == "LIKE":
-            pattern = node.arguments[1]
-            text = pattern.value if isinstance(pattern, Literal) else None
-            if isinstance(text, str) and len(text) > _PATTERN:
+            pattern = _pattern(node)
+            if len(pattern) > _PATTERN or searches(pattern) > _SEARCHES:
                 raise too_much("this pattern is too long.", node.span)
+            time += _time_of_like(pattern)
+        elif isinstance(node, Call):
+            time += _UNITS.get(node.function, 0)
     if _text_work(request, nodes) > MOST_TEXTS:
         raise too_much("the question makes too many texts of one row.", None)
+    if time * fan_out > MOST_TIME:
+        raise too_much("the question works too long on the texts of one row.", None)
+
+
+def _pattern(node: Call) -> str:
+    written = node.arguments[1]
+    return str(written.value) if isinstance(written, Literal) else ""
+
+
+def _time_of_like(pattern: str) -> int:
+    if "_" not in pattern or "%" not in pattern:
+        return _PLAIN_LIKE
+    return max(_PLAIN_LIKE, len(pattern) * (1 if searches(pattern) <= 1 else _CUT_OFF))
 
 
 def text_work(request: EngineRequest) -> int:

@@ -9,11 +9,10 @@ read and draw noise.  What pages and calls use, all of it free of any web framew
   ``read_site(path, loopback_person="you")`` is the mode without log-in, on this machine alone.
 - ``ServiceCounter(site)`` opens it.  It has
 
-  - ``directory`` (people: ``people``, ``find``, ``put``, ``invite``, ``invited``, ``accept``,
-    ``check_password``), ``logins`` (``begin(person) -> cookie``, ``find(cookie) -> Login`` with
-    ``caller`` and ``csrf``, ``end``), ``tokens`` (``make``, ``find``, ``of``, ``revoke``),
-    ``rates``, ``log``; ``first_owner()`` returns the secret of the first one-time link, and
-    ``loopback_caller()`` the caller of the mode without log-in;
+  - ``directory`` (``people``, ``find``, ``check_password``, ``passwords``), ``logins``
+    (``begin(person) -> cookie``, ``find(cookie) -> Login`` with ``caller`` and ``csrf``, ``end``),
+    ``tokens`` (``make``, ``find``, ``of``, ``revoke``), ``rates``, ``log``; ``loopback_caller()``
+    returns the caller of the mode without log-in;
   - verbs, each with the caller first: ``datasets``, ``schema``, ``policy``; ``plan``, ``ask``
     (with further forms: remeasure), ``begin`` / ``job`` / ``due`` / ``result`` / ``cancel`` for
     questions in the background, ``asked`` (own questions, whose ``forms`` replay for free);
@@ -42,7 +41,8 @@ if TYPE_CHECKING:  # each is loaded when first used: a client needs no server, a
     from discreet.service.http.app import create_app
     from discreet.service.http.server import run_server
     from discreet.service.people.caller import Caller
-    from discreet.service.people.roles import Permission, Role
+    from discreet.service.people.passwords import PasswordFile
+    from discreet.service.people.roles import Grant, Permission, Role
     from discreet.service.protocol.question_form import QuestionForm
     from discreet.service.site import Site
     from discreet.service.site_check import SiteFinding, check_site
@@ -50,6 +50,8 @@ if TYPE_CHECKING:  # each is loaded when first used: a client needs no server, a
 
 __all__ = [
     "Caller",
+    "Grant",
+    "PasswordFile",
     "Permission",
     "QuestionForm",
     "Role",
@@ -73,7 +75,8 @@ if not TYPE_CHECKING:  # to which every name would be one of this room
             "http.app": ("create_app",),
             "http.server": ("run_server",),
             "people.caller": ("Caller",),
-            "people.roles": ("Permission", "Role"),
+            "people.passwords": ("PasswordFile",),
+            "people.roles": ("Grant", "Permission", "Role"),
             "protocol.question_form": ("QuestionForm",),
             "site": ("Site",),
             "site_check": ("SiteFinding", "check_site"),

@@ -44,7 +44,7 @@ class PublishedLedger(LedgerView):
 
     def entries(self, after: int = 0) -> Iterator[dict[str, object]]:
         """Return the contents of the entries after a number that are published."""
-        for row in self._link.current().rows(after, answers=False):
+        for row in self._link.rows(after, answers=False):
             if row.seq > self._until.seq:
                 return
             yield row.fields()

@@ -18,7 +18,7 @@ from types import MappingProxyType
 from typing import Final, final
 
 from discreet.errors import NotAllowed
-from discreet.service.people.roles import Role
+from discreet.service.people.roles import Grant
 
 PORT: Final = 8750
 _MEBIBYTE: Final = 1 << 20
@@ -73,6 +73,24 @@ class ServerAddress:
 
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
+class TrustedProxy:
+    """A proxy that says where calls come from and, if it logs people in, who they are.
+
+    Its headers are believed where a call comes from one of its addresses, and nowhere else (T8).
+
+    >>> TrustedProxy(addresses=frozenset({"10.0.0.5"})).user is None
+    True
+    """
+
+    addresses: frozenset[str]
+    user: str | None = None
+    """The header with the name of who has logged in."""
+    groups: str | None = None
+    """The header with their groups, between commas."""
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ServiceLimits:
     """What one call, one person and one worker may use; none of it depends on data.
 
@@ -86,8 +104,7 @@ class ServiceLimits:
     seconds: Fraction = Fraction(30)
     tick: Fraction = Fraction(1, 4)
     calls_per_minute: int = 120
-    failed_logins: int = 5
-    lockout_minutes: int = 15
+    logins_per_minute: int = 10
     session_hours: int = 12
     body_bytes: int = 256 * 1024
 
@@ -107,12 +124,19 @@ class Site:
 
     state: Path
     datasets: Mapping[str, ServedDataset]
-    people: Mapping[str, frozenset[Role]] = field(default_factory=lambda: MappingProxyType({}))
-    access: Mapping[str, frozenset[str]] = field(default_factory=lambda: MappingProxyType({}))
-    """The datasets of those people who may not see all of them."""
+    people: Mapping[str, Grant] = field(default_factory=lambda: MappingProxyType({}))
+    """Who may log in, with their roles and datasets: the only source of both."""
+    groups: Mapping[str, Grant] = field(default_factory=lambda: MappingProxyType({}))
+    """What the members of groups may do, which a proxy names."""
+    proxy: TrustedProxy | None = None
     address: ServerAddress = field(default_factory=ServerAddress)
     limits: ServiceLimits = field(default_factory=ServiceLimits)
     loopback_person: str | None = None
+
+    @property
+    def passwords(self) -> Path:
+        """The file with the passwords, beside the state folder."""
+        return self.state.with_suffix(".passwords")
 
     def __post_init__(self) -> None:
         """Refuse a server without log-in that others can reach."""

@@ -24,7 +24,8 @@ from discreet.ledger.witness import WitnessFile
 from discreet.plan.policy.policy import read_policy
 from discreet.service.counter.opened_site import opened_ledger
 from discreet.service.http.tls_files import check_tls
-from discreet.service.people.roles import Permission, Role, permissions_of
+from discreet.service.people.passwords import PasswordFile
+from discreet.service.people.roles import Permission, permissions_of
 from discreet.service.site import ServedDataset, Site
 from discreet.service.state_files import (
     LOCK_NAME,
@@ -125,6 +126,8 @@ def _files(site: Site) -> Iterator[str]:
     key = site.address.key
     if key is not None and key.is_file() and _others(key):
         yield f"the TLS key {key.name} can be read by others."
+    if site.passwords.is_file() and _others(site.passwords):
+        yield f"the password file {site.passwords.name} can be read by others."
 
 
 def _state(site: Site) -> Iterator[str]:
@@ -201,12 +204,10 @@ def _unwise(site: Site) -> Iterator[str]:
         yield "others can reach the address, and there is no TLS: put a proxy with TLS before it."
     if not site.limits.tick:
         yield "ticks are off: the time of an answer tells how long its data took."
-    if not site.people:
-        yield "the file names nobody: the first run makes one owner, who invites the others."
-        return
-    held = site.people.values()
-    if not any(Role.OWNER in roles for roles in held):
-        yield "nobody is an owner: the first run makes one."
-    deciding = [roles for roles in held if Permission.DECIDE in permissions_of(roles)]
-    if not deciding:
+    grants = (*site.people.values(), *site.groups.values())
+    if not grants:
+        yield "the file names nobody who may log in."
+    elif not any(Permission.DECIDE in permissions_of(each.roles) for each in grants):
         yield "nobody can decide on requests for higher limits."
+    for name in sorted(PasswordFile(site.passwords).names - set(site.people)):
+        yield f"{name} has a password, and no role."

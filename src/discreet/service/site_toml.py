@@ -3,11 +3,12 @@
 Trust: kernel.
 
 The path of a policy may stand in for a site: its table ``[session]`` names data and ledger, and it
-is served as one dataset with the name of its file.
+is served as one dataset with the name of its file, to ``owner`` and to the analysts that it names.
 """
 
 from __future__ import annotations
 
+import ipaddress
 import re
 import tomllib
 from collections.abc import Iterator, Mapping
@@ -21,14 +22,14 @@ from discreet.errors import BadPolicy, DiscreetError
 from discreet.exact import decimal
 from discreet.ledger.stores.own_files import is_own_file, same_file
 from discreet.plan.policy.policy import Policy, read_policy
-from discreet.service.people.roles import Role, check_person
-from discreet.service.site import ServedDataset, ServerAddress, ServiceLimits, Site
+from discreet.service.people.roles import Grant, Role, check_grants, check_name
+from discreet.service.site import ServedDataset, ServerAddress, ServiceLimits, Site, TrustedProxy
 from discreet.service.state_files import socket_path
 
 _FORMAT: Final = 1
 _NAME: Final = re.compile(r"[a-z][a-z0-9_-]{0,38}", re.ASCII)
 SITE_KEYS: Final[Mapping[str, tuple[str, ...]]] = {
-    "": ("format", "state", "address", "limits", "datasets", "people"),
+    "": ("format", "state", "address", "proxy", "limits", "datasets", "people", "groups"),
     "address": ("host", "port", "certificate", "key", "public_url"),
     "limits": (
         "workers",
@@ -36,13 +37,14 @@ SITE_KEYS: Final[Mapping[str, tuple[str, ...]]] = {
         "seconds",
         "tick",
         "calls_per_minute",
-        "failed_logins",
-        "lockout_minutes",
+        "logins_per_minute",
         "session_hours",
         "body_kib",
     ),
     "datasets.NAME": ("policy", "data", "ledger", "witness"),
     "people.NAME": ("roles", "datasets"),
+    "groups.NAME": ("roles", "datasets"),
+    "proxy": ("addresses", "user", "groups"),
 }
 """All keys of a site file, by the header above them; every other one is refused."""
 _SERVERS: Final = ("postgresql://", "postgres://")
@@ -86,7 +88,14 @@ def _site_of_policy(path: Path) -> Site:
         data=_beside(said.data, path.parent),
         ledger=_beside(said.ledger, path.parent),
     )
-    return Site(state=path.absolute().parent / f"{path.stem}.state", datasets={name: dataset})
+    return Site(
+        state=path.absolute().parent / f"{path.stem}.state",
+        datasets={name: dataset},
+        people={
+            **{each: Grant(roles=frozenset({Role.ANALYST})) for each in policy.analysts or ()},
+            "owner": Grant(roles=frozenset({Role.OWNER})),
+        },
+    )
 
 
 def _site(data: Mapping[str, Any], folder: Path, path: Path) -> Site:
@@ -116,8 +125,9 @@ def _site(data: Mapping[str, Any], folder: Path, path: Path) -> Site:
     return Site(
         state=state,
         datasets=datasets,
-        people={name: roles for name, (roles, _) in people.items()},
-        access={name: where for name, (_, where) in people.items() if where is not None},
+        people=people,
+        groups=dict(_grants(_table(data.get("groups", {}), "groups"), datasets, "groups")),
+        proxy=_proxy(data.get("proxy")),
         address=_address(_table(data.get("address", {}), "address"), folder),
         limits=_limits(_table(data.get("limits", {}), "limits")),
     )
@@ -163,23 +173,44 @@ def _said(policy: Policy, folder: Path) -> dict[str, str]:
     return {name: _beside(value, folder) for name, value in found.items() if value is not None}
 
 
-def _people(
-    data: Mapping[str, Any], datasets: Mapping[str, object]
-) -> Iterator[tuple[str, tuple[frozenset[Role], frozenset[str] | None]]]:
+def _people(data: Mapping[str, Any], datasets: Mapping[str, object]) -> Iterator[tuple[str, Grant]]:
+    for name, grant in _grants(data, datasets, "people"):
+        check_name(name)
+        yield name, grant
+
+
+def _grants(
+    data: Mapping[str, Any], datasets: Mapping[str, object], header: str
+) -> Iterator[tuple[str, Grant]]:
     for name, each in data.items():
-        person = _table(each, f"people.{name}")
-        _known(person, "people.NAME", name)
-        words = _texts(person.get("roles"), f"people.{name}.roles")
+        said = _table(each, f"{header}.{name}")
+        _known(said, f"{header}.NAME", name)
+        words = _texts(said.get("roles"), f"{header}.{name}.roles")
         if not words <= {role.value for role in Role}:
             known = ", ".join(role.value for role in Role)
             raise _bad(f"a role of {name} is unknown", f"use some of: {known}")
-        where = person.get("datasets")
-        seen = None if where is None else _texts(where, f"people.{name}.datasets")
+        where = said.get("datasets")
+        seen = None if where is None else _texts(where, f"{header}.{name}.datasets")
         if seen is not None and not seen <= set(datasets):
             raise _bad(f"{name} may see a dataset that is not there", "name datasets of this file")
-        roles = frozenset(map(Role, words))
-        check_person(name, roles)
-        yield name, (roles, seen)
+        grant = Grant(roles=frozenset(map(Role, words)), datasets=seen)
+        check_grants(name, [grant])
+        yield name, grant
+
+
+def _proxy(data: object) -> TrustedProxy | None:
+    if data is None:
+        return None
+    said = _table(data, "proxy")
+    _known(said, "proxy")
+    addresses = _texts(said.get("addresses"), "proxy.addresses")
+    named = [name for name in ("user", "groups") if name in said]
+    headers = {name: _text(said[name], f"proxy.{name}") for name in named}
+    try:
+        known = frozenset(str(ipaddress.ip_address(each)) for each in addresses)
+    except ValueError:
+        raise _bad("proxy.addresses has no address", 'write ["10.0.0.5"], say') from None
+    return TrustedProxy(addresses=known, **headers)
 
 
 def _address(data: Mapping[str, Any], folder: Path) -> ServerAddress:

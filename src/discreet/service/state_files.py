@@ -19,7 +19,7 @@ LOG_NAME: Final = "security.log"
 LOCK_NAME: Final = "server.lock"
 """The file that a running server holds."""
 APPLICATION: Final = 0x64735276
-STATE_FORMAT: Final = 2
+STATE_FORMAT: Final = 1
 _REASONS: Final = {
     sqlite3.SQLITE_FULL: "its disk is full or fails",
     sqlite3.SQLITE_IOERR: "its disk is full or fails",
@@ -72,7 +72,7 @@ def state_format(connection: sqlite3.Connection, path: Path) -> int:
         for name in ("application_id", "user_version")
     )
     tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master")}
-    ours = "people" in tables if version else not tables
+    ours = "tokens" in tables if version else not tables
     if not ours or application not in {0, APPLICATION}:
         raise foreign_state_error(path)
     if version not in range(STATE_FORMAT + 1):
@@ -108,6 +108,6 @@ def foreign_state_error(path: Path) -> NotALedger:
 def _unusable_error(path: Path, reason: str) -> LedgerUnavailable:
     return LedgerUnavailable(
         what=f"{path.name} in the state folder cannot be opened: {reason}.",
-        why="the server keeps people, tokens and the trace of what they do in files there.",
+        why="the server keeps tokens and the trace of what they do in files there.",
         do="move away what lies there, or let this user write it; or name another state folder.",
     )

@@ -1,4 +1,4 @@
-"""The state of a server beside its ledgers: people, log-ins, tokens, requests, idempotency keys.
+"""The state of a server beside its ledgers: log-ins, tokens, requests, idempotency keys.
 
 Trust: kernel.  It holds hashes of secrets, and nothing of any data.
 
@@ -33,21 +33,14 @@ from discreet.service.state_files import (
 )
 
 _TABLES: Final = """
-CREATE TABLE people (
-  name TEXT PRIMARY KEY, roles TEXT NOT NULL, datasets TEXT, password TEXT,
-  failed INTEGER NOT NULL DEFAULT 0, locked_until REAL NOT NULL DEFAULT 0
-) STRICT;
-CREATE TABLE invitations (
-  hash TEXT PRIMARY KEY, person TEXT NOT NULL REFERENCES people(name), expires REAL NOT NULL
-) STRICT;
 CREATE TABLE logins (
-  hash TEXT PRIMARY KEY, person TEXT NOT NULL REFERENCES people(name), csrf TEXT NOT NULL,
-  expires REAL NOT NULL
+  hash TEXT PRIMARY KEY, person TEXT NOT NULL, groups TEXT NOT NULL, csrf TEXT NOT NULL,
+  mark TEXT NOT NULL, expires REAL NOT NULL
 ) STRICT;
 CREATE TABLE tokens (
-  prefix TEXT PRIMARY KEY, hash TEXT NOT NULL, person TEXT NOT NULL REFERENCES people(name),
-  scope TEXT NOT NULL, note TEXT NOT NULL, created REAL NOT NULL, expires REAL NOT NULL,
-  revoked INTEGER NOT NULL DEFAULT 0
+  prefix TEXT PRIMARY KEY, hash TEXT NOT NULL, person TEXT NOT NULL, groups TEXT NOT NULL,
+  scope TEXT NOT NULL, note TEXT NOT NULL, mark TEXT NOT NULL,
+  created REAL NOT NULL, expires REAL NOT NULL, revoked INTEGER NOT NULL DEFAULT 0
 ) STRICT;
 CREATE TABLE requests (
   id INTEGER PRIMARY KEY, dataset TEXT NOT NULL, account TEXT NOT NULL, budget TEXT NOT NULL,
@@ -64,13 +57,6 @@ CREATE TABLE keys (
 ) STRICT;
 CREATE INDEX keys_by_age ON keys (at);
 """
-_SECOND: Final = """
-ALTER TABLE people ADD COLUMN created REAL NOT NULL DEFAULT 0;
-CREATE TABLE ties (
-  by TEXT NOT NULL, person TEXT NOT NULL, at REAL NOT NULL, PRIMARY KEY (by, person)
-) STRICT
-"""
-"""What the second format adds: since when people are known, and who has added or invited whom."""
 
 
 @final
@@ -103,17 +89,15 @@ class StateStore:
             raise
 
     def _prepare(self) -> None:
-        """Make the tables, or bring those of an earlier version up to date."""
+        """Make the tables, where there are none."""
         run = self._connection.execute
         state_format(self._connection, self._path)  # before anything is written into it
         run("PRAGMA journal_mode = WAL")
         run("PRAGMA synchronous = FULL")
-        run("PRAGMA foreign_keys = ON")
         run("PRAGMA busy_timeout = 10000")
         with self.transaction() as within:
-            version = state_format(within, self._path)
-            for tables in (_TABLES, _SECOND)[version:]:
-                for statement in tables.split(";"):
+            if not state_format(within, self._path):
+                for statement in _TABLES.split(";"):
                     within.execute(statement)
             within.execute(f"PRAGMA application_id = {APPLICATION}")
             within.execute(f"PRAGMA user_version = {STATE_FORMAT}")
@@ -153,7 +137,7 @@ class StateStore:
         if not self.is_there():
             raise LedgerUnavailable(
                 what="the state of this server is gone: its file was removed or replaced.",
-                why="people, tokens and keys that are known no more must not be guessed.",
+                why="tokens and keys that are known no more must not be guessed.",
                 do="tell the owner: stop the server, bring state.sqlite back from a backup, start.",
             )
         try:

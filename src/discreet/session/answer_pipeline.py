@@ -20,8 +20,9 @@ in the same sentence, which does not give the reason.  It is on record before an
               again is refused until the owner has looked and reopens it
     release   noise was drawn: the failure is the answer, and no other noise is ever drawn for it
 What no row can cause is told as it is, and asking again continues: an interrupt, a killed process,
-an unreachable server, data that changed since it was opened, missing random bits before the first
-noise.  Spark itself replaces a lost executor within the attempt.
+a server that no connection reaches, data that is seen to have changed since it was opened, missing
+random bits before the first noise.  A server that fails once rows are read may have failed because
+of one of them.  Spark itself replaces a lost executor within the attempt.
 """
 
 from __future__ import annotations

@@ -168,7 +168,7 @@ def question_of(asked: object) -> Question:
     """
     match asked:
         case str():
-            return _read(str.__str__(asked))  # the characters, whatever a subclass says of them
+            return _read(asked)
         case Question():
             return asked
         case Asked() | Inquiry():

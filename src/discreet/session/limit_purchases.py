@@ -7,7 +7,7 @@ if they may not be bought together (:mod:`discreet.session.purchase_checks`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from collections.abc import Set as AbstractSet
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Final
@@ -33,6 +33,7 @@ from discreet.plan.statistics.limit_questions import (
     share_question,
     spread_questions,
 )
+from discreet.release.display import price_of
 from discreet.release.release import CutShare, Release
 
 if TYPE_CHECKING:  # handed in
@@ -86,8 +87,24 @@ def stand_in(bound: BoundQuestion) -> QuestionLimits:
     return QuestionLimits(max_rows=1, max_groups=1 if bound.keys else None)
 
 
+def not_bought(spreads: Iterable[Plan], draft: Plan) -> WrongKind:
+    """Return the error for limits that are still to be bought, where nothing may be spent."""
+    costs = " and ".join(map(price_of, spreads))
+    return WrongKind(
+        what="the limits of this question are still to be bought.",
+        why=f"planning spends nothing.  They cost {costs}; the question itself costs "
+        f"{price_of(draft)}.",
+        do="ask, which buys the limits and answers within them; or plan with limits of your own, "
+        "such as limits=dp.limits(max_rows=5).",
+    )
+
+
 def choose_limits(
-    bound: BoundQuestion, wanted: LimitsPrice, epsilon: Fraction, found: Mapping[str, Release]
+    bound: BoundQuestion,
+    wanted: LimitsPrice,
+    epsilon: Fraction,
+    found: Mapping[str, Release],
+    ceilings: QuestionLimits,
 ) -> FoundLimits:
     """Return the limits that spreads propose for an answer at about this epsilon."""
     spreads = {name: _spread(name, release) for name, release in found.items()}
@@ -97,7 +114,7 @@ def choose_limits(
     available: int | None = 1
     for known in values:
         available = None if known is None or available is None else available * len(known)
-    limits = proposed(rows, groups, epsilon=epsilon, available=available)
+    limits = proposed(rows, groups, epsilon=epsilon, available=available, ceilings=ceilings)
     return FoundLimits(limits=limits, rows=rows, groups=groups, epsilon=wanted.epsilon)
 
 
@@ -113,7 +130,7 @@ def rough_epsilon(question: Question, price: PriceOptions) -> Fraction:
     raise WrongKind(
         what="limits are to be found for an answer without a price.",
         why="the best limits depend on the noise: they make noise and what is cut smallest.",
-        do="give epsilon, such as plan(..., epsilon=0.5, limits=dp.estimate_limits(epsilon=0.1)).",
+        do="give epsilon, such as ask(..., epsilon=0.5, limits=dp.estimate_limits(epsilon=0.1)).",
     )
 
 

@@ -7,9 +7,7 @@ it compares are a key of that table.  The owner declares the key; since anybody 
 the declaration is checked.
 
 Only plans made by this session are carried out.  A plan from elsewhere may rest on other bounds,
-another unit or another policy, and would be answered for less than it costs here.  An object that a
-caller hands in, which may claim to equal a plan made here, is never carried out itself: a copy that
-no caller has held is.
+another unit or another policy, and would be answered for less than it costs here.
 
 Noise of several draws of one total averages out (key ``inverse-variance``); each draw is paid for.
 Draws of different data, or of totals with other bounds, say nothing about each other: combining
@@ -21,7 +19,7 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from types import ModuleType
 from typing import TYPE_CHECKING, Final, TypeAlias, final
@@ -33,7 +31,6 @@ from discreet.engines.hash_order import HashOrder
 from discreet.errors import BadPolicy, LedgerError, NotPerUnit, WrongKind
 from discreet.plan.binding.bound_question import BoundQuestion, bind_question
 from discreet.plan.plan import BudgetPreview, Plan
-from discreet.plan.planning_rules import PlanningRules
 from discreet.plan.policy.policy import Policy
 from discreet.plan.steps import plan as plan_question
 from discreet.query.expressions import Column
@@ -133,7 +130,7 @@ class PlanRegistry:
     def keep(self, plan: Plan) -> None:
         """Remember a plan."""
         with self._lock:
-            self._plans[_name(plan)] = replace(plan)
+            self._plans[_name(plan)] = plan
             self._plans.move_to_end(_name(plan))
             while len(self._plans) > _KEPT:
                 self._plans.popitem(last=False)
@@ -147,14 +144,14 @@ class PlanRegistry:
                 do="ask for the plan alone, or plan the question anew.",
             )
         with self._lock:
-            known = self._plans.get(_name(plan)) if type(plan) is Plan else None
+            known = self._plans.get(_name(plan))
         if known is None or known != plan:
             raise WrongKind(
                 what="this plan was not made by this session, or too long ago.",
                 why="it may rest on other bounds, another unit or another policy.",
                 do="plan the question with this session, and ask for that.",
             )
-        return replace(known)
+        return known
 
 
 def _name(plan: Plan) -> object:
@@ -301,7 +298,7 @@ class SessionPlanner:
     unit: PrivacyUnit
     ceiling: bool
 
-    def plan(  # noqa: PLR0913  what is asked, and by whose rules
+    def plan(
         self,
         question: Question,
         price: PriceOptions,
@@ -309,13 +306,11 @@ class SessionPlanner:
         found: tuple[FoundBounds, ...],
         concentrated: bool,
         own_delta: Callable[[], Fraction],
-        earlier: PlanningRules = PlanningRules.TODAY,
     ) -> Plan:
         """Plan a question, with bounds that were found for it before.
 
         ``concentrated`` says that the budget that pays is counted in something other than epsilon,
-        and ``own_delta`` says what it lends to a question that needs a delta and has none;
-        ``earlier``, by the rules of which version the question is planned.
+        and ``own_delta`` says what it lends to a question that needs a delta and has none.
         """
         return plan_question(
             question,
@@ -327,7 +322,6 @@ class SessionPlanner:
             concentrated=concentrated,
             own_delta=own_delta,
             ceiling=self.ceiling,
-            earlier=earlier,
             **price,
         )
 

@@ -145,7 +145,7 @@ class ProgramBinder:
 
     def __call__(self, question: Question) -> ProgramRows:
         """Return the rows of a question, and what one unit may add to totals of them."""
-        private = type(question) is Question and not any(t.public for t in self.schema.tables)
+        private = not any(table.public for table in self.schema.tables)
         known = self._bound.get(question) if private else None
         if known is not None:
             return known
@@ -275,7 +275,7 @@ def check_program(
     program: object, bind: Callable[[Question], ProgramRows], unit: PrivacyUnit
 ) -> Program:
     """Refuse a program that reads anything but rows that a session has bound for it."""
-    if type(program) is not Program:
+    if not isinstance(program, Program):
         raise WrongKind(
             what=f"a {type(program).__name__} is no program.",
             why="what is carried out has a price and a digest.",

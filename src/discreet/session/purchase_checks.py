@@ -29,13 +29,6 @@ if TYPE_CHECKING:  # handed in
     from discreet.plan.policy.policy import Limits
     from discreet.session.answer_pipeline import AnswerPipeline
 
-PLANNED = (
-    "lower the price of limits; or, if it is meant, buy limits and answer together, with "
-    "ask(..., confirm=True) (discreet ask --confirm), or have the owner write "
-    "max_epsilon_per_question into the policy."
-)
-"""What to do about limits that are bought by a plan, which has no confirmation."""
-
 
 def check_maximum(epsilon: Fraction, limits: Limits, *, what: str) -> None:
     """Refuse a purchase above the policy's maximum, before it is divided into parts.
@@ -66,7 +59,7 @@ def check_prices(prices: Iterable[Price], limits: Limits) -> None:
             raise _above("all that is asked for", name, sums[name], allowed)
 
 
-def check_all_confirmed(prices: Sequence[Price], limits: Limits, *, do: str | None = None) -> None:
+def check_all_confirmed(prices: Sequence[Price], limits: Limits) -> None:
     """Refuse what costs more together than is paid without being confirmed.
 
     >>> from discreet.plan.policy.policy import Limits
@@ -75,7 +68,7 @@ def check_all_confirmed(prices: Sequence[Price], limits: Limits, *, do: str | No
     epsilons = [price.epsilon for price in prices if price.epsilon is not None]
     rhos = [price.rho for price in prices if price.epsilon is None and price.rho is not None]
     for total in (Price(epsilon=sum(epsilons, Fraction(0))), Price(rho=sum(rhos, Fraction(0)))):
-        check_confirmed(total, limits, what="all that is asked for", do=do)
+        check_confirmed(total, limits, what="all that is asked for")
 
 
 def check_fit(
@@ -115,6 +108,5 @@ def _above(what: str, name: str, price: Fraction, most: Fraction) -> NotAllowed:
         "question.",
         why="the owner of the data has limited what a single answer may tell about anybody; what "
         "is bought with it counts too.  Nothing was spent.",
-        do=f"lower the prices, to {float(most):.4g} together; or buy limits with plan first, and "
-        "ask for that plan.",
+        do=f"lower the prices, to {float(most):.4g} together.",
     )

@@ -13,20 +13,20 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol, final
 
 from discreet.ledger.ledger import Ledger
-from discreet.plan.statistics.limit_choice import LimitsPrice, SharePrice
+from discreet.plan.statistics.limit_choice import LimitsPrice, QuestionLimits, SharePrice
 from discreet.session.limit_purchases import (
     CUTS,
     Planner,
     check_limits,
     choose_limits,
     cut_share,
+    not_bought,
     plan_share,
     plan_spreads,
     rough_epsilon,
     stand_in,
 )
 from discreet.session.purchase_checks import (
-    PLANNED,
     check_all_confirmed,
     check_fit,
     check_maximum,
@@ -67,6 +67,7 @@ class Purchases:
     answer: Answering
     pipeline: AnswerPipeline
     limits: Limits | None
+    ceilings: Callable[[Question], QuestionLimits]
 
     def limited(
         self,
@@ -91,9 +92,12 @@ class Purchases:
         spreads = plan_spreads(bound, limits, self.planned)
         if self.unanswered(*spreads.values()):
             draft = self.planned(stand_in(bound).applied(question), price)
+            if confirm is None:
+                raise not_bought(spreads.values(), draft)
             self.check(*spreads.values(), later=(draft, *beside(draft)), confirm=confirm)
         releases = {name: self.answer(plan, confirm=True) for name, plan in spreads.items()}
-        found = choose_limits(bound, limits, epsilon, releases)
+        ceilings = self.ceilings(question)
+        found = choose_limits(bound, limits, epsilon, releases, ceilings)
         return replace(self.planned(found.limits.applied(question), price), found_limits=found)
 
     def share_later(self, draft: Plan, wanted: SharePrice) -> tuple[Plan, ...]:
@@ -120,18 +124,16 @@ class Purchases:
         if self.limits is not None:
             check_maximum(epsilon, self.limits, what=what)
 
-    def check(self, *plans: Plan, later: tuple[Plan, ...] = (), confirm: bool | None) -> None:
+    def check(self, *plans: Plan, later: tuple[Plan, ...] = (), confirm: bool) -> None:
         """Refuse what one call buys if a part of it would be refused after others are paid for.
 
-        ``later`` are stand-ins for what follows once these plans are answered; a call that only
-        plans (``confirm`` is None) does not buy it, but leaves room for it.
+        ``later`` are stand-ins for what follows once these plans are answered.
         """
         new = self.unanswered(*plans)
-        prices = [plan.price for plan in (new if confirm is None else (*new, *later))]
+        prices = [plan.price for plan in (*new, *later)]
         if self.limits is not None:
             check_prices(prices, self.limits)
-            if confirm is not True:
-                do = PLANNED if confirm is None else None
-                check_all_confirmed(prices, self.limits, do=do)
+            if not confirm:
+                check_all_confirmed(prices, self.limits)
         if isinstance(self.pipeline.record, Ledger):
             check_fit(new, later, self.pipeline.record, self.pipeline)

@@ -28,21 +28,21 @@ from discreet.errors import LedgerError, UnknownName, WrongKind
 from discreet.ledger.ledger import Ledger
 from discreet.plan.expectation import expect
 from discreet.plan.plan import Plan
-from discreet.plan.planning_rules import PlanningRules
 from discreet.plan.policy.policy import Policy
 from discreet.plan.pricing.requested_price import check_allowed
+from discreet.plan.statistics.contribution_limits import ceilings_of
+from discreet.plan.statistics.limit_choice import QuestionLimits
 from discreet.query.question import Question
 from discreet.release.release import Release
 from discreet.requests.table_schema import Schema, TableFacts
 from discreet.session import files
 from discreet.session.answer_pipeline import AnswerPipeline, Payable, is_manifest, two_stages
 from discreet.session.display import as_html, as_line
-from discreet.session.earlier_answers import on_record
 from discreet.session.files.manifest import (
     WrittenRelease,
     answered_into_files_error,
 )
-from discreet.session.fork_guard import COLLECTOR_PAUSE, ForkGuard
+from discreet.session.fork_guard import ForkGuard
 from discreet.session.inquiry import (
     AskOptions,
     Inquiry,
@@ -150,7 +150,7 @@ class Session(Labeled):
         self._binder = ProgramBinder(
             bind=self._planning.bind, schema=schema, policy=policy, unit=unit
         )
-        self._guard = ForkGuard(engine)
+        self._guard = ForkGuard()
         self._lock = threading.Lock()
 
     # --- asking -------------------------------------------------------------------------------
@@ -169,12 +169,12 @@ class Session(Labeled):
                 - size: roughly how many rows of a group count; errors of means follow from it;
                 - confidence: the probability with which errors are not exceeded;
                 - bounds: ``discreet.estimate(epsilon=...)`` finds missing bounds, at that price;
-                - limits: ``discreet.limits(max_rows=..., max_groups=...)`` for this question, or
-                  ``discreet.estimate_limits(epsilon=...)``, which buys how rows and groups are
-                  spread and uses the limits that follow: the one option with which planning
-                  spends, up to an epsilon of 10, or to what the policy names.
+                - limits: ``discreet.limits(max_rows=..., max_groups=...)`` for this question; or
+                  ``discreet.estimate_limits(epsilon=...)``, with which ``ask`` buys how rows and
+                  groups are spread and uses the limits that follow.  Before that, ``plan`` says
+                  what they cost, in an error.
         """
-        with self._guard, COLLECTOR_PAUSE:
+        with self._guard:
             if price.pop("share_cut", None) is not None:
                 raise share_refused("planned")
             plan = self._plan(question, price)
@@ -278,7 +278,7 @@ class Session(Labeled):
                 else self._first(answered, price, confirm=confirm)
             )
             past = before.plan
-            plan = self._planned(past.question, price, past.found, rules=past.earlier)
+            plan = self._planned(past.question, price, past.found)
             pipeline = self._open_pipeline()
             draw = 1 + sum(earlier.digest == plan.digest for earlier in before.plans)
             recorded = self._ledger.find(pipeline.question(plan, draw)) is not None
@@ -458,8 +458,7 @@ class Session(Labeled):
         self._open_pipeline()
         if isinstance(question, Plan):
             return self._plans.checked(question, tuple(price.values()))
-        with COLLECTOR_PAUSE:
-            limits, asked = price.pop("limits", None), question_of(question)
+        limits, asked = price.pop("limits", None), question_of(question)
         if asked.released:
             return self._about_released(asked, limits, price, confirm, beside)
         if limits is None:
@@ -481,7 +480,7 @@ class Session(Labeled):
             raise WrongKind(
                 what="limits are given for a question about groups that are still to be released.",
                 why="all that one call buys is checked before the first charge.",
-                do="write max_groups_contributed and max_rows_contributed into OPTIONS; or ask the "
+                do="write max_groups_contributed and max_rows_per_group into OPTIONS; or ask the "
                 "inner question first, and write down what it answers.",
             )
         about, words = with_answers(self._purchases(), asked, price, confirm=confirm, beside=beside)
@@ -496,34 +495,30 @@ class Session(Labeled):
             answer=self._answer,
             pipeline=self._open_pipeline(),
             limits=None if self.test_mode else self._policy.limits,
+            ceilings=self._ceilings,
         )
+
+    def _ceilings(self, question: Question) -> QuestionLimits:
+        if self.test_mode:
+            return QuestionLimits()
+        return ceilings_of(question, self._schema, self._policy.limits)
 
     def _planned(
         self,
         question: Question,
         price: PriceOptions,
         found: tuple[FoundBounds, ...] = (),
-        *,
-        rules: PlanningRules | None = None,
     ) -> Plan:
-        """Plan a question, with bounds that were found for it before.
-
-        Without ``rules``, by those of the version that has answered it; or else by today's.
-        """
+        """Plan a question, with bounds that were found for it before."""
         self._open_pipeline()
-        planned = partial(
-            self._planning.plan,
+        plan = self._planning.plan(
             question,
             price,
             found=found,
             concentrated=bool(price.get("error")) and self._concentrated(),
             own_delta=self._own_delta,
         )
-        with COLLECTOR_PAUSE:
-            plan = planned(earlier=rules or PlanningRules.TODAY)
-            if rules is None and not self.test_mode:  # where no earlier version has kept anything
-                plan = on_record(plan, lambda before: planned(earlier=before), self._ledger)
-            self._planning.check(plan)
+        self._planning.check(plan)
         self._plans.keep(plan)
         return plan
 

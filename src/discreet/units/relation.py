@@ -31,6 +31,11 @@ With multiset differences L = D - D' and R = D' - D, the canonical metric is
 
 A mechanism is epsilon-DP for the relation if and only if it is (epsilon d)-private for its metric
 d, so a group of k units is nothing but a distance of k (key ``group-distance``).
+
+Theorem (key ``group-distance``; Guerra-Balboa, Miranda-Pascual, Parra-Arnau and Strufe 2024, CSF).
+A mechanism is epsilon-DP for a relation if and only if it is (epsilon d)-private for the
+relation's canonical metric d; so k units are protected at distance k, and neighbors of another
+relation at the largest distance between them.
 """
 
 from __future__ import annotations
@@ -91,11 +96,7 @@ class Relation(Enum):
                 return relation
         given = f"{value[:40]!r}" if isinstance(value, str) else f"a {type(value).__name__}"
         names = ", ".join(repr(relation.value) for relation in cls)
-        raise WrongKind(
-            what=f"the relation is {given}, which is unknown.",
-            why="without a relation there is no saying which tables must look alike.",
-            do=f"give one of {names}.",
-        )
+        raise WrongKind(f"the relation is {given}, which is unknown; give one of {names}.")
 
     @property
     def size_is_public(self) -> bool:
@@ -186,15 +187,6 @@ _STEPS = {
 }  # elsewhere no path exists: sizes differ, rows lose their places, or tables have more rows
 
 
-def l0(left: Sequence[object], right: Sequence[object]) -> int:
-    """Count the coordinates that differ.
-
-    >>> l0([1, 2, 3], [1, 5, 0])
-    2
-    """
-    return sum(gap != 0 for gap in _gaps(left, right))
-
-
 def l1(left: Sequence[object], right: Sequence[object]) -> Fraction:
     """Add up the absolute differences.
 
@@ -204,32 +196,10 @@ def l1(left: Sequence[object], right: Sequence[object]) -> Fraction:
     return sum((abs(gap) for gap in _gaps(left, right)), Fraction(0))
 
 
-def l2_squared(left: Sequence[object], right: Sequence[object]) -> Fraction:
-    """Add up the squared differences: the square stays exact where the root would not.
-
-    >>> l2_squared([1, 2, 3], [1, 5, 0])
-    Fraction(18, 1)
-    """
-    return sum((gap * gap for gap in _gaps(left, right)), Fraction(0))
-
-
-def linf(left: Sequence[object], right: Sequence[object]) -> Fraction:
-    """Return the largest absolute difference.
-
-    >>> linf([1, 2, 3], [1, 5, 1])
-    Fraction(3, 1)
-    """
-    return max((abs(gap) for gap in _gaps(left, right)), default=Fraction(0))
-
-
 def _gaps(left: Sequence[object], right: Sequence[object]) -> list[Fraction]:
     first, second = listed(left, name="entries"), listed(right, name="entries")
     if len(first) != len(second):
-        raise WrongKind(
-            what="the two vectors have different lengths.",
-            why="a distance compares coordinate by coordinate.",
-            do="give two vectors of one length.",
-        )
+        raise WrongKind("the two vectors have different lengths; give two vectors of one length.")
     return [
         rational(one, name="each entry") - rational(other, name="each entry")
         for one, other in zip(first, second, strict=True)
@@ -243,16 +213,11 @@ def _rows(table: Sequence[Hashable]) -> list[Hashable]:
             hash(row)
         except TypeError:
             raise WrongKind(
-                what=f"a row is a {type(row).__name__}, which cannot be compared as a whole.",
-                why="tables are multisets of rows: equal rows must be seen to be equal.",
-                do="give rows as tuples, text or numbers.",
+                f"a row is a {type(row).__name__}, which cannot be compared as a whole; give rows "
+                "as tuples, text or numbers."
             ) from None
         if _has_nan(row):
-            raise OutOfRange(
-                what="a row holds a NaN.",
-                why="a NaN differs from itself, so no distance to it is defined.",
-                do="write missing values as None.",
-            )
+            raise OutOfRange("a row holds a NaN; write missing values as None.")
     return rows
 
 

@@ -4,7 +4,8 @@ Trust: kernel.
 
 Definition.  The sensitivity of a vector q under a norm is the largest distance of q(D) and q(D')
 over all neighbors D and D'.
-Theorem (key ``sensitivity``).  Let a unit hold at most c rows.
+Theorem (key ``sensitivity``; Dwork, McSherry, Nissim and Smith 2006).  Let a unit hold at most c
+rows.
     Counts of k conditions, where a row meets at most r: one unit contributes a vector with at
     most min(k, c r) entries other than zero, none above c, that add up to at most c r.  Adding or
     removing it moves the counts by that vector, replacing it by the difference of two.
@@ -53,9 +54,8 @@ class NeighborGraph:
         count = whole(size, name="size", low=1, high=_MOST_VERTICES)
         if not isinstance(edges, Iterable):
             raise WrongKind(
-                what=f"the edges are a {type(edges).__name__}, not a collection.",
-                why="each edge names two neighbors.",
-                do="give a list of pairs of vertices.",
+                f"the edges are a {type(edges).__name__}, not a collection; give a list of pairs "
+                "of vertices."
             )
         pairs = {_edge(pair, count) for pair in edges}
         object.__setattr__(self, "size", count)
@@ -152,18 +152,10 @@ class NeighborGraph:
 def _edge(pair: tuple[int, int], size: int) -> tuple[int, int]:
     ends = listed(pair, name="ends of an edge")
     if len(ends) != 2:
-        raise WrongKind(
-            what="an edge does not have two ends.",
-            why="neighbors come in pairs.",
-            do="give each edge as a pair of vertices.",
-        )
+        raise WrongKind("an edge does not have two ends; give each edge as a pair of vertices.")
     i, j = (whole(end, name="vertex", low=0, high=size - 1) for end in ends)
     if i == j:
-        raise OutOfRange(
-            what="an edge joins a vertex to itself.",
-            why="a table is not its own neighbor.",
-            do="leave such edges out.",
-        )
+        raise OutOfRange("an edge joins a vertex to itself; leave such edges out.")
     return (i, j) if i < j else (j, i)
 
 
@@ -237,9 +229,8 @@ def average_sensitivity(
     count = whole(size, name="size", low=1)
     if not kind.size_is_public:
         raise OutOfRange(
-            what=f"an average over a public number of rows is asked for under {kind.value}.",
-            why="neighbors differ in their number of rows there, so that number is not public.",
-            do="release a sum and a count, and divide; or use the relation 'replace'.",
+            f"an average over a public number of rows is asked for under {kind.value}; release a "
+            "sum and a count, and divide; or use the relation 'replace'."
         )
     return sum_sensitivity(kind, low=low, high=high) / count
 
@@ -247,9 +238,5 @@ def average_sensitivity(
 def _bounds(low: object, high: object) -> tuple[Fraction, Fraction]:
     bottom, top = decimal(low, name="low"), decimal(high, name="high")
     if bottom > top:
-        raise OutOfRange(
-            what="low is above high.",
-            why="no value lies between such bounds.",
-            do="give low <= high.",
-        )
+        raise OutOfRange("low is above high; give low <= high.")
     return bottom, top

@@ -6,13 +6,15 @@ a refusal.
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections import Counter, deque
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, final
 
-from discreet.errors import DiscreetError, UnknownName, WrongKind
+from discreet.errors import DiscreetError, TryAgain, UnknownName, WrongKind
 from discreet.ledger.ledger_view import LedgerView
 from discreet.plan.plan import Plan
 from discreet.plan.policy.policy import Policy
@@ -30,7 +32,7 @@ _PATIENCE: Final = 2.0
 """For how many seconds a page waits for an answer before it shows that it is under way."""
 
 _KEPT: Final = 4096
-"""How many ticks of answers, and how many refusals, are remembered."""
+"""How many refusals are remembered."""
 _HOUR: Final = 3600.0
 _LOOP: Final = 3
 
@@ -62,9 +64,9 @@ class Visitor:
             return "alone on this machine"
         return ", ".join(sorted(role.value for role in self.caller.roles))
 
-    def may(self, permission: str) -> bool:
-        """Say whether they may do something."""
-        return self.caller.may(Permission(permission))
+    def may(self, permission: str, dataset: str | None = None) -> bool:
+        """Say whether they may do something: with a dataset, or with any."""
+        return self.caller.may(Permission(permission), dataset)
 
 
 @final
@@ -104,12 +106,11 @@ class Progress:
 class Desk:
     """One server as its pages see it; without a counter there is nothing but the wizard."""
 
-    __slots__ = ("_due", "_refused", "_secret", "alone", "counter")
+    __slots__ = ("_refused", "_secret", "alone", "counter")
 
     def __init__(self, counter: ServiceCounter | None, *, secret: str, alone: str = "you") -> None:
         """Take a counter; ``secret`` stands in the forms of a workbench without log-in."""
         self.counter, self._secret, self.alone = counter, secret, alone
-        self._due: dict[str, float] = {}
         self._refused: deque[tuple[float, str, str]] = deque(maxlen=_KEPT)
 
     @property
@@ -171,20 +172,21 @@ class Desk:
         self._count(visitor)
         return self.open.begin(visitor.caller, dataset, *forms)
 
+    async def until_told(self, visitor: Visitor, number: str) -> None:
+        """Wait a little for an answer and its tick, in no thread."""
+        job = self.open.job(visitor.caller, number)
+        with suppress(TimeoutError):
+            async with asyncio.timeout(_PATIENCE):
+                due = await self.open.until_known(job)
+                await asyncio.sleep(max(0.0, due - time.monotonic()))
+
     def progress(self, visitor: Visitor, number: str) -> Progress:
         """Return how far an answer is; it is told at its tick, and not before."""
         job = self.open.job(visitor.caller, number)
         forms = tuple(map(QuestionForm.read, job.message["forms"]))
         found = Progress(job=job, forms=forms)
-        if not job.wait(_PATIENCE):
+        if not self.open.is_told(job):
             return found
-        while len(self._due) >= _KEPT:
-            self._due.pop(next(iter(self._due)))
-        due = self._due.setdefault(job.id, self.open.due(job))
-        wait = due - time.monotonic()
-        if wait > _PATIENCE:
-            return found
-        time.sleep(max(0.0, wait))
         try:
             return replace(found, release=self.open.result(visitor.caller, job).release)
         except DiscreetError as error:
@@ -214,9 +216,15 @@ class Desk:
         return {who: often for who, often in times.items() if often >= _LOOP}
 
     def _count(self, visitor: Visitor) -> None:
-        seconds = self.open.rates.wait(visitor.person)
+        self._limit(self.open.rates.wait(f"person {visitor.person}"))
+
+    def count_login(self, address: str) -> None:
+        """Limit how often somebody tries to log in from an address (T1)."""
+        self._limit(self.open.login_rates.wait(address))
+
+    def _limit(self, seconds: float) -> None:
         if seconds > 0:
-            raise WrongKind(
+            raise TryAgain(
                 what=f"too many calls; the next one is possible in {int(seconds) + 1} seconds.",
                 why="calls that spend nothing are limited too.",
                 do="wait a moment.",

@@ -26,7 +26,7 @@ from discreet.web.screens import (
     budget_pages,
     explore_pages,
     log_pages,
-    people_pages,
+    login_pages,
     query_pages,
     record_pages,
     release_pages,
@@ -36,7 +36,7 @@ from discreet.web.screens import (
 from discreet.web.visits import COOKIE, NotLoggedIn, Visiting, desk_of, visited
 
 _SCREENS: Final = (
-    people_pages,
+    login_pages,
     token_pages,
     setup_pages,
     explore_pages,

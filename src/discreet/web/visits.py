@@ -6,12 +6,14 @@ Trust: kernel.  A form without the token of the visitor, or from another site, d
 from __future__ import annotations
 
 import hmac
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
+from functools import partial, wraps
 from typing import Annotated, Any, Final
 from urllib.parse import urlsplit
 
+from anyio import CapacityLimiter, to_thread
 from fastapi import Depends, Path, Request
-from fastapi.responses import HTMLResponse
+from fastapi.responses import HTMLResponse, Response
 
 from discreet.errors import NotAllowed, UnknownName, WrongKind
 from discreet.service.protocol.question_form import QuestionForm
@@ -22,6 +24,8 @@ from discreet.web.rendering import page
 
 COOKIE: Final = "discreet"
 _LARGEST: Final = 256 * 1024
+_WAITING: Final = 200
+"""How many pages may wait for workers at once."""
 _DIGITS: Final = 15
 RAIL: Final = (
     ("Budget", "budget", "budget"),
@@ -41,6 +45,20 @@ def desk_of(request: Request) -> Desk:
     """Return the desk that this application serves."""
     desk: Desk = request.app.state.desk
     return desk
+
+
+def waiting(handler: Callable[..., Response]) -> Callable[..., Awaitable[Response]]:
+    """Have a page that waits for a worker wait in threads of its own, and stop no other (T1)."""
+
+    @wraps(handler)
+    async def answered(request: Request, **given: Any) -> Response:
+        state = request.app.state
+        if not hasattr(state, "waiting"):
+            state.waiting = CapacityLimiter(_WAITING)
+        work = partial(handler, request, **given)
+        return await to_thread.run_sync(work, limiter=state.waiting)
+
+    return answered
 
 
 def visitor_of(request: Request) -> Visitor:
@@ -135,9 +153,10 @@ def dataset_of(request: Request, visitor: Visitor, dataset: str) -> DatasetFacts
     return desk_of(request).facts(visitor, dataset)
 
 
-def need(visitor: Visitor, permission: str) -> None:
+def need(visitor: Visitor, permission: str, dataset: str | None = None) -> None:
     """Refuse what a visitor may not do, before anything else happens."""
-    if not visitor.may(permission):
+    known = dataset is not None and visitor.caller.sees(dataset)  # others are not there at all
+    if not visitor.may(permission, dataset if known else None):
         raise NotAllowed(
             what="this page is not yours to see.",
             why=f"it needs the permission '{permission}', and your role does not have it.",
@@ -160,7 +179,7 @@ def visited(
     name = facts.name if facts is not None else next(iter(frame["datasets"]), None)
     if visitor is not None and name is not None:
         frame["rail"] = [
-            (word, f"/data/{name}/{path}") for word, path, can in RAIL if visitor.may(can)
+            (word, f"/data/{name}/{path}") for word, path, can in RAIL if visitor.may(can, name)
         ]
     here = request.url.path.split("/")
     known = {path for _, path, _ in RAIL}

@@ -5,7 +5,14 @@ import pytest
 from discreet.engines.hash_order import HashOrder
 from discreet.engines.postgres import row_reader as reading
 from discreet.engines.postgres.engine import Postgres
-from discreet.errors import BadPolicy, SourceChanged, UnreadableSource, WrongKind
+from discreet.errors import (
+    BadPolicy,
+    EngineFailed,
+    QuestionClosed,
+    SourceChanged,
+    UnreadableSource,
+    WrongKind,
+)
 from discreet.query.expressions import Call, Column
 from discreet.query.relations import Scan
 from discreet.query.types import Type
@@ -205,3 +212,23 @@ def test_a_change_costs_nothing_and_is_on_record(people, owner, tmp_path):
         assert len(session.ledger.descriptions("source")) == 2
         with pytest.raises(WrongKind, match="may have changed"):
             session.remeasure(first, epsilon="0.25")
+
+
+def test_a_row_that_makes_the_server_fail_closes_the_question(people, owner, tmp_path, monkeypatch):
+    """The server ends the connection in the middle of the rows, and lets nobody in afterwards."""
+    policy = 'format = 1\nunit = "patient"\n[budget]\nepsilon = 2\n[limits]\nmax_rows = 1'
+    count = "SELECT COUNT(*) AS n FROM people"
+
+    def failing(_request):
+        owner("ALTER ROLE narrow NOLOGIN")
+        return "SELECT patient, pg_terminate_backend(pg_backend_pid()) FROM hall.people"
+
+    with opened(people, policy=policy, ledger=tmp_path / "l") as session:
+        with monkeypatch.context() as patched:
+            patched.setattr(reading.ReadRequest, "statement", property(failing))
+            with pytest.raises(EngineFailed):
+                session.ask(count, epsilon=1)
+        owner("ALTER ROLE narrow LOGIN")
+        assert len(session.ledger.closed) == 1
+        with pytest.raises(QuestionClosed):
+            session.ask(count, epsilon=1)

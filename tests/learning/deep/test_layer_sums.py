@@ -10,7 +10,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import nn
 
-from discreet.errors import EntropyUnavailable
 from discreet.learning.clipping import Clipping
 from discreet.learning.deep import captured
 from discreet.learning.deep.captured import is_plain
@@ -21,7 +20,7 @@ from discreet.learning.deep.layers import convolution, linear, part
 from discreet.learning.deep.layers.part import add_lines, add_products, lengths
 from discreet.learning.deep.layers.room import Room
 from discreet.learning.deep.objectives import SummedObjective
-from discreet.learning.noise_processes.noise_ahead import NoiseAhead
+from discreet.learning.noise_ahead import NoiseAhead
 from discreet.noise import DiscreteGaussian
 
 CPU = torch.device("cpu")
@@ -222,18 +221,6 @@ def test_noise_for_a_device_is_drawn_once():
         arrays = [noise.take() for _ in range(70)]  # more than two blocks
     assert all(array.dtype == torch.int64 and (array != 0).all() for array in arrays)
     assert len({array.numpy().tobytes() for array in arrays}) == 70
-
-
-def test_small_steps_get_processes_after_many_draws(monkeypatch):
-    monkeypatch.setattr("discreet.learning.noise_processes.noise_ahead._MANY", 1000)
-    with NoiseAhead(DiscreteGaussian(variance=10**12), 400) as ahead:
-        assert ahead.memory is None
-        arrays = [ahead.take() for _ in range(5)]
-        assert ahead.memory is not None
-    assert len({array.tobytes() for array in arrays}) == 5
-    assert ahead.memory is None
-    with pytest.raises(EntropyUnavailable, match="closed"):
-        ahead.take()
 
 
 class Heads(nn.Module):

@@ -12,17 +12,17 @@ from torch import nn
 from discreet.errors import ExamplesMix, LayerNotProvable, NotPerExample, OutOfRange, WrongKind
 from discreet.learning import Clipping, PrivateSum
 from discreet.learning.deep import device_release
-from discreet.learning.deep.batch_sums import BatchSums, ClipGroup, RowTensors
+from discreet.learning.deep.batch_sums import BatchSums, ClipGroup
 from discreet.learning.deep.choice import ModelEngine, check_model, choose
 from discreet.learning.deep.device_release import refuse_unsound, released
 from discreet.learning.deep.examples import ExampleGradients
 from discreet.learning.deep.factors import RecordedFactors
-from discreet.learning.deep.generated import RowShape
-from discreet.learning.deep.independence import refuse_mixing
 from discreet.learning.deep.layers import convolution
 from discreet.learning.deep.layers.linear import linear_parts
+from discreet.learning.deep.layers.part import zeros_of
 from discreet.learning.deep.objectives import SummedObjective
-from discreet.learning.deep.trial import zeros_of
+from discreet.learning.deep.rows import RowShape, RowTensors
+from discreet.learning.deep.trial import try_model
 
 CPU = torch.device("cpu")
 
@@ -189,10 +189,10 @@ def test_neighbors_differ_by_at_most_what_is_priced(name, kind):
         operations=micro * engine.positions + 12,
     )
     everyone = np.arange(count)[:, None]
-    whole = one.grid.to_grid(sums.total(everyone)[0].numpy())
+    whole = one.grid.to_grid(sums.total(everyone).numpy())
     for gone in (0, 3, 6):  # all others keep their seats
         rest = np.where(everyone == gone, -1, everyone)
-        part = one.grid.to_grid(sums.total(rest)[0].numpy())
+        part = one.grid.to_grid(sums.total(rest).numpy())
         moved = sum(int(v) ** 2 for v in whole - part)
         assert moved <= one.squared
 
@@ -207,7 +207,7 @@ def test_other_padding_is_differentiated_example_by_example_and_stays_within_the
     y = torch.full((1,), 50.0)
     engine = choose(model, SUMMED, x, y, units=1)
     assert mode in engine.layers[0]
-    total, _ = sums_for(model, engine, x, y, micro=1).total(np.array([[0]]))
+    total = sums_for(model, engine, x, y, micro=1).total(np.array([[0]]))
     assert 0.99 < float(total.square().sum().sqrt()) <= 1
 
 
@@ -230,8 +230,8 @@ def test_micro_batches_agree_within_the_slack(micro):
     x, y = rows_for("", (5,), 20, 1, torch.float64), torch.linspace(-9, 9, 20)
     engine = ModelEngine(RecordedFactors(model, SUMMED), (), 1)
     rows = np.arange(20)[:, None]
-    first = sums_for(model, engine, x, y, micro=20).total(rows)[0]
-    other = sums_for(model, engine, x, y, micro=micro).total(rows)[0]
+    first = sums_for(model, engine, x, y, micro=20).total(rows)
+    other = sums_for(model, engine, x, y, micro=micro).total(rows)
     one = PrivateSum(
         clipping=Clipping(bound=1), sigma=Fraction(1), coordinates=24, units=20, operations=32
     )
@@ -242,12 +242,12 @@ def test_padding_and_rows_that_are_not_finite_contribute_nothing():
     model = Head(nn.Linear(5, 4))
     x, y = rows_for("", (5,), 4, 1, torch.float32), torch.ones(4)
     engine = ModelEngine(RecordedFactors(model, SUMMED), (), 1)
-    clean = sums_for(model, engine, x[:2], y[:2], micro=2).total(np.array([[0], [1]]))[0]
+    clean = sums_for(model, engine, x[:2], y[:2], micro=2).total(np.array([[0], [1]]))
     bad = x.clone()
     bad[2], bad[3, 0] = torch.nan, torch.inf
     sums = sums_for(model, engine, bad, y, micro=2)
-    assert torch.equal(sums.total(np.array([[0], [1], [2], [3]]))[0], clean)
-    assert torch.equal(sums.total(np.zeros((0, 1), np.int64))[0], torch.zeros_like(clean))
+    assert torch.equal(sums.total(np.array([[0], [1], [2], [3]])), clean)
+    assert torch.equal(sums.total(np.zeros((0, 1), np.int64)), torch.zeros_like(clean))
 
 
 class Restless(nn.Module):
@@ -276,8 +276,8 @@ def test_an_empty_place_adds_nothing_whatever_the_model_makes_of_it(engine, rows
     found = ModelEngine(engine(model, SUMMED), (), rows)
     seated = np.full((4, rows), -1)
     seated[1:3, 0] = [0, 1]
-    padded = sums_for(model, found, x, y, micro=4, chunk=chunk).total(seated)[0]
-    full = sums_for(model, found, x, y, micro=2, chunk=chunk).total(seated[1:3, :1])[0]
+    padded = sums_for(model, found, x, y, micro=4, chunk=chunk).total(seated)
+    full = sums_for(model, found, x, y, micro=2, chunk=chunk).total(seated[1:3, :1])
     assert bool(full.any()) == (extra == 1)
     assert torch.allclose(padded, full, rtol=0, atol=1e-5)  # another shape may round otherwise
 
@@ -366,25 +366,11 @@ class Outside(nn.Module):
         return self.layer(x) + x @ self.layer.weight
 
 
-def tried(model, units=4, groups=None):
+def tried(model, units=4):
     check_model(model)
-    x = RowShape((6,), torch.float32)
-    y = RowShape((), torch.int64)
-    rows, targets = x.rows(units, seed=1, device=CPU), y.rows(units, seed=2, device=CPU)
-    summed = SummedObjective.tested(nn.functional.cross_entropy, model(rows).detach(), targets)
-    engine = choose(model, summed, rows, targets, units=units)
-    refuse_mixing(
-        model,
-        engine.contributions,
-        summed,
-        inputs=x,
-        targets=y,
-        units=units,
-        rows=1,
-        device=CPU,
-        groups=groups,
-    )
-    return engine
+    shapes = RowShape((6,), torch.float32), RowShape((), torch.int64)
+    objective = nn.functional.cross_entropy
+    return try_model(model, objective, shapes=shapes, units=units, cap=units, rows=1).engine
 
 
 @pytest.mark.parametrize(
@@ -410,7 +396,7 @@ def test_outputs_may_be_changed_in_place_by_what_follows():
     changed = nn.Sequential(plain[0], nn.ReLU(inplace=True), plain[2])
     x, y = rows_for("", (6,), 8, 1, torch.float32), torch.ones(8, dtype=torch.long)
     first, other = (
-        sums_for(model, tried(model), x, y, micro=8).total(np.arange(8)[:, None])[0]
+        sums_for(model, tried(model), x, y, micro=8).total(np.arange(8)[:, None])
         for model in (plain, changed)
     )
     assert first.any()
@@ -472,7 +458,7 @@ class TwoScales(nn.Module):
 def test_a_large_clip_group_does_not_hide_a_small_one_that_mixes():
     model = TwoScales()
     with pytest.raises(ExamplesMix, match="small"):
-        tried(model, groups=tuple(frozenset(m.parameters()) for m in (model.large, model.small)))
+        tried(model)
 
 
 @pytest.mark.parametrize("places", [1, 2])

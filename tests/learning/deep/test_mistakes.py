@@ -26,17 +26,26 @@ def compiled_in_place():
     return model
 
 
+class Squares(torch.utils.data.Dataset):
+    def __getitem__(self, place):
+        return torch.zeros(6), place % 2
+
+    def __len__(self):
+        return 40
+
+
 MISTAKES = {
-    "wrong number of columns": ({"data": (X[:, :5], Y)}, WrongKind, "generated rows of 5"),
+    "wrong number of columns": ({"data": (X[:, :5], Y)}, WrongKind, "made-up rows of 5"),
     "inputs in float64": ({"data": (X.double(), Y)}, WrongKind, r"float64.*X\.float\(\)"),
     "inputs of whole numbers": ({"data": (X.long(), Y)}, WrongKind, "int64"),
     "classes in float32": ({"data": (X, Y.float())}, WrongKind, r"y\.long\(\)"),
-    "a dataset": (
-        {"data": torch.utils.data.TensorDataset(X, Y)},
+    "a loader": (
+        {"data": torch.utils.data.DataLoader(torch.utils.data.TensorDataset(X, Y))},
         NotSampled,
-        r"give data=\(X, y\)",
+        r"give data=loader\.dataset",
     ),
-    "a sparse tensor": ({"data": (X.to_sparse(), Y)}, NotSampled, "to_dense"),
+    "a dataset of Python": ({"data": Squares()}, NotSampled, r"torch\.stack"),
+    "a sparse tensor": ({"data": (X.to_sparse(), Y)}, NotSampled, "give dense tensors"),
     "numbers beside outputs": (
         {"data": (X, X[:, 0]), "objective": functional.mse_loss, "model": nn.Linear(6, 1)},
         NotPerExample,
@@ -46,8 +55,12 @@ MISTAKES = {
     "fewer processes than none": ({"processes": -1}, OutOfRange, "processes"),
     "several rows of a row": ({"rows_per_unit": 3}, OutOfRange, "the unit is one row"),
     "lists": ({"data": (X.tolist(), Y.tolist())}, NotSampled, "NumPy arrays"),
-    "the address of a ledger": ({"ledger": "a.ledger"}, WrongKind, r"Ledger\.open"),
-    "no ledger": ({"ledger": None}, WrongKind, "no ledger is given"),
+    "the address of a ledger": (
+        {"ledger": "a.ledger"},
+        WrongKind,
+        r"must be a Ledger, got str.*Ledger\.open",
+    ),
+    "no ledger": ({"ledger": None}, WrongKind, "must be a Ledger, got NoneType"),
     "the name of an objective": ({"objective": "cross_entropy"}, WrongKind, "a str"),
     "the class of an objective": (
         {"objective": nn.CrossEntropyLoss},
@@ -72,8 +85,9 @@ MISTAKES = {
 @pytest.mark.parametrize("name", MISTAKES)
 def test_mistakes_are_named_before_anything_is_spent(ledger, name):
     changed, error, words = MISTAKES[name]
+    given = {"ledger": ledger} | changed
     with pytest.raises(error) as refused:
-        run_of(ledger, **changed)
+        run_of(given.pop("ledger"), **given)
     refused.match(f"(?s){words}")
     assert [entry["kind"] for entry in ledger.entries()] == ["open"]
 
@@ -128,7 +142,7 @@ def test_arrays_are_taken_however_they_lie_in_memory(ledger, name):
         run_of(ledger, model, data=(X, Y)),
         run_of(ledger, model, data=(make(X.numpy()), make(Y.numpy()))),
     ]
-    sums = [run._sums.total(np.arange(40)[:, None])[0] for run in runs]
+    sums = [run._run.sums.total(np.arange(40)[:, None]) for run in runs]
     assert torch.equal(*sums)
 
 
@@ -138,10 +152,10 @@ def test_data_may_stay_in_a_file(ledger, tmp_path):
         np.save(tmp_path / f"{name}.npy", values.numpy())
     mapped = tuple(np.load(tmp_path / f"{name}.npy", mmap_mode="r") for name in "xy")
     run = run_of(ledger, model, data=mapped)
-    held = run._sums.data.inputs.data_ptr()
+    held = run._run.sums.data.inputs.data_ptr()
     assert held == mapped[0].ctypes.data  # no copy of it was made
-    same = run_of(ledger, model)._sums.total(np.arange(40)[:, None])[0]
-    assert torch.equal(run._sums.total(np.arange(40)[:, None])[0], same)
+    same = run_of(ledger, model)._run.sums.total(np.arange(40)[:, None])
+    assert torch.equal(run._run.sums.total(np.arange(40)[:, None]), same)
 
 
 def test_an_optimizer_that_needs_a_closure_is_refused(ledger):
@@ -206,6 +220,6 @@ def test_recurrent_layers_contribute_gradients_of_single_rows(ledger, kind):
         slopes = torch.autograd.grad(objective, list(model.parameters()))
         slope = torch.cat([g.flatten() for g in slopes]).double()
         wanted += slope * min(1.0, 1 / float(slope.norm()))
-    found = run._stepper.sums.total(torch.arange(40).numpy()[:, None])
+    found = run._run.sums.total(torch.arange(40).numpy()[:, None])
     assert torch.allclose(found[: len(wanted)], wanted, atol=1e-5)
     assert run.fit(bar=False).taken == 1

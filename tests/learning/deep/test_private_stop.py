@@ -341,7 +341,7 @@ def test_a_model_that_writes_on_some_rows_closes_the_comparisons(tmp_path):
 
     with opened(tmp_path) as ledger:
         stop = PrivateStop(Noting(), ledger=ledger, **one_value())
-        with pytest.raises(OtherRun):
+        with pytest.raises(ExamplesMix):
             stop.above()
         with pytest.raises(QuestionClosed):
             stop.above()

@@ -1,7 +1,5 @@
 """Views of rows, adapters, mixed precision and constant work."""
 
-import random
-from collections import Counter
 from fractions import Fraction
 
 import numpy as np
@@ -9,9 +7,8 @@ import pytest
 import torch
 from torch import nn
 
-from discreet.errors import ExamplesMix, NotPerExample, OutOfRange
-from discreet.learning import Clipping, PrivateSum, Training
-from tests.learning.deep.test_coins import Replayed, shifted
+from discreet.errors import NotPerExample, OutOfRange
+from discreet.learning import Training
 
 
 def rows(count=40):
@@ -48,9 +45,9 @@ def gradient(model, x, y):
 def check_neighbors(run, count=9):
     """Integer sums with and without a row differ by at most what is priced."""
     grid, everyone = run.plan.one.grid, np.arange(count)[:, None]
-    whole = grid.to_grid(run._stepper.sums.total(everyone).numpy())
+    whole = grid.to_grid(run._run.sums.total(everyone).numpy())
     for gone in (0, 4, count - 1):
-        rest = run._stepper.sums.total(np.delete(everyone, gone, axis=0)).numpy()
+        rest = run._run.sums.total(np.delete(everyone, gone, axis=0)).numpy()
         assert sum(int(v) ** 2 for v in whole - grid.to_grid(rest)) <= run.plan.one.squared
 
 
@@ -72,7 +69,7 @@ def test_a_unit_contributes_the_mean_of_its_views(ledger, views):
     model, (x, y) = nn.Linear(6, 2), rows()
     run = training(ledger, model, views=views, augment=noted, clip=1000)
     MADE.clear()
-    total = run._stepper.sums.total(np.array([[5]]))
+    total = run._run.sums.total(np.array([[5]]))
     truth = torch.stack([gradient(model, x[5:6] * k, y[5:6]) for k in MADE]).mean(0)
     assert len(MADE) == views
     assert torch.allclose(total, truth / 1000, rtol=1e-5, atol=1e-12)
@@ -91,7 +88,7 @@ def test_the_bound_and_the_price_do_not_depend_on_how_many_views_there_are(ledge
         sigma=None,
         epsilon=2,
     )
-    total = run._stepper.sums.total(np.array([[5]]))
+    total = run._run.sums.total(np.array([[5]]))
     assert 0.999 < float(total.square().sum().sqrt()) <= 1  # clipped once, to the same bound
     one = training(ledger, nn.Linear(6, 2), clip="1e-6", sigma=None, epsilon=2)
     assert float(run.plan.sigma / one.plan.sigma) == pytest.approx(1, abs=1e-6)
@@ -99,23 +96,25 @@ def test_the_bound_and_the_price_do_not_depend_on_how_many_views_there_are(ledge
 
 
 @pytest.mark.theorem("augmented-views")
-@pytest.mark.parametrize("masks", [nn.Identity(), nn.Dropout(0.5)], ids=["plain", "dropout"])
-def test_neighbors_of_augmented_rows_differ_by_at_most_what_is_priced(ledger, masks):
-    """Given all random words: whoever is there has the views and masks that it would have alone."""
+def test_neighbors_of_augmented_rows_differ_by_at_most_what_is_priced(ledger):
+    """Given the coins of all views: each is a function of its row."""
     torch.manual_seed(0)
-    words, model = Replayed(0), nn.Sequential(nn.Linear(6, 2), masks)
-    run = training(ledger, model, views=3, augment=lambda row: shifted(row) * 1e6, entropy=words)
-    seats = np.array([3, -1, 5, 9, -1, 12, 0, 7, 1, 2, -1, 4, -1, 6, 8, -1])[:, None]
+    shifts = torch.randn(40, 6)
+    run = training(
+        ledger,
+        nn.Linear(6, 2),
+        views=3,
+        augment=lambda row: (row + shifts[int(row.abs().sum() * 1000) % 40]) * 1e6,
+    )
+    everyone = np.arange(14)[:, None]
 
     def cells(lines):
-        words.stream = np.random.default_rng(4)
-        return run.plan.one.grid.to_grid(run._stepper.sums.total(lines, entropy=words).numpy())
+        return run.plan.one.grid.to_grid(run._run.sums.total(lines).numpy())
 
-    whole, moved = cells(seats), []
-    for seat in np.flatnonzero(seats >= 0):
-        without = seats.copy()
-        without[seat] = -1
-        moved.append(sum(int(v) ** 2 for v in whole - cells(without)))
+    whole, moved = cells(everyone), []
+    for gone in range(14):
+        rest = cells(np.delete(everyone, gone, axis=0))
+        moved.append(sum(int(v) ** 2 for v in whole - rest))
     assert run.plan.one.squared / 2 < max(moved) <= run.plan.one.squared
 
 
@@ -136,90 +135,12 @@ def test_masks_do_not_follow_from_the_seed_of_the_user(ledger):
     model = nn.Sequential(nn.Linear(6, 64), nn.Dropout(0.5), nn.Linear(64, 2))
     run = training(ledger, model)
     torch.manual_seed(3)
-    first = run._stepper.sums.total(np.arange(8)[:, None])
+    first = run._run._clipped_sum(np.arange(8)[:, None])
     told = torch.rand(4)
     torch.manual_seed(3)
-    second = run._stepper.sums.total(np.arange(8)[:, None])
+    second = run._run._clipped_sum(np.arange(8)[:, None])
     assert not torch.equal(first, second)
     assert torch.equal(told, torch.rand(4))  # and the user's stream is left alone
-
-
-def noisy_by(draw):
-    return lambda row: row * (1.0 + draw())
-
-
-SHARED = {
-    "torch": lambda: float(torch.rand(())),
-    "python": random.random,
-    "numpy": lambda: float(np.random.rand()),  # noqa: NPY002  what functions of others call
-}
-
-
-@pytest.mark.theorem("augmented-views")
-@pytest.mark.parametrize("stream", SHARED)
-def test_views_do_not_follow_from_any_seed_of_the_user(ledger, stream):
-    """A unit more would shift the views of all others, and a reader with the seed could tell."""
-    run = training(ledger, nn.Linear(6, 2), augment=noisy_by(SHARED[stream]), clip=1000)
-
-    def total(drawn):
-        torch.manual_seed(5)
-        random.seed(5)
-        np.random.seed(5)  # noqa: NPY002
-        found = run._stepper.sums.total(drawn)
-        assert SHARED[stream]() == after  # and the user's stream is left alone
-        return found
-
-    torch.manual_seed(5)
-    random.seed(5)
-    np.random.seed(5)  # noqa: NPY002
-    after = SHARED[stream]()
-    everyone = np.arange(8)[:, None]
-    assert not torch.equal(total(everyone), total(everyone))
-
-
-def own_stream():
-    stream = np.random.default_rng(0)
-    return lambda row: row * stream.random()
-
-
-def own_coin():
-    stream = torch.Generator().manual_seed(0)
-    return lambda row: row if torch.rand((), generator=stream) < 0.5 else -row
-
-
-def mixed_up():
-    """Each row with the one before it."""
-    before = [torch.zeros(6)]
-
-    def augment(row):
-        before.append(row)
-        return (row + before.pop(0)) / 2
-
-    return augment
-
-
-def counted():
-    seen = []
-    return lambda row: seen.append(1) or row * len(seen)
-
-
-class Queued:
-    """Each row with the one of 64 calls before: more of them than are tried."""
-
-    def __init__(self):
-        self.rows = []
-
-    def __call__(self, row):
-        self.rows.append(row.clone())
-        return row if len(self.rows) <= 64 else row + self.rows.pop(0)
-
-
-@pytest.mark.theorem("augmented-views")
-@pytest.mark.parametrize("made", [own_stream, own_coin, mixed_up, counted, Queued])
-def test_views_with_coins_or_a_memory_of_their_own_are_refused(ledger, made):
-    with pytest.raises(NotPerExample, match="same coins"):
-        training(ledger, nn.Linear(6, 2), views=2, augment=made())
-    assert [entry["kind"] for entry in ledger.entries()] == ["open"]
 
 
 def test_views_that_are_not_numbers_are_views(ledger):
@@ -227,105 +148,18 @@ def test_views_that_are_not_numbers_are_views(ledger):
     assert training(ledger, model, augment=lambda row: row / 0 * 0).fit(bar=False).taken == 4
 
 
-class Gated(nn.Module):
-    """Multiplies what its layer gives for all examples by numbers that a function draws."""
-
-    def __init__(self, gate, masks=None):
-        super().__init__()
-        self.layer, self.masks = nn.Linear(6, 2), masks
-        self.gate = [gate]
-
-    def forward(self, x):
-        return self.layer(x) * self.gate[0](self, x)
-
-
-SHARED_COINS = {
-    "left out": lambda _model, _x: torch.rand(()) < 0.5,
-    "seldom left out": lambda _model, _x: torch.rand(()) > 1e-9,
-    "left out by Python": lambda _model, _x: float(random.random() < 0.5),  # noqa: S311
-    "left out by NumPy": lambda _model, _x: float(np.random.rand() < 0.5),  # noqa: NPY002
-    "one mask": lambda model, _x: model.masks(torch.ones(1, 2)),
-    "mask of a weight": lambda model, _x: model.masks(torch.ones(2, 2)).sum(0),
-}
-
-
-def test_coins_that_examples_share_change_the_law_of_a_sum():
-    """Micro-batches of two and one coin for each: with a unit less, all pairs cancel out."""
-    signs = [1, 1, -1, -1] * 3
-
-    def law(contributions):
-        pairs = [sum(contributions[i : i + 2]) for i in range(0, len(contributions), 2)]
-        found = Counter({0: 1})
-        for pair in pairs:
-            found = found + Counter({total + pair: many for total, many in found.items()})
-        return {total: Fraction(many, 2 ** len(pairs)) for total, many in found.items()}
-
-    with_one, without = law(signs), law(signs[1:])
-    assert set(without) == {0, -1}
-    far = sum(chance for total, chance in with_one.items() if abs(total) > 2)
-    assert far > Fraction(1, 5)
-
-
-@pytest.mark.theorem("augmented-views")
-@pytest.mark.parametrize("gate", SHARED_COINS)
-def test_models_whose_examples_share_a_coin_are_refused(ledger, gate):
-    masks = nn.Dropout(0.5) if "mask" in gate else None
-    with pytest.raises(ExamplesMix, match=r"coin|masks|depends on the examples"):
-        training(ledger, Gated(SHARED_COINS[gate], masks))
-    assert [entry["kind"] for entry in ledger.entries()] == ["open"]
-
-
-@pytest.mark.theorem("augmented-views")
-@pytest.mark.parametrize(
-    ("masks", "gate", "fits"),
-    [
-        (nn.Dropout(0.5), lambda model, x: model.masks(torch.ones(len(x), 2)), True),
-        (nn.Dropout(0.5), lambda model, x: model.masks(torch.ones(2, len(x))).T, True),
-        (nn.AlphaDropout(0.5), lambda model, x: model.masks(torch.ones(len(x), 2)), True),
-        (nn.Dropout1d(0.5), lambda model, x: model.masks(torch.ones(len(x), 2, 3))[:, :, 0], True),
-        (nn.Dropout1d(0.5), lambda model, x: model.masks(torch.ones(1, 2, len(x)))[0].T, False),
-        (nn.Dropout(0.0), lambda model, _x: model.masks(torch.ones(1, 2)), True),
-        (nn.Dropout(0.5).eval(), lambda model, _x: model.masks(torch.ones(1, 2)), True),
-    ],
-)
-def test_masks_of_single_examples_are_told_from_others(ledger, masks, gate, fits):
-    if fits:
-        assert training(ledger, Gated(gate, masks)).fit(bar=False).taken == 4
-        return
-    with pytest.raises(ExamplesMix, match="masks"):
-        training(ledger, Gated(gate, masks))
-
-
-def test_examples_that_are_run_one_by_one_share_no_coin(ledger):
-    """Each has a mask of its own there, even one on a weight."""
-
-    class Bare(nn.Module):
-        def __init__(self):
-            super().__init__()
-            self.weight, self.masks = nn.Parameter(torch.ones(2, 6)), nn.Dropout(0.5)
-
-        def forward(self, x):
-            return x @ self.masks(self.weight).T
-
-    run = training(ledger, Bare())
-    assert "one gradient for each example" in run.plan.layers[0]
-    assert run.fit(bar=False).taken == 4
-    with pytest.raises(ExamplesMix, match="masks"):  # objectives are computed together
-        training(ledger, Bare(), metrics={"objective": 5})
-
-
 def test_constant_work_computes_the_cap_and_changes_nothing(ledger):
     torch.manual_seed(0)
     model = nn.Linear(6, 2)
     run = training(ledger, model, constant_work=True, micro_batch=1)
     seen = []
-    original = run._sums.total
+    original = run._run.sums.total
 
     def total(drawn, **given):
         seen.append(drawn.shape[0])
         return original(drawn, **given)
 
-    run._sums.total = total
+    run._run.sums.total = total
     run.fit(bar=False)
     assert set(seen) == {run.plan.one.units}
     rows_ = np.array([[1], [7], [-1], [-1]])
@@ -360,7 +194,7 @@ def test_adapters_are_recorded_and_their_base_is_left_alone(ledger):
     assert len(run.plan.layers) == 4
     assert all("recorded" in line for line in run.plan.layers)
     assert run.plan.one.coordinates == 2 * (6 + 8) + 2 * (8 + 2)
-    total = run._stepper.sums.total(np.array([[3]]))
+    total = run._run.sums.total(np.array([[3]]))
     assert torch.allclose(total, gradient(model, x[3:4], y[3:4]) / 1000, rtol=1e-5, atol=1e-10)
     base = [layer.base.weight.clone() for layer in (model[0], model[2])]
     adapter = model[0].down.weight.clone()
@@ -395,7 +229,7 @@ def test_a_parametrized_adapter_is_differentiated_example_by_example(ledger):
     model, (x, y) = nn.Sequential(layer), rows()
     run = training(ledger, model, clip=1000)
     assert "one gradient for each example" in run.plan.layers[0]
-    total = run._stepper.sums.total(np.array([[3]]))
+    total = run._run.sums.total(np.array([[3]]))
     assert torch.allclose(total, gradient(model, x[3:4], y[3:4]) / 1000, rtol=1e-5, atol=1e-10)
     check_neighbors(run)
 
@@ -430,7 +264,7 @@ def test_short_floats_are_added_up_in_long_ones(ledger, kind, scale):
     run = training(ledger, half_model(kind), data=data)
     assert run.plan.one.slack < Fraction(5, 100)
     check_neighbors(run)
-    total = run._stepper.sums.total(np.array([[3]]))
+    total = run._run.sums.total(np.array([[3]]))
     assert total.dtype == torch.float64
     assert float(total.square().sum()) <= 1
 
@@ -438,15 +272,7 @@ def test_short_floats_are_added_up_in_long_ones(ledger, kind, scale):
 def test_mixed_precision_trains_and_stays_near_full_precision(ledger):
     mixed, full = half_model("autocast"), half_model("autocast").model
     pair = [training(ledger, m, clip=1000) for m in (mixed, full)]
-    sums = [run._stepper.sums.total(np.arange(20)[:, None]) for run in pair]
+    sums = [run._run.sums.total(np.arange(20)[:, None]) for run in pair]
     assert float((sums[0] - sums[1]).norm()) < 0.02 * float(sums[1].norm())
     assert training(ledger, mixed, name="mixed").fit(bar=False).taken == 4
     assert all(p.dtype == torch.float32 for p in mixed.parameters())
-
-
-def test_price_of_many_floors():
-    """Each process floors its share."""
-    given = {"clipping": Clipping(bound=1), "sigma": Fraction(1), "units": 9, "operations": 9}
-    one = PrivateSum(**given, coordinates=10_000)
-    four = PrivateSum(**given, coordinates=10_000, floors=4)
-    assert (four.distance - one.distance) / one.grid.step == pytest.approx(300, rel=1e-6)

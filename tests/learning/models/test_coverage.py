@@ -7,7 +7,6 @@ import pytest
 from scipy.stats import binomtest
 
 import discreet as dp
-from discreet.learning.models.forest import leaf_of
 from discreet.learning.tuning.evaluation import Evaluation
 from discreet.mechanisms import Laplace
 from discreet.session import Rehearsal
@@ -36,18 +35,6 @@ def size_errors(price, seed):
     return model.cluster_sizes_ - truth, model.size_half_width("0.9")
 
 
-def leaf_errors(price, seed):
-    """How far leaves are off, of one tree: who is in which of several is secret."""
-    draw = np.random.default_rng(seed)
-    x, y = draw.uniform(-1, 1, (3000, 2)), draw.integers(0, 2, 3000)
-    model = learning.RandomForest(
-        1, max_depth=7, **price, bounds=(-1, 1), classes=(0, 1), ledger=Rehearsal()
-    ).fit(x, y)
-    leaves = leaf_of(model._splits_, 0, 7, model._features(x) / (1 << 14))
-    truth = np.bincount(2 * leaves + y, minlength=256)
-    return model.leaf_counts_.ravel() - truth, model.leaf_half_width("0.9")
-
-
 def covered(errors, price, fits, factor=1.0):
     """How many of how many intervals hold the truth, for an analyst who scales half-widths."""
     hits = total = 0
@@ -61,7 +48,6 @@ def covered(errors, price, fits, factor=1.0):
 INTERVALS = [
     pytest.param(class_errors, id="classes"),
     pytest.param(size_errors, id="clusters"),
-    pytest.param(leaf_errors, id="leaves"),
 ]
 
 

@@ -24,7 +24,6 @@ MODELS = [
     learning.CategoricalNB(**PRICE, categories=3, classes=(0, 1, 2)),
     learning.KMeans(3, **WIDE),
     learning.PCA(1, **WIDE),
-    learning.RandomForest(4, max_depth=3, **THREE),
 ]
 
 

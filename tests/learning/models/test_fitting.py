@@ -20,7 +20,7 @@ from discreet.errors import (
     WrongKind,
 )
 from discreet.learning.models.rows.bounded_columns import NumberColumn
-from discreet.learning.models.rows.given_arrays import labels_of
+from discreet.learning.models.rows.given import labels_of
 from discreet.ledger import Ledger
 from discreet.session import Rehearsal
 
@@ -35,7 +35,6 @@ CLASSIFIERS = [
     learning.LogisticRegression(**PRICE, classes=("well", "ill")),
     learning.SoftmaxRegression(**PRICE, classes=("well", "ill")),
     learning.GaussianNB(**PRICE, classes=("well", "ill")),
-    learning.RandomForest(**PRICE, classes=("well", "ill")),
 ]
 
 
@@ -114,7 +113,7 @@ def test_a_fit_with_a_key_is_paid_for_once(ledger):
 
 
 def test_plans_do_not_look_at_values():
-    model = learning.RandomForest(**PRICE, classes=("well", "ill"))
+    model = learning.GaussianNB(**PRICE, classes=("well", "ill"))
     assert model.plan(X).digest == model.plan(X[:1]).digest == model.plan(3).digest
 
 
@@ -298,3 +297,21 @@ def test_candidates_are_a_list(ledger):
     one = learning.LogisticRegression(rho="0.1", bounds=(-3, 3), classes=("well", "ill"))
     with pytest.raises(WrongKind, match="not a list of models"):
         learning.tune(one, X, Y, ledger=ledger, delta="1e-6", score_rho="0.1")
+
+
+@pytest.mark.parametrize(("rho", "most"), [(1, 1.3), (1000, 1.15)])
+@pytest.mark.parametrize("columns", [2, 6])
+def test_clusters_are_found_wherever_they_are(columns, rho, most):
+    """From a start that knows nothing of the rows, centers stayed where no rows are."""
+    draw = np.random.default_rng(columns)
+    truth = draw.uniform(-0.3, 0.3, (5, columns)) + 0.5
+    rows = np.clip(
+        truth[draw.integers(0, 5, 6000)] + 0.03 * draw.normal(size=(6000, columns)), 0, 1
+    )
+    model = learning.KMeans(5, rho=rho, bounds=(0, 1), ledger=Rehearsal()).fit(rows)
+
+    def spread(centers):
+        return ((rows[:, None] - centers) ** 2).sum(axis=2).min(axis=1).mean()
+
+    assert spread(model.cluster_centers_) < most * spread(truth)
+    assert (model.predict(rows) == model.transform(rows).argmin(axis=1)).mean() > 0.999

@@ -15,7 +15,7 @@ import pytest
 
 import discreet as dp
 from discreet.errors import BadArrays
-from discreet.learning.models.rows.given_arrays import labels_of, matrix
+from discreet.learning.models.rows.given import labels_of, matrix
 from discreet.ledger import Ledger
 from discreet.session import Rehearsal
 

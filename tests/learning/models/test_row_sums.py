@@ -231,7 +231,6 @@ def fitted(kind, **more):
         (learning.SoftmaxRegression, {"bounds": (0, 2)}),
         (learning.GaussianNB, {"bounds": (0, 2)}),
         (learning.CategoricalNB, {"categories": 3}),
-        (learning.RandomForest, {"bounds": (0, 2)}),
     ],
     ids=lambda value: getattr(value, "__name__", ""),
 )
@@ -239,7 +238,7 @@ def test_the_answer_for_a_row_is_about_that_row_alone(kind, more):
     """What decides is the same to the last bit in any company and any place."""
     model, x = fitted(kind, **more)
     cells = model._features(x)
-    name = next(n for n in ("_scores", "_joint", "_votes") if hasattr(model, n))
+    name = next(n for n in ("_scores", "_joint") if hasattr(model, n))
     decides = getattr(model, name)
     whole = decides(cells)
     for start, stop in ((0, 1), (3, 380), (17, 18), (100, 333)):

@@ -9,7 +9,7 @@ import pytest
 
 import discreet as dp
 from discreet.errors import MissingBounds, NotSampled, OutOfRange, WrongKind
-from discreet.learning.deep.training_data import data_of
+from discreet.learning.deep.arguments import data_of
 from discreet.learning.models.rows.row_sums import moments
 from discreet.learning.models.session_rows import rows_of
 from discreet.learning.tuning.tune import TunedDraw
@@ -80,12 +80,12 @@ def test_all_models_fit_tables():
     with opened() as clinic:
         visits_of = clinic.table("visits")
         price = {"rho": 5}
-        forest = dp.learning.RandomForest(**price).fit(visits_of, label="ill")
+        model = dp.learning.LogisticRegression(**price).fit(visits_of, label="ill")
         bayes = dp.learning.GaussianNB(**price).fit(visits_of, label="ill", columns=["age"])
         wards = dp.learning.CategoricalNB(**price).fit(visits_of, label="ill", columns=["ward"])
         line = dp.learning.Ridge(**price).fit(visits_of, label="age")
         parts = dp.learning.PCA(1, **price).fit(visits_of, columns=["age"])
-        assert forest.score(pa.table({"ward": ["A"], "age": [90]}), [True]) == 1
+        assert model.score(pa.table({"ward": ["A"], "age": [90]}), [True]) == 1
         assert bayes.classes_.tolist() == wards.classes_.tolist() == [False, True]
         assert line.coef_.shape == (4,)
         assert parts.components_.shape == (1, 1)

@@ -4,15 +4,17 @@ Trust: kernel.
 
 Definition.  Each request has a scope, the box of records that it can depend on; a cell is a set of
 records that every scope so far holds as a whole or not at all.
-Theorem (key ``cell-filters``).  If the sums of what requests cost stay within the limits in every
-cell, on every path of answers, the guarantee of the limits holds for neighbors that differ in one
-record.
+Theorem (key ``cell-filters``; Lecuyer, Spahn, Vodrahalli, Geambasu and Hsu 2019, Privacy
+Accounting and Quality Control in the Sage Differentially Private ML Platform).  If the sums of
+what requests cost stay within the limits in every cell, on every path of answers, the guarantee of
+the limits holds for neighbors that differ in one record.
     Proof.  Fix the record x in which they differ.  A request whose scope does not hold x has the
     same law under both neighbors, and costs nothing; which requests hold x is known from the path,
     since scopes are public.  So the sums that matter are those in the cell of x, and they stay
     within the limits of one filter.  Cells may be made as scopes come, in view of answers.
-Theorem (key ``cell-pairs``).  Neighbors in which x is replaced by y pay, for each request, nothing
-if its scope holds neither, ``added`` if it holds one of the two, and ``replaced`` if it holds both.
+Theorem (key ``cell-pairs``; Guerra-Balboa, Miranda-Pascual, Parra-Arnau and Strufe 2024, for the
+costs of one request).  Neighbors in which x is replaced by y pay, for each request, nothing if its
+scope holds neither, ``added`` if it holds one of the two, and ``replaced`` if it holds both.
     x and y in one cell owe the sum of what is ``replaced`` there.
     x and y in two cells owe at most X + Y + Z: the sums of ``added`` in the two cells, and the
     smaller of their sums of what is ``replaced`` beyond twice ``added``.

@@ -7,8 +7,9 @@ is made may depend on all answers so far; the rule is that on every path of answ
 what the requests cost stay within limits that were fixed in advance.  Fix two neighbors, and let P
 and Q be the laws of everything that is answered.
 
-Theorem (key ``filter-basic``).  If epsilons sum to at most E and deltas to at most D on every path,
-all answers together are (E, D)-private.
+Theorem (key ``filter-basic``; Rogers, Roth, Ullman and Vadhan 2016, Privacy Odometers and
+Filters).  If epsilons sum to at most E and deltas to at most D on every path, all answers together
+are (E, D)-private.
     Proof, by induction from the last request.  After a first answer y the rest obeys
     P_y(S) <= min(1, e**(E - e_1) Q_y(S)) + D - d_1.  Average over y, and apply the (e_1, d_1)
     bound of the first request to the function min(1, .) of y, which has values in [0, 1].

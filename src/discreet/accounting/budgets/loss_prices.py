@@ -16,6 +16,10 @@ Where a delta is named, samples have a rho outside an event of that chance (key
 Theorem.  An (epsilon, delta)-private release is a function of a coin, which falls with chance delta
 whatever the data, and of randomized response (key ``randomized-response``); so outside that event
 it is epsilon-private.  A delta is never dropped: it is charged beside the numbers.
+
+Theorem (key ``filter-admission``; Kairouz, Oh and Viswanath 2015, theorem 3.4, for the event).  A
+release is charged numbers that hold outside an event whose chance does not depend on the data; an
+(eps, delta)-private one is eps-private outside such an event.
 """
 
 from __future__ import annotations

@@ -137,7 +137,7 @@ _SHAPE: Final = union_schema(
             backward=_CORNERS,
             grain=optional_schema(POSITIVE),
         ),
-        _pair("pairs.two_steps", "TwoStepShape", first=_COMPOSITION, second=_COMPOSITION),
+        _pair("pairs.envelope", "TwoStepShape", first=_COMPOSITION, second=_COMPOSITION),
         _pair("sampling.mixtures", "RoutedShape", make=_routed, parts=_PARTS),
         _pair("sampling.mixtures", "SampledGroupShape", towards=_SIDE, rate=_RATE, turned=FLAG),
         _pair("sampling.replaced_record", "FixedSizeShape", parts=_SIDE, rate=_RATE),
@@ -149,7 +149,7 @@ _SHAPE: Final = union_schema(
             replaced=_COMPOSITION,
             rate=_RATE,
         ),
-        _pair("sampling.shuffle_shape", "ShuffledShape", shuffle=_SHUFFLE),
+        _pair("sampling.shuffle", "ShuffledShape", shuffle=_SHUFFLE),
     ],
 )
 """Adding a shape of curved pairs is one line here."""
@@ -172,7 +172,7 @@ _PAIR: FieldSchema = union_schema(
             delta=POSITIVE,
         ),
         _pair(
-            "pairs.smoothed_gaussian",
+            "pairs.gaussian",
             "SmoothedGaussianPair",
             mu_squared=POSITIVE,
             leak=POSITIVE,
@@ -198,7 +198,7 @@ LOSS_SCHEMAS: Final = (
     ),
     _loss("ZeroConcentrated", rho=POSITIVE),
     _loss("GaussianDP", mu_squared=POSITIVE),
-    _pair("continuous_laplace", "ContinuousLaplace", scale=POSITIVE),
+    _pair("gaussian_dp", "ContinuousLaplace", scale=POSITIVE),
     _loss("RenyiDP", orders=tuple_schema(POSITIVE), values=tuple_schema(POSITIVE)),
     _loss("Profile", remove=_SIDE, add=_SIDE, marks=("indivisible",)),
 )
@@ -221,21 +221,7 @@ _GRAPH: Final = union_schema(
 MECHANISM_SCHEMAS: Final = (
     _LAPLACE,
     _GAUSSIAN,
-    _late("TruncatedGeometric", scale=NUMBER, low=WHOLE, high=WHOLE),
-    _late("BoundedGeometric", scale=NUMBER, low=WHOLE, high=WHOLE),
-    _late("Staircase", epsilon=POSITIVE, sensitivity=WHOLE, step=WHOLE),
     _late("Exponential", candidates=WHOLE, scale=NUMBER, change=_CHANGE),
-    _late("PermuteAndFlip", candidates=WHOLE, scale=NUMBER, change=_CHANGE),
-    _late("NoisyMax", candidates=WHOLE, scale=NUMBER, change=_CHANGE),
-    _late(
-        "Quantile", level=NUMBER, candidates=tuple_schema(WHOLE), scale=NUMBER, relation=RELATION
-    ),
-    _late(
-        "Histogram",
-        cells=WHOLE,
-        noise=union_schema("noise", [_LAPLACE, _GAUSSIAN]),
-        relation=RELATION,
-    ),
     _late(
         "OptimalKeys",
         epsilon=POSITIVE,

@@ -2,9 +2,11 @@
 
 Trust: kernel.
 
-Theorem (key ``leaf-distance``).  Let one step of the relation move the input of a mechanism by at
-most d, and let replacing a row move it by at most e.  If r rows are removed and i others inserted,
-then by the triangle inequality the input moves by at most
+Theorem (key ``leaf-distance``; Guerra-Balboa, Miranda-Pascual, Parra-Arnau and Strufe 2024,
+Composition in Differential Privacy for General Granularity Notions, CSF).  Let one step of the
+relation move the input of a mechanism by at most d, and let replacing a row move it by at most e.
+If r rows are removed and i others inserted, then by the triangle inequality the input moves by at
+most
 
     add_remove, replace_null    min(r, i) e + |r - i| d,  and by (r + i) d;  where e is not known,
                                 it is 2 d: a row leaves, and another comes
@@ -26,10 +28,10 @@ import functools
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, Final, TypeGuard
+from typing import TYPE_CHECKING, Any, Final
 
 from discreet import mechanisms  # its door loads a mechanism where one is asked for
-from discreet.accounting.tree.certificates import Source, innermost_source
+from discreet.accounting.tree.certificates import innermost_source
 from discreet.errors import OutOfRange, TooLarge
 from discreet.loss import Approximate, Composition, PrivacyLoss, Profile, Pure, RenyiDP
 from discreet.loss.pairs.finite import FinitePair
@@ -81,7 +83,7 @@ def price_up_to(leaf: Leaf, gone: int, come: int) -> PrivacyLoss:
         if _when_replaced(leaf) < leaf.added:  # dearest where no row takes another's place
             return _at(leaf, most * leaf.added)
         return exact_price(leaf, gone, come)
-    return _smaller(_stepped(leaf, gone + come), _as_either(leaf, most))
+    return _stepped(leaf, gone + come)
 
 
 def _chained(leaf: Leaf, gone: int, come: int) -> PrivacyLoss:
@@ -94,10 +96,7 @@ def _chained(leaf: Leaf, gone: int, come: int) -> PrivacyLoss:
         return _at(leaf, min(moved, (gone + come) * leaf.added))
     chain = _stepped(leaf, gone + come)
     if rest:
-        return _smaller(chain, _as_either(leaf, max(gone, come)))
-    source = innermost_source(leaf.source)
-    if _knows_replacement(source):  # at most the chain
-        chain = _tried(lambda: replace(source, relation=Relation.REPLACE).loss(distance=swaps))
+        return chain
     if isinstance(leaf.replaced, PrivacyLoss):
         return _smaller(_replaced(leaf, leaf.replaced, swaps), chain)
     return chain
@@ -114,24 +113,8 @@ def _replaced(leaf: Leaf, loss: PrivacyLoss, swaps: int) -> PrivacyLoss:
     return _group(_both_ways(loss), swaps)
 
 
-def _as_either(leaf: Leaf, steps: int) -> PrivacyLoss:
-    """Price steps that add, remove or replace a row, where the source knows what they cost."""
-    source = innermost_source(leaf.source)
-    if _knows_replacement(source):
-        return _tried(lambda: replace(source, relation=Relation.EITHER).loss(distance=steps))
-    return UNPROTECTED
-
-
-def _knows_replacement(source: Source) -> TypeGuard[mechanisms.Histogram | mechanisms.Quantile]:
-    """Say whether a source is priced for replaced rows too: the same noise, another relation."""
-    return isinstance(source, mechanisms.Histogram | mechanisms.Quantile)
-
-
 def _free_when_replaced(leaf: Leaf) -> bool:
     """Say whether the law of the answer stays the same where rows are replaced."""
-    source = innermost_source(leaf.source)
-    if isinstance(source, mechanisms.Histogram) and source.cells == 1:  # the count of all rows
-        return True
     return isinstance(leaf.replaced, PrivacyLoss) and leaf.replaced.pure_bound() == 0
 
 

@@ -2,10 +2,11 @@
 
 Trust: kernel.
 
-Theorem (key ``preprocessing``).  If a function of the table turns one row into at most d rows, then
-tables that differ by r removed and i inserted rows go to tables that differ by at most d r and d i;
-what is released of its result costs what it costs there.  Where no d holds, neighbors may go to
-tables as far apart as you like, and nothing is protected.
+Theorem (key ``preprocessing``; McSherry 2009, Privacy Integrated Queries).  If a function of the
+table turns one row into at most d rows, then tables that differ by r removed and i inserted rows
+go to tables that differ by at most d r and d i; what is released of its result costs what it costs
+there.  Where no d holds, neighbors may go to tables as far apart as you like, and nothing is
+protected.
 Theorem (key ``post-processing``).  A function of the answer alone costs nothing.
 
 Definition.  A sample is drawn afresh, and kept secret: by ``rate``, where each record enters it

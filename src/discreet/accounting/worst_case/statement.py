@@ -27,22 +27,18 @@ from discreet.accounting.scopes.value_set import Values
 from discreet.accounting.tree.node import Node, drawn
 from discreet.accounting.tree.parallel import Parallel, Where
 from discreet.accounting.tree.processing import Group
-from discreet.accounting.worst_case.frontier import (
-    MOMENT_ORDERS,
-    MOMENT_ROUNDING,
-    Frontier,
-    Scenario,
-)
-from discreet.accounting.worst_case.tree_terms import AFTER, BEFORE
+from discreet.accounting.worst_case.options import MOMENT_ORDERS, MOMENT_ROUNDING, Option
 from discreet.exact import float_down, float_up
 from discreet.loss import PrivacyLoss, Pure
 from discreet.loss.bracket import Bracket
 from discreet.loss.composition import Composition
-from discreet.loss.curves import PrivacyCurve
 from discreet.loss.parameters import checked_delta, checked_epsilon
+from discreet.loss.privacy_loss import PrivacyCurve
 from discreet.loss.profile import Profile
 from discreet.units import PrivacyUnit
 
+BEFORE: Final = 1
+AFTER: Final = 2
 _SHOWN: Final = Fraction(1, 10**6)
 _SHARES: Final = (0.0, 0.25, 0.5, 0.75)  # places between two orders at which a bound is tried
 _LEAST_DELTA: Final = Fraction(1, 10**300)  # below it, the logarithm of a float would not do
@@ -106,10 +102,9 @@ class Statement(PrivacyCurve):
     tree: Node
     unit: PrivacyUnit
     theorems: tuple[str, ...]
-    _old: tuple[Scenario, ...]
-    _new: tuple[Scenario, ...]
+    _old: tuple[Option, ...]
+    _new: tuple[Option, ...]
     _columns: ColumnAtoms
-    _frontier: Frontier
     _again: Callable[[Node], Statement]
 
     @property
@@ -118,7 +113,7 @@ class Statement(PrivacyCurve):
         if not self._all():
             return Pure(epsilon=0)
         remove, add = (
-            tuple(dict.fromkeys(map(self._frontier.composition, options)))
+            tuple(dict.fromkeys(option.composition for option in options))
             for options in (self._old or self._new, self._new or self._old)
         )
         return Profile(remove=remove, add=add, indivisible=True)  # of parts unknown
@@ -138,7 +133,7 @@ class Statement(PrivacyCurve):
         if worst is None:
             return Bracket(0.0, 0.0)
         options = [worst] if worst.attained else self._all()
-        attained = (self._frontier.composition(o) for o in options if o.attained)
+        attained = (o.composition for o in options if o.attained)
         low = max((composition.epsilon(chance).low for composition in attained), default=0.0)
         return Bracket(min(low, high), high)
 
@@ -146,7 +141,7 @@ class Statement(PrivacyCurve):
         """Enclose the chance of failure at an epsilon: the lower end is that of a scenario."""
         exact = checked_epsilon(epsilon)
         high, right = self.loss.delta(exact), float_up(exact)
-        attained = (self._frontier.composition(o) for o in self._all() if o.attained)
+        attained = (o.composition for o in self._all() if o.attained)
         low = max((composition.delta(right).low for composition in attained), default=0.0)
         return Bracket(min(low, high), high)
 
@@ -184,18 +179,18 @@ class Statement(PrivacyCurve):
             change = f"{'remove' if option in self._old else 'add'} a {self.unit.name}"
         return Witness(change, removed, inserted, exact=option.attained)
 
-    def _places(self, option: Scenario, side: int) -> tuple[Place, ...]:
+    def _places(self, option: Option, side: int) -> tuple[Place, ...]:
         return tuple(
             Place(column, self._columns.atom(column, atom), rows)
             for column, where, atom, rows in sorted(option.cells)
             if where == side
         )
 
-    def _all(self) -> list[Scenario]:
+    def _all(self) -> list[Option]:
         """List the options of both directions, each bag once."""
-        return list({option.bag: option for option in (*self._new, *self._old)}.values())
+        return list({option.composition: option for option in (*self._new, *self._old)}.values())
 
-    def _worst(self, delta: Fraction) -> tuple[Scenario | None, float]:
+    def _worst(self, delta: Fraction) -> tuple[Option | None, float]:
         """Return the worst option and its epsilon."""
         ranked = [(_ceiling(option, delta), option) for option in self._all()]
         ranked.sort(key=lambda candidate: (candidate[0], candidate[1].moments), reverse=True)
@@ -203,7 +198,7 @@ class Statement(PrivacyCurve):
         for ceiling, option in ranked:
             if worst is not None and ceiling <= price:
                 break
-            composition = self._frontier.composition(option)
+            composition = option.composition
             if worst is not None and _below(composition, price, delta):
                 continue
             epsilon = _epsilon(composition, delta)
@@ -215,7 +210,10 @@ class Statement(PrivacyCurve):
         prices = (self._shown(node, box) for node, box in _behind(self.tree, Box.everything()))
         head = f"{self.unit.name}, {self.unit.relation.value}: epsilon at delta {float(_SHOWN):.0e}"
         tree = drawn(self.tree, lambda _: next(prices))
-        return f"{head}\n{tree}\nworst: {self.witness}"
+        shown = f"{head}\n{tree}\nworst: {self.witness}"
+        if math.isinf(self.epsilon(delta=_SHOWN)):
+            shown += "\nnothing is promised: a release does not cover what changes in its input"
+        return shown
 
     def _shown(self, node: Node, box: Box) -> str:
         """Show what a node costs by itself, where it lies."""
@@ -250,7 +248,7 @@ def _below(composition: Composition, price: float, delta: Fraction) -> bool:
     return math.isinf(price) or composition.delta_above(price) <= float_down(delta)
 
 
-def _ceiling(option: Scenario, delta: Fraction) -> float:
+def _ceiling(option: Option, delta: Fraction) -> float:
     """Bound epsilon from above by moments, allowing for the rounding of their sums.
 
     Between the orders at which moments are kept they lie below the chord, being convex.

@@ -11,7 +11,7 @@ may depend on the rows of other people.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import closing
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, final
@@ -203,6 +203,20 @@ def addresses_of(tables: Mapping[str, object]) -> dict[str, Address]:
             do="open tables of one database, with one role and the same options in all addresses.",
         )
     return addresses
+
+
+def is_gone(addresses: Iterable[Address]) -> bool:
+    """Say whether a server answers that one of its tables cannot be read any more."""
+    for address in addresses:
+        try:
+            with closing(open_connection(address)) as connection:
+                begin(connection)
+                described(connection, address)
+        except UnreadableSource:
+            return True
+        except Exception:  # noqa: BLE001  the server does not answer, and says nothing of the table
+            return False
+    return False
 
 
 def look_up_tables(addresses: Mapping[str, Address]) -> dict[str, TableDescription]:

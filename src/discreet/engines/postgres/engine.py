@@ -28,6 +28,7 @@ from discreet.engines.postgres.catalogue import (
     TableDescription,
     addresses_of,
     cell_counts,
+    is_gone,
     look_up_tables,
 )
 from discreet.engines.postgres.row_reader import ReadRequest, RowReader
@@ -155,11 +156,15 @@ class Postgres(ClosingEngine):
             )
 
     def _look(self, tables: Sequence[str]) -> None:
-        """Look at the tables after a failure; one that cannot be looked up any more has changed."""
-        there = False
+        """Refuse tables that are seen to have changed, after a failure.
+
+        If the server cannot say, a row may have made it fail: the failure stays what it is.  # T2
+        """
         with contextlib.suppress(UnreadableSource):
-            there = bool(self.identities(tables))
-        if not there:
+            self.identities(tables)
+            return
+        wished = {folded(table) for table in tables}
+        if is_gone(at for table, at in self._addresses.items() if table in wished):
             raise changed(tables)
 
     def _run(self, request: EngineRequest, order: HashOrder) -> RawTotals:

@@ -15,7 +15,7 @@ from string import ascii_lowercase, ascii_uppercase
 from typing import Final
 
 from discreet.engines.sql.fragments import SQL_TYPES, Printed, closed, literal, once, text
-from discreet.query.scalar_functions import LONGEST_TEXT
+from discreet.query.scalar_functions import LONGEST_TEXT, searches
 from discreet.query.types import Type
 
 Printer = Callable[..., Printed]
@@ -135,13 +135,13 @@ def _halved(value: str, edges: Sequence[Printed], below: int) -> str:
 _FARTHEST: Final = 2**31 - 1
 
 
-def _short(value: Printed, body: Callable[[str], str]) -> Printed:
-    """Print a text made of another, unless that is too long."""
+def _short(value: Printed, body: Callable[[str], str], kind: Type = Type.TEXT) -> Printed:
+    """Print what is made of a text, unless that is too long."""
 
     def checked(sql: str) -> str:
         return f"(CASE WHEN strlen({sql}) <= {LONGEST_TEXT} THEN {body(sql)} END)"
 
-    return Printed(once([value.sql], checked), Type.TEXT)
+    return Printed(once([value.sql], checked), kind)
 
 
 def _translated(start: str, to: str) -> Callable[[Printed], Printed]:
@@ -196,13 +196,53 @@ def _replace(value: Printed, old: Printed, new: Printed) -> Printed:
 
 
 def _like(value: Printed, pattern: Printed) -> Printed:
-    """Print a match; DuckDB tries all places for each % if there is a _, and RE2 does not."""
-    written = str(pattern.value)
+    """Print a match, which takes no longer than ``text_limits`` reckons with (T1).
+
+    DuckDB finds parts without _ by their letters.  With one, it tries all places for each %: one
+    such search is left to it, and of several parts each is cut off where it first ends.
+    """
+    written = re.sub("%+", "%", str(pattern.value))
     if "_" not in written or "%" not in written:
-        return Printed(f"({value.sql} LIKE {pattern.sql})", Type.BOOLEAN)
-    parts = {"%": ".*", "_": "."}
-    expression = "(?s)" + "".join(parts.get(letter) or re.escape(letter) for letter in written)
-    return Printed(f"regexp_full_match({value.sql}, {text(expression)})", Type.BOOLEAN)
+        return Printed(_alike(value.sql, written), Type.BOOLEAN)
+    if searches(written) <= 1:
+        return _short(value, lambda sql: _alike(sql, written), Type.BOOLEAN)
+    first, *parts = written.split("%")
+    return _short(value, lambda sql: _cut_off(sql, first, parts), Type.BOOLEAN)
+
+
+def _alike(sql: str, pattern: str) -> str:
+    return f"({sql} LIKE {text(pattern)})"
+
+
+def _cut_off(sql: str, first: str, parts: Sequence[str]) -> str:
+    """Print whether a short text begins with the first part, and has the others in their order."""
+    if first:
+        rest = _found(f"substr({sql}, {len(first) + 1})", parts)
+        return f"(CASE WHEN {_alike(sql, f'{first}%')} THEN {rest} ELSE false END)"
+    return _found(sql, parts)
+
+
+def _found(sql: str, parts: Sequence[str]) -> str:
+    """Print whether a text has all parts in their order; it ends with the last."""
+    part, *others = parts
+    if not others or others == [""]:
+        return _alike(sql, "%".join(("", *parts)))
+
+    def body(value: str) -> str:
+        rest = _found(f"substr({value}, {_end(value, part)} + 1)", others)
+        return f"(CASE WHEN {_alike(value, f'%{part}%')} THEN {rest} ELSE false END)"
+
+    return once([sql], body)
+
+
+def _end(value: str, part: str) -> str:
+    """Print where a part that a short text has ends for the first time."""
+    if "_" not in part:
+        return f"(instr({value}, {text(part)}) + {len(part) - 1})"
+    steps = ", ".join(str(LONGEST_TEXT >> n) for n in range(1, LONGEST_TEXT.bit_length()))
+    has = _alike(f"substr({value}, 1, ended + step)", f"%{part}%")
+    halved = f"CASE WHEN {has} THEN ended ELSE ended + step END"
+    return f"(list_reduce([0, {steps}], lambda ended, step: {halved}) + 1)"
 
 
 _DAYS: Final = ("YEAR", "QUARTER", "MONTH", "DAY", "DAYOFWEEK", "DAYOFYEAR")

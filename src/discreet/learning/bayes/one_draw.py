@@ -31,7 +31,7 @@ from discreet.exact import float_up, rational, whole
 from discreet.learning.bayes.session_draw import drawn_in_session
 from discreet.learning.models.paid_fit import opened, pay_and_store, unit_of_rows
 from discreet.learning.models.rows.bounded_columns import codes_of
-from discreet.learning.models.rows.given_arrays import one_a_row, refuse_ignored
+from discreet.learning.models.rows.given import one_a_row, refuse_ignored
 from discreet.learning.models.session_rows import is_table
 from discreet.ledger.values import StoredAnswer
 from discreet.loss import Pure

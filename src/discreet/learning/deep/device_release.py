@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from discreet.errors import OutOfRange, WrongKind
-from discreet.learning.noise_processes.noise_ahead import NoiseAhead
+from discreet.learning.noise_ahead import NoiseAhead
 from discreet.learning.private_sum import PrivateSum
 
 _BLOCK: Final = 1 << 17
@@ -117,9 +117,9 @@ class DeviceNoise:
             return torch.from_numpy(self._ahead.take())
         if self._aside is None:
             self._aside = torch.cuda.Stream(self._device)
-        with self._ahead.lent() as array, torch.cuda.stream(self._aside):
+        with torch.cuda.stream(self._aside):
             self._fix()
-            drawn = torch.from_numpy(array).to(self._device, non_blocking=True)
+            drawn = torch.from_numpy(self._ahead.borrow()).to(self._device, non_blocking=True)
             self._aside.synchronize()  # then it may be drawn again
         drawn.record_stream(torch.cuda.current_stream(self._device))
         return drawn
@@ -127,7 +127,7 @@ class DeviceNoise:
     def close(self) -> None:
         """Stop to draw."""
         if self._fixed is not None:
-            torch.cuda.cudart().cudaHostUnregister(self._fixed.ctypes.data)
+            torch.cuda.cudart().cudaHostUnregister(_place(self._fixed))
             self._fixed = None
         self._ahead.close()
 
@@ -135,8 +135,12 @@ class DeviceNoise:
         """Keep the memory of processes in place, so that copies need no other; a refusal is one."""
         memory = self._ahead.memory
         if self._fixed is None and memory is not None:
-            torch.cuda.cudart().cudaHostRegister(memory.ctypes.data, memory.nbytes, 0)
+            torch.cuda.cudart().cudaHostRegister(_place(memory), memory.nbytes, 0)
             self._fixed = memory
+
+
+def _place(memory: NDArray[np.int64]) -> int:
+    return int(memory.__array_interface__["data"][0])
 
 
 def handed_over(values: Tensor, parameters: Sequence[nn.Parameter]) -> None:

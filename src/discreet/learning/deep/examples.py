@@ -5,8 +5,7 @@ Trust: kernel.
 Whatever no theorem covers (other padding, attention modules, recurrent layers, weights used twice,
 bare parameters) is differentiated example by example; the contribution is the vector of floats that
 comes out.  Slower, and as large as the model for each example.  Where ``vmap`` has no rule for an
-operation (GRU, RNN, activation checkpointing), gradients are computed one after another, each row
-with streams of coins of its own: how many it takes may depend on the row.
+operation (GRU, RNN, activation checkpointing), gradients are computed one after another.
 """
 
 from __future__ import annotations
@@ -18,7 +17,6 @@ import torch
 from torch import Tensor, nn
 from torch.func import functional_call, grad, vmap
 
-from discreet.learning.deep.coins import kept_streams, set_streams, streams_within
 from discreet.learning.deep.layers.part import Expanded, LayerPart
 from discreet.learning.deep.objectives import SummedObjective
 
@@ -55,10 +53,8 @@ class ExampleGradients:
         self, parameters: list[nn.Parameter], inputs: Tensor, targets: Tensor
     ) -> dict[nn.Parameter, Tensor]:
         lines = []
-        streams = streams_within(len(inputs))
-        with torch.enable_grad(), kept_streams(inputs.device):
-            for row, target, words in zip(inputs, targets, streams, strict=True):
-                set_streams(inputs.device, words)
+        with torch.enable_grad():
+            for row, target in zip(inputs, targets, strict=True):
                 value = self.objective(self.model(row[None]), target[None])
                 lines.append(torch.autograd.grad(value, parameters, materialize_grads=True))
         by_parameter = zip(*lines, strict=True)

@@ -1,215 +1,348 @@
-"""What one unit contributes, in micro-batches of generated rows.
+"""Does an example contribute the same beside any others?  Tried on made-up rows, before payment.
 
 Trust: kernel.
+
+Layers that are known to mix examples are refused by type (:mod:`discreet.learning.deep.choice`).
+A model that is differentiated example by example (``vmap``) cannot mix them.  For one whose layers
+are recorded, micro-batches of made-up rows are computed three times: as they are, with half of the
+units replaced by others, and in the opposite order.  What a unit contributes may not move by more
+than a share of 1e-4.  That finds batch statistics of one's own, layers that see the batch in
+another dimension, and meters, all of them honest mistakes (T9).  It is tried with the weights as
+they are and with all of them moved a little, since behind a layer that begins at zero nothing is
+contributed and nothing could be compared.  The sum without clipping must be autograd's own
+gradient, and no tensor of the model may be written to.
+
+Last bits are not compared: that a float32 matrix product rounds a row alike in any place and beside
+any others is an assumption of the proof (docs/proofs/learning.md).
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from typing import Final, final
 
 import torch
 from torch import Tensor, nn
 
-from discreet.learning.clipping import Clipping
-from discreet.learning.deep.factors import Contributions
-from discreet.learning.deep.generated import RowShape
-from discreet.learning.deep.layers.part import LayerPart, Totals
-from discreet.learning.deep.objectives import SummedObjective
+from discreet.errors import (
+    DiscreetError,
+    ExamplesMix,
+    LayerNotProvable,
+    NotPerExample,
+    OtherRun,
+    WrongKind,
+)
+from discreet.learning.deep.choice import ModelEngine, choose
+from discreet.learning.deep.factors import RecordedFactors
+from discreet.learning.deep.layers.part import zeros_of
+from discreet.learning.deep.objectives import Objective, SummedObjective
+from discreet.learning.deep.rows import RowShape
 
-_HARD: Final = (math.nan, math.inf, -math.inf, 1e30, -1e30, 1e-30)
-_TARGETS: Final = (-100, 2**31 - 1)
+_GROSS: Final = 1e-4
+"""By what share contributions may differ before they are not the same but for rounding."""
+_SHAKES: Final = (0.0, 0.02)
+_FEW: Final = 16
+"""How many units there are in a trial."""
+_LEAST_UNITS: Final = 8
+_CPU_BYTES: Final = 1 << 24
+_GPU_BYTES: Final = 1 << 30
+_DROPOUTS: Final = {
+    *(nn.Dropout, nn.Dropout1d, nn.Dropout2d, nn.Dropout3d, nn.AlphaDropout),
+    nn.FeatureAlphaDropout,
+}
+"""The exact types whose masks do not depend on the rows; a subclass may do anything."""
 
-Groups = tuple[frozenset[nn.Parameter], ...]
-
-
-def flat_zeros(parameters: Sequence[nn.Parameter]) -> tuple[Tensor, Totals]:
-    """Return one line of float64 zeros, and its parts in the shapes of parameters."""
-    sizes = [p.numel() for p in parameters]
-    flat = torch.zeros(sum(sizes), dtype=torch.float64, device=parameters[0].device)
-    parts = zip(parameters, flat.split(sizes), strict=True)
-    return flat, {p: part.view(p.shape) for p, part in parts}
-
-
-def zeros_of(model: nn.Module) -> Totals:
-    """Return float64 zeros for every trainable parameter."""
-    return flat_zeros([p for p in model.parameters() if p.requires_grad])[1]
+Rows = tuple[Tensor, Tensor]
 
 
 @final
 @dataclass(frozen=True, slots=True)
-class Unit:
-    """What a unit contributes, the norms that it is clipped by, and perhaps its objective."""
+class Writes:
+    """The tensors of a model, and how often each was written to in place.
 
-    totals: Totals
-    lengths: list[float]
+    A buffer, a frozen weight or a plain parameter that a forward pass writes to carries something
+    of the rows out of a step without noise: running statistics, for one (T9).
+    """
+
+    tensors: tuple[tuple[str, Tensor, int], ...]
+
+    @classmethod
+    def of(cls, model: nn.Module) -> Writes:
+        """Read the counters that PyTorch keeps."""
+        named = (*model.named_parameters(), *model.named_buffers())
+        return cls(tuple((name, value, _writes_to(value)) for name, value in named))
+
+    def changed(self, model: nn.Module) -> str | None:
+        """Return the name of a tensor that was replaced or written to."""
+        now = {name: value for name, value, _ in Writes.of(model).tensors}
+        for name, value, writes in self.tensors:
+            if now.pop(name, None) is not value or _writes_to(value) != writes:
+                return name
+        return next(iter(now), None)
+
+
+def _writes_to(value: Tensor) -> int:
+    return -1 if value.is_inference() else value._version  # noqa: SLF001  it has no other name
 
 
 @final
-class Trial:
-    """Micro-batches of generated rows, of the one shape that training uses."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TriedModel:
+    """A model and its objective that were tried, and how contributions are found."""
 
-    def __init__(  # noqa: PLR0913, PLR0917
-        self,
-        model: nn.Module,
-        contributions: Contributions,
-        inputs: RowShape,
-        targets: RowShape,
-        units: int,
-        rows: int,
-        device: torch.device,
-    ) -> None:
-        """Take a model, how its contributions are found, and the shape of its micro-batches."""
-        self.model, self.contributions = model, contributions
-        self.shapes, self.units, self.count, self.device = (inputs, targets), units, rows, device
-        self.groups: Groups = ()
-        self.objective: SummedObjective | None = None
+    model: nn.Module
+    objective: SummedObjective
+    engine: ModelEngine
+    parameters: tuple[nn.Parameter, ...]
+    modes: tuple[tuple[nn.Module, bool], ...]
+    units: int
+    """How many units a micro-batch has at most."""
 
-    def rows(self, seed: int, count: int) -> tuple[Tensor, Tensor]:
-        """Return generated inputs and targets."""
-        x, y = self.shapes
-        return (
-            x.rows(count, seed=2 * seed, device=self.device),
-            y.rows(count, seed=2 * seed + 1, device=self.device),
-        )
+    def check(self) -> None:
+        """Refuse a model whose modules, modes or trainable parameters are others than were tried.
 
-    def batch(self, company: int | None) -> tuple[Tensor, Tensor, Tensor]:
-        """Return a whole micro-batch; padding, where there is no company."""
-        total = self.units * self.count
-        inside = torch.full((total,), company is not None, device=self.device)
-        if company is not None:
-            return *self.rows(company, total), inside
-        x, y = (shape.padding(total, device=self.device) for shape in self.shapes)
-        return x, y, inside
-
-    def vector(self, own: tuple[Tensor, Tensor], *, place: int, company: int | None) -> Unit:
-        """Return what a unit contributes, in float64."""
-        return self._vector(own, place, *self.batch(company))
-
-    def whole(self, company: int) -> Unit:
-        """Return the sum of a whole micro-batch, each unit with a sign, and the lengths of all."""
-        x, y, inside = self.batch(company)
-        torch.manual_seed(0)
-        parts = self.contributions.parts(x, y, inside, self.units)
-        stream = torch.Generator().manual_seed(company)
-        signs = 2.0 * torch.randint(0, 2, (self.units,), generator=stream) - 1
-        totals = zeros_of(self.model)
-        for part in parts:
-            part.add(signs.to(device=self.device, dtype=torch.float64), totals)
-        lengths = [
-            self._length(parts, group, place)
-            for group in self.groups
-            for place in range(self.units)
-        ]
-        return Unit(totals, lengths + self._told(x, y).tolist())
-
-    def lines(
-        self, x: Tensor, y: Tensor, inside: Tensor
-    ) -> list[tuple[nn.Parameter | None, Tensor]]:
-        """Return all that is known of the units of a micro-batch, and to what they contribute it.
-
-        What is told of the objective is contributed to no parameter.
+        A batch normalization that was frozen by ``.eval()`` and wakes up would mix examples (T9).
         """
-        torch.manual_seed(0)
-        found: list[tuple[nn.Parameter | None, Tensor]] = [
-            (part.owner, value)
-            for part in self.contributions.parts(x, y, inside, self.units)
-            for value in part.lines()
-        ]
-        return found if self.objective is None else [*found, (None, self._told(x, y))]
-
-    def _told(self, x: Tensor, y: Tensor) -> Tensor:
-        """Return the objective of each unit, where it is told."""
-        if self.objective is None:
-            return torch.zeros(0, dtype=torch.float64)
-        with torch.no_grad():
-            return self.objective.each(self.model(x), y).double().reshape(self.units, -1).sum(1)
-
-    def companions(self, seed: int) -> Iterator[tuple[Tensor, Tensor, Tensor]]:
-        """Yield whole micro-batches: ordinary rows, padding, and rows that no test thinks of.
-
-        Only real numbers can be huge, tiny or not finite: where inputs are tokens, targets alone.
-        """
-        yield self.batch(seed)
-        yield self.batch(None)
-        total = self.units * self.count
-        inside = torch.ones(total, dtype=torch.bool, device=self.device)
-        if any(shape.dtype.is_floating_point for shape in self.shapes):
-            for value in _HARD:
-                x, y = (shape.constant(total, value, device=self.device) for shape in self.shapes)
-                yield x, y, inside
-
-    def bad_targets(self, seed: int) -> Iterator[tuple[Tensor, Tensor, Tensor]]:
-        """Yield micro-batches whose targets are ignored, or no class; with them a step may fail.
-
-        On a GPU there are none: a bad index ends its process, and not just the call.
-        """
-        dtype, total = self.shapes[1].dtype, self.units * self.count
-        if dtype.is_floating_point or dtype == torch.bool or self.device.type != "cpu":
-            return
-        inside = torch.ones(total, dtype=torch.bool, device=self.device)
-        for value in _TARGETS:
-            if torch.iinfo(dtype).min <= value <= torch.iinfo(dtype).max:
-                x, y = self.rows(seed, total)
-                yield x, y.fill_(value), inside
-
-    def _vector(
-        self, own: tuple[Tensor, Tensor], place: int, x: Tensor, y: Tensor, inside: Tensor
-    ) -> Unit:
-        span = slice(place * self.count, (place + 1) * self.count)
-        x[span], y[span], inside[span] = own[0], own[1], True
-        torch.manual_seed(0)
-        parts = self.contributions.parts(x, y, inside, self.units)
-        scales = torch.zeros(self.units, dtype=torch.float64, device=self.device)
-        scales[place] = 1.0
-        totals = zeros_of(self.model)
-        for part in parts:
-            part.add(scales, totals)
-        lengths = [self._length(parts, group, place) for group in self.groups]
-        return Unit(totals, lengths + self._told(x, y)[place : place + 1].tolist())
-
-    @staticmethod
-    def _length(parts: list[LayerPart], group: frozenset[nn.Parameter], place: int) -> float:
-        """Return what the contribution of a unit to a group is clipped by."""
-        mine = [part for part in parts if part.owner in group]
-        squares, spans = (
-            sum((values[place] for values in found), start=torch.zeros(())).cpu().double().numpy()
-            for found in ([part.squares for part in mine], [part.spans for part in mine])
-        )
-        return float(Clipping(bound=1).lengths(squares, spans))
+        now = tuple(p for p in self.model.parameters() if p.requires_grad)
+        same = len(now) == len(self.parameters)
+        same = same and all(a is b for a, b in zip(now, self.parameters, strict=True))
+        if not same or modes_of(self.model) != self.modes:
+            raise OtherRun(
+                what="modules or parameters of the model were replaced, or changed between "
+                ".train() and .eval().",
+                why="contributions were tried with those at planning; a batch normalization that "
+                "wakes up mixes examples.",
+                do="set each module to its mode of that time, or make a new Training.",
+            )
 
 
-def shares_apart(groups: Groups, one: Unit, another: Unit) -> tuple[float, float]:
-    """Return the largest differences of a clip group, and of a length, each over its norm.
+def modes_of(model: nn.Module) -> tuple[tuple[nn.Module, bool], ...]:
+    """Return the modules of a model, and which of them are in training mode."""
+    return tuple((module, module.training) for module in model.modules())
 
-    Whatever is not a number counts as infinitely far apart.
+
+def try_model(  # noqa: PLR0913  a model, and the shape of its micro-batches
+    model: nn.Module,
+    objective: Objective,
+    *,
+    shapes: tuple[RowShape, RowShape],
+    rows: int,
+    cap: int,
+    units: int | None = None,
+) -> TriedModel:
+    """Try a model on made-up rows; refuse one whose examples mix.
+
+    Args:
+        model: any module.
+        objective: a function of outputs and targets.
+        shapes: those of one row of inputs and of targets.
+        rows: how many rows each unit has, views included.
+        cap: how many units a batch has at most.
+        units: how many units a micro-batch has; fitted to the model by default.
     """
-    sums = [0.0]
-    for group in groups:
-        norm = math.hypot(*(_norm(one.totals[p]) for p in group))
-        moved = math.hypot(*(_norm(one.totals[p] - another.totals[p]) for p in group))
-        sums.append(_share(moved, norm))
-    lengths = [0.0]
-    for length, now in zip(one.lengths, another.lengths, strict=True):
-        lengths.append(_share(abs(length - now), abs(length)))
-    first, second = (
-        math.inf if any(map(math.isnan, found)) else max(found) for found in (sums, lengths)
+    device = next(iter(model.parameters())).device
+    few = min(cap, _FEW)
+    x, y = _made_up(shapes, few * rows, 1, device)
+    writes = Writes.of(model)
+    outputs = _outputs(model, x)
+    if not isinstance(outputs, Tensor) or outputs.dim() == 0:
+        raise NotPerExample(
+            what=f"the model returns a {type(outputs).__name__}, not one line for each example.",
+            why="an objective is a function of the outputs and targets of single examples.",
+            do="let forward return one tensor; put several outputs side by side with torch.cat, "
+            "and let the objective take them apart.",
+        )
+    summed = SummedObjective.tested(objective, outputs, y[: outputs.shape[0]])
+    engine = choose(model, summed, x, y, units=few)
+    units = min(cap, _fitting(engine, few, cap, device) if units is None else units)
+    recorded = isinstance(engine.contributions, RecordedFactors)
+    with without_dropout(model):
+        for size in _SHAKES:
+            with _shaken(model, size):
+                _refuse_mixing(model, engine, shapes, few, rows, device)
+        if recorded:
+            _compare_with_autograd(model, engine, summed, x, y, few)
+    _refuse_writes(writes, model)
+    return TriedModel(
+        model=model,
+        objective=summed,
+        engine=replace(engine, memory=engine.memory * units // few),
+        parameters=tuple(p for p in model.parameters() if p.requires_grad),
+        modes=modes_of(model),
+        units=units,
     )
-    return first, second
 
 
-def _share(moved: float, norm: float) -> float:
-    """Return a difference over a norm: above zero for every difference that there is."""
-    if moved == 0:
+def _fitting(engine: ModelEngine, few: int, cap: int, device: torch.device) -> int:
+    """Return how many units are computed at once, from the memory that a few of them take.
+
+    The largest possible batch is cut into equal parts.
+
+    Small micro-batches start the same kernels more often, and large ones leave the caches: with
+    factors of 16 megabytes, every model of benchmarks/learning.py is within 6 percent of the best
+    size on a CPU (a transformer and WRN-16-4 at 8 rows, a CNN at 512, an MLP at 1024).  Single
+    gradients of each example are worth more memory, and a GPU has more.
+    """
+    budget, most = (_CPU_BYTES, 1024) if device.type == "cpu" else (_GPU_BYTES, 8192)
+    if not isinstance(engine.contributions, RecordedFactors):
+        budget *= 4
+    fitting = max(_LEAST_UNITS, min(most, budget * few // max(1, engine.memory)))
+    return -(-cap // -(-cap // fitting))
+
+
+def _made_up(
+    shapes: tuple[RowShape, RowShape], count: int, seed: int, device: torch.device
+) -> Rows:
+    x, y = (shape.rows(count, seed=2 * seed + i, device=device) for i, shape in enumerate(shapes))
+    return x, y
+
+
+def _outputs(model: nn.Module, rows: Tensor) -> object:
+    """Run a model on made-up rows; its words about a failure hold no value of the data."""
+    try:
+        with torch.no_grad():
+            return model(rows)
+    except DiscreetError:
+        raise
+    except Exception as failure:
+        shape = " by ".join(map(str, rows.shape[1:])) or "one number"
+        raise WrongKind(
+            what=f"the model cannot be run on made-up rows of {shape}, {rows.dtype} "
+            f"({type(failure).__name__}: {' '.join(str(failure).split())[:200]}).",
+            why="they have the shape and the type of the data's rows, so a step would fail.",
+            do="give inputs as the first layer takes them, such as X.float().",
+        ) from failure
+
+
+def _refuse_mixing(  # noqa: PLR0913, PLR0917  a model, and the shape of its micro-batches
+    model: nn.Module,
+    engine: ModelEngine,
+    shapes: tuple[RowShape, RowShape],
+    units: int,
+    rows: int,
+    device: torch.device,
+) -> None:
+    """Refuse a model in which half of a micro-batch moves what the other half contributes."""
+    if units == 1:
+        return
+    count = units * rows
+    inside = torch.ones(count, dtype=torch.bool)
+    own, others = (_made_up(shapes, count, seed, device) for seed in (3, 4))
+    if others[0].is_floating_point():  # what is not finite reaches others by any operation
+        others[0][: rows * (units // 2 + 1)] = torch.nan
+    stays = torch.randperm(units, generator=torch.Generator().manual_seed(5))[: units // 2]
+    places = torch.zeros(units, dtype=torch.bool)
+    places[stays] = True
+    kept = places.repeat_interleave(rows).to(device)
+    mixed = [
+        torch.where(kept.view(-1, *[1] * (one.dim() - 1)), one, other)
+        for one, other in zip(own, others, strict=True)
+    ]
+
+    def lines(x: Tensor, y: Tensor) -> list[tuple[nn.Parameter, Tensor]]:
+        parts = engine.contributions.parts(x, y, inside, units)
+        return [(part.owner, each.clone()) for part in parts for each in part.lines()]
+
+    before = lines(*own)
+    after = lines(mixed[0], mixed[1])
+    turned = lines(*(each.unflatten(0, (units, rows)).flip(0).flatten(0, 1) for each in own))
+    chosen = places.to(device)
+    for (owner, one), (_, other), (_, third) in zip(before, after, turned, strict=True):
+        shares = _share(one[chosen], other[chosen]), _share(one, third.flip(0))
+        if not max(shares) <= _GROSS:
+            name = next(n for n, p in model.named_parameters() if p is owner)
+            raise ExamplesMix(
+                what=f"what an example contributes to '{name}' depends on the examples beside it.",
+                why="then one example moves more than its own contribution, and clipping bounds "
+                "nothing.",
+                do="replace what looks across the batch before that layer: batch statistics by "
+                "GroupNorm, functional dropout by nn.Dropout, tensors with the batch in another "
+                "place than first.",
+            )
+
+
+def _share(one: Tensor, other: Tensor) -> float:
+    """Return the largest difference of two lines, over the largest norm of a line."""
+    if not one.is_floating_point():
+        return 0.0 if torch.equal(one, other) else float("inf")
+    first, second = (values.double().reshape(len(values), -1) for values in (one, other))
+    moved = float((first - second).norm(dim=1).max())
+    norm = float(first.norm(dim=1).max())
+    if moved == norm == 0.0:
         return 0.0
-    return max(moved / norm, math.ulp(0.0)) if norm else math.inf
+    return moved / norm if norm and moved == moved else float("inf")  # noqa: PLR0124  NaN
 
 
-def _norm(values: Tensor) -> float:
-    """Return the norm of float64 numbers; those whose squares underflow count, too."""
-    largest = float(values.abs().max()) if values.numel() else 0.0
-    if not 0 < largest < math.inf:
-        return largest
-    return largest * math.sqrt(float((values / largest).square().sum()))
+def _compare_with_autograd(  # noqa: PLR0913, PLR0917  a model, and one micro-batch
+    model: nn.Module,
+    engine: ModelEngine,
+    objective: SummedObjective,
+    x: Tensor,
+    y: Tensor,
+    units: int,
+) -> None:
+    """Refuse a model whose contributions do not add up to its gradient."""
+    totals = zeros_of(model)
+    ones = torch.ones(units, dtype=torch.float64, device=x.device)
+    inside = torch.ones(len(x), dtype=torch.bool)
+    for part in engine.contributions.parts(x, y, inside, units):
+        part.add(ones, totals)
+    parameters = list(totals)
+    with torch.enable_grad():
+        total = objective(model(x), y)
+        gradients = torch.autograd.grad(total, parameters, allow_unused=True)
+    coarse = max(torch.finfo(each.dtype).eps for each in (*parameters, total))
+    scale = max(float(v.abs().max()) for v in totals.values() if v.numel())
+    allowed = max(0.05, 16 * coarse) * scale + 1e-12
+    for parameter, gradient in zip(parameters, gradients, strict=True):
+        truth = torch.zeros_like(parameter) if gradient is None else gradient
+        if not bool(((totals[parameter] - truth).abs() <= allowed).all()):
+            raise LayerNotProvable(
+                what="contributions do not add up to the gradient of the model.",
+                why="an operation changes the input of a layer in place, uses a weight outside its "
+                "layer, or decides something for all rows of a batch at once.",
+                do="set inplace=False, use each weight through its own layer alone, and decide row "
+                "by row, with torch.where.",
+            )
+
+
+def _refuse_writes(before: Writes, model: nn.Module) -> None:
+    """Refuse a model that writes to itself when it is used."""
+    name = before.changed(model)
+    if name is not None:
+        raise ExamplesMix(
+            what=f"the tensor '{name}' changes when the model is used.",
+            why="it carries something of the rows from one step to the next, without noise.",
+            do="freeze the module that owns it with .eval(), or replace it.",
+        )
+
+
+@contextmanager
+def without_dropout(model: nn.Module) -> Iterator[None]:
+    """Switch dropout off, whose masks do not depend on the rows."""
+    active = [m for m in model.modules() if type(m) in _DROPOUTS and m.training]
+    for module in active:
+        module.training = False
+    try:
+        yield
+    finally:
+        for module in active:
+            module.training = True
+
+
+@contextmanager
+def _shaken(model: nn.Module, size: float) -> Iterator[None]:
+    """Move all trained weights a little for a while, by values, and not by writes that count."""
+    moved = [p for p in model.parameters() if p.requires_grad] if size else []
+    kept = [p.data for p in moved]
+    try:
+        for seed, parameter in enumerate(moved):
+            stream = torch.Generator().manual_seed(seed)
+            step = size * torch.randn(parameter.shape, generator=stream)
+            parameter.data = parameter.data + step.to(parameter.data)
+        yield
+    finally:
+        for parameter, value in zip(moved, kept, strict=True):
+            parameter.data = value

@@ -12,7 +12,6 @@ from discreet.doors import late_names
 if TYPE_CHECKING:  # each is loaded when first used, because most programs need one of them
     from discreet.learning.models.components import PCA
     from discreet.learning.models.fit_plans import FitPlan
-    from discreet.learning.models.forest import RandomForest
     from discreet.learning.models.k_means import KMeans
     from discreet.learning.models.linear import LinearRegression, Ridge
     from discreet.learning.models.logistic import LogisticRegression, SoftmaxRegression
@@ -28,7 +27,6 @@ __all__ = [
     "LinearRegression",
     "LogisticRegression",
     "PoissonRegression",
-    "RandomForest",
     "Ridge",
     "SoftmaxRegression",
 ]
@@ -38,7 +36,6 @@ if not TYPE_CHECKING:  # to which every name would be one of this room
         __name__,
         {
             "components": ("PCA",),
-            "forest": ("RandomForest",),
             "k_means": ("KMeans",),
             "linear": (
                 "LinearRegression",

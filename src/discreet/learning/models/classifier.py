@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from discreet.learning.models.estimator import PrivateModel
 from discreet.learning.models.rows.bounded_columns import Floats, Integers
 from discreet.learning.models.rows.bounded_rows import Encoding
-from discreet.learning.models.rows.declarations import declared_classes
+from discreet.learning.models.rows.given import declared_classes
 
 _CHUNK: Final = 1 << 15
 

@@ -22,12 +22,12 @@ from discreet.learning.models.fit_plans import FitPlan, Recipe, Released, fit_pl
 from discreet.learning.models.paid_fit import opened, pay_and_draw, unit_of_rows
 from discreet.learning.models.rows.bounded_columns import Column, Floats
 from discreet.learning.models.rows.bounded_rows import Encoding
-from discreet.learning.models.rows.declarations import number_columns
-from discreet.learning.models.rows.given_arrays import (
+from discreet.learning.models.rows.given import (
     column_names,
     labels_of,
     listed,
     matrix,
+    number_columns,
     refuse_declared,
     refuse_ignored,
 )

@@ -1,8 +1,14 @@
-"""k-means: a few rounds of noisy counts and sums of clusters, from a public start.
+"""k-means: a start from noisy second moments, then rounds of noisy counts and sums of clusters.
 
 Trust: kernel.  In each round a row adds itself and a one to the place of its nearest center, which
 was released before (key ``row-tables``).  Sizes are counted once more at the end, around the
 centers that are released, because each move changes whose rows are whose.
+
+Lloyd's rounds end near where they begin, and a start that is chosen without data is mostly far from
+all rows.  So a part of the price buys the matrix of second moments (key ``moment-matrix``): public
+points are drawn from the normal law with these moments and clustered, which costs nothing, and
+their centers are the start.  A center that noise says has next to no rows goes beside the largest
+cluster, half of which it takes in the next round.
 """
 
 from __future__ import annotations
@@ -19,15 +25,25 @@ from discreet.exact import whole
 from discreet.learning.models.estimator import PrivateModel
 from discreet.learning.models.fit_plans import Released
 from discreet.learning.models.measurement import PlannedSum, RowMeasurer
+from discreet.learning.models.moment_release import (
+    MOMENTS,
+    moment_matrix,
+    moment_noise,
+    planned_moments,
+)
 from discreet.learning.models.rows.bounded_columns import LEVELS, Floats, Integers, NumberColumn
 from discreet.learning.models.rows.bounded_rows import BoundedRows, Encoding
-from discreet.learning.models.rows.row_sums import counts, table
+from discreet.learning.models.rows.row_sums import counts, moments, table
 from discreet.learning.public_randomness import PublicDraws, public_stream
 
 CLUSTERS: Final = "counts and sums of clusters"
 SIZES: Final = "sizes of clusters"
 _SIZE_SHARE: Final = Fraction(1, 20)
-_CANDIDATES: Final = 64
+_MOMENT_SHARE: Final = Fraction(1, 5)
+_PUBLIC_POINTS: Final = 2048
+_PUBLIC_ROUNDS: Final = 12
+_WIDEST_MOMENTS: Final = 64
+"""So many columns may have moments: for more, their noise outweighs what they tell."""
 
 
 @final
@@ -43,64 +59,101 @@ class ClusterRecipe:
         return {"measures": CLUSTERS, "clusters": self.clusters, "rounds": self.rounds}
 
     def sums(self, encoding: Encoding) -> tuple[PlannedSum, ...]:
-        """Return the table of a round, and the sizes."""
-        entries = 1 + len(encoding.features)
-        return (
-            PlannedSum(
-                name=CLUSTERS,
-                squared=entries * LEVELS**2,
-                linear=entries * LEVELS,
-                opposed=True,
-                coordinates=self.clusters * (1 + encoding.width),
-                times=self.rounds,
-                share=1 - _SIZE_SHARE,
-            ),
-            PlannedSum(
-                name=SIZES,
-                squared=1,
-                linear=1,
-                opposed=False,
-                coordinates=self.clusters,
-                share=_SIZE_SHARE,
-            ),
+        """Return the moments of the start, the table of a round, and the sizes."""
+        start = _MOMENT_SHARE if encoding.width <= _WIDEST_MOMENTS + 1 else Fraction(0)
+        rounds = PlannedSum(
+            name=CLUSTERS,
+            squared=encoding.squared,
+            linear=(len(encoding.features) + 1) * LEVELS,
+            opposed=True,
+            coordinates=self.clusters * encoding.width,
+            times=self.rounds,
+            share=1 - _SIZE_SHARE - start,
         )
+        sizes = PlannedSum(
+            name=SIZES,
+            squared=1,
+            linear=1,
+            opposed=False,
+            coordinates=self.clusters,
+            share=_SIZE_SHARE,
+        )
+        return (*((planned_moments(encoding, start),) if start else ()), rounds, sizes)
 
     def run(self, rows: BoundedRows, encoding: Encoding, see: RowMeasurer) -> Released:
         """Move centers to the noisy means of their clusters."""
-        planned, _ = self.sums(encoding)
-        centers = public_centers(self.clusters, encoding.width)
-        vectors = np.hstack([np.full((len(rows.cells), 1), float(LEVELS)), rows.cells])
-        points = rows.cells / LEVELS
-        for _ in range(self.rounds):
+        planned = {each.name: each for each in self.sums(encoding)}
+        matrix, noise = np.diag([0.3] * (encoding.width - 1) + [1.0]), 0.0
+        if MOMENTS in planned:
+            found = see.measure(MOMENTS, moments(rows)).tolist()
+            matrix = moment_matrix({"moments": found}, encoding.width)
+            noise = moment_noise(see.noise(MOMENTS))
+        centers = public_start(self.clusters, matrix, noise)
+        spread, points = (
+            float(see.noise(CLUSTERS).error(confidence="0.68")) / LEVELS,
+            rows.cells / LEVELS,
+        )
+        for left in range(self.rounds, 0, -1):
             total = table(
-                nearest(points, centers),
+                nearest(points[:, :-1], centers),
                 self.clusters,
-                vectors,
-                squared=planned.squared,
-                linear=planned.linear,
+                rows.cells,
+                squared=encoding.squared,
+                linear=planned[CLUSTERS].linear,
                 opposed=True,
             )
             noisy = see.measure(CLUSTERS, total).reshape(self.clusters, -1) / LEVELS
-            held = noisy[:, :1]
-            moved = np.clip(noisy[:, 1:] / np.maximum(held, 1.0), -1.0, 1.0)
-            centers = np.where(held > 1.0, moved, centers)
-        sizes = see.measure(SIZES, counts(nearest(points, centers), self.clusters))
+            centers = moved(centers, noisy, spread=spread, split=left > 1)
+        sizes = see.measure(SIZES, counts(nearest(points[:, :-1], centers), self.clusters))
         return {"centers": centers.tolist(), "sizes": sizes.tolist()}
 
 
-def public_centers(clusters: int, width: int) -> Floats:
-    """Return centers far from one another, chosen without data.
+def public_start(clusters: int, matrix: Floats, noise: float) -> Floats:
+    """Return centers of public points with these second moments, the last of which is a constant.
 
-    >>> public_centers(2, 1).shape
+    >>> public_start(2, np.diag([0.1, 1.0]), 0.0).shape
     (2, 1)
     """
+    width = len(matrix) - 1
+    size = max(1.0, float(matrix[-1, -1]))
+    mean = np.clip(matrix[-1, :-1] / size, -1.0, 1.0)
+    values, vectors = np.linalg.eigh(matrix[:-1, :-1] / size - np.outer(mean, mean))
+    kept = np.where(values > noise / size * width**0.5, values, 0.0).clip(1e-4)
     draws = PublicDraws(public_stream(f"{clusters} {width}".encode(), "k-means start"))
-    pool = draws.uniform((max(_CANDIDATES, 4 * clusters), width)) * 1.6 - 0.8
-    chosen = [pool[0]]
-    for _ in range(clusters - 1):
-        gaps = np.min([((pool - center) ** 2).sum(axis=1) for center in chosen], axis=0)
-        chosen.append(pool[int(gaps.argmax())])
-    return np.array(chosen)
+    normal = draws.normal((_PUBLIC_POINTS, width))
+    points = np.clip(mean + (normal * np.sqrt(kept)) @ vectors.T, -1.0, 1.0)
+    chosen = [points[0]]
+    gaps = np.full(len(points), np.inf)
+    for _ in range(clusters - 1):  # each far from all before it
+        gaps = np.minimum(gaps, ((points - chosen[-1]) ** 2).sum(axis=1))
+        chosen.append(points[int(gaps.argmax())])
+    centers = np.array(chosen)
+    for _ in range(_PUBLIC_ROUNDS):
+        mine = nearest(points, centers) == np.arange(clusters)[:, None]
+        held = mine.sum(axis=1, keepdims=True)
+        centers = np.where(held > 0, mine @ points / np.maximum(held, 1), centers)
+    return centers
+
+
+def moved(centers: Floats, noisy: Floats, *, spread: float, split: bool) -> Floats:
+    """Return the next centers, given the noisy sums and counts (last) of their clusters.
+
+    >>> moved(np.array([[0.5]]), np.array([[30.0, 100.0]]), spread=1.0, split=False).tolist()
+    [[0.3]]
+    """
+    held = noisy[:, -1:]
+    means = np.clip(noisy[:, :-1] / np.maximum(held, 1.0), -1.0, 1.0)
+    known = held[:, 0] > max(1.0, 2 * spread)
+    found = np.where(known[:, None], means, centers)
+    large = held[:, 0].copy()
+    average = max(1.0, float(large.clip(0).mean()))
+    for empty in np.flatnonzero(large < 0.1 * average) if split else ():
+        largest = int(large.argmax())
+        away = found[largest] - found[known].mean(axis=0) if known.any() else found[largest]
+        aside = 0.15 * away + 0.02 * np.where(np.arange(len(away)) % 2, 1.0, -1.0)
+        found[empty] = np.clip(found[largest] + aside, -1.0, 1.0)
+        large[largest] /= 2
+    return found
 
 
 def nearest(points: Floats, centers: Floats) -> Integers:
@@ -124,6 +177,7 @@ class KMeans(PrivateModel):
     """
 
     kind: ClassVar[str] = "clusterer"
+    constant: ClassVar[bool] = True
 
     n_clusters: Any = field(default=8, kw_only=False)
     """How many centers there are."""

@@ -21,7 +21,7 @@ from discreet.learning.models.fit_plans import Released
 from discreet.learning.models.moment_release import MomentRecipe, moment_matrix, moment_noise
 from discreet.learning.models.rows.bounded_columns import LEVELS, Floats, NumberColumn
 from discreet.learning.models.rows.bounded_rows import Encoding
-from discreet.learning.models.rows.declarations import number_columns
+from discreet.learning.models.rows.given import number_columns
 
 _MOST_PENALTY: Final = 10**100
 

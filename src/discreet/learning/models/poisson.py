@@ -27,7 +27,7 @@ from discreet.learning.models.fit_plans import Released
 from discreet.learning.models.measurement import PlannedSum, RowMeasurer
 from discreet.learning.models.rows.bounded_columns import LEVELS, Floats, NumberColumn
 from discreet.learning.models.rows.bounded_rows import BoundedRows, Encoding
-from discreet.learning.models.rows.declarations import number_columns
+from discreet.learning.models.rows.given import number_columns
 from discreet.learning.models.rows.row_sums import scores
 
 

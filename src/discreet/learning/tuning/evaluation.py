@@ -19,7 +19,6 @@ from discreet.learning.models import (
     CategoricalNB,
     GaussianNB,
     LogisticRegression,
-    RandomForest,
     SoftmaxRegression,
 )
 from discreet.learning.models.asked_price import AskedPrice
@@ -27,7 +26,7 @@ from discreet.learning.models.fit_plans import FitPlan, Released, fit_plan, read
 from discreet.learning.models.measurement import PlannedSum, RowMeasurer
 from discreet.learning.models.paid_fit import opened, pay_and_draw, unit_of_rows
 from discreet.learning.models.rows.bounded_rows import BoundedRows, Encoding
-from discreet.learning.models.rows.given_arrays import refuse_ignored
+from discreet.learning.models.rows.given import refuse_ignored
 from discreet.learning.models.rows.row_sums import counts
 from discreet.learning.models.session_rows import fit_in_session, is_table
 from discreet.ledger.values import StoredAnswer
@@ -40,7 +39,6 @@ CLASSIFIERS: Final = (
     CategoricalNB,
     GaussianNB,
     LogisticRegression,
-    RandomForest,
     SoftmaxRegression,
 )
 """The exact types whose answer for a row is about that row alone."""
@@ -188,8 +186,7 @@ def _foreign(what: str) -> WrongKind:
         what=what,
         why="a foreign object may answer for one row in view of another, and then one row moves "
         "both counts by any number.",
-        do="give a fitted LogisticRegression, SoftmaxRegression, GaussianNB, CategoricalNB or "
-        "RandomForest itself.",
+        do="give a fitted LogisticRegression, SoftmaxRegression, GaussianNB or CategoricalNB.",
     )
 
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, final
 from discreet.errors import OutOfRange, WrongKind
 from discreet.exact import decimal
 from discreet.learning.models.paid_fit import opened, pay_and_store, unit_of_rows
-from discreet.learning.models.rows.given_arrays import refuse_declared, refuse_ignored
+from discreet.learning.models.rows.given import refuse_declared, refuse_ignored
 from discreet.learning.models.session_rows import is_table, plan_in_session
 from discreet.learning.tuning.evaluation import CLASSIFIERS
 from discreet.learning.tuning.tuned_draw import Promise, TunedDraw

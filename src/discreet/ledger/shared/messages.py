@@ -18,7 +18,7 @@ from typing import Any, Final
 from discreet import errors
 from discreet.accounting.budgets.amounts import decode_amounts, encode_amounts
 from discreet.errors import DiscreetError, LedgerUnavailable
-from discreet.ledger.batch import LedgerRequest
+from discreet.ledger.connection import LedgerRequest
 from discreet.ledger.ledger_requests import DescribeRequest
 from discreet.ledger.question_requests import (
     BeginRequest,

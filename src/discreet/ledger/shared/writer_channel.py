@@ -5,11 +5,10 @@ paid which was not.
 
 Definition.  A connection is ready if a writer of the right ledger has answered every request that
 was sent through it.  It stops being ready before a request is sent, and is ready again once a reply
-with the number of that request is there.  Only a ready connection is used, and only by the process
-that made it.
-Consequence.  Whatever ends a request early (a signal, a timeout, a writer that dies) leaves a
-connection that is never used again, and so does a fork in the child: a late reply is read by
-nobody.  The next request makes a new connection.
+with the number of that request is there.  Only a ready connection is used.
+Consequence.  What ends a request early (a signal, a timeout, a writer that dies) leaves a
+connection that is never used again, so that a late reply is never read.  The next request makes a
+new connection.
 
 A connection that was ready and turns out to have ended is made anew at once, and the request is
 sent again, since each step of a ledger can be repeated under its key.  After a timeout or a signal
@@ -19,7 +18,6 @@ nothing is sent again by itself.
 from __future__ import annotations
 
 import functools
-import os
 import socket
 import threading
 from collections.abc import Callable, Mapping
@@ -28,7 +26,7 @@ from pathlib import Path
 from typing import TypeVar, final
 
 from discreet.errors import LedgerUnavailable, OtherLedger
-from discreet.ledger.batch import closed_ledger_error
+from discreet.ledger.connection import closed_ledger_error
 from discreet.ledger.shared.messages import Message, receive_message, send_message
 
 Result = TypeVar("Result")
@@ -45,7 +43,6 @@ class WriterChannel:
         "_name",
         "_number",
         "_path",
-        "_process",
         "_ready",
         "_socket",
         "_timeout",
@@ -59,7 +56,6 @@ class WriterChannel:
         self._ledger = ""
         self._number = 0
         self._socket: socket.socket | None = None
-        self._process = 0
         self._ready = False
 
     def open(self, ledger: str) -> None:
@@ -87,21 +83,12 @@ class WriterChannel:
         self._closed = True  # before the socket is looked at: _connect does it the other way round
         connected = self._socket
         if connected is not None:
-            if self._process == os.getpid():
-                with suppress(OSError):
-                    connected.shutdown(socket.SHUT_RDWR)
+            with suppress(OSError):
+                connected.shutdown(socket.SHUT_RDWR)
             connected.close()
 
-    def after_fork_in_child(self) -> None:
-        """Leave the connection to the parent, even where a thread of it waits for a reply."""
-        self._lock = threading.Lock()
-        self._ready = False
-        inherited, self._socket = self._socket, None
-        if inherited is not None:
-            inherited.close()
-
     def _asked(self, message: Mapping[str, object]) -> Message:
-        if self._ready and self._process == os.getpid():
+        if self._ready:
             with suppress(ConnectionError):  # the writer was started anew since
                 return self._exchange(message)
         self._connect()
@@ -114,7 +101,6 @@ class WriterChannel:
             self._socket.close()
         try:
             self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-            self._process = os.getpid()
             if self._closed:
                 raise closed_ledger_error()
             self._socket.settimeout(self._timeout)

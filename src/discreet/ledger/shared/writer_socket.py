@@ -5,7 +5,7 @@ Trust: kernel.
 One thread serves each connection, and all of them queue at the one writer of the ledger, so the
 charges of many processes share commits.  Only processes of the same user are served.  The price of
 a charge is worked out here, from its tree.  A reply bears the number of its request
-(:mod:`.writer_channel`); a request without one, of an earlier version, gets a reply without.
+(:mod:`.writer_channel`).
 
 A process that is short of descriptors, threads or memory for a moment goes on serving: whoever
 comes meanwhile waits to be accepted, or is turned away, and may come again.
@@ -29,7 +29,6 @@ from discreet.accounting.tree.node import Node
 from discreet.errors import DiscreetError, LedgerUnavailable
 from discreet.ledger import Ledger
 from discreet.ledger.entry_kinds import PARSE_ERRORS
-from discreet.ledger.forks import ForkAware
 from discreet.ledger.shared.messages import (
     Message,
     error_message,
@@ -53,7 +52,7 @@ def _nobody(who: str, verb: str, key: str) -> None:
 
 
 @final
-class WriterSocket(ForkAware):
+class WriterSocket:
     """Serves one ledger at one path until it is closed."""
 
     __slots__ = (
@@ -85,7 +84,6 @@ class WriterSocket(ForkAware):
         except BaseException:
             self.close()
             raise
-        self.watch_forks()
 
     def close(self) -> None:
         """Stop serving; what was recorded stays.  Closing twice does nothing."""
@@ -101,14 +99,6 @@ class WriterSocket(ForkAware):
             for connection in self._connections:
                 with suppress(OSError):
                     connection.shutdown(socket.SHUT_RDWR)
-
-    def after_fork_in_child(self) -> None:
-        """Leave everything to the parent: whoever is connected hears when that ends."""
-        self._lock, self._closed = threading.Lock(), threading.Event()
-        self._closed.set()
-        for inherited in (self._socket, *self._connections):
-            inherited.close()
-        self._connections = set()
 
     def _accept(self) -> None:
         while not self._closed.is_set():
@@ -145,8 +135,7 @@ class WriterSocket(ForkAware):
                         reply: Message = {"kind": "done", "ledger": self._name}
                     else:
                         reply = self._reply(who, message)
-                    numbered = {"number": message["number"]} if "number" in message else {}
-                    send_message(connection, {**reply, **numbered})
+                    send_message(connection, {**reply, "number": message.get("number")})
         finally:
             self._part(connection)
             self._observer(who, "gone", "")

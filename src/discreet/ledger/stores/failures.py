@@ -92,13 +92,11 @@ hard_link_error: Final = _error(
     why="whoever opens it by another name would spend the same budget a second time.",
     do="remove the other names, and keep copies with `discreet ledger backup`.",
 )
-side_files_error: Final = _error(
-    LedgerUnavailable,
-    "the ledger is in use under another name or folder, or the files beside it (-wal, "
-    "-shm, -turn) were removed or exchanged while it was open.",
-    why="those who do not share these files do not see each other's charges.",
-    do="open it where the others do, as a folder and not as a single mounted file; or have "
-    "them close it first.",
+mounted_file_error: Final = _error(
+    DamagedLedger,
+    "the file of the ledger is mounted by itself, apart from its folder.",
+    why="what a crash leaves beside it would be missed by those who see it in another folder.",
+    do="mount the folder of the ledger, and open it there.",
 )
 
 
@@ -115,26 +113,18 @@ def exchanged_ledger_error(seq: int) -> DamagedLedger:
 missing_entries_error: Final = _error(
     DamagedLedger,
     "entries of the ledger that were recorded are missing from its file.",
-    why="its log was removed or torn, or an older state has taken its place, and what was "
-    "charged since would be forgotten.",
-    do="bring back the files as they were, or restore from a backup.",
+    why="an older state has taken its place, and what was charged since would be forgotten.",
+    do="bring back the file as it was, or restore from a backup.",
 )
 copied_file_error: Final = _error(
     DamagedLedger,
-    "this file is a copy of a ledger, or was moved without the files beside it.",
+    "this file is a copy of a ledger, or was moved from another file system.",
     why="a copy would spend the same budget a second time, and may lack what was charged last.",
-    do="open the original; move it with all files that begin with its name; or make a new "
-    "ledger of a backup with `discreet ledger restore`.",
+    do="open the original; or make a new ledger of the copy with `discreet ledger restore`.",
 )
 orphaned_files_error: Final = _error(
     DamagedLedger,
-    "the ledger that was here is missing; files that belong to it are still there.",
-    why="a new ledger in its place would grant the whole budget a second time.",
-    do="put the file back, or restore from a backup at another place.",
-)
-empty_file_error: Final = _error(
-    DamagedLedger,
-    "the file of the ledger is empty, and files that belong to it are still there.",
+    "the ledger that was here is missing; its journal is still there.",
     why="a new ledger in its place would grant the whole budget a second time.",
     do="put the file back, or restore from a backup at another place.",
 )
@@ -147,10 +137,10 @@ not_a_ledger_error: Final = _error(
 
 
 def newer_version_error(version: int, known: int) -> NewerFormat:
-    """Return the error for a file of a later version."""
+    """Return the error for a file of another version."""
     return NewerFormat(
-        what=f"the ledger has version {version}, and this package knows up to {known}.",
-        why="what a later version records must be understood before anything is charged.",
+        what=f"the ledger has version {version}, and this package knows version {known}.",
+        why="what another version records must be understood before anything is charged.",
         do="use the version of discreet that wrote it, or a later one.",
     )
 
@@ -163,8 +153,7 @@ absent_ledger_error: Final = _error(
 )
 forked_error: Final = _error(
     LedgerUnavailable,
-    "the ledger was in use while this process was forked from another.",
-    why="the locks of the parent cannot be told from those of the child, and charges of the "
-    "child could be lost.",
-    do="start a new process instead of a fork, or fork before the ledger is opened.",
+    "the ledger was opened before this process was forked from another.",
+    why="its connection and its locks belong to the parent; nothing was charged.",
+    do="open the ledger in this process, after the fork.",
 )

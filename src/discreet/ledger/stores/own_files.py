@@ -1,15 +1,18 @@
-"""The files of a ledger: its own, and those that lie beside it under names made from its name.
+"""The files of a ledger and of its witness: their names, their locks, and how they are synced.
 
-Trust: kernel.  What is written for another purpose must not go into one of them.
+Trust: kernel.
 """
 
 from __future__ import annotations
 
+import fcntl
 import os
+import time
 from pathlib import Path
 from typing import Final
 
-_ENDINGS: Final = ("", "-backups", "-journal", "-next", "-replays", "-shm", "-turn", "-wal")
+_ENDINGS: Final = ("", "-backups", "-journal", "-replays")
+_PAUSE: Final = 0.002
 
 
 def is_own_file(address: str, path: str | os.PathLike[str]) -> bool:
@@ -39,4 +42,31 @@ def same_file(one: str | os.PathLike[str], other: str | os.PathLike[str]) -> boo
         return False
 
 
-__all__ = ["is_own_file", "same_file"]
+def lock_within(file: int, seconds: float) -> bool:
+    """Lock an open file against others, and say whether that was possible in time.
+
+    Whoever may open a file may lock it for as long as they like.  So nobody else's answer may wait
+    for such a lock without an end.
+    """
+    end = time.monotonic() + seconds
+    while True:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if time.monotonic() >= end:
+                return False
+            time.sleep(_PAUSE)
+        else:
+            return True
+
+
+def sync(path: str) -> None:
+    """Sync a file or a folder."""
+    file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(file)
+    finally:
+        os.close(file)
+
+
+__all__ = ["is_own_file", "lock_within", "same_file", "sync"]

@@ -7,16 +7,13 @@ errors of this package and never passed on.
 from __future__ import annotations
 
 import math
-import os
 import re
-from contextlib import suppress
 from typing import Any, Final, LiteralString, final
 
 import psycopg
 from psycopg import conninfo, sql
 
 from discreet.errors import DamagedLedger, LedgerError, LedgerUnavailable, WrongKind
-from discreet.ledger.forks import ForkAware, never_finalize
 
 DURABILITY_SETTINGS: Final = "SELECT current_setting('fsync'), current_setting('full_page_writes')"
 """What decides whether a server keeps what it has committed."""
@@ -44,7 +41,7 @@ _REASONS: Final = {
 
 
 @final
-class PostgresSession(ForkAware):
+class PostgresSession:
     """One connection, outside any transaction until ``begin``; only this package's errors leave it.
 
     In the text of a statement, names in braces stand for the tables and functions of the ledger.
@@ -64,7 +61,6 @@ class PostgresSession(ForkAware):
         }
         self.lost = False
         self.name = name
-        self.watch_forks()
 
     def ask(self, text: LiteralString, *values: object) -> list[tuple[Any, ...]]:
         """Run one statement, or several that take no values; return the rows of the last one."""
@@ -131,19 +127,6 @@ class PostgresSession(ForkAware):
         """End the session; closing twice does nothing."""
         self.lost = True
         self._connection.close()
-
-    def after_fork_in_child(self) -> None:
-        """Close the parent's socket without ending its session.
-
-        Otherwise the server would think it alive, and keep the turn, after the parent has died.
-        """
-        self.lost = True
-        never_finalize(self._connection)
-        with suppress(psycopg.Error, OSError):
-            line = self._connection.fileno()
-            nothing = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
-            os.dup2(nothing, line, inheritable=False)
-            os.close(nothing)
 
     def _explained(self, error: psycopg.Error) -> LedgerError:
         """Translate an error of the driver into words that hold nothing of what is stored."""

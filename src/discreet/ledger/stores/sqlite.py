@@ -1,20 +1,23 @@
-"""A ledger in a file: SQLite in WAL mode, every commit on disk before it counts.
+"""A ledger in a file: SQLite with a rollback journal, every commit on disk before it counts.
 
-Trust: kernel.
+Trust: kernel.  No message of the driver is passed on: it could quote what is stored.
 
 Theorem (key ``sqlite-durable``).  What is read from the file is on disk.
-    Proof.  With ``synchronous=FULL`` SQLite shows a commit to others only after syncing its log.  A
-    commit that was not synced, because its process died, is visible only to whoever opens the file
-    after all others have closed it; the log is synced on every opening, before an entry is read.
-    After a failed commit nothing is read before all that is visible has been copied from the log
-    to the file, and synced there.
+    Proof.  With ``synchronous=EXTRA`` SQLite syncs the journal, then the file, then the end of the
+    journal, and only then tells its caller.  If a process dies before that, either its journal is
+    hot, and whoever reads next takes its changes back, or the end of the journal is written and may
+    not be synced: so the journal is synced here before anything is returned that another
+    connection has written.
+Theorem (key ``one-place``).  Whoever uses a ledger file, by whatever path, uses one budget.
+    Proof.  Everything that was committed is in the file itself; its locks are those of the inode,
+    so two who use it exclude each other.  A journal is named after the path: a file with a second
+    hard link, and one that is mounted by itself, could have two, and both are refused.  A copy has
+    another inode than the one recorded in it, and is refused.
 Entries cannot be changed or deleted through SQL, a key has one charge and one release, and no head
-occurs twice.  Beside the file are ``-wal`` and ``-shm`` (SQLite's log) and ``-next`` and ``-turn``
-(:mod:`discreet.ledger.stores.file_locks`), all readable by its owner alone.
-A connection does not cross a fork: SQLite counts the locks of a process in memory, and a child that
-inherits the count writes to a log which others take for abandoned.  A child process whose parent
-had the file open is refused it (:mod:`discreet.ledger.connection` closes it in time).
-Assumes: a local disk that keeps what it has synced.
+occurs twice.  The journal stays beside the file as ``-journal``: where it lies without a file there
+was a ledger, and no new one is made.
+Assumes: a local disk that keeps what it has synced.  An older state of the file in the same inode
+is known by its witness (:mod:`discreet.ledger.witness`).
 """
 
 from __future__ import annotations
@@ -22,195 +25,209 @@ from __future__ import annotations
 import os
 import sqlite3
 import stat
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, suppress
+import tempfile
+import time
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
-from typing import Final, final
+from typing import Any, Final, final
+from urllib.parse import quote
 
-from discreet.errors import LedgerError, LedgerUnavailable
-from discreet.ledger.canonical_lines import NO_HEAD, EntryRow
-from discreet.ledger.forks import never_finalize
-from discreet.ledger.stores import failures, sqlite_files
-from discreet.ledger.stores.file_identity import WitnessCard, birth_time
-from discreet.ledger.stores.file_locks import FairLock, InodeLock, inode_lock_of
-from discreet.ledger.stores.sqlite_files import sync as _sync
-from discreet.ledger.stores.sqlite_rows import AT_ONCE, SQLiteRows, result_code
+from discreet.errors import LedgerUnavailable
+from discreet.ledger.canonical_lines import EntryRow, canonical, damaged_entry_error
+from discreet.ledger.stores import failures
+from discreet.ledger.stores.own_files import lock_within, sync
+
+APPLICATION_ID: Final = 0x44504C31
+"""The application id of a ledger file: the letters DPL1."""
+
+VERSION: Final = 1
+TABLES: Final = (
+    """
+    CREATE TABLE entry (
+        seq INTEGER PRIMARY KEY,
+        kind TEXT NOT NULL,
+        key TEXT,
+        question TEXT,
+        line TEXT NOT NULL,
+        head TEXT NOT NULL UNIQUE CHECK (length(head) = 64),
+        answer BLOB,
+        CHECK ((answer IS NOT NULL) = (kind = 'release'))
+    ) STRICT
+    """,
+    "CREATE UNIQUE INDEX one_charge ON entry (key) WHERE kind = 'charge'",
+    "CREATE INDEX starts ON entry (key) WHERE kind = 'start'",
+    "CREATE UNIQUE INDEX one_release ON entry (key) WHERE kind = 'release'",
+    "CREATE INDEX asked ON entry (question) WHERE kind = 'charge' AND question <> ''",
+    """
+    CREATE TRIGGER at_the_end BEFORE INSERT ON entry
+    WHEN NEW.seq <> (SELECT ifnull(max(seq), 0) + 1 FROM entry)
+    BEGIN SELECT RAISE(ABORT, 'entries are appended'); END
+    """,
+    """
+    CREATE TRIGGER never_changed BEFORE UPDATE ON entry
+    BEGIN SELECT RAISE(ABORT, 'entries are never changed'); END
+    """,
+    """
+    CREATE TRIGGER never_deleted BEFORE DELETE ON entry
+    BEGIN SELECT RAISE(ABORT, 'entries are never deleted'); END
+    """,
+    """
+    CREATE TABLE checkpoint (
+        only INTEGER PRIMARY KEY CHECK (only = 1),
+        seq INTEGER NOT NULL,
+        state TEXT NOT NULL
+    ) STRICT
+    """,
+    "CREATE TABLE card (inode INTEGER NOT NULL) STRICT",
+)
 
 _OLDEST: Final = (3, 37, 0)  # the first with STRICT tables
 _SMALLEST: Final = 512  # bytes; SQLite overwrites what is smaller than any database
 _SETTINGS: Final = (
-    "PRAGMA synchronous = FULL",
+    "PRAGMA journal_mode = PERSIST",
     "PRAGMA fullfsync = ON",
-    "PRAGMA checkpoint_fullfsync = ON",
     "PRAGMA trusted_schema = OFF",
-    "PRAGMA cell_size_check = ON",
 )
+_BUSY: Final = frozenset({sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED})
+_TURN: Final = 0.1  # seconds that SQLite waits, so that an interrupt is heard
+_AT_ONCE: Final = 64
+_PAGE: Final = 500
+_COLUMNS: Final = "seq, kind, key, question, line, head"
+_ROWS: Final = f"SELECT {_COLUMNS}, %s FROM entry WHERE seq > ? ORDER BY seq LIMIT {_PAGE}"  # noqa: S608
+_OF_KEYS: Final = " UNION ALL ".join(
+    f"SELECT {_COLUMNS}, answer FROM entry "  # noqa: S608  words of ours
+    f"WHERE kind = '{kind}' AND key IN (SELECT value FROM json_each(?))"
+    for kind in ("charge", "start", "release")
+)
+_ANSWERED: Final = """
+    SELECT r.seq, r.kind, r.key, r.question, r.line, r.head, r.answer
+    FROM entry AS c JOIN entry AS r ON r.kind = 'release' AND r.key = c.key
+    WHERE c.kind = 'charge' AND c.question = ? AND c.question <> ''
+    ORDER BY r.seq LIMIT 1
+"""
+_MOUNTS: Final = Path("/proc/self/mountinfo")
 
 
 @final
-class SQLiteStore(SQLiteRows):
+class SQLiteStore:
     """The rows of one ledger in one file."""
 
-    __slots__ = (
-        "_birth",
-        "_doubtful",
-        "_hold",
-        "_joined",
-        "_path",
-        "_sides",
-        "_size",
-        "_timeout",
-        "_turn",
-    )
+    __slots__ = ("_connection", "_file", "_path", "_settled", "_timeout")
 
     def __init__(self, path: str | os.PathLike[str], *, timeout: float) -> None:
         """Take the path; nothing is opened yet."""
-        super().__init__()
         self._path = Path(path).resolve()
         self._timeout = timeout
-        self._turn = FairLock(str(self._path))
-        self._hold: InodeLock | None = None
-        self._joined = False
-        self._sides: tuple[tuple[int, int], ...] = ()
-        self._birth = 0
-        self._size = 0
-        self._doubtful = False
-        self.watch_forks()
+        self._connection: sqlite3.Connection | None = None
+        self._file = (0, 0)
+        self._settled = -1
 
     # --- opening ------------------------------------------------------------------------------
 
     def create(self, rows: Iterable[EntryRow]) -> bool:
-        """Make a ledger with its first rows; return whether there was none."""
+        """Make a ledger with its first rows; return whether there was none.
+
+        It is written under another name, synced, and moved to its place under a lock on the folder:
+        whatever happens, there is a ledger with its entries or none, and nothing is replaced.
+        """
         _check_library()
+        if os.path.lexists(self._path):
+            return False
         try:
-            if os.path.lexists(self._path):
-                return False
-            with self._turn.held():  # else a card would be seen that somebody is about to need
-                if os.path.lexists(self._path):
-                    return False
-                sqlite_files.refuse_leftovers(self._path, self._turn)
-                sqlite_files.create_file(self._path, rows, self._turn)
-                return True
+            _refuse_leftovers(self._path)
+            number, name = tempfile.mkstemp(dir=self._path.parent, prefix=f".{self._path.name}.")
+            os.close(number)
+            try:
+                _fill(name, rows)
+                sync(name)
+                return self._publish(name)
+            finally:
+                with suppress(FileNotFoundError):
+                    Path(name).unlink()
         except sqlite3.Error as failure:
-            code = result_code(failure)
+            code = failure.sqlite_errorcode
         except OSError as failure:
             raise failures.file_failure(failure) from None
-        finally:
-            self._turn.close()
         raise failures.sqlite_failure(code)
 
+    def _publish(self, name: str) -> bool:
+        """Give a finished file its name, unless something has it."""
+        folder = os.open(self._path.parent, os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            if not lock_within(folder, self._timeout):
+                raise failures.sqlite_failure(sqlite3.SQLITE_BUSY)
+            if os.path.lexists(self._path):
+                return False
+            Path(name).rename(self._path)
+            os.fsync(folder)
+        finally:
+            os.close(folder)
+        return True
+
     def open(self) -> None:
-        """Connect to an existing ledger."""
+        """Connect to an existing ledger, and inspect it."""
         _check_library()
         self.close()
-        code: int | None = None
         try:
-            self._enter()
-        except (sqlite3.Error, UnicodeDecodeError) as failure:
-            self.close()
-            code = result_code(failure)
+            status = _checked_file(self._path)
+            self._connection, self._settled = self._connected(), -1
+            self._do("PRAGMA synchronous = EXTRA")  # before a journal is taken back
+            self._check_whole(status.st_ino)
+            for setting in _SETTINGS:
+                self._do(setting)
+            self._file = (status.st_dev, status.st_ino)
         except OSError as failure:
             self.close()
             raise failures.file_failure(failure) from None
         except BaseException:
             self.close()
             raise
-        else:
-            return
+
+    def _connected(self) -> sqlite3.Connection:
+        try:
+            return sqlite3.connect(
+                sqlite_uri(self._path),
+                uri=True,
+                timeout=_TURN,
+                isolation_level=None,
+                check_same_thread=False,
+                cached_statements=2 * _AT_ONCE,
+            )
+        except sqlite3.Error as failure:
+            code = failure.sqlite_errorcode
         raise failures.sqlite_failure(code)
 
-    def _enter(self) -> None:
-        """Lock the file, inspect it if nobody uses it, and connect."""
-        status = self._file()
-        if (status.st_dev, status.st_ino) in _OF_PARENT:
-            raise failures.forked_error()
-        sqlite_files.check_is_ledger(self._path)
-        self._hold = hold = inode_lock_of(self._path)
-        self._birth = birth_time(self._path)  # an overlay has copied the file by now
-        with hold.entering(self._timeout):
-            first = not hold.in_use()
-            if first:
-                version = sqlite_files.check_unused_file(
-                    self._path, hold.file[1], self._birth, self._turn
-                )
-                with suppress(FileNotFoundError):
-                    _sync(f"{self._path}-wal")
-            elif hold.used_with_other_sides(sqlite_files.side_files_of(self._path)):
-                raise failures.side_files_error()
-            self._turn.open()
-            self._connect()
-            if first:
-                self._take_into_use(version)
-            self._size = self._path.stat().st_size
-            self._sides = sqlite_files.side_files_of(self._path)
-            hold.join(self._sides)
-            self._joined = True
-
-    def _file(self) -> os.stat_result:
-        """Return the status of the file; refuse what cannot be a ledger.
-
-        It is not opened: closing it would release the locks that this process has on it.
-        """
-        try:
-            status = self._path.stat()
-        except FileNotFoundError:
-            sqlite_files.refuse_leftovers(self._path, self._turn)
-            raise failures.absent_ledger_error() from None
-        if not stat.S_ISREG(status.st_mode) or 0 < status.st_size < _SMALLEST:
+    def _check_whole(self, inode: int) -> None:
+        """Refuse another database, a copy of a ledger, and a file that is not whole."""
+        ((application,),) = self._do("PRAGMA application_id")
+        ((version,),) = self._do("PRAGMA user_version")
+        if application != APPLICATION_ID:
             raise failures.not_a_ledger_error()
-        if not status.st_size:
-            sqlite_files.refuse_empty(self._path, self._turn)
-        if status.st_nlink != 1:
-            raise failures.hard_link_error()
-        return status
-
-    def _connect(self) -> None:
-        self._connection = sqlite3.connect(
-            sqlite_files.sqlite_uri(self._path, "rw"),
-            uri=True,
-            timeout=self._timeout,
-            isolation_level=None,
-            check_same_thread=False,
-            cached_statements=2 * AT_ONCE,
-        )
-        for setting in _SETTINGS:
-            self._do(setting)
-        self._do("SELECT max(seq) FROM entry")  # opens the log, and what lies beside it
-
-    def _take_into_use(self, version: int) -> None:
-        """Write a new card and apply missing migrations while nobody else uses the file."""
-        if self._do("PRAGMA journal_mode = WAL") != [("wal",)]:
-            raise failures.file_failure(OSError())
-        last = self._do("SELECT seq, head FROM entry ORDER BY seq DESC LIMIT 1")
-        self._write_card(*(last[0] if last else (0, NO_HEAD)), sync=True)
-        if version < len(sqlite_files.MIGRATIONS):
-            self._do("BEGIN IMMEDIATE")
-            for step in sqlite_files.MIGRATIONS[version:]:
-                for statement in step:
-                    self._do(statement)
-            self._do(f"PRAGMA user_version = {len(sqlite_files.MIGRATIONS)}")
-            self._do("COMMIT")
-            self._copy_log()
-
-    def _write_card(self, seq: int, head: str, *, sync: bool = False) -> None:
-        if self._hold is not None:
-            card = WitnessCard(self._hold.file[1], self._birth, seq, head)
-            sqlite_files.write_card(self._turn, card, sync=sync)
+        if version != VERSION:
+            raise failures.newer_version_error(version, VERSION)
+        if not is_original(self._do("SELECT inode FROM card"), inode):  # T5
+            raise failures.copied_file_error()
+        if self._do("PRAGMA integrity_check(1)") != [("ok",)]:
+            raise failures.torn_file_error()
 
     def _check_place(self) -> None:
-        """Refuse to write to a file, or beside files, other than those that were opened."""
+        """Refuse to write to a file other than the one that was opened (T5)."""
         try:
             status = self._path.stat()
         except FileNotFoundError:
             raise failures.replaced_file_error() from None
-        file = self._hold.file if self._hold is not None else None
-        if (status.st_dev, status.st_ino) != file or status.st_size < self._size:
+        if (status.st_dev, status.st_ino) != self._file:
             raise failures.replaced_file_error()
         if status.st_nlink != 1:
             raise failures.hard_link_error()
-        if sqlite_files.side_files_of(self._path) != self._sides:
-            raise failures.side_files_error()
-        self._size = status.st_size
+
+    def close(self) -> None:
+        """Close the file; closing twice does nothing."""
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            with suppress(sqlite3.Error):
+                connection.close()
 
     # --- writing ------------------------------------------------------------------------------
 
@@ -218,90 +235,175 @@ class SQLiteStore(SQLiteRows):
     def exclusive(self) -> Iterator[None]:
         """Be the only writer until the block ends; then everything appended is on disk."""
         try:
-            with self._turn.held():
-                if self._doubtful:
-                    self._settle()
-                self._check_place()
-                self._appended = None
-                self._do("BEGIN IMMEDIATE")
-                try:
-                    yield
-                except BaseException:
-                    self._roll_back()
-                    raise
-                self._commit()
+            self._check_place()
         except OSError as failure:
             raise failures.file_failure(failure) from None
-
-    def _commit(self) -> None:
-        self._doubtful = True
+        self._do("BEGIN IMMEDIATE")
         try:
+            yield
             self._do("COMMIT")
-        except LedgerError:
+        except BaseException:
             self._roll_back()
             raise
-        self._doubtful = False
-        if self._appended is not None:
-            self._write_card(self._appended.seq, self._appended.head)
 
     def _roll_back(self) -> None:
-        try:
-            self._do("ROLLBACK")
-        except LedgerError:  # SQLite has done so itself, or the connection is of no use any more
-            self._doubtful = True
+        """Take the transaction back; where that fails, the next opening does."""
+        if self._connection is not None and self._connection.in_transaction:
+            try:
+                self._connection.execute("ROLLBACK")
+            except sqlite3.Error:
+                self.close()
+
+    def append(self, rows: Sequence[EntryRow]) -> None:
+        """Add rows at the end; only inside ``exclusive``."""
+        for start in range(0, len(rows), _AT_ONCE):
+            part = rows[start : start + _AT_ONCE]
+            marks = ",".join(["(?,?,?,?,?,?,?)"] * len(part))
+            cells = [cell for row in part for cell in _cells(row)]
+            self._do(f"INSERT INTO entry VALUES {marks}", cells)  # noqa: S608  only marks
+
+    def keep_checkpoint(self, seq: int, state: str) -> None:
+        """Replace the kept state; only inside ``exclusive``."""
+        self._do("INSERT OR REPLACE INTO checkpoint VALUES (1, ?, ?)", (seq, state))
+
+    # --- reading ------------------------------------------------------------------------------
+
+    def rows(self, after: int, *, answers: bool = False) -> Iterator[EntryRow]:
+        """Yield the rows after a number, in order, read a page at a time."""
+        statement = _ROWS % ("answer" if answers else "NULL")
+        while True:
+            page = self._rows(statement, (after,))
+            yield from page
+            if len(page) < _PAGE:
+                return
+            after = page[-1].seq
+
+    def rows_of(self, keys: Collection[str]) -> list[EntryRow]:
+        """Return all charges, starts and releases of some keys, with answers, in order."""
+        rows = self._rows(_OF_KEYS, (canonical(sorted(keys)),) * 3)
+        return sorted(rows, key=lambda row: row.seq)
+
+    def first_answer(self, question: str) -> EntryRow | None:
+        """Return the first release, with its answer, whose key was charged for a question."""
+        rows = self._rows(_ANSWERED, (question,))
+        return rows[0] if rows else None
+
+    def checkpoint(self) -> tuple[int, str] | None:
+        """Return the last kept state and the number of its entry, if there is one."""
+        match self._do("SELECT seq, CAST(state AS BLOB) FROM checkpoint"):
+            case [(int(seq), bytes(state))]:  # torn text is one whose digest is wrong
+                return seq, state.decode("utf-8", "replace")
+        return None
+
+    def _rows(self, statement: str, values: Sequence[Any]) -> list[EntryRow]:
+        found = [_row(cells) for cells in self._do(statement, values)]
+        self._settle()
+        return found
 
     def _settle(self) -> None:
-        """After a failed commit: put on disk whatever of it is visible."""
-        self._leave()
-        self._enter()
-        self._copy_log()
-        self._doubtful = False
+        """Sync the journal if another connection has written since the last time (T3)."""
+        ((version,),) = self._do("PRAGMA data_version")
+        if version != self._settled:
+            try:
+                sync(f"{self._path}-journal")
+            except FileNotFoundError:
+                pass
+            except OSError as failure:
+                raise failures.file_failure(failure) from None
+            self._settled = version
 
-    def _copy_log(self) -> None:
-        """Copy the log to the file, and sync both."""
-        blocked, *_ = self._do("PRAGMA wal_checkpoint(FULL)")[0]
-        if blocked:
-            raise failures.sqlite_failure(sqlite3.SQLITE_BUSY)
-
-    # --- ending -------------------------------------------------------------------------------
-
-    def close(self) -> None:
-        """Close the files."""
-        self._leave()
-        self._turn.close()
-
-    def _leave(self) -> None:
-        """Disconnect while nobody comes or goes, and release the file."""
-        hold, self._hold = self._hold, None
-        if hold is None:
-            self._disconnect()
-            return
-        try:
-            with hold.entering(self._timeout):
-                self._part(hold)
-        except LedgerError:  # somebody else keeps coming or going, and will see that this one left
-            self._part(hold)
-        hold.release()
-
-    def _part(self, hold: InodeLock) -> None:
-        self._disconnect()
-        if self._joined:
-            self._joined = False
-            hold.leave()
-
-    def after_fork_in_child(self) -> None:
-        """Neither use nor close the parent's connection or file."""
-        if self._connection is not None:
-            never_finalize(self._connection)
-            self._connection = None
-            if self._hold is not None:
-                _OF_PARENT.add(self._hold.file)
-        self._hold = None
-        self._joined = False
+    def _do(self, statement: str, values: Sequence[Any] = ()) -> list[Any]:
+        """Run a statement; wait for others, but not for longer than the timeout."""
+        until = time.monotonic() + self._timeout
+        while True:
+            if self._connection is None:
+                raise failures.file_failure(OSError())
+            try:
+                return self._connection.execute(statement, values).fetchall()
+            except (sqlite3.Error, UnicodeDecodeError) as failure:
+                # UnicodeDecodeError: the message of SQLite quotes bytes that are not text
+                code = getattr(failure, "sqlite_errorcode", None)
+            if code is None or code & 0xFF not in _BUSY or time.monotonic() > until:
+                break
+        raise failures.sqlite_failure(code)
 
 
-_OF_PARENT: Final[set[tuple[int, int]]] = set()
-"""Files that a parent process had open when it forked."""
+def is_original(card: list[tuple[object]], inode: int) -> bool:
+    """Return whether a file is the one whose inode was recorded when it was made."""
+    return card == [(inode,)]
+
+
+def sqlite_uri(path: Path, mode: str = "rw") -> str:
+    """Return the address of a file for SQLite."""
+    return f"file:{quote(bytes(path))}?mode={mode}"
+
+
+def _checked_file(path: Path) -> os.stat_result:
+    """Return the status of a file; refuse what cannot be a ledger, or have one journal.
+
+    It is not opened: closing it would release the locks that this process has on it.
+    """
+    try:
+        status = path.stat()
+    except FileNotFoundError:
+        _refuse_leftovers(path)
+        raise failures.absent_ledger_error() from None
+    if not stat.S_ISREG(status.st_mode) or status.st_size < _SMALLEST:
+        raise failures.not_a_ledger_error()
+    if status.st_nlink != 1:  # T5
+        raise failures.hard_link_error()
+    if _is_mounted(path):  # T5
+        raise failures.mounted_file_error()
+    return status
+
+
+def _is_mounted(path: Path) -> bool:
+    """Return whether a file is mounted by itself, apart from its folder."""
+    try:
+        mounts = _MOUNTS.read_bytes().splitlines()
+    except OSError:  # not Linux
+        return False
+    escaped = bytes(path)
+    for sign in b"\\ \t\n":
+        escaped = escaped.replace(bytes([sign]), b"\\%03o" % sign)
+    return any(line.split(b" ")[4] == escaped for line in mounts)
+
+
+def _refuse_leftovers(path: Path) -> None:
+    """Refuse a place where a ledger was and its file is missing (T5)."""
+    if os.path.lexists(f"{path}-journal"):
+        raise failures.orphaned_files_error()
+
+
+def _fill(name: str, rows: Iterable[EntryRow]) -> None:
+    """Make the tables and the first rows in a new file, which counts once it has its name."""
+    with closing(sqlite3.connect(name, isolation_level=None)) as database:
+        database.execute("PRAGMA journal_mode = OFF")
+        database.execute("BEGIN")
+        for statement in TABLES:
+            database.execute(statement)
+        database.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+        database.execute(f"PRAGMA user_version = {VERSION}")
+        database.execute("INSERT INTO card VALUES (?)", (Path(name).stat().st_ino,))
+        insert = "INSERT INTO entry VALUES (?,?,?,?,?,?,?)"
+        database.executemany(insert, map(_cells, rows))
+        database.execute("COMMIT")
+
+
+def _cells(row: EntryRow) -> tuple[object, ...]:
+    return row.seq, row.kind, row.key, row.question, row.line, row.head, row.answer
+
+
+def _row(cells: tuple[Any, ...]) -> EntryRow:
+    """Make a row; a torn file can hold other types than its table says."""
+    match cells:
+        case (int(seq), str(kind), key, question, str(line), str(head), answer) if (
+            isinstance(key, str | None)
+            and isinstance(question, str | None)
+            and isinstance(answer, bytes | None)
+        ):
+            return EntryRow(seq, kind, key, question, line, head, answer)
+    raise damaged_entry_error(cells[0])
 
 
 def _check_library() -> None:

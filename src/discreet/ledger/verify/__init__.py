@@ -47,5 +47,4 @@ if not TYPE_CHECKING:  # to which every name would be one of this room
             "readers": ("is_database", "verify", "verify_file"),
             "report": ("AccountBalance", "Problem", "Report"),
         },
-        renamed={"Standing": "AccountBalance"},
     )

@@ -189,5 +189,5 @@ class Audit:
             return
         if entry.fields["from"] != before:
             yield "restore", "it does not name the head of the entry before."
-        if entry.fields.get("spent", False):
+        if entry.fields["spent"]:
             self._accounts.spend_rest()

@@ -6,8 +6,9 @@ anything.
 Definition.  A line is canonical if it is the only way to write its value: keys in order, each once,
 no spaces, ASCII alone, no floats.  The head of an entry is the SHA-256 of the head before it, a
 line feed and its line; before the first entry it is 64 zeros.
-Theorem (key ``hash-chain``).  Two records with the same head at the same number are the same up to
-there, or exhibit two texts with the same SHA-256.
+Theorem (key ``hash-chain``; Haber and Stornetta 1991, How to Time-Stamp a Digital Document, for
+linking by hashes).  Two records with the same head at the same number are the same up to there, or
+exhibit two texts with the same SHA-256.
     Proof.  Equal heads of different texts are such a pair.  Otherwise the texts are equal, so the
     lines are, and the heads before them, since a head has 64 letters; continue with those.
 Definition.  Every entry has ``format`` 1, its number ``seq``, its ``kind`` and the time ``at``,
@@ -167,7 +168,6 @@ _KINDS: Final[Mapping[str, Mapping[str, Check]]] = {
     "reopen": {"key": _is_said, "reason": _is_said, "by": _is_said},
     "describe": {"what": _is_said, "content": _is_object, "digest": is_head},
 }
-_LATER: Final = {"restore": {"spent"}}  # what entries of earlier versions do not say
 _CHECKS: Final = {kind: {**_COMMON, **fields} for kind, fields in _KINDS.items()}
 
 
@@ -185,7 +185,7 @@ def field_problem(entry: Mapping[str, Any]) -> str | None:
     checks = _CHECKS.get(kind) if isinstance(kind, str) else None
     if checks is None:
         return "its kind is not known."
-    if not entry.keys() ^ checks.keys() <= _LATER.get(str(kind), set()):
+    if entry.keys() != checks.keys():
         return f"its fields are not those of a {kind}."
     for name, value in entry.items():
         if not checks[name](value):

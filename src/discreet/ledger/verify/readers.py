@@ -11,10 +11,8 @@ Whatever cannot be read is a problem in the report; only a missing file is an er
 Entries are read in their own order, without an index.  Whoever answers questions finds them through
 indexes, and a row that its index does not name is asked and paid for again.  So SQLite compares
 every index with its table, and the statements that made them are known by their digests.
-A checkpoint names an entry, and so does the card beside the file (``-turn``): there is room for two
-cards, a card counts if its checksum is right, and the newer one tells which entry was the last.
-Both are read before the entries: a ledger in use goes on meanwhile.
-A copy of a ledger has no card, and may be verified.
+A copy of a ledger may be verified.  A journal that a crash has left is taken back, as whoever opens
+the ledger next would.
 """
 
 from __future__ import annotations
@@ -23,13 +21,11 @@ import base64
 import hashlib
 import json
 import operator
-import re
 import sqlite3
 from collections.abc import Iterable, Iterator
 from contextlib import closing
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, Self, final
+from typing import Any, Final
 from urllib.parse import quote
 
 from discreet.errors import NotALedger
@@ -39,7 +35,7 @@ from discreet.ledger.verify.report import Report
 
 _LEDGER: Final = 0x44504C31
 _UNMARKED: Final = 0  # entries in a database that somebody made by hand
-_LATEST: Final = 3
+_VERSION: Final = 1
 _SCHEMA: Final = "SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL"
 _MADE: Final = frozenset(
     {
@@ -51,85 +47,20 @@ _MADE: Final = frozenset(
         "80f5e81cf2045e639147edaf10cfaed3",  # entries are appended
         "abb9cf05b298068f0dbbddbe0ce06ca7",  # entries are never changed
         "13d68791abeb409181b8dc6d226426ee",  # entries are never deleted
+        "dd2fc5063f5fe57fa212980975396432",  # the checkpoint
+        "c4c3f2491fe96d7b12a32183c01f30dc",  # the card
     }
 )
-_WITH_CHECKPOINT: Final = 2
-_CHECKPOINT: Final = "dd2fc5063f5fe57fa212980975396432"
-_SLOT: Final = 512
-_LONGEST: Final = 4096
-_CARD: Final = re.compile(
-    rb"(discreet (?:1|2 [0-9]{20}) [0-9]{20} ([0-9]{18}) ([0-9a-f]{64})) ([0-9a-f]{32})\n"
-)
 
 
-@final
-@dataclass(frozen=True, slots=True)
-class NamedEntries:
-    """The entries that must be there: by number in the checkpoint, by number and head on the card.
-
-    >>> NamedEntries(7, (9, "f" * 64)).last
-    9
-    """
-
-    kept: int
-    card: tuple[int, str]
-    torn: bool = False
-
-    @classmethod
-    def of(cls, database: sqlite3.Connection, place: Path) -> Self:
-        """Read checkpoint and card; what cannot be read names nothing."""
-        beside = place.with_name(f"{place.name}-turn")
-        data = b""
-        if beside.is_file():
-            with beside.open("rb") as file:
-                data = file.read(_LONGEST)
-        cards = [card for card in map(_card, (data[:_SLOT], data[_SLOT:])) if card is not None]
-        card = max(cards, key=lambda card: card[0], default=(0, ""))
-        return cls(_kept(database), card, torn=bool(data) and not cards)
-
-    @property
-    def last(self) -> int:
-        """The number of the last of them; 0 if there are none."""
-        return max(self.kept, self.card[0])
-
-
-def _card(data: bytes) -> tuple[int, str] | None:
-    """Return number and head of a card that is whole."""
-    match = _CARD.match(data)
-    if match is None or hashlib.sha256(match[1]).hexdigest()[:32] != match[4].decode("ascii"):
-        return None
-    return int(match[2]), match[3].decode("ascii")
-
-
-def _kept(database: sqlite3.Connection) -> int:
-    """Return the number of the entry that the checkpoint covers; 0 without one."""
-    try:
-        (last,) = database.execute("SELECT max(seq) FROM checkpoint").fetchone()
-    except (sqlite3.Error, UnicodeDecodeError):  # no such table, or one that the check below names
-        return 0
-    return last if type(last) is int else 0
-
-
-def file_problems(
-    database: sqlite3.Connection, named: NamedEntries, entries: int
-) -> Iterator[tuple[str, str]]:
-    """Yield kind and message of what is wrong around so many entries."""
+def file_problems(database: sqlite3.Connection) -> Iterator[tuple[str, str]]:
+    """Yield kind and message of what is wrong around the entries."""
     ((mark,),) = database.execute("PRAGMA application_id")
     ((version,),) = database.execute("PRAGMA user_version")
-    if mark not in (_LEDGER, _UNMARKED) or version > _LATEST:
+    if mark not in (_LEDGER, _UNMARKED) or version > _VERSION:
         yield "file", "it is marked as another kind of file, or as one of a later version."
-    due = _MADE | {_CHECKPOINT} if version >= _WITH_CHECKPOINT else _MADE
-    if mark == _LEDGER and not due <= {_digest(text) for (text,) in database.execute(_SCHEMA)}:
+    if mark == _LEDGER and not {_digest(text) for (text,) in database.execute(_SCHEMA)} >= _MADE:
         yield "tables", "its tables, indexes or triggers are not those that a ledger is made with."
-    if named.last > entries:
-        yield "file", "entries at its end are missing: something beside them names more."
-    seq, head = named.card
-    if 0 < seq <= entries:
-        heads = database.execute("SELECT head FROM entry WHERE seq = ?", (seq,)).fetchall()
-        if heads != [(head,)]:
-            yield "file", f"entry {seq} is not the one that the card beside the file names."
-    if named.torn:
-        yield "card", "the card beside the file is torn, and cannot tell which entry was the last."
     if database.execute("PRAGMA integrity_check(1)").fetchall() != [("ok",)]:
         yield "index", "its pages are damaged, or an index does not agree with its table."
 
@@ -141,7 +72,11 @@ def _digest(statement: str) -> str:
 
 
 _COLUMNS: Final = ("seq", "kind", "key", "question", "line", "head", "answer")
-_ROWS: Final = f"SELECT {', '.join(_COLUMNS)} FROM entry ORDER BY seq"  # noqa: S608
+_PAGE: Final = 500
+_ROWS: Final = (
+    f"SELECT rowid, {', '.join(_COLUMNS)} FROM entry"  # noqa: S608
+    f" WHERE rowid > ? ORDER BY rowid LIMIT {_PAGE}"
+)
 _EXPORT: Final = 1
 
 _named = operator.attrgetter(*_COLUMNS)
@@ -206,14 +141,23 @@ def is_database(place: Path) -> bool:
 def _take_database(audit: Audit, place: Path) -> None:
     try:
         with closing(connect_read_only(place)) as database:
-            named = NamedEntries.of(database, place)
-            _take(audit, database.execute(_ROWS))
-            for kind, message in file_problems(database, named, audit.entries):
+            _take(audit, _paged(database))
+            for kind, message in file_problems(database):
                 audit.add_file_problem(message, kind)
         if place.stat().st_nlink > 1:
             audit.add_file_problem("it has more than one name, by each of which it could be spent.")
     except (sqlite3.Error, OverflowError, UnicodeDecodeError):
         audit.add_file_problem("it is a damaged database, or not one of a ledger.")
+
+
+def _paged(database: sqlite3.Connection) -> Iterator[tuple[object, ...]]:
+    """Read the entries a page at a time: whoever writes meanwhile waits for a page alone."""
+    last = -(2**63)
+    while page := database.execute(_ROWS, (last,)).fetchall():
+        if page[-1][0] <= last:  # torn pages could go round for ever
+            raise sqlite3.DatabaseError
+        last = page[-1][0]
+        yield from (cells[1:] for cells in page)
 
 
 def _take(audit: Audit, rows: Iterable[object]) -> None:
@@ -231,22 +175,19 @@ def _cells(row: Any) -> tuple[object, ...]:
 
 
 def connect_read_only(place: Path) -> sqlite3.Connection:
-    """Open for reading; where SQLite cannot write beside the file, as one not in use."""
+    """Open for reading; write only to take back what a crash has left half-written."""
     address = f"file:{quote(bytes(place.absolute()))}"
-    log = place.with_name(f"{place.name}-wal")
-    database = sqlite3.connect(f"{address}?mode=ro", uri=True)
-    database.text_factory = _text
-    try:
-        database.execute("PRAGMA schema_version").fetchone()
-    except sqlite3.OperationalError:
-        database.close()
-        if log.exists() and log.stat().st_size:
-            raise
-        database = sqlite3.connect(f"{address}?mode=ro&immutable=1", uri=True)
+    for mode in ("ro", "rw"):
+        database = sqlite3.connect(f"{address}?mode={mode}", uri=True)
         database.text_factory = _text
-    except (sqlite3.Error, UnicodeDecodeError):
-        database.close()
-        raise
+        try:
+            database.execute("PRAGMA schema_version").fetchone()
+        except (sqlite3.Error, UnicodeDecodeError) as failure:
+            database.close()
+            if mode == "rw" or not isinstance(failure, sqlite3.OperationalError):
+                raise
+        else:
+            break
     return database
 
 

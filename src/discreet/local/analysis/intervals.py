@@ -20,15 +20,16 @@ if C reaches the least c with P_M[C >= c] <= a, which has a chance of at most a;
 Above a few thousand people only every so manyth M is tried, and the interval ends at the first one
 that is not excluded: it is wider by at most 1/32 of the estimate's standard deviation on each side.
 
-Theorem (key ``hostile-reports``).  An attacker, who knows all others, makes at most m of the n
-reports.  Let [low, high] be an interval of level 1 - a for the n - m honest people, with its low
-end from C - m supports and its high end from C.  Then from (n - m) low / n to
-((n - m) high + m) / n is one of the same level for all n people, and for the honest ones alone.
-Proof.  The honest reports have between C - m and C supports, and both ends rise with that number.
-Hostile people hold the value or not: between 0 and m of n.  As low <= 1 and high <= 1, the result
-contains [low, high].
-To first order the low end falls by m A / n with A = (1 - q) / (p - q), what a hostile report can
-add, and the high end rises by m B / n with B = p / (p - q), what it can take away.
+Theorem (key ``hostile-reports``; Cheu, Smith and Ullman 2021, Manipulation Attacks in Local
+Differential Privacy).  An attacker, who knows all others, makes at most m of the n reports.  Let
+[low, high] be an interval of level 1 - a for the n - m honest people, with its low end from C - m
+supports and its high end from C.  Then from (n - m) low / n to ((n - m) high + m) / n is one of
+the same level for all n people, and for the honest ones alone.
+Proof.  The honest reports have
+between C - m and C supports, and both ends rise with that number. Hostile people hold the value or
+not: between 0 and m of n.  As low <= 1 and high <= 1, the result contains [low, high]. To first
+order the low end falls by m A / n with A = (1 - q) / (p - q), what a hostile report can add, and
+the high end rises by m B / n with B = p / (p - q), what it can take away.
 """
 
 from __future__ import annotations

@@ -5,12 +5,13 @@ cell is private whatever the function is; a bad pool costs accuracy.
 
 Definition.  Function s maps a word to t bits: bit r is the parity of the bits of the word that row
 (s, r) selects.  Rows are public: SplitMix64 (Steele, Lea and Flood 2014) of their numbers.
-Theorem (key ``linear-hash``).  If rows are uniform and independent, two different words share a
-cell with chance 1/g, g = 2**t, and whether a third word shares it with the first is independent of
-that.  Proof.  Words share a cell if all t rows have even parity on their difference, which half of
-all rows have; two different nonzero differences are linearly independent.
-So a pool of m functions has the floor of key ``pool-floor``.
-Assumes, for accuracy alone: rows, which are fixed and public, behave like uniform ones.
+Theorem (key ``linear-hash``; Carter and Wegman 1979, Universal Classes of Hash Functions).  If
+rows are uniform and independent, two different words share a cell with chance 1/g, g = 2**t, and
+whether a third word shares it with the first is independent of that.  Proof.  Words share a cell
+if all t rows have even parity on their difference, which half of all rows have; two different
+nonzero differences are linearly independent. So a pool of m functions has the floor of key
+``pool-floor``. Assumes, for accuracy alone: rows, which are fixed and public, behave like uniform
+ones.
 
 Theorem (key ``linear-hash-decoding``).  If T[s, y] reports have function s and cell y, the number
 of reports that support a word v is 1/g times the sum over s and c of W[s, c] (-1)**(z(s, c) . v): W

@@ -6,10 +6,11 @@ Definition.  Codes stand for rising points from -1 to 1, and each of finitely ma
 level, so that the mean level of the reports about a code is its point, exactly.  A number between
 two points goes to one of them by a coin (key ``stochastic-rounding``, ``NumberRange``), so that the
 mean level of its reports is the number.
-Theorem (key ``number-estimate``).  The average of the levels of n reports estimates the average of
-their senders' numbers without bias.  Its variance is the sum of the variances of single reports
-over n**2; that of a number x between points s and t is (1 - w) q_s + w q_t - x**2, where w is the
-chance of t and q_s is the mean square of the levels of s.
+Theorem (key ``number-estimate``; Duchi, Jordan and Wainwright 2018 for two points).  The average
+of the levels of n reports estimates the average of their senders' numbers without bias.  Its
+variance is the sum of the variances of single reports over n**2; that of a number x between points
+s and t is (1 - w) q_s + w q_t - x**2, where w is the chance of t and q_s is the mean square of the
+levels of s.
 Proof.  Linearity; independence; the law of total expectation.
 """
 

@@ -11,12 +11,13 @@ p = e^epsilon / (e^epsilon + g - 1), q = p kappa + (1 - p)(1 - kappa)/(g - 1), a
 of direct response on g cells with chance 1 - kappa, and nothing otherwise.
 
 Without a pool the family is affine, kappa is exact, and decoding takes n k hashes.
-Theorem (key ``pool-floor``).  With a pool of m functions it takes m k, but estimates have a second
-variance, over the choice of functions, that does not fall with n: sum f**2 / (m (g - 1)) at most,
-over the shares f of all values.
-Proof.  A value u adds f_u (kappa_uv - kappa) g/(g - 1) to the estimate of v, where kappa_uv is the
-share of functions under which they share a cell: it has variance (g - 1)/(g**2 m).
-Its loss is that of direct response on g cells: two values may share no cell of the pool.
+Theorem (key ``pool-floor``; Cormode, Maddock and Maple 2021 share seeds).  With a pool of m
+functions it takes m k, but estimates have a second variance, over the choice of functions, that
+does not fall with n: sum f**2 / (m (g - 1)) at most, over the shares f of all values.
+Proof.  A
+value u adds f_u (kappa_uv - kappa) g/(g - 1) to the estimate of v, where kappa_uv is the share of
+functions under which they share a cell: it has variance (g - 1)/(g**2 m). Its loss is that of
+direct response on g cells: two values may share no cell of the pool.
 
 A report is an integer: its seed times g, plus its cell.
 """

@@ -4,13 +4,14 @@ Trust: kernel.
 
 Definition.  The code of node i and side s (0 left, 1 right) is 2 i + s.  A report is that of
 Hadamard response about the node, with its sign turned for the right side.
-Theorem (key ``signed-hadamard``).  Two sides of one node have opposite signs in every row, so the
+Theorem (key ``signed-hadamard``; Cormode, Kulkarni and Srivastava 2019, Answering Range Queries
+Under Local Differential Privacy).  Two sides of one node have opposite signs in every row, so the
 loss is that of one coin, exactly epsilon.  Let C reports support the left side of a node, and p be
 the chance of a true sign: (C/n - 1/2)/(p - 1/2) estimates the share of the left side minus that of
 the right one without bias, with at most the variance of Hadamard response: half of what estimating
 both sides would have.
-Proof.  Turning a sign by the value is a bijection of reports.  Those who hold the right side
-support the left one with chance 1 - p, and all others with chance 1/2.
+Proof.  Turning a sign by the value is a bijection of reports.  Those who
+hold the right side support the left one with chance 1 - p, and all others with chance 1/2.
 """
 
 from __future__ import annotations

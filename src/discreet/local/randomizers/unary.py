@@ -39,7 +39,7 @@ from discreet.local.randomizers.randomizer import (
 from discreet.mechanisms.mechanism import Number
 from discreet.mechanisms.randomized_response import response_chances
 from discreet.noise import SYSTEM, Bernoulli, Entropy
-from discreet.noise.packed_coins import packed_coins
+from discreet.noise.bernoulli import packed_coins
 
 _MOST: Final = 1 << 20
 _CODINGS: Final = ("symmetric", "optimized")

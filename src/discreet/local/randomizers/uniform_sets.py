@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from discreet.local.randomizers.bitmap import row_size
 from discreet.noise import Entropy, Uniform
-from discreet.noise.packed_coins import packed_coins
+from discreet.noise.bernoulli import packed_coins
 
 _FEW: Final = 4  # members that are found sooner one by one
 _TRIES: Final = 4  # rows that are flipped for each one that is needed

@@ -28,7 +28,7 @@ from typing import Any, Final, final
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.continual.dyadic import depth, digits, height
+from discreet.continual.sum_tails import depth, digits, height
 from discreet.errors import OutOfRange, WrongKind
 from discreet.exact import whole
 from discreet.local.randomizers.randomizer import local_epsilon

@@ -7,12 +7,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from discreet.doors import late_names
+from discreet.doors import open_door
 
 if TYPE_CHECKING:  # loaded when first used: closed forms are enough for most questions
     from discreet.loss.engine import connect_the_dots, contour, enumeration, lattice_search
 
-__all__ = ["connect_the_dots", "contour", "enumeration", "lattice_search"]
-
-if not TYPE_CHECKING:  # to which every name would be one of this room
-    __getattr__, __dir__ = late_names(__name__, {}, rooms=__all__)
+__all__, __getattr__, __dir__ = open_door(__name__, __file__)

@@ -6,7 +6,8 @@ Each function returns a bracket whose ends include a proved bound on rounding
 (docs/proofs/accounting.md, section 3), given the model of ``rounding``, which
 covers the special functions of SciPy.  SciPy takes long to load, so the first call loads it.
 
-Theorem keys: ``gaussian-profile``, ``laplace-profile``, ``response-binomial``.
+Theorem (key ``response-binomial``; Kairouz, Oh and Viswanath 2015, theorem 3.3).  n-fold
+randomized response has a binomial privacy loss, whose profile is a finite sum.
 """
 
 from __future__ import annotations

@@ -194,6 +194,7 @@ def _errors(x: Floats) -> tuple[float, float]:
     return UNIT * (96 + 16 * size), 8 * UNIT * size
 
 
+_REACH: Final = 300.0  # of a curve on a lattice: e**-300 is below every delta
 _UNCOUNTED: Final = math.log(1e-40)  # what is left beyond counts as infinite (section 12)
 
 
@@ -210,6 +211,10 @@ class RenyiPart:
         """There are no atoms to respect."""
         return Fraction(0)
 
+    def largest(self) -> float:
+        """Dots end there."""
+        return _REACH
+
     def _lines(self) -> list[tuple[float, float]]:
         """Orders t in rising order, and upper bounds on K(t) + ln C(t)."""
         top = 1e4 if self.curve.limit is None else float(self.curve.limit - 1)
@@ -221,7 +226,7 @@ class RenyiPart:
     def above(self, step: Fraction) -> PrivacyLossDistribution | None:
         """Connect the dots of the bound."""
         lines = _envelope(self._lines())
-        reach = min(300.0, max(1.0, 1.1 * min((top - _UNCOUNTED) / t for t, top in lines)))
+        reach = min(_REACH, max(1.0, 1.1 * min((top - _UNCOUNTED) / t for t, top in lines)))
         start, x = knots(-reach, reach, step)
         high = np.exp(_lowest(lines, np.abs(x)))
         left = np.minimum(x, 0.0)

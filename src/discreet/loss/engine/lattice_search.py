@@ -5,6 +5,7 @@ Trust: kernel.  The choices made here affect how tight an answer is, never wheth
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
@@ -13,21 +14,23 @@ from typing import ClassVar, Final, Protocol, final
 import numpy as np
 
 from discreet.loss.bracket import Bracket
+from discreet.loss.engine.contour import SmoothedContour
 from discreet.loss.engine.line_search import largest_epsilon_above, log_constant, smallest_epsilon
 from discreet.loss.engine.privacy_loss_distribution import BoundSide, Lattice, TiltedConvolution
 from discreet.loss.engine.rounding import ORDERS_MARGIN, bound_above
-from discreet.loss.engine.smoothed_contour import SmoothedContour
 from discreet.loss.pairs.distribution import Floats, PrivacyLossDistribution
 from discreet.loss.pairs.gaussian import GaussianPair
 from discreet.loss.pairs.laplace import LaplacePair
 from discreet.loss.pairs.pair import transforms
 
 _POINTS: Final = 1 << 16  # aimed at in a window
+_MOST_POINTS: Final = 1 << 19  # of a law
 _COARSEST: Final = 10  # a cell this wide tells nothing
-_FINEST: Final = Fraction(1, 1 << 20)
 _COARSER: Final = 3  # tries on coarser lattices
+_FINER: Final = 8
 _BINS: Final = 512
-_KEPT: Final = 24  # tilts
+_KEPT: Final = 6  # tilts
+_KEPT_LATTICES: Final = 4
 _WIDE: Final = 1e-5  # of an epsilon, relatively
 _LOOSE: Final = 1e-4  # of a delta
 _SAMPLED: Final = 64, 1500.0  # terms that a sampled Gaussian counts for, and its greatest height
@@ -40,6 +43,10 @@ class OnLattice(Protocol):
 
     def grain(self) -> Fraction | None:
         """Give a spacing on whose multiples all atoms lie."""
+        ...
+
+    def largest(self) -> float:
+        """Bound the largest finite loss."""
         ...
 
     def above(self, step: Fraction) -> PrivacyLossDistribution | None:
@@ -73,86 +80,79 @@ def common_divisor(spacings: Iterable[Fraction]) -> Fraction:
 
 @final
 class LatticeSearch:
-    """The lattice engine for one composition: pairs with laws, beside a Gaussian and extra laws."""
+    """The lattice engine for one composition: pairs with laws, beside a Gaussian and extra laws.
+
+    Every answer is a function of the question alone: each question chooses its lattices and tilts
+    anew.  Laws and convolutions are kept by the arguments that determine them.
+    """
 
     __slots__ = (
-        "_coarser",
-        "_finer",
+        "_coarse",
         "_known",
-        "_lattices",
+        "_lattice",
         "_pairs",
         "_rough",
-        "_scale",
         "_smooth",
         "_square",
-        "_tilts",
+        "_tilted",
     )
 
     def __init__(
-        self,
-        pairs: Sequence[tuple[OnLattice, int]],
-        square: float,
-        scale: float,
-        known: float = 0.0,
+        self, pairs: Sequence[tuple[OnLattice, int]], square: float, known: float = 0.0
     ) -> None:
-        """``scale`` is a length of the order of the answer's range on the axis of losses.
+        """``known`` is the mass of infinite losses that the caller adds.
 
-        ``known`` is the mass of infinite losses that the caller adds; what the laws from above
-        count as infinite beyond it is added here.
+        What the laws from above count as infinite beyond it is added here.
         """
-        self._known, self._coarser, self._finer = known, _COARSER, True
+        self._known, self._pairs, self._square = known, tuple(pairs), square
+        ends = (pair.largest() for pair, _ in self._pairs)
+        widest = max((end for end in ends if math.isfinite(end)), default=0.0)
+        self._coarse = Fraction(widest) / _MOST_POINTS
         self._smooth: tuple[SmoothedContour | None] | None = None
-        self._pairs, self._square, self._scale = tuple(pairs), square, scale
-        self._lattices: dict[BoundSide, Lattice | None] = {}
-        self._rough: dict[BoundSide, _Rough] = {}
-        self._tilts: dict[tuple[BoundSide, float], TiltedConvolution | None] = {}
+        self._lattice = functools.lru_cache(maxsize=_KEPT_LATTICES)(self._made)
+        self._rough = functools.lru_cache(maxsize=_KEPT_LATTICES)(self._binned)
+        self._tilted = functools.lru_cache(maxsize=_KEPT)(self._convolved)
 
-    def step(self) -> Fraction:
-        """A divisor of the common grain where that is coarse enough, else a power of two."""
-        wanted = Fraction(max(self._scale, 1e-12)) / _POINTS
+    def step(self, scale: float) -> Fraction:
+        """A divisor of the common grain where that is coarse enough, else a power of two.
+
+        ``scale`` is a length of the order of the answer's range on the axis of losses.  It is
+        rounded up to a power of two, so that nearby questions share their lattices.
+        """
+        power = math.ceil(math.log2(max(scale, 1e-12)))
+        wanted = max(Fraction(2) ** power / _POINTS, self._coarse)
         grain = common_grain(self._pairs)
         if grain and grain >= wanted:
             smooth = any(pair.spread for pair, _ in self._pairs)
             return grain / math.ceil(grain / wanted) if smooth else grain
-        power = math.ceil(math.log2(float(wanted)))
-        return max(Fraction(2) ** power, _FINEST * Fraction(wanted).limit_denominator(1 << 60))
+        return wanted
 
-    def lattice(self, side: BoundSide) -> Lattice | None:
+    def lattice(self, side: BoundSide, scale: float) -> Lattice | None:
         """All laws of one side; None if a pair has none."""
-        if side not in self._lattices:
-            step = self.step()
-            laws: list[tuple[PrivacyLossDistribution, int]] = []
-            if step > _COARSEST:
-                self._lattices[side] = None
-                return None
-            for pair, count in self._pairs:
-                law = pair.above(step) if side == "above" else pair.below(step)
-                if law is None or not 0.0 < float(law.mass.sum()) < math.inf:
-                    break
-                laws.append((law, count))
-            complete = len(laws) == len(self._pairs)
-            self._lattices[side] = Lattice.of(side, step, laws, self._square) if complete else None
-        return self._lattices[side]
+        return self._lattice(side, self.step(scale))
 
-    def _roughly(self, side: BoundSide, lattice: Lattice) -> _Rough:
-        if side not in self._rough:
-            self._rough[side] = _Rough(lattice)
-        return self._rough[side]
-
-    def _tilt(self, side: BoundSide, eps: float) -> TiltedConvolution | None:
-        lattice = self.lattice(side)
-        if lattice is None:
+    def _made(self, side: BoundSide, step: Fraction) -> Lattice | None:
+        if step > _COARSEST:
             return None
-        for known in self._tilts.values():
-            if known is not None and known.lattice is lattice and known.sharp(eps):
-                return known
-        c = self._roughly(side, lattice).saddle(eps)
-        key = (side, c)
-        if key not in self._tilts:
-            if len(self._tilts) >= _KEPT:
-                self._tilts.clear()
-            self._tilts[key] = lattice.tilted(c)
-        return self._tilts[key]
+        laws: list[tuple[PrivacyLossDistribution, int]] = []
+        for pair, count in self._pairs:
+            law = pair.above(step) if side == "above" else pair.below(step)
+            if law is None or not 0.0 < float(law.mass.sum()) < math.inf:
+                return None
+            laws.append((law, count))
+        return Lattice.of(side, step, laws, self._square)
+
+    def _binned(self, side: BoundSide, step: Fraction) -> _Rough | None:
+        lattice = self._lattice(side, step)
+        return None if lattice is None else _Rough(lattice)
+
+    def _convolved(self, side: BoundSide, step: Fraction, c: float) -> TiltedConvolution | None:
+        lattice = self._lattice(side, step)
+        return None if lattice is None else lattice.tilted(c)
+
+    def _tilt(self, side: BoundSide, step: Fraction, eps: float) -> TiltedConvolution | None:
+        rough = self._rough(side, step)
+        return None if rough is None else self._tilted(side, step, rough.saddle(eps))
 
     def _extra(self, upper: TiltedConvolution) -> float:
         return bound_above(upper.lattice.infinite() - self._known) * (1 + ORDERS_MARGIN)
@@ -161,16 +161,16 @@ class LatticeSearch:
         extra = self._extra(upper)
         return lambda eps: upper.bound(eps) + extra
 
-    def delta(self, eps: float, *, low: bool = True) -> Bracket | None:
+    def delta(self, eps: float, scale: float, *, low: bool = True) -> Bracket | None:
         """Enclose the finite profile at eps (without ``low``, from above); None if that fails."""
-        bracket = self._fitted(lambda: self._delta(eps, low=low), finer=False)
+        _, bracket = self._fitted(scale, lambda step: self._delta(step, eps, low=low))
         wide = bracket is None or bracket.width > _LOOSE * bracket.high
         smoothed = self._smoothly() if wide and low else None
         more = None if smoothed is None else smoothed.delta(eps)
         return bracket if more is None else more if bracket is None else bracket.meet(more)
 
     def epsilon(
-        self, delta: float, ceiling: float, *, low: bool = True, finer: bool = True
+        self, delta: float, ceiling: float, scale: float, *, low: bool = True, finer: bool = True
     ) -> Bracket | None:
         """Enclose the epsilon of the finite profile, known to be at most the ceiling.
 
@@ -178,11 +178,11 @@ class LatticeSearch:
         is far closer than the other, and a finer lattice would hardly move it.  Without ``finer``,
         from above and on the first lattice that fits, whatever the laws are.
         """
-        if not finer:
-            return self._fitted(lambda: self._epsilon(delta, ceiling, low=False), finer=False)
-        both = low or any(pair.spread for pair, _ in self._pairs)
-        bracket = self._fitted(lambda: self._epsilon(delta, ceiling, low=both), finer=False)
-        if bracket is not None and not both and self._coarser == _COARSER:
+        both = finer and (low or any(pair.spread for pair, _ in self._pairs))
+        used, bracket = self._fitted(
+            scale, lambda step: self._epsilon(step, delta, ceiling, low=both)
+        )
+        if not finer or (bracket is not None and not both and used == scale):
             return bracket
         known = Bracket(0.0, ceiling) if bracket is None else bracket
         wide = known.width > _WIDE * known.high
@@ -190,25 +190,28 @@ class LatticeSearch:
         more = None if smoothed is None else smoothed.epsilon(delta, known)
         if more is not None and more.width <= _WIDE * more.high:
             return more
-        if wide and self._finer:
-            bracket = self._fitted(lambda: self._epsilon(delta, known.high, low=True), finer=True)
+        if wide and bracket is not None:
+            bracket = self._refined(delta, used, bracket)
         return bracket if more is None else more if bracket is None else bracket.meet(more)
 
-    def _fitted(self, ask: Callable[[], Bracket | None], *, finer: bool) -> Bracket | None:
-        """Ask on a coarser lattice where one does not fit, and once on a finer one if wide."""
-        bracket = ask()
-        while bracket is None and self._coarser > 0:
-            self._coarser -= 1
-            self._restart(4 * self._scale)
-            bracket = ask()
-        if bracket is None or not finer or not 0 < bracket.low < bracket.high * (1 - _WIDE):
+    def _refined(self, delta: float, scale: float, bracket: Bracket) -> Bracket:
+        """Narrow an answer on a finer lattice, if there is one on which the laws fit."""
+        step = self.step(scale / _FINER)
+        if step >= self.step(scale):
             return bracket
-        self._finer, step, scale = False, self.step(), self._scale
-        self._restart(scale / 8)
-        again = ask() if self.step() < step else None
-        if again is None:
-            self._restart(scale)
+        again = self._epsilon(step, delta, bracket.high, low=True)
         return bracket if again is None else bracket.meet(again)
+
+    def _fitted(
+        self, scale: float, ask: Callable[[Fraction], Bracket | None]
+    ) -> tuple[float, Bracket | None]:
+        """Answer on the first lattice that fits, each coarser than the one before."""
+        for _ in range(_COARSER):
+            bracket = ask(self.step(scale))
+            if bracket is not None:
+                return scale, bracket
+            scale *= 4
+        return scale, ask(self.step(scale))
 
     def _smoothly(self) -> SmoothedContour | None:
         """The smoothed contour; None where a family has no transform, or too many terms."""
@@ -216,45 +219,41 @@ class LatticeSearch:
             self._smooth = (_smoothed(self._pairs, self._square),)
         return self._smooth[0]
 
-    def _restart(self, scale: float) -> None:
-        """Forget all lattices, and choose the next one by another scale."""
-        self._scale = scale
-        self._lattices, self._rough, self._tilts = {}, {}, {}
-
-    def _delta(self, eps: float, *, low: bool) -> Bracket | None:
-        upper = self._tilt("above", eps)
+    def _delta(self, step: Fraction, eps: float, *, low: bool) -> Bracket | None:
+        upper = self._tilt("above", step, eps)
         if upper is None:
             return None
         high = min(upper.bound(eps) + self._extra(upper), 1.0)
-        lower = self._tilt("below", eps) if low else None
+        lower = self._tilt("below", step, eps) if low else None
         return Bracket(0.0 if lower is None else min(lower.bound(eps), high), high)
 
-    def _epsilon(self, delta: float, ceiling: float, *, low: bool) -> Bracket | None:
+    def _epsilon(
+        self, step: Fraction, delta: float, ceiling: float, *, low: bool
+    ) -> Bracket | None:
         tolerance = 1e-9 * max(1.0, ceiling)
-        lattice = self.lattice("above")
-        if lattice is None:
+        rough = self._rough("above", step)
+        if rough is None:
             return None
-        need = -math.log(delta)
-        upper = lattice.tilted(self._roughly("above", lattice).order(need))
+        upper = self._tilted("above", step, rough.order(-math.log(delta)))
         high = ceiling
         for _ in range(2):  # the second time with the tilt of the answer itself
             if upper is None:
                 return None
             bound = self._raised(upper)
             high = smallest_epsilon(bound, delta, high=high, guess=high, tolerance=tolerance)
-            upper = self._tilt("above", high)
-        bottom = self._lower_epsilon(delta, high, tolerance) if low else 0.0
+            upper = self._tilt("above", step, high)
+        bottom = self._lower_epsilon(step, delta, high, tolerance) if low else 0.0
         return Bracket(bottom, high)
 
-    def _lower_epsilon(self, delta: float, high: float, tolerance: float) -> float:
+    def _lower_epsilon(self, step: Fraction, delta: float, high: float, tolerance: float) -> float:
         """Bound from below what is known to be at most ``high``."""
-        under = self.lattice("below")  # its losses may all lie below the answer from above
+        orders = self._rough("below", step)  # its losses may all lie below the answer from above
         low, need = 0.0, -math.log(delta)
-        orders = self._roughly("below", under) if under is not None else None
         for share in (0.0, 1e-5, 1e-3):  # the tilt of the answer, then of points below it
-            if under is None or orders is None or low > high * (1 - 1e-4):
+            if orders is None or low > high * (1 - 1e-4):
                 break
-            lower = under.tilted(orders.saddle(high * (1 - share)) if share else orders.order(need))
+            c = orders.saddle(high * (1 - share)) if share else orders.order(need)
+            lower = self._tilted("below", step, c)
             if lower is not None:
                 low = max(
                     low, largest_epsilon_above(lower.bound, delta, high=high, tolerance=tolerance)

@@ -7,12 +7,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from discreet.doors import late_names
+from discreet.doors import open_door
 
 if TYPE_CHECKING:  # loaded when first used: its tables and engines are for few questions
     from discreet.loss.pairs import profile_operations
 
-__all__ = ["profile_operations"]
-
-if not TYPE_CHECKING:  # to which every name would be one of this room
-    __getattr__, __dir__ = late_names(__name__, {}, rooms=__all__)
+__all__, __getattr__, __dir__ = open_door(__name__, __file__)

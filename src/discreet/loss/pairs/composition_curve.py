@@ -11,8 +11,9 @@ table asks once at each of its knots.  Theorem key: ``dots``.
 from __future__ import annotations
 
 import functools
+import itertools
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar, Final, final
@@ -58,8 +59,9 @@ def profiles_at(composition: Composition, eps: Floats) -> tuple[Floats, Floats]:
         case () if composition.renyi is not None:
             return RenyiPart(composition.renyi).finite_parts(eps)
     known = has_closed_form(composition) or _leaks(composition) or enumeration(composition.pairs)
-    ask = _closed_form(composition) or (composition if known else _reader(composition)).delta
-    brackets = [ask(float(e)) for e in eps]
+    ask = _closed_form(composition) or (composition.delta if known else None)
+    read = _reader(composition).deltas(eps) if ask is None else map(ask, eps.tolist())
+    brackets = list(read)
     return np.array([b.low for b in brackets]), np.array([b.high for b in brackets])
 
 
@@ -93,7 +95,7 @@ def _leaks(composition: Composition) -> bool:
 class _Reader:
     """A contour where one is good, and a lattice with everything on it, Gaussians too."""
 
-    __slots__ = ("_contour", "_infinite", "_largest", "_search")
+    __slots__ = ("_contour", "_infinite", "_largest", "_scale", "_search")
 
     def __init__(self, composition: Composition) -> None:
         """Plan both."""
@@ -101,21 +103,26 @@ class _Reader:
         parts = transforms(composition.pairs)
         self._contour = None if parts is None else Contour(parts)
         least = Fraction(self._infinite.high) + Fraction(_RARE)
-        scale = composition.epsilon(min(least, Fraction(1))).high
+        self._scale = 2 * composition.epsilon(min(least, Fraction(1))).high
         laws: list[tuple[OnLattice, int]] = [
             (_OnLattice(pair.mu_squared) if isinstance(pair, GaussianPair) else pair, count)
             for pair, count in composition.pairs
         ]
-        self._search = LatticeSearch(laws, 0.0, 2 * scale, self._infinite.low)
+        self._search = LatticeSearch(laws, 0.0, self._infinite.low)
 
-    def delta(self, eps: float) -> Bracket:
-        """Enclose the profile."""
+    def deltas(self, eps: Floats) -> Iterator[Bracket]:
+        """Enclose the profile at many points."""
+        inside = eps[eps < self._largest]
+        known = itertools.repeat(Bracket(0.0, 1.0))
+        on_contour = iter(known if self._contour is None else self._contour.deltas(inside))
+        for each in eps.tolist():
+            infinite = each >= self._largest
+            yield self._infinite if infinite else self._delta(each, next(on_contour))
+
+    def _delta(self, eps: float, bracket: Bracket) -> Bracket:
         infinite = self._infinite
-        if eps >= self._largest:
-            return infinite
-        bracket = Bracket(0.0, 1.0) if self._contour is None else _on_contour(self._contour, eps)
         if bracket.width > _GOOD * bracket.high and bracket.high > _FAINT:
-            other = self._search.delta(eps)
+            other = self._search.delta(eps, self._scale)
             bracket = bracket if other is None else bracket.meet(other)
         low, high = infinite.low + bracket.low, infinite.high + bracket.high
         return Bracket.within(low * (1 - PRODUCT_MARGIN), high * (1 + PRODUCT_MARGIN), ceil=1.0)
@@ -139,6 +146,10 @@ class _OnLattice:
         """There are no atoms."""
         return Fraction(0)
 
+    def largest(self) -> float:
+        """Dots end there."""
+        return float(self.square) / 2 + _DEVIATIONS * math.sqrt(self.square)
+
     def above(self, step: Fraction) -> PrivacyLossDistribution | None:
         """Connect the dots of the profile."""
         start, x, value, error = self._knots(step)
@@ -151,21 +162,11 @@ class _OnLattice:
         return below_knots(start, x, ends, 1 - UNIT, step) if len(x) else None
 
     def _knots(self, step: Fraction) -> tuple[int, Floats, Floats, Floats]:
-        reach = float(self.square) / 2 + _DEVIATIONS * math.sqrt(self.square)
+        reach = self.largest()
         if 2 * reach > _MOST_KNOTS * step:
             return 0, np.zeros(0), np.zeros(0), np.zeros(0)
         start, x = knots(-reach, reach, step)
         return start, x, *gaussian_deltas(float(self.square), x)
-
-
-def _on_contour(contour: Contour, eps: float) -> Bracket:
-    """Ask the sums that were evaluated for other points first: each bounds the profile anywhere."""
-    for known in contour.sums.values():  # the engine plans for one point at a time
-        if known is not None:
-            low, high = known.ends(eps)
-            if high - low <= _GOOD / 10 * high < _GOOD:
-                return Bracket.within(low, high, ceil=1.0)
-    return contour.delta(eps)
 
 
 _FINE: Final = 6e-6

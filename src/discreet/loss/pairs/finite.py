@@ -115,9 +115,8 @@ class FinitePair(PairFamily):
         laws = (self.p, self.q)
         if len(self.p) != len(self.q) or any(sum(law) != 1 or min(law) < 0 for law in laws):
             raise OutOfRange(
-                what="two finite laws do not match, or do not add up to one.",
-                why="a loss is defined for two laws on the same outcomes.",
-                do="give exact probabilities of the same outcomes, each list with sum 1.",
+                "two finite laws do not match, or do not add up to one; give exact probabilities "
+                "of the same outcomes, each list with sum 1."
             )
         object.__setattr__(self, "_hash", hash(laws))
 

@@ -183,9 +183,8 @@ class DiscreteLaplacePair(PairFamily):
         """Refuse a distance at which there is no pair."""
         if self.scale <= 0 or self.distance < 1:
             raise OutOfRange(
-                what="the distance of a pair is below one, or its scale is not above zero.",
-                why="a loss is defined between two different integers.",
-                do="give a scale above zero and a distance of at least one.",
+                "the distance of a pair is below one, or its scale is not above zero; give a "
+                "scale above zero and a distance of at least one."
             )
 
     def group(self, k: int) -> DiscreteLaplacePair:

@@ -10,12 +10,14 @@ Theorem (key ``dominating-pair``).  If each mechanism is dominated by its pair a
 an adaptive composition is dominated by the product of the pairs, and the losses of a product are
 independent and add up (Zhu, Dong and Wang 2022, theorem 10).
 
-Theorem (key ``two-bounds``).  Let each step of an adaptive composition, whatever was seen before,
-be dominated by its pair and, both ways, have Rényi divergences below its curve.  Then for every
-choice of steps the profile of the whole is at most what the curves of those steps and the pairs of
-the others allow together.  So the least of these bounds holds, at each epsilon and each delta.
-Proof.  Each choice names one bound that every step satisfies after every prefix, which is all that
-the composition of pairs and curves asks for (docs/proofs/accounting.md, section 10).
+Theorem (key ``two-bounds``; Zhu, Dong and Wang 2022, theorem 10; Mironov 2017, proposition 1).
+Let each step of an adaptive composition, whatever was seen before, be dominated by its pair and,
+both ways, have Rényi divergences below its curve.  Then for every choice of steps the profile of
+the whole is at most what the curves of those steps and the pairs of the others allow together.  So
+the least of these bounds holds, at each epsilon and each delta.
+Proof.  Each choice names one
+bound that every step satisfies after every prefix, which is all that the composition of pairs and
+curves asks for (docs/proofs/accounting.md, section 10).
 
 A pair and a curve together say more about one release than either alone, and no single pair says
 the same.  From below only a pair that satisfies both bounds can serve.

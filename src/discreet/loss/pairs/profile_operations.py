@@ -14,23 +14,19 @@ from fractions import Fraction
 from discreet.loss.composition import Composition
 from discreet.loss.dominance import largest_only
 from discreet.loss.pairs.curved_pair import CurvedPair
-from discreet.loss.pairs.envelope import upper_envelope
-from discreet.loss.pairs.two_steps import grouped, repeated
+from discreet.loss.pairs.envelope import grouped, repeated, upper_envelope
 from discreet.loss.renyi.least_rho import (
     approximately_concentrated,
-    least_mu,
     least_rho,
     truncated_rho,
 )
 from discreet.loss.sampling.poisson_sampling import Direction, SampledPair
 from discreet.loss.sampling.replaced_record import FixedSizeShape
-from discreet.loss.sampling.shuffle import Shuffle
-from discreet.loss.sampling.shuffle_shape import ShuffledShape
+from discreet.loss.sampling.shuffle import Shuffle, ShuffledShape
 
 __all__ = [
     "approximately_concentrated",
     "grouped",
-    "least_mu",
     "least_rho",
     "poisson_sample",
     "repeated",

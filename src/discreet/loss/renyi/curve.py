@@ -43,16 +43,11 @@ class RenyiCurve:
         ordered = rising and (not self.orders or self.orders[0] > 1)
         if not ordered or len(self.orders) != len(self.values):
             raise OutOfRange(
-                what="the orders of a Rényi curve do not fit its values.",
-                why="a divergence of order at most 1 bounds no probability of failure here.",
-                do="give increasing orders above 1, and one value for each.",
+                "the orders of a Rényi curve do not fit its values; give increasing orders above "
+                "1, and one value for each."
             )
         if self.rho < 0 or any(value < 0 for value in self.values):
-            raise OutOfRange(
-                what="a Rényi divergence is negative.",
-                why="divergences are never below zero.",
-                do="give values of at least zero.",
-            )
+            raise OutOfRange("a Rényi divergence is negative; give values of at least zero.")
 
     @property
     def limit(self) -> Fraction | None:

@@ -3,7 +3,7 @@
 Trust: kernel.  All values are rounded up.
 
 Definition.  D_a(P||Q) = log E_P[(P/Q)**(a-1)] / (a - 1) for an order a > 1.
-Theorems (Mironov 2017; Bun and Steinke 2016; Mironov, Talwar and Zhang 2019).  key ``renyi-forms``.
+Theorem (key ``renyi-forms``; Mironov 2017; Bun and Steinke 2016; Mironov, Talwar and Zhang 2019).
     Gaussian of sensitivity mu deviations:   a mu**2 / 2.
     Laplace of sensitivity e scales:
         log[(a e**((a-1)e) + (a-1) e**(-a e)) / (2a-1)] / (a-1).
@@ -54,8 +54,8 @@ def pure_renyi(*, epsilon: object, order: object) -> float:
 def pure_to_gaussian_mu(*, epsilon: object) -> Fraction:
     """Return the least mu whose Gaussian loses as much as epsilon-DP: 2 Phi^-1(e**eps/(1+e**eps)).
 
-    Theorem (key ``pure-to-gaussian``): both trade-offs meet on the diagonal, and the Gaussian's is
-    below elsewhere.  Rounded up.
+    Theorem (key ``pure-to-gaussian``; Dong, Roth and Su 2022): both trade-offs meet on the
+    diagonal, and the Gaussian's is below elsewhere.  Rounded up.
 
     >>> float(pure_to_gaussian_mu(epsilon=1))
     1.2320353853449029

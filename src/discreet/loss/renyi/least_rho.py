@@ -1,4 +1,4 @@
-"""The least rho, or mu, that is proved of a loss, perhaps up to a small chance.
+"""The least rho that is proved of a loss, perhaps up to a small chance.
 
 Trust: kernel.
 
@@ -30,11 +30,6 @@ below that of the noise without a sample: sup D_a / a is mu**2 / 2, and n times 
 Proof.  E_Q[((1-q) + qR)**a] >= q**a E_Q[R**a], so D_a / a >= ln(q) / (a - 1) + mu**2 / 2, which
 rises to mu**2 / 2 with a; and sampling adds to no divergence.  Hence a smaller rho holds only up to
 a chance of failure, as by key ``truncated-concentration``.
-
-Theorem (key ``gaussian-cover``).  If h(a) <= d + (1 - d) h_mu(a) for every a >= 1 and both orders
-of P and Q, with h_mu the profile of the Gaussian pair, (P, Q) is a function of a coin that falls
-with chance d, and then tells all, and otherwise of that Gaussian pair: these have the profile on
-the right, which dominates.
 """
 
 from __future__ import annotations
@@ -45,19 +40,14 @@ from fractions import Fraction
 from itertools import pairwise
 from typing import Final
 
-import numpy as np
-
 from discreet.errors import OutOfRange
 from discreet.exact import float_down, float_up
 from discreet.loss.composition import Composition
-from discreet.loss.engine.closed_forms import gaussian_deltas
-from discreet.loss.engine.rounding import CHORD_MARGIN, LOG_MARGIN, PRODUCT_MARGIN
-from discreet.loss.pairs.composition_curve import cumulant, profiles_at
-from discreet.loss.pairs.gaussian import DiscreteGaussianPair, GaussianPair
+from discreet.loss.engine.rounding import LOG_MARGIN, PRODUCT_MARGIN
+from discreet.loss.pairs.composition_curve import cumulant
+from discreet.loss.pairs.gaussian import DiscreteGaussianPair, GaussianPair, SmoothedGaussianPair
 from discreet.loss.pairs.pair import Pair
-from discreet.loss.pairs.polygon import Polygon
 from discreet.loss.pairs.randomized_response import ResponsePair
-from discreet.loss.pairs.smoothed_gaussian import SmoothedGaussianPair
 from discreet.loss.privacy_loss import PrivacyLoss, checked_loss
 from discreet.loss.renyi.moment_growth import MomentGrowth, concentration, growth
 
@@ -66,8 +56,6 @@ _LAST: Final = 2.0**22
 _CLOSE: Final = 1e-4  # how far a bound may be above the best point
 _ROUNDS: Final = 12
 _ORDERS: Final = tuple(2.0 ** (k / 2) for k in range(-4, 29))  # that say where losses end
-_CELLS: Final = 64
-_PARTS: Final = 64
 
 
 def least_rho(composition: Composition) -> Fraction | None:
@@ -125,9 +113,8 @@ def approximate_rho(composition: Composition) -> tuple[Fraction, Fraction]:
     limit = growth(composition)
     if limit is None:
         raise OutOfRange(
-            what="the loss is known at too few orders to be concentrated.",
-            why="zero-concentrated privacy bounds the divergences of all orders.",
-            do="give rho itself, or a pair of laws.",
+            "the loss is known at too few orders to be concentrated; give rho itself, or a pair "
+            "of laws."
         )
     lost, kept = (
         -math.log1p(-ahead.high) * (1 + PRODUCT_MARGIN),
@@ -197,43 +184,6 @@ def truncated_rho(composition: Composition, chance: Fraction) -> Fraction | None
         return bound
 
     return _supremum(moment, MomentGrowth(linear=(end + lost) * (1 + LOG_MARGIN)))
-
-
-def least_mu(composition: Composition, chance: Fraction) -> Fraction | None:
-    """Return the square of a mu that covers the loss outside an event of this chance.
-
-    None where the profile does not fall below the chance; the reversed pair is covered apart.
-
-    >>> from discreet.loss import GaussianDP
-    >>> (sample,) = GaussianDP(mu=1).sampled(rate="0.01").power(100).remove
-    >>> round(float(least_mu(sample, Fraction(1, 10**5))), 2)
-    0.03
-    """
-    end = composition.epsilon_above(chance)
-    if math.isinf(end) or not 0 < chance < 1:
-        return None
-    if end == 0:
-        return Fraction(0)
-    knots = np.linspace(0.0, end, _CELLS + 1)
-    outline = Polygon(knots, np.minimum.accumulate(profiles_at(composition, knots)[1]))
-    eps = np.linspace(0.0, end, _CELLS * _PARTS + 1)
-    above = outline.at(eps[:-1]) * (1 + CHORD_MARGIN)  # the profile falls: on each part its start
-    free, leak = float_up(1 - chance), float_down(chance)
-    needed = (above - leak) / free * (1 + LOG_MARGIN) + LOG_MARGIN * above
-
-    def covers(square: float) -> bool:
-        value, error = gaussian_deltas(square, eps[1:])
-        return bool((value - error >= needed).all())
-
-    low, high = 2.0**-200, 1.0
-    while not covers(high):
-        low, high = high, 4 * high
-        if high > _LAST:
-            return None
-    while high > low * (1 + _CLOSE):
-        middle = math.sqrt(low * high)
-        low, high = (low, middle) if covers(middle) else (middle, high)
-    return Fraction(high)
 
 
 def _supremum(

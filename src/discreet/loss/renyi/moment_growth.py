@@ -2,10 +2,11 @@
 
 Trust: kernel.
 
-Theorem (key ``concentrated-composition``).  Rho adds up over a composition.  Each pair contributes
-what is known of it: a Gaussian half the square of mu, discrete Gaussian noise the same at integer
-distances (key ``discrete-gaussian-renyi``), a pair with a curve its curve (key ``two-bounds``), and
-losses that stay between -e and e contribute e tanh(e/2) (key ``pure-to-concentrated``).
+Theorem (key ``concentrated-composition``; Bun and Steinke 2016, Concentrated Differential
+Privacy).  Rho adds up over a composition.  Each pair contributes what is known of it: a Gaussian
+half the square of mu, discrete Gaussian noise the same at integer distances (key
+``discrete-gaussian-renyi``), a pair with a curve its curve (key ``two-bounds``), and losses that
+stay between -e and e contribute e tanh(e/2) (key ``pure-to-concentrated``).
 
 Definition.  (rho, linear, constant) bounds the growth of a pair if
 K(t) = ln E_P[e**(tL); L < inf] <= rho t (t + 1) + linear t + constant  for every t > 0.

@@ -12,6 +12,13 @@ Definition (Mironov 2017).  M is (a, r)-RDP when D_a(M(D) || M(D')) <= r for all
 Theorems.  Composition adds the values order by order, adaptively (key ``renyi-composition``).
 Each order proves an (eps, delta) (key ``renyi-to-approximate``); the best one is taken.  Choosing
 the best order after the fact is sound for one finished composition, not for a running budget.
+
+Theorem (key ``renyi-composition``; Mironov 2017, Rényi Differential Privacy).  Rényi divergences
+of adaptive compositions add, order by order.
+
+Theorem (key ``pure-to-concentrated``; differentialprivacy.org, 27 May 2024; randomized response
+attains it as the order tends to 1).  epsilon-DP implies (epsilon tanh(epsilon/2))-zCDP, and no
+smaller rho.
 """
 
 from __future__ import annotations
@@ -118,9 +125,8 @@ class RenyiDP(PrivacyLoss):
         rising = all(a < b for a, b in pairwise(checked))
         if not checked or len(checked) != len(bounds) or not rising:
             raise OutOfRange(
-                what="the orders of a Rényi loss do not fit its values.",
-                why="each value bounds the divergence of one order.",
-                do="give increasing orders above 1 and as many values.",
+                "the orders of a Rényi loss do not fit its values; give increasing orders above 1 "
+                "and as many values."
             )
         object.__setattr__(self, "orders", checked)
         object.__setattr__(self, "values", bounds)

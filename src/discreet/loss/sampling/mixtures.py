@@ -53,9 +53,13 @@ from discreet.loss.pairs.composition_curve import (
 )
 from discreet.loss.pairs.curved_pair import LossEnds, TableShape, curved_composition
 from discreet.loss.pairs.distribution import Floats
-from discreet.loss.pairs.envelope import upper_envelope
+from discreet.loss.pairs.envelope import (
+    UpperPolygon,
+    half_profile_through,
+    matched_nodes,
+    upper_envelope,
+)
 from discreet.loss.pairs.polygon import HalfProfile
-from discreet.loss.pairs.two_steps import UpperPolygon, half_profile_through, matched_nodes
 from discreet.loss.parameters import checked_rate
 from discreet.loss.renyi.moment_growth import MomentGrowth, largest_growth
 from discreet.loss.sampling.amplification import NEARLY_ALL
@@ -244,9 +248,8 @@ def sampled_group(towards: Sequence[Composition], rate: object) -> Composition:
     chance = checked_rate(rate)
     if not towards:
         raise WrongKind(
-            what="no record enters the sample.",
-            why="a group has at least one record.",
-            do="give the composition for one record, then for two, and so on.",
+            "no record enters the sample; give the composition for one record, then for two, and "
+            "so on."
         )
     if chance == 1:
         return towards[-1]

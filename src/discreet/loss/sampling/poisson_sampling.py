@@ -43,11 +43,11 @@ from discreet.loss.pairs.distribution import (
     PrivacyLossDistribution,
     Transform,
 )
+from discreet.loss.pairs.envelope import grouped
 from discreet.loss.pairs.gaussian import GaussianPair
 from discreet.loss.pairs.pair import Pair, PairFamily, ProfileCurve
 from discreet.loss.pairs.profile_table import ProfileTable
 from discreet.loss.pairs.randomized_response import ResponsePair
-from discreet.loss.pairs.two_steps import grouped
 from discreet.loss.renyi.moment_growth import MomentGrowth, growth
 from discreet.loss.sampling.amplification import (
     NEARLY_ALL,
@@ -97,9 +97,7 @@ class SampledPair(PairFamily):
         """Refuse a rate that is not a chance."""
         if not 0 < self.rate <= 1:
             raise OutOfRange(
-                what="the rate of a sample is not above 0 and at most 1.",
-                why="it is the chance that a person enters the sample.",
-                do="give a rate above 0, at most 1.",
+                "the rate of a sample is not above 0 and at most 1; give a rate above 0, at most 1."
             )
 
     def reverse(self) -> SampledPair:

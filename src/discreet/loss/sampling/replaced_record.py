@@ -45,13 +45,13 @@ from discreet.loss.pairs.composition_curve import (
 )
 from discreet.loss.pairs.curved_pair import LossEnds, TableShape, curved_composition
 from discreet.loss.pairs.distribution import Floats
-from discreet.loss.pairs.polygon import HalfProfile
-from discreet.loss.pairs.two_steps import (
+from discreet.loss.pairs.envelope import (
     UpperPolygon,
     half_profile_through,
     matched_nodes,
     two_step_bounds,
 )
+from discreet.loss.pairs.polygon import HalfProfile
 from discreet.loss.parameters import checked_rate
 from discreet.loss.renyi.moment_growth import MomentGrowth, growth, largest_growth
 from discreet.loss.sampling.amplification import (

@@ -12,13 +12,32 @@ real order, by at most 2 e**(b**2/2 + |t| mu b - c ln cos(mu b/2)) / (e**(2 pi b
 cosine for ADD only (Trefethen and Weideman 2014, theorem 5.1).  The logarithm of the integrand
 falls at least linearly beyond the last nodes, which bounds what is cut off
 (docs/proofs/accounting.md, section 5).
+
+How fast the characteristic function of a sampled Gaussian's loss decays.
+
+Let phi be the characteristic function of the loss l(y) under the law of y with density proportional
+to e**(w l(y) - y**2/2), the tilt of ``sampled_gaussian``.  A contour may end where |phi| to the
+power of the number of runs is negligible, at that height and above.
+
+Theorem (key ``contour-rounding``).  For every place y0,
+|phi(s)| <= P[y < y0] + V / s, where V is the total variation of the density of the loss beyond
+l(y0), including its jump there.  The density has at most two maxima and a minimum between them
+(docs/proofs/accounting.md, section 5); so V is what it varies by between places that are evaluated,
+and what it moves beyond them at three extremes, up and down.
+Proof.  The part below y0 counts with its mass at most; a function of bounded variation V has a
+transform of at most V / s.
+
+At small rates a few rare losses carry all the variance, and the others lie so close together that
+the transform of the whole decays only at heights like 1/q.  The rare ones alone decay much earlier,
+and what is left is the chance of none.
 """
 
 from __future__ import annotations
 
 import functools
 import math
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Final, final
 
 import numpy as np
@@ -27,7 +46,159 @@ from numpy.typing import NDArray
 from discreet.loss.engine.rounding import TINIEST, UNIT, reduced
 from discreet.loss.pairs.distribution import Complexes, CumulantLine, Floats
 from discreet.loss.sampling.amplification import small_moment
-from discreet.loss.sampling.characteristic_decay import Decay, Nodes, Tilted, sampled_loss
+
+_NEAR_ERROR: Final = 1e-12  # of |phi|**2 near zero, from moments (section 5, decay)
+_GRID_ERROR: Final = 1e-9  # of |phi|**2 on the grid (section 5, decay)
+_MOMENT_SLACK: Final = 1e-6  # on moments that err by less than 1e-12 (section 5, decay)
+_FINE: Final = 1 / 256  # between places at which densities are evaluated
+_EVERY: Final = 16  # of them is one at which the law is cut
+_POINTS: Final = 800
+_NODES: Final = 6000  # for the heights of a grid
+_REACH: Final = 32.0  # of a grid, in units of 1 / sqrt(variance)
+_APART: Final = 0.1  # the points of a grid at most, in the same units, where it is short
+
+
+def sampled_loss(q: float, x: Floats) -> Floats:
+    """Evaluate ln(1 - q + q e**x), accurately near zero and without overflow."""
+    near = np.log1p(q * np.expm1(np.minimum(x, 30.0)))
+    far = x + math.log(q) + np.log1p((1 - q) / q * np.exp(-np.maximum(x, 30.0)))
+    return np.where(x > 30.0, far, near)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Nodes:
+    """A tilted loss on nodes: values, weights (largest one), logarithm of scale, relative error."""
+
+    loss: Floats
+    weight: Floats
+    scale: float
+    error: float
+    slope: float  # of the error in the height t
+    step: float
+    y: Floats
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Tilted:
+    """The law of y with a density proportional to e**(w l(y) - y**2/2)."""
+
+    q: float
+    mu: float
+    w: float
+
+    def log_densities(self, y: Floats, nodes: Nodes) -> tuple[Floats, Floats]:
+        """Evaluate the logarithms of the densities of y, and of the loss at y."""
+        x = self.mu * y - self.mu * self.mu / 2
+        loss = sampled_loss(self.q, x)
+        total = nodes.scale + math.log(float(nodes.weight.sum())) + math.log(2 * math.pi) / 2
+        of_y = self.w * loss - y * y / 2 - total
+        return of_y, of_y - (x + math.log(self.q) - loss) - math.log(self.mu)
+
+    def bend(self, step: float) -> float:
+        """Bound how far either logarithm lies above or below its values at a distance of a step."""
+        return step**2 / 8 * (1 + (abs(self.w) + 1) * self.mu**2 / 4)
+
+    def highest(self) -> float:
+        """Return a height up to which nodes are not too many."""
+        return _NODES * 2 * math.pi / ((22 + abs(self.w) * self.mu) * self.mu)
+
+    def ends(self) -> tuple[float, float]:
+        """Bound the places of the maxima of the density of the loss."""
+        return min(-self.mu, self.w * self.mu), max(-self.mu, self.w * self.mu)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Decay:
+    """A certified decreasing majorant of |phi|**2, in three pieces.
+
+    Near zero |phi(s)|**2 = E cos(sD) <= 1 - s**2 v + s**4 d4 / 24 for the difference D of two
+    independent losses, with E D**2 = 2v.  In the middle the second derivative is at most 2v, so
+    values on a grid of width g bound it up to v g**2 / 4.  Far out the theorem above holds, for the
+    best of many y0.
+    """
+
+    variance: float
+    fourth: float
+    first: float
+    grid: Floats
+    sup: Floats
+    far: _FarOut
+
+    @classmethod
+    def of(cls, law: Tilted, lay: Callable[[float], Nodes]) -> Decay:
+        """Work the pieces out; ``lay`` gives nodes that serve up to a height."""
+        nodes = lay(0.0)
+        g = nodes.weight / nodes.weight.sum()
+        loss = nodes.loss - float(g @ nodes.loss)
+        slack = 1 + _MOMENT_SLACK + 1e3 * nodes.error
+        variance = float(g @ loss**2)
+        fourth = slack * (2 * float(g @ loss**4) + 6 * variance**2)
+        variance /= slack
+        first = math.sqrt(12 * variance / fourth)
+        far = _FarOut.of(law, nodes, slack)
+        reach = min(2 * float(far.variation[0]), _REACH / math.sqrt(variance), law.highest())
+        last = max(2 * first, reach)
+        points = int(min(_POINTS, max(64, (last - first) * math.sqrt(variance) / _APART)))
+        s = np.linspace(first, last, points)
+        nodes = lay(last)
+        g = nodes.weight / nodes.weight.sum()
+        phi = np.exp(1j * np.outer(s, nodes.loss - float(g @ nodes.loss))) @ g
+        square = np.abs(phi) ** 2 + _GRID_ERROR
+        cell = np.maximum(square[1:], square[:-1]) + slack**2 * variance * (s[1] - s[0]) ** 2 / 4
+        pieces = np.append(np.minimum(cell, far.bounds(s[:-1]) ** 2), far.bounds(s[-1:]) ** 2)
+        sup = np.maximum.accumulate(pieces[::-1])[::-1]
+        return cls(variance, fourth, first, s, sup, far)
+
+    def log_bound(self, s: float) -> float:
+        """Bound ln of the largest |phi| from a height on."""
+        if s < self.first:
+            near = 1 - (s * s * self.variance - s**4 * self.fourth / 24) + _NEAR_ERROR
+            bound = max(near, float(self.sup[0]))
+        elif s < self.grid[-1]:
+            index = int(np.searchsorted(self.grid, s, side="right")) - 1
+            bound = float(self.sup[max(index, 0)])
+        else:
+            bound = float(self.far.bounds(np.array([s]))[0]) ** 2
+        return 0.5 * math.log(min(1.0, bound))
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class _FarOut:
+    """For places y0 in rising order: the mass below, and the variation of the density beyond."""
+
+    below: Floats
+    variation: Floats
+
+    @classmethod
+    def of(cls, law: Tilted, nodes: Nodes, slack: float) -> _FarOut:
+        """Cut at many places, the first far to the left, where nothing is cut off.
+
+        Between two places a density is at least the smaller end, and at most the larger one, up to
+        its bend; so the mass beyond a place is at least a lower sum over what follows.
+        """
+        low, high = law.ends()
+        y = np.arange(low - 1, high + 8, _FINE)
+        of_y, of_loss = law.log_densities(y, nodes)
+        bend = law.bend(_FINE)
+        cells = np.exp(np.minimum(of_y[1:], of_y[:-1]) - bend) * _FINE
+        beyond = np.append(np.cumsum(cells[::-1])[::-1], 0.0) / slack
+        density = np.exp(np.minimum(of_loss, 300.0))
+        turns = np.append(np.cumsum(np.abs(np.diff(density))[::-1])[::-1], 0.0) + density[-1]
+        peaks = np.maximum.accumulate(density[::-1])[::-1]
+        missed = 6 * math.expm1(bend) * math.exp(bend) * peaks  # by three extremes in between
+        variation = (density + turns + missed)[::_EVERY] * slack
+        below = 1 - np.minimum(beyond[::_EVERY], 1.0)
+        return cls(np.append(0.0, below), np.append(variation[0], variation))
+
+    def bounds(self, s: Floats) -> Floats:
+        """Bound |phi| from each of some heights on."""
+        every = self.below[:, None] + self.variation[:, None] / s
+        return np.asarray(np.minimum(every.min(axis=0), 1.0))
+
 
 _HIGHEST: Final = 64.0  # orders above are left out: they never help a sampled Gaussian
 _DROPPED: Final = (
@@ -39,17 +210,13 @@ _SMALL: Final = 1e-3  # an excess that is added up by itself (section 5, real or
 
 
 @final
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True)
 class SampledGaussianCumulants:
-    """One sampled Gaussian in one direction; state is a cache."""
+    """One sampled Gaussian in one direction; values are kept by what determines them."""
 
     q: float
     mu: float
     sign: int  # +1: REMOVE, w = 1 + z;  -1: ADD, w = -z
-    _reals: dict[bytes, tuple[Floats, Floats]] = field(default_factory=dict)
-    _lines: dict[tuple[float, float], tuple[Complexes, Floats]] = field(default_factory=dict)
-    _decays: dict[float, Decay] = field(default_factory=dict)
-    _above: dict[float, float] = field(default_factory=dict)
 
     def above(self, t: float) -> float:
         """Bound the cumulant at an order t > 0; infinite where it would need too many nodes.
@@ -57,13 +224,10 @@ class SampledGaussianCumulants:
         >>> round(SampledGaussianCumulants(0.1, 1.0, 1).above(1.0), 12)  # ln(1 + q**2 (e - 1))
         0.017036863236
         """
-        if t not in self._above:
-            if len(self._above) > 1 << 12:
-                self._above.clear()
-            self._above[t] = self._bounded(t)
-        return self._above[t]
+        return _above(self, t)
 
-    def _bounded(self, t: float) -> float:
+    def bounded(self, t: float) -> float:
+        """Work :meth:`above` out."""
         w = 1 + t if self.sign > 0 else -t
         if (22 + abs(w) * self.mu) * (50 + t) * max(1.0, self.mu) > _MOST_NODES:
             return math.inf
@@ -122,31 +286,14 @@ class SampledGaussianCumulants:
 
     def real(self, orders: Floats) -> tuple[Floats, Floats]:
         """Cumulants at real orders; infinite above the highest that is used."""
-        key = orders.tobytes()
-        if key not in self._reals:
-            value, error = np.full(len(orders), np.inf), np.zeros(len(orders))
-            for i, c in enumerate(orders):
-                if c <= _HIGHEST:
-                    nodes = self.nodes(float(c), 0.0)
-                    value[i] = nodes.scale + math.log(float(nodes.weight.sum()))
-                    error[i] = 2 * nodes.error + 8 * UNIT * (1 + abs(value[i]))
-            self._reals[key] = value, error
-        return self._reals[key]
+        return _real(self, orders.tobytes())
 
     def line(self, c: float, heights: Floats) -> tuple[Complexes, Floats]:
         """Cumulants at c + i heights (evenly spaced from zero), with error bounds."""
-        spacing = float(heights[1])
-        value, error = self._lines.get((c, spacing), (np.zeros(0, np.complex128), np.zeros(0)))
-        if len(value) < len(heights):
-            fresh = heights[len(value) :]
-            more, wrong = self._evaluate(c, fresh)
-            value, error = np.concatenate([value, more]), np.concatenate([error, wrong])
-            if len(self._lines) > 64:
-                self._lines.clear()
-            self._lines[c, spacing] = value, error
-        return value[: len(heights)], error[: len(heights)]
+        return _line(self, c, float(heights[1]), len(heights))
 
-    def _evaluate(self, c: float, heights: Floats) -> tuple[Complexes, Floats]:
+    def evaluated(self, c: float, heights: Floats) -> tuple[Complexes, Floats]:
+        """Work :meth:`line` out."""
         nodes = self.nodes(c, float(heights[-1]))
         total = float(nodes.weight.sum())
         center = float(nodes.weight @ nodes.loss) / total
@@ -161,11 +308,36 @@ class SampledGaussianCumulants:
 
     def decay(self, c: float, height: float) -> float:
         """Bound ln sup over s >= height of the tilted characteristic function's modulus."""
-        if c not in self._decays:
-            if len(self._decays) > 64:
-                self._decays.clear()
-            self._decays[c] = Decay.of(self.tilted(c), lambda height: self.nodes(c, height))
-        return self._decays[c].log_bound(height)
+        return _decay(self, c).log_bound(height)
+
+
+@functools.lru_cache(maxsize=1 << 14)
+def _above(pair: SampledGaussianCumulants, t: float) -> float:
+    return pair.bounded(t)
+
+
+@functools.lru_cache(maxsize=256)
+def _real(pair: SampledGaussianCumulants, orders: bytes) -> tuple[Floats, Floats]:
+    places = np.frombuffer(orders)
+    value, error = np.full(len(places), np.inf), np.zeros(len(places))
+    for i, c in enumerate(places):
+        if c <= _HIGHEST:
+            nodes = pair.nodes(float(c), 0.0)
+            value[i] = nodes.scale + math.log(float(nodes.weight.sum()))
+            error[i] = 2 * nodes.error + 8 * UNIT * (1 + abs(value[i]))
+    return value, error
+
+
+@functools.lru_cache(maxsize=256)
+def _line(
+    pair: SampledGaussianCumulants, c: float, spacing: float, count: int
+) -> tuple[Complexes, Floats]:
+    return pair.evaluated(c, spacing * np.arange(count))
+
+
+@functools.lru_cache(maxsize=256)
+def _decay(pair: SampledGaussianCumulants, c: float) -> Decay:
+    return Decay.of(pair.tilted(c), lambda height: pair.nodes(c, height))
 
 
 def _characteristic(heights: Floats, values: Floats, weights: Floats) -> NDArray[np.complex128]:

@@ -9,7 +9,7 @@ orders of n and n + 1
     p(n + 1) <= e**eps p(n) + delta,    1 - p(n) <= e**eps (1 - p(n + 1)) + delta,
 
 and the same with n and n + 1 exchanged, which holds anyway where p does not fall.
-Theorem (key ``optimal-keys``; Desfontaines, Voss, Gipson and Mandayam 2022).  The recursion
+Theorem (key ``optimal-keys``; Desfontaines, Voss, Gipson and Mandayam 2022).  The recursion:
 
     p(n + 1) = min(e**eps p(n) + delta, 1 - e**-eps (1 - p(n) - delta), 1)
 
@@ -133,10 +133,9 @@ def checked_length(epsilon: Fraction, delta: Fraction) -> None:
     """
     if halfway(epsilon, delta) > _MOST / 2:
         raise OutOfRange(
-            what=f"epsilon and delta are so small that no group of {_MOST} units would be sure to "
-            "be shown.",
-            why="the chance to be shown grows by delta, and by a factor of e**epsilon, a unit.",
-            do="give more of the budget to the keys, fewer groups to each unit, or public keys.",
+            f"epsilon and delta are so small that no group of {_MOST} units would be sure to be "
+            "shown; give more of the budget to the keys, fewer groups to each unit, or public "
+            "keys."
         )
 
 

@@ -7,23 +7,24 @@ to it.  Where n >= ``fewest``, noise Z of its own is added, and the group is sho
 estimate of n, if n + Z >= ``threshold``.  Groups that count less than ``fewest`` are hidden,
 whatever is drawn.
 
-Theorem (key ``threshold-keys``).  Let units be in at most g groups, and M = ``most``.  Between
-tables one step apart the loss is at most that of the noise on g counts that move by M, and of a
-leak that tells everything with the chance of ``threshold-leak`` and nothing otherwise,
-independently.  Where units are replaced it is the noise on 2 g counts, and the same leak.  k steps
-apart it is the noise on w counts that move by k M, with the w of ``key-moves``, and the leak of k
-units.
-Proof.  A group that counts ``fewest`` in both tables is a function of n + Z; one that does in
-neither is hidden.  Let A be the groups that do only in the first table, B only in the second.  A is
-hidden with some chance a in the first table and for sure in the second, B for sure in the first and
-with chance b in the second.  So the loss of A and B is infinite with chance 1 - a, where anything
-of A is seen, and otherwise ln(a / b).  For every e >= 0 their divergence is 1 - a + max(a - e**e b,
-0) <= 1 - min(a, b), with the same bound in the other order.  A leak with that chance has this
-divergence at every e; and the chance is bounded, since k units at most are in one of the tables
-alone, and a group of A or B counts at most ``fewest`` - 1 without those that are in its own.
-Noises are independent, so the product dominates (key ``dominating-pair``).  Log-concave noise costs
-what ``key-moves`` asks (key ``log-concave-moves``).
-Assumes: all coins come from ``entropy``.
+Theorem (key ``threshold-keys``; the threshold is that of Korolova, Kenthapadi, Mishra and Ntoulas
+2009, Releasing Search Queries and Clicks Privately).  Let units be in at most g groups, and M =
+``most``.  Between tables one step apart the loss is at most that of the noise on g counts that
+move by M, and of a leak that tells everything with the chance of ``threshold-leak`` and nothing
+otherwise, independently.  Where units are replaced it is the noise on 2 g counts, and the same
+leak.  k steps apart it is the noise on w counts that move by k M, with the w of ``key-moves``, and
+the leak of k units.
+Proof.  A group that counts ``fewest`` in both tables is a function of n + Z;
+one that does in neither is hidden.  Let A be the groups that do only in the first table, B only in
+the second.  A is hidden with some chance a in the first table and for sure in the second, B for
+sure in the first and with chance b in the second.  So the loss of A and B is infinite with chance
+1 - a, where anything of A is seen, and otherwise ln(a / b).  For every e >= 0 their divergence is
+1 - a + max(a - e**e b, 0) <= 1 - min(a, b), with the same bound in the other order.  A leak with
+that chance has this divergence at every e; and the chance is bounded, since k units at most are in
+one of the tables alone, and a group of A or B counts at most ``fewest`` - 1 without those that are
+in its own. Noises are independent, so the product dominates (key ``dominating-pair``).
+Log-concave noise costs what ``key-moves`` asks (key ``log-concave-moves``). Assumes: all coins
+come from ``entropy``.
 """
 
 from __future__ import annotations
@@ -40,12 +41,9 @@ from discreet.arrays import int64_range
 from discreet.errors import OutOfRange
 from discreet.exact import Interval, decimal, whole
 from discreet.loss import Approximate, PrivacyLoss, Pure
-from discreet.mechanisms.additive import checked_integer_noise
+from discreet.mechanisms.additive import Gaussian, Laplace, checked_integer_noise
 from discreet.mechanisms.exact_quantiles import decide_at_most, first_true
-from discreet.mechanisms.gaussian import Gaussian
-from discreet.mechanisms.laplace import Laplace
 from discreet.mechanisms.mechanism import Number, ReferenceLaw, at_confidence
-from discreet.mechanisms.partition_selection.confidence_interval import shown_confidence_intervals
 from discreet.mechanisms.partition_selection.selection import (
     Counts,
     PartitionSelectionMechanism,
@@ -54,6 +52,7 @@ from discreet.mechanisms.partition_selection.selection import (
     read_counts,
     read_delta,
     read_selection,
+    shown_confidence_intervals,
     worst_move,
 )
 from discreet.noise import SYSTEM, Distribution, Entropy
@@ -212,11 +211,7 @@ class NoisyKeys(PartitionSelectionMechanism[ShownKeys]):
         """
         noisy = read_counts(counts)
         if noisy.min(initial=self.threshold) < self.threshold:
-            raise OutOfRange(
-                what="a count is below the threshold.",
-                why="such a count is never shown, so it is none of this mechanism's answers.",
-                do="give the counts that run returned.",
-            )
+            raise OutOfRange("a count is below the threshold; give the counts that run returned.")
         return shown_confidence_intervals(
             noisy,
             law=self.noise.law,

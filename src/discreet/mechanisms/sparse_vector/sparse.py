@@ -42,12 +42,13 @@ from discreet.exact import Interval, decimal, whole
 from discreet.mechanisms.mechanism import Number
 from discreet.mechanisms.sparse_vector.above_threshold import (
     MOST_ANSWERS,
+    Answer,
+    RunTerms,
     ThresholdMechanism,
     read_threshold_plan,
     whether,
 )
 from discreet.mechanisms.sparse_vector.threshold_law import Comparison, stream
-from discreet.mechanisms.sparse_vector.threshold_run import Answer, RunTerms
 from discreet.noise import DiscreteLaplace
 
 _SHARE_BITS: Final = 16
@@ -249,11 +250,7 @@ class NumericSparse(ThresholdMechanism[int | None]):
 def _checked_share(share: object) -> Fraction:
     number = decimal(share, name="share")
     if not 0 < number < 1:
-        raise OutOfRange(
-            what="share is not strictly between 0 and 1.",
-            why="comparisons and numbers both need a part of epsilon.",
-            do="give a share such as 1/9.",
-        )
+        raise OutOfRange("share is not strictly between 0 and 1; give a share such as 1/9.")
     return number
 
 
@@ -266,9 +263,8 @@ def _checked_outcome(
     ended = aboves == comparison.answers and pattern[-1] and len(pattern) <= count
     if not ended and not (aboves < comparison.answers and len(pattern) == count):
         raise WrongKind(
-            what="the outcome does not fit the stream.",
-            why="a run answers each value in turn, and ends with the last answer above.",
-            do="give None or an int for each value that is answered.",
+            "the outcome does not fit the stream; give None or an int for each value that is "
+            "answered."
         )
     return pattern
 

@@ -110,9 +110,8 @@ class Comparison:
         count = sum(math.comb(len(numbers), j) for j in range(self.answers + 1))
         if count > _MOST_PATTERNS:
             raise OutOfRange(
-                what=f"a stream of {len(numbers)} values has {count} outcomes.",
-                why=f"an exact law is worked out for at most {_MOST_PATTERNS} of them.",
-                do="give a shorter stream, or ask for the chance of one outcome.",
+                f"a stream of {len(numbers)} values has {count} outcomes; give a shorter stream, "
+                "or ask for the chance of one outcome."
             )
         return {pattern: self.chance(pattern, numbers) for pattern in self.patterns(len(numbers))}
 
@@ -173,9 +172,7 @@ def _reach(law: ComparisonNoise) -> int:
     reach = law.quantile(1 - Fraction(1, 1 << BITS))
     if reach > _LONGEST_REACH:
         raise OutOfRange(
-            what="the noise is too wide for an exact law.",
-            why="the law is a sum over the noise of the threshold, term by term.",
-            do="look at the law at a larger epsilon.",
+            "the noise is too wide for an exact law; look at the law at a larger epsilon."
         )
     return reach
 

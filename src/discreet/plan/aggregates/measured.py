@@ -109,12 +109,6 @@ def measure_all(  # noqa: PLR0913  what is known of a question
     )
 
 
-def one_by_one(measured: MeasuredAggregates) -> MeasuredAggregates:
-    """Return the same with each level of a histogram bought by itself."""
-    uses = tuple(tuple(dict.fromkeys(each.inputs())) for each in measured.estimators)
-    return replace(measured, uses=uses, levels={})
-
-
 def _listed_levels(estimators: Sequence[Estimator]) -> dict[str, tuple[Fraction, ...]]:
     """Return the levels of each histogram of which there are several, as they are asked for."""
     found: dict[str, dict[Fraction, None]] = {}

@@ -167,14 +167,14 @@ class Measurer:
         if self.limits.single or facts.constant:
             return 1
         most = self.limits.rows if most is None else most
-        listed = facts.categories if self.limits.lists_values else None
+        listed = facts.categories
         if listed:
             different = len([each for each in listed if each is not None])
             return max(1, different if most is None else min(most, different))
         if most is not None:
             return most
         function = aggregate.function
-        do = f"add max_rows_contributed = 5 to OPTIONS for {function}(DISTINCT x), or add to the "
+        do = f"add max_rows_per_group = 5 to OPTIONS for {function}(DISTINCT x), or add to the "
         if function == "COUNT":
             do = "write COUNT(DISTINCT x, contribution_bounds_per_group => (0, 5)), or add to the "
         raise MissingBounds(

@@ -119,7 +119,7 @@ def measure_sum(measurer: Measurer, aggregate: Aggregate) -> Sum:
         used = None if steps.center == 0 else count
         return Sum(measure=name, step=steps.step, center=steps.center, count=used)
     limits = measurer.limits
-    cap = None if limits.clamps_sums else limits.cap
+    cap = limits.cap
     kind = facts.type
     if cap is not None and kind is Type.INTEGER and not limits.one_row:
         value, kind = Cast(value, Type.FLOAT), Type.FLOAT  # units that are scaled need fine steps
@@ -134,7 +134,7 @@ def _distinct_sum(measurer: Measurer, aggregate: Aggregate) -> Sum:
         raise UnsupportedSQL(
             what=pointed("SUM(DISTINCT x) has no contribution_bounds_per_group.", aggregate.span),
             why="a value that several people share is added once, and so is nobody's own part.",
-            do="give contribution_bounds_per_row, and max_rows_contributed in OPTIONS.",
+            do="give contribution_bounds_per_row, and max_rows_per_group in OPTIONS.",
         )
     value, facts = measurer.value(aggregate)
     bounds = bounds_by_row(aggregate, value, facts, measurer.facts)

@@ -106,34 +106,6 @@ def scope_name(
     return _name(folded(table.name), _unit(table, names), link, _named(column))
 
 
-def earlier_names(scope: Box, schema: Schema, names: tuple[str, ...]) -> Box:
-    """Return a box with the names that columns had before cells of CSV files were repaired.
-
-    Digests have these, so that a question that was answered then is answered from the record.
-
-    >>> earlier_names(Box.everything(), Schema([]), ()) == Box.everything()
-    True
-    """
-    if not scope.conditions:
-        return scope
-    before = Schema(
-        replace(table, columns=tuple(map(_earlier, table.columns))) for table in schema.tables
-    )
-    renamed = {}
-    for table, old in zip(schema.tables, before.tables, strict=True):
-        for column, known in zip(table.columns, old.columns, strict=True):
-            name = scope_name(schema, table, column, names)
-            renamed[name] = scope_name(before, old, known, names)
-    return Box({str(renamed.get(name, name)): values for name, values in scope.conditions})
-
-
-def _earlier(column: ColumnFacts) -> ColumnFacts:
-    stored = column.stored
-    if stored is None or stored.cells != "":
-        return column
-    return replace(column, stored=replace(stored, cells=None))
-
-
 def unit_form(column: ColumnFacts) -> tuple[str, ...]:
     """Return the normal form in which a column names units: those of one form name people alike.
 

@@ -13,10 +13,12 @@ unit one row counts for each target, whichever a hash picks, in one of the bins 
 :mod:`discreet.plan.bounds_search.bounds_search`, whatever group the row is in.  Laplace noise is
 added to the number of units in every bin.  Bounds are computed from these noisy numbers alone: they
 are public then.
-Theorem (key ``bounds-search``).  One unit that is added or removed moves the numbers of a target by
-at most 1 in L1, and one that is replaced by at most 2.
-Proof.  ``bounded-contribution`` with one row of each unit: a histogram moves by what the unit adds
-to it, and takes from it.
+Theorem (key ``bounds-search``; the search for bounds of Wilson et al. 2020, Differentially Private
+SQL with Bounded User Contribution, with one row of each unit).  One unit that is added or removed
+moves the numbers of a target by at most 1 in L1, and one that is replaced by at most 2.
+Proof.
+``bounded-contribution`` with one row of each unit: a histogram moves by what the unit adds to it,
+and takes from it.
 """
 
 from __future__ import annotations

@@ -55,7 +55,6 @@ def plan_second_stage(
             ceiling=False,  # the whole price was held against the limits before it was charged
             found=tuple(found),
             promise=search.promise,
-            earlier=plan.earlier,
         )
     )
     check_promise(search.promise, stage.tree, stage.price, plan.unit)

@@ -24,7 +24,7 @@ from discreet.notebook import Shown
 from discreet.plan.binding.fan_out import MOST_FAN_OUT
 from discreet.plan.policy.about import ABOUT_KEYS, About, read_about
 from discreet.plan.policy.owner_promises import Same, read_same, unit_forms
-from discreet.plan.policy.policy_toml import LIMIT_NAMES, policy_text
+from discreet.plan.policy.policy_toml import CEILINGS, LIMIT_NAMES, policy_text
 from discreet.plan.policy.table_fields import (
     TABLE_KEYS,
     above_zero,
@@ -58,12 +58,19 @@ POLICY_KEYS: Final = {
     ),
     "session": ("data", "ledger", "ledger_id"),
     "budget": ("epsilon", "delta", "rho", "currency"),
-    "limits": tuple(LIMIT_NAMES.values()),
+    "limits": (*LIMIT_NAMES.values(), "ceilings"),
     "who": ("analysts",),
     "about": ABOUT_KEYS,
     **TABLE_KEYS,
 }
 """All keys of a policy file, by the header above them; every other one is refused."""
+
+
+LEAST_EPSILON: Final = Fraction(1, 1000)
+"""The least epsilon of one question behind a server, unless the policy says otherwise (T1).
+
+What an analyst may learn by other ways than the answer, such as its tick, is paid for as well.
+"""
 
 
 @final
@@ -77,7 +84,10 @@ class Limits:
 
     max_groups: int | None = None
     max_rows: int | None = None
+    ceilings: tuple[str, ...] = CEILINGS
+    """The limits that a question may lower and not raise; it may replace the others."""
     max_fan_out: int = MOST_FAN_OUT
+    min_epsilon: Fraction = LEAST_EPSILON
     max_epsilon: Fraction | None = None
     max_rho: Fraction | None = None
     delta: Fraction | None = None
@@ -236,9 +246,17 @@ def _budget(data: Mapping[str, Any]) -> Budget | None:
         raise bad("budget", error.what.rstrip("."), error.do.rstrip(".")) from None
 
 
+def _ceilings(value: object) -> tuple[str, ...]:
+    named = texts(value, "limits.ceilings") if value != [] else ()
+    if not set(named) <= set(CEILINGS):
+        known = " and ".join(CEILINGS)
+        raise bad("limits.ceilings", f"it names something else than {known}", "name those alone")
+    return named
+
+
 _READERS: Final[dict[str, Callable[[object, str], Any]]] = {
     **dict.fromkeys(("max_groups", "max_rows", "max_fan_out"), counted),
-    **dict.fromkeys(("max_epsilon", "max_rho"), above_zero),
+    **dict.fromkeys(("min_epsilon", "max_epsilon", "max_rho"), above_zero),
     **dict.fromkeys(("delta", "confidence"), below_one),
 }
 
@@ -246,9 +264,10 @@ _READERS: Final[dict[str, Callable[[object, str], Any]]] = {
 def _limits(data: Mapping[str, Any]) -> Limits:
     known_fields(data, POLICY_KEYS["limits"], "[limits]")
     return Limits(
+        ceilings=_ceilings(data["ceilings"]) if "ceilings" in data else CEILINGS,
         **{
             name: _READERS[name](data[written], f"limits.{written}")
             for name, written in LIMIT_NAMES.items()
             if written in data
-        }
+        },
     )

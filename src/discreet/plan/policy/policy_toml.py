@@ -29,12 +29,15 @@ LIMIT_NAMES: Final = {
     "max_groups": "max_groups",
     "max_rows": "max_rows",
     "max_fan_out": "max_fan_out",
+    "min_epsilon": "min_epsilon_per_question",
     "max_epsilon": "max_epsilon_per_question",
     "max_rho": "max_rho_per_question",
     "delta": "delta_per_question",
     "confidence": "confidence",
 }
 """Each limit, and its name in a policy file."""
+CEILINGS: Final = ("max_groups", "max_rows")
+"""The limits on contributions that a question may not raise, unless the owner says otherwise."""
 
 
 def policy_text(policy: Policy) -> str:
@@ -106,6 +109,8 @@ def _limits(limits: Limits) -> Iterator[str]:
         value = getattr(limits, name)
         if value is not None:
             yield f"{written} = {_number(Fraction(value))}"
+    if limits.ceilings != CEILINGS:
+        yield f"ceilings = {_list(limits.ceilings)}"
 
 
 def _table(table: TableFacts, own: tuple[str, ...], *, frozen: bool) -> Iterator[str]:

@@ -8,15 +8,16 @@ of its *sums* j, with whole numbers B.  Noise is added to every y(j), and every 
 exact multiples of noisy y(j), which is post-processing.  Let b(c) be column c of B.  Let w and W be
 the largest norm of any b(c), in L1 and in the square of L2, and f and F those of any difference of
 two of the vectors b(c) and the zero vector.
-Theorem (key ``cell-sums``).  Let a unit count with at most k rows in each of at most g groups, each
-row in one cell.  Added or removed, it moves all y by at most g k w in L1 and g k**2 W in the square
-of L2.  Where it is replaced by another, they move as ``plan-distances`` says, with k w for what one
-of the units adds to a group and k f for the difference of the two in a group that they share; in
-the square of L2, with k**2 W and k**2 F.
-Proof.  What a unit adds to a group is a sum of at most k vectors b(c): a point of the polytope
-whose corners are zero and all k b(c).  Norms are convex, so the longest point is a corner.  The
-difference of two points is longest between two corners.
-The histogram itself is enforced by the engine (``bounded-contribution``): one expression names the
+Theorem (key ``cell-sums``; the sensitivity of the matrix mechanism (Li, Miklau, Hay, McGregor and
+Rastogi 2015)).  Let a unit count with at most k rows in each of at most g groups, each row in one
+cell.  Added or removed, it moves all y by at most g k w in L1 and g k**2 W in the square of L2.
+Where it is replaced by another, they move as ``plan-distances`` says, with k w for what one of the
+units adds to a group and k f for the difference of the two in a group that they share; in the
+square of L2, with k**2 W and k**2 F.
+Proof.  What a unit adds to a group is a sum of at most k
+vectors b(c): a point of the polytope whose corners are zero and all k b(c).  Norms are convex, so
+the longest point is a corner.  The difference of two points is longest between two corners. The
+histogram itself is enforced by the engine (``bounded-contribution``): one expression names the
 cell of a row, and of a unit's rows in a group at most k stay.  Cells are clamped to 2**40 rows, so
 that no sum leaves 64 bits; that moves every cell the same way, and by no more.
 

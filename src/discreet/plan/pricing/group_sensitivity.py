@@ -38,11 +38,12 @@ how deep the rank t lies among those of leaf i, or minus how far beside them.
 Where the offset is not zero, as many rows more are counted: in the first leaf if it is negative,
 which moves all ranks up and t with them, and in the last leaf if it is positive.  So t is never
 outside of all ranks.
-Theorem (key ``leaf-scores``).  One row more or less moves every score by at most
-max(level, 1 - level), and one row that is replaced by at most 1.
-Proof.  A row below leaf i moves b(i) - t by 1 - level and t - u(i) by level - 1; one in it moves
-them by -level and level - 1, one above it by -level and level.  A replaced row leaves t alone.
-What is counted besides is the same in all tables.
+Theorem (key ``leaf-scores``; Smith 2011, in its discrete form).  One row more or less moves every
+score by at most max(level, 1 - level), and one row that is replaced by at most 1.
+Proof.  A row
+below leaf i moves b(i) - t by 1 - level and t - u(i) by level - 1; one in it moves them by -level
+and level - 1, one above it by -level and level.  A replaced row leaves t alone. What is counted
+besides is the same in all tables.
 """
 
 from __future__ import annotations

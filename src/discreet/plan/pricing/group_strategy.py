@@ -7,15 +7,16 @@ Definition.  Groups are public and stand in the order of their keys.  Of the tot
 a strategy measures y = B x, each group being a cell of :mod:`discreet.plan.pricing.cell_strategy`,
 with the norms w, f, W and F of the columns of B and of their differences.  Noise is added to every
 y(j).  Running sums, and totals themselves, are sums of multiples of noisy y(j): post-processing.
-Theorem (key ``group-sums``).  Let a unit add a whole number from ``low`` to ``high`` to each of at
-most g groups, D = max(|low|, |high|).  Added or removed, it moves all y by at most g D w in L1, and
-g**2 D**2 W in the square of L2.  Replaced by another, it moves them by at most g D f and
-g**2 D**2 F if low >= 0, and else by twice and four times the former.
-Proof.  Such a unit adds t(c) b(c) for at most g cells c, |t(c)| <= D, so the first is the triangle
-inequality.  If low >= 0 it adds a point of the polytope whose corners are zero and all g D b(c),
-since t(c) >= 0 and they add up to at most g D; the difference of two points is longest between two
-corners.  Else one unit goes and another comes.
-That a unit adds to at most g groups, and what, is enforced by the engine
+Theorem (key ``group-sums``; the sensitivity of the matrix mechanism (Li, Miklau, Hay, McGregor and
+Rastogi 2015)).  Let a unit add a whole number from ``low`` to ``high`` to each of at most g
+groups, D = max(|low|, |high|).  Added or removed, it moves all y by at most g D w in L1, and g**2
+D**2 W in the square of L2.  Replaced by another, it moves them by at most g D f and g**2 D**2 F if
+low >= 0, and else by twice and four times the former.
+Proof.  Such a unit adds t(c) b(c) for at
+most g cells c, |t(c)| <= D, so the first is the triangle inequality.  If low >= 0 it adds a point
+of the polytope whose corners are zero and all g D b(c), since t(c) >= 0 and they add up to at most
+g D; the difference of two points is longest between two corners.  Else one unit goes and another
+comes. That a unit adds to at most g groups, and what, is enforced by the engine
 (``bounded-contribution``); which groups there are is the same for all neighbors.  Totals are
 clamped to 2**40 in size, so that no sum leaves 64 bits, which moves every total by no more.
 """

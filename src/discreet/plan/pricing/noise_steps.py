@@ -29,7 +29,6 @@ from discreet.plan.pricing.choose_noise import choose_noise
 from discreet.plan.pricing.group_sensitivity import UNITS, GroupSensitivity, ReleaseInput
 from discreet.plan.pricing.quantile_tree import QuantileLevels
 from discreet.plan.pricing.release_parts import (
-    EARLIER_SHARE,
     GAUSSIAN,
     KEYS_USE,
     LAPLACE,
@@ -39,7 +38,6 @@ from discreet.plan.pricing.release_parts import (
     NoisyTotals,
     Part,
     PartitionSelection,
-    QuantileLevel,
 )
 from discreet.plan.pricing.requested_price import RequestedPrice, check_price
 from discreet.plan.pricing.unpriced_release import UnpricedRelease
@@ -171,7 +169,7 @@ def _users(measured: MeasuredAggregates) -> Mapping[ReleaseInput, Estimator]:
     return found
 
 
-def _part(  # noqa: C901, PLR0911 (cases)
+def _part(  # noqa: PLR0911 (cases)
     draft: Draft,
     use: ReleaseInput,
     measure: Measure | None,
@@ -218,10 +216,7 @@ def _part(  # noqa: C901, PLR0911 (cases)
             raise LookupError(message)
         case Leaves():
             needed = users[use].leaf_part(use, measure, limits)
-            part = replace(needed, confidence=_sure(draft))
-            if draft.clamps_sums and isinstance(part, QuantileLevel):
-                part = replace(part, for_value=EARLIER_SHARE)
-            return part
+            return replace(needed, confidence=_sure(draft))
 
 
 def _rows_in_cells(measured: MeasuredAggregates, workload: CountWorkload | SumWorkload) -> int:

@@ -9,14 +9,15 @@ in blocks of b**(h - l), and the rows of every block are counted with noise of i
 is in one block of every level; the block of all leaves is not counted.  Whatever is chosen at any
 level of a quantile, and both ends of its interval, follows from these noisy counts
 (:mod:`discreet.release.choices.quantile_tree`).
-Theorem (key ``quantile-tree``).  Let a unit count with at most r rows in each of at most g groups.
-Added or removed, it moves all counts by at most g r h in L1 and by g r**2 h in the square of L2;
-where it is replaced by another, as ``plan-distances`` says, with r h and r**2 h for what one unit
-adds to a group, and 2 r h and 2 r**2 h for the difference of two in a group that they share.  So
-all quantiles together cost what noise for these distances costs, however many there are.
-Proof.  ``cell-sums``, for the sums that are blocks: a leaf is in h of them, and two leaves of
-different blocks in 2 h.  All else is post-processing.
-Noise that nobody looks at need not be drawn.
+Theorem (key ``quantile-tree``; hierarchical histograms (Hay, Rastogi, Miklau and Suciu 2010)).
+Let a unit count with at most r rows in each of at most g groups. Added or removed, it moves all
+counts by at most g r h in L1 and by g r**2 h in the square of L2; where it is replaced by another,
+as ``plan-distances`` says, with r h and r**2 h for what one unit adds to a group, and 2 r h and 2
+r**2 h for the difference of two in a group that they share.  So all quantiles together cost what
+noise for these distances costs, however many there are.
+Proof.  ``cell-sums``, for the sums that
+are blocks: a leaf is in h of them, and two leaves of different blocks in 2 h.  All else is
+post-processing. Noise that nobody looks at need not be drawn.
 
 Theorem (key ``tree-reach``).  A value that is read from a tree misses its level by at most M ranks,
 but for a chance of m, where M bounds the error of one estimate but for m / (2 h b), whatever way it

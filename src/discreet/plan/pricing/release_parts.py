@@ -70,9 +70,6 @@ LEVELS: Final = "levels"
 VALUE_SHARE: Final = Fraction(2, 3)
 """The part of the price of a quantile that goes to the value, and not to its interval."""
 
-EARLIER_SHARE: Final = Fraction(1, 2)
-"""The same in plans of earlier versions, whose answers are on record."""
-
 STILL: Final = Fraction(1, 64)
 """The scale of noise on a number that no unit moves: it is zero, but for a chance of 2**-91."""
 

@@ -63,9 +63,7 @@ class ContributionBounds:
 
     ``available`` is how many groups there are, where that is public; ``single`` says that each row
     is a unit, ``all_rows`` that nothing hides one: their number is public, and does not move.
-    ``one_row`` says that a unit has one row in a group, as far as is known; ``clamps_sums`` that a
-    sum is clamped as a whole, which an earlier version did where no count was measured beside it;
-    ``lists_values`` that a unit shows no more different values than are listed.
+    ``one_row`` says that a unit is known to have one row in a group.
 
     >>> ContributionBounds(groups=1, rows=1, available=None, single=True).rows
     1
@@ -77,8 +75,6 @@ class ContributionBounds:
     single: bool
     all_rows: bool = False
     one_row: bool = False
-    clamps_sums: bool = False
-    lists_values: bool = True
 
     @property
     def cap(self) -> int | None:
@@ -92,7 +88,7 @@ class ContributionBounds:
         raise MissingBounds(
             what=pointed("there is no limit on the rows that one person has in a group.", span),
             why="a person with many more rows than others would need that much more noise.",
-            do="add max_rows_contributed = 10 to OPTIONS, or to the policy:\n"
+            do="add max_rows_per_group = 10 to OPTIONS, or to the policy:\n"
             "    [limits]\n    max_rows = 10",
         )
 
@@ -112,7 +108,7 @@ def contribution_bounds(  # noqa: PLR0913  all that limits a unit
     >>> contribution_bounds((), clause=Clause(), limits=Limits(), available=1, single=False).groups
     1
     """
-    rows = clause.max_rows_contributed or limits.max_rows
+    rows = clause.max_rows_per_group or limits.max_rows
     if single:
         return ContributionBounds(groups=1, rows=1, available=available, single=True)
     groups = clause.max_groups_contributed or limits.max_groups

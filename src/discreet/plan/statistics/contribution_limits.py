@@ -17,13 +17,16 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Final
 
+from discreet.errors import NotAllowed
 from discreet.plan.binding.names import BoundRelation
 from discreet.plan.binding.value_facts import Facts, UnitTotal
 from discreet.plan.draft import Draft, required
 from discreet.plan.policy.policy import Limits
-from discreet.plan.statistics.contribution_bounds import OneRow, contribution_bounds, one_row_of
-from discreet.query.question import Question
+from discreet.plan.statistics.contribution_bounds import contribution_bounds, one_row_of
+from discreet.plan.statistics.limit_choice import QuestionLimits
+from discreet.query.question import Clause, Question
 from discreet.query.relations import Scan, Table, descend
+from discreet.query.source_text import pointed
 from discreet.requests.table_schema import Schema
 from discreet.units import Relation
 
@@ -34,22 +37,20 @@ def bound_contributions(draft: Draft) -> Draft:
     """Limit the groups and rows in which one unit counts."""
     known = required(draft.bound)
     policy = table_limits(draft.question, draft.schema, draft.policy.limits)
+    if draft.ceiling:
+        ceilings = ceilings_of(draft.question, draft.schema, draft.policy.limits)
+        check_ceilings(draft.clause, ceilings)
     limits = contribution_bounds(
         known.keys,
         clause=draft.clause,
         limits=policy,
         available=required(draft.groups).available,
         single=not known.rows.unit,
-        one_row=OneRow.UNKNOWN if draft.clamps_sums else one_row_of(known.rows, known.keys),
+        one_row=one_row_of(known.rows, known.keys),
     )
-    limits = replace(
-        limits,
-        all_rows=_all_rows_count(draft),
-        clamps_sums=draft.clamps_sums,
-        lists_values=not draft.earlier,
-    )
+    limits = replace(limits, all_rows=_all_rows_count(draft))
     if not (draft.given.bounds or draft.found):
-        most = draft.clause.max_rows_contributed or policy.max_rows
+        most = draft.clause.max_rows_per_group or policy.max_rows
         known = replace(known, rows=with_bounded_totals(known.rows, most))
     return replace(draft, bound=known, contributions=limits)
 
@@ -62,6 +63,30 @@ def table_limits(question: Question, schema: Schema, limits: Limits) -> Limits:
     rows = [table.max_rows or limits.max_rows for table in tables]
     groups = [table.max_groups or limits.max_groups for table in tables]
     return replace(limits, max_rows=_largest(rows), max_groups=_largest(groups))
+
+
+def ceilings_of(question: Question, schema: Schema, limits: Limits) -> QuestionLimits:
+    """Return the limits that a question may lower and not raise."""
+    known = table_limits(question, schema, limits)
+    return QuestionLimits(**{name: getattr(known, name) for name in limits.ceilings})
+
+
+def check_ceilings(clause: Clause, ceilings: QuestionLimits) -> None:
+    """Refuse a question that raises a limit which the owner has made a ceiling.
+
+    >>> check_ceilings(Clause(max_rows_per_group=2), QuestionLimits(max_rows=5))
+    """
+    asked = {"max_rows": clause.max_rows_per_group, "max_groups": clause.max_groups_contributed}
+    for name, number in asked.items():
+        most = getattr(ceilings, name)
+        if number is not None and most is not None and number > most:  # T1
+            what = f"{name} is {most} in the policy, and {number} is asked for."
+            raise NotAllowed(
+                what=pointed(what, clause.span),
+                why="the owner of the data decides how much one person may add to an answer.",
+                do=f"ask for {most} at most, or have the owner leave {name} out of ceilings under "
+                "[limits] in the policy.",
+            )
 
 
 def _largest(limits: list[int | None]) -> int | None:

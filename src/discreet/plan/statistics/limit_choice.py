@@ -56,7 +56,7 @@ class QuestionLimits:
 
     def __post_init__(self) -> None:
         """Refuse what a clause refuses."""
-        Clause(max_rows_contributed=self.max_rows, max_groups_contributed=self.max_groups)
+        Clause(max_rows_per_group=self.max_rows, max_groups_contributed=self.max_groups)
 
     def applied(self, question: Question) -> Question:
         """Return a question with these limits in its clause."""
@@ -65,7 +65,7 @@ class QuestionLimits:
             question,
             clause=replace(
                 clause,
-                max_rows_contributed=self.max_rows or clause.max_rows_contributed,
+                max_rows_per_group=self.max_rows or clause.max_rows_per_group,
                 max_groups_contributed=self.max_groups or clause.max_groups_contributed,
             ),
         )
@@ -228,9 +228,16 @@ class FoundLimits:
 
 
 def proposed(
-    rows: BinnedSpread, groups: BinnedSpread | None, *, epsilon: Fraction, available: int | None
+    rows: BinnedSpread,
+    groups: BinnedSpread | None,
+    *,
+    epsilon: Fraction,
+    available: int | None,
+    ceilings: QuestionLimits | None = None,
 ) -> QuestionLimits:
     """Return the limits that make noise and what is cut smallest together, for an average group.
+
+    None of them is above its ceiling.
 
     >>> few, many = (BinnedSpread((0, 0, 0, 1000, *[0] * 5, more, *[0] * 48)) for more in (2, 5))
     >>> [proposed(rows, None, epsilon=Fraction(1), available=1).max_rows for rows in (few, many)]
@@ -239,7 +246,8 @@ def proposed(
     one = BinnedSpread((1, *[0] * (len(EDGES) - 1)))
     spread = one if groups is None else groups
     number = available or spread.most
-    candidates = itertools.product(_ends(rows), _ends(spread))
+    highest = ceilings or QuestionLimits()
+    candidates = itertools.product(_ends(rows, highest.max_rows), _ends(spread, highest.max_groups))
 
     def off(pair: tuple[int, int]) -> Fraction:
         most, kept = pair
@@ -250,5 +258,6 @@ def proposed(
     return QuestionLimits(max_rows=most, max_groups=None if groups is None else kept)
 
 
-def _ends(spread: BinnedSpread) -> list[int]:
-    return [end for end, _ in spread.ends] or [1]
+def _ends(spread: BinnedSpread, most: int | None) -> list[int]:
+    ends = [end for end, _ in spread.ends] or [1]
+    return ends if most is None else sorted({min(end, most) for end in ends})

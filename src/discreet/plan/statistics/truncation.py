@@ -29,11 +29,9 @@ from discreet.query.expression_text import said
 from discreet.query.expressions import Column, Expression, walk
 from discreet.query.relations import Table, descend
 from discreet.query.signatures import AGGREGATES
-from discreet.requests.engine_request import DistinctCount
 
 if TYPE_CHECKING:  # made by earlier steps
     from discreet.plan.binding.bound_question import BoundQuestion
-    from discreet.plan.pricing.group_sensitivity import Releases
     from discreet.plan.statistics.contribution_bounds import ContributionBounds, Pair
 
 _NOTHING: Final = Fraction(1, 10**100)
@@ -189,7 +187,7 @@ def _values(known: BoundQuestion, limits: ContributionBounds, who: str) -> Itera
         if not inner.distinct or names_unit or inner.bounds_per_group is not None:
             continue
         facts = facts_of(value, known.rows.facts)
-        listed = facts.categories if limits.lists_values else None
+        listed = facts.categories
         if limits.one_row or limits.rows is None or facts.constant:
             continue
         if listed and len(listed) <= limits.rows:
@@ -247,26 +245,3 @@ def _number(value: Fraction) -> str:
     if not large and abs(value) < _NOTHING:  # where rounding has moved a bound of zero
         return "0"
     return f"{value}" if value.denominator == 1 and abs(value) < 10**9 else f"{float(value):.6g}"
-
-
-def rules_differ(draft: Draft, releases: Releases) -> bool:
-    """Say whether an earlier version would have measured something else, or at other prices.
-
-    It knew nothing of units of one row, and clamped a sum as a whole where no count was beside it.
-    It bought every quantile by itself, and half of that for the interval, and counts apart of which
-    one is a part of another; and every sum apart.
-    """
-    limits = required(draft.contributions)
-    sums = any(
-        inner.function == "SUM" and inner.bounds_per_group is None
-        for _, inner in required(draft.bound).aggregates
-    )
-    measured = not limits.single and bool(limits.one_row or sums)
-    chooses = bool(releases.choices) and draft.search is None
-    strategies = (noise.distances.strategy for noise in releases.noises)
-    nests = any(each is not None and (each.nested or each.values) for each in strategies)
-    counted = (
-        each for each in required(draft.measured).measures if isinstance(each, DistinctCount)
-    )
-    lists = any(each.most < (limits.rows or 0) for each in counted)
-    return not draft.earlier and (measured or chooses or nests or lists)

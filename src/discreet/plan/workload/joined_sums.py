@@ -85,7 +85,7 @@ def _possible(draft: Draft) -> bool:
     """Whether names and shares follow from the question alone, and groups are few."""
     many = isinstance(required(draft.groups).public, Product)
     searching = bool(draft.targets or draft.found or draft.searched)
-    return not (many or searching or draft.sums_apart or required(draft.ask).errors)
+    return not (many or searching or required(draft.ask).errors)
 
 
 def _terms(draft: Draft) -> Iterator[tuple[str, _Term]]:

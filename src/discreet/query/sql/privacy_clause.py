@@ -83,6 +83,16 @@ def _option(cursor: Cursor, given: dict[str, Any]) -> None:
     start = cursor.at
     written, _ = cursor.name("an option")
     name = written.lower()
+    if name == "max_rows_contributed":
+        raise unsupported(
+            cursor.since(start),
+            "max_rows_contributed is not an option here.",
+            (
+                "in GoogleSQL it limits the rows of a person in all groups together.",
+                "write max_rows_per_group = 5, the rows of a person in each group, and "  # noqa: ISC004
+                "max_groups_contributed = 3 for the groups.",
+            ),
+        )
     if name not in OPTIONS:
         raise unsupported(
             cursor.since(start),
@@ -174,7 +184,7 @@ OPTIONS: Final[dict[str, Callable[[Cursor, str], Any]]] = {
     "delta": _chance,
     "rho": _above_zero,
     "max_groups_contributed": _count,
-    "max_rows_contributed": _count,
+    "max_rows_per_group": _count,
     "privacy_unit_column": _unit,
     "group_selection_strategy": _word(STRATEGIES),
     "group_selection_epsilon": _above_zero,

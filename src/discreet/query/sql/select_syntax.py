@@ -13,16 +13,16 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import final
 
-from discreet.query.expressions import Aggregate, Column, Expression, Order, Star, check_expression
-from discreet.query.node_checks import check_name, check_tuple, wrong
+from discreet.query.expressions import Aggregate, Column, Expression, Order, Star
+from discreet.query.node_checks import Node
 from discreet.query.question import Clause
-from discreet.query.relations import Relation, check_relation, folded
+from discreet.query.relations import Relation, folded
 from discreet.query.source_text import Span, unsupported
 
 
 @final
 @dataclass(frozen=True, slots=True)
-class Item:
+class Item(Node):
     """One entry of a select list, or of GROUP BY.
 
     >>> Item(Column("ward")).alias is None
@@ -31,12 +31,6 @@ class Item:
 
     expression: Expression
     alias: str | None = None
-
-    def __post_init__(self) -> None:
-        """Accept an expression, and a name or none."""
-        check_expression(self.expression)
-        if self.alias is not None:
-            check_name(self.alias, "a column")
 
 
 @final
@@ -61,7 +55,7 @@ class WrittenQuery:
 
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Select:
+class Select(Node):
     """The parts of a SELECT.
 
     ``group`` is None without GROUP BY; ``every`` stands for GROUP BY ALL.  ``inner_queries`` are
@@ -85,14 +79,6 @@ class Select:
     clause: Clause | None = None
     span: Span | None = None
     limit_span: Span | None = None
-
-    def __post_init__(self) -> None:
-        """Accept items alone; a Question and relations check the rest."""
-        check_relation(self.source)
-        for items in (self.items, self.group or ()):
-            check_tuple(items, "the items of a SELECT")
-            if not all(type(item) is Item for item in items):
-                raise wrong("a SELECT holds something else than items.")
 
 
 def output_names(items: tuple[Item, ...], span: Span | None) -> tuple[str, ...]:

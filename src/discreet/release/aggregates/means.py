@@ -17,9 +17,9 @@ most q with this probability, and then the interval holds theta.
 The reach is computed at a few distances of theta only.  Of one noise each, what it is at most below
 each of them is computed at once (key ``paired-reach``).  Else it is at most that reach and one
 step s, or, where the sum has the noise of several runs, a little more.
-Theorem (key ``reach-rises``).  Let X be symmetric on the multiples of s, with chances that
-fall with the distance from zero, and Y symmetric and independent of it.  For 0 <= t <= t' and
-every r, P[|X + t' Y| <= r] <= P[|X + t Y| <= r + s].
+Theorem (key ``reach-rises``; a discrete form of Anderson's inequality (1955)).  Let X be symmetric
+on the multiples of s, with chances that fall with the distance from zero, and Y symmetric and
+independent of it.  For 0 <= t <= t' and every r, P[|X + t' Y| <= r] <= P[|X + t Y| <= r + s].
 Proof.  It is enough to compare y = t |Y| and y' = t' |Y|, given Y.  Let B be the multiples of s
 from y' - r to y' + r, and k the floor of (y' - y) / s.  B shifted by -k s lies between y - r and
 y + r + s.  Its center is no farther from zero than that of B: this is at least y' - s / 2, so the

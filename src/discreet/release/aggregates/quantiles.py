@@ -13,12 +13,13 @@ number between the two values whose ranks are next to it.  Its interval goes fro
 the leaf that was chosen below it to the upper edge of the one that was chosen above it.  An end
 that nothing was chosen for, or that misses more often than the confidence allows, is at the bounds
 of the values.
-Theorem (key ``quantile-ends``).  Each end misses with a chance of at most (1 - confidence) / 2, the
-only end of the lowest and of the highest value with at most 1 - confidence.  So the interval holds
-the quantile with the confidence, whatever the values are, and however few.
-If the leaf from below is above the one from above, one of them missed; the interval then holds
-both.  A value next to the edge of a leaf may be counted in the leaf beside it, where floats are
-rounded; so edges are moved outward by more than that.
+Theorem (key ``quantile-ends``; the accuracy of the exponential mechanism, McSherry and Talwar
+2007, on one side).  Each end misses with a chance of at most (1 - confidence) / 2, the only end of
+the lowest and of the highest value with at most 1 - confidence.  So the interval holds the
+quantile with the confidence, whatever the values are, and however few. If the leaf from below is
+above the one from above, one of them missed; the interval then holds both.  A value next to the
+edge of a leaf may be counted in the leaf beside it, where floats are rounded; so edges are moved
+outward by more than that.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
@@ -41,14 +41,28 @@ class AskingCounter(TellingCounter):
 
     __slots__ = ()
 
-    def plan(self, caller: Caller, dataset: str, form: QuestionForm) -> Planned:
-        """Say how a question would be answered, at what cost and how exactly; spend nothing."""
+    def plan(
+        self,
+        caller: Caller,
+        dataset: str,
+        form: QuestionForm,
+        *,
+        begun: Callable[[AskJob], object] | None = None,
+    ) -> Planned:
+        """Say how a question would be answered, at what cost and how exactly; spend nothing.
+
+        Args:
+            caller: who asks.
+            dataset: what about.
+            form: the question and its price.
+            begun: hears of each job that this takes, so that it can be left.
+        """
         self._check(caller, dataset, Permission.PLAN)
-        sent, sees_all = time.monotonic(), caller.may(Permission.LEDGER)
+        sent, sees_all = time.monotonic(), caller.may(Permission.LEDGER, dataset)
         while True:
             untold = frozenset[str]() if sees_all else self._unseen(dataset, sent)
             job = {"verb": "plan", "forms": [form.written()], "untold": sorted(untold)}
-            found = self._worked(caller, dataset, job)
+            found = self._worked(caller, dataset, job, begun=begun)
             if sees_all or found["digest"] in untold:
                 break
             if found["digest"] not in self._unseen(dataset, sent):
@@ -113,6 +127,11 @@ class AskingCounter(TellingCounter):
                 do="ask the question again: an answer that is on record costs nothing.",
             )
         return found
+
+    def leave(self, job: AskJob) -> None:
+        """Forget a job for which nobody waits any more, unless a worker has begun with it."""
+        if not job.begun:
+            self._pools[job.dataset].cancel(job)
 
     def cancel(self, caller: Caller, job: str) -> AskJob:
         """Stop working on a question; what was charged stays charged, and a retry completes it."""

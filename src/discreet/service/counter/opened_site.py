@@ -6,7 +6,7 @@ Trust: kernel.  Here a caller is refused what they may not do, before anything e
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -57,6 +57,7 @@ class OpenedSite:
         "_witnesses",
         "directory",
         "log",
+        "login_rates",
         "logins",
         "rates",
         "site",
@@ -69,13 +70,13 @@ class OpenedSite:
         _make_folder(site.state)
         self.log = SecurityLog(site.state / LOG_NAME)
         self._store = StateStore(site.state / STATE_NAME)
-        self.directory = Directory(self._store, limits=site.limits, log=self.log)
-        self.directory.take_over(site)
+        self.directory = Directory(site, log=self.log)
         self.logins = Logins(
             self._store, self.directory, hours=site.limits.session_hours, log=self.log
         )
         self.tokens = Tokens(self._store, self.directory, log=self.log)
         self.rates = RateLimits(per_minute=site.limits.calls_per_minute)
+        self.login_rates = RateLimits(per_minute=site.limits.logins_per_minute)
         self._raises = Raises(self._store, log=self.log)
         self._lock = threading.Lock()
         self._jobs: dict[str, AskJob] = {}
@@ -110,16 +111,6 @@ class OpenedSite:
         self.log.write("stop")
         self._store.close()
         self.log.close()
-
-    def first_owner(self) -> str | None:
-        """Where nobody can log in yet, make an owner, and return the secret of a one-time link."""
-        people = self.directory.people()
-        if self.site.loopback_person is not None or any(each.has_password for each in people):
-            return None
-        owners = [each.name for each in people if Role.OWNER in each.roles]
-        if not owners:
-            owners = [self.directory.put("owner", [Role.OWNER], by="first run").name]
-        return self.directory.invite(owners[0], by="first run")
 
     def loopback_caller(self) -> Caller | None:
         """Return the one person of the mode without log-in, who may do everything."""
@@ -174,7 +165,9 @@ class OpenedSite:
     def _check(self, caller: Caller, dataset: str, permission: Permission) -> None:
         """Refuse what the caller may not do; a dataset that they may not see does not exist."""
         caller.check(permission)
-        if dataset not in self.site.datasets or not caller.sees(dataset):
+        if dataset in self.site.datasets and caller.sees(dataset):
+            caller.check(permission, dataset)
+        else:
             raise NotServed(
                 what="there is no such dataset here.",
                 why="a question is about a dataset that this server serves, to you.",
@@ -203,9 +196,18 @@ class OpenedSite:
             self._jobs[job.id] = job
         return job
 
-    def _worked(self, caller: Caller, dataset: str, message: Mapping[str, Any]) -> dict[str, Any]:
+    def _worked(
+        self,
+        caller: Caller,
+        dataset: str,
+        message: Mapping[str, Any],
+        *,
+        begun: Callable[[AskJob], object] | None = None,
+    ) -> dict[str, Any]:
         """Have a worker do something that spends nothing."""
         job = self._job(caller, dataset, message)
+        if begun is not None:
+            begun(job)
         self._pool(dataset).submit(job)
         job.wait()
         if job.error is not None:

@@ -5,7 +5,9 @@ Trust: kernel.  Whoever sees something before its tick could tell how long the d
 
 from __future__ import annotations
 
+import asyncio
 import time
+from typing import Final
 
 from discreet.ledger.values import Receipt
 from discreet.service.counter.opened_site import OpenedSite
@@ -14,34 +16,56 @@ from discreet.service.people.roles import Permission
 from discreet.service.workers.jobs import AskJob
 from discreet.service.workers.plan_class import SMALL, due
 
+_PAUSE: Final = 0.02
+
 
 class TellingCounter(OpenedSite):
     """Knows what may be told, and from when on."""
 
     __slots__ = ()
 
-    def due(self, job: AskJob) -> float:
-        """Return the monotonic time at which the end of a job may be told.
+    def told_at(self, job: AskJob) -> float | None:
+        """Return the monotonic time at which the end of a job may be told; None if it is too early.
 
-        It is fixed when the job ends.  Refusals before the charge, and answers that were told
-        before, follow from public facts: they are told at once.  An answer from the record that was
-        not told yet waits for its own tick, and for that of the question that it comes from.
+        Refusals before the charge, and answers that were told before, follow from public facts:
+        they are told at once.  An answer from the record that was not told yet waits for its own
+        tick, and for that of the question that it comes from.
         """
-        ended = time.monotonic() if job.ended is None else job.ended
+        if job.told_at is None and job.over:
+            job.told_at = self._told_at(job)
+        return job.told_at
+
+    def _told_at(self, job: AskJob) -> float | None:
+        ended = job.ended or time.monotonic()
         own = self._tick_of(job)
         if job.result is None or not job.result.get("replayed"):
             return own if job.charged else ended
         key = self._key_of(job.dataset, job.result["document"]["entry"])
         sources = [each for each in self._untold(job.dataset, ended) if key in each.keys]
-        for each in sources:
-            each.wait()
+        if not all(each.over for each in sources):
+            return None
         if not sources and not job.keys:
             return ended
         return max(own, *map(self._tick_of, sources)) if sources else own
 
+    def due(self, job: AskJob) -> float:
+        """Wait until it is known when the end of a job may be told, and return that."""
+        job.wait()
+        while (at := self.told_at(job)) is None:
+            time.sleep(_PAUSE)
+        return at
+
     def is_told(self, job: AskJob) -> bool:
         """Say whether the end of a job has come, and may be told."""
-        return job.over and self.due(job) <= time.monotonic()
+        at = self.told_at(job)
+        return at is not None and at <= time.monotonic()
+
+    async def until_known(self, job: AskJob) -> float:
+        """Wait in an event loop until it is known when the end may be told, and return that."""
+        await job.until_over()
+        while (at := await asyncio.to_thread(self.told_at, job)) is None:  # noqa: ASYNC110
+            await asyncio.sleep(_PAUSE)
+        return at
 
     def _tick_of(self, job: AskJob) -> float:
         ended = time.monotonic() if job.ended is None else job.ended
@@ -70,7 +94,7 @@ class TellingCounter(OpenedSite):
         The end moves while no question is between its charge and its tick.  An answer that was told
         is seen from then on.
         """
-        if caller.may(Permission.LEDGER):
+        if caller.may(Permission.LEDGER, dataset):
             return None
         ledger = self._ledgers[dataset]
         latest = ledger.receipt

@@ -19,6 +19,7 @@ from discreet.service.people.caller import Caller
 
 if TYPE_CHECKING:  # handed in
     from discreet.service.counter import ServiceCounter
+    from discreet.service.site import TrustedProxy
 
 COOKIE: Final = "discreet"
 CSRF: Final = "x-csrf-token"
@@ -39,6 +40,27 @@ def counter_of(request: Request) -> ServiceCounter:
     """Return the counter that the application serves."""
     counter: ServiceCounter = request.app.state.counter
     return counter
+
+
+def address_of(request: Request, proxy: TrustedProxy | None) -> str:
+    """Return where a call comes from: what a trusted proxy says of it, or the other end (T8)."""
+    peer = request.client.host if request.client else ""
+    if proxy is None or peer not in proxy.addresses:
+        return peer
+    return request.headers.get("x-forwarded-for", peer).rpartition(",")[2].strip()
+
+
+def vouched_person(
+    request: Request, proxy: TrustedProxy | None
+) -> tuple[str, tuple[str, ...]] | None:
+    """Return whom a trusted proxy has logged in, with their groups (T8)."""
+    peer = request.client.host if request.client else ""
+    if proxy is None or proxy.user is None or peer not in proxy.addresses:
+        return None
+    name = request.headers.get(proxy.user, "").strip()
+    said = request.headers.get(proxy.groups, "") if proxy.groups else ""
+    groups = tuple(each.strip() for each in said.split(",") if each.strip())
+    return (name, groups) if name else None
 
 
 def caller_of(request: Request) -> Caller:

@@ -22,7 +22,7 @@ _Number = str | int | float | None
 class QueryBody(_Body):
     """A question, and what it may cost: one of epsilon, rho and error."""
 
-    question: str | list[Any] = Field(description="SQL, or the tree of the table builder.")
+    question: str | dict[str, Any] = Field(description="SQL, or the tree of the table builder.")
     epsilon: _Number = None
     rho: _Number = None
     delta: _Number = None
@@ -96,22 +96,8 @@ class TokenBody(_Body):
     days: int = 90
 
 
-class PersonBody(_Body):
-    """The roles of somebody, and the datasets that they may see; all, if none are given."""
-
-    roles: list[str] = Field(max_length=10)
-    datasets: list[str] | None = Field(default=None, max_length=1000)
-
-
 class LoginBody(_Body):
     """A name and a password."""
 
     name: str = Field(max_length=100)
-    password: str = Field(max_length=600)
-
-
-class PasswordBody(_Body):
-    """The secret of a one-time link, and the password that is set with it."""
-
-    secret: str = Field(max_length=100)
     password: str = Field(max_length=600)

@@ -1,32 +1,34 @@
-"""Calls about people: who calls, tokens, roles, invitations, log-in; and evidence.
+"""Calls about people: who calls, tokens, log-in; and evidence.
 
 Trust: kernel.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fastapi import Request, Response
 from fastapi.responses import JSONResponse, PlainTextResponse
 
-from discreet.errors import NotAllowed, NotServed, OutOfRange
+from discreet.errors import OutOfRange
 from discreet.service.http.authentication import COOKIE, counter_of
-from discreet.service.http.bodies import LoginBody, PasswordBody, PersonBody, TokenBody
+from discreet.service.http.bodies import LoginBody, TokenBody
 from discreet.service.http.query_routes import in_thread
-from discreet.service.http.route_table import Calling, route
+from discreet.service.http.route_table import Calling, check_login_rate, route
 from discreet.service.people.caller import Caller
-from discreet.service.people.directory import Person
-from discreet.service.people.roles import Permission, Role
+from discreet.service.people.roles import Permission
+
+if TYPE_CHECKING:  # handed in
+    from discreet.service.counter import ServiceCounter
 
 
-@route("GET", "/v1/health", public=True)
+@route("GET", "/v1/health", public=True, limited=False)
 async def health() -> Response:
     """Say that the server runs."""
     return JSONResponse({"status": "running"})
 
 
-@route("GET", "/v1/ready", public=True)
+@route("GET", "/v1/ready", public=True, limited=False)
 async def ready(request: Request) -> Response:
     """Say whether all datasets are served, and if not, why."""
     problems = counter_of(request).hindrances()
@@ -61,7 +63,13 @@ async def me(caller: Calling) -> Response:
 def _caller(caller: Caller) -> dict[str, Any]:
     return {
         "person": caller.person,
-        "roles": sorted(role.value for role in caller.roles),
+        "grants": [
+            {
+                "roles": sorted(role.value for role in grant.roles),
+                "datasets": None if grant.datasets is None else sorted(grant.datasets),
+            }
+            for grant in caller.grants
+        ],
         "allowed": sorted(each.value for each in caller.allowed),
     }
 
@@ -117,83 +125,28 @@ async def revoke_token(request: Request, caller: Calling, prefix: str) -> Respon
 @route("GET", "/v1/people", Permission.PEOPLE)
 async def people(request: Request) -> Response:
     """List everybody."""
-    listed = [_person(each) for each in counter_of(request).directory.people()]
+    counter = counter_of(request)
+    with_password = counter.directory.passwords.names
+    listed = [
+        {**_caller(each), "has_password": each.person in with_password}
+        for each in counter.directory.people()
+    ]
     return JSONResponse({"people": listed})
 
 
-@route("PUT", "/v1/people/{name}", Permission.PEOPLE)
-async def put_person(request: Request, caller: Calling, name: str, body: PersonBody) -> Response:
-    """Add somebody, or change their roles."""
-    known = {role.value: role for role in Role}
-    if not set(body.roles) <= set(known):
-        raise OutOfRange(
-            what="there is no such role.",
-            why="roles decide who may spend, and who may decide.",
-            do=f"use some of: {', '.join(known)}.",
-        )
-    person = await in_thread(
-        request,
-        counter_of(request).directory.put,
-        name,
-        [known[each] for each in body.roles],
-        by=caller.person,
-        datasets=None if body.datasets is None else frozenset(body.datasets),
-    )
-    return JSONResponse(_person(person))
-
-
-@route("POST", "/v1/people/{name}/invitation", Permission.PEOPLE, status=201)
-async def invite(request: Request, caller: Calling, name: str) -> Response:
-    """Return a one-time link with which somebody sets their password."""
-    counter = counter_of(request)
-    person = counter.directory.find(name)
-    if person is None:
-        raise NotServed(
-            what="nobody has this name.",
-            why="an invitation is for somebody with roles.",
-            do="add the person first.",
-        )
-    if caller.token is not None and person.has_password:
-        raise NotAllowed(
-            what="a token cannot reset a password.",
-            why="whoever has stolen it could log in as somebody else with the link.",
-            do="log in, and invite them again from there.",
-        )
-    secret = await in_thread(request, counter.directory.invite, name, by=caller.person)
-    link = f"{counter.site.address.url}/welcome/{secret}"
-    return JSONResponse({"secret": secret, "link": link}, status_code=201)
-
-
-def _person(person: Person) -> dict[str, Any]:
-    return {
-        "name": person.name,
-        "roles": sorted(role.value for role in person.roles),
-        "datasets": None if person.datasets is None else sorted(person.datasets),
-        "has_password": person.has_password,
-        "locked": person.locked,
-    }
-
-
 # --- log-in -----------------------------------------------------------------------------------
-
-
-@route("POST", "/v1/password", public=True)
-async def set_password(request: Request, body: PasswordBody) -> Response:
-    """Set a password with the secret of a one-time link."""
-    counter = counter_of(request)
-    person = await in_thread(request, counter.directory.accept, body.secret, body.password)
-    return JSONResponse({"person": person.name})
 
 
 @route("POST", "/v1/login", public=True)
 async def login(request: Request, body: LoginBody) -> Response:
     """Log in: sets a cookie, and returns the token that calls with it carry."""
     counter = counter_of(request)
-    person = await in_thread(request, counter.directory.check_password, body.name, body.password)
-    cookie = await in_thread(request, counter.logins.begin, person)
+    check_login_rate(request)
+    caller = await in_thread(request, counter.directory.check_password, body.name, body.password)
+    cookie = await in_thread(request, counter.logins.begin, caller.person)
     found = counter.logins.find(cookie)
-    response = JSONResponse({"person": person.name, "csrf": found.csrf if found else ""})
-    set_cookie(response, cookie, secure=counter.site.address.certificate is not None)
+    response = JSONResponse({"person": caller.person, "csrf": found.csrf if found else ""})
+    set_cookie(response, cookie, counter)
     return response
 
 
@@ -208,6 +161,7 @@ async def logout(request: Request) -> Response:
     return response
 
 
-def set_cookie(response: Response, cookie: str, *, secure: bool) -> None:
+def set_cookie(response: Response, cookie: str, counter: ServiceCounter) -> None:
     """Give a browser the cookie of a log-in, for this site and no script."""
+    secure = counter.site.address.url.startswith("https://")
     response.set_cookie(COOKIE, cookie, httponly=True, samesite="strict", secure=secure, path="/")

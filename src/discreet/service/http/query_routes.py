@@ -9,6 +9,7 @@ import asyncio
 import json
 import time
 from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 from fastapi import Header, Query, Request, Response
@@ -56,7 +57,11 @@ async def query(  # noqa: PLR0913  what FastAPI hands in
     counter = counter_of(request)
     form = QuestionForm.read(body.model_dump(exclude_none=True))
     if dry_run:
-        planned = await in_thread(request, counter.plan, caller, dataset, form)
+        jobs: list[AskJob] = []
+        async with _left_with(request, counter, jobs):
+            planned = await in_thread(
+                request, counter.plan, caller, dataset, form, begun=jobs.append
+            )
         return _plan_response(planned, accept)
     job = await in_thread(request, counter.begin, caller, dataset, form, key=key)
     return await _answered(request, counter, caller, job, prefer=prefer, accept=accept)
@@ -100,22 +105,37 @@ async def _at_tick(
     request: Request, counter: ServiceCounter, caller: Caller, job: AskJob, accept: str
 ) -> Response:
     """Make the response of a job, and return it when its tick has come."""
-    due, response = await in_thread(request, _made, counter, caller, job, accept)
+    async with _left_with(request, counter, [job]):
+        due = await counter.until_known(job)
+    response: Response = await in_thread(request, _made, counter, caller, job, accept)
     await asyncio.sleep(max(0.0, due - time.monotonic()))
-    answer: Response = response
-    return answer
+    return response
 
 
-def _made(
-    counter: ServiceCounter, caller: Caller, job: AskJob, accept: str
-) -> tuple[float, Response]:
-    """Wait for the end of a job; return when it may be told, and what is."""
-    job.wait()
-    due = counter.due(job)
+@asynccontextmanager
+async def _left_with(
+    request: Request, counter: ServiceCounter, jobs: list[AskJob]
+) -> AsyncIterator[None]:
+    """Forget jobs that no worker has begun, as soon as the client of a call has gone."""
+
+    async def gone() -> None:
+        while (await request.receive())["type"] != "http.disconnect":
+            pass
+        for job in jobs:
+            counter.leave(job)
+
+    watching = asyncio.create_task(gone())
     try:
-        return due, _release_response(counter.result(caller, job), accept)
+        yield
+    finally:
+        watching.cancel()
+
+
+def _made(counter: ServiceCounter, caller: Caller, job: AskJob, accept: str) -> Response:
+    try:
+        return _release_response(counter.result(caller, job), accept)
     except DiscreetError as error:
-        return due, problem_of(error)
+        return problem_of(error)
 
 
 def _plan_response(planned: Planned, accept: str) -> Response:
@@ -171,7 +191,7 @@ async def _events(counter: ServiceCounter, job: AskJob) -> AsyncIterator[str]:
             yield f"event: {event}\ndata: {json.dumps({'job': job.id})}\n\n"
             told += 1
         await asyncio.sleep(_PAUSE)
-    due = await asyncio.to_thread(counter.due, job)
+    due = await counter.until_known(job)
     await asyncio.sleep(max(0.0, due - time.monotonic()))
     for event in (*job.told[told:], "over"):
         yield f"event: {event}\ndata: {json.dumps({'job': job.id})}\n\n"

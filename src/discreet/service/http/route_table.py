@@ -13,7 +13,12 @@ from typing import Annotated, Any, Final, TypeVar, final
 from fastapi import Depends, FastAPI, Request, Response
 from fastapi.routing import APIRoute
 
-from discreet.service.http.authentication import NobodyCalls, caller_of, counter_of
+from discreet.service.http.authentication import (
+    NobodyCalls,
+    address_of,
+    caller_of,
+    counter_of,
+)
 from discreet.service.http.problems import MEDIA, OVER_BUDGET, PROBLEM
 from discreet.service.people.caller import Caller
 from discreet.service.people.roles import Permission
@@ -38,6 +43,8 @@ class ServedRoute:
     permission: Permission | None
     """None for calls that everybody who is logged in may make."""
     public: bool = False
+    limited: bool = True
+    """Whether calls of those who are not known are limited by where they come from."""
     handler: Callable[..., Any] = field(repr=False)
     status: int = 200
 
@@ -48,12 +55,13 @@ ROUTES: Final[list[ServedRoute]] = []
 _Handler = TypeVar("_Handler", bound=Callable[..., Any])
 
 
-def route(
+def route(  # noqa: PLR0913  what a call is
     method: str,
     path: str,
     permission: Permission | None = None,
     *,
     public: bool = False,
+    limited: bool = True,
     status: int = 200,
 ) -> Callable[[_Handler], _Handler]:
     """Add a call to the table."""
@@ -65,6 +73,7 @@ def route(
                 path=path,
                 permission=permission,
                 public=public,
+                limited=limited,
                 handler=handler,
                 status=status,
             )
@@ -116,13 +125,22 @@ def _limited(request: Request, name: str) -> None:
 
 def _anybody(request: Request) -> None:
     """Limit calls of those who are not known by where they come from."""
-    _limited(request, f"address {request.client.host if request.client else ''}")
+    _limited(request, f"address {address_of(request, counter_of(request).site.proxy)}")
+
+
+def check_login_rate(request: Request) -> None:
+    """Limit how often somebody tries to log in: each try takes 64 MiB and a while (T1)."""
+    counter = counter_of(request)
+    wait = counter.login_rates.wait(address_of(request, counter.site.proxy))
+    if wait:
+        raise TooManyCalls(wait)
 
 
 def _check(request: Request, each: ServedRoute) -> None:
     """Refuse unknown callers, those in a hurry, and those without the permission."""
     if each.public:
-        _anybody(request)
+        if each.limited:
+            _anybody(request)
         return
     try:
         caller = caller_of(request)

@@ -37,24 +37,40 @@ _CONNECTIONS: Final = 2048
 
 
 class PatientProtocol(H11Protocol):
-    """HTTP, with an end to the patience with those who do not finish their headers."""
+    """HTTP, with an end to the patience with requests that are begun and not finished (T1).
+
+    The headers of a request come within some seconds of its first byte, also those of further
+    requests on a connection that is kept; uvicorn has no limit for that.
+    """
+
+    _impatient: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: Any) -> None:
         """Begin to wait."""
         super().connection_made(transport)
-        loop = asyncio.get_running_loop()
-        self._impatient = loop.call_later(_HEADER_SECONDS, self._cut_off)
+        self._look()
+
+    def data_received(self, data: bytes) -> None:
+        """Take some of a request; wait for the rest of it, or no more if it is there."""
+        super().data_received(data)
+        self._look()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Stop waiting."""
-        self._impatient.cancel()
+        self._stop_waiting()
         super().connection_lost(exc)
 
-    def _cut_off(self) -> None:
-        """Close a connection that has not brought one whole request by now."""
-        begun: object = self.cycle
-        if begun is None and not self.transport.is_closing():
-            self.transport.close()
+    def _look(self) -> None:
+        answering = self.cycle is not None and not self.cycle.response_complete
+        if answering or self.transport.is_closing():
+            self._stop_waiting()
+        elif self._impatient is None:
+            self._impatient = self.loop.call_later(_HEADER_SECONDS, self.transport.close)
+
+    def _stop_waiting(self) -> None:
+        if self._impatient is not None:
+            self._impatient.cancel()
+            self._impatient = None
 
 
 @final
@@ -73,7 +89,7 @@ class ToldServer(uvicorn.Server):
             self._tell()
 
 
-def _tell_nobody(url: str, secret: str | None) -> None:
+def _tell_nobody(url: str, passwords: bool) -> None:  # noqa: FBT001  of a callback
     """Keep it to ourselves."""
 
 
@@ -81,7 +97,7 @@ def run_server(
     site: Site,
     *,
     mount: Mount | None = None,
-    ready: Callable[[str, str | None], None] = _tell_nobody,
+    ready: Callable[[str, bool], None] = _tell_nobody,
     log: TextIO | None = None,
 ) -> None:
     """Serve a site until a signal comes.
@@ -89,8 +105,7 @@ def run_server(
     Args:
         site: what is served.
         mount: adds pages.
-        ready: hears the address once it answers, and the secret of the first one-time link if there
-            is one.
+        ready: hears the address once it answers, and whether anybody has a password.
         log: where a line for each call goes; nowhere unless given.
     """
     check_tls(site.address)
@@ -100,9 +115,8 @@ def run_server(
             app = service.create_app(counter, mount=mount, log=log)
             address, port = site.address, listening.getsockname()[1]
             url = replace(address, port=port).url
-            server = ToldServer(
-                uvicorn_config(app, site), started=lambda: ready(url, counter.first_owner())
-            )
+            known = bool(counter.directory.passwords.names)
+            server = ToldServer(uvicorn_config(app, site), started=lambda: ready(url, known))
             server.run(sockets=[listening])
         finally:
             let_signals_end_it()

@@ -1,4 +1,4 @@
-"""Random secrets: tokens, cookies and one-time links, which are stored as hashes alone.
+"""Random secrets: tokens and cookies, which are stored as hashes alone.
 
 Trust: kernel.
 

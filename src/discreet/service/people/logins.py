@@ -1,18 +1,20 @@
 """Log-ins: cookies that show who somebody is, each with a token against forged forms.
 
 Trust: kernel.  A cookie is made anew at every log-in, so that one that was planted before is
-worth nothing (session fixation); it is stored as a hash.
+worth nothing (session fixation); it is stored as a hash (T8).
 """
 
 from __future__ import annotations
 
+import json
 import time
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import final
 
 from discreet.service.people.caller import Caller
 from discreet.service.people.credentials import new_secret, same_secret, secret_hash
-from discreet.service.people.directory import Directory, Person
+from discreet.service.people.directory import Directory
 from discreet.service.security_log import SecurityLog
 from discreet.service.state_store import StateStore
 
@@ -42,29 +44,36 @@ class Logins:
         """Take where they are kept, and for how long a log-in lasts."""
         self._store, self._directory, self._hours, self._log = store, directory, hours, log
 
-    def begin(self, person: Person) -> str:
-        """Return the cookie of a new log-in."""
-        cookie = new_secret()
+    def begin(self, person: str, groups: Iterable[str] = ()) -> str:
+        """Return the cookie of a new log-in, with the groups that a proxy has named."""
+        cookie, mark = new_secret(), self._directory.mark(person)
         with self._store.transaction() as within:
             within.execute("DELETE FROM logins WHERE expires < ?", (time.time(),))
             within.execute(
-                "INSERT INTO logins VALUES (?, ?, ?, ?)",
-                (secret_hash(cookie), person.name, new_secret(), time.time() + 3600 * self._hours),
+                "INSERT INTO logins VALUES (?, ?, ?, ?, ?, ?)",
+                (
+                    secret_hash(cookie),
+                    person,
+                    json.dumps(list(groups)),
+                    new_secret(),
+                    mark,
+                    time.time() + 3600 * self._hours,
+                ),
             )
-            self._log.write("log-in", by=person.name)
+            self._log.write("log-in", by=person)
         return cookie
 
     def find(self, cookie: str) -> Login | None:
         """Return who holds a cookie, with the roles that they have now."""
         row = self._store.row(
-            "SELECT person, csrf FROM logins WHERE hash = ? AND expires > ?",
+            "SELECT person, groups, csrf, mark FROM logins WHERE hash = ? AND expires > ?",
             secret_hash(cookie),
             time.time(),
         )
-        person = None if row is None else self._directory.find(row["person"])
-        if row is None or person is None:
+        if row is None or row["mark"] != self._directory.mark(row["person"]):
             return None
-        return Login(caller=person.caller, csrf=row["csrf"])
+        caller = self._directory.find(row["person"], json.loads(row["groups"]))
+        return None if caller is None else Login(caller=caller, csrf=row["csrf"])
 
     def end(self, cookie: str) -> None:
         """Log out."""

@@ -2,7 +2,7 @@
 
 Trust: kernel.  No one may do what no role of theirs allows, whatever page or call they use.
 
-    owner     writes the policy, invites people, reopens questions
+    owner     reopens questions, decides, and ends tokens of others
     steward   keeps the budgets: accounts, requests, higher limits
     analyst   asks
     auditor   reads the ledger and the evidence, and never asks
@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from enum import Enum
 from types import MappingProxyType
 from typing import Final, final
@@ -60,7 +61,7 @@ class Permission(Enum):
     AUDIT = "audit"
     """See the security log and the counts of calls."""
     PEOPLE = "people"
-    """Invite people, change their roles, revoke their tokens."""
+    """List people, and revoke their tokens."""
 
 
 _READERS: Final = frozenset({Permission.SCHEMA, Permission.RELEASES, Permission.BUDGET})
@@ -92,12 +93,25 @@ def permissions_of(roles: Iterable[Role]) -> frozenset[Permission]:
     return frozenset().union(*(PERMISSIONS[role] for role in roles))
 
 
-def check_person(name: str, roles: Iterable[Role]) -> None:
-    """Refuse a name that reads differently elsewhere, and roles that nobody may have together.
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Grant:
+    """Roles for some datasets; for all of them where none are named."""
 
-    >>> check_person("ana", [Role.ANALYST, Role.STEWARD])
+    roles: frozenset[Role]
+    datasets: frozenset[str] | None = None
+
+    def covers(self, dataset: str) -> bool:
+        """Say whether it is about a dataset."""
+        return self.datasets is None or dataset in self.datasets
+
+
+def check_name(name: str) -> None:
+    """Refuse a name that reads differently elsewhere.
+
+    >>> check_name("Ana Maria")
     Traceback (most recent call last):
-    discreet.errors.NotAllowed
+    discreet.errors.OutOfRange
     """
     if not _NAME.fullmatch(name):
         raise OutOfRange(
@@ -105,7 +119,17 @@ def check_person(name: str, roles: Iterable[Role]) -> None:
             why="it stands in entries of the ledger, and must read the same everywhere.",
             do="give a name such as ana.",
         )
-    if {Role.STEWARD, Role.ANALYST} <= frozenset(roles):
+
+
+def check_grants(name: str, grants: Iterable[Grant]) -> None:
+    """Refuse roles that nobody may have together (T1).
+
+    >>> check_grants("ana", [Grant(roles=frozenset({Role.ANALYST, Role.STEWARD}))])
+    Traceback (most recent call last):
+    discreet.errors.NotAllowed
+    """
+    roles: frozenset[Role] = frozenset().union(*(grant.roles for grant in grants))
+    if {Role.STEWARD, Role.ANALYST} <= roles:
         raise NotAllowed(
             what=f"{name} would be a steward and an analyst.",
             why="whoever asks must not decide on the budget that pays for it.",

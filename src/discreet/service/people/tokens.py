@@ -5,14 +5,15 @@ Trust: kernel.
 A token reads ``dsc_<prefix>_<secret>``.  The prefix finds it and may stand in logs; the secret is
 256 random bits, of which a hash is stored.  A token does no more than its scope and the roles that
 its person has when it is used.  Only somebody who is logged in makes one: a token that could make
-others would outlast its own end.
+others would outlast its own end.  It ends with the password that its person had when it was made.
 """
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, final
 
 from discreet.errors import NotAllowed, OutOfRange
@@ -78,13 +79,15 @@ class Tokens:
         words = " ".join(sorted(each.value for each in wanted))
         with self._store.transaction() as within:
             within.execute(
-                "INSERT INTO tokens VALUES (?, ?, ?, ?, ?, ?, ?, 0)",
+                "INSERT INTO tokens VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 0)",
                 (
                     prefix,
                     secret_hash(secret),
                     caller.person,
+                    json.dumps(caller.groups),
                     words,
                     note,
+                    self._directory.mark(caller.person),
                     now,
                     now + 86400 * days,
                 ),
@@ -104,16 +107,11 @@ class Tokens:
         known = "" if row is None else row["hash"]
         if kind != "dsc" or not same_secret(secret_hash(secret), known) or row is None:
             return None
-        person = self._directory.find(row["person"])
-        if person is None:
+        if row["mark"] != self._directory.mark(row["person"]):
             return None
-        return Caller.of(
-            person.name,
-            person.roles,
-            datasets=person.datasets,
-            scope=frozenset(map(Permission, row["scope"].split())),
-            token=prefix,
-        )
+        found = self._directory.find(row["person"], json.loads(row["groups"]))
+        scope = frozenset(map(Permission, row["scope"].split()))
+        return None if found is None else replace(found, scope=scope, token=prefix)
 
     def of(self, person: str) -> tuple[ApiToken, ...]:
         """Return the tokens of somebody, the newest first."""
@@ -134,7 +132,16 @@ class Tokens:
         )
 
     def revoke(self, caller: Caller, prefix: str) -> None:
-        """End a token: one's own, or anybody's for those who manage people."""
+        """End a token: one's own, or anybody's for those who manage people.
+
+        A token ends no other one than itself: who has stolen one must not stop the others (T8).
+        """
+        if caller.token is not None and caller.token != prefix:
+            raise NotAllowed(
+                what="a token cannot end other tokens.",
+                why="one that was stolen would stop the programs that use the others.",
+                do="log in, and end the token there.",
+            )
         whose = None if caller.may(Permission.PEOPLE) else caller.person
         with self._store.transaction() as within:
             found = within.execute(

@@ -63,7 +63,7 @@ class QuestionForm:
         if not isinstance(document, Mapping) or not set(document) <= known:
             raise _refused(f"it is not an object, or has names other than {sorted(known)}")
         asked = document.get("question")
-        if isinstance(asked, list):
+        if isinstance(asked, Mapping):
             asked = read_value(asked, QUESTION_CLASSES)
         if not isinstance(asked, str | Question) or (
             isinstance(asked, str) and not 0 < len(asked) <= _LONGEST

@@ -1,53 +1,49 @@
-"""Frozen values as JSON, by a list of classes: what is read was made by their constructors.
+"""Frozen values as JSON, with the names of their fields: what is read was made by constructors.
 
 Trust: kernel.  A server reads questions by this from whoever may ask.  Nothing but the listed
-classes is made, each by its constructor, which refuses what it always refuses.
+classes is made, each by its constructor, which refuses what it always refuses (T1).
 
-Definition.  None, truth values, whole numbers and texts are themselves.  Everything else is a list
-of a tag and its parts: ["/", "1/3"] a fraction, ["f", hex] a float, ["d", iso] a date, ["t", iso] a
-timestamp, ["()", ...] a tuple, ["tree", ...] and ["box", ...] a composition and a
-scope, ["{}", [key, value], ...] a mapping, ["<>", ...] a set, and
-["query.expressions:Column", ...] a value of a class, with its fields in their order.
+Definition.  A document is {"format": 1, "value": V}.  None, truth values, whole numbers and texts
+are themselves.  Everything else is a list of a tag and its parts: ["/", "1/3"] a fraction, ["f",
+hex] a float, ["d", iso] a date, ["t", iso] a timestamp, ["()", ...] a tuple, ["tree", ...] and
+["box", ...] a composition and a scope, ["{}", [key, value], ...] a mapping, ["<>", ...] a set, and
+["query:Column", {"name": ...}] a value of a class: its room, its name and its fields.
+
+So files and fields may move between releases.  A field that is unknown is left out of what a server
+sends, and a new one takes its default; in a question nothing is left out.  What an older program
+would misunderstand gets another format, which it refuses.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import importlib
-from collections.abc import Callable, Mapping, Sequence
+import pkgutil
+from collections.abc import Callable, Collection, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from datetime import date, datetime
 from decimal import Decimal
 from enum import Enum
 from fractions import Fraction
-from types import MappingProxyType
+from functools import cache
 from typing import Any, Final
 
 from discreet.accounting import Box, Node, decode, encode
 from discreet.errors import WrongKind
 
+FORMAT: Final = 1
 _DEEPEST: Final = 200
-_QUESTION_NAMES: Final = {
-    "query.expressions": (
-        "Column Literal Call Case Cast Order Window Aggregate Grouped Star InnerQuery"
-    ),
-    "query.relations": (
-        "Table Named Filter Project Join SemiJoin Valued Aggregated Distinct UnionAll"
-    ),
-    "query.question": "Clause Question",
-    "query.source_text": "Span",
-    "query.types": "Type",
-}
-QUESTION_CLASSES: Final[Mapping[str, str]] = MappingProxyType(
-    {name: module for module, names in _QUESTION_NAMES.items() for name in names.split()}
+_QUESTION_NAMES: Final = (
+    "Column Literal Call Case Cast Order Window Aggregate Grouped Star InnerQuery Table Named "
+    "Filter Project Join SemiJoin Valued Aggregated Distinct UnionAll Clause Question Span Type"
 )
-"""The classes of which questions are made, and where each is."""
+QUESTION_CLASSES: Final = frozenset(f"query:{name}" for name in _QUESTION_NAMES.split())
+"""The classes of which questions are made."""
 
 _ROOMS: Final = (
     "accounting",
     "charts",
     "explain",
-    "ledger.values",
     "loss",
     "mechanisms",
     "noise",
@@ -59,12 +55,16 @@ _ROOMS: Final = (
 )
 
 
-def written_value(value: object) -> Any:  # noqa: C901, PLR0911, PLR0912  one case a line
-    """Return a value as JSON.
+def written_value(value: object) -> dict[str, Any]:
+    """Return a value as a document.
 
     >>> written_value((Fraction(1, 3), None))
-    ['()', ['/', '1/3'], None]
+    {'format': 1, 'value': ['()', ['/', '1/3'], None]}
     """
+    return {"format": FORMAT, "value": _written(value)}
+
+
+def _written(value: object) -> Any:  # noqa: C901, PLR0911, PLR0912  one case a line
     match value:
         case None | bool() | str():
             return value
@@ -83,19 +83,19 @@ def written_value(value: object) -> Any:  # noqa: C901, PLR0911, PLR0912  one ca
         case date():
             return ["d", value.isoformat()]
         case Mapping():
-            pairs = [[written_value(key), written_value(each)] for key, each in value.items()]
+            pairs = [[_written(key), _written(each)] for key, each in value.items()]
             return ["{}", *pairs]
         case AbstractSet():
-            return ["<>", *sorted((written_value(each) for each in value), key=repr)]
+            return ["<>", *sorted((_written(each) for each in value), key=repr)]
         case Node():
             return ["tree", encode(value)]
         case Box():
             return ["box", value.written()]
     if dataclasses.is_dataclass(value):
-        given = (getattr(value, item.name) for item in dataclasses.fields(value) if item.init)
-        return [_tag(type(value)), *map(written_value, given)]
+        names = [item.name for item in dataclasses.fields(value) if item.init]
+        return [_tag(type(value)), {name: _written(getattr(value, name)) for name in names}]
     if isinstance(value, Sequence):
-        return ["()", *map(written_value, value)]
+        return ["()", *map(_written, value)]
     raise WrongKind(
         what=f"a {type(value).__name__} cannot be sent.",
         why="only plain values travel.",
@@ -114,27 +114,35 @@ _OWN: Final[Mapping[str, Callable[[Any], Any]]] = {"tree": decode, "box": Box.re
 """What has a written form of its own."""
 
 
-def read_value(document: object, classes: Mapping[str, str] | None = None) -> Any:
+def read_value(document: object, classes: Collection[str] | None = None) -> Any:
     """Return the value that ``written_value`` has written.
 
     Args:
         document: what ``json.loads`` gave.
-        classes: the names of classes that may be made, and their modules; without a list, all
-            public values of this package, for what comes from our own server.
+        classes: the tags of classes that may be made, each with the fields that it has; without a
+            list, all public values of this package, for what comes from our own server.
 
-    >>> read_value(["()", ["/", "1/3"], None])
+    >>> read_value({"format": 1, "value": ["()", ["/", "1/3"], None]})
     (Fraction(1, 3), None)
-    >>> read_value(["query.types:Type", "TEXT"], QUESTION_CLASSES)
+    >>> read_value({"format": 1, "value": ["query:Type", "TEXT"]}, QUESTION_CLASSES)
     TEXT
     """
+    if not isinstance(document, Mapping) or set(document) != {"format", "value"}:
+        raise _unreadable()
+    if document["format"] != FORMAT:
+        raise WrongKind(
+            what=f"a value has the format {str(document['format'])[:20]}, and {FORMAT} is read.",
+            why="the two programs are of releases that write values differently.",
+            do="install the same release of discreet on both sides.",
+        )
     try:
-        return _read(document, classes, 0)
+        return _read(document["value"], classes, 0)
     except (ArithmeticError, AttributeError, ImportError, LookupError, TypeError, ValueError):
         raise _unreadable() from None
 
 
 def _read(  # noqa: PLR0911  one tag a line
-    document: object, classes: Mapping[str, str] | None, depth: int
+    document: object, classes: Collection[str] | None, depth: int
 ) -> Any:
     if document is None or isinstance(document, bool | int | str):
         return document
@@ -146,43 +154,52 @@ def _read(  # noqa: PLR0911  one tag a line
         return _PLAIN[tag](text)
     if tag == "{}":
         return {_read(k, classes, depth + 1): _read(v, classes, depth + 1) for k, v in rest}
-    parts = (_read(each, classes, depth + 1) for each in rest)
     if tag == "()":
-        return tuple(parts)
+        return tuple(_read(each, classes, depth + 1) for each in rest)
     if tag == "<>":
-        return frozenset(parts)
+        return frozenset(_read(each, classes, depth + 1) for each in rest)
+    (written,) = rest
     if tag in _OWN and classes is None:
-        (written,) = rest
         return _OWN[tag](written)
     kind = _class(tag, classes)
     if issubclass(kind, Enum):
-        (name,) = rest
-        return kind[name]
-    names = [item.name for item in dataclasses.fields(kind) if item.init]
-    if len(names) != len(rest):
+        return kind[written]
+    known = {item.name for item in dataclasses.fields(kind) if item.init}
+    if classes is not None and set(written) != known:
         raise _unreadable()
-    return kind(**dict(zip(names, parts, strict=True)))
+    given = {name: _read(each, classes, depth + 1) for name, each in written.items()}
+    return kind(**{name: each for name, each in given.items() if name in known})
 
 
 def _tag(kind: type) -> str:
-    return f"{kind.__module__.removeprefix('discreet.')}:{kind.__qualname__}"
+    room = kind.__module__.removeprefix("discreet.").partition(".")[0]
+    return f"{room}:{kind.__qualname__}"
 
 
-def _class(tag: object, classes: Mapping[str, str] | None) -> Any:
+def _class(tag: object, classes: Collection[str] | None) -> Any:
     """Return the class of a tag, if it may be made."""
-    if not isinstance(tag, str):
+    room, _, name = tag.partition(":") if isinstance(tag, str) else ("", "", "")
+    if room not in _ROOMS or (classes is not None and tag not in classes):
         raise _unreadable()
-    module, _, name = tag.partition(":")
-    if classes is None:
-        known = any(module == room or module.startswith(f"{room}.") for room in _ROOMS)
-    else:
-        known = classes.get(name) == module
-    if not known:
-        raise _unreadable()
-    kind = getattr(importlib.import_module(f"discreet.{module}"), name)
-    if not isinstance(kind, type) or not (dataclasses.is_dataclass(kind) or issubclass(kind, Enum)):
+    kind = _classes(room)[name]
+    if not (dataclasses.is_dataclass(kind) or issubclass(kind, Enum)):
         raise _unreadable()
     return kind
+
+
+@cache
+def _classes(room: str) -> Mapping[str, Any]:
+    """Return the public classes of a room by their names."""
+    found: dict[str, Any] = {}
+    door = importlib.import_module(f"discreet.{room}")
+    for module in pkgutil.walk_packages(door.__path__, f"{door.__name__}."):
+        made_there = vars(importlib.import_module(module.name)).items()
+        found |= {
+            name: kind
+            for name, kind in made_there
+            if isinstance(kind, type) and kind.__module__ == module.name and name[0] != "_"
+        }
+    return found
 
 
 def _unreadable() -> WrongKind:

@@ -5,9 +5,11 @@ Trust: kernel.  What is told of its progress is decided before data is read, or 
 
 from __future__ import annotations
 
+import asyncio
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import Any, final
 
 from discreet.errors import DiscreetError
@@ -24,6 +26,7 @@ class AskJob:
 
     __slots__ = (
         "_changed",
+        "_waiting",
         "again",
         "arrived",
         "canceled",
@@ -37,6 +40,7 @@ class AskJob:
         "person",
         "result",
         "size",
+        "told_at",
     )
 
     def __init__(
@@ -56,9 +60,12 @@ class AskJob:
         self.canceled = False
         self.again = False
         self.ended: float | None = None
+        self.told_at: float | None = None
+        """From when on its end may be told, once that is known."""
         self.keys: frozenset[str] = frozenset()
         self.events: list[str] = ["queued"]
         self._changed = threading.Condition()
+        self._waiting: list[Callable[[], object]] = []
 
     @property
     def charged(self) -> bool:
@@ -112,19 +119,36 @@ class AskJob:
 
     def finish(self, result: Mapping[str, Any]) -> None:
         """Take the answer."""
-        with self._changed:
-            self.ended = self.ended or time.monotonic()
-            self.result = result
-            self._changed.notify_all()
+        self._end(result, None)
 
     def fail(self, error: DiscreetError) -> None:
         """Take why there is none."""
+        self._end(None, error)
+
+    def _end(self, result: Mapping[str, Any] | None, error: DiscreetError | None) -> None:
         with self._changed:
             self.ended = self.ended or time.monotonic()
-            self.error = error
+            self.result, self.error = result or self.result, error or self.error
             self._changed.notify_all()
+            waiting, self._waiting = self._waiting, []
+        for each in waiting:
+            each()
 
     def wait(self, seconds: float | None = None) -> bool:
         """Wait for the end; return whether it has come."""
         with self._changed:
             return self._changed.wait_for(lambda: self.over, seconds)
+
+    async def until_over(self) -> None:
+        """Wait for the end in an event loop, and in no thread."""
+        loop, over = asyncio.get_running_loop(), asyncio.Event()
+
+        def told() -> None:
+            with suppress(RuntimeError):  # nobody waits any more, and the loop is closed
+                loop.call_soon_threadsafe(over.set)
+
+        with self._changed:
+            if self.over:
+                return
+            self._waiting.append(told)
+        await over.wait()

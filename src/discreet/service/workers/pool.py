@@ -26,7 +26,6 @@ Nobody waits for a worker that will not come: what is queued when the pool close
 
 from __future__ import annotations
 
-import queue
 import signal
 import socket
 import subprocess
@@ -37,13 +36,20 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final, final
 
-from discreet.errors import DiscreetError, EngineStopped, SourceChanged, UnreadableSource
+from discreet.errors import (
+    DiscreetError,
+    EngineStopped,
+    SourceChanged,
+    UnreadableSource,
+    UnsupportedSQL,
+)
 from discreet.ledger import Ledger
 from discreet.ledger.shared.messages import Message, read_error, receive_message, send_message
 from discreet.ledger.shared.writer_socket import WriterSocket
 from discreet.service.security_log import SecurityLog
 from discreet.service.site import ServedDataset, ServiceLimits
 from discreet.service.state_files import socket_path
+from discreet.service.workers.fair_queue import FairQueue
 from discreet.service.workers.jobs import AskJob
 from discreet.service.workers.plan_class import CLASSES
 from discreet.service.workers.worker_process import (
@@ -60,7 +66,10 @@ _OUTSIDE: Final = frozenset({-signal.SIGKILL, -signal.SIGTERM, -signal.SIGINT, 0
 _TOLD: Final = {"charge": "charged", "start": "reading"}
 """What a job is told of steps on record; that an answer is stored is told with the answer alone."""
 _START_SECONDS: Final = 120.0
-_PLAN_SECONDS: Final = 60.0
+_PLAN_SECONDS: Final = 10.0
+"""For how long a question is planned; the time follows from public facts alone (T1)."""
+_RECORD_SECONDS: Final = 60.0
+"""For how long a worker explains or labels what is on record."""
 _PAUSE: Final = 1.0
 _ATTEMPTS: Final = 3
 """How often data is read for one charge, whoever stops it, each time that the owner lets it be."""
@@ -99,7 +108,7 @@ class Pool:
     ) -> None:
         """Listen for workers, and start them."""
         self._dataset, self._ledger, self._limits, self._log = dataset, ledger, limits, log
-        self._jobs: queue.SimpleQueue[AskJob | None] = queue.SimpleQueue()
+        self._jobs = FairQueue(at_once=max(1, limits.workers - 1))
         self._lock = threading.Lock()
         self._open_keys: dict[str, set[str]] = {}
         self._processes: dict[str, subprocess.Popen[bytes]] = {}
@@ -143,8 +152,9 @@ class Pool:
         """Let running jobs end within a time, and stop all workers."""
         with self._lock:
             self._stopping = True
-            for _ in self._threads:
-                self._jobs.put(None)
+            left = self._jobs.stop()
+        for job in left:
+            job.fail(stopped_error())
         end = time.monotonic() + wait
         for thread in self._threads:
             thread.join(max(0.0, end - time.monotonic()))
@@ -154,11 +164,6 @@ class Pool:
         for thread in self._threads:
             thread.join(5)
         self._socket.close()
-        with suppress(queue.Empty):
-            while True:
-                job = self._jobs.get_nowait()
-                if job is not None:
-                    job.fail(stopped_error())
 
     # --- what the writer hears ----------------------------------------------------------------
 
@@ -230,14 +235,12 @@ class Pool:
         """Refuse jobs for a while, since nobody can work on them; return whether to stop."""
         end = time.monotonic() + _PAUSE
         while (left := end - time.monotonic()) > 0:
-            try:
-                job = self._jobs.get(timeout=left)
-            except queue.Empty:
-                break
+            job = self._jobs.get(timeout=left)
             if job is None:
-                return True
+                break
             job.fail(self.problem or stopped_error())
-        return False
+            self._jobs.done(job)
+        return self._stopping
 
     def _started(self, name: str) -> WorkerProcess:
         data = self._dataset.data
@@ -289,6 +292,7 @@ class Pool:
                 return True
             if job.canceled:
                 job.fail(stopped_error())
+                self._jobs.done(job)
                 continue
             with self._lock:
                 self._running[name] = job
@@ -298,6 +302,7 @@ class Pool:
             finally:
                 with self._lock:
                     self._running.pop(name, None)
+                self._jobs.done(job)
             if not alive:
                 return False
 
@@ -306,7 +311,8 @@ class Pool:
     ) -> bool:
         """Have one job done; return whether the worker can go on."""
         job.tell("started")
-        end = time.monotonic() + _PLAN_SECONDS
+        plans = job.message.get("verb") in {"plan", "ask"}
+        end = time.monotonic() + (_PLAN_SECONDS if plans else _RECORD_SECONDS)
         with suppress(*UNHEARD):  # too late, or the worker is gone
             send_message(channel, job.message)
             while True:
@@ -324,7 +330,7 @@ class Pool:
         late = not job.canceled and not ends_by_itself(process, within=max(0.0, left))
         process.kill() if late or job.canceled else None
         self._ended(name, late=late, ending=process.wait(), canceled=job.canceled)
-        job.fail(stopped_error())
+        job.fail(unplanned_error() if late and plans and job.size is None else stopped_error())
         return False
 
     def _done(self, job: AskJob, message: Message) -> bool:
@@ -371,6 +377,15 @@ def stopped_error() -> EngineStopped:
         what="the worker was stopped before the answer was there.",
         why="nothing more can be said without saying something of the data.",
         do="try again: what was charged is not charged twice.",
+    )
+
+
+def unplanned_error() -> UnsupportedSQL:
+    """Return what is told of a question that takes too long to plan."""
+    return UnsupportedSQL(
+        what=f"planning this question takes longer than {_PLAN_SECONDS:.0f} seconds.",
+        why="others wait for the same workers.",
+        do="ask a simpler one, with fewer joins or fewer groups.",
     )
 
 

@@ -23,7 +23,8 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any, Final
 
-from discreet.errors import DiscreetError, EngineFailed, WrongKind
+from discreet.errors import DiscreetError, EngineFailed, NotAllowed, WrongKind
+from discreet.exact import decimal
 from discreet.explain import explain, label_of
 from discreet.explain.label.label import opened_ledger
 from discreet.ledger import Ledger
@@ -32,6 +33,7 @@ from discreet.ledger.shared.messages import error_message, receive_message, send
 from discreet.ledger.shared.remote_writer import shared_ledger
 from discreet.ledger.values import Receipt
 from discreet.plan.policy.policy import read_policy
+from discreet.plan.pricing.calibration import Price
 from discreet.release import Release
 from discreet.service.protocol.documents import plan_document, release_document, schema_document
 from discreet.service.protocol.question_form import QuestionForm
@@ -45,6 +47,8 @@ from discreet.session import open as open_session
 Job = Mapping[str, Any]
 Tell = Callable[[Mapping[str, object]], None]
 _KEPT: Final = 64
+_EPSILONS: Final = ("epsilon", "bounds_epsilon", "limits_epsilon", "share_cut_epsilon")
+_RHOS: Final = ("rho", "bounds_rho")
 
 
 class Worker:
@@ -119,7 +123,9 @@ class Worker:
             )
         options = form.options()
         options.pop("share_cut")
+        self._check_least(form)
         plan = session.plan(form.question, **options)
+        self._check_least(plan.price if form.error else form)
         if plan.digest in job["untold"]:  # whether it is on record yet is told at its tick
             plan = replace(plan, budget_preview=None)
         return {
@@ -132,12 +138,15 @@ class Worker:
     def _ask(self, job: Job, tell: Tell) -> dict[str, Any]:
         """Ask the first form, and remeasure with the prices of the others, if there are any."""
         session = self._session(job)
-        first, *more = map(QuestionForm.read, job["forms"])
+        first, *more = forms = tuple(map(QuestionForm.read, job["forms"]))
+        for form in forms:
+            self._check_least(form)
         options = first.options()
         size = LARGE
         if options["limits"] is None and options["share_cut"] is None:
             del options["share_cut"]
             plan = session.plan(first.question, **options)
+            self._check_least(plan.price if first.error else first)
             size = class_of(plan)
             self._prepare(size, tell)
             release = session.ask(plan, confirm=first.confirm)
@@ -148,6 +157,20 @@ class Worker:
             options = form.options()
             release = session.remeasure(release, confirm=form.confirm, **options)
         return {**_answer(release, session), "class": size.name}
+
+    def _check_least(self, asked: QuestionForm | Price) -> None:
+        """Refuse what costs less than the policy allows, whatever is bought with it (T1)."""
+        least = self._whole.policy.limits.min_epsilon
+        for name in _EPSILONS + _RHOS:
+            given = getattr(asked, name, None)
+            floor = least if name in _EPSILONS else least**2 / 2
+            if given is not None and 0 < decimal(given, name=name) < floor:
+                raise NotAllowed(
+                    what=f"{name} is below {float(floor):.4g}, the least of one question here.",
+                    why="its tick and its errors tell something, too, and are paid for by this.",
+                    do="ask for more exact answers, or have the owner write "
+                    "min_epsilon_per_question under [limits].",
+                )
 
     def _prepare(self, size: PlanClass, tell: Tell) -> None:
         tell({"event": "planned", "class": size.name})

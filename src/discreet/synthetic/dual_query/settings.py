@@ -6,14 +6,14 @@ Definition.  In round t = 1, ..., T, with k = t - 1 rows x_1, ..., x_k released 
 are drawn independently of each other, q with probability proportional to
 exp(eta (k c_q / N - q(x_1) - ... - q(x_k))), where c_q is the count of q, and N a public number.
 
-Theorem (key ``dual-query``).  Let one unit move counts as ``query-counts`` says, by at most d.
-Then the log-ratio of the laws of one draw after k rows has a range of at most eta k d / N where a
-unit is added or removed, and of at most 2 eta k d / N where one replaces another.  So all draws
-together are rho-zCDP with rho = s eta^2 d^2 T (T-1) (2T-1) / (48 N^2), or four times that where
-units are replaced.  Rows are made from the drawn queries alone, and cost nothing more.
-Proof in docs/proofs/synthetic.md.
-N is fixed before: the number of rows where all tables have one size, otherwise a noisy count that
-was paid for, or any other public number.
+Theorem (key ``dual-query``; Gaboardi, Gallego Arias, Hsu, Roth and Wu 2014, Dual Query; Cesar and
+Rogers 2021).  Let one unit move counts as ``query-counts`` says, by at most d. Then the log-ratio
+of the laws of one draw after k rows has a range of at most eta k d / N where a unit is added or
+removed, and of at most 2 eta k d / N where one replaces another.  So all draws together are
+rho-zCDP with rho = s eta^2 d^2 T (T-1) (2T-1) / (48 N^2), or four times that where units are
+replaced.  Rows are made from the drawn queries alone, and cost nothing more. Proof in
+docs/proofs/synthetic.md. N is fixed before: the number of rows where all tables have one size,
+otherwise a noisy count that was paid for, or any other public number.
 """
 
 from __future__ import annotations

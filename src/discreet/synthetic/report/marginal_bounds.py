@@ -11,14 +11,14 @@ Proof.  M_r(D) = P y_s - P Z; the triangle inequality.
 So a quantile of |P Z|_1 (key ``noise-norm``) gives a bound, and bounds of several pairs (s, r) hold
 at once if their chances to fail add up to what is allowed; the smallest may then be taken.
 
-Theorem (key ``selection-bound``).  Let a round choose marginal c by the exponential mechanism of
-a scale b, among k candidates with scores u_r = w_r (|M_r(D) - M_r(q)|_1 - e_r), for a model q and
-public w_r > 0 and e_r.  With chance at least 1 - beta, for all candidates r at once,
-|M_r(D) - M_r(q)|_1 <= e_r + (u_c + b ln(k / beta)) / w_r.
-Proof.  A candidate whose score is t below the best is chosen with at most exp(-t / b) times the
-chance of the best, and there are fewer than k.
-With the bound of the first theorem for c, or with that of ``noisy-distance``, u_c is bounded by
-released numbers, and
+Theorem (key ``selection-bound``; McSherry and Talwar 2007; McKenna, Mullins, Sheldon and Miklau
+2022, AIM).  Let a round choose marginal c by the exponential mechanism of a scale b, among k
+candidates with scores u_r = w_r (|M_r(D) - M_r(q)|_1 - e_r), for a model q and public w_r > 0 and
+e_r.  With chance at least 1 - beta, for all candidates r at once, |M_r(D) - M_r(q)|_1 <= e_r +
+(u_c + b ln(k / beta)) / w_r.
+Proof.  A candidate whose score is t below the best is chosen with at
+most exp(-t / b) times the chance of the best, and there are fewer than k. With the bound of the
+first theorem for c, or with that of ``noisy-distance``, u_c is bounded by released numbers, and
 |M_r(D) - M_r(p)|_1 <= |M_r(D) - M_r(q)|_1 + |M_r(q) - M_r(p)|_1.
 """
 

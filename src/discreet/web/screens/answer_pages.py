@@ -32,6 +32,7 @@ from discreet.web.visits import (
     need,
     ours,
     visited,
+    waiting,
     written_form,
 )
 
@@ -43,8 +44,14 @@ _KEPT: Final = frozenset({"confidence", "delta", "size"})
 
 
 @router.get("/data/{dataset}/answers/{number}")
-def answer(request: Request, visitor: Visiting, dataset: str, number: str) -> Response:
-    """Show an answer, or how long it has been under way."""
+async def answer(request: Request, visitor: Visiting, dataset: str, number: str) -> Response:
+    """Show an answer, or how long it has been under way; no thread waits for it."""
+    await desk_of(request).until_told(visitor, number)
+    return await _shown(request, visitor=visitor, dataset=dataset, number=number)
+
+
+@waiting
+def _shown(request: Request, visitor: Visitor, dataset: str, number: str) -> Response:
     facts, progress = _found(request, visitor, dataset, number)
     return _page(request, visitor, facts, progress)
 
@@ -60,7 +67,7 @@ def cancel(request: Request, visitor: Visiting, dataset: str, number: str) -> Re
 @router.post("/data/{dataset}/releases/{entry}", dependencies=[Depends(ours)])
 def again(request: Request, visitor: Visiting, dataset: str, entry: Numbered) -> Response:
     """Ask the same question again: it is free, from the record."""
-    need(visitor, "ask")
+    need(visitor, "ask", dataset)
     dataset_of(request, visitor, dataset)
     desk = desk_of(request)
     begun = desk.ask(visitor, dataset, *desk.asked(visitor, dataset, entry).forms)
@@ -68,11 +75,12 @@ def again(request: Request, visitor: Visiting, dataset: str, entry: Numbered) ->
 
 
 @router.post("/data/{dataset}/answers/{number}/remeasure")
+@waiting
 def remeasure(
     request: Request, visitor: Visiting, form: Form, dataset: str, number: str
 ) -> Response:
     """Say what another draw would cost and give; or buy it, and combine both."""
-    need(visitor, "ask")
+    need(visitor, "ask", dataset)
     facts, progress = _found(request, visitor, dataset, number)
     by = "rho" if field(form, "by") == "rho" else "epsilon"
     price = (by, field(form, "amount").strip())
@@ -187,7 +195,7 @@ def answer_label(request: Request, visitor: Visiting, dataset: str, number: str)
 def _found(
     request: Request, visitor: Visitor, dataset: str, number: str
 ) -> tuple[DatasetFacts, Progress]:
-    need(visitor, "releases")
+    need(visitor, "releases", dataset)
     facts = dataset_of(request, visitor, dataset)
     progress = desk_of(request).progress(visitor, number)
     if progress.job.dataset != dataset:

@@ -34,14 +34,14 @@ router = APIRouter()
 @router.get("/data/{dataset}/budget")
 def budget(request: Request, visitor: Visiting, dataset: str) -> Response:
     """Show what is spent, what it means, and what needs attention."""
-    need(visitor, "budget")
+    need(visitor, "budget", dataset)
     facts, desk = dataset_of(request, visitor, dataset), desk_of(request)
     ledger = facts.ledger
     left = ledger.left()
     told = explain_disclosure(disclosure_of(ledger, about=facts.policy.about), audience="steward")
     rows = rows_of(request, visitor, facts)
     entries = ledger.proved_entries()
-    people = {each.name for each in desk.open.directory.people()}
+    people = {each.person for each in desk.open.directory.people()}
     accounts = account_facts(ledger, entries, people)
     requests = desk.open.requests(visitor.caller, dataset)
     heed = attention(rows, part_left(left))

@@ -32,12 +32,23 @@ from discreet.web.explorer import (
 from discreet.web.question_builder import AGGREGATES, Clicked, group_columns, number_columns
 from discreet.web.refusals import Refusal
 from discreet.web.rendering import page
-from discreet.web.visits import Form, Visiting, dataset_of, desk_of, field, need, visited, whole_of
+from discreet.web.visits import (
+    Form,
+    Visiting,
+    dataset_of,
+    desk_of,
+    field,
+    need,
+    visited,
+    waiting,
+    whole_of,
+)
 
 router = APIRouter()
 
 
 @router.get("/data/{dataset}/explore")
+@waiting
 def explore(request: Request, visitor: Visiting, dataset: str) -> Response:
     """Show the curve of a count."""
     facts = dataset_of(request, visitor, dataset)
@@ -45,6 +56,7 @@ def explore(request: Request, visitor: Visiting, dataset: str) -> Response:
 
 
 @router.post("/data/{dataset}/explore")
+@waiting
 def explored(request: Request, visitor: Visiting, form: Form, dataset: str) -> Response:
     """Show the curve of what was chosen."""
     facts = dataset_of(request, visitor, dataset)
@@ -54,7 +66,7 @@ def explored(request: Request, visitor: Visiting, form: Form, dataset: str) -> R
 @router.post("/data/{dataset}/explore/odds")
 def odds(request: Request, visitor: Visiting, form: Form, dataset: str) -> Response:
     """Draw what all answers give away, before and after one more, for a slider that was moved."""
-    need(visitor, "plan")
+    need(visitor, "plan", dataset)
     facts = dataset_of(request, visitor, dataset)
     epsilon = field(form, "epsilon", "0.1")
     try:
@@ -67,7 +79,7 @@ def odds(request: Request, visitor: Visiting, form: Form, dataset: str) -> Respo
 def _explored(
     request: Request, visitor: Visitor, facts: DatasetFacts, form: dict[str, list[str]]
 ) -> Response:
-    need(visitor, "plan")
+    need(visitor, "plan", facts.name)
     private = [table for table in facts.schema.tables if not table.public]
     said = {
         "table": field(form, "table", private[0].name if private else ""),

@@ -22,7 +22,17 @@ from discreet.web.plan_steps import plan_steps
 from discreet.web.question_builder import AGGREGATES, Clicked, group_columns, number_columns
 from discreet.web.refusals import Refusal
 from discreet.web.rendering import see_other
-from discreet.web.visits import Form, Visiting, dataset_of, desk_of, field, need, visited, whole_of
+from discreet.web.visits import (
+    Form,
+    Visiting,
+    dataset_of,
+    desk_of,
+    field,
+    need,
+    visited,
+    waiting,
+    whole_of,
+)
 
 router = APIRouter()
 _TABS: Final = ("sql", "click", "python")
@@ -31,18 +41,19 @@ _TABS: Final = ("sql", "click", "python")
 @router.get("/data/{dataset}/query")
 def query(request: Request, visitor: Visiting, dataset: str) -> Response:
     """Show an empty form."""
-    need(visitor, "plan")
+    need(visitor, "plan", dataset)
     facts = dataset_of(request, visitor, dataset)
     return _form(request, visitor, facts, {})
 
 
 @router.post("/data/{dataset}/query")
+@waiting
 def plan_or_ask(request: Request, visitor: Visiting, form: Form, dataset: str) -> Response:
     """Write SQL from clicks, plan a question, run it on a dummy twin, or ask it.
 
     A refusal comes on the same page, with ways out and their prices.
     """
-    need(visitor, "plan")
+    need(visitor, "plan", dataset)
     facts, desk = dataset_of(request, visitor, dataset), desk_of(request)
     said = _said(form)
     action = said.get("action", "plan")

@@ -54,7 +54,7 @@ def filtered(request: Request, visitor: Visiting, form: Form, dataset: str) -> R
 def _history(
     request: Request, visitor: Visitor, dataset: str, form: dict[str, list[str]]
 ) -> Response:
-    need(visitor, "ledger")
+    need(visitor, "ledger", dataset)
     facts = dataset_of(request, visitor, dataset)
     report, began = None, time.monotonic()
     receipts = field(form, "receipts").split()
@@ -85,7 +85,7 @@ def _history(
 @router.get("/data/{dataset}/ledger/{seq}")
 def entry(request: Request, visitor: Visiting, dataset: str, seq: Numbered) -> Response:
     """Show one entry: all that it records, and what it gives away."""
-    need(visitor, "ledger")
+    need(visitor, "ledger", dataset)
     facts = dataset_of(request, visitor, dataset)
     found = next((each for each in facts.ledger.entries(seq - 1) if each["seq"] == seq), None)
     if found is None:
@@ -148,7 +148,7 @@ def reopen(
     request: Request, visitor: Visiting, form: Form, dataset: str, seq: Numbered
 ) -> Response:
     """Allow further attempts at a question that a failure has closed."""
-    need(visitor, "reopen")
+    need(visitor, "reopen", dataset)
     facts = dataset_of(request, visitor, dataset)
     found = next((each for each in facts.ledger.entries(seq - 1) if each["seq"] == seq), {})
     reason = field(form, "reason").strip()
@@ -159,7 +159,7 @@ def reopen(
 @router.post("/data/{dataset}/ledger/export/{kind}", dependencies=[Depends(ours)])
 def export(request: Request, visitor: Visiting, dataset: str, kind: str) -> Response:
     """Hand out all entries, without answers, as JSON lines or as a table."""
-    need(visitor, "ledger")
+    need(visitor, "ledger", dataset)
     facts = dataset_of(request, visitor, dataset)
     if kind == "jsonl":
         lines = (json.dumps(each, default=str) for each in facts.ledger.entries())
@@ -181,7 +181,7 @@ def rows_of(request: Request, visitor: Visitor, facts: DatasetFacts) -> list[Led
         facts.ledger,
         facts.ledger.proved_entries(),
         _questions(request, visitor, facts),
-        people=frozenset(each.name for each in desk_of(request).open.directory.people()),
+        people=frozenset(each.person for each in desk_of(request).open.directory.people()),
     )
 
 

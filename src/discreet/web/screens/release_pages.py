@@ -27,7 +27,7 @@ _ROWS: Final = 500
 @router.get("/data/{dataset}/releases")
 def releases(request: Request, visitor: Visiting, dataset: str) -> Response:
     """List what the visitor has asked, and what was released to anybody, the latest first."""
-    need(visitor, "releases")
+    need(visitor, "releases", dataset)
     facts = dataset_of(request, visitor, dataset)
     asked = desk_of(request).open.asked(visitor.caller, dataset)
     history = [(each, *written_form(each.forms[0]), len(each.forms)) for each in asked]
@@ -39,7 +39,7 @@ def releases(request: Request, visitor: Visiting, dataset: str) -> Response:
 @router.get("/data/{dataset}/releases/{entry}")
 def recorded(request: Request, visitor: Visiting, dataset: str, entry: Numbered) -> Response:
     """Show an answer as it is on record, and what it gives away."""
-    need(visitor, "releases")
+    need(visitor, "releases", dataset)
     facts = dataset_of(request, visitor, dataset)
     counter = desk_of(request).open
     stored = counter.release(visitor.caller, dataset, entry)
@@ -63,7 +63,7 @@ def recorded(request: Request, visitor: Visiting, dataset: str, entry: Numbered)
 @router.get("/data/{dataset}/label")
 def whole_label(request: Request, visitor: Visiting, dataset: str) -> Response:
     """Show the privacy label of all answers."""
-    need(visitor, "releases")
+    need(visitor, "releases", dataset)
     facts = dataset_of(request, visitor, dataset)
     label = label_of(facts.ledger, about=facts.policy.about)
     lines = list(label_lines(label.content))
@@ -75,7 +75,7 @@ def whole_label(request: Request, visitor: Visiting, dataset: str) -> Response:
 @router.get("/data/{dataset}/releases/{entry}/label")
 def recorded_label(request: Request, visitor: Visiting, dataset: str, entry: Numbered) -> Response:
     """Show the privacy label of one answer on record."""
-    need(visitor, "releases")
+    need(visitor, "releases", dataset)
     facts = dataset_of(request, visitor, dataset)
     record = desk_of(request).open.ledger(visitor.caller, dataset, entry=entry)
     label = label_of(record, about=facts.policy.about, entry=entry)

@@ -56,7 +56,7 @@ def _listed(
     _check(visitor)
     counter = desk_of(request).open
     people = (
-        [each.name for each in counter.directory.people()]
+        [each.person for each in counter.directory.people()]
         if visitor.may("people")
         else [visitor.person]
     )

@@ -15,7 +15,7 @@ neither overflow nor underflow; float64 factors are flushed to zero below 2**-50
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, final
 
@@ -24,7 +24,6 @@ from torch import Tensor, nn
 
 from discreet.learning.clipping import raised
 from discreet.learning.deep.layers.short_sums import add_short_lines, add_short_products
-from discreet.learning.deep.layers.wide import scaled, widened
 
 _BLOCK: Final = 1 << 17
 """Numbers of a block on a CPU: one megabyte of float64."""
@@ -37,6 +36,19 @@ LOST: Final = 2.0**-56
 _SMALLEST: Final = 2.0**-500
 Totals = dict[nn.Parameter, Tensor]
 """Float64 totals of each trainable parameter, in its shape."""
+
+
+def flat_zeros(parameters: Sequence[nn.Parameter]) -> tuple[Tensor, Totals]:
+    """Return one line of float64 zeros, and its parts in the shapes of parameters."""
+    sizes = [p.numel() for p in parameters]
+    flat = torch.zeros(sum(sizes), dtype=torch.float64, device=parameters[0].device)
+    parts = zip(parameters, flat.split(sizes), strict=True)
+    return flat, {p: part.view(p.shape) for p, part in parts}
+
+
+def zeros_of(model: nn.Module) -> Totals:
+    """Return float64 zeros for every trainable parameter."""
+    return flat_zeros([p for p in model.parameters() if p.requires_grad])[1]
 
 
 class LayerPart(ABC):
@@ -77,11 +89,9 @@ def lengths(lines: Tensor) -> Tensor:
     root r is off by a factor of less than 1 + (n + 8) 2**-24, and what squares lose below 2**-126
     adds less than 2**-56 to the norm.  Both are added, so a norm is at most 1/4000 too large.
     Where a square overflows, the norm is infinite: numbers above 2**63 are taken as not finite.
-    A norm must not depend on the place of its line.  Kernels of CUDA add up lines in another order
-    where they do not begin at multiples of 16 bytes: those are added up in float64.
     """
     width = lines.shape[-1]
-    if lines.dtype == torch.float64 or not width or not _aligned(lines):
+    if lines.dtype == torch.float64 or not width:
         return torch.linalg.vector_norm(lines, dim=-1, dtype=torch.float64) * raised(width + 6)
     if width <= _SHORT:
         return _raised_norms(_root_of_squares(lines), width)
@@ -103,14 +113,6 @@ def _root_of_squares(lines: Tensor) -> Tensor:
     if lines.shape[-1] == 1:
         return lines[..., 0].float().square().sqrt()
     return torch.linalg.vector_norm(lines, dim=-1, dtype=torch.float32)
-
-
-def _aligned(lines: Tensor) -> bool:
-    """Say whether lines begin where the order of their sums is the same for all."""
-    if lines.device.type == "cpu":
-        return True
-    places = (lines.data_ptr(), *(step * lines.element_size() for step in lines.stride()[:-1]))
-    return not any(place % 16 for place in places)
 
 
 def blocks(lines: Tensor) -> Iterator[slice]:
@@ -143,13 +145,13 @@ def add_products(  # noqa: PLR0913, PLR0917  two totals, two factors, and how th
     for rows in blocks(right if first else left):
         each, one, other = scales[rows], left[rows], right[rows]
         if first:
-            times = scaled(one, each)
-            weight.addmm_(times.T, widened(other))
+            times = one * each[:, None]
+            weight.addmm_(times.T, other.double())
             if bias is not None:
                 bias += times.sum(0)
         else:
-            wide = widened(one)
-            weight.addmm_(wide.T, scaled(other, each))
+            wide = one.double()
+            weight.addmm_(wide.T, other * each[:, None])
             if bias is not None:
                 bias.addmv_(wide.T, each)
 
@@ -161,7 +163,7 @@ def add_lines(total: Tensor, lines: Tensor, scales: Tensor, chunk: int = 0) -> N
         return
     scales = scales.double()
     for rows in blocks(lines):
-        wide, each = widened(lines[rows]), scales[rows]
+        wide, each = lines[rows].double(), scales[rows]
         if lines.device.type == "cpu":
             total[None].addmm_(each[None], wide)  # up to four times as fast as the transpose
         else:
@@ -243,5 +245,5 @@ def positions(values: Tensor, units: int) -> Tensor:
 
 def gram(values: Tensor) -> Tensor:
     """Return the products of all pairs of positions of a unit, in float64."""
-    wide = widened(values)
+    wide = values.double()
     return torch.bmm(wide, wide.transpose(1, 2))

@@ -18,7 +18,6 @@ import torch
 from torch import Tensor, nn
 
 from discreet.learning.deep.layers.part import LayerPart
-from discreet.learning.deep.layers.wide import widened
 
 
 @final
@@ -28,7 +27,7 @@ class Room:
     >>> room, weight = Room(), nn.Parameter(torch.zeros(2))
     >>> first = room.lines(weight, (3, 2), torch.float32)
     >>> room.begin()
-    >>> room.lines(weight, (3, 2), torch.float32) is first
+    >>> room.lines(weight, (3, 2), torch.float32).data_ptr() == first.data_ptr()
     True
     """
 
@@ -47,9 +46,9 @@ class Room:
     def lines(self, parameter: nn.Parameter, shape: tuple[int, int], dtype: torch.dtype) -> Tensor:
         """Return memory for one line for each row of data, with any values."""
         kept = self._kept.get(parameter)
-        if kept is None or kept.shape != shape or kept.dtype != dtype:
+        if kept is None or len(kept) < shape[0] or kept.dtype != dtype:
             kept = self._kept[parameter] = torch.empty(shape, dtype=dtype)
-        return kept
+        return kept[: shape[0]]
 
     def pairs(self, inputs: Tensor) -> tuple[Tensor, Tensor]:
         """Return inputs to be multiplied later, and the products of all pairs of positions.
@@ -58,7 +57,7 @@ class Room:
         """
         key = (inputs.data_ptr(), inputs.shape, inputs.stride(), inputs.dtype)
         if key not in self._pairs:
-            wide = widened(inputs)
+            wide = inputs.double()
             kept = inputs if inputs.device.type == "cpu" else wide  # a CPU widens block by block
             self._pairs[key] = inputs, kept, torch.bmm(wide, wide.transpose(1, 2))
         _, kept, products = self._pairs[key]

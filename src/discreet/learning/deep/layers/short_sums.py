@@ -15,17 +15,16 @@ that is flushed to zero below 2**-126 moves a product by less than 2**-50, and t
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Iterator
 from fractions import Fraction
-from functools import cache
 from typing import Final
 
 import torch
 from torch import Tensor
 
 from discreet.learning.clipping import SINGLE, rounding
-from discreet.learning.deep.number_settings import whole_products
 
 _FEWEST: Final = 32
 _MOST: Final = 256
@@ -35,7 +34,7 @@ _SMALL: Final = 1 << 20
 """Numbers of all outer products whose chunks are multiplied at once."""
 _ROOM: Final = 1 << 19
 """Numbers of products of chunks that are held at a time, where lines are shorter than that."""
-_LAST_BIT: Final = 1 + 2.0**-23
+_MODES: Final = ("ONEDNN_DEFAULT_FPMATH_MODE", "DNNL_DEFAULT_FPMATH_MODE")
 _kept = threading.local()
 
 
@@ -131,30 +130,14 @@ def add_short_lines(total: Tensor, lines: Tensor, scales: Tensor, chunk: int) ->
 
 
 def full_precision() -> bool:
-    """Say whether products keep all bits of float32: PyTorch can be told to drop some.
-
-    Settings must allow none to be dropped, since libraries look at the sizes of products, too: with
-    a setting of bfloat16, long lines lose bits where the short ones of this test keep them.
+    """Say whether settings let products of float32 keep all bits; else sums are in float64 (T6).
 
     >>> full_precision()
     True
     """
-    if not whole_products():
-        return False
-    lines, others, scales, expected = _last_bits()
-    weight = torch.bmm(lines.transpose(1, 2), others, out=torch.empty_like(expected))
-    flat = torch.bmm(scales, lines)
-    return bool(torch.equal(weight, expected) and torch.equal(flat, expected[:, :1]))
-
-
-@cache
-def _last_bits() -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """Return factors that need all their bits, a chunk of each and scales, and what they make."""
-    lines, others = torch.zeros(2, 1, _FEWEST, _FEWEST, dtype=torch.float32)
-    scales = torch.ones(1, 1, _FEWEST, dtype=torch.float32)
-    lines[0, 0] = others[0, 1] = scales[..., 1] = _LAST_BIT
-    lines[0, 1] = others[0, 0] = 1.0
-    return lines, others, scales, torch.full_like(lines, 2 * _LAST_BIT)
+    modes = (os.environ.get(name, "STRICT") for name in _MODES)
+    strict = all(mode.upper() == "STRICT" for mode in modes)
+    return strict and torch.get_float32_matmul_precision() == "highest"
 
 
 def _blocks(count: int, chunk: int) -> Iterator[tuple[int, int, int]]:

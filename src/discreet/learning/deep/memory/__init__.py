@@ -1,4 +1,0 @@
-"""What models, objectives and functions of views keep from one call to the next.
-
-Trust: kernel.
-"""

@@ -1,0 +1,176 @@
+"""Rows of the data, and made-up rows of the same shape on which a model is tried.
+
+Trust: kernel.
+
+Rows are read by number, for drawn units alone; places that no row takes hold zeros.  Shapes and
+types of rows are public.  Made-up rows follow from them and a seed: reals are drawn from a normal
+law, tokens and classes are 0 or 1, which every model has.
+
+Several views of each row (augmentation multiplicity): an example contributes the mean of what its
+views would.
+Definition.  Every row that is drawn is turned into K views by a function of the user's, which is
+called with a copy of one row and returns one of the same shape and type.  What the unit contributes
+is the mean over its views, and is clipped once.
+Theorem (key ``augmented-views``).  A run with K views costs what a run with one does, beside the
+rounding of K times as many products.
+    Proof.  Give the coins of all views away.  Given them, the mean of the views of unit i is a
+    vector that depends on its own rows and public values, and clipping bounds it by C whatever K is
+    (key ``gradient-sum``).  Coins do not depend on the data, so the divergence is a mean over
+    coins of divergences that one pair dominates.
+Views are made one by one, from one row each.  Clipping the sum of K views to K times the threshold,
+and scaling to 1 / K, is the same as clipping their mean: so views are rows of their unit, and
+thresholds are multiplied by K.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Final, Protocol, final
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from discreet.errors import NotPerExample
+from discreet.noise import Entropy
+
+Augment = Callable[[Tensor], Tensor]
+
+_STATE_BEGINS: Final = 3  # words of 64 bits: a seed, how many are left, and the next one
+_STATE_WORDS: Final = 624
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class RowShape:
+    """Shape and type of one row of a tensor."""
+
+    shape: tuple[int, ...]
+    dtype: torch.dtype
+
+    @classmethod
+    def of(cls, values: Tensor) -> RowShape:
+        """Read the shape of rows."""
+        return cls(tuple(values.shape[1:]), values.dtype)
+
+    def rows(self, count: int, *, seed: int, device: torch.device) -> Tensor:
+        """Return rows that depend on the seed alone."""
+        stream = torch.Generator().manual_seed(seed)
+        size = (count, *self.shape)
+        if self.dtype.is_floating_point:
+            return torch.randn(size, generator=stream).to(device=device, dtype=self.dtype)
+        return torch.randint(0, 2, size, generator=stream).to(device=device, dtype=self.dtype)
+
+
+class RowSource(Protocol):
+    """Rows that are read by number."""
+
+    @property
+    def shapes(self) -> tuple[RowShape, RowShape]:
+        """Shape and type of one row of inputs and of targets."""
+        ...
+
+    @property
+    def views(self) -> int:
+        """How many rows are made of one."""
+        ...
+
+    def take(self, rows: NDArray[np.int64], device: torch.device) -> tuple[Tensor, Tensor, Tensor]:
+        """Return inputs and targets of rows, zeros where the number is -1, and which are real.
+
+        The latter stays on the CPU: it is known there, and no GPU must be waited for.
+        """
+        ...
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class RowTensors:
+    """Inputs and targets, row by row; values are read only for drawn units."""
+
+    inputs: Tensor
+    targets: Tensor
+
+    @property
+    def shapes(self) -> tuple[RowShape, RowShape]:
+        """Shape and type of one row of each."""
+        return RowShape.of(self.inputs), RowShape.of(self.targets)
+
+    @property
+    def views(self) -> int:
+        """How many rows are made of one."""
+        return 1
+
+    def take(self, rows: NDArray[np.int64], device: torch.device) -> tuple[Tensor, Tensor, Tensor]:
+        """Return rows by number, zeros where the number is -1, and which are real."""
+        flat = torch.from_numpy(rows.reshape(-1))
+        inside = flat >= 0
+        empty = torch.nonzero(~inside)[:, 0]
+        index = flat.clamp_min(0).to(self.inputs.device)
+        taken = []
+        for values in (self.inputs, self.targets):
+            if values.shape[0] == 0:
+                chosen = torch.zeros((flat.numel(), *values.shape[1:]), dtype=values.dtype)
+            else:
+                chosen = values[index]
+            chosen = chosen.to(device)
+            if len(empty):
+                chosen.index_fill_(0, empty.to(device), 0)  # a copy of the data's, as indices give
+            taken.append(chosen.contiguous())
+        return taken[0], taken[1], inside
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class ViewedRows:
+    """Rows, each in K views; it is used as :class:`RowTensors` is."""
+
+    rows: RowTensors
+    views: int
+    augment: Augment
+
+    @property
+    def shapes(self) -> tuple[RowShape, RowShape]:
+        """Shape and type of one row of each."""
+        return self.rows.shapes
+
+    def take(self, rows: NDArray[np.int64], device: torch.device) -> tuple[Tensor, Tensor, Tensor]:
+        """Return the views of rows one after another, their targets, and which are real."""
+        plain, targets, inside = self.rows.take(rows, torch.device("cpu"))
+        again = inside.repeat_interleave(self.views)
+        x = plain.repeat_interleave(self.views, 0)
+        for place in torch.nonzero(again)[:, 0].tolist():
+            x[place] = self.view(x[place])
+        y = targets.repeat_interleave(self.views, 0)
+        return x.to(device), y.to(device), again
+
+    def view(self, row: Tensor) -> Tensor:
+        """Return one view of a row; refuse another shape or type."""
+        made = self.augment(row.clone())
+        if not isinstance(made, Tensor) or made.shape != row.shape or made.dtype != row.dtype:
+            raise NotPerExample(
+                what="augment does not return a tensor of the shape and type of its row.",
+                why="a view takes the place of its row.",
+                do="give a function of one row, such as a random shift that pads with zeros.",
+            )
+        return made
+
+
+@contextmanager
+def fresh_coins(device: torch.device, entropy: Entropy) -> Iterator[None]:
+    """Seed PyTorch's generators from secret bits for a while, and give the user's back.
+
+    Dropout and views draw from them.  With a seed that the reader of a published script knows,
+    masks of others would tell whether a unit is there.  On a CPU the whole state of MT19937 is
+    secret, since a seed keeps 32 bits of it.
+    """
+    with torch.random.fork_rng(devices=[device] if device.type == "cuda" else []):
+        torch.manual_seed(entropy.bits(63))
+        state = torch.get_rng_state()
+        words = state.numpy().view(np.uint64)[_STATE_BEGINS : _STATE_BEGINS + _STATE_WORDS]
+        words[:] = entropy.words(_STATE_WORDS, 32)
+        torch.set_rng_state(state)
+        yield

@@ -1,4 +1,0 @@
-"""Noise processes: noise that is drawn while a model computes.
-
-Trust: kernel.
-"""

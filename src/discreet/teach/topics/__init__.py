@@ -1,4 +1,0 @@
-"""Topics: the exercises of the gallery's pages, as data.
-
-Trust: public.
-"""

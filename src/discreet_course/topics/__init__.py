@@ -1,0 +1,1 @@
+"""Topics: the exercises of the gallery's pages, as data."""

@@ -1,0 +1,45 @@
+"""Entries of format 1, as a file keeps them: what is read is what was written."""
+
+import base64
+import json
+from pathlib import Path
+from typing import get_args
+
+from discreet.ledger import Ledger
+from discreet.ledger.canonical_lines import NO_HEAD, EntryRow
+from discreet.ledger.entry_kinds import ChargeEntry, Entry, read_entry
+from discreet.ledger.verify import verify_file
+
+STORED = Path(__file__).parent / "files" / "version-1.jsonl"
+
+
+def rows():
+    for text in STORED.read_text().splitlines()[1:]:
+        stored = json.loads(text)
+        said = json.loads(stored["line"])
+        copies = (said["seq"], said["kind"], said.get("key"), said.get("question"))
+        answer = None if stored["answer"] is None else base64.b64decode(stored["answer"])
+        yield EntryRow(*copies, stored["line"], stored["head"], answer)
+
+
+def test_every_kind_of_entry_is_read_and_written_as_it_was():
+    seq, head, kinds = 0, NO_HEAD, set()
+    for row in rows():
+        assert row.follows(seq, head)
+        seq, head = row.seq, row.head
+        entry = read_entry(row)
+        if not isinstance(entry, ChargeEntry):  # whose texts are those of its request
+            assert entry.line(row.seq, row.fields()["at"]) == row.line
+        kinds.add(row.kind)
+    assert kinds == {kind.kind for kind in get_args(Entry)}
+
+
+def test_a_stored_ledger_is_verified_and_restored(tmp_path):
+    report = verify_file(STORED)
+    assert report.ok, report
+    people = {"reason": "a test", "by": "ana", "approved_by": "ben"}
+    place = tmp_path / "again.ledger"
+    with Ledger.restore(place, STORED, last=report.receipt, **people) as ledger:
+        assert ledger.find("5f" * 32).answer == b"12, 7, 31 \xff"
+        assert ledger.left(account="data/flu").amounts[0] == 4 * 10**23
+        assert ledger.descriptions("schema") == ({"table": "visits"},)
