@@ -77,6 +77,7 @@ EXPECTED = {
     ("bills", "amount", "lies between 0 and 50"): Fraction(1, 4),
     ("visits", "", "rows of a unit (at most 3)"): Fraction(1, 7),
     ("visits", "ward", "groups of a unit, by ward (at most 2)"): Fraction(1, 4),
+    ("bills", "amount", "groups of a unit, by amount (at most 2)"): Fraction(1, 3),
 }
 TRUSTED = {("visits", "region"), ("visits", "visit")}
 

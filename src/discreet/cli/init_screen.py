@@ -1,4 +1,4 @@
-"""The screens of ``discreet init``: a line for each column, a letter to change one, Enter to accept.
+"""The screens of ``discreet init``: a line for each column, a letter changes one, Enter accepts.
 
 Trust: public.  What it shows of the rows is for the owner alone, who looks at this terminal.
 """

@@ -304,7 +304,7 @@ class _Group:
     unit: Sequence[str]
 
 
-def _expected(  # noqa: PLR0913, PLR0917  all that is known of it
+def _expected(  # noqa: C901, PLR0913, PLR0917  all that is known of it
     predicted: Predicted,
     alone: Aggregate | None,
     used: Iterable[Aggregate],

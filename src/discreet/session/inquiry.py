@@ -118,6 +118,8 @@ class Inquiry:
 
         @functools.wraps(method)
         def step(*arguments: Any, **named: Any) -> Any:
+            if {"low", "high"} <= named.keys():  # as many call the ends of bounds
+                named["bounds"] = (named.pop("low"), named.pop("high"))
             built = method(*map(_plain, arguments), **named)
             if not isinstance(built, queries.Rows | Asked):
                 return built

@@ -77,6 +77,7 @@ WARNING: Final = (
 )
 _HEADER: Final = ("", "table", "column", "promise", "found")
 _MARKS: Final = {True: "holds", None: "-"}
+_MUCH: Final = Fraction(1, 20)
 _SMALLEST: Final = Fraction(1, 10**6)
 
 
@@ -190,12 +191,27 @@ class CheckReport:
     def summary(self) -> str:
         """Say in a sentence what follows."""
         if not self.broken:
-            return "No broken promise was found. What differs is enforced, and costs accuracy only."
+            plain = (
+                "No broken promise was found. What differs is enforced, and costs accuracy only."
+            )
+            return f"{plain} {self._hurts()}".rstrip()
         count = len(self.broken)
         some = "1 promise is" if count == 1 else f"{count} promises are"
         return (
             f"{some} BROKEN: prices that rest on them are too low. Mend the data, or take the "
             "promise out of the policy, and say so to whoever relies on past answers."
+        )
+
+    def _hurts(self) -> str:
+        """Say which declaration cuts most, if one cuts much."""
+        cut = [each for each in self.findings if each.holds is False and each.share is not None]
+        worst = max(cut, key=lambda each: each.share or 0, default=None)
+        if worst is None or worst.share is None or worst.share < _MUCH:
+            return ""
+        place = f"{worst.table}.{worst.column}" if worst.column else worst.table
+        return (
+            f"What costs most: {place} {worst.promise} loses {percent(worst.share)}. Mend this "
+            "line of the policy first: a higher limit, wider bounds, more values or another type."
         )
 
     def to_json(self) -> dict[str, object]:

@@ -21,6 +21,7 @@ from discreet.engines.dispatch import engine_for
 from discreet.engines.engine import Performance, SparkPerformance
 from discreet.engines.spark.data_frames import is_spark
 from discreet.plan.binding.binder import Binder
+from discreet.plan.binding.key_images import MOST_VALUES
 from discreet.plan.policy.owner_promises import promises_of
 from discreet.plan.policy.policy import Limits, Policy
 from discreet.query.expressions import Aggregate, Call, Column, Literal
@@ -96,7 +97,9 @@ def _tells_groups(table: TableFacts, column: ColumnFacts) -> bool:
     owner = {*map(folded, table.unit), *map(folded, table.key)}
     if table.link is not None:
         owner.add(folded(table.link.column))
-    plain = column.type not in {Type.FLOAT, Type.TIMESTAMP} and not column.bounded
+    plain = column.type not in {Type.FLOAT, Type.TIMESTAMP}
+    if column.low is not None and column.high is not None:  # a few whole numbers are groups too
+        plain = column.type is Type.INTEGER and column.high - column.low < MOST_VALUES
     return plain and not column.constant and folded(column.name) not in owner
 
 

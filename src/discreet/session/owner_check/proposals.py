@@ -60,8 +60,8 @@ class ColumnProposal:
     """What is proposed for one column, and what the owner should see beside it.
 
     ``inside`` is the share of the cells that bounds hold or categories list, ``null`` that of empty
-    ones and ``lost`` that of cells of another type; ``rarer`` counts values that too few people have
-    to be shown.
+    ones and ``lost`` that of cells of another type; ``rarer`` counts values that too few people
+    have to be shown.
 
     >>> ColumnProposal(facts=ColumnFacts(name="age", type=Type.INTEGER)).facts.type
     INTEGER
