@@ -15,9 +15,14 @@ clause. Anything not listed here is refused before anything is spent; the messag
 place, gives the reason, and says what to write instead. This page is generated from the cases that
 the tests check (`python docs/write_sql.py`).
 
-Names are not case-sensitive and may be quoted with backticks; text goes between single quotes. No
-value makes a question fail: an operation without a result (a division by zero, a text that is not a
-number, a sum beyond 64 bits, a function that would make a text longer than 8,192 bytes) gives NULL.
+Names are not case-sensitive and may be quoted, as "name" or with backticks; text goes between
+single quotes. A question or a session may name another dialect, whose quotes, operators and order
+of NULL then hold: `clinic.ask(text, dialect="bigquery")`. What a function means follows from its
+name alone.
+
+No value makes a question fail: an operation without a result (a division by zero, a text that is
+not a number, a sum beyond 64 bits, a function that would make a text longer than 8,192 bytes) gives
+NULL.
 
 Questions about public tables alone are answered exactly and cost nothing; their rows can be had by
 naming their columns. A `SELECT` with a clause of its own in an outermost `WITH` is a question of

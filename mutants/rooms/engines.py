@@ -8,6 +8,19 @@ from mutants.mutant import Mutant
 
 MUTANTS: Final = (
     Mutant(
+        name="a server that a row makes fail is told as changed data",
+        file="discreet/engines/postgres/engine.py",
+        old="        if is_gone(",
+        new="        if True or is_gone(",
+        why="Whether one row is there is told again and again, and is not on record.",
+        caught_by=(
+            (
+                "tests/engines/postgres/test_changes.py::"
+                "test_a_row_that_makes_the_server_fail_closes_the_question"
+            ),
+        ),
+    ),
+    Mutant(
         name="floats are added up outside of their range",
         file="discreet/engines/sql/totals.py",
         old='    if whole.source is None:\n        return f"CASE {inside} END"',

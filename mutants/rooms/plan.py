@@ -8,6 +8,16 @@ from mutants.mutant import Mutant
 
 MUTANTS: Final = (
     Mutant(
+        name="a question raises the limits of the policy",
+        file="discreet/plan/statistics/contribution_limits.py",
+        old="    if draft.ceiling:\n        ceilings",
+        new="    if False:\n        ceilings",
+        why="An analyst decides how much one person may add to an answer.",
+        caught_by=(
+            "tests/session/test_limits.py::test_a_question_cannot_raise_what_the_policy_gives",
+        ),
+    ),
+    Mutant(
         name="sensitivity of one group, whatever their number",
         file="discreet/plan/pricing/group_sensitivity.py",
         old="        return self.groups * self.most\n",

@@ -8,6 +8,14 @@ from mutants.mutant import Mutant
 
 MUTANTS: Final = (
     Mutant(
+        name="questions with other bounds on the rows of a window share a digest",
+        file="discreet/query/canonical.py",
+        old='            return ["bounded units", relation_form(child), names, rows, text_bytes]',
+        new='            return ["bounded units", relation_form(child), names]',
+        why="A question is answered with the answer of another one, which leaves out other people.",
+        caught_by=("tests/plan/test_bounded_units.py::test_another_bound_is_another_question",),
+    ),
+    Mutant(
         name="questions about those who have something and those who have not share a digest",
         file="discreet/query/canonical.py",
         old='    return ["semi join", join.anti, *below, on, compared]',

@@ -8,6 +8,14 @@ from mutants.mutant import Mutant
 
 MUTANTS: Final = (
     Mutant(
+        name="a plan buys limits",
+        file="discreet/session/purchases.py",
+        old="            if confirm is None:\n",
+        new="            if confirm is None and not spreads:\n",
+        why="A plan spends nothing: whoever plans again and again has bought what nobody counted on.",
+        caught_by=("tests/session/test_purchases.py::test_a_plan_spends_nothing",),
+    ),
+    Mutant(
         name="a table whose rows belong to other people now",
         file="discreet/session/table_records.py",
         old="    if before.agrees(now):\n        return\n",

@@ -12,8 +12,7 @@ import duckdb
 import pytest
 
 from discreet.engines.sql.expressions import expression
-from discreet.query.sql.cursor import Cursor
-from discreet.query.sql.operators import expression as read
+from discreet.query.sql.parse import read_expression as read
 from discreet.query.types import Type
 from tests.reference.expressions import compiled
 
@@ -74,7 +73,7 @@ def computed(table, sql):
 
 @pytest.mark.parametrize("written", SAME)
 def test_it_is_what_the_database_has(written, table):
-    node = read(Cursor(written))
+    node = read(written)
     wanted = computed(table, SAME[written])
     printed = computed(table, expression(node, TYPES))
     rule = compiled(node, TYPES)

@@ -11,7 +11,7 @@ from discreet.query import read
 from discreet.query import source_text as refusals
 from discreet.query.question import STRATEGIES
 from discreet.query.signatures import AGGREGATES, FUNCTIONS, PARTS, WINDOWS
-from discreet.query.sql.calls import SYNONYMS
+from discreet.query.sql.functions import SYNONYMS
 from discreet.query.sql.privacy_clause import OPTIONS
 from discreet.query.types import TYPES_BY_NAME
 from tests.query.dialect import ACCEPTED, REFUSED, underlined

@@ -36,6 +36,8 @@ TOO_DEEP = {
     "case of a value": COUNT
     + nested("CASE ", "a", " WHEN 1 THEN 2 WHEN 2 THEN 3 END", 40)
     + " = 1",
+    "types that are functions": COUNT + nested("TIMESTAMP((", "a", "))", 14),
+    "days": COUNT + nested("DATE (", "a", ")", 28),
     "sums": COUNT + " + ".join(["a"] * 5000) + " = 1",
     "windows": "SELECT COUNT(*) FROM (SELECT "
     + nested("MAX(", "a", ") OVER (PARTITION BY p)", 1000)

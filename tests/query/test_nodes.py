@@ -57,12 +57,12 @@ def test_every_node_points_at_its_words(entry):
             assert node.span.text == entry.sql
             assert node.span.words.strip() == node.span.words != ""
         if isinstance(node, Column) and node.span is not None and node.table is None:
-            shown = node.span.words.strip("`")
+            shown = node.span.words.strip('`"')
             assert shown == node.name or node.name.startswith(("key_", "total_"))
     for relation in descend(question.relation):
         assert relation.span is not None
         if isinstance(relation, Table):
-            assert relation.span.words == relation.name
+            assert relation.span.words.strip('"') == relation.name
     assert question.text == entry.sql
 
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:  # expressions make these checks
 
 LONGEST_QUESTION: Final = 100_000
 """Characters of a text."""
-DEEPEST_NESTING: Final = 80
+DEEPEST_NESTING: Final = 30
 """Parentheses, subqueries and prefix operators inside each other."""
 TALLEST_TREE: Final = 100
 """Nodes below each other in a tree."""

@@ -17,9 +17,9 @@ from discreet.query.group_builder import Asked, Bounds, read_items
 from discreet.query.relations import KINDS, Join, Named, Relation, Table, UnionAll, check_relation
 from discreet.query.row_level import only_rows
 from discreet.query.sql.conditions import both
-from discreet.query.sql.from_clause import flat
 from discreet.query.sql.parse import read_expression, read_relation
 from discreet.query.sql.select_syntax import Item, Select
+from discreet.query.sql.selects import flat
 from discreet.query.sql.subqueries import subquery_relation
 
 

@@ -39,10 +39,11 @@ class PriceOptions(TypedDict, total=False):
 
 
 class AskOptions(PriceOptions, total=False):
-    """A price, limits of this question, and what is bought beside it."""
+    """A price, limits of this question, what is bought with it, and the dialect of its SQL."""
 
     limits: QuestionLimits | LimitsPrice | None
     share_cut: SharePrice | None
+    dialect: str | None
 
 
 class Answerer(Protocol):
@@ -162,7 +163,7 @@ QuestionLike = str | Question | Asked | Inquiry | Plan
 _read = functools.lru_cache(maxsize=64)(read)  # a text is planned, asked and remeasured
 
 
-def question_of(asked: object) -> Question:
+def question_of(asked: object, dialect: str | None = None) -> Question:
     """Return a question, however it is given.
 
     >>> question_of("SELECT COUNT(*) AS n FROM visits").outputs[0][0]
@@ -170,7 +171,7 @@ def question_of(asked: object) -> Question:
     """
     match asked:
         case str():
-            return _read(asked)
+            return _read(asked, dialect)
         case Question():
             return asked
         case Asked() | Inquiry():

@@ -16,6 +16,7 @@ from discreet.errors import WrongKind
 from discreet.ledger.ledger import Ledger
 from discreet.plan.policy.policy import Policy
 from discreet.query.relations import folded
+from discreet.query.sql.dialects import dialect_of
 from discreet.requests.table_schema import Schema
 from discreet.session.opening_arguments import (
     budget_of,
@@ -46,6 +47,7 @@ def open(  # noqa: A001, PLR0913  discreet.open: everything that belongs to a se
     test_mode: bool = False,
     tables: str | Sequence[str] | None = None,
     performance: Performance | SparkPerformance | None = None,
+    dialect: str | None = None,
 ) -> Session:
     """Open tables of people, to ask about them.
 
@@ -70,12 +72,16 @@ def open(  # noqa: A001, PLR0913  discreet.open: everything that belongs to a se
         tables: the name of the table, or which tables of a database are opened.
         performance: how the engine works, such as ``discreet.engines.Performance(threads=1)``; it
             never changes an answer.
+        dialect: the dialect of SQL in which questions are written, such as "bigquery" or
+            "postgres"; without one, names stand in double quotes or backticks, text in single ones.
 
     >>> import pyarrow as pa
     >>> from discreet.units import row
     >>> open(pa.table({"age": [34, 71]}), unit=row(), tables="people", test_mode=True)
     <session: people; test mode: no budget is kept, and nothing that is answered is private>
     """
+    if dialect is not None:
+        dialect_of(dialect)
     rules = policy_of(policy)
     whose, limits = unit_of(unit, rules), budget_of(budget, rules)
     check_analyst(analyst, rules)
@@ -106,6 +112,7 @@ def open(  # noqa: A001, PLR0913  discreet.open: everything that belongs to a se
         account=account,
         keeps=isinstance(ledger, Ledger),
         states=states,
+        dialect=dialect,
     )
 
 

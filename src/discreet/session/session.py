@@ -97,6 +97,7 @@ class Session(Labeled):
     __slots__ = (
         "_account",
         "_binder",
+        "_dialect",
         "_engine",
         "_guard",
         "_keeps",
@@ -123,11 +124,13 @@ class Session(Labeled):
         keeps: bool = False,
         shares: bool = False,
         states: Mapping[str, str] = MappingProxyType({}),
+        dialect: str | None = None,
     ) -> None:
         """Take what belongs together.
 
         Somebody else closes the ledger (``keeps``), or the engine (``shares``).
         """
+        self._dialect = dialect
         self._engine = engine
         self._schema = schema
         self._policy = policy
@@ -172,7 +175,8 @@ class Session(Labeled):
                 - limits: ``discreet.limits(max_rows=..., max_groups=...)`` for this question; or
                   ``discreet.estimate_limits(epsilon=...)``, with which ``ask`` buys how rows and
                   groups are spread and uses the limits that follow.  Before that, ``plan`` says
-                  what they cost, in an error.
+                  what they cost, in an error;
+                - dialect: the dialect of the SQL, such as "bigquery", in place of the session's.
         """
         with self._guard:
             if price.pop("share_cut", None) is not None:
@@ -277,6 +281,7 @@ class Session(Labeled):
                 if isinstance(answered, Release)
                 else self._first(answered, price, confirm=confirm)
             )
+            price.pop("dialect", None)
             past = before.plan
             plan = self._planned(past.question, price, past.found)
             pipeline = self._open_pipeline()
@@ -355,6 +360,7 @@ class Session(Labeled):
             keeps=True,
             shares=True,
             states=pipeline.states,
+            dialect=self._dialect,
         )
 
     # --- what is known ------------------------------------------------------------------------
@@ -456,9 +462,10 @@ class Session(Labeled):
     ) -> Plan:
         """Plan a question, or find a plan of this session; see :class:`Purchases`."""
         self._open_pipeline()
+        dialect = price.pop("dialect", None) or self._dialect
         if isinstance(question, Plan):
             return self._plans.checked(question, tuple(price.values()))
-        limits, asked = price.pop("limits", None), question_of(question)
+        limits, asked = price.pop("limits", None), question_of(question, dialect)
         if asked.released:
             return self._about_released(asked, limits, price, confirm, beside)
         if limits is None:

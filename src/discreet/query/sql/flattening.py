@@ -26,49 +26,36 @@ from discreet.query.expressions import (
     transformed,
     walk,
 )
-from discreet.query.relations import Named, Relation, folded
+from discreet.query.relations import Named, folded
 from discreet.query.source_text import unsupported
 from discreet.query.sql.conditions import both
 from discreet.query.sql.group_by import group_items, has_groups
 from discreet.query.sql.select_syntax import Item, Select, output_names
 
 if TYPE_CHECKING:  # reads what was read before
-    from discreet.query.sql.cursor import Cursor
+    from discreet.query.sql.reading import Reading
 
 
-def flattened(select: Select, cursor: Cursor) -> Select:
+def flattened(select: Select, reading: Reading) -> Select:
     """Return a SELECT over groups as one of groups; any other one as it is.
 
     >>> from discreet.query.relations import Table
-    >>> from discreet.query.sql.cursor import Cursor
+    >>> from discreet.query.sql.reading import Reading
     >>> rows = Select(items=(Item(Column("ward")),), source=Table("visits"))
-    >>> flattened(rows, Cursor("SELECT")) is rows
+    >>> flattened(rows, Reading("SELECT")) is rows
     True
     """
     if has_groups(select) or select.distinct or select.inner_queries:
         return select
     source = select.source
     alias = source.alias if isinstance(source, Named) else None
-    known = cursor.selects.get(id(source.child if isinstance(source, Named) else source))
+    known = reading.selects.get(id(source.child if isinstance(source, Named) else source))
     if known is None:
         return select
-    below = flattened(known[1], cursor)
+    below = flattened(known[1], reading)
     if not has_groups(below) or below.distinct or below.clause is not None:
         return select
     return _merged(select, below, alias)
-
-
-def remember(cursor: Cursor, relation: Relation, select: Select) -> None:
-    """Keep a SELECT beside the relation that it became, which stays alive with it.
-
-    >>> from discreet.query.relations import Table
-    >>> from discreet.query.sql.cursor import Cursor
-    >>> cursor, visits = Cursor("SELECT"), Table("visits")
-    >>> remember(cursor, visits, Select(items=(), source=visits))
-    >>> len(cursor.selects)
-    1
-    """
-    cursor.selects[id(relation)] = relation, select
 
 
 def _merged(select: Select, below: Select, alias: str | None) -> Select:

@@ -1,77 +1,89 @@
-"""SQL text to a question.
+"""SQL text to a question: sqlglot parses, and known nodes are lowered.
 
-Trust: kernel.  Everything in the text is in the question, or the text is refused; only a subquery
-that WITH names and nothing uses leaves no trace.
+Trust: public.  Plan and engine read one tree, so what is misread here costs meaning, never privacy.
+Everything in the text is in the question, or the text is refused; only a subquery that WITH names
+and nothing uses leaves no trace.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
-from typing import TypeVar
+from functools import partial
+
+from sqlglot import exp
 
 from discreet.query.expressions import Aggregate, Expression, InnerQuery, Order, walk
+from discreet.query.node_checks import too_much
 from discreet.query.question import Question
 from discreet.query.relations import Relation, Table, descend
-from discreet.query.source_text import unsupported
-from discreet.query.sql.conditions import order_by
-from discreet.query.sql.cursor import Cursor
+from discreet.query.source_text import unreadable, unsupported
+from discreet.query.sql.expressions import expression, lowered
 from discreet.query.sql.flattening import flattened
+from discreet.query.sql.functions import orders
 from discreet.query.sql.group_by import groups, has_groups
-from discreet.query.sql.operators import expression
+from discreet.query.sql.reading import Reading
 from discreet.query.sql.row_choice import filtered
 from discreet.query.sql.row_questions import row_question
 from discreet.query.sql.select_syntax import Item, Select
-from discreet.query.sql.selects import alias, select, subquery, with_tables
+from discreet.query.sql.selects import bare, check_union, select, subquery, with_tables
 from discreet.query.sql.subqueries import one_value
-from discreet.query.sql.tokens import TokenKind
 
 __all__ = ["as_question", "read", "read_expression", "read_item", "read_orders", "read_relation"]
 
-Part = TypeVar("Part")
+
+def _reading(text: object, dialect: str | None = None) -> Reading:
+    reading = Reading(text, dialect)
+    reading.lower = partial(lowered, reading)
+    return reading
 
 
-def read(text: object) -> Question:
+def read(text: object, dialect: str | None = None) -> Question:
     """Read a question from SQL.
 
     >>> question = read("SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward")
     >>> question.keys, question.outputs[0]
     ((('ward', Column(name='ward', table=None)),), ('ward', Grouped(at=0)))
     """
-    cursor = Cursor(text)
-    enclosing = 0
-    while cursor.accept("("):
-        enclosing += 1
-    if cursor.token.word not in {"SELECT", "WITH"}:
-        raise _no_question(cursor)
-    tables = with_tables(cursor, {})
-    outermost = select(cursor, tables)
-    if cursor.sees("UNION"):
+    reading = _reading(text, dialect)
+    try:
+        return _question(reading)
+    except RecursionError:
+        raise too_much("this is nested too deep.", reading.tokens[0].span) from None
+
+
+def _question(reading: Reading) -> Question:
+    node = bare(reading, reading.query())
+    if isinstance(node, exp.SetOperation):
+        if not isinstance(node, exp.Union):
+            check_union(reading, node)
+        last = reading.at(node.this)[1]
+        place = next((t for t in reading.tokens[last + 1 :] if t.word == "UNION"), None)
         raise unsupported(
-            cursor.token.span,
+            reading.span(node) if place is None else place.span,
             "two questions are joined by UNION.",
             (
                 "each question is priced and recorded on its own.",
                 "ask them one by one, or write FROM (... UNION ALL ...).",
             ),
         )
-    for _ in range(enclosing):
-        cursor.expect(")", "close the parenthesis behind the question.")
-    if cursor.ahead(1).kind is TokenKind.END:
-        cursor.accept(";")
-    cursor.end()
-    question = as_question(flattened(outermost, cursor))
-    return replace(question, released=_released(question, cursor)) if cursor.released else question
+    if not isinstance(node, exp.Select):
+        raise reading.refused(node)
+    outermost = select(reading, node, with_tables(reading, node, {}, outermost=True))
+    reading.check_used()
+    question = as_question(flattened(outermost, reading))
+    return (
+        replace(question, released=_released(question, reading)) if reading.released else question
+    )
 
 
-def _released(question: Question, cursor: Cursor) -> tuple[tuple[str, Question], ...]:
+def _released(question: Question, reading: Reading) -> tuple[tuple[str, Question], ...]:
     """Return the questions of WITH that another one uses."""
     used = {node.name for node in descend(question.relation) if isinstance(node, Table)}
     found = []
-    for name, select_ in cursor.released.items():
-        inner = as_question(flattened(select_, cursor))
+    for name, written in reading.released.items():
+        inner = as_question(flattened(written, reading))
         below = {node.name for node in descend(inner.relation) if isinstance(node, Table)}
-        if below & cursor.released.keys():
+        if below & reading.released.keys():
             raise unsupported(
                 inner.span,
                 "a released table stands in another question of WITH.",
@@ -82,13 +94,28 @@ def _released(question: Question, cursor: Cursor) -> tuple[tuple[str, Question],
     return tuple(found)
 
 
+def _part(text: object) -> Reading:
+    """Cut what could stand in a select list, or behind ORDER BY."""
+    reading = _reading(text)
+    if len(reading.tokens) == 1:
+        do = "write a column, value or function."
+        raise unreadable(reading.tokens[0].span, "an expression is missing here.", do)
+    return reading
+
+
 def read_expression(text: object) -> Expression:
     """Read one expression.
 
     >>> read_expression("age >= 18")
     Call(function='>=', arguments=(Column(name='age', table=None), Literal(value=18)))
     """
-    return _whole(text, expression)
+    reading = _part(text)
+    try:
+        found = expression(reading, reading.parse("_parse_disjunction"))
+    except RecursionError:
+        raise too_much("this is nested too deep.", reading.tokens[0].span) from None
+    reading.check_used()
+    return found
 
 
 def read_item(text: object) -> Item:
@@ -97,7 +124,14 @@ def read_item(text: object) -> Item:
     >>> read_item("LOWER(ward) AS w").alias
     'w'
     """
-    return _whole(text, lambda cursor: Item(expression(cursor), alias(cursor)))
+    reading = _part(text)
+    node, alias = reading.parse("_parse_expression"), None
+    if isinstance(node, exp.Alias):
+        reading.only(node, "this", "alias")
+        node, alias = node.this, reading.name(node.args["alias"], "a name")
+    found = Item(expression(reading, node), alias)
+    reading.check_used()
+    return found
 
 
 def read_orders(text: object) -> tuple[Order, ...]:
@@ -106,7 +140,10 @@ def read_orders(text: object) -> tuple[Order, ...]:
     >>> read_orders("n DESC")[0].descending
     True
     """
-    return _whole(text, lambda cursor: order_by(cursor, expression))
+    reading = _part(text)
+    found = orders(reading, reading.parse("_parse_orders").expressions)
+    reading.check_used()
+    return found
 
 
 def read_relation(text: object) -> Relation:
@@ -115,15 +152,10 @@ def read_relation(text: object) -> Relation:
     >>> type(read_relation("SELECT ward FROM visits")).__name__
     'Project'
     """
-    return _whole(text, lambda cursor: subquery(cursor, {}))
-
-
-def _whole(text: object, reader: Callable[[Cursor], Part]) -> Part:
-    """Read something that the text ends with."""
-    cursor = Cursor(text)
-    part = reader(cursor)
-    cursor.end()
-    return part
+    reading = _reading(text)
+    relation = subquery(reading, reading.query(), {})
+    reading.check_used()
+    return relation
 
 
 def as_question(outermost: Select) -> Question:
@@ -190,13 +222,3 @@ def _refuse_list(value: Expression, *, top: bool) -> None:
                 "a list of quantiles stands inside an expression.",
                 ("it is not one number.", "use PERCENTILE_CONT(x, 0.5), or select it alone."),
             )
-
-
-def _no_question(cursor: Cursor) -> Exception:
-    if cursor.token.kind is TokenKind.NAME and cursor.token.word != "FROM":
-        return unsupported(
-            cursor.token.span,
-            "a question begins with SELECT or WITH.",
-            ("a question only reads.", "write SELECT ... FROM ... GROUP BY ..."),
-        )
-    return cursor.stray("a question begins with SELECT or WITH.", "write SELECT.")

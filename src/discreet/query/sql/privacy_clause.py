@@ -1,38 +1,40 @@
 """The differential privacy clause: WITH DIFFERENTIAL_PRIVACY OPTIONS(name = value, ...).
 
 Trust: kernel.  Numbers are exact, and what is not understood is refused.
+
+No library parses it, so it is read from the tokens, and taken out before the rest is parsed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
-from typing import Any, Final
+from typing import Any, Final, final
 
 from discreet.exact import decimal
 from discreet.query.expression_text import said_number
 from discreet.query.expressions import Column
 from discreet.query.question import NOISES, STRATEGIES, Clause
 from discreet.query.source_text import Span, unreadable, unsupported
-from discreet.query.sql.cursor import Cursor, signed
-from discreet.query.sql.operators import expression
-from discreet.query.sql.tokens import TokenKind
+from discreet.query.sql.tokens import Token, TokenKind, number, tokens
 
+MARKED: Final = frozenset({"DIFFERENTIAL_PRIVACY", "ANONYMIZATION", "AGGREGATION_THRESHOLD"})
+"""Words behind SELECT WITH."""
+_NAMES: Final = frozenset({TokenKind.NAME, TokenKind.QUOTED})
 _OTHERS: Final = {
     "ANONYMIZATION": "its name in GoogleSQL is DIFFERENTIAL_PRIVACY now.",
     "AGGREGATION_THRESHOLD": "a threshold without noise protects nobody.",
 }
 
 
-def clause(cursor: Cursor) -> Clause | None:
-    """Read the clause, if one comes next.
+def read_clause(found: Sequence[Token], at: int) -> tuple[Clause, int]:
+    """Read the clause that begins at a token; return it, and the token behind it.
 
-    >>> clause(Cursor("WITH DIFFERENTIAL_PRIVACY OPTIONS(epsilon = 0.1)")).epsilon
+    >>> from discreet.query.sql.tokens import tokens
+    >>> read_clause(tokens("WITH DIFFERENTIAL_PRIVACY OPTIONS(epsilon = 0.1)"), 0)[0].epsilon
     Fraction(1, 10)
     """
-    if not cursor.sees("WITH"):
-        return None
-    start = cursor.at
+    cursor = Cursor(found, at)
     cursor.take()
     word = cursor.token.word
     if word in _OTHERS:
@@ -41,16 +43,16 @@ def clause(cursor: Cursor) -> Clause | None:
             f"{word} is not answered here.",
             (_OTHERS[word], "write WITH DIFFERENTIAL_PRIVACY."),
         )
-    cursor.expect("DIFFERENTIAL_PRIVACY")
+    cursor.take()
     given: dict[str, Any] = {}
     if cursor.accept("OPTIONS"):
         cursor.expect("(")
-        while not cursor.sees(")"):
+        while cursor.token.word != ")":
             if given:
                 cursor.expect(",", "write each value as it is, and commas between options.")
             _option(cursor, given)
         cursor.expect(")")
-    return _checked(Clause(**given, span=cursor.since(start)))
+    return _checked(Clause(**given, span=cursor.since(at))), cursor.at
 
 
 def clause_of(given: Mapping[str, object]) -> Clause:
@@ -62,10 +64,64 @@ def clause_of(given: Mapping[str, object]) -> Clause:
     options: dict[str, Any] = {}
     for name, value in given.items():
         text = value if isinstance(value, str) else said_number(decimal(value, name=name))
-        cursor = Cursor(f"{name} = {text}")
+        cursor = Cursor(tokens(f"{name} = {text}"), 0)
         _option(cursor, options)
         cursor.end()
     return _checked(Clause(**options))
+
+
+@final
+class Cursor:
+    """A place in tokens."""
+
+    __slots__ = ("at", "tokens")
+
+    def __init__(self, found: Sequence[Token], at: int) -> None:
+        """Stand before a token."""
+        self.tokens, self.at = found, at
+
+    @property
+    def token(self) -> Token:
+        """The next token."""
+        return self.tokens[self.at]
+
+    def take(self) -> Token:
+        """Return the next token and step over it; the end stays."""
+        token = self.token
+        self.at = min(self.at + 1, len(self.tokens) - 1)
+        return token
+
+    def accept(self, word: str) -> bool:
+        """Step over this word, if it comes next."""
+        seen = self.token.word == word
+        self.at += seen
+        return seen
+
+    def expect(self, word: str, do: str | None = None) -> None:
+        """Step over this word, or refuse what stands there instead."""
+        if not self.accept(word):
+            raise unreadable(self.token.span, f"{word} is missing here.", do or f"write {word}.")
+
+    def since(self, start: int) -> Span:
+        """Return the stretch from a token up to the last one stepped over."""
+        return self.tokens[start].span.to(self.tokens[max(self.at - 1, start)].span)
+
+    def end(self) -> None:
+        """Refuse everything but the end of the text."""
+        if self.token.kind is not TokenKind.END:
+            raise unreadable(self.token.span, "the text goes on.", "leave the rest out.")
+
+    def signed(self, what: str) -> tuple[Fraction, Span]:
+        """Read a number with or without a sign, exactly."""
+        start = self.at
+        minus = self.accept("-")
+        if not minus:
+            self.accept("+")
+        if self.token.kind is not TokenKind.NUMBER:
+            do = "write a number, such as 0.5 or 1e-6."
+            raise unreadable(self.token.span, f"{what} is a written number.", do)
+        value = number(self.take())
+        return (-value if minus else value), self.since(start)
 
 
 def _checked(clause: Clause) -> Clause:
@@ -81,8 +137,7 @@ def _checked(clause: Clause) -> Clause:
 
 def _option(cursor: Cursor, given: dict[str, Any]) -> None:
     start = cursor.at
-    written, _ = cursor.name("an option")
-    name = written.lower()
+    name = cursor.take().text.lower()
     if name == "max_rows_contributed":
         raise unsupported(
             cursor.since(start),
@@ -110,7 +165,7 @@ def _option(cursor: Cursor, given: dict[str, Any]) -> None:
 
 
 def _above_zero(cursor: Cursor, name: str) -> Fraction:
-    value, span = signed(cursor, name)
+    value, span = cursor.signed(name)
     if value <= 0:
         raise unsupported(
             span,
@@ -121,7 +176,7 @@ def _above_zero(cursor: Cursor, name: str) -> Fraction:
 
 
 def _chance(cursor: Cursor, name: str) -> Fraction:
-    value, span = signed(cursor, name)
+    value, span = cursor.signed(name)
     if not 0 <= value < 1:
         raise unsupported(
             span,
@@ -142,7 +197,7 @@ def _count(cursor: Cursor, name: str) -> int:
             f"{name} is NULL.",
             ("without a limit one person could change every group.", "give a whole number."),
         )
-    value, span = signed(cursor, name)
+    value, span = cursor.signed(name)
     if value.denominator != 1 or not 1 <= value < 2**31:
         raise unsupported(
             span,
@@ -153,15 +208,20 @@ def _count(cursor: Cursor, name: str) -> int:
 
 
 def _unit(cursor: Cursor, name: str) -> Column:
-    column = expression(cursor)
-    if not isinstance(column, Column):
-        span: Span = column.span or cursor.token.span
+    start = cursor.at
+    parts = [cursor.take()]
+    while cursor.token.word not in {",", ")"} and cursor.token.kind is not TokenKind.END:
+        parts.append(cursor.take())
+    dots = [part.word == "." for part in parts]
+    plain = len(parts) % 2 == 1 and dots == [place % 2 == 1 for place in range(len(parts))]
+    if not plain or not all(part.kind in _NAMES for part in parts[::2]):
         raise unsupported(
-            span,
+            cursor.since(start),
             f"{name} is not a column.",
             ("who is protected is told by one column.", f"write {name} = column."),
         )
-    return column
+    *tables, name = (part.text for part in parts[::2])
+    return Column(name, ".".join(tables) or None, span=cursor.since(start))
 
 
 def _word(choices: tuple[str, ...]) -> Callable[[Cursor, str], str]:

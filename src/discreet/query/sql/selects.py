@@ -1,24 +1,34 @@
-"""SELECT, its clauses in their order, WITH before it and UNION ALL after it.
+"""SELECT, WITH, FROM and UNION ALL: sqlglot's nodes lowered into relations and a Select.
 
-Trust: kernel.
+Trust: public.  Plan and engine read one tree, so what is misread here costs meaning, never privacy.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final
+from dataclasses import dataclass, field, replace
+from typing import Any, Final, final
+
+from sqlglot import exp
 
 from discreet.query.expressions import Expression, InnerQuery, Literal, Star
-from discreet.query.node_checks import MOST_ENTRIES
+from discreet.query.node_checks import MOST_ENTRIES, too_much
 from discreet.query.question import check_relation_size
-from discreet.query.relations import Relation, Table, UnionAll, folded
+from discreet.query.relations import (
+    Distinct,
+    Join,
+    Named,
+    Project,
+    Relation,
+    Table,
+    UnionAll,
+    folded,
+)
+from discreet.query.row_level import only_rows
 from discreet.query.source_text import Span, unreadable, unsupported
-from discreet.query.sql.conditions import order_by
-from discreet.query.sql.cursor import Cursor
-from discreet.query.sql.flattening import remember
-from discreet.query.sql.from_clause import column_names, flat, renamed, source, union
-from discreet.query.sql.operators import expression
-from discreet.query.sql.privacy_clause import clause
+from discreet.query.sql.expressions import expression
+from discreet.query.sql.functions import orders
+from discreet.query.sql.reading import Reading
 from discreet.query.sql.select_syntax import Item, Select, WrittenQuery
 from discreet.query.sql.subqueries import (
     no_order,
@@ -26,263 +36,482 @@ from discreet.query.sql.subqueries import (
     written_query,
     written_value,
 )
-from discreet.query.sql.tokens import TokenKind, number
-
-__all__ = ["Tables", "select", "subquery", "with_tables"]
+from discreet.query.sql.tokens import TokenKind
 
 Tables = Mapping[str, Relation]
 """What WITH has named so far, by folded name."""
 
 _LARGEST_LIMIT: Final = 2**31
+_SIDES: Final = {"LEFT": "left", "RIGHT": "right", "FULL": "full"}
 
 
-def with_tables(cursor: Cursor, known: Tables) -> Tables:
-    """Read WITH name AS (query), ..., if it comes next.
+def bare(reading: Reading, node: Any) -> Any:
+    """Return a query without the parentheses around it."""
+    while isinstance(node, exp.Subquery) and not isinstance(node.this, exp.Table):
+        reading.only(node, "this")
+        node = node.this
+    return node
 
-    >>> with_tables(Cursor("WITH w AS (SELECT ward FROM visits) SELECT"), {}).keys()
-    dict_keys(['w'])
-    """
-    if not cursor.sees("WITH"):
+
+def with_tables(reading: Reading, node: Any, known: Tables, *, outermost: bool = False) -> Tables:
+    """Lower WITH name AS (query), ..., if a query has it."""
+    clause = node.args.get("with_")
+    if clause is None:
         return known
-    cursor.take()
+    reading.only(clause, "expressions")
     tables = dict(known)
     here: set[str] = set()
-    while True:
-        if cursor.sees("RECURSIVE"):
-            raise cursor.stray("", "")
-        name, span = cursor.plain_name("a name for a subquery")
+    for entry in clause.expressions:
+        reading.only(entry, "this", "alias")
+        alias = entry.args["alias"]
+        name = _plain_name(reading, alias.this, "a name for a subquery")
+        span = reading.token(alias.this).span
         if folded(name) in here:
             raise unreadable(span, f"{name} is named twice.", "use different names.")
-        names = column_names(cursor)
-        cursor.expect("AS", "write WITH name AS (SELECT ...).")
-        cursor.expect("(", "write WITH name AS (SELECT ...).")
-        if cursor.sees("SELECT", "WITH") and not (cursor.depth or names):  # a question of its own
-            cursor.released[name] = select(cursor, tables)
+        here.add(folded(name))
+        names = column_names(reading, alias)
+        inner = bare(reading, entry.this)
+        if (
+            outermost
+            and names is None
+            and isinstance(inner, exp.Select)
+            and _has_clause(reading, inner)
+        ):
+            reading.released[name] = select(reading, inner, with_tables(reading, inner, tables))
             tables[folded(name)] = Table(name, span=span)
         else:
-            tables[folded(name)] = renamed(subquery(cursor, tables), names)
-        cursor.expect(")")
-        here.add(folded(name))
-        if not cursor.accept(","):
-            return tables
+            tables[folded(name)] = renamed(subquery(reading, inner, tables), names)
+    return tables
 
 
-def subquery(cursor: Cursor, known: Tables) -> Relation:
-    """Read a query that is a relation: everything below the private aggregate.
+def _has_clause(reading: Reading, node: Any) -> bool:
+    return reading.marked(list(node.expressions))[0] is not None
 
-    >>> from discreet.query.relations import descend
-    >>> wards = subquery(Cursor("SELECT DISTINCT ward FROM visits"), {})
-    >>> [type(node).__name__ for node in descend(wards)]
-    ['Distinct', 'Project', 'Table']
-    """
-    cursor.deeper()
-    start = cursor.at
-    tables = with_tables(cursor, known)
-    parts = [_part(cursor, tables)]
-    while cursor.sees("UNION"):
-        union(cursor)
-        parts.append(_part(cursor, tables))
-    if cursor.sees("ORDER") or cursor.sees("LIMIT"):
-        raise no_order(cursor.token.span)
-    cursor.depth -= 1
-    relation = parts[0]
-    if len(parts) > 1:
-        below = tuple(inner for part in parts for inner in flat(part))
-        relation = UnionAll(below, span=cursor.since(start))
-    cursor.weigh(check_relation_size(relation))
+
+def _plain_name(reading: Reading, node: Any, what: str) -> str:
+    name = reading.name(node, what)
+    if "." in name:
+        span = reading.token(node).span
+        raise unreadable(span, "this name has a dot.", "use a name without dots.")
+    return name
+
+
+def subquery(reading: Reading, node: Any, known: Tables) -> Relation:
+    """Lower a query that is a relation: everything below the private aggregate."""
+    reading.deeper(node)
+    node = bare(reading, node)
+    tables = with_tables(reading, node, known)
+    if isinstance(node, exp.SetOperation):
+        parts = _parts(reading, node, tables)
+        relation: Relation = UnionAll(tuple(parts), span=reading.span(node))
+    elif isinstance(node, exp.Select):
+        written = select(reading, node, tables)
+        relation = subquery_relation(written)
+        reading.selects[id(relation)] = relation, written
+    else:
+        raise reading.refused(node)
+    reading.depth -= 1
+    reading.weigh(check_relation_size(relation), node)
     return relation
 
 
-def _part(cursor: Cursor, tables: Tables) -> Relation:
-    if cursor.accept("("):
-        inner = subquery(cursor, tables)
-        cursor.expect(")")
-        return inner
-    written = select(cursor, tables)
-    relation = subquery_relation(written)
-    remember(cursor, relation, written)
-    return relation
+def _parts(reading: Reading, node: Any, tables: Tables) -> list[Relation]:
+    """Return the parts of a union; other set operations are refused."""
+    sides: list[Any] = []
+    inner = node
+    while isinstance(inner, exp.SetOperation):
+        check_union(reading, inner)
+        sides.append(inner.expression)
+        inner = inner.this
+        inner = inner if isinstance(inner, exp.SetOperation) else bare(reading, inner)
+    queries = [inner, *reversed(sides)]
+    return [part for each in queries for part in flat(subquery(reading, each, tables))]
 
 
-def select(cursor: Cursor, tables: Tables) -> Select:
-    """Read one SELECT with all its clauses.
-
-    >>> select(Cursor("SELECT ward FROM visits LIMIT 3"), {}).limit
-    3
-    """
-    start = cursor.at
-    cursor.expect("SELECT", "begin with SELECT.")
-    given = clause(cursor)
-    distinct = cursor.accept("DISTINCT")
-    if not distinct:
-        cursor.accept("ALL")
-    if cursor.sees("AS"):
-        raise unsupported(
-            cursor.token.span,
-            "rows are tables of columns, not structures.",
-            ("values are numbers, text, dates and truth values.", "leave AS STRUCT or VALUE out."),
+def check_union(reading: Reading, node: Any) -> None:
+    """Refuse a set operation that is not UNION ALL."""
+    last = reading.at(node.this)[1]
+    if not isinstance(node, exp.Union) or node.args.get("distinct") is not False:
+        place = next(
+            (token for token in reading.tokens[last + 1 :] if token.kind is TokenKind.NAME),
+            reading.tokens[-1],
         )
-    top = _top(cursor)
-    items = _items(cursor)
-    cursor.expect("FROM", "write FROM and a table; commas stand between columns.")
-    tables_read = source(cursor, tables, subquery)
-    cursor.weigh(check_relation_size(tables_read))
-    inner_queries: list[WrittenQuery] = []
-    where = _condition(cursor, "WHERE", tables, inner_queries)
-    group, every = _group(cursor)
-    having = _condition(cursor, "HAVING", tables, inner_queries)
-    order = order_by(cursor, expression) if cursor.accept("ORDER", "BY") else ()
-    before_limit = cursor.at
-    if top is not None and cursor.sees("LIMIT"):
-        raise unreadable(cursor.token.span, "TOP and LIMIT are both given.", "leave one out.")
-    limit = _limit(cursor) if cursor.accept("LIMIT") else top
+        raise unsupported(
+            place.span,
+            "UNION without ALL is not answered here.",
+            (
+                "it compares the rows of different people.",
+                "write UNION ALL, and SELECT DISTINCT with the column of the unit around it.",
+            ),
+        )
+    for name in ("order", "limit", "offset"):
+        if node.args.get(name) is not None:
+            end = reading.at(node.expression)[1]
+            words = {"ORDER BY", "LIMIT", "OFFSET"}
+            place = next(t for t in reading.tokens[end + 1 :] if t.word in words)
+            raise no_order(place.span)
+    reading.only(node, "this", "expression", "distinct", "with_")
+
+
+@final
+@dataclass(slots=True)
+class _Conditions:
+    """The subqueries of WHERE or HAVING, as far as they are lowered."""
+
+    tables: Tables
+    chooses: bool
+    found: list[WrittenQuery] = field(default_factory=list)
+
+    def query(self, reading: Reading, node: Any, query: Any, left: Expression | None) -> Expression:
+        """Lower a subquery that chooses rows."""
+        span = reading.span(node)
+        return self._added(written_query(self._read(reading, query), left, span))
+
+    def value(self, reading: Reading, node: Any) -> Expression:
+        """Lower a subquery that stands for one value."""
+        return self._added(written_value(self._read(reading, node.this), reading.span(node)))
+
+    def _read(self, reading: Reading, query: Any) -> Select | Relation:
+        outside, reading.inner = reading.inner, []
+        query = bare(reading, query)
+        if isinstance(query, exp.Select):
+            reading.deeper(query)
+            inner: Select | Relation = select(
+                reading, query, with_tables(reading, query, self.tables)
+            )
+            reading.depth -= 1
+        else:
+            inner = subquery(reading, query, self.tables)
+        reading.inner = outside
+        return inner
+
+    def _added(self, query: WrittenQuery) -> Expression:
+        self.found.append(query)
+        return InnerQuery(len(self.found) - 1, span=query.span)
+
+
+_SELECT: Final = (
+    *("expressions", "from_", "joins", "where", "group", "having", "order", "limit"),
+    *("distinct", "with_", "hint"),
+)
+
+
+def select(reading: Reading, node: Any, tables: Tables) -> Select:
+    """Lower one SELECT with all its clauses."""
+    if node.args.get("offset") is not None:
+        last = reading.at(node.args["offset"])[1]
+        do = "write LIMIT and one number; the first groups cannot be skipped."
+        raise unreadable(reading.tokens[last + 1].span, "the first groups are to be skipped.", do)
+    reading.only(node, *_SELECT)
+    if node.args.get("hint") is not None:
+        raise reading.refused(node)
+    clause, top, nodes = reading.marked(list(node.expressions))
+    distinct = node.args.get("distinct")
+    if distinct is not None:
+        reading.only(distinct)
+    if not nodes:
+        raise unreadable(
+            reading.span(node), "nothing is selected.", "write a column, value or function."
+        )
+    items = tuple(_item(reading, each) for each in nodes)
+    if node.args.get("from_") is None:
+        last = reading.at(node)[1]
+        raise unreadable(
+            reading.tokens[min(last + 1, len(reading.tokens) - 1)].span,
+            "FROM is missing here.",
+            "write FROM and a table; commas stand between columns.",
+        )
+    rows = source(reading, node, tables)
+    reading.weigh(check_relation_size(rows), node)
+    found: list[WrittenQuery] = []
+    where = _condition(reading, node.args.get("where"), tables, found, chooses=True)
+    group, every = _group(reading, node.args.get("group"))
+    having = _condition(reading, node.args.get("having"), tables, found, chooses=False)
+    order = node.args.get("order")
+    if order is not None:
+        reading.only(order, "expressions")
+    limit, limit_span = _limit(reading, node.args.get("limit"), top)
     return Select(
         items=items,
-        source=tables_read,
+        source=rows,
         where=where,
-        inner_queries=tuple(inner_queries),
+        inner_queries=tuple(found),
         group=group,
         every=every,
         having=having,
-        order=order,
+        order=() if order is None else orders(reading, order.expressions),
         limit=limit,
-        distinct=distinct,
-        clause=given,
-        span=cursor.since(start),
-        limit_span=None if limit is None else cursor.since(before_limit),
+        distinct=distinct is not None,
+        clause=clause,
+        span=_select_span(reading, node),
+        limit_span=limit_span,
     )
 
 
+def _select_span(reading: Reading, node: Any) -> Span:
+    first, last = reading.at(node)
+    while first < last and reading.tokens[first].word != "SELECT":
+        first += 1
+    return reading.between(first, last)
+
+
+def _item(reading: Reading, node: Any) -> Item:
+    if not isinstance(node, exp.Alias):
+        return Item(expression(reading, node))
+    reading.only(node, "this", "alias")
+    inner = expression(reading, node.this)
+    if isinstance(inner, Star):
+        raise reading.refused(node)
+    return Item(inner, reading.name(node.args["alias"], "a name"))
+
+
 def _condition(
-    cursor: Cursor, word: str, tables: Tables, found: list[WrittenQuery]
+    reading: Reading, node: Any, tables: Tables, found: list[WrittenQuery], *, chooses: bool
 ) -> Expression | None:
-    """Read WHERE or HAVING, if it comes next, and add the subqueries in it to those found."""
-    if not cursor.accept(word):
+    """Lower WHERE or HAVING, and add the subqueries in it to those found."""
+    if node is None:
         return None
-
-    def read(start: int) -> tuple[Select | Relation, Span]:
-        within = cursor.inner_query, cursor.inner_value
-        cursor.inner_query = cursor.inner_value = None  # what is no condition has none
-        query = _inner_select(cursor, tables)
-        cursor.inner_query, cursor.inner_value = within
-        cursor.expect(")")
-        return query, cursor.since(start)
-
-    def added(query: WrittenQuery) -> Expression:
-        found.append(query)
-        return InnerQuery(len(found) - 1, span=query.span)
-
-    def inner_query(compared: Expression | None, start: int) -> Expression:
-        query, span = read(start)
-        return added(written_query(query, compared, span))
-
-    def inner_value(start: int) -> Expression:
-        return added(written_value(*read(start)))
-
-    outside = cursor.inner_query, cursor.inner_value
-    cursor.inner_query = inner_query if word == "WHERE" else None
-    cursor.inner_value = inner_value
-    condition = expression(cursor)
-    cursor.inner_query, cursor.inner_value = outside
+    reading.only(node, "this")
+    reading.inner.append(_Conditions(tables, chooses, found))
+    condition = expression(reading, node.this)
+    reading.inner.pop()
     return condition
 
 
-def _inner_select(cursor: Cursor, known: Tables) -> Select | Relation:
-    """Read a subquery of WHERE: a SELECT that may name columns outside, or a union."""
-    cursor.deeper()
-    start = cursor.at
-    query = select(cursor, with_tables(cursor, known))
-    cursor.depth -= 1
-    if not cursor.sees("UNION"):
-        return query
-    cursor.at = start
-    return subquery(cursor, known)
-
-
-def _top(cursor: Cursor) -> int | None:
-    """Read TOP 5 or TOP (5), if it comes next: elsewhere TOP is a name."""
-    enclosed = cursor.ahead(1).word == "("
-    if not cursor.sees("TOP") or cursor.ahead(1 + enclosed).kind is not TokenKind.NUMBER:
-        return None
-    cursor.at += 1 + enclosed
-    token = cursor.take()
-    if enclosed:
-        cursor.expect(")")
-    if cursor.sees("PERCENT"):
-        raise unsupported(
-            cursor.token.span,
-            "a share of the groups is asked for.",
-            ("how many groups there are may be private.", "write LIMIT and a number of groups."),
-        )
-    return _number_of_groups(Literal(number(token), span=token.span), token.span)
-
-
-def _items(cursor: Cursor) -> tuple[Item, ...]:
-    """Read the select list; a comma may stand behind its last entry."""
-    items = [_item(cursor)]
-    while cursor.accept(",") and not cursor.sees("FROM"):
-        items.append(_item(cursor))
-    return tuple(items)
-
-
-def _item(cursor: Cursor) -> Item:
-    star = _star(cursor)
-    if star is not None:
-        return Item(star)
-    inner = expression(cursor)
-    return Item(inner, alias(cursor))
-
-
-def alias(cursor: Cursor) -> str | None:
-    """Read AS name, or a name alone, if one comes next."""
-    if cursor.accept("AS"):
-        return cursor.name("a name")[0]
-    return cursor.name("a name")[0] if cursor.sees_name() else None
-
-
-def _star(cursor: Cursor) -> Expression | None:
-    """Read * or table.*, if it comes next."""
-    start = cursor.at
-    parts: list[str] = []
-    while cursor.token.kind in {TokenKind.NAME, TokenKind.QUOTED} and cursor.ahead(1).word == ".":
-        parts.append(cursor.take().text)
-        cursor.take()
-    if not cursor.accept("*"):
-        cursor.at = start
-        return None
-    if cursor.token.word in {"EXCEPT", "EXCLUDE", "REPLACE", "RENAME"}:
-        raise unsupported(
-            cursor.token.span,
-            "columns are named, not left out.",
-            ("what is left out changes with the table.", "name the columns that you need."),
-        )
-    return Star(".".join(parts) or None, span=cursor.since(start))
-
-
-def _group(cursor: Cursor) -> tuple[tuple[Item, ...] | None, bool]:
-    if not cursor.accept("GROUP", "BY"):
+def _group(reading: Reading, node: Any) -> tuple[tuple[Item, ...] | None, bool]:
+    if node is None:
         return None, False
-    if cursor.accept("ALL"):
+    if node.args.get("all") is False:  # GROUP BY DISTINCT
+        raise reading.refused(node)
+    reading.only(node, "expressions", "all")
+    if node.args.get("all"):
+        if node.expressions:
+            raise reading.refused(node)
         return (), True
-    return cursor.listed(_key, most=MOST_ENTRIES, what="GROUP BY has"), False
+    if len(node.expressions) > MOST_ENTRIES:
+        what = f"GROUP BY has more than {MOST_ENTRIES} entries."
+        raise too_much(what, reading.span(node.expressions[-1]))
+    return tuple(Item(expression(reading, each)) for each in node.expressions), False
 
 
-def _key(cursor: Cursor) -> Item:
-    if cursor.token.word in {"ROLLUP", "CUBE", "GROUPING"} or cursor.sees("(", ")"):
-        raise cursor.stray("a key is missing here.", "write a column.")
-    return Item(expression(cursor))
-
-
-def _limit(cursor: Cursor) -> int:
-    return _number_of_groups(expression(cursor), cursor.token.span)
-
-
-def _number_of_groups(written: Expression, span: Span) -> int:
+def _limit(reading: Reading, node: Any, top: int | None) -> tuple[int | None, Span | None]:
+    if node is None:
+        return top, None
+    if isinstance(node, exp.Fetch):
+        raise reading.refused(node)
+    written = expression(reading, node.expression)
+    first, last = reading.at(node.expression)
+    span = reading.between(first - 1, last)
+    if top is not None:
+        raise unreadable(
+            reading.tokens[first - 1].span, "TOP and LIMIT are both given.", "leave one out."
+        )
+    reading.only(node, "expression")
     value = written.value if isinstance(written, Literal) else None
-    if type(value) is not int or not 0 <= value < _LARGEST_LIMIT:
+    if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < _LARGEST_LIMIT:
         raise unsupported(
             written.span or span,
             "LIMIT is not a written whole number.",
             ("it counts groups.", "write a number of groups, such as LIMIT 10."),
         )
-    return value
+    return value, span
+
+
+# --- FROM -----------------------------------------------------------------------------------------
+
+
+def source(reading: Reading, node: Any, tables: Tables) -> Relation:
+    """Lower FROM and what is joined to it; ``tables`` are those that WITH has named.
+
+    Joins bind more tightly than commas: each comma begins a new chain of joins.
+    """
+    chains: list[tuple[int, Relation]] = []
+    first = node.args["from_"]
+    reading.only(first, "this")
+    start = reading.at(first.this)[0]
+    left = _joined(reading, first.this, tables)
+    for join in node.args.get("joins") or ():
+        if reading.tokens[reading.at(join)[0]].word == ",":
+            reading.only(join, "this")
+            chains.append((start, left))
+            start = reading.at(join.this)[0]
+            left = _joined(reading, join.this, tables)
+        else:
+            left = _with_join(reading, left, start, join, tables)
+    whole: Relation | None = None
+    begin = 0
+    for at, part in (*chains, (start, left)):
+        if whole is None:
+            whole, begin = part, at
+        else:
+            end = part.span.end if part.span is not None else 0
+            span = Span(reading.text, reading.tokens[begin].span.start, end)
+            whole = Join(whole, part, "cross", span=span)
+    return left if whole is None else whole
+
+
+def _joined(reading: Reading, node: Any, tables: Tables) -> Relation:
+    """Lower one table, with the joins that sqlglot keeps inside of it."""
+    start = reading.at(node)[0]
+    left = _single(reading, node, tables)
+    for join in node.args.get("joins") or ():
+        left = _with_join(reading, left, start, join, tables)
+    return left
+
+
+def _with_join(reading: Reading, left: Relation, start: int, node: Any, tables: Tables) -> Relation:
+    reading.only(node, "this", "side", "kind", "on", "using")
+    side, kind = (str(node.args.get(name) or "").upper() for name in ("side", "kind"))
+    name = "cross" if kind == "CROSS" else _SIDES.get(side, "inner")
+    if kind not in {"", "INNER", "OUTER", "CROSS"} or (side and side not in _SIDES):
+        raise reading.refused(node)
+    right = _joined(reading, node.this, tables)
+    on = node.args.get("on")
+    names = tuple(reading.name(each, "a column") for each in node.args.get("using") or ())
+    last = max(reading.at(node)[1], reading.at(node.this)[1])
+    if names and reading.tokens[min(last + 1, len(reading.tokens) - 1)].word == ")":
+        last += 1
+    if name != "cross" and on is None and not names:
+        raise unreadable(
+            reading.tokens[min(last + 1, len(reading.tokens) - 1)].span,
+            "the condition of the join is missing here.",
+            "write ON condition, USING (column), or CROSS JOIN.",
+        )
+    if name == "cross" and (on is not None or names):
+        raise reading.refused(node)
+    condition = None if on is None else only_rows(expression(reading, on), place="ON")
+    span = Span(reading.text, reading.tokens[start].span.start, reading.tokens[last].span.end)
+    return Join(left, right, name, condition, names, span=span)
+
+
+def _single(reading: Reading, node: Any, tables: Tables) -> Relation:
+    reading.deeper(node)
+    relation = (
+        _table(reading, node, tables)
+        if isinstance(node, exp.Table)
+        else _enclosed(reading, node, tables)
+    )
+    reading.depth -= 1
+    return relation
+
+
+def _table(reading: Reading, node: Any, tables: Tables) -> Relation:
+    reading.only(node, "this", "db", "catalog", "alias", "joins")
+    if isinstance(node.this, exp.Anonymous):
+        raise unsupported(
+            reading.token(node.this).span,
+            "a function stands where a table is needed.",
+            ("every table is declared by the owner.", "name a declared table."),
+        )
+    named = [part for part in (node.args.get(name) for name in ("catalog", "db", "this")) if part]
+    parts = [each for part in named for each in reading.dotted(part)]
+    token = reading.token(parts[-1]) if isinstance(parts[-1], exp.Identifier) else None
+    if token is None or token.kind is TokenKind.TEXT:
+        raise unsupported(
+            reading.span(node.this) if token is None else token.span,
+            "a file stands where a table is needed.",
+            (
+                "whose rows a table holds is declared by its owner, under its name.",
+                "write the name that the policy gives the table; opening the session reads files.",
+            ),
+        )
+    name = ".".join(reading.name(part, "a table") for part in parts)
+    first, last = reading.at(parts[0])[0], reading.at(parts[-1])[1]
+    known = tables.get(folded(name))
+    leaf = Table(name, span=reading.between(first, last)) if known is None else known
+    return _under_alias(reading, node, leaf, None if known is None else name)
+
+
+def _enclosed(reading: Reading, node: Any, tables: Tables) -> Relation:
+    """Lower a subquery, or joined tables, in parentheses."""
+    if not isinstance(node, exp.Subquery):
+        raise reading.refused(node)
+    reading.only(node, "this", "alias", "joins")
+    if isinstance(node.this, exp.Table) or (
+        isinstance(node.this, exp.Subquery) and node.this.args.get("joins")
+    ):
+        inner = _joined(reading, node.this, tables)
+        if node.args.get("alias") is not None and isinstance(inner, Table | Named | Join):
+            raise reading.refused(node)
+    elif isinstance(node.this, exp.Subquery) and node.this.args.get("alias") is not None:
+        inner = _single(reading, node.this, tables)
+    else:
+        inner = subquery(reading, node.this, tables)
+    if isinstance(inner, Table | Named | Join) and node.args.get("alias") is None:
+        return inner
+    return _under_alias(reading, node, inner, None)
+
+
+def flat(relation: Relation) -> tuple[Relation, ...]:
+    """Return the parts of a union, or the relation alone.
+
+    >>> flat(Table("visits"))
+    (Table(name='visits'),)
+    """
+    return relation.parts if isinstance(relation, UnionAll) else (relation,)
+
+
+def _under_alias(reading: Reading, node: Any, inner: Relation, name: str | None) -> Relation:
+    """Put a relation under its alias, if there is one."""
+    alias = node.args.get("alias")
+    if alias is not None:
+        name = _plain_name(reading, alias.this, "a name for the table")
+        inner = renamed(inner, column_names(reading, alias))
+    if name is None:
+        return inner
+    return Named(inner, name, span=reading.span(node))
+
+
+Names = tuple[tuple[str, ...], Span] | None
+"""New names for the columns of a subquery, and where they stand."""
+
+
+def column_names(reading: Reading, alias: Any) -> Names:
+    """Lower (a, b) behind the name of a subquery, if it has them."""
+    reading.only(alias, "this", "columns")
+    columns = alias.args.get("columns")
+    if not columns:
+        return None
+    if None in columns:
+        raise reading.refused(alias)
+    names = tuple(reading.name(_identifier(each), "a column") for each in columns)
+    first, last = reading.at(columns[0])[0] - 1, reading.at(columns[-1])[1] + 1
+    span = reading.between(first, last)
+    if len({folded(name) for name in names}) < len(names):
+        raise unreadable(span, "two columns get one name.", "use different names.")
+    return names, span
+
+
+def _identifier(node: Any) -> Any:
+    return node.this if isinstance(node, exp.Column) and not node.table else node
+
+
+def renamed(relation: Relation, names: Names) -> Relation:
+    """Return a subquery with other names for its columns.
+
+    >>> from discreet.query.expressions import Column
+    >>> ward = Project(Table("visits"), (("ward", Column("ward")),))
+    >>> renamed(ward, (("w",), None)).outputs
+    (('w', Column(name='ward', table=None)),)
+    """
+    if names is None:
+        return relation
+    match relation:
+        case Distinct(child=child):
+            return replace(relation, child=renamed(child, names))
+        case UnionAll(parts=parts):
+            return replace(relation, parts=tuple(renamed(part, names) for part in parts))
+        case Project(outputs=outputs) if len(outputs) == len(names[0]) and not any(
+            isinstance(value, Star) for _, value in outputs
+        ):
+            values = [value for _, value in outputs]
+            return replace(relation, outputs=tuple(zip(names[0], values, strict=True)))
+        case _:
+            raise unsupported(
+                names[1],
+                "these names do not fit the columns of a subquery.",
+                (
+                    "only a SELECT that lists its columns, one for each name, says which is which.",
+                    "name columns with AS inside the subquery.",
+                ),
+            )

@@ -1,24 +1,29 @@
-"""The tokens of a text: names, reserved words, numbers, quoted text and signs.
+"""Tokens of a text, as sqlglot cuts them in a dialect; refused where dialects would differ.
 
-Trust: kernel.  No character is skipped but space and comments, and none is read in two ways.
+Trust: public.  Plan and engine read one tree, so what is misread here costs meaning, never privacy.
 
-Definition.  A name is a letter or underscore, then letters, digits and underscores, or anything
-between backticks.  Text stands between single quotes, where a doubled quote is a quote.  Dialects
-read double quotes, backslashes and tripled quotes each in their own way, so these are refused.
+Text stands between single quotes, where a doubled quote is a quote.  Backslashes and tripled quotes
+are read differently by different dialects, and refused.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from fractions import Fraction
 from typing import Final, final
 
+from sqlglot.errors import TokenError
+from sqlglot.tokenizer_core import Token as RawToken
+from sqlglot.tokenizer_core import TokenType
+
 from discreet.errors import InputError, QuestionError, UnreadableSQL
 from discreet.exact import rational
 from discreet.query.node_checks import LONGEST_QUESTION, too_much
-from discreet.query.source_text import Span, unreadable, unsupported
+from discreet.query.source_text import CLAUSES, FUNCTIONS, Span, unreadable, unsupported
+from discreet.query.sql.dialects import dialect_of
 
 _READ: Final = """
     ALL AND AS ASC BETWEEN BY CASE CAST CROSS DESC DISTINCT ELSE END FALSE FROM FULL GROUP HAVING
@@ -36,13 +41,44 @@ _REFUSED: Final = """
 RESERVED: Final = frozenset(f"{_READ} {_REFUSED}".split())
 """Words that are read, and words that begin what is not answered."""
 
-
 _SIGNS: Final = {
     "&&": "write AND.",
+    "&": "write AND.",
     "!": "write NOT, or <> for unequal.",
+    "==": "write = once.",
     "[": "leave the brackets out; a name with spaces is quoted: `name`.",
 }
 """Signs of other languages, and what to write here."""
+_NAME_ENDS: Final = '_`")]'
+_KNOWN_SIGNS: Final = frozenset(
+    [
+        "(",
+        ")",
+        "[",
+        "]",
+        ",",
+        ".",
+        "=",
+        "<>",
+        "!=",
+        "<",
+        "<=",
+        ">",
+        ">=",
+        "+",
+        "-",
+        "*",
+        "/",
+        "%",
+        "||",
+        "::",
+        "=>",
+        ";",
+    ]
+)
+_NUMBER: Final = re.compile(r"(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?", re.ASCII)
+
+_QUOTED: Final = re.compile(r"""--[^\n]*|/\*.*?\*/|'[^']*'|"[^"]*"|`[^`]*`""", re.DOTALL)
 
 
 @final
@@ -62,9 +98,6 @@ class TokenKind(Enum):
 class Token:
     """A word, or a sign: ``text`` is what it stands for, without quotes.
 
-    Tokens are made by the thousand and live as long as a text is read; a frozen class takes three
-    times as long to make.
-
     >>> tokens("'it''s'")[0].text
     "it's"
     """
@@ -74,21 +107,10 @@ class Token:
     span: Span
     word: str = ""
     """The word in capitals, or the sign; empty for everything that is quoted."""
+    raw: RawToken | None = None
 
 
-_KINDS: Final = dict(TokenKind.__members__)
-_SKIPPED: Final = re.compile(r"(?:\s|--[^\n]*+|\#[^\n]*+|/\*(?!\+)(?s:.*?)\*/)++")
-_TOKEN: Final = re.compile(
-    r"""(?P<NUMBER>(?>[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?>[eE][+-]?[0-9]+)?(?![\w.]))
-      | (?P<NAME>[^\W\d]\w*+)
-      | `(?P<QUOTED>[^`\n\\]++)`
-      | '(?!'')(?P<TEXT>(?:[^'\\]|'')*+)'
-      | (?P<SIGN>=>|<>|!=|<=|>=|\|\||::|[()\[\],.=<>+\-*%;]|/(?!\*))""",
-    re.VERBOSE,
-)
-
-
-def tokens(text: object) -> tuple[Token, ...]:
+def tokens(text: object, dialect: str | None = None) -> tuple[Token, ...]:
     """Cut a text into tokens; the last one marks the end.
 
     >>> [token.text for token in tokens("SELECT 1.5 -- a comment")]
@@ -102,23 +124,135 @@ def tokens(text: object) -> tuple[Token, ...]:
         )
     if len(text) > LONGEST_QUESTION:
         raise too_much(f"the text is longer than {LONGEST_QUESTION:,} characters.", None)
-    read: list[Token] = []
-    space = _SKIPPED.match(text)
-    place = 0 if space is None else space.end()
-    while place < len(text):
-        match = _TOKEN.match(text, place)
-        if match is None or match.lastgroup is None:
-            raise _refused(text, place)
-        kind, end = _KINDS[match.lastgroup], match.end()
-        content = _text(match) if kind is TokenKind.TEXT else match[match.lastgroup]
-        word = content if kind is TokenKind.NAME or kind is TokenKind.SIGN else ""
-        if kind is TokenKind.NAME and word.isascii():
-            word = word.upper()
-        read.append(Token(kind, content, Span(text, place, end), word))
-        space = _SKIPPED.match(text, end)
-        place = end if space is None else space.end()
-    behind = Span(text, len(text.rstrip()), len(text.rstrip()) + 1)
-    return (*read, Token(TokenKind.END, "", behind))
+    _check_characters(text)
+    try:
+        raw = dialect_of(dialect).tokenize(text)
+    except TokenError:
+        raise _untokenized(text) from None
+    found = [_token(text, each) for each in _with_points(text, raw)]
+    stop = len(text.rstrip())
+    return (*found, Token(TokenKind.END, "", Span(text, stop, stop + 1)))
+
+
+def _with_points(text: str, raw: Sequence[RawToken]) -> Iterator[RawToken]:
+    """Join a point and the digits behind it, where no name stands before them."""
+    before = -1
+    waiting: RawToken | None = None
+    for token in raw:
+        if waiting is not None:
+            if token.token_type == TokenType.NUMBER and token.start == waiting.end + 1:
+                start, end = waiting.start, token.end
+                written = text[start : end + 1]
+                yield RawToken(TokenType.NUMBER, written, token.line, token.col, start, end)
+                waiting, before = None, end
+                continue
+            yield waiting
+            waiting = None
+        behind_name = before >= 0 and before + 1 == token.start and text[before] in _NAME_ENDS
+        behind_name = behind_name or (before >= 0 and text[before].isalnum())
+        if token.token_type == TokenType.DOT and not behind_name:
+            waiting = token
+        else:
+            yield token
+        before = token.end
+    if waiting is not None:
+        yield waiting
+
+
+def _check_characters(text: str) -> None:
+    for place, letter in enumerate(text) if not text.isascii() or "\0" in text else ():
+        if letter == "\0" or "\ud800" <= letter <= "\udfff":
+            raise unreadable(
+                Span(text, place, place + 1),
+                "this text holds something that is no character.",
+                "write text of Unicode characters, without zero bytes.",
+                why="engines store it each in their own way.",
+            )
+
+
+def _token(text: str, raw: RawToken) -> Token:
+    start, end = raw.start, raw.end + 1
+    span, written = Span(text, start, end), text[start:end]
+    kind = raw.token_type
+    if kind == TokenType.NUMBER:
+        _check_number(text, start, end)
+        return Token(TokenKind.NUMBER, written, span, raw=raw)
+    if kind == TokenType.STRING:
+        if "\\" in written:
+            raise unreadable(
+                span,
+                "there is a backslash in quotes.",
+                "write a quote inside text as '', and compare text without backslashes.",
+                why="some dialects read it as an escape, others as a character.",
+            )
+        if written.startswith(("'''", '"""')) and len(written) > 2:
+            raise unreadable(
+                Span(text, start, start + 3),
+                "three quotes stand together.",
+                "begin the text with another character.",
+                why="some dialects read them as a long quote, others as a quote inside the text.",
+            )
+        return Token(TokenKind.TEXT, raw.text, span, raw=raw)
+    if kind == TokenType.IDENTIFIER:
+        if not raw.text:
+            raise unreadable(span, "this name is empty.", "write a name.")
+        if not {"`", "\n", "\\"}.isdisjoint(raw.text):
+            what = "this name holds a backtick, a backslash or the end of a line."
+            raise unreadable(span, what, "write a name without them.")
+        return Token(TokenKind.QUOTED, raw.text, span, raw=raw)
+    if written[0].isalpha() or written[0] == "_":
+        word = " ".join(written.split()).upper() if written.isascii() else written
+        return Token(TokenKind.NAME, raw.text, span, word, raw)
+    if written in _KNOWN_SIGNS:
+        return Token(TokenKind.SIGN, written, span, written, raw)
+    raise _sign_refused(text, start, end)
+
+
+def _check_number(text: str, start: int, end: int) -> None:
+    """Refuse digits that are not a number alone: 1_000, 0xff, 3a."""
+    behind = re.compile(r"[\w.]*").match(text, end)
+    stop = end if behind is None else behind.end()
+    if _NUMBER.fullmatch(text, start, end) is None or stop > end:
+        raise unreadable(
+            Span(text, start, stop),
+            "this is not a number.",
+            "write digits, perhaps with a point and an exponent: 1000, 0.5, 1e-6.",
+        )
+
+
+def _sign_refused(text: str, start: int, end: int) -> QuestionError:
+    written = text[start:end]
+    if written.startswith(("@", "?", "$", ":", "{")) and written != "::":
+        name = re.compile(r".\w*").match(text, start)
+        return unsupported(
+            Span(text, start, name.end() if name else end),
+            "parameters are not filled in.",
+            ("the text must say all that is asked.", "write the value itself."),
+        )
+    if written.startswith("/*"):
+        return unsupported(
+            Span(text, start, start + 3),
+            "hints are not read.",
+            ("how a question is computed is decided by the plan.", "leave it out."),
+        )
+    if written[0].isdigit():
+        _check_number(text, start, start)
+    do = next((do for sign, do in _SIGNS.items() if written.startswith(sign)), "leave it out.")
+    return unreadable(Span(text, start, end), "this sign is not part of SQL here.", do)
+
+
+def _untokenized(text: str) -> QuestionError:
+    """Point at a quote, or a comment, that has no end."""
+    found = _QUOTED.sub(lambda match: "x" * len(match[0]), text)
+    for mark in ("/*", "'", '"', "`"):
+        place = found.find(mark)
+        if place < 0:
+            continue
+        span = Span(text, place, place + len(mark))
+        if mark == "/*":
+            return unreadable(span, "this comment has no end.", "write */.")
+        return unreadable(span, "this quote is not closed.", f"close it with {mark}.")
+    return unreadable(Span(text, 0, 1), "this text cannot be read.", "check its quotes.")
 
 
 def number(token: Token) -> Fraction:
@@ -140,85 +274,116 @@ def number(token: Token) -> Fraction:
     return value
 
 
-def _text(match: re.Match[str]) -> str:
-    content = match["TEXT"]
-    try:
-        content.encode()
-    except UnicodeEncodeError:
-        raise _broken(match.string, match.start(), match.end()) from None
-    if "\0" in content:
-        raise _broken(match.string, match.start(), match.end())
-    return content.replace("''", "'")
+_CLAUSE_WORDS: Final = frozenset(word for word in CLAUSES if word in RESERVED)
 
 
-def _broken(text: str, start: int, end: int) -> QuestionError:
-    return unreadable(
-        Span(text, start, end),
-        "this text holds something that is no character.",
-        "write text of Unicode characters, without zero bytes.",
-        why="engines store it each in their own way.",
+def check_words(found: tuple[Token, ...]) -> None:
+    """Refuse words that begin what is not answered, and signs and words that sqlglot would drop."""
+    opened: list[str] = []
+    for at, token in enumerate(found[:-1]):
+        before = found[at - 1] if at else Token(TokenKind.END, "", token.span)
+        after = found[at + 1]
+        if token.word in {"(", "["}:
+            opened.append(before.word if token.word == "(" else "[")
+        elif token.word in {")", "]"} and opened:
+            opened.pop()
+        _check_neighbors(token, before, after)
+        if token.kind is TokenKind.NAME:
+            for word in token.word.split(" "):
+                _check_word(word, before.word, found, at, opened)
+
+
+_OPERANDS: Final = frozenset({TokenKind.NUMBER, TokenKind.TEXT, TokenKind.QUOTED})
+_VALUES: Final = frozenset({"TRUE", "FALSE", "NULL", "END", "ALL", "ASC", "DESC"})
+_LISTS: Final = "write a column, value or function, or leave out the comma."
+
+
+def _ends(token: Token) -> bool:
+    """Say whether an operand may end with a token."""
+    plain = token.kind is TokenKind.NAME and (
+        token.word.split(" ")[0] not in RESERVED or token.word in _VALUES
+    )
+    return plain or token.kind in _OPERANDS or token.word in {")", "]", "*"}
+
+
+def _begins(token: Token) -> bool:
+    """Say whether an operand may begin with a token."""
+    words = {"CASE", "CAST", "NOT", "EXISTS", "INTERVAL", "LEFT", *_VALUES, *_CLAUSE_WORDS}
+    words |= {"ANY", "SOME", "SELECT"}
+    plain = token.kind is TokenKind.NAME and (
+        token.word.split(" ")[0] not in RESERVED or token.word in words
+    )
+    return plain or token.kind in _OPERANDS or token.word in {"(", "[", "-", "+", "*", "."}
+
+
+def _check_neighbors(token: Token, before: Token, after: Token) -> None:
+    """Refuse a comma, a point or AS without what belongs to it."""
+    names = {TokenKind.NAME, TokenKind.QUOTED}
+    wrong: tuple[Token, str] | None = None
+    if token.word == ",":
+        ended = _begins(after) or after.word == "FROM"
+        wrong = (after, _LISTS) if not ended else wrong
+        wrong = (token, _LISTS) if not _ends(before) else wrong
+    elif token.word == "." and not (
+        before.kind in names
+        and before.word not in RESERVED
+        and (after.kind in names or after.word == "*")
+    ):
+        wrong = token, "write table.column."
+    elif (
+        token.word == "AS"
+        and after.word != "("
+        and not (after.kind in names and after.word not in RESERVED - {"STRUCT", "SELECT"})
+    ):
+        wrong = token, "write a name behind AS, or leave it out."
+    elif token.word == "*" and _ends(before) and before.word != "ALL" and not _begins(after):
+        wrong = token, "leave it out."
+    elif token.word == "FROM" and after.word in {"FOR", ")"}:
+        wrong = after, "write what stands behind FROM."
+    elif token.word == "FROM" and before.word in {"(", "ALL", "UNION"}:
+        wrong = token, "write SELECT before FROM."
+    if wrong is not None:
+        raise unreadable(wrong[0].span, "something is missing here, or too much.", wrong[1])
+
+
+def _check_word(
+    word: str, before: str, found: tuple[Token, ...], at: int, opened: list[str]
+) -> None:
+    token = found[at]
+    after, second = (found[min(at + steps, len(found) - 1)] for steps in (1, 2))
+    if _is_answered(word, before, after, second, opened):
+        return
+    if word in {"IGNORE", "RESPECT"} and after.word == "NULLS":
+        raise _clause_refused(token, word, after)
+    called = after.word == "(" and token.word == word
+    if word in FUNCTIONS and (called or word.startswith("CURRENT_")):
+        raise unsupported(token.span, f"{word} is not answered here.", FUNCTIONS[word])
+    if word in _CLAUSE_WORDS:
+        raise _clause_refused(token, word, after)
+
+
+def _is_answered(word: str, before: str, after: Token, second: Token, opened: list[str]) -> bool:
+    """Say whether a word that is refused elsewhere is a name, or part of what is answered."""
+    named = before == "." or (before == "AS" and (word not in RESERVED or word == "STRUCT"))
+    inside = opened[-1] if opened else ""
+    counted = after.kind in {TokenKind.NUMBER, TokenKind.TEXT} or after.word in {"-", "+"}
+    return (
+        named
+        or (word == "EXCEPT" and before == "*")
+        or (word == "EXISTS" and after.word == "(" and second.word in {"SELECT", "WITH"})
+        or (word == "INTERVAL" and counted)
+        or (word == "FOR" and inside in {"SUBSTRING", "SUBSTR"})
+        or (word == "OFFSET" and inside == "[" and after.word == "(")
+        or (word == "WEEK" and after.word == "(" and second.word == "MONDAY")
     )
 
 
-def _refused(text: str, place: int) -> QuestionError:  # noqa: PLR0911 (one for each sign)
-    """Say why no token begins here."""
-    letter = text[place]
-    here = Span(text, place, place + 1)
-    if letter in "'`":
-        return _bad_quote(text, place)
-    if letter == '"':
-        end = text.find('"', place + 1)
-        return unreadable(
-            Span(text, place, len(text) if end < 0 else end + 1),
-            "double quotes are not used here.",
-            "write 'text' for text, and `name` for a name.",
-            why="some dialects read them as text, others as a name.",
-        )
-    if letter in "@?$:{":
-        name = re.compile(r".\w*+").match(text, place)
-        return unsupported(
-            Span(text, place, name.end() if name else place + 1),
-            "parameters are not filled in.",
-            ("the text must say all that is asked.", "write the value itself."),
-        )
-    if text.startswith("/*+", place):
-        return unsupported(
-            Span(text, place, place + 3),
-            "hints are not read.",
-            ("how a question is computed is decided by the plan.", "leave it out."),
-        )
-    if text.startswith("/*", place):
-        return unreadable(Span(text, place, place + 2), "this comment has no end.", "write */.")
-    digits = re.compile(r"[\w.]++").match(text, place)
-    if digits is not None:
-        return unreadable(
-            Span(text, place, digits.end()),
-            "this is not a number.",
-            "write digits, perhaps with a point and an exponent: 1000, 0.5, 1e-6.",
-        )
-    do = next((do for sign, do in _SIGNS.items() if text.startswith(sign, place)), "leave it out.")
-    return unreadable(here, "this sign is not part of SQL here.", do)
-
-
-def _bad_quote(text: str, place: int) -> QuestionError:
-    mark = text[place]
-    end = text.find(mark, place + 1)
-    if end < 0:
-        return unreadable(
-            Span(text, place, place + 1), "this quote is not closed.", f"close it with {mark}."
-        )
-    if text.startswith("'''", place):
-        return unreadable(
-            Span(text, place, place + 3),
-            "three quotes stand together.",
-            "begin the text with another character.",
-            why="some dialects read them as a long quote, others as a quote inside the text.",
-        )
-    if "\\" in text[place:end]:
-        return unreadable(
-            Span(text, place, end + 1),
-            "there is a backslash in quotes.",
-            "write a quote inside text as '', and compare text without backslashes.",
-            why="some dialects read it as an escape, others as a character.",
-        )
-    return unreadable(Span(text, place, end + 1), "this name is empty.", "write a name.")
+def _clause_refused(token: Token, word: str, after: Token) -> QuestionError:
+    why, do = CLAUSES[word]
+    named = after.kind is TokenKind.SIGN and after.word != "("
+    quoting = f"A name that is a word of SQL is quoted: `{token.text}`."
+    start = token.span.start + max(token.span.words.upper().find(word), 0)
+    span = Span(token.span.text, start, start + len(word))
+    return unsupported(
+        span, f"{word} is not answered here.", (why, f"{do} {quoting}" if named else do)
+    )

@@ -1,0 +1,81 @@
+"""Questions in the dialects that people have: one question, however it is written."""
+
+import pytest
+
+import discreet as dp
+from discreet.errors import QuestionError, UnknownName
+from discreet.query import canonical, read
+from tests.session.clinic import POLICY, in_test_mode, visits
+
+PLAIN = "SELECT ward, COUNT(*) AS n FROM visits WHERE region = 'north' GROUP BY ward"
+WRITTEN = [
+    ("bigquery", PLAIN.replace("ward", "`ward`").replace("'north'", '"north"')),
+    ("mysql", PLAIN.replace("ward", "`ward`").replace("'north'", '"north"')),
+    ("postgres", PLAIN.replace("ward", '"ward"')),
+    ("snowflake", PLAIN.replace("ward", '"ward"')),
+    ("tsql", PLAIN.replace("ward", "[ward]")),
+    ("duckdb", PLAIN + ";"),
+    (None, PLAIN.replace("ward", '"ward"').replace("region", "`region`")),
+]
+
+
+@pytest.mark.parametrize(("dialect", "text"), WRITTEN)
+def test_a_question_is_the_same_in_every_dialect(dialect, text):
+    assert canonical(read(text, dialect)) == canonical(read(PLAIN))
+
+
+@pytest.mark.parametrize("dialect", ["bigquery", "duckdb", "postgres", "spark", "tsql"])
+def test_the_clause_is_read_in_every_dialect(dialect):
+    clause = "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS(epsilon = 0.5, max_groups_contributed = 1)"
+    text = PLAIN.replace("SELECT", clause) + " HAVING COUNT(*, epsilon => 0.25) > 1"
+    question = read(text, dialect)
+    assert float(question.clause.epsilon) == 0.5
+    assert canonical(question) == canonical(read(text))
+
+
+def test_a_session_and_a_question_name_their_dialect():
+    with in_test_mode() as session:
+        plain = session.plan(PLAIN, epsilon=1)
+        for dialect, text in WRITTEN:
+            assert session.plan(text, epsilon=1, dialect=dialect).digest == plain.digest
+    with dp.open({"visits": visits()}, policy=POLICY, test_mode=True, dialect="mysql") as session:
+        text = dict(WRITTEN)["mysql"]
+        answer = session.ask(text, epsilon=1)
+        assert answer.plan.digest == plain.digest
+        assert session.ask(dict(WRITTEN)["postgres"], epsilon=1, dialect="postgres").replayed
+
+
+@pytest.mark.parametrize("dialect", ["latin", 5, "duckdb, foo=bar"])
+def test_other_dialects_are_refused(dialect):
+    with pytest.raises(UnknownName, match="dialect"):
+        dp.open({"visits": visits()}, policy=POLICY, test_mode=True, dialect=dialect)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "SELECT ward, COUNT(*) FROM visits GROUP BY ward WITH ROLLUP",
+        "SELECT COUNT(*) FROM visits LIMIT 5 WITH TIES",
+        "SELECT COUNT(*) FROM visits ORDER BY 1 WITH FILL",
+        "SELECT DISTINCT ON (ward) ward FROM visits",
+        "SELECT COUNT(*) |> WHERE x",
+        "SELECT COUNT(*) FROM visits CONNECT BY PRIOR a = b",
+        "SELECT COUNT(*) FROM visits CLUSTER BY ward",
+        "SELECT COUNT(*) FROM visits v USE INDEX (i)",
+        "SELECT SUM(cost) PER ward FROM visits",
+        "SELECT COUNT(*) FROM visits WHERE region = _utf8 'north'",
+        "SELECT COUNT(*) FROM visits WHERE day = {d '2025-01-01'}",
+        "SELECT COUNT(*) FROM visits WHERE a AT TIME ZONE 'UTC' = b",
+        "SELECT COUNT(*) FROM visits WHERE x ->> 'a' = 'b'",
+        "SELECT COUNT(*) FROM visits WHERE (a, b) OVERLAPS (c, d)",
+        "SELECT COUNT(*) FILTER (WHERE a) FILTER (WHERE b) FROM visits",
+        "SELECT COUNT(*) FROM visits; DROP TABLE visits",
+        "EXPLAIN SELECT COUNT(*) FROM visits",
+        "DESCRIBE visits",
+        "SET x = 1",
+    ],
+)
+@pytest.mark.parametrize("dialect", [None, "duckdb", "postgres", "bigquery", "clickhouse", "tsql"])
+def test_what_sqlglot_reads_beyond_the_dialect_is_refused(dialect, text):
+    with pytest.raises(QuestionError):
+        read(text, dialect)
