@@ -5,7 +5,7 @@ import re
 import pytest
 
 from discreet.errors import DiscreetError
-from tests.house.pages import COMPOSITION_GUIDE, GALLERY_PAGES, ROOT, blocks, pages, rooms
+from tests.house.pages import COMPOSITION_GUIDE, GALLERY_PAGES, ROOT, blocks, pages
 from tests.servers.spark import SMALL_JAVA
 
 ERROR_PAGES = sorted((ROOT / "docs" / "errors").glob("E*.md"))
@@ -68,11 +68,3 @@ def test_only_leaves_of_the_exception_tree_have_codes():
         return [kind, *(node for child in below for node in inner(child))] if below else []
 
     assert [kind for kind in inner(DiscreetError) if kind.code is not None] == []
-
-
-def test_the_status_table_tells_the_truth():
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
-    states = dict(re.findall(r"^\| `(\w+)` \|.*\| (built|coming) \|$", text, re.MULTILINE))
-    assert states
-    built = {room for room, state in states.items() if state == "built"}
-    assert built == rooms() - {"demo"}
