@@ -1,6 +1,8 @@
 """Exact arrays: 64-bit integers that never wrap around, and sequences read with care.
 
-Trust: kernel.  An integer that wraps around, or that NumPy turns into a float, moves an answer by
+Trust: kernel (T6).
+
+An integer that wraps around, or that NumPy turns into a float, moves an answer by
 more than any noise can hide.
 """
 

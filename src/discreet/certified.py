@@ -1,6 +1,8 @@
 """Elementary functions of rationals, enclosed between integers.
 
-Trust: kernel.  Samplers settle their close calls here, and thresholds rest on these tails.
+Trust: kernel (T6).
+
+Samplers settle their close calls here, and thresholds rest on these tails.
 
 Definition.  Each function returns integers ``(low, high)`` with
 ``low <= 2**bits * f(x) <= high``: an enclosure at scale ``2**bits``.  Widths are a few units; they

@@ -1,6 +1,8 @@
 """Exact numbers: decimal text to rationals, directed rounding, fixed point, intervals.
 
-Trust: kernel.  A number that silently changes on its way in changes a privacy claim.
+Trust: kernel (T6).
+
+A number that silently changes on its way in changes a privacy claim.
 
 Definitions.
     ``rational`` maps integers, fractions, decimals and decimal text to the rational number that

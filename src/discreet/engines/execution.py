@@ -1,6 +1,6 @@
 """Execution: errors become one sentence that quotes no data, and interrupts are heard.
 
-Trust: kernel.
+Trust: kernel (T2).
 
 The error of a library may quote values of the data, and whether and how it fails may depend on
 them.  So every failure reads the same.

@@ -1,6 +1,6 @@
 """Single rows: where each unit has one row, nothing is added up, and nothing is left to choose.
 
-Trust: kernel.
+Trust: kernel (T7).
 
 A request may take the totals of its groups in parts.  Where all rows that count belong to different
 units, these rows are the parts, and a plain scan gives them: no cell is looked up, ranked, merged

@@ -1,6 +1,6 @@
 """How far one unit is scaled down, so that it moves a sum by no more than a public bound.
 
-Trust: kernel.
+Trust: kernel (T7).
 
 Definition.  A unit contributes a real vector v.  N is a number known to be at least |v|, and S one
 that is at least the sum of |g||a| over all products of floats that v is made of, such as those of

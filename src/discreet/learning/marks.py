@@ -1,6 +1,6 @@
 """How far noise has been drawn, on record before it is drawn, and who may go on.
 
-Trust: kernel.
+Trust: kernel (T3).
 
 Definition.  A run of T steps is charged under one key.  Every process that works on it calls
 ``start`` and gets the next attempt number.  Before it draws a block of steps it records the mark

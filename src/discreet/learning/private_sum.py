@@ -1,6 +1,6 @@
 """One noisy sum of clipped contributions: the only thing a training step tells about the data.
 
-Trust: kernel.
+Trust: kernel (T6).
 
 Theorem (key ``gradient-sum``; Higham 2002, Accuracy and Stability, lemma 3.1).  Let unit i
 contribute the real vector v_i, which depends on its own rows and on public values alone, and let

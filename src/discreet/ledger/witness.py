@@ -1,6 +1,8 @@
 """The witness of a ledger: a file in another place, by which a ledger that was put back is known.
 
-Trust: kernel.  A ledger that was put back to last week gives a week of spending back.
+Trust: kernel (T5).
+
+A ledger that was put back to last week gives a week of spending back.
 
 Definition.  A witness is a file of anchors (:mod:`discreet.ledger.anchors`) of one ledger.  It lies
 where nobody writes who could put an old ledger back: on another disk, another host, or in a file

@@ -1,6 +1,8 @@
 """Where random bits come from.
 
-Trust: kernel.  Every privacy claim assumes that these bits cannot be guessed or repeated.
+Trust: kernel (T6).
+
+Every privacy claim assumes that these bits cannot be guessed or repeated.
 
 ``Entropy`` is the role that samplers ask for: uniform words, and nothing else.  ``SystemEntropy``
 serves real noise.  It is AES-256 in counter mode, keyed by the operating system, one generator a

@@ -1,6 +1,6 @@
 """Real numbers on a dyadic grid, so that integer noise protects them.
 
-Trust: kernel.
+Trust: kernel (T6).
 
 Definition.  The grid has step g = 2**exponent.  A float x goes to floor(x / g), which is exact:
 dividing by a power of two and rounding down lose nothing in binary arithmetic.  Integer noise is

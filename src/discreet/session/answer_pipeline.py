@@ -1,6 +1,8 @@
 """One answer, from the charge to the record.
 
-Trust: kernel.  The order of these steps is the promise: data is read after it was paid for, and
+Trust: kernel (T3).
+
+The order of these steps is the promise: data is read after it was paid for, and
 told after it was recorded.
 
     find      an answer on record is handed out again, for free

@@ -1,6 +1,8 @@
 """Which tables may be public: none for which people were promised protection.
 
-Trust: kernel.  Questions about public tables alone are answered exactly, and cost nothing.
+Trust: kernel (T7).
+
+Questions about public tables alone are answered exactly, and cost nothing.
 
 A ledger that has a table on record as one of people keeps it so: under its name, whatever data it
 has now; and under any name, as long as its files are as they were.  Of tables in a DuckDB file only

@@ -1,6 +1,8 @@
 """The joint histogram of a table: one bounded read, of which every marginal is a projection.
 
-Trust: kernel.  What one unit adds to it is bounded by the engine, whatever the data is.
+Trust: kernel (T7).
+
+What one unit adds to it is bounded by the engine, whatever the data is.
 
 Definition.  The request turns each row into the codes of its columns, packed into few integers, and
 counts the rows of each distinct combination; rows without a code in some column are left out.  A

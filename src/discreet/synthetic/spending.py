@@ -1,6 +1,8 @@
 """Spending: what a program may still measure, decided before each step.
 
-Trust: kernel.  Whoever reads the histogram spends first, so every measurement that is made is one
+Trust: kernel (T7).
+
+Whoever reads the histogram spends first, so every measurement that is made is one
 that was charged.
 
 Theorem (key ``filter-concentrated``).  If mechanisms are chosen one after the other, in view of all

@@ -1,6 +1,6 @@
 """A privacy filter: what was spent of a budget, record by record, and whether more fits.
 
-Trust: kernel.
+Trust: kernel (T4).
 
 Definition.  It keeps one filter for each cell of records that its charges treat alike.  A charge
 names what is released and its scope, the records that it can depend on; it is accepted if every

@@ -1,6 +1,6 @@
 """Every cell of a source is read once when it is opened, before any budget is touched.
 
-Trust: kernel.
+Trust: kernel (T2).
 
 Some formats cannot be read row by row: a page of a Parquet file is decoded as a whole, and one cell
 that cannot be decoded (a text that is not UTF-8, a moment beyond the range of the reader) would

@@ -1,6 +1,8 @@
 """The identity of a source: how its state at opening is told from any other.
 
-Trust: kernel.  Names, types, units and keys are learned when a source is opened.  They are true of
+Trust: kernel (T5).
+
+Names, types, units and keys are learned when a source is opened.  They are true of
 what is read later only if the source has not changed since.
 
 Definition.  The state of a file is its device, inode, size, time of modification, time of change,

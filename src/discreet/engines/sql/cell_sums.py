@@ -1,6 +1,8 @@
 """The statement of sums by cells: one scan, over the same groups as all other statements.
 
-Trust: kernel.  What a row adds is clamped here, and of a unit with more rows than may count all
+Trust: kernel (T7).
+
+What a row adds is clamped here, and of a unit with more rows than may count all
 sums are scaled by the same number; so no belief about conditions or values can raise them.
 """
 

@@ -1,6 +1,6 @@
 """Contribution bounding: rows with their units and groups, and the groups that a unit keeps.
 
-Trust: kernel.
+Trust: kernel (T2, T7).
 
 All statements share these parts.  The unit is in columns u0, u1, ..., the keys are in k0, k1, ...,
 and what is measured is in x0, x1, ...: names of ours, one level above every name of the question.

@@ -1,6 +1,8 @@
 """The statements of different values: how many there are in a group, and what they add up to.
 
-Trust: kernel.  A unit shows so many of its values and no more, whatever is believed of them.
+Trust: kernel (T7).
+
+A unit shows so many of its values and no more, whatever is believed of them.
 """
 
 # ruff: noqa: S608 (all text here is printed by us, and names and literals are quoted)

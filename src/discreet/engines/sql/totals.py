@@ -1,6 +1,8 @@
 """The statements of totals and of leaves: one scan each, over the same groups.
 
-Trust: kernel.  A group is kept by the order of its hash alone, and so alike in all statements.
+Trust: kernel (T2, T7).
+
+A group is kept by the order of its hash alone, and so alike in all statements.
 
 Totals come from one row for each unit and group, which are added up to one row for each group.
 """

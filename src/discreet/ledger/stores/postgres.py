@@ -1,6 +1,6 @@
 """A ledger on a PostgreSQL server: many hosts, one record.
 
-Trust: kernel.
+Trust: kernel (T4).
 
 Theorem (key ``postgres-durable``).  What a reader sees is on the server's disk.
     Proof.  Writers commit with ``synchronous_commit=on``.  The server then shows a transaction to

@@ -1,6 +1,8 @@
 """Reports as bytes: a header of eleven bytes, a payload of fixed length, and nothing else.
 
-Trust: kernel.  Whatever else a report held, a time or a name, would undo what the noise does.
+Trust: kernel (T1).
+
+Whatever else a report held, a time or a name, would undo what the noise does.
 
 Definition.  A report is ``dl``, the format (one byte, 1), the digest of its form (eight bytes) and
 the payload, whose length depends on the form alone.  A batch is ``db``, the format, the digest, how

@@ -1,6 +1,8 @@
 """Fan-out: how many rows a question can make of one row, and its limit.
 
-Trust: kernel.  An engine that runs out of memory tells whoever asks that somebody's rows were too
+Trust: kernel (T7).
+
+An engine that runs out of memory tells whoever asks that somebody's rows were too
 many, so how far rows multiply is known, and limited, before the first of them is read.
 
 Definition.  A private relation has *fan-out* f if a unit with n rows in the private tables has at

@@ -1,6 +1,8 @@
 """The scope of a question: how it is named, and the box that is a filter on the rows read.
 
-Trust: kernel.  Names in boxes, and what a ledger is told of a table, are made from the same facts,
+Trust: kernel (T7).
+
+Names in boxes, and what a ledger is told of a table, are made from the same facts,
 so that the ledger has a description of every name
 (:mod:`discreet.accounting.scopes.scope_column`).  A unit outside the box does not pay, so the
 answer must not depend on it.

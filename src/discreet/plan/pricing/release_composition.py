@@ -1,6 +1,8 @@
 """The composition of a plan: a leaf for every release, none priced for less than can move.
 
-Trust: kernel.  This tree is what a ledger charges.  A claim is how far one unit is said to move
+Trust: kernel (T7).
+
+This tree is what a ledger charges.  A claim is how far one unit is said to move
 what is released, and noise is scaled to it. An engine request is what an engine enforces, whatever
 the data is.
 

@@ -1,6 +1,8 @@
 """Classes of plans: how long an answer may take, how much memory, and when it is sent.
 
-Trust: kernel.  The class follows from the plan alone, so neither a limit nor the time at which an
+Trust: kernel (T1).
+
+The class follows from the plan alone, so neither a limit nor the time at which an
 answer is sent says anything about a row that the plan does not say.
 
 Definition.  A plan is *small* if its groups are listed and number at most 64; *large* if it finds

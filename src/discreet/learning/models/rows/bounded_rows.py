@@ -1,6 +1,8 @@
 """Rows of a table as short integer vectors: the only form in which models see people.
 
-Trust: kernel.  What one row can add to any sum is bounded here, whatever the row holds.
+Trust: kernel (T2, T7).
+
+What one row can add to any sum is bounded here, whatever the row holds.
 
 Definition.  A row has *features*: a number with declared bounds is clamped to them and becomes a
 whole number of steps from -2**14 to 2**14; a column with declared categories becomes one entry of
