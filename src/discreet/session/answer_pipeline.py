@@ -50,7 +50,7 @@ from discreet.ledger.canonical_lines import canonical, digest
 from discreet.ledger.question_requests import refuse_closed
 from discreet.ledger.values import StoredAnswer
 from discreet.noise import SYSTEM, Entropy
-from discreet.plan.pricing.requested_price import check_confirmed
+from discreet.plan.pricing.requested_price import check_confirmed, check_least
 from discreet.release.answer import answer
 from discreet.requests.raw_totals import RawTotals
 from discreet.session.record import answer_failed_error
@@ -119,6 +119,8 @@ class AnswerPipeline:
     """The names of the states that tables were opened in, by their folded names."""
     limits: Limits | None = None
     """What the policy allows; None where a large price needs no confirmation."""
+    least: Fraction = Fraction(0)
+    """The least epsilon of whatever reads data and is paid for, behind a server (T1)."""
 
     def answer_plan(
         self, plan: Plan, *, plan_stage: SecondStagePlanner, draw: int = 1
@@ -170,6 +172,7 @@ class AnswerPipeline:
             return self._handed_out(stored)
         if self.limits is not None:
             check_confirmed(plan.price, self.limits)
+        check_least(plan.price, self.least)
         self.check_sources(plan)
         key = self._pay(plan, question)
         begun = self.record.start(key)

@@ -125,6 +125,7 @@ class Session(Labeled):
         shares: bool = False,
         states: Mapping[str, str] = MappingProxyType({}),
         dialect: str | None = None,
+        least: Fraction = Fraction(0),
     ) -> None:
         """Take what belongs together.
 
@@ -145,6 +146,7 @@ class Session(Labeled):
             account=account,
             states=states,
             limits=None if isinstance(ledger, Rehearsal) else policy.limits,
+            least=least,
         )
         self._plans = PlanRegistry()
         self._planning = SessionPlanner(
@@ -337,7 +339,9 @@ class Session(Labeled):
             )
         return Inquiry(queries.table(name), session=self)
 
-    def charging(self, *, account: str | None, analyst: str | None = None) -> Session:
+    def charging(
+        self, *, account: str | None, analyst: str | None = None, least: Fraction = Fraction(0)
+    ) -> Session:
         """Return a session on the same data and ledger whose questions another account pays for.
 
         It ends with this one; closing it lets go of nothing.
@@ -345,6 +349,7 @@ class Session(Labeled):
         Args:
             account: the account that pays; the first one of the ledger unless given.
             analyst: who asks, where the policy lists who may.
+            least: the least epsilon of a question.
         """
         pipeline = self._open_pipeline()
         check_analyst(analyst, self._policy)
@@ -361,6 +366,7 @@ class Session(Labeled):
             shares=True,
             states=pipeline.states,
             dialect=self._dialect,
+            least=least,
         )
 
     # --- what is known ------------------------------------------------------------------------

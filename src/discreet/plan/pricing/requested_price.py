@@ -332,6 +332,26 @@ def _check(name: str, price: Fraction, most: Fraction) -> None:
         )
 
 
+def check_least(price: Price, least: Fraction) -> None:
+    """Refuse a price far below the least epsilon of a question (T1).
+
+    Noise is rounded outward, so that a price may lie a little below what was asked for.
+    """
+    currency, paid, floor = (
+        ("rho", price.rho, least**2 / 2)
+        if price.epsilon is None
+        else ("epsilon", price.epsilon, least)
+    )
+    if paid is not None and 0 < paid < floor / 2:
+        raise NotAllowed(
+            what=f"the question costs {currency} {float(paid):.3g}; the least of one question here "
+            f"is {float(floor):.4g}.",
+            why="its time and its errors tell something, too, and are paid for by this.",
+            do="ask for a more exact answer, or have the owner write min_epsilon_per_question "
+            "under [limits].",
+        )
+
+
 def check_confirmed(
     price: Price, limits: Limits, *, what: str = "the question", do: str | None = None
 ) -> None:

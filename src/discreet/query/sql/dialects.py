@@ -19,10 +19,13 @@ from sqlglot.tokenizer_core import TokenType
 from discreet.errors import UnknownName
 
 DIALECTS: Final = (
-    *("bigquery", "clickhouse", "databricks", "duckdb", "mysql", "oracle", "postgres"),
-    *("redshift", "snowflake", "spark", "sqlite", "trino", "tsql"),
+    *("bigquery", "clickhouse", "databricks", "duckdb", "oracle", "postgres", "redshift"),
+    *("snowflake", "spark", "trino", "tsql"),
 )
-"""The dialects that can be named; without one, names are quoted with "..." or backticks."""
+"""The dialects that can be named; without one, names are quoted with "..." or backticks.
+
+MySQL and SQLite are not among them: their LIKE ignores case, and MySQL runs some comments.
+"""
 
 _KEPT: Final = ("CAST", "TRY_CAST", "SAFE_CAST", "EXTRACT", "SUBSTRING")
 _LOCATED: Final = ("_parse_unary", "_parse_types", "_parse_join", "_parse_select_query")

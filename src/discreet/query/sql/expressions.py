@@ -79,8 +79,26 @@ def lowered(reading: Reading, node: Any) -> Expression:
     return lower(reading, node)
 
 
+def _is_decimal(node: Any) -> bool:
+    """Return whether a quotient has a decimal or a cast in it, so that no remainder is dropped."""
+    return any(
+        isinstance(part, exp.Cast) or (isinstance(part, exp.Literal) and "." in part.name)
+        for part in node.walk()
+        if not (isinstance(part, exp.Literal) and part.is_string)
+    )
+
+
 def _binary(reading: Reading, node: Any, name: str) -> Expression:
     reading.only(node, "this", "expression", "typed", "safe")
+    if node.args.get("typed") and not _is_decimal(node):
+        raise unsupported(
+            reading.span(node),
+            "in this dialect / drops the remainder where both numbers are integers.",
+            (
+                "here it never does, so the question would mean something else.",
+                "write DIV(a, b) to drop it, or a * 1.0 / b to keep it.",
+            ),
+        )
     if type(node) in _COMPARED:
         for part in (node.this, node.expression):
             _check_chain(reading, node, part)
@@ -300,7 +318,8 @@ def _like(reading: Reading, node: Any) -> Expression:
         )
     if isinstance(node, exp.ILike):
         left = Call("LOWER", (left,), span=left.span)
-        pattern = Literal(pattern.value.lower(), span=pattern.span)
+        lower = "".join(c.lower() if c.isascii() else c for c in pattern.value)  # as LOWER does
+        pattern = Literal(lower, span=pattern.span)
     return _turned(reading, node, Call("LIKE", (left, pattern), span=span))
 
 

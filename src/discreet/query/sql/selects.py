@@ -147,8 +147,11 @@ def check_union(reading: Reading, node: Any) -> None:
     for name in ("order", "limit", "offset"):
         if node.args.get(name) is not None:
             end = reading.at(node.expression)[1]
-            words = {"ORDER BY", "LIMIT", "OFFSET"}
-            place = next(t for t in reading.tokens[end + 1 :] if t.word in words)
+            words = {"ORDER", "LIMIT", "OFFSET"}
+            place = next(
+                (t for t in reading.tokens[end:] if t.word.partition(" ")[0] in words),
+                reading.tokens[-1],
+            )
             raise no_order(place.span)
     reading.only(node, "this", "expression", "distinct", "with_")
 

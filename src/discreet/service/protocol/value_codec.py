@@ -19,6 +19,7 @@ from __future__ import annotations
 import dataclasses
 import importlib
 import pkgutil
+import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from datetime import date, datetime
@@ -103,8 +104,18 @@ def _written(value: object) -> Any:  # noqa: C901, PLR0911, PLR0912  one case a 
     )
 
 
+_FRACTION: Final = re.compile(r"-?[0-9]{1,4000}(/[0-9]{1,4000})?", re.ASCII)
+
+
+def _fraction(text: Any) -> Fraction:
+    """Read what ``str`` writes of a fraction; 1e999999999 would keep a processor busy (T1)."""
+    if not isinstance(text, str) or _FRACTION.fullmatch(text) is None:
+        raise ValueError
+    return Fraction(text)
+
+
 _PLAIN: Final[Mapping[str, Callable[[Any], Any]]] = {
-    "/": Fraction,
+    "/": _fraction,
     "f": float.fromhex,
     "m": Decimal,
     "t": datetime.fromisoformat,

@@ -110,7 +110,9 @@ class Worker:
         if who not in self._sessions:
             if len(self._sessions) >= _KEPT:
                 self._sessions.clear()
-            self._sessions[who] = self._whole.charging(account=who[0], analyst=who[1])
+            self._sessions[who] = self._whole.charging(
+                account=who[0], analyst=who[1], least=self._whole.policy.limits.min_epsilon
+            )
         return self._sessions[who]
 
     def _plan(self, job: Job) -> dict[str, Any]:
