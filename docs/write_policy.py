@@ -152,11 +152,6 @@ KEYS = {
             NONE,
             "The rows of one unit that count in a group; without it, as above.",
         ),
-        "ceilings": (
-            "list of names",
-            '`["max_groups", "max_rows"]`',
-            "Which of the two above a question may lower and not raise; `[]`: it may raise both.",
-        ),
         "max_fan_out": (
             "whole number from 1",
             f"`{Limits().max_fan_out}`",
@@ -186,6 +181,11 @@ KEYS = {
             "number between 0 and 1",
             f"`{float(Limits().confidence)}`",
             "The confidence of intervals, unless a question names another.",
+        ),
+        "ceilings": (
+            "list of names",
+            '`["max_groups", "max_rows"]`',
+            "Which of max_groups and max_rows a question may lower and not raise; `[]`: it may raise both.",
         ),
     },
     "who": {

@@ -201,11 +201,13 @@ MUTANTS: Final = (
     Mutant(
         name="the noise of one step is used for all",
         file="discreet/learning/deep/training_run.py",
-        old="            drawn = noise.take()\n",
+        old="                    drawn = noise.take()\n",
         new=(
-            "            self._reused = getattr(self, '_reused', None)\n"
-            "            self._reused = noise.take() if self._reused is None else self._reused\n"
-            "            drawn = self._reused\n"
+            "                    self._reused = getattr(self, '_reused', None)\n"
+            "                    self._reused = (\n"
+            "                        noise.take() if self._reused is None else self._reused\n"
+            "                    )\n"
+            "                    drawn = self._reused\n"
         ),
         why="The difference of two steps has no noise.",
         caught_by=(
@@ -549,8 +551,8 @@ MUTANTS: Final = (
     Mutant(
         name="roundings are counted for one micro-batch",
         file="discreet/learning/training_plan.py",
-        old="            operations=(cap + size) * positions * rows + 8,",
-        new="            operations=size * positions * rows + 8,",
+        old="operations=2 * cap * positions * rows + 8,",
+        new="operations=2 * size * positions * rows + 8,",
         why="Products of the first one pass the additions of all that follow.",
         caught_by=(
             (

@@ -37,7 +37,6 @@ MUTANTS: Final = (
         why="Reports under one name cost once, however many they are.",
         caught_by=(
             "tests/local/test_diary.py::test_prices_add_up_to_the_ceiling_and_no_further",
-            "tests/local/test_diary.py::test_a_crash_at_any_step_leaves_the_old_state_or_the_new_one",
         ),
     ),
     Mutant(

@@ -10,7 +10,7 @@ import pytest
 from discreet.loss import Pure, gaussian_sigma
 from discreet.mechanisms import Gaussian, Laplace, RandomizedResponse, discrete_gaussian_sigma
 from discreet.noise import DyadicGrid, KeyedEntropy
-from tests.house.pages import GALLERY, GALLERY_PAGES
+from tests.house.pages import GALLERY, GALLERY_PAGES, ROOT
 
 HALVES = DyadicGrid(exponent=-1)
 
@@ -89,7 +89,7 @@ def test_a_typical_error_is_defined_wherever_the_word_is_used():
 
 
 def test_drawn_accuracies_are_those_of_the_benchmark():
-    digits = runpy.run_path(str(GALLERY / "draw_course.py"))["DIGITS"]
+    digits = runpy.run_path(str(ROOT / "course" / "drawings" / "draw_course.py"))["DIGITS"]
     text = (GALLERY.parent / "benchmarks" / "learning.md").read_text(encoding="utf-8")
     rows = re.findall(r"^\| (\d+) \| ([\d.]+) % \|", text, re.MULTILINE)
     assert digits == {int(epsilon): float(share) for epsilon, share in rows}
