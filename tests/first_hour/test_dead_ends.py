@@ -5,7 +5,9 @@ import shlex
 
 import pytest
 
+from discreet.plan.policy.policy import read_policy
 from tests.cli.test_commands import answered
+from tests.first_hour.made_up import Terminal
 
 COUNT = "SELECT COUNT(*) AS n FROM towns"
 
@@ -40,3 +42,39 @@ def test_rows_that_are_not_shown_can_be_had(folder):
     told = answered(folder, *question, "--confirm").stdout
     assert "... and 20 more rows: --json, or .to_pandas() in Python, has them all." in told
     assert len(json.loads(answered(folder, *question, "--json", "--confirm").stdout)["rows"]) == 40
+
+
+def test_a_slip_costs_no_other_answer(folder):
+    (folder / "policy.toml").unlink()
+    terminal = Terminal(folder, "init", "towns.csv", "--owner", "--ledger=second.ledger")
+    unit, bounds = ("preson", "person"), ("age", "9..1", "age 0:120", "town 1..2", "")
+    assert terminal.answer(*unit, *bounds, "n", "abc", "2", "-1", "1e-7") == 0, terminal.shown
+    shown = terminal.shown
+    assert "there is no column preson. use one of: person, town, age." in shown
+    assert "epsilon is text that is not a number" in shown
+    assert "age, as LOW..HIGH, LOW:HIGH or A, B, C" in shown
+    assert "low is not below high" in shown
+    assert "delta is not between 0 and 1" in shown
+    rules = read_policy(folder / "policy.toml")
+    assert rules.tables[0].column("age").high == 120
+    assert str(rules.budget).startswith("epsilon 2 at delta 1e-07")
+
+
+def test_what_was_said_of_other_bounds_is_gone(folder):
+    text = (folder / "towns.csv").read_text().replace("p7,t7,7\n", "p7,t7,5000\n")
+    (folder / "old.csv").write_text(text)
+    terminal = Terminal(folder, "init", "old.csv", "--owner", "--policy=old.toml")
+    assert terminal.answer("person", "age 0:50") == 0, terminal.shown
+    lines = [line for line in terminal.shown.splitlines() if line.startswith("  b  age")]
+    assert ["of cells inside" in line for line in lines] == [True, False]
+    assert "no NULL" in lines[1]
+
+
+def test_comments_say_what_came_from_the_rows(folder):
+    (folder / "policy.toml").unlink()
+    terminal = Terminal(folder, "init", "towns.csv", "--owner", "--ledger=second.ledger")
+    assert terminal.answer("person", "", "n") == 0, terminal.shown
+    text = " ".join((folder / "policy.toml").read_text().replace("\n# ", " ").split())
+    assert "NOT PRIVATE: Types, bounds, categories, limits and key were proposed" in text
+    assert "confirmed by the owner after looking" in text
+    assert "never come from the rows" not in text

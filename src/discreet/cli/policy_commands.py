@@ -16,7 +16,7 @@ import typer
 
 from discreet import session as sessions
 from discreet.cli.exit_codes import DONE, VIOLATION, errors_reported, write_json, write_result
-from discreet.cli.first_run import LOOKED, FirstRun
+from discreet.cli.first_run import FirstRun
 from discreet.cli.init_screen import forecast_lines, share_words
 from discreet.cli.options import (
     POLICY,
@@ -29,18 +29,16 @@ from discreet.cli.options import (
 )
 from discreet.errors import WrongKind
 from discreet.ledger.stores.store import is_server, store_for
-from discreet.plan.policy.policy import Policy, SessionSettings, read_policy
+from discreet.plan.policy.policy import Policy, SessionSettings
 from discreet.requests.csv_format import CsvFormat
 from discreet.requests.table_schema import Schema
 from discreet.session.first_run import (
-    HEADER,
     Answers,
     refuse_overwriting,
     with_ledger,
     write_policy,
 )
-from discreet.session.opening_arguments import unit_of, without_password
-from discreet.session.schemas import schema_of
+from discreet.session.opening_arguments import without_password
 
 
 def check(
@@ -148,14 +146,9 @@ def init(  # noqa: PLR0913  one option for each answer
             if not yes:
                 raise _no_terminal(answers)
             made = first.accepted(place, proposals=accept_proposals)
-        rules = read_policy(made.written())  # what is written can be followed, and fits the data
-        look = first.look
-        schema = schema_of(
-            rules, unit_of(None, rules), {first.name: look.columns}, {first.name: look.stored}
-        )
+        rules, schema = first.fitting(made)
         rules = with_ledger(rules, ledger or f"{first.name}.ledger", policy)
-        told = rules.about.tuning is not None
-        write_policy(policy, rules, header=HEADER + (LOOKED if told else ""))
+        write_policy(policy, rules)
         _say(rules, schema, policy, first, as_json=as_json)
 
 
