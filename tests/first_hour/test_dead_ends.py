@@ -5,8 +5,10 @@ import shlex
 
 import pytest
 
+import discreet as dp
+from discreet.errors import WrongKind
 from discreet.plan.policy.policy import read_policy
-from tests.cli.test_commands import answered
+from tests.cli.test_commands import answered, run
 from tests.first_hour.made_up import Terminal
 
 COUNT = "SELECT COUNT(*) AS n FROM towns"
@@ -78,3 +80,35 @@ def test_comments_say_what_came_from_the_rows(folder):
     assert "NOT PRIVATE: Types, bounds, categories, limits and key were proposed" in text
     assert "confirmed by the owner after looking" in text
     assert "never come from the rows" not in text
+
+
+def test_over_budget_is_one_number(folder):
+    answered(folder, "ask", COUNT, "--epsilon=1")
+    more = ("ask", f"{COUNT} WHERE age < 50", "--epsilon=0.1")
+    refused, told, read = (
+        run(folder, *more, *option) for option in ((), ("--verbose",), ("--json",))
+    )
+    first = "OverBudget[E301]: account data: this costs epsilon 0.1; nothing is left of 1."
+    assert refused.stderr.splitlines()[0] == first
+    assert "rho" not in refused.stderr
+    assert refused.stderr in told.stderr
+    details = json.loads(read.stdout)["details"]
+    assert "what is left there is epsilon 0" in details
+    assert details in told.stderr
+    assert {refused.exit_code, told.exit_code, read.exit_code} == {3}
+
+
+def test_text_in_double_quotes_is_told_apart(folder):
+    refused = run(folder, "plan", f'{COUNT} WHERE town = "t1"', "--epsilon=0.1")
+    assert "Do:  text goes in single quotes: 't1'; use one of: age, person, town." in refused.stderr
+    plain = run(folder, "plan", f"{COUNT} WHERE town = t1", "--epsilon=0.1")
+    assert "single quotes" not in plain.stderr
+
+
+def test_two_tables_are_named_one_by_one(folder):
+    refused = run(folder, "init", "towns.csv", "b/people.csv", "--yes", "--policy=new.toml")
+    assert "init sets up one table, and 2 are given." in refused.stderr
+    assert "--data towns=towns.csv --data people=b/people.csv" in refused.stderr
+    assert not (folder / "new.toml").exists()
+    with pytest.raises(WrongKind, match=r'give {"towns": "towns.csv", "people": "b/people.csv"}'):
+        dp.open(["towns.csv", "b/people.csv"], unit=dp.row(), budget=dp.Budget(epsilon=1))

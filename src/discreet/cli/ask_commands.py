@@ -155,7 +155,7 @@ def plan(  # noqa: PLR0913  the options of a question
     as_json: options.JsonOption = False,
 ) -> None:
     """Say what an answer would cost and how exact it would be; spend nothing but on limits."""
-    with errors_reported(as_json=as_json):
+    with errors_reported(as_json=as_json, verbose=verbose):
         project = options.command_inputs(data=options.data_of(data), policy=policy, ledger=ledger)
         text = _text(question)
         price = _price(epsilon, rho, delta, error, size, confidence, bounds_epsilon, text)
@@ -205,7 +205,7 @@ def ask(  # noqa: PLR0913  the options of a question
     as_json: options.JsonOption = False,
 ) -> None:
     """Answer a question: charge, read, add noise, record."""
-    with errors_reported(as_json=as_json):
+    with errors_reported(as_json=as_json, verbose=verbose):
         if server is not None:
             _refuse_local(data, policy, ledger, account, analyst)
             text = _text(question)

@@ -65,6 +65,7 @@ _SLASHES: Final = 3  # of the address of a database
 
 
 def init(  # noqa: PLR0913  one option for each answer
+    context: typer.Context,
     source: Annotated[str, typer.Argument(help="A CSV or Parquet file, or a DuckDB database.")],
     *,
     table: Annotated[str | None, typer.Option(help="What the table is called.")] = None,
@@ -114,6 +115,7 @@ def init(  # noqa: PLR0913  one option for each answer
 ) -> None:
     """Say what may be told of a table, make the ledger, and write the policy."""
     with errors_reported(as_json=as_json):
+        _refuse_others(source, context.args)
         refuse_overwriting(policy)
         form = _format(name_value_pairs(csv, option="--csv", of="value"))
         answers = Answers(
@@ -150,6 +152,17 @@ def init(  # noqa: PLR0913  one option for each answer
         rules = with_ledger(rules, ledger or f"{first.name}.ledger", policy)
         write_policy(policy, rules)
         _say(rules, schema, policy, first, as_json=as_json)
+
+
+def _refuse_others(source: str, others: list[str]) -> None:
+    if others:
+        named = " ".join(f"--data {Path(each).stem}={each}" for each in (source, *others))
+        raise WrongKind(
+            what=f"init sets up one table, and {1 + len(others)} are given.",
+            why="who a person is, and what may be told, is decided for each table.",
+            do="if they are about different people, run it for each, with a --policy of its own; "
+            f"otherwise write all into one policy, and ask with {named}.",
+        )
 
 
 def _no_terminal(answers: Answers) -> WrongKind:
