@@ -278,27 +278,35 @@ class BudgetError(DiscreetError):
 class OverBudget(BudgetError, code="E301"):
     """A charge does not fit into what is left of a budget.
 
-    A server also says in ``shortage``, as plain JSON, in which limit (``scope``: yours, purpose or
+    ``details`` has all numbers, where there are more than the sentences tell.  A server also says
+    in ``shortage``, as plain JSON, in which limit (``scope``: yours, purpose or
     dataset) what is ``needed`` exceeds what is ``left``, and the ``ways_out``, each a ``change``
     and its ``cost``.
     """
 
     def __init__(
-        self, *, what: str, why: str, do: str, shortage: Mapping[str, Any] | None = None
+        self,
+        *,
+        what: str,
+        why: str,
+        do: str,
+        shortage: Mapping[str, Any] | None = None,
+        details: str = "",
     ) -> None:
         """Keep the sentences, and what programs read."""
         super().__init__(what=what, why=why, do=do)
-        self.shortage = shortage
+        self.shortage, self.details = shortage, details
 
     def __reduce__(self) -> tuple[object, ...]:
         """Rebuild with what programs read."""
-        return (_rebuild_over_budget, (self.what, self.why, self.do, self.shortage))
+        sentences = self.what, self.why, self.do
+        return (_rebuild_over_budget, (*sentences, self.shortage, self.details))
 
 
 def _rebuild_over_budget(
-    what: str, why: str, do: str, shortage: Mapping[str, Any] | None
+    what: str, why: str, do: str, shortage: Mapping[str, Any] | None, details: str
 ) -> OverBudget:
-    return OverBudget(what=what, why=why, do=do, shortage=shortage)
+    return OverBudget(what=what, why=why, do=do, shortage=shortage, details=details)
 
 
 class LedgerError(DiscreetError):

@@ -622,7 +622,9 @@ def test_what_is_shown_names_unit_relation_delta_and_currency_and_is_on_the_safe
     with pytest.raises(OverBudget) as caught:
         book.charge(Pure(epsilon=1))
     for word in ("rho", "person", "replace", "epsilon 2 at delta 1e-09", "zcdp"):
-        assert word in str(caught.value)
+        assert word in caught.value.details
+    assert "; 0.05" in str(caught.value)
+    assert "epsilon 2 at delta 1e-09" in str(caught.value)
 
 
 # --- currencies in books ------------------------------------------------------------------------

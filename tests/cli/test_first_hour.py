@@ -77,9 +77,11 @@ def test_an_owner_has_types_from_the_values_and_sees_what_cannot_be_read(folder)
     assert "NOT PRIVATE" in done.stdout
     assert "c: 2 % of cells cannot be read as float" in done.stdout
     assert "b: " not in done.stdout  # nothing is said of columns that can be read
-    policy = (folder / "policy.toml").read_text()
-    assert "NOT PRIVATE: types, bounds, categories" in policy
-    assert "confirmed by the owner after looking" in policy
+    policy = (folder / "policy.toml").read_text().replace("\n# ", " ")
+    assert "NOT PRIVATE: Types, bounds, categories, limits, key and size were proposed" in policy
+    assert "with --accept-proposals" in policy
+    assert "after looking" not in policy
+    assert "never come from the rows" not in policy
     report = run(folder, "check", "--json")
     found = {
         (each["column"], each["promise"]): each["share"]

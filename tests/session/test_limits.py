@@ -320,7 +320,7 @@ def test_an_owner_may_look_and_is_told_what_that_means(tmp_path):
     assert policy.tables[0].key == ()
     text = (tmp_path / "t.toml").read_text()
     assert "NOT PRIVATE" in text
-    assert "confirmed by the owner after looking" in text
+    assert "accepted for the owner as they were, with --accept-proposals" in text
     command(tmp_path, "init", "people.csv", *common, "--policy=p.toml")
     assert read_policy(tmp_path / "p.toml").tables[0].key == ("id",)
 

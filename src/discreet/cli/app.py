@@ -62,7 +62,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,  # a traceback could quote the data
 )
 app.command(epilog=EXAMPLES["demo"])(demo)
-app.command(epilog=EXAMPLES["init"])(init)
+app.command(epilog=EXAMPLES["init"], context_settings={"allow_extra_args": True})(init)
 app.command(epilog=EXAMPLES["check"])(check)
 app.command(epilog=EXAMPLES["plan"])(plan)
 app.command(epilog=EXAMPLES["ask"])(ask)

@@ -22,6 +22,7 @@ from discreet.cli.exit_codes import errors_reported, tell, write_result
 from discreet.cli.opened import Waiting, open_inputs, preview_json, price_json
 from discreet.errors import DiscreetError, WrongKind
 from discreet.exact import decimal
+from discreet.ledger.stores.store import is_server
 from discreet.plan import estimate, estimate_limits, limits, share_cut
 from discreet.plan.plan import budget_words
 from discreet.query.expressions import Grouped
@@ -154,7 +155,7 @@ def plan(  # noqa: PLR0913  the options of a question
     as_json: options.JsonOption = False,
 ) -> None:
     """Say what an answer would cost and how exact it would be; spend nothing but on limits."""
-    with errors_reported(as_json=as_json):
+    with errors_reported(as_json=as_json, verbose=verbose):
         project = options.command_inputs(data=options.data_of(data), policy=policy, ledger=ledger)
         text = _text(question)
         price = _price(epsilon, rho, delta, error, size, confidence, bounds_epsilon, text)
@@ -204,7 +205,7 @@ def ask(  # noqa: PLR0913  the options of a question
     as_json: options.JsonOption = False,
 ) -> None:
     """Answer a question: charge, read, add noise, record."""
-    with errors_reported(as_json=as_json):
+    with errors_reported(as_json=as_json, verbose=verbose):
         if server is not None:
             _refuse_local(data, policy, ledger, account, analyst)
             text = _text(question)
@@ -218,7 +219,7 @@ def ask(  # noqa: PLR0913  the options of a question
                 if share_cut_epsilon is not None:
                     price["share_cut"] = share_cut(epsilon=share_cut_epsilon)
                 answer = connection.ask(text, confirm=confirm, **price)
-                _show_answer(answer, connection.remaining, as_json=as_json, verbose=verbose)
+                _show_answer(answer, connection.remaining, "", as_json=as_json, verbose=verbose)
             return
         project = options.command_inputs(data=options.data_of(data), policy=policy, ledger=ledger)
         text = _text(question)
@@ -236,10 +237,22 @@ def ask(  # noqa: PLR0913  the options of a question
             with console.status(Waiting()) if console.is_terminal else nullcontext():
                 session = opened.enter_context(open_inputs(project, account, analyst))
                 release = session.ask(text, confirm=confirm, **price, share_cut=share)
-            _show_answer(release, session.remaining, as_json=as_json, verbose=verbose)
+            pointer = _pointer(release, policy, ledger)
+            _show_answer(release, session.remaining, pointer, as_json=as_json, verbose=verbose)
 
 
-def _show_answer(release: Release, left: Left | None, *, as_json: bool, verbose: bool) -> None:
+def _pointer(release: Release, policy: str | None, ledger: str | None) -> str:
+    """Return the command that explains the answer, as far as it holds no address of a server."""
+    if release.receipt is None or (ledger is not None and is_server(ledger)):
+        return ""
+    named = (("--policy", policy), ("--ledger", ledger))
+    options = [part for each in named if each[1] is not None for part in each]
+    return shlex.join(["discreet", "explain", str(release.receipt.seq), *map(str, options)])
+
+
+def _show_answer(
+    release: Release, left: Left | None, pointer: str, *, as_json: bool, verbose: bool
+) -> None:
     text = release.details if verbose else release
     write_result("release", release_json(release, left), text, as_json=as_json)
     if left is None or as_json:
@@ -247,10 +260,9 @@ def _show_answer(release: Release, left: Left | None, *, as_json: bool, verbose:
     if verbose:
         tell(f"{text_bar(left)} of the budget is left: {left}\n")
         return
-    entry = "" if release.receipt is None else f", or discreet ledger show {release.receipt.seq}"
     words = budget_words(part_left(left), _how_many_more(release, left))
     words = words.replace("of the budget", "of the budget left", 1)
-    tell(f"{words}.   Details: --verbose{entry}\n")
+    tell(f"{words}.   Details: --verbose{pointer and f', or {pointer}'}\n")
 
 
 def _how_many_more(release: Release, left: Left) -> int | None:

@@ -145,10 +145,12 @@ _CHARGED: Final = "what was charged stays charged, and a retry costs nothing mor
 
 
 @contextmanager
-def errors_reported(*, as_json: bool = False, again: str = _CHARGED) -> Iterator[Ending]:
+def errors_reported(
+    *, as_json: bool = False, verbose: bool = False, again: str = _CHARGED
+) -> Iterator[Ending]:
     """Turn errors into words on stderr, and into the exit status that belongs to them.
 
-    ``again`` says what a second try costs.
+    ``verbose`` tells all numbers of a refusal, and ``again`` says what a second try costs.
     """
     ending = Ending()
     try:
@@ -156,7 +158,7 @@ def errors_reported(*, as_json: bool = False, again: str = _CHARGED) -> Iterator
             yield ending
         except DiscreetError as error:
             ending.code = code_of(error)
-            _say(error, as_json=as_json)
+            _say(error, as_json=as_json, verbose=verbose)
         sys.stdout.flush()  # so that output that is lost is noticed here, and not at the exit
     except (typer.Exit, typer.Abort, KeyboardInterrupt):
         raise
@@ -181,7 +183,12 @@ def stopped_text(error: Exception, *, again: str = _CHARGED) -> str:
     return f"discreet: {what}\n  Why: {why}\n  Do:  {do}; {again}.\n"
 
 
-def _say(error: DiscreetError, *, as_json: bool) -> None:
+def _numbers(error: OverBudget) -> dict[str, object]:
+    details: dict[str, object] = {"details": error.details} if error.details else {}
+    return {**details, **(error.shortage or {})}
+
+
+def _say(error: DiscreetError, *, as_json: bool, verbose: bool) -> None:
     if isinstance(error, TooNoisy):
         do = (
             error.do.replace("epsilon ", "--epsilon ", 1)
@@ -192,6 +199,8 @@ def _say(error: DiscreetError, *, as_json: bool) -> None:
         tell(f"Not asked, nothing spent: {error.what}\n  {do}\n")
     else:
         tell(f"{error}\n")
+    if verbose and isinstance(error, OverBudget) and error.details:
+        tell(f"  All: {error.details}\n")
     if as_json:
         write_json(
             "error",
@@ -201,7 +210,7 @@ def _say(error: DiscreetError, *, as_json: bool) -> None:
                 "what": error.what,
                 "why": error.why,
                 "do": error.do,
-                **((error.shortage if isinstance(error, OverBudget) else None) or {}),
+                **(_numbers(error) if isinstance(error, OverBudget) else {}),
             },
         )
 

@@ -8,11 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final, final
+from typing import TYPE_CHECKING, final
 
 from discreet import session as sessions
-from discreet.cli.init_screen import ColumnScreen, Prompt, guess_words, unit_words
-from discreet.plan.policy.policy import Policy, SessionSettings
+from discreet.accounting import Budget
+from discreet.cli.init_screen import (
+    ColumnScreen,
+    Prompt,
+    fault_words,
+    guess_words,
+    unit_words,
+)
+from discreet.errors import DiscreetError
+from discreet.plan.policy.policy import Policy, SessionSettings, read_policy
+from discreet.requests.table_schema import ColumnFacts, TableFacts
 from discreet.session.first_run.policy_questionnaire import (
     Answers,
     facts_from,
@@ -23,17 +32,14 @@ from discreet.session.first_run.policy_questionnaire import (
     unit_said,
     usual_delta,
 )
+from discreet.session.opening_arguments import unit_of
+from discreet.session.schemas import schema_of
 
 if TYPE_CHECKING:  # questions are asked without what looks at rows
     from discreet.requests.csv_format import CsvFormat
+    from discreet.requests.table_schema import Schema
     from discreet.session import FirstLook, Proposals
-
-LOOKED: Final = """\
-# NOT PRIVATE: types, bounds, categories, limits, key and size were proposed by `discreet init
-# --owner` from the rows, and confirmed by the owner after looking.  Whoever sees them learns that
-# much, and no price covers it.
-
-"""
+    from discreet.units import PrivacyUnit
 
 
 @final
@@ -65,6 +71,7 @@ class FirstRun:
 
     def asked(self, show: Callable[[str], None], ask: Prompt, place: SessionSettings) -> Policy:
         """Ask for everything, on one screen; Enter accepts what is proposed."""
+        _check_budget(self.answers.epsilon or "1", self.answers.delta or "1e-9")
         columns = len(self.look.columns)
         if self.owner:
             show(
@@ -74,7 +81,7 @@ class FirstRun:
         if self._seen is not None:
             show(f"The file is written with {self._seen[1].words}: taken from its cells.")
             self._take_form()
-        self._ask_unit(ask)
+        self._ask_unit(show, ask)
         proposals = self._proposals() if self.owner else None
         key: tuple[str, ...] = () if proposals is None else proposals.key
         if proposals is not None:
@@ -84,7 +91,7 @@ class FirstRun:
         facts = list(facts_from(self.answers, self.look, proposals, unit))
         names = [each for each in facts if each.name in unit.columns]
         screen = ColumnScreen(facts, proposals, unit.columns)
-        screen.edit(show, ask)
+        screen.edit(show, ask, lambda facts: self._check_column(facts, unit))
         size = None
         if proposals is not None:
             size = proposals.size
@@ -93,7 +100,7 @@ class FirstRun:
             )
             question = f"May the size be public, rounded: {words}? (plans warn before you pay)"
             size = size if _is_yes(ask(f"{question} [Y/n]", "y")) else None
-        self._ask_budget(ask, None if size is None else usual_delta(size))
+        self._ask_budget(show, ask, "1e-9" if size is None else usual_delta(size))
         return policy_of(
             self.answers,
             (*names, *screen.facts),
@@ -103,6 +110,16 @@ class FirstRun:
             size=size,
             key=key,
         )
+
+    def fitting(self, made: Policy) -> tuple[Policy, Schema]:
+        """Return a policy as it is read again, and the schema: it can be followed, and fits."""
+        rules = read_policy(made.written())
+        columns, stored = {self.name: self.look.columns}, {self.name: self.look.stored}
+        return rules, schema_of(rules, unit_of(None, rules), columns, stored)
+
+    def _check_column(self, facts: ColumnFacts, unit: PrivacyUnit) -> None:
+        table = TableFacts(name=self.name, columns=(facts,), unit=unit.columns)
+        self.fitting(Policy(unit=unit, tables=(table,)))
 
     def _take_form(self) -> None:
         if self._seen is not None:
@@ -114,7 +131,7 @@ class FirstRun:
         types = types_said(self.answers, self.look)
         return sessions.propose(self.look, self.source, unit=unit.columns, types=types)
 
-    def _ask_unit(self, ask: Prompt) -> None:
+    def _ask_unit(self, show: Callable[[str], None], ask: Prompt) -> None:
         if self.answers.unit:
             return
         if self.owner:
@@ -123,7 +140,11 @@ class FirstRun:
             named = filter(looks_like_a_name, self.look.columns)
             guesses = tuple(sessions.UnitGuess(name) for name in named)
         question, proposed = unit_words(guesses)
-        said = ask(f"{question}; a column, or row", proposed)
+        said = ask_until(
+            lambda said: unit_said(said, self.look.columns),
+            show,
+            lambda: ask(f"{question}; a column, or row", proposed),
+        )
         self.answers = replace(self.answers, unit=said)
 
     def _ask_key(self, proposals: Proposals, ask: Prompt) -> tuple[str, ...]:
@@ -136,13 +157,43 @@ class FirstRun:
         )
         return proposals.key if _is_yes(ask(question, "y")) else ()
 
-    def _ask_budget(self, ask: Prompt, delta: str | None) -> None:
-        epsilon = self.answers.epsilon or ask(
-            f"How much privacy may be lost in total? (1: {guess_words(1.0)}) epsilon", "1"
+    def _ask_budget(self, show: Callable[[str], None], ask: Prompt, proposed: str) -> None:
+        question = f"How much privacy may be lost in total? (1: {guess_words(1.0)}) epsilon"
+        epsilon = self.answers.epsilon or ask_until(
+            lambda said: _check_budget(said, self.answers.delta or proposed),
+            show,
+            lambda: ask(question, "1"),
         )
-        proposed = delta or "1e-9"
-        said = self.answers.delta or ask("  delta, far below 1 / people", proposed)
-        self.answers = replace(self.answers, epsilon=epsilon, delta=said)
+        delta = self.answers.delta or ask_until(
+            lambda said: _check_budget(epsilon, said),
+            show,
+            lambda: ask("  delta, far below 1 / people", proposed),
+        )
+        self.answers = replace(self.answers, epsilon=epsilon, delta=delta)
+
+
+def ask_until(
+    check: Callable[[str], object], show: Callable[[str], None], ask: Callable[[], str]
+) -> str:
+    """Ask again until an answer can be used: a slip must not cost all other answers.
+
+    >>> said = iter(["abc", "2"])
+    >>> ask_until(lambda said: _check_budget(said, "0"), print, lambda: next(said))
+      epsilon is text that is not a number. write epsilon like '0.1', '1e-6' or '2/3'.
+    '2'
+    """
+    while True:
+        said = ask()
+        try:
+            check(said)
+        except DiscreetError as error:
+            show(f"  {fault_words(error)}")
+        else:
+            return said
+
+
+def _check_budget(epsilon: str, delta: str) -> None:
+    Budget(epsilon=epsilon.strip(), delta=delta.strip())
 
 
 def _is_yes(said: str) -> bool:

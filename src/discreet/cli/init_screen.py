@@ -28,6 +28,7 @@ if TYPE_CHECKING:  # handed in: questions are asked without what looks at rows
 Prompt = Callable[[str, str], str]
 """Asks a question with a default, and returns what was said."""
 
+_FORMS: Final = "as LOW..HIGH, LOW:HIGH or A, B, C"
 _WIDE: Final = 44
 _SHOWN: Final = 6
 _MANY: Final = 40
@@ -60,7 +61,9 @@ class ColumnScreen:
         self.facts = [each for each in self.facts if each.name not in self.unit]
         self.several = bool(self.unit)
 
-    def edit(self, show: Callable[[str], None], ask: Prompt) -> None:
+    def edit(
+        self, show: Callable[[str], None], ask: Prompt, check: Callable[[ColumnFacts], None]
+    ) -> None:
         """Show all lines, and change those whose letters are given, until Enter."""
         show(
             "Columns (Enter accepts all, a letter changes one; nothing is written before the end):"
@@ -74,11 +77,13 @@ class ColumnScreen:
                 show(f"  there is no column {letter}; Enter accepts all")
                 continue
             before = self.facts[place]
-            change = change or ask(f"  {before.name}", line_of(before))
+            change = change or ask(f"  {before.name}, {_FORMS}", line_of(before))
             try:
-                self.facts[place] = read_line(change, before)
+                changed = read_line(change, before)
+                check(changed)
+                self.facts[place] = changed
             except DiscreetError as error:
-                show(f"  {error.what} {error.do}")
+                show(f"  {fault_words(error)}")
             show(self._line(place))
 
     def _place(self, letter: str) -> int | None:
@@ -110,17 +115,25 @@ class ColumnScreen:
         found = _proposal(self.proposals, facts.name)
         if found is None:
             return
-        if found.lost:
+        seen = facts.type is found.facts.type  # what was read as another type says nothing of this
+        same = seen and range_of(facts) == range_of(found.facts)
+        if seen and found.lost:
             yield f"{share_words(found.lost)} of cells are no {found.facts.type.value.lower()}"
-        if found.inside is not None and found.inside < 1:
+        if same and found.inside is not None and found.inside < 1:
             yield f"{share_words(found.inside)} of cells inside"
-        if found.rarer:
+        if same and found.rarer:
             yield f"{found.rarer} rarer {'value' if found.rarer == 1 else 'values'} not shown"
-        yield "no NULL" if not found.null else f"{share_words(found.null)} NULL"
+        if seen:
+            yield "no NULL" if not found.null else f"{share_words(found.null)} NULL"
         if facts.constant:
             yield "the same in all rows of a person"
         elif found.groups > 1:
             yield f"people are in up to {found.groups}"
+
+
+def fault_words(error: DiscreetError) -> str:
+    """Say in a line what is wrong with an answer; errors of one line say what to do themselves."""
+    return error.what if error.args == (error.what,) else f"{error.what} {error.do}"
 
 
 def share_words(share: Fraction) -> str:
@@ -134,7 +147,7 @@ def share_words(share: Fraction) -> str:
     if Fraction(999, 1000) < share < 1:
         return "over 99.9 %"
     percent = float(100 * share)
-    return f"{percent:.1f} %" if percent > 90 and percent != 100 else f"{percent:.2g} %"
+    return f"{percent:.1f} %" if 90 < percent < 100 else f"{percent:.{2 + (share == 1)}g} %"
 
 
 def _proposal(proposals: Proposals | None, name: str) -> ColumnProposal | None:

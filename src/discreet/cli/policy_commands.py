@@ -16,7 +16,7 @@ import typer
 
 from discreet import session as sessions
 from discreet.cli.exit_codes import DONE, VIOLATION, errors_reported, write_json, write_result
-from discreet.cli.first_run import LOOKED, FirstRun
+from discreet.cli.first_run import FirstRun
 from discreet.cli.init_screen import forecast_lines, share_words
 from discreet.cli.options import (
     POLICY,
@@ -29,18 +29,16 @@ from discreet.cli.options import (
 )
 from discreet.errors import WrongKind
 from discreet.ledger.stores.store import is_server, store_for
-from discreet.plan.policy.policy import Policy, SessionSettings, read_policy
+from discreet.plan.policy.policy import Policy, SessionSettings
 from discreet.requests.csv_format import CsvFormat
 from discreet.requests.table_schema import Schema
 from discreet.session.first_run import (
-    HEADER,
     Answers,
     refuse_overwriting,
     with_ledger,
     write_policy,
 )
-from discreet.session.opening_arguments import unit_of, without_password
-from discreet.session.schemas import schema_of
+from discreet.session.opening_arguments import without_password
 
 
 def check(
@@ -67,6 +65,7 @@ _SLASHES: Final = 3  # of the address of a database
 
 
 def init(  # noqa: PLR0913  one option for each answer
+    context: typer.Context,
     source: Annotated[str, typer.Argument(help="A CSV or Parquet file, or a DuckDB database.")],
     *,
     table: Annotated[str | None, typer.Option(help="What the table is called.")] = None,
@@ -116,6 +115,7 @@ def init(  # noqa: PLR0913  one option for each answer
 ) -> None:
     """Say what may be told of a table, make the ledger, and write the policy."""
     with errors_reported(as_json=as_json):
+        _refuse_others(source, context.args)
         refuse_overwriting(policy)
         form = _format(name_value_pairs(csv, option="--csv", of="value"))
         answers = Answers(
@@ -148,15 +148,21 @@ def init(  # noqa: PLR0913  one option for each answer
             if not yes:
                 raise _no_terminal(answers)
             made = first.accepted(place, proposals=accept_proposals)
-        rules = read_policy(made.written())  # what is written can be followed, and fits the data
-        look = first.look
-        schema = schema_of(
-            rules, unit_of(None, rules), {first.name: look.columns}, {first.name: look.stored}
-        )
+        rules, schema = first.fitting(made)
         rules = with_ledger(rules, ledger or f"{first.name}.ledger", policy)
-        told = rules.about.tuning is not None
-        write_policy(policy, rules, header=HEADER + (LOOKED if told else ""))
+        write_policy(policy, rules)
         _say(rules, schema, policy, first, as_json=as_json)
+
+
+def _refuse_others(source: str, others: list[str]) -> None:
+    if others:
+        named = " ".join(f"--data {Path(each).stem}={each}" for each in (source, *others))
+        raise WrongKind(
+            what=f"init sets up one table, and {1 + len(others)} are given.",
+            why="who a person is, and what may be told, is decided for each table.",
+            do="if they are about different people, run it for each, with a --policy of its own; "
+            f"otherwise write all into one policy, and ask with {named}.",
+        )
 
 
 def _no_terminal(answers: Answers) -> WrongKind:

@@ -139,7 +139,12 @@ class ChargeRequest:
             charged = batch.state.filter_of(path)
             if not charged.fits(pieces):
                 over = charged.refusal(pieces)
-                raise OverBudget(what=f"account {path}: {over.what}", why=over.why, do=over.do)
+                raise OverBudget(
+                    what=f"account {path}: {over.what}",
+                    why=over.why,
+                    do=over.do,
+                    details=over.details,
+                )
         row = batch.append(charge)
         return Charged(
             key=charge.key,

@@ -33,7 +33,7 @@ from discreet.query.signatures import (
     WINDOWS,
     Function,
 )
-from discreet.query.source_text import Span, inner_query_refused, pointed
+from discreet.query.source_text import Span, inner_query_refused, meant_as_text, pointed
 from discreet.query.types import NUMBERS, Type
 
 __all__ = [
@@ -170,7 +170,8 @@ def _column(column: Column, columns: Mapping[str, Type]) -> Type:
     raise UnknownName(
         what=pointed(f"there is no column {name} here.", column.span),
         why="only columns that the tables declare can be asked about.",
-        do=f"use one of: {', '.join(sorted(columns)) or '(there are none)'}.",
+        do=meant_as_text(column.span)
+        + f"use one of: {', '.join(sorted(columns)) or '(there are none)'}.",
     )
 
 

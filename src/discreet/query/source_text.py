@@ -76,6 +76,19 @@ def pointed(what: str, span: Span | None) -> str:
     return what if span is None else f"{what}\n{underlined(span)}"
 
 
+def meant_as_text(span: Span | None) -> str:
+    """Say how text is written, where a name that is not there stands in double quotes.
+
+    >>> meant_as_text(Span('vote = "Y"', 7, 10)), meant_as_text(Span("vote = Y", 7, 8))
+    ("text goes in single quotes: 'Y'; ", '')
+    """
+    words = "" if span is None else span.words
+    if len(words) < 3 or not words[0] == words[-1] == '"':
+        return ""
+    text = words[1:-1].replace("'", "''").replace('""', '"')
+    return f"text goes in single quotes: '{text}'; "
+
+
 def _plain(text: str) -> str:
     """Replace what a terminal would not show as one plain character."""
     return "".join(letter if letter.isprintable() else " " for letter in text)

@@ -172,9 +172,7 @@ def brief_notes(release: Release, *, bars: bool = False) -> Iterator[str]:
     shown = [cell for column in release.columns for cell in cells(column, ROWS)]
     if not release.private:
         yield "Not private: test mode. Show this to nobody who may not see the data itself."
-    more = len(release) - ROWS
-    if more > 0:
-        yield f"... and {more} more rows."
+    yield from _more_rows(release)
     yield from (f"WARNING: {words}." for words in plan.warnings)
     yield from _marks(release, shown, bars=bars)
     if cut := brief_cuts(plan.truncations):
@@ -193,6 +191,14 @@ def brief_notes(release: Release, *, bars: bool = False) -> Iterator[str]:
         yield cost_of(release)
 
 
+def _more_rows(release: Release) -> Iterator[str]:
+    """Say how many rows are not shown, and where all of them are."""
+    more = len(release) - ROWS
+    if more > 0:
+        rows = "row" if more == 1 else "rows"
+        yield f"... and {more} more {rows}: --json, or .to_pandas() in Python, has them all."
+
+
 def _marks(release: Release, shown: Sequence[ShownCell], *, bars: bool) -> Iterator[str]:
     """Say what the marks mean, as far as they are there."""
     marks = f"{_MARK.strip()} marks errors above a quarter of the number"
@@ -208,9 +214,7 @@ def notes(release: Release) -> Iterator[str]:
     """Yield what a reader should know beside the numbers."""
     if not release.private:
         yield "Not private: test mode. Show this to nobody who may not see the data itself."
-    more = len(release) - ROWS
-    if more > 0:
-        yield f"... and {more} more rows."
+    yield from _more_rows(release)
     yield from (f"WARNING: {words}." for words in release.plan.warnings)
     shown = [cell for column in release.columns for cell in cells(column, ROWS)]
     cuts = release.plan.truncations

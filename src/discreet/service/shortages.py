@@ -50,6 +50,7 @@ def with_shortage(error: OverBudget, ways: WaysOut) -> OverBudget:
         what=error.what,
         why=error.why,
         do=f"{changes}.",
+        details=error.details,
         shortage={
             "scope": first.scope,
             "account": first.account,

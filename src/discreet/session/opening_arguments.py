@@ -59,6 +59,14 @@ def named_sources(
         sources = dict.fromkeys(asked or described, source)
         if not sources:
             raise _unclear("a database is opened, and none of its tables is named.")
+    elif isinstance(source, list | tuple) and not asked:
+        files = ((Path(each).stem, each) for each in source if isinstance(each, str | os.PathLike))
+        example = ", ".join(f'"{name}": "{file}"' for name, file in files) or '"name": table'
+        raise WrongKind(
+            what=f"the data is given as a {type(source).__name__}.",
+            why="questions and the policy call tables by their names.",
+            do=f"give {{{example}}}.",
+        )
     else:
         sources = {_one(source, asked, described): source}
     _check(sources)

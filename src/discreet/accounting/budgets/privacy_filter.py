@@ -29,7 +29,12 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Final, NoReturn, final
 
-from discreet.accounting.budgets.amounts import decode_amounts, encode_amounts, format_down
+from discreet.accounting.budgets.amounts import (
+    decode_amounts,
+    encode_amounts,
+    format_down,
+    format_up,
+)
 from discreet.accounting.budgets.budget import Budget, checked_raise
 from discreet.accounting.budgets.cell_balances import (
     CellBalances,
@@ -226,12 +231,20 @@ class PrivacyFilter:
         charge = Charge(self._charges + 1, tuple(pieces), self._budget, self.unit)
         worst = [self._owed.worst(box) for box in boxes]
         spent = [max(column) for column in zip(*worst, strict=True)]
-        parts = zip(self._budget.components, self._budget.limit, spent, strict=True)
-        left = ", ".join(f"{name} {format_down(limit - paid)}" for name, limit, paid in parts)
+        names, limits = self._budget.components, self._budget.limit
+        parts = list(zip(names, limits, spent, charge.amounts, strict=True))
+        short = (each for each in parts if each[2] + each[3] > each[1])
+        name, limit, paid, cost = next(short, parts[0])
+        whose = "" if boxes == [Box.everything()] else " for those it is about"
+        rest = "nothing" if paid >= limit else format_down(limit - paid)
+        left = ", ".join(f"{name} {format_down(limit - paid)}" for name, limit, paid, _ in parts)
         return OverBudget(
-            what=f"the request costs {charge}; what is left there is {left}.",
-            why=f"answering it could cost somebody more than was promised: {self._budget}.",
+            what=f"this costs {name} {format_up(cost)}; "
+            f"{rest} is left of {format_down(limit)}{whose}.",
+            why=f"it could cost somebody more than was promised: {self._budget.promised}.",
             do="ask for less precision or about fewer records, or plan several questions as one.",
+            details=f"the request costs {charge}; what is left there is {left}; "
+            f"the budget is {self._budget}.",
         )
 
     def left(self, scope: Box | None = None) -> Left:

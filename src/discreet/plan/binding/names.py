@@ -37,7 +37,7 @@ from discreet.query.expressions import (
 )
 from discreet.query.relations import VALUES, Relation, folded
 from discreet.query.scalar_functions import TEXT_CASTS
-from discreet.query.source_text import Span, pointed
+from discreet.query.source_text import Span, meant_as_text, pointed
 from discreet.query.types import Type
 
 
@@ -358,7 +358,8 @@ def _unknown(column: Column, fields: FieldsByName) -> UnknownName:
     return UnknownName(
         what=pointed(f"there is no column {shown} here.", column.span),
         why="only columns that the tables declare can be asked about.",
-        do=f"did you mean {near[0]}?" if near else f"use one of: {offered}.",
+        do=meant_as_text(column.span)
+        + (f"did you mean {near[0]}?" if near else f"use one of: {offered}."),
     )
 
 

@@ -8,7 +8,6 @@ Trust: kernel.
 """
 
 from discreet.session.first_run.policy_files import (
-    HEADER,
     refuse_overwriting,
     with_ledger,
     write_policy,
@@ -16,7 +15,6 @@ from discreet.session.first_run.policy_files import (
 from discreet.session.first_run.policy_questionnaire import Answers, policy_from, type_by_name
 
 __all__ = [
-    "HEADER",
     "Answers",
     "policy_from",
     "refuse_overwriting",

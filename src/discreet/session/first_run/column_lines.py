@@ -75,6 +75,8 @@ def read_line(text: str, before: ColumnFacts) -> ColumnFacts:
     >>> age = ColumnFacts(name="age", type=Type.INTEGER)
     >>> read_line("integer 0..110, no NULL", age).high, read_line("1, 2, 3", age).categories
     (Fraction(110, 1), (1, 2, 3))
+    >>> read_line("0:110", age) == read_line("0..110", age)
+    True
     """
     facts, text = before, text.strip()
     if text.lower().endswith(_SAME):
@@ -88,9 +90,11 @@ def read_line(text: str, before: ColumnFacts) -> ColumnFacts:
     if not text:
         return facts
     facts = _cleared(facts)
-    if ".." in text:
-        low, _, high = text.partition("..")
-        return with_bounds(facts, low, high)
+    between = ":" if facts.type.is_number or facts.type in _DATED else ".."  # a text may hold it
+    for sign in ("..", between):
+        low, found, high = text.partition(sign)
+        if found:
+            return with_bounds(facts, low, high)
     return replace(facts, categories=category_values(split_values(text), facts.type))
 
 

@@ -6,6 +6,7 @@ Trust: kernel.  A policy that names the id of its ledger never makes another one
 from __future__ import annotations
 
 import os
+import textwrap
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -16,11 +17,9 @@ from discreet.ledger import Ledger
 from discreet.ledger.stores.store import is_server
 from discreet.plan.policy.policy import Policy, SessionSettings
 
-HEADER: Final = """\
-# Who is protected, and what may be told.  Review this file like code.
-# Bounds and categories are what people know, and never come from the rows.
-
-"""
+_TITLE: Final = "# Who is protected, and what may be told.  Review this file like code.\n"
+_KNOWN: Final = "# Bounds and categories are what people know, and never come from the rows.\n"
+_WIDTH: Final = 98
 
 
 def with_ledger(rules: Policy, ledger: str, policy: Path) -> Policy:
@@ -53,7 +52,17 @@ def refuse_overwriting(path: Path) -> None:
         )
 
 
-def write_policy(path: Path, rules: Policy, *, header: str = HEADER) -> None:
+def _header(rules: Policy) -> str:
+    """Say above a policy whether anything in it comes from the rows, and who let it."""
+    told = rules.about.tuning
+    if told is None:
+        return f"{_TITLE}{_KNOWN}\n"
+    words = f"NOT PRIVATE: {told}  Whoever sees them learns that much."
+    lines = (f"# {line}\n" for line in textwrap.wrap(words, _WIDTH))
+    return f"{_TITLE}{''.join(lines)}\n"
+
+
+def write_policy(path: Path, rules: Policy) -> None:
     r"""Write a new policy: after a power cut or on a full disk the whole of it is there, or none.
 
     >>> import tempfile
@@ -66,7 +75,7 @@ def write_policy(path: Path, rules: Policy, *, header: str = HEADER) -> None:
     beside = path.with_name(f".{path.name}.{os.getpid()}.new")
     try:
         with beside.open("x", encoding="utf-8") as file:
-            file.write(header + rules.written())
+            file.write(_header(rules) + rules.written())
             file.flush()
             os.fsync(file.fileno())
         refuse_overwriting(path)

@@ -40,10 +40,8 @@ ROW: Final = "row"
 USUAL_ROWS: Final = "10"
 USUAL_GROUPS: Final = "4"
 """In how many groups one person counts, unless somebody says otherwise."""
-CONFIRMED: Final = (
-    "Types, bounds, categories, limits, key and size were proposed from the rows and confirmed by "
-    "the owner after looking; no price covers what they tell."
-)
+_LOOKED: Final = "confirmed by the owner after looking"
+_UNSEEN: Final = "accepted for the owner as they were, with --accept-proposals"
 
 
 @final
@@ -126,7 +124,14 @@ def policy_from(
     size = None if proposals is None else proposals.size
     key = () if proposals is None else proposals.key
     return policy_of(
-        answers, facts, look=look, session=session, proposals=proposals, size=size, key=key
+        answers,
+        facts,
+        look=look,
+        session=session,
+        proposals=proposals,
+        size=size,
+        key=key,
+        accepted=_UNSEEN,
     )
 
 
@@ -139,8 +144,9 @@ def policy_of(  # noqa: PLR0913  what has been decided
     proposals: Proposals | None,
     size: PublicSize | None,
     key: tuple[str, ...],
+    accepted: str = _LOOKED,
 ) -> Policy:
-    """Return the policy of what has been decided."""
+    """Return the policy of what has been decided; ``accepted`` says who let the proposals in."""
     unit = unit_said(answers.unit, look.columns)
     usual = (USUAL_ROWS, USUAL_GROUPS) if unit.columns else ("1", "1")
     if proposals is not None:
@@ -165,7 +171,18 @@ def policy_of(  # noqa: PLR0913  what has been decided
         ),
         analysts=split_values(answers.analysts) or None,
         tables=(table,),
-        about=About() if proposals is None else About(tuning=CONFIRMED),
+        about=About() if proposals is None else About(tuning=_tuning(table, accepted)),
+    )
+
+
+def _tuning(table: TableFacts, accepted: str) -> str:
+    """Say what of a policy was proposed from the rows."""
+    parts = ["types", "bounds", "categories", "limits"]
+    parts += [word for word, said in (("key", table.key), ("size", table.size)) if said]
+    listed = f"{', '.join(parts[:-1])} and {parts[-1]}"
+    return (
+        f"{listed.capitalize()} were proposed from the rows and {accepted}; "
+        "no price covers what they tell."
     )
 
 

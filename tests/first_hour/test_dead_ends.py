@@ -1,0 +1,114 @@
+"""What a newcomer is pointed to works, and a refusal names the way on."""
+
+import json
+import shlex
+
+import pytest
+
+import discreet as dp
+from discreet.errors import WrongKind
+from discreet.plan.policy.policy import read_policy
+from tests.cli.test_commands import answered, run
+from tests.first_hour.made_up import Terminal
+
+COUNT = "SELECT COUNT(*) AS n FROM towns"
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """A folder with a table of 40 towns, its policy and its ledger."""
+    lines = [f"p{at},t{at % 40},{at % 90}" for at in range(400)]
+    (tmp_path / "towns.csv").write_text("\n".join(["person,town,age", *lines]) + "\n")
+    towns = ",".join(f"t{at}" for at in range(40))
+    answered(
+        tmp_path,
+        *("init", "towns.csv", "--unit=person", "--type=age=integer", "--bounds=age=0:90"),
+        *(f"--categories=town={towns}", "--max-rows=1", "--max-groups=1", "--yes"),
+    )
+    return tmp_path
+
+
+@pytest.mark.parametrize("named", [(), ("--policy=towns.toml", "--ledger=towns.ledger")])
+def test_the_pointer_below_an_answer_works(folder, named):
+    if named:
+        (folder / "policy.toml").rename(folder / "towns.toml")
+    told = answered(folder, "ask", COUNT, "--epsilon=0.5", *named).stderr
+    (pointer,) = told.strip().split("Details: --verbose, or ")[1:]
+    name, *command = shlex.split(pointer)
+    assert name == "discreet"
+    assert "0.5" in answered(folder, *command).stdout
+
+
+def test_rows_that_are_not_shown_can_be_had(folder):
+    question = ("ask", "SELECT town, COUNT(*) AS n FROM towns GROUP BY town", "--epsilon=0.5")
+    told = answered(folder, *question, "--confirm").stdout
+    assert "... and 20 more rows: --json, or .to_pandas() in Python, has them all." in told
+    assert len(json.loads(answered(folder, *question, "--json", "--confirm").stdout)["rows"]) == 40
+
+
+def test_a_slip_costs_no_other_answer(folder):
+    (folder / "policy.toml").unlink()
+    terminal = Terminal(folder, "init", "towns.csv", "--owner", "--ledger=second.ledger")
+    unit, bounds = ("preson", "person"), ("age", "9..1", "age 0:120", "town 1..2", "")
+    assert terminal.answer(*unit, *bounds, "n", "abc", "2", "-1", "1e-7") == 0, terminal.shown
+    shown = terminal.shown
+    assert "there is no column preson. use one of: person, town, age." in shown
+    assert "epsilon is text that is not a number" in shown
+    assert "age, as LOW..HIGH, LOW:HIGH or A, B, C" in shown
+    assert "low is not below high" in shown
+    assert "delta is not between 0 and 1" in shown
+    rules = read_policy(folder / "policy.toml")
+    assert rules.tables[0].column("age").high == 120
+    assert str(rules.budget).startswith("epsilon 2 at delta 1e-07")
+
+
+def test_what_was_said_of_other_bounds_is_gone(folder):
+    text = (folder / "towns.csv").read_text().replace("p7,t7,7\n", "p7,t7,5000\n")
+    (folder / "old.csv").write_text(text)
+    terminal = Terminal(folder, "init", "old.csv", "--owner", "--policy=old.toml")
+    assert terminal.answer("person", "age 0:50") == 0, terminal.shown
+    lines = [line for line in terminal.shown.splitlines() if line.startswith("  b  age")]
+    assert ["of cells inside" in line for line in lines] == [True, False]
+    assert "no NULL" in lines[1]
+
+
+def test_comments_say_what_came_from_the_rows(folder):
+    (folder / "policy.toml").unlink()
+    terminal = Terminal(folder, "init", "towns.csv", "--owner", "--ledger=second.ledger")
+    assert terminal.answer("person", "", "n") == 0, terminal.shown
+    text = " ".join((folder / "policy.toml").read_text().replace("\n# ", " ").split())
+    assert "NOT PRIVATE: Types, bounds, categories, limits and key were proposed" in text
+    assert "confirmed by the owner after looking" in text
+    assert "never come from the rows" not in text
+
+
+def test_over_budget_is_one_number(folder):
+    answered(folder, "ask", COUNT, "--epsilon=1")
+    more = ("ask", f"{COUNT} WHERE age < 50", "--epsilon=0.1")
+    refused, told, read = (
+        run(folder, *more, *option) for option in ((), ("--verbose",), ("--json",))
+    )
+    first = "OverBudget[E301]: account data: this costs epsilon 0.1; nothing is left of 1."
+    assert refused.stderr.splitlines()[0] == first
+    assert "rho" not in refused.stderr
+    assert refused.stderr in told.stderr
+    details = json.loads(read.stdout)["details"]
+    assert "what is left there is epsilon 0" in details
+    assert details in told.stderr
+    assert {refused.exit_code, told.exit_code, read.exit_code} == {3}
+
+
+def test_text_in_double_quotes_is_told_apart(folder):
+    refused = run(folder, "plan", f'{COUNT} WHERE town = "t1"', "--epsilon=0.1")
+    assert "Do:  text goes in single quotes: 't1'; use one of: age, person, town." in refused.stderr
+    plain = run(folder, "plan", f"{COUNT} WHERE town = t1", "--epsilon=0.1")
+    assert "single quotes" not in plain.stderr
+
+
+def test_two_tables_are_named_one_by_one(folder):
+    refused = run(folder, "init", "towns.csv", "b/people.csv", "--yes", "--policy=new.toml")
+    assert "init sets up one table, and 2 are given." in refused.stderr
+    assert "--data towns=towns.csv --data people=b/people.csv" in refused.stderr
+    assert not (folder / "new.toml").exists()
+    with pytest.raises(WrongKind, match=r'give {"towns": "towns.csv", "people": "b/people.csv"}'):
+        dp.open(["towns.csv", "b/people.csv"], unit=dp.row(), budget=dp.Budget(epsilon=1))
