@@ -45,6 +45,7 @@ __all__ = [
     "probability",
     "rational",
     "whole",
+    "with_article",
 ]
 
 _KINDS: Final = "an integer, a Fraction, a Decimal or decimal text"
@@ -339,5 +340,13 @@ def _wrong_kind(value: object, name: str) -> WrongKind:
 
 
 def _a(value: object) -> str:
-    noun = type(value).__name__
-    return f"an {noun}" if noun[0].lower() in "aeiou" else f"a {noun}"
+    return with_article(type(value).__name__)
+
+
+def with_article(noun: str) -> str:
+    """Put "a" or "an" before a word; u is taken for the one of "user" and "unit".
+
+    >>> with_article("INTEGER"), with_article("user"), with_article("id")
+    ('an INTEGER', 'a user', 'an id')
+    """
+    return f"an {noun}" if noun[:1].lower() in tuple("aeio") else f"a {noun}"

@@ -93,6 +93,21 @@ def visits(people=2000):
             }
 
 
+def votes(people=750):
+    """One row for each person, with whole numbers for some of what people say."""
+    draw = random.Random(23)  # noqa: S311  (made-up rows)
+    for person in range(people):
+        yield {
+            "id": person,
+            "vote": draw.choice("YNA"),
+            "age": draw.randint(18, 70),
+            "town": draw.randint(1, 5),
+            "female": draw.randint(0, 1),
+            "day": _day(draw, "{0}-{1:02}-{2:02}", 2010, 2020),
+            "member": draw.randint(1, 9000),
+        }
+
+
 def wide(people=600, columns=110):
     """So many columns that a screen is full of them."""
     draw = random.Random(19)  # noqa: S311  (made-up rows)
@@ -100,7 +115,14 @@ def wide(people=600, columns=110):
         yield {f"q{at}": draw.randint(0, 1 + at % 7) for at in range(columns)}
 
 
-TABLES = {"males": males, "slid": survey, "kunden": europe, "visits": visits, "wide": wide}
+TABLES = {
+    "males": males,
+    "slid": survey,
+    "kunden": europe,
+    "visits": visits,
+    "votes": votes,
+    "wide": wide,
+}
 
 
 class Terminal:

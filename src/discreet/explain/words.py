@@ -12,6 +12,7 @@ import math
 from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
 
+from discreet.exact import with_article
 from discreet.explain.disclosure import Disclosure
 from discreet.explain.figures import Figures, GuessOdds
 
@@ -70,7 +71,7 @@ def worlds(disclosure: Disclosure, odds: GuessOdds, *, who: str) -> str:
         who: "you", or a word for one of those who are protected.
     """
     you = who == "you"
-    name = "you" if you else f"a {who}"
+    name = "you" if you else with_article(who)
     if disclosure.relation.replaces:
         whose = "your data" if you else f"the data of {name}"
         return (

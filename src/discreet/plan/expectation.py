@@ -3,30 +3,45 @@
 Trust: public.  Only declared facts are used: the rounded size, categories and bounds.  No price and
 no noise depends on what is expected here, and a wrong guess costs a question, never privacy.
 
-Definition.  A group is expected to have the rows of the table, divided by the number of its public
-groups, and for each condition by what it leaves of declared values (a third where that is unknown).
-A mean or a sum is expected a sixth of the bounds away from their end near zero, a deviation to be
-a sixth of them.  An output is *blind* where its half-width is more than two fifths of the number
-that is expected, which leaves room for rounded sizes before it is half of it, and *weak* where it
-is more than a tenth.  An answer is *empty* where hardly any group can reach the number of people
-from which groups are shown.
+Definition.  A group is expected to have the rows of the table, divided by the number of values that
+its keys can have, and for each other condition by what it leaves of declared values (a third where
+that is unknown).  The column of the unit has a value for each person, and where no declared value
+meets a condition no row is expected.  A mean or a sum is expected a sixth of the bounds away from
+their end near zero, a deviation to be a sixth of them.  Products and ratios are off by the sum of
+the shares by which their parts are.  An output is *blind* where its half-width is more than two
+fifths of the number that is expected, which leaves room for rounded sizes before it is half of it,
+and *weak* where it is more than a tenth.  An answer is *empty* where hardly any group can reach the
+number of people from which groups are shown.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Final, final
 
 from discreet.plan.aggregates.estimator import Predicted
 from discreet.plan.binding.joins import conjuncts
-from discreet.query.expressions import Aggregate, Call, Column, Expression, Grouped, Literal, walk
+from discreet.plan.forecast.error_forecast import ErrorForecast
+from discreet.plan.pricing.group_sensitivity import Releases
+from discreet.plan.statistics.answer_layout import AnswerColumn
+from discreet.query.expressions import (
+    Aggregate,
+    Call,
+    Cast,
+    Column,
+    Expression,
+    Grouped,
+    Literal,
+    walk,
+)
 from discreet.query.relations import Filter, Scan, descend, folded
 from discreet.query.types import Type
-from discreet.requests.engine_request import EngineRequest
-from discreet.requests.table_schema import ColumnFacts, PublicSize, Schema
+from discreet.requests.engine_request import EngineRequest, PublicGroups
+from discreet.requests.table_schema import ColumnFacts, Product, PublicSize, Schema, TableFacts
 
 if TYPE_CHECKING:  # a plan holds what is expected of it
     from discreet.plan.plan import Plan
@@ -89,13 +104,15 @@ class ExpectedOutput:
         share = self.share
         if share is None:
             return "unknown"
-        return f"{float(100 * share):.2g} %" if share < 1 else "more than the number itself"
+        return f"{short(100 * share)} %" if share < 1 else "more than the number itself"
 
 
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Expectation:
     """What to expect of an answer; ``people`` and ``rows`` are those of one group.
+
+    ``unmet`` tells of conditions that no declared value meets.
 
     >>> Expectation(outputs=(), people=500, rows=4000, group="the table", needed=1916).empty
     True
@@ -107,11 +124,12 @@ class Expectation:
     group: str
     needed: int | None = None
     listed: bool = True
+    unmet: tuple[str, ...] = ()
 
     @property
     def empty(self) -> bool:
-        """Whether hardly any group will be shown."""
-        return self.needed is not None and self.needed > self.people
+        """Whether hardly any row counts, or hardly any group will be shown."""
+        return bool(self.unmet) or (self.needed is not None and self.needed > self.people)
 
     @property
     def blind(self) -> bool:
@@ -125,6 +143,8 @@ class Expectation:
 
     def why(self) -> str:
         """Say why nobody should pay for it."""
+        if self.unmet:
+            return f"hardly any row would count: {'; '.join(self.unmet)}"
         if self.empty:
             return (
                 f"hardly any group would be shown: one is shown from about {self.needed} people "
@@ -136,7 +156,8 @@ class Expectation:
     def lines(self) -> Iterator[str]:
         """Say of each output how far off it will be, as a share of what is expected."""
         if self.empty:
-            yield f"{self.why()}: not asked without confirm"
+            why = "hardly any row would count" if self.unmet else self.why()  # after the warning
+            yield f"{why}: not asked without confirm"
             return
         for each in self.outputs:
             if each.share is not None:
@@ -160,12 +181,16 @@ def short(number: Fraction) -> str:
 
 def public_size(request: EngineRequest, schema: Schema) -> PublicSize | None:
     """Return the size of the largest table that a question reads, if all have a public one."""
-    scans = {folded(node.table) for node in descend(request.relation) if isinstance(node, Scan)}
-    tables = [table for name in scans if (table := schema.table(name)) and not table.public]
-    sizes = [table.size for table in tables]
+    sizes = [table.size for table in _scanned(request, schema)]
     if not sizes or None in sizes:
         return None
     return max((size for size in sizes if size), key=lambda size: size.rows)
+
+
+def _scanned(request: EngineRequest, schema: Schema) -> list[TableFacts]:
+    """Return the private tables that a question reads."""
+    scans = {folded(node.table) for node in descend(request.relation) if isinstance(node, Scan)}
+    return [table for name in scans if (table := schema.table(name)) and not table.public]
 
 
 def rows_of_a_group(request: EngineRequest, schema: Schema) -> int | None:
@@ -183,33 +208,87 @@ def _group(request: EngineRequest, schema: Schema, size: PublicSize) -> tuple[in
         if isinstance(node, Filter)
         for part in conjuncts(node.predicate)
     }
-    keys = {key.expression for key in request.keys}
-    columns = {
-        folded(column.name): column
-        for table in schema.tables
-        for column in table.columns
-        if not table.public
-    }
+    keys = [key.expression for key in request.keys]
+    counts = _counts(request, schema, size)
+    counted = {key for key in keys if isinstance(key, Column) and folded(key.name) in counts}
     listed: dict[Expression, Fraction] = {}  # a condition that lists values stands there twice
+    columns = _columns(schema)
     for condition in conditions:
-        if _about_keys(condition, keys):
+        if _about_keys(condition, keys, counted):
             continue
         match condition:
             case Call(function="IN" | "=", arguments=(Column() as column, *_)):
-                listed[column] = min(listed.get(column, Fraction(1)), _kept(condition, columns))
+                share = _kept(condition, columns, counts)
+                listed[column] = min(listed.get(column, Fraction(1)), share)
             case _:
-                kept *= _kept(condition, columns)
+                kept *= _kept(condition, columns, counts)
     kept *= math.prod(listed.values())
-    groups = 1
-    if request.keys:
-        groups = len(request.listed) if request.listed is not None else _MANY_GROUPS
+    alone = bool(request.unit) and set(request.unit) <= set(keys)
+    groups = max(_groups(request.public, keys, counts), size.people if alone else 1)
     rows = max(1, round(size.rows * kept / groups))
-    each = min(groups, request.groups or 1)
+    each = 1 if alone else min(groups, request.groups or 1)
     return max(1, min(rows, round(size.people * kept * each / groups))), rows
 
 
-def _about_keys(condition: Expression, keys: set[Expression]) -> bool:
-    """Whether a condition lists the values of a key, which are groups already."""
+def _columns(schema: Schema) -> dict[str, ColumnFacts]:
+    private = (table for table in schema.tables if not table.public)
+    return {folded(column.name): column for table in private for column in table.columns}
+
+
+def _counts(request: EngineRequest, schema: Schema, size: PublicSize) -> dict[str, int]:
+    """Return how many values columns can have, where that is known."""
+    counts: dict[str, int] = {}
+    for name, facts in _columns(schema).items():
+        declared = _declared(facts)
+        if declared is not None:
+            counts[name] = declared
+    tables = _scanned(request, schema)
+    if len(tables) == 1 and len(tables[0].key) == 1:
+        counts[folded(tables[0].key[0])] = size.rows
+    if len(request.unit) == 1 and isinstance(request.unit[0], Column):
+        counts[folded(request.unit[0].name)] = size.people
+    return counts
+
+
+def _declared(facts: ColumnFacts) -> int | None:
+    """Return how many values a column is declared to have."""
+    if facts.categories is not None:
+        return len(facts.categories)
+    if facts.type is Type.BOOLEAN:
+        return 2
+    if facts.type is Type.INTEGER and facts.low is not None and facts.high is not None:
+        return int(facts.high - facts.low) + 1
+    return None if facts.days is None else (facts.days[1] - facts.days[0]).days + 1
+
+
+def _groups(
+    public: PublicGroups | None, keys: Sequence[Expression], counts: Mapping[str, int]
+) -> int:
+    """Return about how many groups a table has, those that conditions leave out among them."""
+    if not keys:
+        return 1
+    known = [counts.get(folded(key.name)) if isinstance(key, Column) else None for key in keys]
+    if public is None:
+        many = math.prod(count for count in known if count is not None)
+        return many * (_MANY_GROUPS if None in known else 1)
+    lists = (
+        public.lists
+        if isinstance(public, Product)
+        else [set(one) for one in zip(*public, strict=True)]
+    )
+    groups = Fraction(len(public))
+    for count, values in zip(known, lists, strict=False):
+        groups *= max(Fraction(count or 1, max(1, len(values))), Fraction(1))
+    return max(1, round(groups))
+
+
+def _about_keys(
+    condition: Expression, keys: Sequence[Expression], counted: AbstractSet[Expression]
+) -> bool:
+    """Whether a condition chooses among the values of keys, which are groups already."""
+    columns = {node for node in walk(condition) if isinstance(node, Column)}
+    if columns and columns <= counted:
+        return True
     match condition:
         case Call(function="IN" | "=", arguments=(compared, *_)):
             return compared in keys
@@ -217,11 +296,13 @@ def _about_keys(condition: Expression, keys: set[Expression]) -> bool:
             return False
 
 
-def _kept(condition: Expression, columns: Mapping[str, ColumnFacts]) -> Fraction:
+def _kept(
+    condition: Expression, columns: Mapping[str, ColumnFacts], counts: Mapping[str, int]
+) -> Fraction:
     """Return about what share of the rows meets a condition."""
     match condition:
         case Call(function="IN" | "=", arguments=(Column(name=name), *values)):
-            share = _one_value(columns.get(folded(name)))
+            share = _one_value(columns.get(folded(name)), counts.get(folded(name)))
             return min(Fraction(1), share * len(values))
         case Call(function="<>", arguments=(Column(), Literal())):
             return Fraction(1) - _UNKNOWN
@@ -233,21 +314,18 @@ def _kept(condition: Expression, columns: Mapping[str, ColumnFacts]) -> Fraction
         case Column() | Call(function="NOT" | "IS TRUE" | "IS FALSE"):
             return _HALF
         case Call(function="OR", arguments=parts):
-            return min(Fraction(1), sum((_kept(part, columns) for part in parts), Fraction(0)))
+            return min(
+                Fraction(1), sum((_kept(part, columns, counts) for part in parts), Fraction(0))
+            )
         case _:
             return _UNKNOWN
 
 
-def _one_value(facts: ColumnFacts | None) -> Fraction:
-    if facts is None:
+def _one_value(facts: ColumnFacts | None, count: int | None) -> Fraction:
+    if count is None:
         return _UNKNOWN
-    if facts.categories is not None:
-        return Fraction(1, len(facts.categories))
-    if facts.type is Type.BOOLEAN:
-        return _HALF
-    if facts.type is Type.INTEGER and facts.low is not None and facts.high is not None:
-        return max(1 / (facts.high - facts.low + 1), _RARE)
-    return _UNKNOWN
+    spread = facts is not None and facts.categories is None and count == _declared(facts)
+    return max(Fraction(1, count), _RARE) if spread else Fraction(1, count)
 
 
 def _range(facts: ColumnFacts | None, end: Fraction, *, above: bool) -> Fraction:
@@ -271,20 +349,15 @@ def expect(plan: Plan, schema: Schema) -> Expectation | None:
         group = f"one {keys[0]}"
     needed = None if plan.selection is None else int(plan.selection.smallest(Fraction(1, 2)))
     widths = {each.output: each for each in plan.predicted}
-    slots = {each.slot: each.aggregate for each in plan.estimates}
+    about = _Group(plan=plan, schema=schema, people=people, rows=rows, words=group)
     outputs = []
     for column in plan.layout.outputs:
-        used = [
-            slots[node.name]
-            for node in walk(column.expression)
-            if isinstance(node, Column) and node.name in slots
-        ]
         predicted = widths.get(column.name)
-        if isinstance(column.expression, Grouped) or predicted is None or not used:
+        if isinstance(column.expression, Grouped) or predicted is None:
             continue
-        about = _Group(people=people, rows=rows, words=group, unit=plan.unit.columns)
-        alone = used[0] if isinstance(column.expression, Column) else None
-        outputs.append(_expected(predicted, alone, used, about, plan, schema))
+        expected = about.output(column.expression, predicted)
+        if expected is not None:
+            outputs.append(expected)
     return Expectation(
         outputs=tuple(outputs),
         people=people,
@@ -292,63 +365,152 @@ def expect(plan: Plan, schema: Schema) -> Expectation | None:
         group=group,
         needed=needed,
         listed=request.listed is not None,
+        unmet=plan.unmet,
     )
 
 
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Group:
+    """One group of a plan, and about how large the numbers in it are."""
+
+    plan: Plan
+    schema: Schema
     people: int
     rows: int
     words: str
-    unit: Sequence[str]
+
+    def output(self, expression: Expression, predicted: Predicted) -> ExpectedOutput | None:
+        """Compare an error with a number of the size that is expected."""
+        slots = self._slots()
+        used = [
+            slots[n.name] for n in walk(expression) if isinstance(n, Column) and n.name in slots
+        ]
+        if not used:
+            return None
+        width, ranks = predicted.half_width, False
+        number, about = None, f"{self.words} has about {counted(self.rows, 'row', 'rows')}"
+        functions = {each.function for each in used}
+        alone = used[0] if isinstance(expression, Column) else None
+        if functions & _QUANTILES:
+            number, ranks = Fraction(self.rows), True
+            width = predicted.reach or width
+        elif alone is not None and alone.function in _MOMENTS:
+            width, number = self._moment(alone, width)
+        elif alone is not None:
+            number, about = self._number(alone), self._about(alone, about)
+        elif _correlates(expression, functions):
+            if self.plan.price.epsilon is not None:
+                width = _CORRELATION_NOISE / (self.plan.price.epsilon * self.people)
+                number = Fraction(1)
+        elif self.plan.search is None or self.plan.found:
+            number, share = self._formula(expression), self._share(expression)
+            width = None if number is None or share is None else share * number
+        return ExpectedOutput(
+            output=predicted.output, half_width=width, number=number, about=about, ranks=ranks
+        )
+
+    def _slots(self) -> dict[str, Aggregate]:
+        return {each.slot: each.aggregate for each in self.plan.estimates}
+
+    def _about(self, aggregate: Aggregate, rows: str) -> str:
+        """Say what the number of an aggregate was guessed from."""
+        if aggregate.distinct:
+            return f"{self.words} has about {counted(self.people, 'person', 'people')}"
+        bounds = _bounds(aggregate, self.plan, self.schema)
+        if aggregate.function == "COUNT" or bounds is None:
+            return rows
+        return f"{rows}, with values between {' and '.join(map(short_number, bounds))}"
+
+    def _number(self, aggregate: Aggregate) -> Fraction | None:
+        """Return about how large a count, a sum or a mean is."""
+        argument = aggregate.argument
+        if aggregate.function == "COUNT" and aggregate.distinct:
+            named = isinstance(argument, Column) and argument.name in self.plan.unit.columns
+            return Fraction(self.people) if named else None
+        if aggregate.function == "COUNT":
+            some = any(isinstance(node, Call) for node in walk(argument or Literal(1)))
+            return Fraction(self.rows, 2 if some else 1)
+        bounds = _bounds(aggregate, self.plan, self.schema)
+        if bounds is None or aggregate.function not in {"AVG", "SUM"}:
+            return None
+        return _typical(*bounds) * (self.rows if aggregate.function == "SUM" else 1)
+
+    def _moment(
+        self, aggregate: Aggregate, width: Fraction | None
+    ) -> tuple[Fraction | None, Fraction | None]:
+        """Return how far off a variance or a deviation is, and about how large."""
+        found = _bounds(aggregate, self.plan, self.schema)
+        if found is None or width is None:
+            return width, None
+        deviation = (found[1] - found[0]) * _TYPICAL
+        if aggregate.function.startswith("STDDEV") and deviation:  # forecast for one of zero
+            return width**2 / (2 * deviation), deviation
+        return width, deviation**2
+
+    def _formula(self, expression: Expression) -> Fraction | None:
+        """Return about how large a product or a ratio is; None for all else."""
+        match expression:
+            case Literal(value=int() | Fraction() as value):
+                return abs(Fraction(value))
+            case Column(name=name):
+                aggregate = self._slots().get(name)
+                return None if aggregate is None else self._number(aggregate)
+            case Cast(argument=argument, to=Type.FLOAT):
+                return self._formula(argument)
+            case Call(function="*" | "/" as way, arguments=(one, other)):
+                first, second = self._formula(one), self._formula(other)
+                if first is None or second is None or not second:
+                    return None
+                return first * second if way == "*" else first / second
+            case _:
+                return None
+
+    def _share(self, expression: Expression) -> Fraction | None:
+        """Return by what share of itself a product or a ratio is off: the sum of its parts'."""
+        match expression:
+            case Literal():
+                return Fraction(0)
+            case Cast(argument=argument, to=Type.FLOAT):
+                return self._share(argument)
+            case Call(function="*" | "/", arguments=(one, other)):
+                first, second = self._share(one), self._share(other)
+                return None if first is None or second is None else first + second
+            case _:
+                number = self._formula(expression)
+                error = self._forecast(expression) if number else None
+                return None if not number or error is None else error / number
+
+    def _forecast(self, expression: Expression) -> Fraction | None:
+        plan = self.plan
+        forecast = ErrorForecast(
+            releases=Releases(
+                selection=plan.selection,
+                chosen_by=plan.chosen_by,
+                noises=plan.noises,
+                choices=plan.choices,
+            ),
+            estimates=plan.estimates,
+            confidence=plan.confidence,
+            size=self.rows,
+        )
+        found = forecast.of(AnswerColumn(name="", type=Type.FLOAT, expression=expression))
+        return None if found is None else found.half_width
 
 
-def _expected(  # noqa: C901, PLR0913, PLR0917  all that is known of it
-    predicted: Predicted,
-    alone: Aggregate | None,
-    used: Iterable[Aggregate],
-    group: _Group,
-    plan: Plan,
-    schema: Schema,
-) -> ExpectedOutput:
-    """Compare an error with a number of the size that is expected."""
-    width, number, ranks = predicted.half_width, None, False
-    rows = f"{group.words} has about {group.rows:,} rows"
-    about = rows
-    functions = {each.function for each in used}
-    if alone is not None and alone.function == "COUNT":
-        number = Fraction(group.rows)
-        if alone.distinct:
-            named = isinstance(alone.argument, Column) and alone.argument.name in group.unit
-            number = Fraction(group.people) if named else None
-            about = f"{group.words} has about {group.people:,} people"
-        elif any(isinstance(node, Call) for node in walk(alone.argument or Literal(1))):
-            number /= 2
-    elif functions & _QUANTILES:
-        number, ranks = Fraction(group.rows), True
-        width = predicted.reach or width
-    elif alone is not None and alone.function in {"AVG", "SUM"}:
-        found = _bounds(alone, plan, schema)
-        if found is not None:
-            low, high = found
-            typical = _typical(low, high)
-            number = typical * (group.rows if alone.function == "SUM" else 1)
-            between = f"{short_number(low)} and {short_number(high)}"
-            about = f"{rows}, with values between {between}"
-    elif functions & _MOMENTS or len(functions) > 1:
-        found = None if alone is None else _bounds(alone, plan, schema)
-        if alone is not None and found is not None and width is not None:
-            deviation = (found[1] - found[0]) * _TYPICAL
-            number = deviation**2
-            if alone.function.startswith("STDDEV"):  # forecast for a deviation of zero
-                width, number = width**2 / (2 * deviation), deviation
-        elif plan.price.epsilon is not None:
-            width = _CORRELATION_NOISE / (plan.price.epsilon * group.people)
-            number = Fraction(1)
-    return ExpectedOutput(
-        output=predicted.output, half_width=width, number=number, about=about, ranks=ranks
-    )
+def _correlates(expression: Expression, functions: AbstractSet[str]) -> bool:
+    """Whether a formula is that of CORR."""
+    top = isinstance(expression, Call) and expression.function == "LEAST"
+    return top and functions == {"AVG", "STDDEV_POP"}
+
+
+def counted(number: int, one: str, more: str) -> str:
+    """Say how many there are.
+
+    >>> counted(1, "row", "rows"), counted(2000, "row", "rows")
+    ('1 row', '2,000 rows')
+    """
+    return f"{number:,} {one if number == 1 else more}"
 
 
 def _bounds(aggregate: Aggregate, plan: Plan, schema: Schema) -> tuple[Fraction, Fraction] | None:

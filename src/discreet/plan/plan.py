@@ -10,11 +10,12 @@ engine compute ``request``, shows the groups that ``selection`` chooses by the c
 ``choices``, and computes the columns of ``layout`` from ``estimates``.  The price is right if
 ``promises`` are true, which only the owner of the data can know.  ``truncations`` say what limits
 may leave out, ``found_limits`` which limits were bought for it, and ``released_by`` which questions
-have released its groups, and at what price; ``warnings`` name conditions that no declared value
-meets, so that an answer may be paid for in vain.  ``budget_preview`` says
-what the ledger of the session that made the plan had left for it then; plan again to look again.
-``expected`` says, where the size of its table is public, what to expect of the answer.  A plan that
-is ``exact`` reads public tables alone, and its groups are the rows of its answer.
+have released its groups, and at what price; ``unmet`` names conditions that no declared value
+meets, and ``warnings`` these and all else for which an answer may be paid in vain.
+``budget_preview`` says what the ledger of the session that made the plan had left for it then; plan
+again to look again.  ``expected`` says, where the size of its table is public, what to expect of
+the answer.  A plan that is ``exact`` reads public tables alone, and its groups are the rows of its
+answer.
 
 Definition.  The digest of a plan is the same for every way to write the same request.  It is the
 SHA-256 of a JSON text: the canonical question, whom it protects, the bound relation with the types
@@ -190,6 +191,7 @@ class Plan(Explainable):
     search: BoundsSearch | None = None
     found: tuple[FoundBounds, ...] = ()
     promises: tuple[OwnerPromise, ...] = ()
+    unmet: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     truncations: tuple[Truncation, ...] = ()
     exact: bool = False

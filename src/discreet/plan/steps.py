@@ -347,7 +347,8 @@ def _finished(draft: Draft) -> Plan:
         if exact
         else promises_behind(request.relation, scope, schema=draft.schema, unit=draft.unit),
         truncations=truncations(draft),
-        warnings=required(draft.bound).warnings,
+        unmet=required(draft.bound).unmet,
+        warnings=(*required(draft.bound).unmet, *required(draft.bound).warnings),
         exact=exact,
     )
 

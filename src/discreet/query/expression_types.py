@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, NoReturn, assert_never
 
 from discreet.errors import UnknownName, UnsupportedSQL, WrongType
+from discreet.exact import with_article
 from discreet.query.expressions import (
     Aggregate,
     Call,
@@ -186,7 +187,7 @@ def _called(
         if kind is not None and kind not in takes:
             _wrong(
                 arguments[place],
-                what=f"{function.name} does not take a {kind.value} here.",
+                what=f"{function.name} does not take {with_article(kind.value)} here.",
                 why="engines turn one type into another each in their own way.",
                 do=f"give it {_either(takes)}; CAST turns one type into another.",
             )
@@ -265,7 +266,7 @@ def _shared(arguments: Sequence[Expression], kinds: Sequence[Type | None]) -> Ty
         else:
             _wrong(
                 argument,
-                what=f"a {kind.value} meets a {shared.value}.",
+                what=f"{with_article(kind.value)} meets {with_article(shared.value)}.",
                 why="engines turn one type into another each in their own way.",
                 do=_meeting(shared, kind),
             )
@@ -290,9 +291,10 @@ def check_condition(
     """
     kind = _column_types(columns, keys).type_of(expression)
     if kind not in {Type.BOOLEAN, None}:
+        given = with_article(kind.value) if kind else "a NULL"
         _wrong(
             expression,
-            what=f"a {kind.value if kind else 'NULL'} stands where a condition is needed.",
+            what=f"{given} stands where a condition is needed.",
             why="only true lets a row through, and engines disagree on what else is true.",
             do="compare it with something, such as x > 0.",
         )
@@ -312,9 +314,9 @@ def _cast(cast: Cast, types: ColumnTypes) -> Type:
     if kind is not None and cast.to not in CASTS[kind]:
         _wrong(
             cast,
-            what=f"a {kind.value} cannot be turned into a {cast.to.value}.",
+            what=f"{with_article(kind.value)} cannot be turned into {with_article(cast.to.value)}.",
             why="engines do it each in their own way.",
-            do=f"a {kind.value} can become {_either(CASTS[kind] - {kind})}.",
+            do=f"{with_article(kind.value)} can become {_either(CASTS[kind] - {kind})}.",
         )
     return cast.to
 

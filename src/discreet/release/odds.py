@@ -37,6 +37,7 @@ from typing import TYPE_CHECKING, Final, final
 from discreet import mechanisms
 from discreet.accounting import Leaf, Node, Repeat
 from discreet.accounting.budgets.loss_prices import point_price
+from discreet.exact import with_article
 from discreet.loss import Approximate, PrivacyLoss, Pure, ZeroConcentrated
 from discreet.units import Relation
 
@@ -94,7 +95,7 @@ class Odds:
                 "where it is the other"
             )
         else:
-            matter = f"whether a {unit} is in the data"
+            matter = f"whether {with_article(unit)} is in the data"
             alarm = (
                 f"for 1 in 100 of those who are not in the data sounds for at most {shown:f} in "
                 "100 of those who are"

@@ -36,11 +36,13 @@ def too_noisy(
     """
     expected = expect(plan, schema)
     assert expected is not None  # noqa: S101  (asked only where something is expected)
-    found = _better(plan, expected, schema, price, left)
+    found = None if expected.unmet else _better(plan, expected, schema, price, left)
     do = "ask about larger groups, or all together"
     if found is not None:
         epsilon, shown, part = found
         do = f"epsilon {_text(epsilon)} gives {shown}, {_part(part)}"
+    elif expected.unmet:
+        do = "compare with declared values, or have the policy declare others"
     elif plan.price.epsilon is not None:
         do = f"no epsilon that is left would do; {do}"
     return TooNoisy(
@@ -107,7 +109,9 @@ def _part(part: Fraction) -> str:
 
     >>> _part(Fraction(1, 2)), _part(Fraction(21, 100))
     ('half of your budget', '21 % of your budget')
+    >>> _part(Fraction(999, 1000))
+    '100 % of your budget'
     """
     if abs(part - Fraction(1, 2)) < Fraction(1, 200):
         return "half of your budget"
-    return f"{float(100 * part):.2g} % of your budget"
+    return f"{short(100 * part)} % of your budget"

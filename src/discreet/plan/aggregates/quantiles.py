@@ -16,6 +16,7 @@ from typing import ClassVar, Final, final
 
 from discreet import mechanisms
 from discreet.errors import WrongType
+from discreet.exact import with_article
 from discreet.plan.aggregates.estimator import (
     Choice,
     Estimator,
@@ -144,7 +145,9 @@ def measure_quantile(
     value, facts = measurer.value(aggregate)
     if not facts.type.is_number:
         raise WrongType(
-            what=pointed(f"{aggregate.function} of a {facts.type.value}.", aggregate.span),
+            what=pointed(
+                f"{aggregate.function} of {with_article(facts.type.value)}.", aggregate.span
+            ),
             why="it is chosen from a public grid between bounds, and these are numbers.",
             do="ask it of a number, such as EXTRACT(YEAR FROM day), or count by groups.",
         )

@@ -143,8 +143,9 @@ class BoundQuestion:
     """A bound question.
 
     ``aggregates`` pairs each aggregate of the question with the same over unique columns;
-    ``groups`` are the groups of the answer if they are public as a whole; ``warnings`` are about
-    conditions that nobody may meet; ``predicates`` hold for all rows.
+    ``groups`` are the groups of the answer if they are public as a whole; ``unmet`` tells of
+    conditions that no declared value meets, and ``warnings`` of keys that hardly any group has;
+    ``predicates`` hold for all rows.
     """
 
     question: Question
@@ -152,6 +153,7 @@ class BoundQuestion:
     keys: tuple[GroupKey, ...]
     aggregates: tuple[tuple[Aggregate, Aggregate], ...]
     groups: tuple[tuple[KeyValue, ...], ...] | None
+    unmet: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     predicates: tuple[Expression, ...] = ()
 
@@ -193,10 +195,8 @@ def bind_question(
         keys=keys,
         aggregates=pairs,
         groups=groups,
-        warnings=(
-            *(unmet_conditions(predicates, rows.facts) if predicates else ()),
-            *fine_keys(keys),
-        ),
+        unmet=tuple(unmet_conditions(predicates, rows.facts)) if predicates else (),
+        warnings=tuple(fine_keys(keys)),
         predicates=predicates,
     )
 

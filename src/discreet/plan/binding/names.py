@@ -23,6 +23,7 @@ from typing import Final, final
 
 from discreet.accounting import Box
 from discreet.errors import NotPerUnit, UnknownName, UnsupportedSQL, WrongType
+from discreet.exact import with_article
 from discreet.plan.binding.value_facts import Facts, KnownFacts
 from discreet.query.expression_types import COMPARED, typed
 from discreet.query.expressions import (
@@ -304,7 +305,9 @@ def condition(expression: Expression, below: BoundRelation) -> Expression:
     bound, kind = checked(expression, below)
     if kind is not Type.BOOLEAN:
         raise WrongType(
-            what=pointed(f"a {kind.value} stands where a condition is.", expression.span),
+            what=pointed(
+                f"{with_article(kind.value)} stands where a condition is.", expression.span
+            ),
             why="only true lets a row through, and engines disagree on what else is true.",
             do="compare it with something, such as x > 0.",
         )

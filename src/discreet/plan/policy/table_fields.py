@@ -13,7 +13,7 @@ from fractions import Fraction
 from typing import Any, Final
 
 from discreet.errors import BadPolicy, DiscreetError
-from discreet.exact import decimal
+from discreet.exact import decimal, with_article
 from discreet.query.relations import folded
 from discreet.query.types import TYPES_BY_NAME, Scalar, Type, type_of
 from discreet.requests.csv_format import CsvFormat
@@ -284,7 +284,9 @@ def _bounds(
     if low is not None and high is not None:
         if not kind.is_number:
             raise bad(
-                place, f"bounds on a {kind.value.lower()}", "bounds belong to numbers and days"
+                place,
+                f"bounds on {with_article(kind.value.lower())}",
+                "bounds belong to numbers and days",
             )
         if low >= high:
             raise bad(place, "low is not below high", "give the smaller one as low")
@@ -295,7 +297,11 @@ def _categories(value: object, kind: Type, place: str) -> tuple[Scalar, ...] | N
     if value is None:
         return None
     if kind not in _LISTED:
-        raise bad(place, f"categories of a {kind.value.lower()}", "list numbers, texts or days")
+        raise bad(
+            place,
+            f"categories of {with_article(kind.value.lower())}",
+            "list numbers, texts or days",
+        )
     if not isinstance(value, list) or not value:
         raise bad(place, "it is not a list with something in it", 'write ["A", "B"]')
     if kind is Type.FLOAT:
