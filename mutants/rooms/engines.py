@@ -117,7 +117,9 @@ MUTANTS: Final = (
         old="        return paths == self.paths and tuple(map(FileState.of, paths)) == self._states",
         new="        return paths == self.paths",
         why="Keys and bounds are those of other data.",
-        caught_by=("tests/audit/test_changed_tables.py::test_a_table_that_changed_while_open_or_frozen_is_refused",),
+        caught_by=(
+            "tests/audit/test_changed_tables.py::test_a_table_that_changed_while_open_or_frozen_is_refused",
+        ),
     ),
     Mutant(
         name="data that changes while it is read",

@@ -35,9 +35,7 @@ MUTANTS: Final = (
         old="            entries[name] = entries.get(name, Fraction(0)) + price",
         new="            entries[name] = price",
         why="Reports under one name cost once, however many they are.",
-        caught_by=(
-            "tests/local/test_diary.py::test_prices_add_up_to_the_ceiling_and_no_further",
-        ),
+        caught_by=("tests/local/test_diary.py::test_prices_add_up_to_the_ceiling_and_no_further",),
     ),
     Mutant(
         name="the ceiling of a diary is looked at without the new report",

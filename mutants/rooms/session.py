@@ -133,7 +133,9 @@ MUTANTS: Final = (
         ),
         new=('    if last is None or last["digest"] is None or last["salt"]:\n        return\n'),
         why="Answers about a frozen table are about different data.",
-        caught_by=("tests/audit/test_changed_tables.py::test_a_table_that_changed_while_open_or_frozen_is_refused",),
+        caught_by=(
+            "tests/audit/test_changed_tables.py::test_a_table_that_changed_while_open_or_frozen_is_refused",
+        ),
     ),
     Mutant(
         name="the reason of a failure is told",

@@ -207,7 +207,7 @@ def test_the_number_of_all_rows_is_free(price):
     assert not found.price.epsilon
     assert found.price.rho == 0
     assert [each.half_width for each in found.predicted] == [0, 0]
-    assert "a public number that costs nothing" in str(found)
+    assert "a public number that costs nothing" in str(found.details)
     assert found.noises[0].mechanism == Laplace(scale=STILL)
 
 

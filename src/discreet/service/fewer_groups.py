@@ -10,7 +10,7 @@ from typing import Final
 
 from discreet.query.sql.tokens import Token, TokenKind, tokens
 
-_ENDS: Final = frozenset({"HAVING", "ORDER", "LIMIT", ";"})
+_ENDS: Final = frozenset({"HAVING", "ORDER BY", "LIMIT", ";"})
 
 
 def without_last_key(question: str) -> str | None:
@@ -25,12 +25,12 @@ def without_last_key(question: str) -> str | None:
     """
     read = tokens(question)
     words = [token.word for token in read]
-    once = all(words.count(word) == 1 for word in ("SELECT", "FROM", "GROUP"))
-    if not once or words[words.index("GROUP") + 1] != "BY" or words[1] == "WITH":
+    once = all(words.count(word) == 1 for word in ("SELECT", "FROM", "GROUP BY"))
+    if not once or words[1] == "WITH":
         return None
-    first, source, group = (words.index(word) for word in ("SELECT", "FROM", "GROUP"))
+    first, source, group = (words.index(word) for word in ("SELECT", "FROM", "GROUP BY"))
     end = next(at for at in range(group, len(read)) if words[at] in _ENDS or _last(read[at]))
-    items, keys = _parts(read[first + 1 : source]), _parts(read[group + 2 : end])
+    items, keys = _parts(read[first + 1 : source]), _parts(read[group + 1 : end])
     if not keys or not all(keys) or not all(items):
         return None
     dropped = keys[-1]

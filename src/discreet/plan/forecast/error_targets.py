@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Final, final
 
-from discreet.errors import OutOfRange, UnknownName, WrongKind
+from discreet.errors import OutOfRange, TooLarge, UnknownName, WrongKind
 from discreet.plan.forecast.error_forecast import ErrorForecast
 from discreet.plan.pricing.group_sensitivity import Releases
 from discreet.plan.pricing.release_parts import LAPLACE
@@ -147,7 +147,11 @@ def _enclosed(
     for _ in range(_STEPS):
         if low < _SMALLEST:
             break
-        if error(low) > target >= reached:
+        try:
+            above = error(low)
+        except TooLarge:  # the widest noise that there is
+            break
+        if above > target >= reached:
             return low, high
         if reached > target:
             low, high = high, high * max(_dyadic(reached / target), _LEAST) ** power

@@ -72,7 +72,8 @@ _NAMES: Final = (
 """Words in the names of columns, and the types that they mostly go with."""
 _ID: Final = re.compile(
     r"(^|_)(id|nr|no|num|number|uuid|person|people|patient|user|customer|client|subject|member|"
-    r"student|pupil|employee|respondent|household|account|participant)(_|$)|.(id|num)$"
+    r"student|pupil|employee|respondent|household|account|participant)"
+    r"((id|nr|no|num|number)?(_|$))"
 )
 
 
