@@ -185,7 +185,7 @@ KEYS = {
         "ceilings": (
             "list of names",
             '`["max_groups", "max_rows"]`',
-            "Which of max_groups and max_rows a question may lower and not raise; `[]`: it may raise both.",
+            "Which of these two a question may lower and not raise; `[]`: it may raise both.",
         ),
     },
     "who": {

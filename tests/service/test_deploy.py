@@ -98,6 +98,6 @@ def test_the_container_file_copies_what_is_there_and_starts_the_command():
     oldest = re.search(r"3\.(\d+)", project["requires-python"])
     assert int(version[1]) >= int(oldest[1])
     copied = {each for word, rest in parsed if word == "COPY" for each in rest.split()[:-1]}
-    needed = {project["readme"], *project["license-files"], *wheel["force-include"]}
+    needed = {project["readme"], *project["license-files"]}
     needed |= {Path(each).parts[0] for each in wheel["packages"]}
     assert needed <= copied  # what the build of the package reads
