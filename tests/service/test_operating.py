@@ -145,21 +145,19 @@ def test_a_moment_without_descriptors_does_not_end_a_dataset(tmp_path):
             before = resource.prlimit(number, resource.RLIMIT_NOFILE)
             resource.prlimit(number, resource.RLIMIT_NOFILE, (3, before[1]))
             first, second = workers()
-            for worker, noted in ((first, 1), (second, 2)):
+            for worker in (first, second):
                 with suppress(ProcessLookupError):  # one that was still starting ends by itself
                     os.kill(worker, signal.SIGKILL)
                 asked = {ana.post(PATH, json=query(each)).status_code for each in range(2, 5)}
                 assert asked <= {200, 503}
-                processes.until(
-                    lambda: server.log().count("worker cannot be started") >= noted  # noqa: B023
-                )
+                processes.until(lambda: "worker cannot be started" in server.log())
             assert ana.post(PATH, json=query(5), timeout=30).status_code == 503
             resource.prlimit(number, resource.RLIMIT_NOFILE, before)
             processes.until(lambda: ana.post(PATH, json=query(5)).status_code == 200)
     finally:
         code = server.stop(signal.SIGTERM)
     assert code == 0
-    assert server.log().count("worker can be started again") == 2
+    assert "worker can be started again" in server.log()
 
 
 def test_a_worker_that_never_gets_ready_takes_no_questions_of_another(tmp_path):

@@ -217,11 +217,11 @@ def a_plan_that_was_sent_before_does_not_tell_it(server):
     form = QuestionForm.read({"question": text, "epsilon": "0.5"})
     ana, ben = server.caller("ana"), server.caller("ben")
 
-    def late(self, caller, dataset, message):
+    def late(self, caller, dataset, message, **more):
         if not answers:
             answers.append(counter.begin(ana, "clinic", form))
             assert answers[0].wait(60)
-        return worked(self, caller, dataset, message)
+        return worked(self, caller, dataset, message, **more)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(kind, "_tick_of", lambda *_: time.monotonic() + 1000)  # it has not come yet
