@@ -126,7 +126,7 @@ def outward(low: Fraction, high: Fraction) -> tuple[Fraction, Fraction]:
     The step is at least a tenth of the distance; an end near zero becomes zero.
 
     >>> outward(Fraction(17), Fraction(93))
-    (Fraction(10, 1), Fraction(100, 1))
+    (Fraction(0, 1), Fraction(100, 1))
     >>> outward(Fraction(3, 10), Fraction(71, 10)), outward(Fraction(-4), Fraction(7, 2))
     ((Fraction(0, 1), Fraction(8, 1)), (Fraction(-4, 1), Fraction(4, 1)))
     """
