@@ -327,7 +327,7 @@ def test_a_good_checkpoint_counts():
         lambda seq, text: (seq, text[:-1]),
         lambda seq, text: (seq, text.replace('"charges":1', '"charges":0')),
         lambda seq, text: (seq, forged(text, '"charges":1', '"charge":1')),
-        lambda seq, text: (seq, forged(text, '"version":2}', '"version":1}')),
+        lambda seq, text: (seq, forged(text, '"version":1}', '"version":2}')),
         lambda seq, text: (seq, forged(text, f'"seq":{seq}', f'"seq":"{seq}"')),
         lambda seq, text: (seq, forged(text, f'"seq":{seq}', f'"seq":{seq + 1}')),
         lambda seq, text: (seq, forged(text, f'"seq":{seq}', f'"seq":{seq - 1}')),
