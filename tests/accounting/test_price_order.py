@@ -1,6 +1,7 @@
 """The price of a request follows from the request alone, whatever was priced before."""
 
 import threading
+from fractions import Fraction
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -8,6 +9,7 @@ from hypothesis import strategies as st
 
 from discreet.accounting import Budget, Leaf, Parallel, PrivacyFilter, Sequential, dp_sgd
 from discreet.accounting.budgets import request
+from discreet.accounting.budgets.loss_prices import in_order
 from discreet.loss import GaussianDP, Pure
 from discreet.loss import Laplace as ContinuousLaplace
 from discreet.mechanisms import Exponential, Gaussian, Laplace
@@ -64,3 +66,11 @@ def test_what_is_asked_beside_it_changes_no_price(prices):
         thread.join()
     assert len(found) == 4 * len(REQUESTS)
     assert all(each == prices[at] for (_, at), each in found.items())
+
+
+def test_losses_with_very_long_fractions_are_put_in_order():
+    """Parts of a price over many questions have thousands of digits, more than Python prints."""
+    long = Fraction(10**5000 + 1, 3 * 10**5001)
+    one, other = Pure(epsilon=long).profile(), Pure(epsilon=long / 7).profile()
+    there, back = in_order(one.compose(other)), in_order(other.compose(one))
+    assert there.remove[0].pairs == back.remove[0].pairs

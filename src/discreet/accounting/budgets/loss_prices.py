@@ -24,6 +24,7 @@ release is charged numbers that hold outside an event whose chance does not depe
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import math
 from collections.abc import Callable
@@ -60,8 +61,22 @@ def in_order(loss: PrivacyLoss) -> PrivacyLoss:
 
 
 def _sorted(side: tuple[Composition, ...]) -> tuple[Composition, ...]:
-    ordered = (Composition(tuple(sorted(each.pairs, key=repr)), each.renyi) for each in side)
-    return tuple(sorted(ordered, key=lambda each: repr((each.pairs, each.renyi))))
+    ordered = (Composition(tuple(sorted(each.pairs, key=_spelled)), each.renyi) for each in side)
+    return tuple(sorted(ordered, key=lambda each: _spelled((each.pairs, each.renyi))))
+
+
+def _spelled(value: object) -> str:
+    """Return a text by which values are put in order; Python prints no integer of 4,300 digits."""
+    if isinstance(value, Fraction):
+        return f"{value.numerator:x}/{value.denominator:x}"
+    if isinstance(value, int):
+        return f"{value:x}"
+    if isinstance(value, tuple):
+        return f"({','.join(map(_spelled, value))})"
+    if dataclasses.is_dataclass(value):
+        shown = (getattr(value, each.name) for each in dataclasses.fields(value) if each.repr)
+        return type(value).__name__ + _spelled(tuple(shown))
+    return repr(value)
 
 
 def point_price(loss: PrivacyLoss, delta: Fraction | None = None) -> Price | None:
