@@ -35,7 +35,7 @@ class RecordedError:
     over_quarter: int
     """In how many groups the error is more than a quarter of the number."""
     confidence: Fraction | None
-    """With which probability each interval holds; unknown of answers of earlier versions."""
+    """With which probability each interval holds; unknown where an answer does not say."""
 
 
 def recorded_errors(answer: bytes) -> tuple[RecordedError, ...]:
