@@ -35,6 +35,9 @@ def calls(tmp_path_factory):
         try:
             for code, file in list(blocks(ROOT / "README.md"))[:MAIN_BLOCKS]:
                 shortened = re.sub(r"^print\(clinic\.plan.*$", "", code, flags=re.MULTILINE)
+                shortened = shortened.replace(
+                    "epsilon=0.5", "epsilon=0.4371"
+                )  # priced by nobody yet
                 exec(compile(shortened, file, "exec"), namespace)  # noqa: S102
         finally:
             sys.setprofile(None)
