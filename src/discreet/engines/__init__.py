@@ -14,7 +14,7 @@ from discreet.engines.hash_order import HashOrder
 from discreet.engines.sources.database import Database
 
 if TYPE_CHECKING:  # another engine is loaded when first used
-    from discreet.engines.spark.engine import Spark
+    from discreet.engines.spark import Spark
 
 __all__ = [
     "Columns",
@@ -28,4 +28,4 @@ __all__ = [
 ]
 
 if not TYPE_CHECKING:  # to which every name would be one of this room
-    __getattr__, __dir__ = late_names(__name__, {"spark.engine": ("Spark",)})
+    __getattr__, __dir__ = late_names(__name__, {"spark": ("Spark",)})

@@ -20,7 +20,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, final
 from urllib.parse import parse_qsl, quote, unquote
 
-from discreet.engines.sql.fragments import name
+from discreet.engines.sources.source import quoted_name as name
 from discreet.errors import UnreadableSource, WrongKind
 
 if TYPE_CHECKING:  # an optional driver

@@ -18,12 +18,14 @@ import duckdb
 import pyarrow as pa
 from duckdb import DuckDBPyConnection
 
+from discreet.engines.dialect import Dialect
 from discreet.engines.execution import run_interruptibly
 from discreet.engines.sources.files import check_path
 from discreet.engines.sources.frames import MemoryStamp
 from discreet.engines.sources.identity import FileStamp
 from discreet.engines.sources.source import TableSource, check_names, unreadable
-from discreet.engines.sql.fragments import SQL_TYPES, name, text
+from discreet.engines.sources.source import quoted_name as name
+from discreet.engines.sources.source import quoted_text as text
 from discreet.query.relations import folded
 from discreet.query.types import Type
 
@@ -76,7 +78,8 @@ class StagingTable(TableSource):
     def empty(self) -> None:
         """Forget all rows."""
         kinds = {
-            column: SQL_TYPES[kind] if kind else "BLOB" for column, kind in self._columns.items()
+            column: Dialect.types[kind] if kind else "BLOB"
+            for column, kind in self._columns.items()
         }
         listed = ", ".join(f"{name(column)} {kind}" for column, kind in kinds.items())
         statement = f"CREATE OR REPLACE TABLE {name(self._alias)} ({listed})"

@@ -18,7 +18,6 @@ from fractions import Fraction
 from operator import add, mul, sub
 from typing import Final
 
-from discreet.engines.sql.fragments import Printed, once
 from discreet.errors import WrongType
 from discreet.query.expression_types import ColumnTypes
 from discreet.query.expressions import Call, Cast, Expression, Literal
@@ -100,37 +99,6 @@ def _is_near(number: Scalar) -> bool:
     assert isinstance(number, int | Fraction)  # noqa: S101  (for the type checker)
     bits = number.numerator.bit_length() - number.denominator.bit_length()
     return bits < _FAR_BITS or -_FAR < number < _FAR
-
-
-def clamped(value: Printed, low: Printed, high: Printed) -> Printed:
-    """Print a clamp; NULL stays NULL.
-
-    >>> from discreet.query.types import Type
-    >>> parts = [Printed(sql, Type.INTEGER) for sql in ('"x"', "0", "9")]
-    >>> clamped(*parts).sql
-    '(CASE WHEN "x" >= 9 THEN 9 WHEN "x" <= 0 THEN 0 ELSE "x" END)'
-    """
-    if value.open:
-        return Printed(
-            once([value.sql], lambda operand: _finite(operand, low.sql, high.sql)), value.kind
-        )
-    bounds = f"{high.sql} THEN {high.sql}", f"{low.sql} THEN {low.sql}"
-    sql = once(
-        [value.sql],
-        lambda operand: (
-            f"(CASE WHEN {operand} >= {bounds[0]} WHEN {operand} <= {bounds[1]} ELSE {operand} END)"
-        ),
-    )
-    return Printed(sql, value.kind)
-
-
-def _finite(value: str, low: str, high: str) -> str:
-    """Print a clamp that is NULL for what is not finite; no number comes after all numbers here."""
-    return (
-        f"(CASE WHEN {value} > {low} AND {value} < {high} THEN {value}"
-        f" WHEN {value} >= {high} AND {value} < 'inf'::DOUBLE THEN {high}"
-        f" WHEN {value} <= {low} AND {value} > '-inf'::DOUBLE THEN {low} END)"
-    )
 
 
 _EXTREMES: Final = frozenset({"GREATEST", "LEAST"})

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+import logging
 import os
 import threading
 from collections.abc import Callable, Iterable, Iterator
@@ -16,12 +17,33 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar, final
 
 from discreet.engines.engine import Progress
 from discreet.engines.execution import PAUSE, run_in_thread, stopped_error
-from discreet.engines.spark.workers import silenced_loggers
 
 if TYPE_CHECKING:  # an optional library
     from pyspark.sql import SparkSession
 
 _NUMBERS: Final = itertools.count()
+_LOGGERS: Final = ("DataFrameQueryContextLogger", "SQLQueryContextLogger")
+_THREAD: Final = threading.local()
+
+
+@contextmanager
+def silenced_loggers() -> Iterator[None]:
+    """Let pyspark's loggers drop what this thread says; other threads are heard as before."""
+    from pyspark.logger import PySparkLogger  # noqa: PLC0415  an optional library
+
+    for name in _LOGGERS:
+        PySparkLogger.getLogger(name).addFilter(_passes)  # once, however often it is added
+    before = getattr(_THREAD, "hushed", False)
+    _THREAD.hushed = True
+    try:
+        yield
+    finally:
+        _THREAD.hushed = before
+
+
+def _passes(_: logging.LogRecord) -> bool:
+    return not getattr(_THREAD, "hushed", False)
+
 
 T = TypeVar("T")
 

@@ -11,6 +11,13 @@ come from a database, or from functions that give something else each time, may 
 Nothing is computed to learn names and types.  Columns are renamed by their places before anything
 else, so that no name is ever looked up.  Texts that are not Unicode are NULL; texts of any
 collation are compared byte by byte.
+
+Settings.  The owner of a session sets it, and may set it again at any time.  Under most settings
+nothing changes for us; under some, one row can make reading fail, or hide others.  With EXCEPTION
+for a calendar, one day before the year 1582 makes every job fail that reads its column.  Where
+Spark ignores files that are damaged, one record that it cannot read hides all that follow in its
+file.  So a session with such a setting is refused when its tables are opened, and before anything
+is charged.
 """
 
 from __future__ import annotations
@@ -26,12 +33,36 @@ from discreet.engines.engine import Columns
 from discreet.engines.execution import run_sanitized
 from discreet.engines.sources.identity import FileStamp, digest_of
 from discreet.engines.sources.source import Places, check_names, unreadable
-from discreet.engines.sql.casts import UUID_TEXT, base_type, stored_form
+from discreet.engines.sources.stored_columns import UUID_TEXT, base_type, stored_form
+from discreet.errors import UnreadableSource
 from discreet.query.relations import folded
 from discreet.requests.table_schema import StoredColumn, TableFacts
 
 if TYPE_CHECKING:  # an optional library
-    from pyspark.sql import DataFrame
+    from pyspark.sql import DataFrame, SparkSession
+
+_REFUSED: Final = {
+    "spark.sql.avro.datetimeRebaseModeInRead": "EXCEPTION",
+    "spark.sql.files.ignoreCorruptFiles": "true",
+    "spark.sql.files.ignoreMissingFiles": "true",
+    "spark.sql.parquet.datetimeRebaseModeInRead": "EXCEPTION",
+    "spark.sql.parquet.int96RebaseModeInRead": "EXCEPTION",
+}
+_INSTEAD: Final = {"EXCEPTION": "CORRECTED", "true": "false"}
+
+
+def check_settings(session: SparkSession) -> None:
+    """Refuse a session in which a row could make reading fail, or hide the rows of others."""
+    for setting, refused in _REFUSED.items():
+        value = session.conf.get(setting, None)
+        if value is not None and value.lower() == refused.lower():
+            raise UnreadableSource(
+                what=f"the Spark session has {setting} = {refused}.",
+                why="then one row can make every question fail, or hide the rows of others.",
+                do=f"set it to {_INSTEAD[refused]}, and write files again that Spark then cannot "
+                "read.",
+            )
+
 
 _LOCAL: Final = ("", "file")
 _MOST: Final = 1000

@@ -35,7 +35,9 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from discreet.engines.sql.fragments import SQL_TYPES, TEXT_FORMS, Printed, closed, in_years, text
+from discreet.engines.dialect import Dialect
+from discreet.engines.expressions import TEXT_FORMS
+from discreet.engines.sources.source import quoted_text as text
 from discreet.query.types import Type
 from discreet.requests.csv_format import CsvFormat
 
@@ -106,13 +108,25 @@ def read_cell(column: str, native: str, to: Type) -> str:
 def _sound(sql: str, to: Type) -> str:
     """Print a value that is NULL if it is not finite, or beyond our years."""
     if to in {Type.DATE, Type.TIMESTAMP}:
-        return in_years(sql, to)
-    return closed(Printed(sql, to, open=to is Type.FLOAT))
+        return _in_years(sql, to)
+    return _once(sql, "isfinite(_v)") if to is Type.FLOAT else sql
+
+
+def _once(sql: str, condition: str) -> str:
+    """Print a value under a condition, without repeating its long text."""
+    return f"list_transform([{sql}], lambda _v: CASE WHEN {condition} THEN _v END)[1]"
+
+
+def _in_years(sql: str, kind: Type) -> str:
+    first, last = "0001-01-01", "9999-12-31"
+    if kind is Type.TIMESTAMP:
+        first, last = f"{first} 00:00:00", f"{last} 23:59:59.999999"
+    return _once(sql, f"_v BETWEEN {kind.value} '{first}' AND {kind.value} '{last}'")
 
 
 def _plain_first(column: str, to: Type, repaired: str) -> str:
     """Print a cell by its plain form if it has one; of days this is one in our years."""
-    plain, form = f"TRY_CAST({column} AS {SQL_TYPES[to]})", TEXT_FORMS[to]
+    plain, form = f"TRY_CAST({column} AS {Dialect.types[to]})", TEXT_FORMS[to]
     if to in {Type.DATE, Type.TIMESTAMP}:
         form = f"[1-9]{form.replace('{4}', '{3}', 1)}"
     else:
@@ -149,7 +163,7 @@ def _number(column: str, signs: tuple[str, str], to: Type) -> str:
         found = f"regexp_replace({found}, {text(group)}, '', 'g')"
     if decimal != ".":
         found = f"replace({found}, {text(decimal)}, '.')"
-    return f"TRY_CAST({found} AS {SQL_TYPES[to]})"
+    return f"TRY_CAST({found} AS {Dialect.types[to]})"
 
 
 def _days(dates: str) -> Iterator[Day]:
@@ -167,7 +181,7 @@ def _days(dates: str) -> Iterator[Day]:
 def _moved(column: str, form: str, order: str, to: Type) -> str:
     """Print a cell of a form, its parts brought into the order of ISO 8601."""
     moved = f"regexp_replace({column}, {_trimmed(form)}, {text(order)})"
-    return f"TRY_CAST(replace({moved}, ',', '.') AS {SQL_TYPES[to]})"
+    return f"TRY_CAST(replace({moved}, ',', '.') AS {Dialect.types[to]})"
 
 
 def _moments(column: str, day: str, order: str) -> Iterator[tuple[str, str]]:
@@ -177,7 +191,7 @@ def _moments(column: str, day: str, order: str) -> Iterator[tuple[str, str]]:
     form = f"{day}[ T]{_TIME} ?[Zz]?"
     yield form, _moved(column, form, rf"{order} \4", kind)
     form = f"{day}[ T]{_TIME} ?{_OFFSET}"
-    local = in_years(_moved(column, form, rf"{order} \4", kind), kind)
+    local = _in_years(_moved(column, form, rf"{order} \4", kind), kind)
     sign, hours, minutes = (f"regexp_extract({column}, {_trimmed(form)}, {n})" for n in (5, 6, 7))
     ahead = f"TRY_CAST({hours} AS BIGINT) * 60 + coalesce(TRY_CAST({minutes} AS BIGINT), 0)"
     size = f"(CASE WHEN {sign} = '-' THEN -1 ELSE 1 END) * ({ahead})"
