@@ -28,7 +28,7 @@ from discreet.learning.models.rows.bounded_columns import Integers
 from discreet.learning.models.rows.row_sums import BoundedSum
 from discreet.mechanisms import Gaussian, Laplace
 from discreet.noise import Entropy
-from discreet.noise.two_sided import drawn_together
+from discreet.noise.laplace import drawn_together
 from discreet.plan.pricing.calibration import Price, gaussian_rho, loss_of, price_of
 from discreet.plan.pricing.group_sensitivity import root_up
 from discreet.units import PrivacyUnit, Relation

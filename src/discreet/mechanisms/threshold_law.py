@@ -1,36 +1,27 @@
-"""Noisy comparisons with a threshold: their exact law, and how far they can be wrong.
+"""Noisy comparisons with a threshold: their exact distribution, and how far they can be wrong.
 
 Trust: public.  No release rests on it: a bug misstates an error bar, or misleads a test, an audit
-or a figure of the gallery.
+or a figure of the gallery.  Proofs are in docs/proofs/mechanisms.md.
 
-Definition.  Let rho and nu_1, nu_2, ... be independent integers.  Value v_i is *above* where
+Definition.  Let rho and nu_1, nu_2, ... be independent integers.  Value v_i is *above* if
 v_i + nu_i >= threshold + rho, and the stream ends with the c-th value above.  Given rho = t the
-comparisons are independent, so a pattern of belows and aboves has the chance
+comparisons are independent, so a pattern of belows and aboves has the probability
 
     sum over t of  P[rho = t] * product over belows of P[nu <  threshold + t - v_i]
                               * product over aboves of P[nu >= threshold + t - v_i].
 
-Theorem (key ``threshold-law``).  ``chance`` encloses that sum.  Terms up to a reach r on both sides
-are summed in fixed point, rounded both ways.  In t > r the factor of an above falls with t, so the
-rest is at most P[rho > r] times the factors of the aboves at r + 1; in t < -r the factor of a below
-rises with t, so the rest is at most P[rho < -r] times the factors of the belows at -r - 1.  In
-particular an impossible pattern has the chance zero, exactly.
+Theorem (key ``threshold-law``).  ``chance`` encloses that sum, up to a reach on both sides in fixed
+point, and beyond by the tails of rho.  An impossible pattern has the probability zero, exactly.
 
-Definition.  A run is *right within alpha* when every value answered above is at least
+Definition.  A run is *right within alpha* if every value answered above is at least
 threshold - alpha and every value answered below is at most threshold + alpha.
 Theorem (key ``threshold-accuracy``).  With k queries, chosen adaptively or not, a run is right
-within alpha with a chance of at least
+within alpha with a probability of at least
 
     sum over t of  P[rho = t] * P[t - alpha - 1 <= nu <= t + alpha]**k.
 
-Proof.  A value below threshold - alpha is answered above only where nu - rho > alpha, and one above
-threshold + alpha is answered below only where nu - rho < -alpha - 1.  The sum is the chance that
-no nu_i - rho does either, an event about the noise alone, whatever was asked.
-
-The sum is enclosed over blocks of t: the factor falls with |t - 1/2|, because an interval of fixed
-length loses mass as it moves away from the center of a symmetric unimodal law.  Blocks have one
-element up to scale 128, and the result is the smallest alpha; beyond, it is safe and at most
-scale/128 (rounded up) above the smallest.
+The sum is enclosed over blocks of t.  Blocks have one element up to scale 128, and the result is
+the smallest alpha; beyond, it is safe and at most scale/128 (rounded up) above the smallest.
 """
 
 from __future__ import annotations
@@ -40,13 +31,13 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Final, Protocol, TypeAlias, final
+from typing import Final, TypeAlias, final
 
 from discreet.arrays import listed
 from discreet.errors import OutOfRange
 from discreet.exact import Interval, fixed_down, fixed_up, whole
-from discreet.mechanisms.exact_quantiles import enclosed_power, first_true
-from discreet.noise import DiscreteLaplace
+from discreet.mechanisms.mechanism import enclosed_power, first_true
+from discreet.noise import DiscreteLaplace, Distribution
 
 Pattern: TypeAlias = tuple[bool, ...]
 """The answers of a run: False for below, True for above."""
@@ -57,30 +48,6 @@ BITS: Final = 128
 _PLACES: Final = 2 * BITS
 _MOST_PATTERNS: Final = 1 << 12
 _LONGEST_REACH: Final = 1 << 16
-
-
-class ComparisonNoise(Protocol):
-    """What is needed of the noise: enclosed probabilities, and how far to look."""
-
-    def __hash__(self) -> int:
-        """Let tables be kept by law."""
-        ...
-
-    def pmf_bounds(self, k: int, bits: int) -> Interval:
-        """Enclose P[Z = k]."""
-        ...
-
-    def cdf_bounds(self, k: int, bits: int) -> Interval:
-        """Enclose P[Z <= k]."""
-        ...
-
-    def survival_bounds(self, k: int, bits: int) -> Interval:
-        """Enclose P[Z > k]."""
-        ...
-
-    def quantile(self, p: Fraction) -> int:
-        """Return the smallest k with P[Z <= k] >= p."""
-        ...
 
 
 @final
@@ -97,22 +64,23 @@ class Comparison:
 
     threshold: int
     answers: int
-    threshold_noise: ComparisonNoise
-    query_noise: ComparisonNoise
+    threshold_noise: Distribution
+    query_noise: Distribution
 
-    def patterns(self, count: int) -> Iterator[Pattern]:
+    def patterns(self, count: int, start: Pattern = ()) -> Iterator[Pattern]:
         """Yield every pattern that ``count`` values can lead to: sum of C(count, j), j <= c."""
-        return _patterns((), count, self.answers)
+        if len(start) == count or sum(start) == self.answers:
+            yield start
+            return
+        for above in (False, True):
+            yield from self.patterns(count, (*start, above))
 
     def law(self, values: Sequence[int]) -> dict[Pattern, Interval]:
         """Enclose the chance of every pattern."""
         numbers = stream(values)
         count = sum(math.comb(len(numbers), j) for j in range(self.answers + 1))
         if count > _MOST_PATTERNS:
-            raise OutOfRange(
-                f"a stream of {len(numbers)} values has {count} outcomes; give a shorter stream, "
-                "or ask for the chance of one outcome."
-            )
+            raise OutOfRange(f"the stream has {count} outcomes; give a shorter stream.")
         return {pattern: self.chance(pattern, numbers) for pattern in self.patterns(len(numbers))}
 
     def chance(self, pattern: Pattern, values: Sequence[int]) -> Interval:
@@ -150,14 +118,6 @@ def stream(values: object) -> tuple[int, ...]:
     return tuple(whole(value, name="each value") for value in listed(values, name="values"))
 
 
-def _patterns(start: Pattern, count: int, answers: int) -> Iterator[Pattern]:
-    if len(start) == count or sum(start) == answers:
-        yield start
-        return
-    for above in (False, True):
-        yield from _patterns((*start, above), count, answers)
-
-
 def _product(start: Enclosure, factors: Iterator[Enclosure]) -> Enclosure:
     """Multiply enclosures at scale 2**_PLACES, rounding outward."""
     low, high = start
@@ -168,28 +128,26 @@ def _product(start: Enclosure, factors: Iterator[Enclosure]) -> Enclosure:
 
 
 @functools.lru_cache(maxsize=64)
-def _reach(law: ComparisonNoise) -> int:
+def _reach(law: Distribution) -> int:
     reach = law.quantile(1 - Fraction(1, 1 << BITS))
     if reach > _LONGEST_REACH:
-        raise OutOfRange(
-            "the noise is too wide for an exact law; look at the law at a larger epsilon."
-        )
+        raise OutOfRange("the noise is too wide for an exact distribution; use a larger epsilon.")
     return reach
 
 
 @functools.lru_cache(maxsize=1 << 14)
-def _mass(law: ComparisonNoise, k: int) -> Enclosure:
+def _mass(law: Distribution, k: int) -> Enclosure:
     return _fixed(law.pmf_bounds(k, BITS))
 
 
 @functools.lru_cache(maxsize=1 << 14)
-def _sides(law: ComparisonNoise, k: int) -> tuple[Enclosure, Enclosure]:
+def _sides(law: Distribution, k: int) -> tuple[Enclosure, Enclosure]:
     """Enclose P[Z < k] and P[Z >= k]."""
     return _fixed(law.cdf_bounds(k - 1, BITS)), _fixed(law.survival_bounds(k - 1, BITS))
 
 
 @functools.lru_cache(maxsize=64)
-def _beyond(law: ComparisonNoise, reach: int) -> int:
+def _beyond(law: Distribution, reach: int) -> int:
     """Bound P[Z > reach] and P[Z < -reach]."""
     right = law.survival_bounds(reach, BITS).high
     left = law.cdf_bounds(-reach - 1, BITS).high

@@ -1,38 +1,23 @@
 """Optimal partition selection: show as many groups as epsilon and delta allow.
 
-Trust: kernel.
+Trust: kernel.  Proofs are in docs/proofs/mechanisms.md.
 
-Definition.  p_n is the chance that a group of n units is shown, p_0 = 0.  One unit more or less is
-(epsilon, delta)-private for this one answer, shown or hidden, if and only if for all n and both
-orders of n and n + 1
+Definition.  p(n) is the probability that a group of n units is shown, p(0) = 0.  One unit more is
+(epsilon, delta)-private for this one answer if and only if for all n
 
     p(n + 1) <= e**eps p(n) + delta,    1 - p(n) <= e**eps (1 - p(n + 1)) + delta,
 
-and the same with n and n + 1 exchanged, which holds anyway where p does not fall.
+and the same with n and n + 1 exchanged, which holds anyway if p does not fall.
 Theorem (key ``optimal-keys``; Desfontaines, Voss, Gipson and Mandayam 2022).  The recursion:
 
     p(n + 1) = min(e**eps p(n) + delta, 1 - e**-eps (1 - p(n) - delta), 1)
 
-gives the largest of all such p(n), for every n at once.
-Proof.  Each bound rises with p(n), so by induction no private choice shows a group more often.
+gives the largest of all such p(n), for every n at once.  Every rounding lowers both bounds.
 
-Rounding.  p is kept as a whole number of steps of 2**-bits.  e**-eps is replaced by a rational
-above it, delta by the whole step below, and every result goes down to a whole step.  That makes the
-first bound smaller and the second too, so both inequalities hold for the numbers that are used.  No
-p falls: both bounds are at least p(n), a whole step.  A step is at most 2**-64 delta, so that what
-is lost to rounding stays below 2**-40 of p(n).
-
-Definition.  A group of n units is shown with the chance p(n - fewest + 1) of ``optimal-keys``, each
-by a coin of its own.
+Definition.  A group of n units is shown with probability p(n - fewest + 1), each by its own coin.
 Theorem (key ``optimal-keys-loss``).  A unit in at most g groups loses at most g-fold (epsilon,
-delta), and 2 g-fold where units are replaced.  k units at once lose at most (k epsilon, delta_k),
+delta), and 2 g-fold if units are replaced.  k units at once lose at most (k epsilon, delta_k),
 delta_k = delta (1 + e**eps + ... + e**((k - 1) eps)), w-fold, with the w of ``key-moves``.
-Proof.  max(n - fewest + 1, 0) moves no more than n.  The coins are independent, and each group that
-moves by j is (j epsilon, delta_j)-private (keys ``optimal-keys``, ``group-approximate``), so that
-randomized response with these parameters dominates it, and a product of such the product (keys
-``randomized-response``, ``dominating-pair``).  Two groups that move by i and j are together
-((i + j) epsilon, delta_(i + j))-private, since delta_i + delta_j <= delta_(i + j); so ``key-moves``
-applies.
 Assumes: all coins come from ``entropy``.
 """
 
@@ -51,12 +36,11 @@ from numpy.typing import NDArray
 
 from discreet.certified import exp_neg
 from discreet.errors import OutOfRange
-from discreet.exact import Interval, decimal, probability, whole
+from discreet.exact import Interval, decimal, freeze, probability, whole
 from discreet.loss import Approximate, PrivacyLoss, Pure, least_scale
 from discreet.loss.parameters import checked_epsilon
-from discreet.mechanisms.exact_quantiles import root_complement
-from discreet.mechanisms.mechanism import Number, ReferenceLaw, at_confidence
-from discreet.mechanisms.partition_selection.selection import (
+from discreet.mechanisms.mechanism import Number, ReferenceLaw, at_confidence, root_complement
+from discreet.mechanisms.partition_selection import (
     Counts,
     PartitionSelectionMechanism,
     read_counts,
@@ -111,7 +95,7 @@ def optimal_chances(epsilon: Fraction, delta: Fraction) -> Chances:
         before = parts[-1]
         grown = (before << fine) // shrink + step
         left = one - before - step
-        parts.append(one if left <= 0 else min(grown, one - _up(left * shrink, fine)))
+        parts.append(one if left <= 0 else min(grown, one + (-left * shrink >> fine)))
     return Chances(tuple(parts), bits, np.array([part / one for part in parts]))
 
 
@@ -133,15 +117,9 @@ def checked_length(epsilon: Fraction, delta: Fraction) -> None:
     """
     if halfway(epsilon, delta) > _MOST / 2:
         raise OutOfRange(
-            f"epsilon and delta are so small that no group of {_MOST} units would be sure to be "
-            "shown; give more of the budget to the keys, fewer groups to each unit, or public "
-            "keys."
+            f"epsilon and delta are too small to surely show even a group of {_MOST} units; give "
+            "the keys more of the budget, each unit fewer groups, or list the keys."
         )
-
-
-def _up(value: int, bits: int) -> int:
-    """Divide by 2**bits, rounding up."""
-    return -(-value >> bits)
 
 
 _CHUNK: Final = 1 << 19
@@ -178,21 +156,14 @@ class OptimalKeys(PartitionSelectionMechanism[NDArray[np.bool_]]):
         relation: Relation | str,
         fewest: int = 1,
     ) -> None:
-        """Take the loss of a unit in each one of its groups, and in how many it can be.
+        """Take the loss of a unit in each of its groups, at most ``groups``.
 
-        Args:
-            epsilon: the loss in one group, apart from delta.
-            delta: the chance that a group of ``fewest`` units is shown.
-            groups: in how many groups a unit is counted, at most.
-            relation: who counts as a neighbor.
-            fewest: a group with fewer units than this is never shown.
+        A group of ``fewest`` units is shown with probability ``delta``, a smaller one never.
         """
         plan = read_selection(groups=groups, relation=relation, fewest=fewest)
         loss, chance = checked_epsilon(epsilon), read_delta(delta)
-
         checked_length(loss, chance)
-        for name, value in ({"epsilon": loss, "delta": chance} | plan).items():
-            object.__setattr__(self, name, value)
+        freeze(self, epsilon=loss, delta=chance, **plan)
 
     @classmethod
     def within(
@@ -204,11 +175,10 @@ class OptimalKeys(PartitionSelectionMechanism[NDArray[np.bool_]]):
         relation: Relation | str,
         fewest: int = 1,
     ) -> Self:
-        """Return the choice of keys that spends a total epsilon and delta on all groups of a unit.
+        """Return the selection that spends a total epsilon and delta on all groups of a unit.
 
-        Of two ways to split them the one that shows smaller groups is taken: both in equal shares;
-        or half of delta for units seen alone, and half for the sum of the losses, which then costs
-        epsilon at just this delta.
+        It shows the smaller groups of two splits: both in equal shares; or half of delta for units
+        seen alone, and half for the sum of the losses, which then costs epsilon at this delta.
 
         >>> keys = OptimalKeys.within(epsilon=1, delta=1e-6, groups=4, relation="add_remove")
         >>> keys.epsilon, keys.loss().epsilon(delta=1e-6) <= 1
@@ -232,10 +202,7 @@ class OptimalKeys(PartitionSelectionMechanism[NDArray[np.bool_]]):
         return cls(epsilon=share, delta=part, groups=groups, relation=relation, fewest=fewest)
 
     def loss(self, *, distance: Number = 1) -> PrivacyLoss:
-        """Return the loss between tables ``distance`` steps of the relation apart.
-
-        It bounds one choice of keys: which groups move, and how far, is decided for all of them.
-        """
+        """Return the loss of one selection, ``distance`` steps of the relation apart."""
         steps, places = worst_move(distance=distance, groups=self.groups, relation=self.relation)
         if steps == 0:
             return Pure(epsilon=0)
@@ -249,19 +216,21 @@ class OptimalKeys(PartitionSelectionMechanism[NDArray[np.bool_]]):
 
     def kept(self, units: int) -> Interval:
         """Return the exact chance that a group of this many units is shown."""
-        chance = self._chances().at(whole(units, name="units", low=0) - self.fewest + 1)
+        chance = optimal_chances(self.epsilon, self.delta).at(
+            whole(units, name="units", low=0) - self.fewest + 1
+        )
         return Interval(chance, chance)
 
     def smallest(self, chance: Number) -> int:
         """Return how many units a group needs to be shown with at least this chance, exactly."""
         wanted = probability(decimal(chance, name="chance"), name="chance")
-        known = self._chances()
+        known = optimal_chances(self.epsilon, self.delta)
         steps = math.ceil(wanted * (1 << known.bits))
         return self.fewest - 1 + bisect.bisect_left(known.parts, steps) if steps else 0
 
     def run(self, value: Counts, *, entropy: Entropy = SYSTEM) -> NDArray[np.bool_]:
         """Return which groups are shown, given the number of units in each."""
-        counts, known = read_counts(value), self._chances()
+        counts, known = read_counts(value), optimal_chances(self.epsilon, self.delta)
         checked_entropy(entropy)
         hidden = self.fewest - 1
         units = np.clip(counts, hidden, hidden + known.last) - hidden
@@ -280,10 +249,6 @@ class OptimalKeys(PartitionSelectionMechanism[NDArray[np.bool_]]):
             product = math.prod(parts, start=Fraction(1))
             law[answer] = Interval(product, product)
         return law
-
-    def _chances(self) -> Chances:
-
-        return optimal_chances(self.epsilon, self.delta)
 
 
 def _flipped(units: NDArray[np.int64], known: Chances, entropy: Entropy) -> NDArray[np.bool_]:

@@ -1,77 +1,53 @@
-"""Partition selection: what units can move, what every choice offers, what a threshold leaks.
+"""Partition selection: which groups may be shown if their keys are private, and empty groups.
 
-Trust: kernel.
+Trust: kernel.  Proofs are in docs/proofs/mechanisms.md.
 
-Definition.  After bounding, each group holds a whole number n of units; a unit is counted once in
-each of at most ``groups`` groups.  A choice of keys shows some of the groups and hides the others.
-A group with fewer than ``fewest`` units is never shown, whatever is drawn; so one without units,
-whose key may be anything, is not even looked at.  A choice may count something else in place of
-units, such as rows, of which a unit has up to some number M in each of its groups.
+Definition.  After contribution bounding, each group holds an integer number n of units; a unit is
+counted once in each of at most ``groups`` groups.  A selection shows some groups and hides the
+others.  A group with fewer than ``fewest`` units is never shown, whatever is drawn; so one without
+units, whose key may be anything, is not even looked at.  A selection may count something else than
+units, such as rows, of which a unit has up to some number M = ``most`` in each of its groups.
 
 Theorem (key ``key-moves``).  Let tables be k steps of the relation apart, g = ``groups``, s = 1, or
-s = 2 where a step can replace a unit.  No more than k units move a count, each by at most M, and
+s = 2 if a step can replace a unit.  No more than k units move a count, each by at most M, and
 over all groups there are at most k s g such moves.  If moving two groups by a and b costs at most
 as much as moving one by a + b, and a longer move no less than a shorter, then every such move costs
-at most as much as moving w groups by k M each, for w = s g where k <= 2, and
+at most as much as moving w groups by k M each, for w = s g if k <= 2, and
 w = floor(2 k s g / (k + 1)) beyond.
-Proof.  A group that j units move, moves by at most j M.  Put these j, none above k, into boxes of
-size k, each into the first where it fits.  Any two boxes hold more than k together, or one of them
-would not have been opened; so all w of them hold at least w (k + 1) / 2, if there are two, and that
-is at most k s g.  Up to k = 2 all boxes but one are full.
-Moving s g groups by k would not do: three groups that move by 2 can cost more than two that move by
-3, though their sums are equal.
 
 Theorem (key ``threshold-leak``).  Let k units be in at most g groups each, on top of groups that
-counted too little to be shown, and let each add up to M = ``most`` to a group.  A group that j of
-them enter is seen with chance at most q(j) = P[Z >= distance + 1 - j M], where ``distance`` is that
-from the least count that may be shown to the threshold.  Any of the groups is seen with chance at
-most
+counted too little to be shown.  A group that j of them enter is seen with probability at most
+q(j) = P[Z >= distance + 1 - j M], where ``distance`` is that from the least count that may be shown
+to the threshold.  Any of the groups is seen with probability at most
 
     max(1 - (1 - q(1))**(k g), 1 - (1 - q(k))**g).
 
-Proof.  The noises are independent, so none is seen with the product of 1 - q(j) over all groups,
-where the j are at most k and add up to at most k g.  1 - q(j) = F(distance - j M) with the
-distribution function F of Z, which is log-concave because the noise is.  So -ln(1 - q(j)) is convex
-in j >= 1 and lies below its chord from 1 to k; divided by j, it is largest at one of the two ends.
-The sum over all groups is at most k g times that.
+Definition.  ``NoisyKeys``: if n >= ``fewest``, noise Z of its own is added, and the group is shown
+with n + Z, an estimate of n, if n + Z >= ``threshold``.
+Theorem (key ``threshold-keys``; the threshold is that of Korolova, Kenthapadi, Mishra and Ntoulas
+2009, Releasing Search Queries and Clicks Privately).  Between tables one step apart the loss is at
+most that of the noise on g counts that move by M (2 g counts if units are replaced), and of a leak
+that reveals everything with the probability of ``threshold-leak`` and nothing otherwise,
+independently.  k steps apart it is the noise on w counts that move by k M, with the w of
+``key-moves``, and the leak of k units.
 
-Between what a count lies that is shown only because it reached a threshold.
-
-Intervals are functions of what is released.
-
-Definition.  y = n + Z is shown if y >= threshold, for n >= fewest.  The interval of y holds every n
-that y does not contradict: neither P[n + Z >= y | shown] nor P[n + Z <= y | shown] is at most
-(1 - confidence) / 2.  It is then widened to hold y itself.
+Definition.  The interval of y = n + Z holds every n that y does not contradict: neither
+P[n + Z >= y | shown] nor P[n + Z <= y | shown] is at most (1 - confidence) / 2.  It is then widened
+to hold y itself.
 Theorem (key ``shown-interval``).  Given that a group of n units is shown, its interval holds n with
 at least the confidence, whatever n is.  From some y on it reaches from y - r to y + r, where r is
 the error of the noise alone.
-Proof.  Under a law an outcome whose tail has chance at most t occurs with chance at most t, on
-either side.  Log-concave noise, cut off at the threshold, has likelihood ratios that rise with y
-for larger n; so the first tail rises with n, the second falls, and what remains is an interval.
-With n = y - d the tails are quotients by P[Z >= threshold - y + d], which rises to 1 with y.
 
-The empty ones among very many groups whose noise alone reaches a threshold.
-
-Whoever could tell a sampled group from a computed one would know that it is empty.
-
-Definition.  There are N groups.  Some are *touched*: an engine has computed their counts.
-All others count 0.  Every group gets noise Z of its own, and those with n + Z >= t are shown.
+Definition.  There are N groups.  An engine has computed the counts of the *touched* ones; all
+others count 0.  Every group gets noise Z of its own, and those with n + Z >= t are shown.
 Theorem (key ``zero-groups``; the idea is that of Cormode, Procopiuc, Srivastava and Tran 2012,
-Differentially Private Summaries for Sparse Data).  Let p = P[Z >= t].  Flip a coin of chance p for
-each of the N groups (key ``rare-coins``), leave out touched groups, and give each other one whose
-coin shows heads noise that is drawn beyond t (key ``noise-beyond``).  Together with the touched
-groups whose own noisy count reaches t, that has the law of all N noisy counts, of which those
-below t are left out.  So it loses what the noise loses, and nothing more (key
-``post-processing``).  Whatever else is drawn for a group, independently of its Z, may be drawn
-after.
-Proof.  Noise is independent across groups.  A group that counts 0 is shown with chance p,
-and its count then has the law of Z given Z >= t.  Coins of touched groups are independent of all
-others, so that leaving them out changes no other group. Assumes: t >= 1; all coins come from
-``entropy``.
+Differentially Private Summaries for Sparse Data).  Let p = P[Z >= t], t >= 1.  Flip a coin of
+probability p for each of the N groups (key ``rare-coins``), leave out touched groups, and give each
+other one whose coin shows heads noise that is drawn beyond t (key ``noise-beyond``).  Together with
+the touched groups whose own noisy count reaches t, that has the distribution of all N noisy counts
+from t on.  So it loses what the noise loses, and nothing more (key ``post-processing``).
 
-The number of coins that are looked at, and of draws beyond t, depends on N and p alone, and not on
-which groups are touched.  Touched groups take time each, here as in an engine: that tells about
-how many there are to whoever can measure it, as it does where groups are private.
+Assumes: all coins come from ``entropy``.
 """
 
 from __future__ import annotations
@@ -79,25 +55,34 @@ from __future__ import annotations
 import functools
 import math
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any, Final, Generic, final
+from typing import Any, Final, Generic, Self, final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.arrays import INT64_MAX, saturating_add
+from discreet.arrays import INT64_MAX, int64_range, saturating_add
 from discreet.errors import OutOfRange
-from discreet.exact import Interval, decimal, float_up, whole
+from discreet.exact import Interval, decimal, float_up, freeze, whole
+from discreet.loss import Approximate, PrivacyLoss, Pure
 from discreet.mechanisms.additive import Gaussian, Laplace, checked_integer_noise, integers
-from discreet.mechanisms.exact_quantiles import decide_at_most, first_true, two_sided_quantile
-from discreet.mechanisms.mechanism import Answer, Mechanism, Number, steps_at
-from discreet.noise import SYSTEM, Entropy
+from discreet.mechanisms.mechanism import (
+    Answer,
+    Mechanism,
+    Number,
+    ReferenceLaw,
+    at_confidence,
+    decide_at_most,
+    first_true,
+    steps_at,
+    two_sided_quantile,
+)
+from discreet.noise import SYSTEM, Distribution, Entropy
 from discreet.noise.chance import log_of
-from discreet.noise.rare_events import rare_heads
-from discreet.noise.tablefree import SIZES, FreeSizes
-from discreet.noise.two_sided import TwoSidedLaw
+from discreet.noise.laplace import TwoSidedLaw
+from discreet.noise.tablefree import SIZES, FreeSizes, rare_heads
 from discreet.units import Relation
 
 Counts = Sequence[int] | NDArray[np.integer[Any]]
@@ -159,8 +144,7 @@ def read_delta(value: object) -> Fraction:
     chance = decimal(value, name="delta")
     if not 0 < chance < 1:
         raise OutOfRange(
-            "delta is not strictly between 0 and 1; give a delta such as 1e-8, far below one over "
-            "the number of units."
+            "delta must be strictly between 0 and 1, and far below one over the number of units."
         )
     return chance
 
@@ -188,9 +172,7 @@ def read_counts(value: object) -> NDArray[np.int64]:
     """
     counts = integers(value, name="count")
     if isinstance(counts, int) or counts.ndim != 1:
-        raise OutOfRange(
-            "the counts are not a list; give a list, or a one-dimensional array, of whole numbers."
-        )
+        raise OutOfRange("counts must be a list, or a one-dimensional array, of integers.")
     return counts
 
 
@@ -200,14 +182,9 @@ _FAINT: Final = 1e-300
 
 
 def leak_probability(
-    law: TwoSidedLaw,
-    *,
-    distance: int,
-    groups: int,
-    steps: int = 1,
-    most: int = 1,
+    law: TwoSidedLaw, *, distance: int, groups: int, steps: int = 1, most: int = 1
 ) -> Fraction:
-    """Bound the chance that any group is seen: a float, rounded up.
+    """Bound the probability that any group is seen: a float, rounded up.
 
     >>> from discreet.noise import DiscreteLaplace
     >>> noise = DiscreteLaplace(scale=1)
@@ -215,9 +192,6 @@ def leak_probability(
     6.07896203477883e-07
     >>> (leak_probability(noise, distance=14, groups=1, steps=2)
     ...  == leak_probability(noise, distance=13, groups=1))
-    True
-    >>> (leak_probability(noise, distance=14, groups=1, most=5)
-    ...  == leak_probability(noise, distance=10, groups=1))
     True
     """
     units, share = whole(steps, name="steps", low=1), whole(most, name="most", low=1)
@@ -374,9 +348,7 @@ class EmptyGroups:
         """Take the noise of every group, what it has to reach, and how many groups there are."""
         least = whole(threshold, name="threshold", low=1, high=INT64_MAX)
         count = whole(groups, name="groups", low=1, high=_MOST)
-        object.__setattr__(self, "noise", checked_integer_noise(noise))
-        object.__setattr__(self, "threshold", least)
-        object.__setattr__(self, "groups", count)
+        freeze(self, noise=checked_integer_noise(noise), threshold=least, groups=count)
 
     def chance(self, bits: int = _BITS) -> Interval:
         """Enclose the chance that one empty group is shown."""
@@ -394,11 +366,7 @@ class EmptyGroups:
         return max(1, self._law().quantile(1 - Fraction(most, self.groups)) + 1)
 
     def run(
-        self,
-        touched: NDArray[np.int64],
-        *,
-        entropy: Entropy = SYSTEM,
-        sizes: FreeSizes = SIZES,
+        self, touched: NDArray[np.int64], *, entropy: Entropy = SYSTEM, sizes: FreeSizes = SIZES
     ) -> ShownEmptyGroups:
         """Return the groups that are shown though they are empty: none of those touched."""
         places = rare_heads(coins=self.groups, chance=self.chance, entropy=entropy, sizes=sizes)
@@ -408,3 +376,187 @@ class EmptyGroups:
 
     def _law(self) -> TwoSidedLaw:
         return self.noise.law
+
+
+_NONE = Interval(Fraction(0), Fraction(0))
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class ShownKeys:
+    """Which groups are shown, and the noisy counts of those, in the same order."""
+
+    shown: NDArray[np.bool_]
+    counts: NDArray[np.int64]
+
+
+@final
+@dataclass(frozen=True, slots=True, init=False)
+class NoisyKeys(PartitionSelectionMechanism[ShownKeys]):
+    """Show the groups whose noisy count reaches a threshold.
+
+    >>> noise = Laplace(scale=1)
+    >>> keys = NoisyKeys.for_delta(delta="1e-6", noise=noise, groups=1, relation="add_remove")
+    >>> keys.threshold, keys.leak() <= Fraction(1, 10**6)
+    (15, True)
+    >>> keys.loss().epsilon(delta="1e-6") <= 1, keys.smallest("0.99")
+    (True, 19)
+    >>> answer = keys.run([0, 1000, 0])
+    >>> answer.shown, answer.counts.shape
+    (array([False,  True, False]), (1,))
+
+    Rows decide, where a unit has up to five of them in a group:
+
+    >>> rows = NoisyKeys.for_delta(
+    ...     delta="1e-6", noise=Laplace(scale=5), groups=1, relation="add_remove", most=5)
+    >>> rows.threshold, rows.loss().epsilon(delta="1e-6") <= 1
+    (72, True)
+    """
+
+    noise: Laplace | Gaussian
+    threshold: int
+    groups: int
+    relation: Relation
+    fewest: int
+    most: int
+
+    def __init__(  # noqa: PLR0913  what is counted, and how it is hidden
+        self,
+        *,
+        noise: Laplace | Gaussian,
+        threshold: int,
+        groups: int,
+        relation: Relation | str,
+        fewest: int = 1,
+        most: int = 1,
+    ) -> None:
+        """Take the noise of one count, and the least noisy count that is shown.
+
+        A unit is counted in at most ``groups`` groups and adds at most ``most`` to each; a group
+        that counts less than ``fewest`` is never shown.
+        """
+        plan = read_selection(groups=groups, relation=relation, fewest=fewest)
+        least = int64_range(whole(threshold, name="threshold"), name="threshold")
+        share = int64_range(whole(most, name="most", low=1), name="most")
+        plan |= {"noise": checked_integer_noise(noise), "threshold": least, "most": share}
+        freeze(self, **plan)
+
+    @classmethod
+    def for_delta(  # noqa: PLR0913  as above
+        cls,
+        *,
+        delta: Number,
+        noise: Laplace | Gaussian,
+        groups: int,
+        relation: Relation | str,
+        fewest: int = 1,
+        most: int = 1,
+    ) -> Self:
+        """Return the selection with the smallest threshold that leaks with probability delta."""
+        chance = read_delta(delta)
+        plan = {"groups": groups, "relation": relation, "fewest": fewest, "most": most}
+        start = cls(noise=noise, threshold=0, **plan)  # type: ignore[arg-type]
+        law = start.noise.law
+        distance = first_true(
+            lambda d: (
+                leak_probability(law, distance=d, groups=start.groups, most=start.most) <= chance
+            ),
+            near=estimated_distance(law, chance=chance, groups=start.groups, most=start.most),
+        )
+        return replace(start, threshold=start.fewest + distance)
+
+    def leak(self, *, steps: int = 1) -> Fraction:
+        """Bound the chance that this many units show in groups that hardly count without them."""
+        distance = self.threshold - self.fewest
+        return leak_probability(
+            self.noise.law, distance=distance, groups=self.groups, steps=steps, most=self.most
+        )
+
+    def loss(self, *, distance: Number = 1) -> PrivacyLoss:
+        """Return the loss between tables ``distance`` steps of the relation apart, as one release.
+
+        The leak of two units is more than twice that of one.
+        """
+        steps, places = worst_move(distance=distance, groups=self.groups, relation=self.relation)
+        if steps == 0:
+            return Pure(epsilon=0)
+        seen = Approximate(epsilon=0, delta=self.leak(steps=steps))
+        noise = self.noise.loss(distance=steps * self.most).power(places)
+        return noise.compose(seen).profile().as_one()
+
+    def error(self, *, confidence: Number) -> int:
+        """Return the smallest r such that a count is off by at most r, with this probability.
+
+        A hidden group counts 0.  The worst group counts r + 1, and must be shown by noise up to r.
+        """
+        missed, law = 1 - at_confidence(confidence), self.noise.law
+
+        def enough(reach: int) -> bool:
+            if reach + 1 < self.fewest:
+                return False
+            least = max(self.threshold - reach - 1, -reach)
+            return least <= reach and decide_at_most(_outside(law, least, reach), missed)
+
+        return first_true(enough)
+
+    def kept(self, units: int) -> Interval:
+        """Enclose the chance that a group of this count is shown."""
+        size = whole(units, name="units", low=0)
+        if size < self.fewest:
+            return _NONE
+        return self.noise.law.survival_bounds(self.threshold - size - 1)
+
+    def smallest(self, chance: Number) -> int:
+        """Return how much a group must count to be shown with at least this chance, exactly."""
+        above = self.noise.law.quantile(decimal(chance, name="chance"))
+        return max(self.fewest, self.threshold + above)  # P[n + Z >= t] = P[Z <= n - t]
+
+    def intervals(
+        self, counts: Counts, *, confidence: Number
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return confidence intervals of the counts of shown groups, given that they are shown."""
+        noisy = read_counts(counts)
+        if noisy.min(initial=self.threshold) < self.threshold:
+            raise OutOfRange("a count is below the threshold; give the counts that run returned.")
+        return shown_confidence_intervals(
+            noisy,
+            law=self.noise.law,
+            threshold=self.threshold,
+            fewest=self.fewest,
+            confidence=at_confidence(confidence),
+        )
+
+    def run(self, value: Counts, *, entropy: Entropy = SYSTEM) -> ShownKeys:
+        """Return which groups are shown, and their noisy counts."""
+        counts = read_counts(value)
+        noisy: NDArray[np.int64] = self.noise.run(counts, entropy=entropy)
+        shown = (counts >= self.fewest) & (noisy >= self.threshold)
+        return ShownKeys(shown, noisy[shown])
+
+    def reference_pmf(self, value: Counts) -> ReferenceLaw:
+        """Return the chance of a tuple of noisy counts, with None for each hidden group."""
+        units, law = read_counts(value).tolist(), self.noise.law
+
+        def chance(outcome: Sequence[int | None]) -> Interval:
+            pairs = zip(outcome, units, strict=True)
+            return Interval.product(self._chance(y, n, law) for y, n in pairs)
+
+        return chance
+
+    def _chance(self, outcome: int | None, units: int, law: Distribution) -> Interval:
+        if outcome is None:
+            shown = self.kept(max(units, 0))
+            return Interval(1 - shown.high, 1 - shown.low)
+        if units < self.fewest or outcome < self.threshold:
+            return _NONE
+        return law.pmf_bounds(outcome - units)
+
+
+def _outside(law: Distribution, low: int, high: int) -> Callable[[int], Interval]:
+    """Enclose the chance of less than low, or more than high."""
+
+    def enclose(bits: int) -> Interval:
+        below, above = law.cdf_bounds(low - 1, bits), law.survival_bounds(high, bits)
+        return Interval(below.low + above.low, below.high + above.high)
+
+    return enclose
