@@ -23,8 +23,7 @@ from discreet.ledger.anchors import Anchor
 from discreet.ledger.ledger import Ledger
 from discreet.ledger.stores.store import is_server
 from discreet.ledger.values import Receipt
-from discreet.ledger.verify.readers import verify_file
-from discreet.ledger.verify.report import MOST, Problem
+from discreet.ledger.verify import MOST, Problem, verify_file
 from discreet.ledger.witness import WitnessFile
 from discreet.session.display import text_bar
 from discreet.units.unit import describe_unit

@@ -51,7 +51,7 @@ from discreet.ledger.entry_kinds import FailEntry, RestoreEntry, StartEntry, row
 from discreet.ledger.stores.own_files import sync
 from discreet.ledger.stores.store import LedgerStore
 from discreet.ledger.values import Receipt
-from discreet.ledger.verify.readers import connect_read_only, is_database, verify, verify_file
+from discreet.ledger.verify import connect_read_only, is_database, verify, verify_file
 
 __all__ = ["check_backup", "exclusive_file", "export", "restore", "verify"]
 
