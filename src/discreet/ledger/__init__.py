@@ -32,6 +32,6 @@ if not TYPE_CHECKING:  # to which every name would be one of this room
         {
             "ledger": ("Ledger",),
             "values": ("Account", "Charged", "Receipt", "Started", "StoredAnswer"),
-            "verify.report": ("AccountBalance", "Problem", "Report"),
+            "verify": ("AccountBalance", "Problem", "Report"),
         },
     )

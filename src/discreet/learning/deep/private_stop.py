@@ -31,7 +31,7 @@ from discreet.learning.deep.trial import Writes
 from discreet.learning.sampling import UnitRows
 from discreet.learning.training_plan import TrainingPlan
 from discreet.ledger import Ledger
-from discreet.ledger.question_requests import refuse_closed
+from discreet.ledger.requests import refuse_closed
 from discreet.ledger.values import StoredAnswer, checked_key
 from discreet.mechanisms import AboveThreshold
 from discreet.mechanisms.sparse_vector.above_threshold import ThresholdRun

@@ -23,8 +23,8 @@ from pathlib import Path
 from typing import Final, Protocol
 
 from discreet.errors import LedgerUnavailable, WrongKind
-from discreet.ledger.canonical_lines import EntryRow
-from discreet.ledger.stores.sqlite import SQLiteStore
+from discreet.ledger.entries import EntryRow
+from discreet.ledger.sqlite import SQLiteStore
 
 _SCHEMES: Final = ("postgresql://", "postgres://")
 _KEYWORDS: Final = (
@@ -136,7 +136,7 @@ def store_for(address: object, *, timeout: float) -> LedgerStore:
 
 def _server(address: str, timeout: float) -> LedgerStore:
     try:
-        from discreet.ledger.stores.postgres import PostgresStore  # noqa: PLC0415  an optional engine
+        from discreet.ledger.postgres import PostgresStore  # noqa: PLC0415  an optional engine
     except ImportError:
         raise LedgerUnavailable(
             what="the address is that of a PostgreSQL server, and its driver is not installed.",
