@@ -379,7 +379,7 @@ class ResponseProfile:
 
 def gammaln(x: Floats) -> Floats:
     """Evaluate the logarithm of the gamma function."""
-    from scipy import special  # noqa: PLC0415  slow to load
+    from scipy import special  # type: ignore[import-untyped]  # noqa: PLC0415  slow to load
 
     return np.asarray(special.gammaln(x))
 
