@@ -32,7 +32,7 @@ from discreet.accounting.tree.dp_sgd import dp_sgd_sigma
 from discreet.errors import OutOfRange, TooImprecise, WrongKind
 from discreet.exact import decimal, float_up, positive, whole
 from discreet.loss import gaussian_sigma
-from discreet.loss.pairs.gaussian import smoothing
+from discreet.loss.gaussian import smoothing
 from discreet.loss.parameters import checked_count, checked_delta, checked_epsilon, checked_rate
 from discreet.torch.banded_noise import INDEPENDENT, Band
 from discreet.torch.clipping import Clipping
