@@ -74,7 +74,7 @@ class Inquiry:
 
     @property
     def session(self) -> Session:
-        """The session that it belongs to, which a workshop such as ``learning`` goes on with."""
+        """The session that it belongs to, which a workshop such as ``models`` goes on with."""
         if not hasattr(self._session, "perform"):
             raise WrongKind(
                 what="these rows are on a server, and no session holds them.",
