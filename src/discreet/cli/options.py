@@ -133,6 +133,9 @@ BoundsOption = Annotated[
     str | None,
     typer.Option("--bounds-epsilon", help="What finding missing bounds may cost, in addition."),
 ]
+DialectOption = Annotated[
+    str | None, typer.Option("--dialect", help="The dialect of the SQL, such as bigquery.")
+]
 RowsOption = Annotated[
     int | None, typer.Option("--max-rows", help="Rows of a unit in a group, for this question.")
 ]
