@@ -69,11 +69,6 @@ class PublishedLedger(LedgerView):
         found = super().answers_of(keys)
         return tuple(each for each in found if each.receipt.seq <= self._until.seq)
 
-    def replays(self) -> Mapping[int, int]:
-        """Return how often published answers were handed out again."""
-        counts = super().replays().items()
-        return {seq: count for seq, count in counts if seq <= self._until.seq}
-
     @property
     def closed(self) -> tuple[str, ...]:
         """The keys of questions that a published failure has closed, the oldest first."""

@@ -26,7 +26,7 @@ from typing import Any, Final, final
 
 from discreet.errors import BadPolicy, DiscreetError, NotAllowed
 from discreet.exact import decimal
-from discreet.ledger.stores.own_files import is_own_file, same_file
+from discreet.ledger.sqlite import is_own_file, same_file
 from discreet.plan.policy.policy import Policy, read_policy
 from discreet.service.roles import Grant, Role, check_grants, check_name
 from discreet.service.state import socket_path
