@@ -34,7 +34,7 @@ from discreet.certified import exp_neg, log
 from discreet.errors import NotExact, OutOfRange, WrongKind
 from discreet.exact import Interval, decimal, freeze, positive, whole
 from discreet.loss import Profile, ZeroConcentrated
-from discreet.loss.pairs.bounded_range import BoundedRangePair
+from discreet.loss.pure_pairs import BoundedRangePair
 from discreet.mechanisms.mechanism import (
     BITS,
     Answer,
