@@ -25,10 +25,10 @@ from discreet.charts import Axis, Chart
 from discreet.explain import Guesses
 from discreet.explain.pictures.catch_curve import points_above
 from discreet.loss import Approximate, GaussianDP, Pure, gaussian_sigma, laplace_scale
-from discreet.loss.group_privacy import group_delta
+from discreet.loss.moments import group_delta
 from discreet.mechanisms import Exponential, Laplace
 from discreet.mechanisms.randomized_response import RandomizedResponse
-from discreet.mechanisms.sparse_vector.above_threshold import AboveThreshold
+from discreet.mechanisms.sparse_vector import AboveThreshold
 from discreet.noise import DiscreteGaussian, DiscreteLaplace
 from discreet_course.counting import points
 from discreet_course.permute_and_flip import PermuteAndFlip
