@@ -152,6 +152,7 @@ def plan(  # noqa: PLR0913  the options of a question
     max_groups: options.GroupsOption = None,
     limits_epsilon: options.LimitsOption = None,
     dialect: options.DialectOption = None,
+    sql: options.SqlOption = False,
     verbose: options.VerboseOption = False,
     as_json: options.JsonOption = False,
 ) -> None:
@@ -167,6 +168,10 @@ def plan(  # noqa: PLR0913  the options of a question
         else:
             project.named_ledger()
         with open_inputs(project, account, analyst) as session:
+            if sql:
+                statements = session.plan(text, **price).sql()
+                write_result("sql", {"sql": statements}, statements, as_json=as_json)
+                return
             _show_plan(session, text, price, as_json=as_json, verbose=verbose)
 
 

@@ -131,9 +131,7 @@ class Connection:
 
     def _described(self, source: TableSource, alias: str, view: str) -> dict[str, str]:
         sql = source.attach(self._connection, alias)
-        self._connection.execute(
-            f"CREATE TEMP VIEW {name(view)} AS SELECT * FROM {sql}"  # noqa: S608 (quoted names)
-        )
+        self._connection.execute(f"CREATE TEMP VIEW {name(view)} AS SELECT * FROM {sql}")  # noqa: S608 (quoted names)
         self._unpruned[view] = f"{sql} LIMIT {_ALL_ROWS}"
         described = self._connection.execute(f"DESCRIBE {name(view)}").fetchall()
         if not described:

@@ -7,31 +7,35 @@ text, so none can break out of its quotes.  Each engine fills one table of templ
 that its table lacks is refused before anything is charged.
 
 No value makes a template fail: what overflows, has the wrong form or does not fit is NULL.
-Definition.  A FLOAT is *open* if its SQL may give an infinity or NaN where our value is NULL.  Sums,
-differences, products, roundings and roots of open values are open, and so are quotients with an open
-numerator: no infinity becomes a finite number on the way.  So one check at the top is enough.
+Definition.  A FLOAT is *open* if its SQL may give an infinity or NaN where our value is NULL.
+Sums, differences, products, roundings and roots of open values are open, and so are quotients with
+an open numerator: no infinity becomes a finite number on the way.  So one check at the top is
+enough.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import date, datetime
 from fractions import Fraction
 from functools import cache
-from secrets import token_hex
-from typing import ClassVar, Final
+from typing import Any, ClassVar, Final
 
 from sqlglot import exp, parse_one
 
 from discreet.errors import UnsupportedSQL
+from discreet.noise import SYSTEM
 from discreet.query.types import Scalar, Type
 
-Node = exp.Expression
-SALT: Final = f"salt {token_hex(16)}"
+Node = exp.Expr
+SALT: Final = f"salt {SYSTEM.bits(128):032x}"
 """What stands for the salt in a statement until it runs; no question can hold it."""
 _SHORT: Final = 60
 """Nodes of a value that may be written several times."""
+_DEEPEST: Final = 20_000
 _LOOSE: Final = (exp.Binary, exp.Not, exp.Neg, exp.Between, exp.In)
 
 
@@ -59,17 +63,28 @@ def _filled(node: Node, parts: Mapping[str, Node | str | int]) -> Node:
         found = part.copy() if part.parent is not None else part
         tight = isinstance(node.parent, _LOOSE)
         return exp.Paren(this=found) if tight and isinstance(found, _LOOSE) else found
-    arguments = {}
+    arguments: dict[str, Any] = {}
     for key, value in node.args.items():
-        if isinstance(value, exp.Expression):
+        if isinstance(value, exp.Expr):
             arguments[key] = _filled(value, parts)
         elif isinstance(value, list):
             arguments[key] = [
-                _filled(each, parts) if isinstance(each, exp.Expression) else each for each in value
+                _filled(each, parts) if isinstance(each, exp.Expr) else each for each in value
             ]
         else:
             arguments[key] = value
     return type(node)(**arguments)
+
+
+@contextmanager
+def deep_trees() -> Iterator[None]:
+    """Allow for trees as deep as questions may be: a level of a question has many in SQL."""
+    before = sys.getrecursionlimit()
+    sys.setrecursionlimit(max(before, _DEEPEST))
+    try:
+        yield
+    finally:
+        sys.setrecursionlimit(before)
 
 
 def column(name: str, table: str | None = None) -> Node:
@@ -174,7 +189,7 @@ _ANSI: Final[Mapping[str, str]] = {
     "INTEGER to FLOAT": "CAST(:x AS DOUBLE)",
     "INTEGER to TEXT": "CAST(:x AS TEXT)",
     "INTEGER to BOOLEAN": ":x <> 0",
-    "BOOLEAN to INTEGER": "CASE WHEN :x THEN 1 WHEN NOT :x THEN 0 END",
+    "BOOLEAN to INTEGER": "CAST(CASE WHEN :x THEN 1 WHEN NOT :x THEN 0 END AS BIGINT)",
     "BOOLEAN to TEXT": "CASE WHEN :x THEN 'true' WHEN NOT :x THEN 'false' END",
     "DATE to TEXT": "CAST(:x AS TEXT)",
     "FLOAT to TEXT": "CAST(:x AS TEXT)",
@@ -211,7 +226,7 @@ class Dialect:
     open_floats: ClassVar[bool] = True
     """Whether arithmetic of floats gives infinities and NaN, and never fails."""
     let: ClassVar[str] = ""
-    """A template that binds the list ``:values`` to ``_v`` and computes ``:body``."""
+    """A template that binds the list ``:items`` to ``_v`` and computes ``:body``."""
     item: ClassVar[str] = "_v[:n]"
     portable: ClassVar[bool] = True
     """Whether hash orders are those of MD5, and so the same as on other engines."""
@@ -239,15 +254,20 @@ class Dialect:
 
     def printed(self, node: Node, *, pretty: bool = False) -> str:
         """Print a statement in this dialect."""
-        return node.sql(
-            dialect=self.name, identify=True, pretty=pretty, normalize_functions=False, copy=False
-        )
+        with deep_trees():
+            return node.sql(
+                dialect=self.name,
+                identify=True,
+                pretty=pretty,
+                normalize_functions=False,
+                copy=False,
+            )
 
     def cast(self, node: Node, to: Type) -> Node:
         """Return a cast that cannot fail by itself."""
         return exp.Cast(this=node, to=exp.DataType.build(self.types[to], dialect=self.name))
 
-    def literal(self, value: Scalar, kind: Type | None) -> Node:
+    def literal(self, value: Scalar, kind: Type | None) -> Node:  # noqa: PLR0911  (one for each)
         """Return a literal of a type, exactly; a number beyond all floats is NULL."""
         match value:
             case None:
@@ -281,10 +301,10 @@ class Dialect:
         """
         if not self.let or not any(map(_is_long, values)):
             return body(*values)
-        parts = [sql(self.item, self.name, n=place + 1) for place in range(len(values))]
+        parts = [sql(self.item, self.name, n=place) for place in range(len(values))]
         inner = body(*parts)
-        listed = exp.Array(expressions=list(values))
-        return sql(self.let, self.name, values=listed, body=inner)
+        listed = exp.Array(expressions=[exp.Array(expressions=list(values))])
+        return sql(self.let, self.name, items=listed, body=inner)
 
     def closed(self, value: Value) -> Node:
         """Return the SQL of our value: what is not finite becomes NULL."""
@@ -326,7 +346,13 @@ class Dialect:
             return node
         return self.op("md5", x=self._canonical(purpose, values))
 
-    def below(self, limit: Node, values: Sequence[tuple[Node, Type]], *, portable: bool) -> Node:
+    def below(
+        self,
+        limit: Node,
+        values: Sequence[tuple[Node, Type]],
+        *,
+        portable: bool,  # noqa: ARG002
+    ) -> Node:
         """Return the number from 0 to the limit - 1 that belongs to values."""
         hashed = self.op("md5", x=self._canonical("leaves", values))
         return sql(":x % :limit", x=self.op("hex number", x=hashed), limit=limit)
@@ -358,7 +384,7 @@ class Dialect:
         return select(outputs, left, where=[exp.Not(this=there) if anti else there])
 
     def values(
-        self, names: Sequence[str], kinds: Sequence[Type], rows: Sequence[Sequence[Scalar]]
+        self, names: Sequence[str], kinds: Sequence[Type], rows: Sequence[Sequence[Any]]
     ) -> exp.Select:
         """Return a table of public values."""
         if not rows:

@@ -1,8 +1,8 @@
 """The registry of engines: which one opens a source, found by its URL scheme.
 
 Trust: public.  An engine of another package declares an entry point in the group
-``discreet.engines``: its name is a URL scheme, or the library of a data frame, and its value a class
-that takes tables by name and options (docs/how-to/write-an-engine.md).  It passes
+``discreet.engines``: its name is a URL scheme, or the library of a data frame, and its value a
+class that takes tables by name and options (docs/guide/write-an-engine.md).  It passes
 :mod:`discreet.engines.conformance` before anybody trusts it with data.
 """
 

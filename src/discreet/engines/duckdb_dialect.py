@@ -6,7 +6,7 @@ Trust: kernel (T1, T2).  ``TRY`` and ``TRY_CAST`` make NULL of what would fail.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import ClassVar, Final, final
 
 from sqlglot import exp
@@ -26,7 +26,7 @@ class DuckDBDialect(Dialect):
     name = "duckdb"
     title = "DuckDB"
     portable = False
-    let = "list_transform([:values], lambda _v: :body)[1]"
+    let = "list_transform(:items, lambda _v: :body)[1]"
     templates: ClassVar[Mapping[str, str]] = {
         "same": ":x IS NOT DISTINCT FROM :y",
         **{sign: f"TRY(:x {sign} :y)" for sign in ("+", "-", "*")},
@@ -66,12 +66,8 @@ class DuckDBDialect(Dialect):
         "sum": "SUM(:x)",
         "fitting": "TRY_CAST(:x AS BIGINT)",
         "root": "pow(2e0, -8 * (floor(log2(greatest(coalesce(:x, 0e0), 5e-324)) / 16) + 1))",
-        "LAG": "",
+        "LAG": "LAG",
     }
-
-    def cast(self, node: Node, to: Type) -> Node:
-        """Return a cast; a NULL of some type and a plain one are printed alike everywhere."""
-        return super().cast(node, to)
 
     def semi_join(
         self, outputs: Sequence[Node], left: Node, right: Node, on: Node, *, anti: bool
@@ -86,7 +82,7 @@ class DuckDBDialect(Dialect):
         return sql("CAST(getvariable('salt') AS TEXT)", self.name)
 
     def place(self, purpose: str, values: Sequence[tuple[Node, Type]], *, portable: bool) -> Node:
-        """Return where values come in an order: that of its own hash, unless it is the portable one.
+        """Return where values come in the order of its own hash, or in the portable one.
 
         The hash is taken twice: DuckDB joins the hashes of several values by XOR, and then some
         groups win whatever the salt is.
@@ -118,7 +114,7 @@ class DuckDBDialect(Dialect):
         first, *parts = written.split("%")
         return self._short(value, lambda x: self._cut_off(x, first, parts))
 
-    def _short(self, value: Node, body):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+    def _short(self, value: Node, body: Callable[[Node], Node]) -> Node:
         checked = "CASE WHEN strlen(:x) <= :most THEN :made END"
         return self.once(
             [value], lambda x: sql(checked, self.name, x=x, most=LONGEST_TEXT, made=body(x))

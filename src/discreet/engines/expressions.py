@@ -402,9 +402,7 @@ def clamped(value: Node, low: Node, high: Node) -> Node:
 
 def in_years(dialect: Dialect, node: Node, kind: Type) -> Node:
     """Return a day or a timestamp that is NULL outside the years 1 to 9999."""
-    ends = (
-        (date.min, date.max) if kind is Type.DATE else (datetime.min, datetime.max)  # noqa: DTZ901
-    )
+    ends = (date.min, date.max) if kind is Type.DATE else (datetime.min, datetime.max)  # noqa: DTZ901
     low, high = (dialect.literal(end, kind) for end in ends)
     return dialect.once(
         [node],
@@ -435,6 +433,7 @@ def _with(method: Callable[..., Value], *fixed: str) -> Callable[..., Value]:
     return lambda printer, *values: method(printer, *fixed, *values)
 
 
+# ruff: noqa: SLF001  (the methods below are those of the class above)
 _E: Final = Expressions
 _PRINTERS: Final[dict[str, Callable[..., Value]]] = {
     **{sign: _with(_E._compared, sign) for sign in ("=", "<>", "<", "<=", ">", ">=")},

@@ -7,7 +7,8 @@ Definition.  For a purpose, the *canonical text* of values is the salt, a space,
 then for every value ``-`` if it is NULL, else the number of code points of its text, a colon, and
 the text.  The text of a BOOLEAN is true or false, of a DATE its day as YYYY-MM-DD, of a TIMESTAMP
 its microseconds since 1970, of a number its shortest decimal form.  The *portable* order, which is
-the same on every engine (but for floats, which engines write in ways of their own), sorts values by the hexadecimal MD5 of these texts.
+the same on every engine but for floats, which engines write in ways of their own, sorts values by
+the hexadecimal MD5 of these texts.
 """
 
 from __future__ import annotations

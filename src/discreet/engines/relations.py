@@ -5,8 +5,8 @@ Trust: kernel (T7).
 Definition.  Rows that agree in the order of a window come in the order of their columns; for a text
 of more than ``LONG`` bytes its MD5 in hexadecimal counts, so that rows are sorted by short texts.
 
-A sum of floats within a question must not depend on the order of rows: what a unit adds to an answer
-follows from its own rows, in whatever order an engine meets them.
+A sum of floats within a question must not depend on the order of rows: what a unit adds to an
+answer follows from its own rows, in whatever order an engine meets them.
 Definition.  Let m be the largest absolute value, and s the least power of 2**16 above it.  Every
 value is rounded down to a multiple of s 2**-80, the multiples are added up exactly, and the sum is
 rounded to a float.
@@ -68,6 +68,11 @@ LONG: Final = 64
 PrintScan = Callable[[Scan], exp.Select]
 """How a table is read: a SELECT of the columns of a scan, as values of our types."""
 
+_SIDES: Final = {"inner": None, "left": "LEFT", "right": "RIGHT", "full": "FULL"}
+"""The words for each kind of join; no other word is printed."""
+_RANKS: Final = {
+    each: each for each in ("ROW_NUMBER", "RANK", "DENSE_RANK", "FIRST_VALUE", "LAG", "LEAD")
+}
 _RANKED: Final = frozenset({"ROW_NUMBER", "FIRST_VALUE", "LAG", "LEAD"})
 _WINDOWS: Final = frozenset({*_RANKED, "COUNT", "SUM", "MIN", "MAX", "RANK", "DENSE_RANK"})
 _SCALE: Final = 2**80
@@ -120,7 +125,7 @@ class Relations:
         self.tables: dict[str, exp.Select] = {}
         """Tables of the statement by name, to stand in its WITH."""
 
-    def __call__(self, node: Relation) -> exp.Select:  # noqa: PLR0911  (one for each kind)
+    def __call__(self, node: Relation) -> exp.Select:  # noqa: C901, PLR0911, PLR0912
         """Return a relation as one SELECT of its columns."""
         match node:
             case Scan():
@@ -188,7 +193,7 @@ class Relations:
             message = "a join is printed only when its condition is bound"
             raise TypeError(message)
         on = Expressions(self._dialect, ColumnTypes(columns(node))).node(node.on, Type.BOOLEAN)
-        side = {"left": "LEFT", "right": "RIGHT", "full": "FULL"}.get(node.kind)
+        side = _SIDES[node.kind]
         found.set("joins", [exp.Join(this=right, side=side, on=on)])
         return found
 
@@ -237,7 +242,7 @@ class Relations:
         if node.where is None:
             return value
         where = print_.node(node.where, Type.BOOLEAN)
-        return sql("CASE WHEN :where THEN :x END", where=where, x=value)
+        return sql("CASE WHEN :there THEN :x END", there=where, x=value)
 
     def _aggregate(self, node: Aggregate, types: ColumnTypes) -> Node:
         value = self._argument(node, types)
@@ -254,7 +259,7 @@ class Relations:
         if function in {"MIN", "MAX"}:
             of = f"{function.lower()} BOOLEAN" if kind is Type.BOOLEAN else function.lower()
             return self._dialect.op(of, x=arguments[0])
-        return exp.Anonymous(this=function, expressions=list(arguments))
+        return exp.Anonymous(this=_RANKS[function], expressions=list(arguments))
 
     def _fitting(self, node: Node, function: str) -> Node:
         """Turn an exact sum into 64 bits, or NULL."""
@@ -296,7 +301,7 @@ class Relations:
     def _window(self, node: Window, types: ColumnTypes) -> Node:
         """Return a window; a tie is broken by all columns, where it could be seen."""
         if node.function not in _WINDOWS:
-            raise TypeError(node.function)
+            raise KeyError(node.function)
         print_ = Expressions(self._dialect, types)
         order = [self._ordered(item, print_) for item in node.order]
         if node.function in _RANKED:

@@ -2,10 +2,10 @@
 
 Trust: kernel.
 
-Spark shuffles rows by unit, bounds them and adds them up in decimals of 38 digits or integers of 64
-bits that cannot overflow; only totals are collected.  Functions are those that give NULL in place of
-an error, under ANSI rules and without them.  Data frames have no snapshot: they are looked at before
-and after, and statements of one question must see the same groups.
+Spark shuffles rows by unit, bounds them and adds them up in decimals of 38 digits, or in integers
+of 64 bits that cannot overflow; only totals are collected.  Functions are those that give NULL in
+place of an error, under ANSI rules and without them.  Data frames have no snapshot: they are looked
+at before and after, and statements of one question must see the same groups.
 
 Silence.  An error of Spark may quote a value of a row.  When pyspark makes such an error, it also
 writes it to stderr through loggers of its own, whatever the level of Spark's logs is; the analyst
@@ -15,7 +15,6 @@ may see that screen.  These loggers say nothing while they work for us.
 from __future__ import annotations
 
 import contextlib
-import secrets
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeVar, final
 
@@ -30,11 +29,17 @@ from discreet.engines.hash_order import HashOrder
 from discreet.engines.local_tables import LocalTables
 from discreet.engines.sources.identity import Identity, identified
 from discreet.engines.sources.source import check_names
-from discreet.engines.sources.stored_columns import UUID_TEXT, unknown_table, unreadable_as
+from discreet.engines.sources.stored_columns import (
+    UUID_TEXT,
+    base_type,
+    unknown_table,
+    unreadable_as,
+)
 from discreet.engines.spark_frames import SparkSource, check_settings, is_spark
 from discreet.engines.spark_jobs import JobMonitor
 from discreet.engines.sql_engine import PreparedRequest, SqlEngine
 from discreet.errors import WrongKind
+from discreet.noise import SYSTEM
 from discreet.query.expression_types import CASTS
 from discreet.query.relations import Scan, folded
 from discreet.query.types import Type
@@ -83,23 +88,26 @@ class SparkDialect(Dialect):
         Type.TEXT: "STRING",
         Type.TIMESTAMP: "TIMESTAMP_NTZ",
     }
-    let = "TRANSFORM(:values, _v -> :body)[0]"
+    let = "TRANSFORM(:items, _v -> :body)[0]"
     templates: ClassVar[Mapping[str, str]] = {
         "same": ":x <=> :y",
         "+": "try_add(:x, :y)",
         "-": "try_subtract(:x, :y)",
         "*": "try_multiply(:x, :y)",
-        "DIV": "CASE WHEN :y = -1 THEN try_subtract(CAST(0 AS BIGINT), :x) WHEN :y <> 0 THEN :x DIV :y END",
-        "MOD": "CASE WHEN :y = -1 AND :x IS NOT NULL THEN CAST(0 AS BIGINT) WHEN :y <> 0 THEN :x % :y END",
+        "DIV": "CASE WHEN :y = -1 THEN try_subtract(CAST(0 AS BIGINT), :x)"
+        " WHEN :y <> 0 THEN :x DIV :y END",
+        "MOD": "CASE WHEN :y = -1 AND :x IS NOT NULL THEN CAST(0 AS BIGINT)"
+        " WHEN :y <> 0 THEN :x % :y END",
         "quotient": ":x DIV :y",
         "FLOAT /": "try_divide(:x, :y)",
         "FLOAT FLOOR": _rounded("FLOOR(:x)"),
         "FLOAT CEIL": _rounded("CEIL(:x)"),
-        "FLOAT ROUND": f"CASE WHEN ABS(:x) < {_WHOLE} THEN"
-        " CAST(CASE WHEN :x >= 0 THEN CASE WHEN :x - FLOOR(:x) >= 0.5 THEN FLOOR(:x) + 1 ELSE FLOOR(:x) END"
-        " ELSE CASE WHEN CEIL(:x) - :x >= 0.5 THEN CEIL(:x) - 1 ELSE CEIL(:x) END END AS DOUBLE) ELSE :x END",
-        "FLOAT to INTEGER": "CASE WHEN :x >= -9.223372036854775808e18 AND :x < 9.223372036854775808e18"
-        " THEN TRY_CAST(:x AS BIGINT) END",
+        "FLOAT ROUND": f"CASE WHEN ABS(:x) < {_WHOLE} THEN CAST(CASE WHEN :x >= 0 THEN"
+        " CASE WHEN :x - FLOOR(:x) >= 0.5 THEN FLOOR(:x) + 1 ELSE FLOOR(:x) END"
+        " ELSE CASE WHEN CEIL(:x) - :x >= 0.5 THEN CEIL(:x) - 1 ELSE CEIL(:x) END END"
+        " AS DOUBLE) ELSE :x END",
+        "FLOAT to INTEGER": "CASE WHEN :x >= -9.223372036854775808e18"
+        " AND :x < 9.223372036854775808e18 THEN TRY_CAST(:x AS BIGINT) END",
         "INTEGER to BOOLEAN": ":x <> 0",
         "TEXT to INTEGER": _read_as("BIGINT"),
         "TEXT to FLOAT": _read_as("DOUBLE"),
@@ -117,7 +125,8 @@ class SparkDialect(Dialect):
         "EXTRACT SECOND": "SECOND(:x)",
         "EXTRACT DAYOFYEAR": "DAYOFYEAR(:x)",
         "EXTRACT DAYOFWEEK": "DAYOFWEEK(:x)",
-        "DATE_TRUNC": "CASE WHEN :word = 'day' THEN CAST(:x AS DATE) ELSE TRUNC(CAST(:x AS DATE), :word) END",
+        "DATE_TRUNC": "CASE WHEN :word = 'day' THEN CAST(:x AS DATE)"
+        " ELSE TRUNC(CAST(:x AS DATE), :word) END",
         "DATE_DIFF": "DATEDIFF(:x, :y)",
         "DATE_ADD": "DATE_ADD(:x, :y)",
         "micros": "UNIX_MICROS(to_utc_timestamp(:x, 'UTC'))",
@@ -127,7 +136,7 @@ class SparkDialect(Dialect):
         "narrow": "TRY_CAST(:x AS BIGINT)",
         "fitting": "TRY_CAST(:x AS BIGINT)",
         "root": "POW(2e0, -8 * (FLOOR(LOG2(GREATEST(COALESCE(:x, 0e0), 4.9e-324)) / 16) + 1))",
-        "LAG": "",
+        "LAG": "LAG",
     }
 
 
@@ -229,7 +238,7 @@ class Spark(SqlEngine):
     def _view(self, key: object, made: Callable[[], DataFrame]) -> str:
         """Return the name of a temporary view, which nobody else can guess."""
         if key not in self._views:
-            name = f"discreet_{secrets.token_hex(16)}"
+            name = _view_name()
             made().createOrReplaceTempView(name)
             self._views[key] = name
         return self._views[key]
@@ -256,7 +265,7 @@ class Spark(SqlEngine):
 
     def fetch(self, statement: str, tables: Mapping[str, pa.Table]) -> pa.Table:
         """Run a statement, with tables of public groups as temporary views."""
-        views = {name: f"discreet_{secrets.token_hex(16)}" for name in tables}
+        views = {name: _view_name() for name in tables}
         try:
             for name, view in views.items():
                 self._session.createDataFrame(tables[name]).createOrReplaceTempView(view)
@@ -273,6 +282,10 @@ class Spark(SqlEngine):
             message = "the engine is closed"
             raise TypeError(message)
         return super()._run(request, order)
+
+    def _guarded(self, action: Callable[[], RawTotals]) -> RawTotals:
+        """Run an action; every job of it listens to interrupts by itself."""
+        return action()
 
     def run_monitored(self, action: Callable[[], T]) -> T:
         """Run an action that starts jobs, which report their progress and can be stopped."""
@@ -301,10 +314,12 @@ class Spark(SqlEngine):
         self._local.close()
 
 
+def _view_name() -> str:
+    return f"discreet_{SYSTEM.bits(128):032x}"
+
+
 def _reading(node: Node, native: str, to: Type) -> Node | None:
     """Return a column of a data frame as a value of one of our types; None if it cannot be one."""
-    from discreet.engines.sources.stored_columns import base_type  # noqa: PLC0415
-
     kind = base_type(native)
     if kind is None or to not in CASTS[kind]:
         return None

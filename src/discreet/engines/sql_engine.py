@@ -11,14 +11,14 @@ from __future__ import annotations
 
 import threading
 from abc import abstractmethod
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, final
 
 import pyarrow as pa
 
-from discreet.engines.dialect import SALT, Dialect
+from discreet.engines.dialect import SALT, Dialect, deep_trees
 from discreet.engines.engine import ClosingEngine, Columns
 from discreet.engines.execution import run_interruptibly, run_sanitized
 from discreet.engines.hash_order import HashOrder
@@ -99,6 +99,10 @@ class SqlEngine(ClosingEngine):
     def interrupt(self) -> None:
         """Stop the statement that is being run, if one is."""
 
+    def check_unchanged(self, tables: Sequence[str]) -> None:
+        """Refuse tables that have changed, before and after they are read."""
+        self.identities(tables)
+
     def look(self, tables: Sequence[str]) -> None:
         """Refuse tables that are seen to have changed, after a failure."""
 
@@ -113,7 +117,8 @@ class SqlEngine(ClosingEngine):
     ) -> PreparedRequest:
         """Print the statements; they hold nothing but the question and public numbers."""
         given = frozenset(public_tables(request)) if self.registers else frozenset()
-        found = statements(request, self.dialect, self.scan, portable=portable, given=given)
+        with deep_trees():
+            found = statements(request, self.dialect, self.scan, portable=portable, given=given)
 
         def printed(each: exp.Select) -> str:
             return self.dialect.printed(each, pretty=pretty)
@@ -136,12 +141,14 @@ class SqlEngine(ClosingEngine):
         tables = scanned_tables(request.relation)
         with self._lock:
             return run_if_unchanged(
-                lambda: self.identities(tables),
-                lambda: run_sanitized(
-                    lambda: run_interruptibly(lambda: self._run(request, order), self.interrupt)
-                ),
+                lambda: self.check_unchanged(tables),
+                lambda: run_sanitized(lambda: self._guarded(lambda: self._run(request, order))),
                 failed=lambda: self.look(tables),
             )
+
+    def _guarded(self, action: Callable[[], RawTotals]) -> RawTotals:
+        """Run an action that an interrupt stops."""
+        return run_interruptibly(action, self.interrupt)
 
     def _run(self, request: EngineRequest, order: HashOrder) -> RawTotals:
         checked = self._checked

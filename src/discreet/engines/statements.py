@@ -2,10 +2,10 @@
 
 Trust: kernel (T2, T7).
 
-Each statement has three named steps: ``rows`` (of the question, with their unit u0, u1, ..., their
-group k0, k1, ... and what is measured in them, x0, x1, ...), ``bounded`` (what each unit adds to the
-groups that it keeps), and their totals.  A group is kept by the order of its hash alone, and so alike
-in all statements of a request.  Everything that is added up is an integer.
+Each statement has three named steps: ``rows`` (of the question, with their unit u0, u1, ...,
+their group k0, k1, ... and what is measured in them, x0, x1, ...), ``bounded`` (what each unit adds
+to the groups that it keeps), and their totals.  A group is kept by the order of its hash alone, and
+so alike in all statements of a request.  Everything that is added up is an integer.
 
 Public groups are tables, and ``rows`` has those of no other group.  Listed groups are one table:
 their keys p0, p1, ..., and their position.  A product may be far larger than any table; it is one
@@ -101,10 +101,6 @@ class Statements:
     totals: exp.Select
     distinct: Mapping[str, exp.Select]
     leaves: Mapping[str, exp.Select]
-
-    def __iter__(self) -> Iterable[exp.Select]:  # type: ignore[misc]
-        """Return all of them."""
-        return iter([self.totals, *self.distinct.values(), *self.leaves.values()])
 
 
 def statements(
@@ -223,12 +219,8 @@ class _Builder:
 
     def _same(self, at: int) -> Node:
         """Return that one key is the public one; NULL is like NULL."""
-        public = self.request.public
-        values = (
-            self.request.product.lists[at]
-            if self.request.product is not None
-            else [group[at] for group in public or ()]
-        )
+        product, listed = self.request.product, self.request.listed
+        values = [group[at] for group in listed or ()] if product is None else product.lists[at]
         key, other = column(f"k{at}"), column(f"p{at}")
         if None in values:
             return self.dialect.op("same", x=key, y=other)

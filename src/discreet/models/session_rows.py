@@ -20,7 +20,7 @@ refused before anything is read.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Final, Protocol, final
 from weakref import WeakKeyDictionary
@@ -231,10 +231,10 @@ _REQUESTS: Final = WeakKeyDictionary[ProgramRows, EngineRequest]()
 
 
 def parts_request(rows: ProgramRows) -> EngineRequest:
-    """Ask the same in parts, once for all fits on these rows: they are added up, in no order."""
+    """Ask once for all fits on these rows."""
     known = _REQUESTS.get(rows)
     if known is None:
-        known = _REQUESTS[rows] = replace(rows_request(rows), in_parts=True)
+        known = _REQUESTS[rows] = rows_request(rows)
     return known
 
 

@@ -52,16 +52,13 @@ a crash, draws a new one.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, final
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pyarrow as pa
 
 from discreet import mechanisms
 from discreet.errors import DiscreetError, EngineFailed, WrongKind
 from discreet.noise import SYSTEM, Entropy
-from discreet.noise.keyed_entropy import KeyedEntropy
 from discreet.plan.plan import Plan
 from discreet.plan.pricing.cell_strategy import CellStrategy
 from discreet.plan.pricing.group_sensitivity import UNITS, LeafChoice, ScoredChoice, trees_of
@@ -75,7 +72,7 @@ from discreet.requests.raw_totals import Integers, RawTotals, SparseLeaves, take
 if TYPE_CHECKING:  # loaded when first used, because a plain question needs none of it
     from discreet.plan.statistics.having_threshold import HavingThreshold
 
-__all__ = ["BINS", "KeyedBins", "answer", "noised"]
+__all__ = ["answer", "noised"]
 
 
 def answer(plan: Plan, raw: RawTotals, *, entropy: Entropy = SYSTEM) -> Release:
@@ -288,60 +285,3 @@ def _check_shape(plan: Plan, raw: RawTotals) -> None:
     if not fits:
         message = "the shape of the totals"
         raise ValueError(message)
-
-
-BINS: Final = 2**8
-"""So many bins: ten million groups make some forty thousand in each."""
-
-_KEY_BITS: Final = 256
-
-
-@final
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
-class KeyedBins:
-    r"""Makes the finished table of a bin from its totals; it may be sent to tasks, and to nobody.
-
-    >>> import numpy as np
-    >>> from discreet.plan.policy.policy import read_policy
-    >>> from discreet.requests.table_schema import Schema
-    >>> from discreet.plan.steps import plan
-    >>> from discreet.query.sql.parse import read
-    >>> policy = read_policy(
-    ...     'format = 1\nunit = "patient"\n[limits]\nmax_rows = 5\nmax_groups = 1\n'
-    ...     '[tables.visits.columns]\npatient.type = "integer"\nward.type = "text"')
-    >>> made = plan(read("SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward"), policy=policy,
-    ...             schema=Schema(policy.tables), unit=policy.unit, public_rows=list,
-    ...             epsilon=1, delta="1e-6")
-    >>> finish = KeyedBins.fresh(made)
-    >>> raw = RawTotals(keys=(pa.array(["A", "B"]),), units=np.array([1, 900]),
-    ...           totals={"count": np.array([1, 950])}, leaves={})
-    >>> finish(raw, 7).column_names, finish(raw, 7).equals(finish(raw, 7))
-    (['ward', 'n', 'n_low', 'n_high'], True)
-    >>> finish
-    KeyedBins(hidden)
-    """
-
-    plan: Plan
-    key: bytes
-    bins: int
-
-    @classmethod
-    def fresh(cls, plan: Plan, *, bins: int = BINS, entropy: Entropy = SYSTEM) -> KeyedBins:
-        """Draw a key for one release, of groups that are chosen one by one."""
-        if plan.selection is None or plan.having_threshold is not None:
-            raise WrongKind(
-                what="groups that are known beforehand cannot be completed in bins.",
-                why="empty groups belong to the answer too, and no bin contains them.",
-                do="complete all groups together.",
-            )
-        key = entropy.bits(_KEY_BITS).to_bytes(_KEY_BITS // 8, "little")
-        return cls(plan=plan, key=key, bins=bins)
-
-    def __call__(self, raw: RawTotals, at: int) -> pa.Table:
-        """Choose groups of a bin, add noise, and compute what was asked, with intervals."""
-        entropy = KeyedEntropy(key=self.key, label=f"bin {at} of {self.bins}")
-        return answer(self.plan, raw, entropy=entropy).to_arrow()
-
-    def __repr__(self) -> str:
-        """Show nothing: whoever has the key can subtract the noise."""
-        return "KeyedBins(hidden)"

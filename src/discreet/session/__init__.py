@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from discreet.doors import late_names
 
 if TYPE_CHECKING:  # each is loaded when first used, because most sessions need two of them
-    from discreet.session.files.manifest import WrittenRelease
     from discreet.session.inquiry import Inquiry
     from discreet.session.opening import open  # noqa: A004  called discreet.open
     from discreet.session.opening_arguments import describe
@@ -37,7 +36,6 @@ __all__ = [
     "Rehearsal",
     "Session",
     "UnitGuess",
-    "WrittenRelease",
     "check",
     "csv_form",
     "describe",
@@ -51,7 +49,6 @@ if not TYPE_CHECKING:  # to which every name would be one of this room
     __getattr__, __dir__ = late_names(
         __name__,
         {
-            "files.manifest": ("WrittenRelease",),
             "inquiry": ("Inquiry",),
             "opening": ("open",),
             "opening_arguments": ("describe",),

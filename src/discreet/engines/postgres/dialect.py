@@ -1,14 +1,14 @@
 """The dialect of PostgreSQL, and its columns read as values of our types.
 
-Trust: kernel (T2).  The server has no casts and no arithmetic that give NULL in place of an error, so
-every step that could fail is written under a condition.  Integers are added up as decimals of any
-length.  Casts are those that the server was made with, and which nobody can replace.
+Trust: kernel (T2).  The server has no casts and no arithmetic that give NULL in place of an error,
+so every step that could fail is written under a condition.  Integers are added up as decimals of
+any length.  Casts are those that the server was made with, and which nobody can replace.
 
 Whole numbers are INTEGER.  Floats are FLOAT, and so are decimals, as the nearest float, NULL if
-there is none.  Strings, UUIDs and enumerations are TEXT, without the blanks that fill up a ``char``,
-compared by code points; one of more than 16 MiB is NULL.  Days and timestamps outside the years 1 to
-9999, infinite ones among them, are NULL.  Timestamps with a time zone and all other types cannot be
-named.
+there is none.  Strings, UUIDs and enumerations are TEXT, without the blanks that fill up a
+``char``, compared by code points; one of more than 16 MiB is NULL.  Days and timestamps outside the
+years 1 to 9999, infinite ones among them, are NULL.  Timestamps with a time zone and all other
+types cannot be named.
 """
 
 from __future__ import annotations
@@ -39,6 +39,7 @@ _INFINITE: Final = f"{2**1024 - 2**970}"
 _ZERO: Final = f"{5**1075}e-1075"
 """The largest number whose nearest float is zero, 2**-1075."""
 _LARGEST: Final = "1.7976931348623157e308"
+_ROOM: Final = f"ABS(:x) <= {_LARGEST} - ABS(:y)"
 _LOW, _HIGH = -(2**63) - 1, 2**63
 
 
@@ -49,6 +50,9 @@ def _fitting(wide: str) -> str:
     """
     inside = f"LEAST(GREATEST({wide}, {_LOW}), {_HIGH})"
     return f"CAST(NULLIF(NULLIF({inside}, {_LOW}), {_HIGH}) AS BIGINT)"
+
+
+_WHOLE_QUOTIENT: Final = _fitting("DIV(CAST(:x AS DECIMAL), CAST(:y AS DECIMAL))")
 
 
 def _exact(sign: str) -> str:
@@ -67,7 +71,7 @@ def _scaled(sign: str) -> str:
 
 
 def _nearest(value: str) -> str:
-    """Return the nearest float of a decimal; the cast alone fails where that is infinite, or zero."""
+    """Return the nearest float of a decimal; the cast alone fails at infinity, and near zero."""
     return (
         f"CASE WHEN ABS({value}) >= {_INFINITE} THEN NULL WHEN ABS({value}) <= {_ZERO} THEN"
         f" CAST(0 AS DOUBLE PRECISION) ELSE CAST({value} AS DOUBLE PRECISION) END"
@@ -79,7 +83,8 @@ _DAY: Final = (
     "(?!0000)([0-9]{4}-((0[13578]|1[02])-(0[1-9]|[12][0-9]|3[01])|(0[469]|11)-(0[1-9]|[12][0-9]|30)"
     f"|02-(0[1-9]|1[0-9]|2[0-8]))|{_LEAP}-02-29)"
 )
-_NUMBER: Final = "^[+-]?([0-9]{1,400}[.]?[0-9]{0,400}|[.][0-9]{1,400})([eE][+-]?[0-9]{1,4})?$"
+_DIGITS: Final = "[0-9]{0,255}[0-9]{0,255}"
+_NUMBER: Final = f"^[+-]?([0-9]{_DIGITS}[.]?{_DIGITS}|[.][0-9]{_DIGITS})([eE][+-]?[0-9]{{1,4}})?$"
 _TIME: Final = "[ T]([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]([.][0-9]{1,6})?"
 
 
@@ -98,16 +103,16 @@ class PostgresDialect(Dialect):
     types: ClassVar[Mapping[Type, str]] = {**Dialect.types, Type.FLOAT: "DOUBLE PRECISION"}
     templates: ClassVar[Mapping[str, str]] = {
         **{sign: _exact(sign) for sign in ("+", "-", "*")},
-        "DIV": f"CASE WHEN :y <> 0 THEN {_fitting('DIV(CAST(:x AS DECIMAL), CAST(:y AS DECIMAL))')} END",
+        "DIV": f"CASE WHEN :y <> 0 THEN {_WHOLE_QUOTIENT} END",
         "MOD": "CASE WHEN :y <> 0 THEN :x % :y END",
         "quotient": "DIV(:x, :y)",
-        "FLOAT +": f"CASE WHEN (:x > 0) <> (:y > 0) OR ABS(:x) <= {_LARGEST} - ABS(:y) THEN :x + :y END",
-        "FLOAT -": f"CASE WHEN (:x > 0) = (:y > 0) OR ABS(:x) <= {_LARGEST} - ABS(:y) THEN :x - :y END",
+        "FLOAT +": f"CASE WHEN (:x > 0) <> (:y > 0) OR {_ROOM} THEN :x + :y END",
+        "FLOAT -": f"CASE WHEN (:x > 0) = (:y > 0) OR {_ROOM} THEN :x - :y END",
         "FLOAT *": _scaled("*"),
         "FLOAT /": _scaled("/"),
         "FLOAT ROUND": "TRUNC(:x) + CASE WHEN ABS(:x - TRUNC(:x)) >= 0.5 THEN SIGN(:x) ELSE 0 END",
         "TEXT to INTEGER": "CAST(CASE WHEN :x ~ :form THEN :x END AS BIGINT)",
-        "TEXT to FLOAT": f"(SELECT {_nearest('d.n')} FROM (SELECT"
+        "TEXT to FLOAT": f"(SELECT {_nearest('d.n')} FROM (SELECT"  # noqa: S608 (no names in it)
         f" CAST(CASE WHEN :x ~ '{_NUMBER}' THEN :x END AS DECIMAL) AS n) AS d)",
         "TEXT to DATE": _read(_DAY, "DATE"),
         "TEXT to TIMESTAMP": _read(f"{_DAY}{_TIME}", "TIMESTAMP"),
@@ -139,12 +144,12 @@ class PostgresDialect(Dialect):
         "max BOOLEAN": "BOOL_OR(:x)",
         "FLOAT SUM": "SUM(:x)",
         "FLOAT of SUM": _nearest(":x"),
-        "LAG": "",
+        "LAG": "LAG",
     }
 
     def once(self, values: Sequence[Node], body: Callable[..., Node]) -> Node:
         """Return a body that uses its values more than once; long ones are columns of a SELECT."""
-        if sum(1 for value in values for _ in value.walk()) < 60:  # noqa: PLR2004
+        if sum(1 for value in values for _ in value.walk()) < 60:
             return body(*values)
         names = [f"v{place}" for place in range(len(values))]
         inner = select([named(v, n) for v, n in zip(values, names, strict=True)], None)

@@ -4,8 +4,8 @@ Trust: kernel.
 
 Only totals leave the server.  All statements of a question run in one transaction that changes
 nothing and sees one snapshot; tables whose form is not that at opening end it.  A connection lasts
-for one question: none is idle, lost or inherited between two.  Every failure once rows are read reads
-the same, and closes the question.  # T2
+for one question: none is idle, lost or inherited between two.  Every failure once rows are read
+reads the same, and closes the question.  # T2
 Public tables may be files or frames as well; their rows are written into the statement.
 """
 
@@ -24,7 +24,7 @@ from discreet.engines.engine import Columns
 from discreet.engines.execution import run_sanitized, stopped_error
 from discreet.engines.hash_order import HashOrder
 from discreet.engines.local_tables import LocalTables
-from discreet.engines.postgres.address import Address, begin, is_address, open_connection
+from discreet.engines.postgres.address import begin, is_address, open_connection
 from discreet.engines.postgres.catalogue import (
     TableDescription,
     addresses_of,
@@ -57,12 +57,12 @@ class Postgres(SqlEngine):
 
     __slots__ = (
         "_addresses",
+        "_closed",
         "_cursor",
         "_described",
         "_keys",
         "_local",
         "_names",
-        "_reads",
         "_texts",
     )
 
@@ -78,8 +78,8 @@ class Postgres(SqlEngine):
         self._names = tuple(tables)
         self._keys: dict[str, tuple[str, ...]] = {}
         self._texts: frozenset[tuple[str, str]] = frozenset()
-        self._reads: tuple[str, ...] = ()
         self._cursor: Cursor | None = None
+        self._closed = False
 
     def __repr__(self) -> str:
         """Show where the tables are, without a password."""
@@ -140,7 +140,7 @@ class Postgres(SqlEngine):
     def scan(self, scan: Scan) -> exp.Select:
         """Return how a table is read."""
         if scan.table in self._local:
-            return self.dialect.values(*self._local.rows(scan, "PostgreSQL"))  # type: ignore[arg-type]
+            return self.dialect.values(*self._local.rows(scan, "PostgreSQL"))
         known = self._described.get(folded(scan.table))
         if known is None:
             raise unknown_table(scan.table)
@@ -170,10 +170,11 @@ class Postgres(SqlEngine):
     @contextmanager
     def snapshot(self, order: HashOrder, tables: Sequence[str] = ()) -> Iterator[None]:  # noqa: ARG002
         """Open a transaction that changes nothing, in which all tables are as they were opened."""
+        if self._closed:
+            message = "the engine is closed"
+            raise RuntimeError(message)
         read = [table for table in tables if table in self._addresses]
-        if not read:
-            first = list(self._addresses)[:1]
-        wanted = read or first
+        wanted = read or list(self._addresses)[:1]
         try:
             opened = open_connection(self._addresses[wanted[0]])
         except Exception:  # noqa: BLE001  (no row was read: the server cannot be reached)
@@ -183,14 +184,16 @@ class Postgres(SqlEngine):
             with connection.cursor() as cursor:
                 self._cursor = cursor
                 try:
-                    self._lock_tables(connection, cursor, wanted)
+                    seen = self._lock_tables(connection, cursor, wanted)
                     yield
                     cursor.execute("COMMIT")
                 finally:
                     self._cursor = None
-            self._look_again(connection, wanted)
+            self._look_again(connection, wanted, seen)
 
-    def _lock_tables(self, connection: Connection, cursor: Cursor, tables: Sequence[str]) -> None:
+    def _lock_tables(
+        self, connection: Connection, cursor: Cursor, tables: Sequence[str]
+    ) -> list[TableDescription]:
         """Refuse tables with another form than at opening, and keys that are none any more.
 
         A join is taken not to multiply rows where it compares all columns of a key.
@@ -198,7 +201,7 @@ class Postgres(SqlEngine):
         whole = [self._addresses[t].sql for t in tables if self._described[t].whole]
         if whole:
             cursor.execute(f"LOCK TABLE {', '.join(whole)} IN ACCESS SHARE MODE")
-        self._compare(connection, tables)
+        seen = self._compare(connection, tables)
         for table in tables:
             key = self._keys.get(table, ())
             own = {folded(name): name for name in self._described[table].columns}
@@ -212,21 +215,34 @@ class Postgres(SqlEngine):
                 )
                 if cursor.execute(twice).fetchall():  # of a public table, which all may see
                     raise changed([table])
+        return seen
 
-    def _compare(self, connection: Connection, tables: Sequence[str]) -> None:
+    def _compare(self, connection: Connection, tables: Sequence[str]) -> list[TableDescription]:
+        """Look tables up again; refuse those with other columns."""
         try:
             now = [described(connection, self._addresses[table]) for table in tables]
         except UnreadableSource:  # it is gone, or a view, or hides rows
             raise changed(tables) from None
-        if any(seen != self._described[table] for seen, table in zip(now, tables, strict=True)):
-            raise changed(tables)
+        for table, seen in zip(tables, now, strict=True):
+            then = self._described[table]
+            if (seen.columns, seen.blurred) != (then.columns, then.blurred):
+                raise changed([table])
+        return now
 
-    def _look_again(self, connection: Connection, tables: Sequence[str]) -> None:
+    def _look_again(
+        self, connection: Connection, tables: Sequence[str], seen: Sequence[TableDescription]
+    ) -> None:
         """Refuse tables that could not be locked, and have changed meanwhile."""
-        unlocked = [table for table in tables if not self._described[table].whole]
+        unlocked = {
+            table: then.state
+            for table, then in zip(tables, seen, strict=True)
+            if not self._described[table].whole
+        }
         if unlocked:
             begin(connection)  # at a later moment, which sees what has changed since
-            self._compare(connection, unlocked)
+            now = self._compare(connection, list(unlocked))
+            if [each.state for each in now] != list(unlocked.values()):
+                raise changed(unlocked)
 
     def fetch(self, statement: str, tables: Mapping[str, pa.Table]) -> pa.Table:  # noqa: ARG002
         """Run a statement in the transaction."""
@@ -236,6 +252,10 @@ class Postgres(SqlEngine):
             raise RuntimeError(message)
         cursor.execute(statement)
         return cursor.fetch_arrow_table()
+
+    def check_unchanged(self, tables: Sequence[str]) -> None:
+        """Refuse local tables that have changed; others are compared in the snapshot."""
+        self._local.identities(table for table in tables if table not in self._described)
 
     def look(self, tables: Sequence[str]) -> None:
         """Refuse tables that are seen to have changed, after a failure.
@@ -258,7 +278,7 @@ class Postgres(SqlEngine):
 
     def close(self) -> None:
         """Release the data; a question that is being computed fails."""
-        self._described = {}
+        self._closed = True
         self.interrupt()
         self._local.close()
 
