@@ -147,7 +147,7 @@ def test_mistakes_are_refused_before_anything_is_spent(ledger, params, data):
 
 def test_a_ledger_is_needed_and_rows_must_be_its_unit(tmp_path):
     model = models.GaussianNB(**PRICE, classes=("well", "ill"))
-    with pytest.raises(WrongKind, match="no ledger"):
+    with pytest.raises(WrongKind, match="`ledger` must"):
         model.fit(X, Y)
     place = tmp_path / "people.ledger"
     Ledger.open(place, unit=dp.person("patient"), budget=dp.Budget(rho=1)).close()

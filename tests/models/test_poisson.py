@@ -62,7 +62,7 @@ def test_one_row_moves_each_gradient_by_no_more_than_is_planned(target, monkeypa
         seen[-1].append((name, total))
         return np.zeros(total.values.size, np.int64)  # so that neighbors take the same way
 
-    monkeypatch.setattr("discreet.models.measurement.RowMeasurer.measure", without_noise)
+    monkeypatch.setattr("discreet.extend.measurement.Measurer.measure", without_noise)
     for rows in (slice(0, 39), slice(0, 40)):
         seen.append([])
         fitted(x[rows], np.append(y[:39], target)[rows], rho=1, target_bounds=(0, 5))

@@ -16,13 +16,13 @@ import numpy as np
 
 from discreet.errors import BadArrays, OutOfRange, WrongKind
 from discreet.exact import decimal, whole
+from discreet.extend import Measurer, PlannedSum
 from discreet.mechanisms import Gaussian, Laplace
 from discreet.models.bounded_rows import LEVELS, BoundedRows, Encoding, Floats, NumberColumn
 from discreet.models.estimator import PrivateModel
 from discreet.models.fitting import Released
 from discreet.models.given import number_columns
 from discreet.models.linear_posterior import LinearPosterior, NoisyMoments
-from discreet.models.measurement import PlannedSum, RowMeasurer
 from discreet.models.row_sums import DIAGONAL, MIXED, moment_bound, moments
 
 MOMENTS: Final = "second moments"
@@ -44,7 +44,7 @@ class MomentRecipe:
         """Return the one sum."""
         return (planned_moments(encoding),)
 
-    def run(self, rows: BoundedRows, encoding: Encoding, see: RowMeasurer) -> Released:  # noqa: ARG002
+    def run(self, rows: BoundedRows, encoding: Encoding, see: Measurer) -> Released:  # noqa: ARG002
         """Measure the moments."""
         return {"moments": see.measure(MOMENTS, moments(rows)).tolist()}
 

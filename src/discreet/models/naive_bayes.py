@@ -15,6 +15,7 @@ import numpy as np
 
 from discreet.errors import OutOfRange, WrongKind
 from discreet.exact import decimal
+from discreet.extend import BoundedSum, Measurer, PlannedSum
 from discreet.models.bounded_rows import (
     LEVELS,
     BoundedRows,
@@ -27,8 +28,7 @@ from discreet.models.bounded_rows import (
 )
 from discreet.models.estimator import PrivateClassifier
 from discreet.models.fitting import Released
-from discreet.models.measurement import PlannedSum, RowMeasurer
-from discreet.models.row_sums import BoundedSum, scores, table
+from discreet.models.row_sums import scores, table
 
 SUMS: Final = "sums of each class"
 _BLOCK: Final = 1 << 13  # rows that are added up while they are in the caches
@@ -67,7 +67,7 @@ class ClassSums:
             ),
         )
 
-    def run(self, rows: BoundedRows, encoding: Encoding, see: RowMeasurer) -> Released:
+    def run(self, rows: BoundedRows, encoding: Encoding, see: Measurer) -> Released:
         """Measure the table."""
         size = len(encoding.classes or ())
         first, *others = [

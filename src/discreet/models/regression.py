@@ -39,6 +39,7 @@ from numpy.typing import NDArray
 
 from discreet.errors import OutOfRange, WrongKind
 from discreet.exact import decimal, whole
+from discreet.extend import Measurer, PlannedSum
 from discreet.models.bounded_rows import (
     LEVELS,
     BoundedRows,
@@ -50,13 +51,7 @@ from discreet.models.bounded_rows import (
 from discreet.models.estimator import PrivateClassifier, PrivateModel
 from discreet.models.fitting import Released
 from discreet.models.given import number_columns
-from discreet.models.linear import (
-    MOMENTS,
-    moment_matrix,
-    moment_noise,
-    planned_moments,
-)
-from discreet.models.measurement import PlannedSum, RowMeasurer
+from discreet.models.linear import MOMENTS, moment_matrix, moment_noise, planned_moments
 from discreet.models.row_sums import (
     RESIDUALS,
     WIDEST,
@@ -149,7 +144,7 @@ class NoisySlopes:
 
     __slots__ = ("_rows", "_see", "length", "norm", "size", "values", "vectors")
 
-    def __init__(self, rows: BoundedRows, encoding: Encoding, see: RowMeasurer) -> None:
+    def __init__(self, rows: BoundedRows, encoding: Encoding, see: Measurer) -> None:
         """Measure the number of rows and their second moments."""
         self._rows, self._see = rows, see
         self.norm = encoding.squared**0.5
@@ -199,7 +194,7 @@ class GradientRecipe:
         """Return the count, the moments and the gradients."""
         return self.descent.sums(encoding, self.outputs)
 
-    def run(self, rows: BoundedRows, encoding: Encoding, see: RowMeasurer) -> Released:
+    def run(self, rows: BoundedRows, encoding: Encoding, see: Measurer) -> Released:
         """Descend, seeing gradients with noise alone."""
         seen, steps = NoisySlopes(rows, encoding, see), self.descent.steps
         inverse = seen.inverse(self.descent, 0.25 if self.outputs == 1 else 0.5)
@@ -351,7 +346,7 @@ class PoissonRecipe:
         """Return the count, the moments and the gradients."""
         return self.descent.sums(_without_target(encoding), 1)
 
-    def run(self, rows: BoundedRows, encoding: Encoding, see: RowMeasurer) -> Released:
+    def run(self, rows: BoundedRows, encoding: Encoding, see: Measurer) -> Released:
         """Descend, seeing gradients with noise alone."""
         inner, (low, high) = _without_target(encoding), _ends(encoding)
         place = inner.width - 1  # the target comes before the constant

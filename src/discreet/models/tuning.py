@@ -32,20 +32,12 @@ import numpy as np
 
 from discreet.errors import OutOfRange, WrongKind
 from discreet.exact import decimal
-from discreet.ledger.values import StoredAnswer
+from discreet.extend import AskedPrice, Measurer, PlannedSum, opened, unit_of_rows
+from discreet.ledger import StoredAnswer
 from discreet.models import CategoricalNB, GaussianNB, LogisticRegression, SoftmaxRegression
 from discreet.models.bounded_rows import BoundedRows, Encoding
-from discreet.models.fitting import (
-    FitPlan,
-    Released,
-    fit_plan,
-    opened,
-    pay_and_draw,
-    read_released,
-    unit_of_rows,
-)
+from discreet.models.fitting import FitPlan, Released, fit_plan, pay_and_draw, read_released
 from discreet.models.given import refuse_ignored
-from discreet.models.measurement import AskedPrice, PlannedSum, RowMeasurer
 from discreet.models.row_sums import counts
 from discreet.models.session_rows import fit_in_session, is_table
 
@@ -59,25 +51,22 @@ from typing import TYPE_CHECKING
 
 from discreet.accounting import Leaf, Node
 from discreet.exact import float_up
+from discreet.extend import EngineRequest, RawTotals, SumSchedule
 from discreet.loss import Approximate, RenyiDP
 from discreet.mechanisms import Gaussian
 from discreet.models.fitting import drawn_bytes, fit_document
-from discreet.models.measurement import SumSchedule
 from discreet.models.session_rows import ModelDraw, rows_of
 from discreet.noise import SYSTEM, Bernoulli, Entropy, Uniform
-from discreet.requests.engine_request import EngineRequest
-from discreet.requests.raw_totals import RawTotals
 from discreet.units import PrivacyUnit, Relation
 
 if TYPE_CHECKING:  # handed in
     from discreet.models.estimator import PrivateClassifier
 from typing import TYPE_CHECKING
 
-from discreet.models.fitting import pay_and_store
+from discreet.extend import Program, pay_and_store
 from discreet.models.given import refuse_declared
 from discreet.models.session_rows import plan_in_session
-from discreet.session.inquiry import Inquiry
-from discreet.session.programs import Program
+from discreet.session import Inquiry
 
 if TYPE_CHECKING:  # handed in
     from discreet.models.estimator import PrivateClassifier
@@ -107,7 +96,7 @@ class ScoreRecipe:
         """Return the two counts."""
         return (PlannedSum(name=SCORES, squared=1, linear=1, opposed=False, coordinates=2),)
 
-    def run(self, rows: BoundedRows, encoding: Encoding, see: RowMeasurer) -> Released:  # noqa: ARG002
+    def run(self, rows: BoundedRows, encoding: Encoding, see: Measurer) -> Released:  # noqa: ARG002
         """Count."""
         wrong = (self.model.codes(rows.cells) != rows.codes).astype(np.int64)
         return {"scores": see.measure(SCORES, counts(wrong, 2)).tolist()}

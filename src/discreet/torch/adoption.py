@@ -40,12 +40,11 @@ import numpy as np
 from discreet.accounting import Leaf, Node, Repeat, Sequential
 from discreet.errors import OutOfRange, WrongKind
 from discreet.exact import positive, probability, whole
-from discreet.ledger import Ledger
-from discreet.ledger.values import Charged, StoredAnswer
+from discreet.extend import describe_unit
+from discreet.ledger import Charged, Ledger, StoredAnswer
 from discreet.loss import Approximate, GaussianDP
 from discreet.torch.private_sum import tree_of_run
 from discreet.units import PrivacyUnit, Relation
-from discreet.units.unit import describe_unit
 
 _COINS: Final = 1 << 24
 _LEAST_NOISE: Final = Fraction(1, 20)

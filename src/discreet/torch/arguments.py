@@ -22,7 +22,7 @@ from discreet.certified import sqrt
 from discreet.errors import NotSampled, OutOfRange, WrongKind
 from discreet.exact import decimal, float_down, positive, whole
 from discreet.ledger import Ledger
-from discreet.session.inquiry import Inquiry
+from discreet.session import Inquiry
 from discreet.torch.clipping import Clipping
 from discreet.torch.corrected_adam import CorrectedAdam
 from discreet.torch.noisy_sum import ClipGroup

@@ -41,8 +41,7 @@ from dataclasses import dataclass
 from typing import Any, Final, final
 
 from discreet.errors import OutOfRange, OverBudget, RunFenced
-from discreet.ledger import Ledger
-from discreet.ledger.values import Started, StoredAnswer
+from discreet.ledger import Ledger, Started, StoredAnswer
 from discreet.torch.training_plan import TrainingPlan
 
 _WORD: Final = "training mark"

@@ -34,13 +34,21 @@ from typing import Final, final
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.accounting import Contribution, Leaf, Node, Repeat, Sampled, Sequential, account
-from discreet.accounting.worst_case.statement import Statement
+from discreet.accounting import (
+    Contribution,
+    Leaf,
+    Node,
+    Repeat,
+    Sampled,
+    Sequential,
+    Statement,
+    account,
+)
 from discreet.certified import sqrt
 from discreet.errors import OutOfRange, WrongKind
 from discreet.exact import positive, whole
+from discreet.extend import checked_count, checked_rate
 from discreet.loss import Approximate
-from discreet.loss.parameters import checked_count, checked_rate
 from discreet.mechanisms import Gaussian
 from discreet.noise import SYSTEM, DiscreteGaussian, DyadicGrid, Entropy
 from discreet.torch.clipping import (

@@ -27,8 +27,7 @@ import torch
 from torch import Tensor, nn
 
 from discreet.errors import BadCheckpoint, OtherRun, RunFenced, WrongKind
-from discreet.ledger import Ledger
-from discreet.ledger.values import StoredAnswer
+from discreet.ledger import Ledger, StoredAnswer
 from discreet.torch.arguments import weights_digest
 from discreet.torch.marks import Marks, RunCharges, check_lost
 from discreet.torch.training_plan import TrainingPlan

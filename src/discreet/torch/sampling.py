@@ -33,8 +33,8 @@ from numpy.typing import ArrayLike, NDArray
 from discreet.certified import log
 from discreet.errors import WrongKind
 from discreet.exact import probability, whole
+from discreet.extend import COIN_WORDS, CoinWords
 from discreet.noise import SYSTEM, Bernoulli, Entropy
-from discreet.noise.bernoulli import COIN_WORDS, CoinWords
 
 _BITS: Final = 64
 _LARGEST: Final = 1 << 36

@@ -23,17 +23,18 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Final, final
 
-from discreet.accounting import (
-    Node,
-    encode,
-)
-from discreet.accounting.storage.codec import encode_unit
-from discreet.accounting.tree.dp_sgd import dp_sgd_sigma
+from discreet.accounting import Node, dp_sgd_sigma, encode
 from discreet.errors import OutOfRange, TooImprecise, WrongKind
 from discreet.exact import decimal, float_up, positive, whole
+from discreet.extend import (
+    checked_count,
+    checked_delta,
+    checked_epsilon,
+    checked_rate,
+    encode_unit,
+    smoothing,
+)
 from discreet.loss import gaussian_sigma
-from discreet.loss.gaussian import smoothing
-from discreet.loss.parameters import checked_count, checked_delta, checked_epsilon, checked_rate
 from discreet.torch.banded_noise import INDEPENDENT, Band
 from discreet.torch.clipping import Clipping
 from discreet.torch.private_sum import PrivateSum, statement_of, tree_of_run
