@@ -37,6 +37,7 @@ from discreet.units import PrivacyUnit, Relation
 Integers = NDArray[np.int64]
 
 _STEP: Final = Fraction(255, 256)
+_NEARLY: Final = 1 - Fraction(1, 1 << 14)  # one quick comparison then proves most prices
 _TRIES: Final = 400
 _AHEAD: Final = 1 << 16  # numbers of noise of one sum that are drawn at once
 _TOGETHER: Final = 1 << 12  # numbers of noise of a whole fit, if it is drawn at once
@@ -212,9 +213,8 @@ class SumSchedule:
         """Return the tree, if this is planned for what engines enforce of a request."""
         if self.rows != rows_of_unit(request) or self.unit != unit:
             raise OutOfRange(
-                what="sums are planned for other bounds than their request has.",
-                why="noise that is scaled to less than a unit can add hides nobody.",
-                do="plan them with rows=rows_of_unit(request), for the unit of the session.",
+                "sums are planned for other bounds than their request has: plan them with "
+                "rows=rows_of_unit(request), for the unit of the session."
             )
         return self.tree
 
@@ -266,16 +266,15 @@ def _schedule(
 def _within(at: Callable[[Fraction], SumSchedule], asked: AskedPrice) -> SumSchedule:
     """Return the schedule of nearly the largest rho that keeps epsilon and delta, as proved."""
     epsilon, delta = asked.epsilon or Fraction(0), asked.delta or Fraction(0)
-    rho = Fraction(float(gaussian_rho(epsilon, delta)))
+    rho = Fraction(float(gaussian_rho(epsilon, delta))) * _NEARLY
     for _ in range(_TRIES):
         schedule = at(rho)
         if loss_of(schedule.tree, schedule.unit).keeps(epsilon=epsilon, delta=delta):
             return schedule
         rho *= _STEP
     raise OutOfRange(
-        what="no noise was found that keeps this epsilon and delta.",
-        why="what cannot be proved to keep a price is not run.",
-        do="give a larger epsilon or delta, or a price in rho.",
+        "no noise was found that keeps this epsilon and delta: give a larger epsilon or delta, or "
+        "a price in rho."
     )
 
 

@@ -37,10 +37,8 @@ def opened(ledger: object) -> Iterator[Record]:
             yield found
     else:
         raise WrongKind(
-            what=f"`ledger` must be the file of a ledger, or an open one; got {ledger!r:.80}.",
-            why="whatever is learned from people has a price, and a price that is not written down "
-            "is paid anew each time a program starts.",
-            do="give ledger='study.ledger', or an open discreet.ledger.Ledger.",
+            f"`ledger` must be the file of a ledger, or an open one; got {ledger!r:.80}: give "
+            "ledger='study.ledger', or an open discreet.ledger.Ledger."
         )
 
 
@@ -49,10 +47,8 @@ def unit_of_rows(record: Record) -> PrivacyUnit:
     unit = record.unit if isinstance(record, Ledger) else row()
     if unit.columns:
         raise WrongKind(
-            what=f"the ledger protects {describe_unit(unit)}, and arrays do not say whose rows "
-            "are whose.",
-            why="noise for one row does not hide a person with many.",
-            do="fit a table of a session: model.fit(session.table('visits'), label='ill').",
+            f"the ledger protects {describe_unit(unit)}, and arrays do not say whose rows are "
+            "whose: fit a table of a session: model.fit(session.table('visits'), label='ill')."
         )
     return unit
 

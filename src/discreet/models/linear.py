@@ -54,9 +54,8 @@ def planned_moments(encoding: Encoding, share: Fraction = Fraction(1)) -> Planne
     width = encoding.width
     if width > _ENTRIES:
         raise OutOfRange(
-            what=f"rows have {width} entries, and {_ENTRIES} are the most.",
-            why="there is a moment for each pair of them.",
-            do="use fewer columns or categories.",
+            f"rows have {width} entries, and {_ENTRIES} are the most: use fewer columns or "
+            "categories."
         )
     return PlannedSum(
         name=MOMENTS,
@@ -213,11 +212,7 @@ class Ridge(LinearModel):
     def _penalty(self) -> Fraction:
         alpha = decimal(self.alpha, name="alpha")
         if not 0 <= alpha <= _MOST_PENALTY:
-            raise OutOfRange(
-                what="alpha is below zero, or no float holds it.",
-                why="it is a penalty, and not a reward, for large coefficients.",
-                do="give alpha=1, say.",
-            )
+            raise OutOfRange("alpha is below zero, or no float holds it: give alpha=1, say.")
         return alpha
 
 
@@ -239,11 +234,7 @@ class PCA(PrivateModel):
 
     def _recipe(self, encoding: Encoding) -> MomentRecipe:
         if not all(isinstance(column, NumberColumn) for column in encoding.features):
-            raise WrongKind(
-                what="a column has categories.",
-                why="components are directions of numbers.",
-                do="leave it out with columns=[...].",
-            )
+            raise WrongKind("a column has categories: leave it out with columns=[...].")
         wanted = self._count(encoding)
         if wanted > encoding.width - 1:
             raise BadArrays(

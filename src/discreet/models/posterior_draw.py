@@ -88,17 +88,11 @@ class PosteriorDraw:
         whole(self.no, name="no", low=1)
         low = rational(self.lowest, name="lowest")
         if not 0 < low < _TWO:
-            raise OutOfRange(
-                what="the lowest share is not between 0 and 1/2.",
-                why="near 0 and 1 a single answer can change the likelihood without bound, and a "
-                "draw of the posterior would not be private.",
-                do="give lowest='0.05', say.",
-            )
+            raise OutOfRange("the lowest share is not between 0 and 1/2: give lowest='0.05', say.")
         if size > _MOST_PEOPLE or size * points > _MOST_WORK:
             raise OutOfRange(
-                what="there are too many people and points for an exact price.",
-                why="weights are whole numbers, with as many digits as there are people.",
-                do=f"keep people up to {_MOST_PEOPLE}, and people times points up to {_MOST_WORK}.",
+                "there are too many people and points for an exact price: keep people up to "
+                f"{_MOST_PEOPLE}, and people times points up to {_MOST_WORK}."
             )
         step = (1 - 2 * low) / (points - 1)
         common = low.denominator * step.denominator

@@ -92,17 +92,14 @@ class Descent:
         cost = decimal(penalty, name="penalty")
         if length <= 0 or cost < 0:
             raise OutOfRange(
-                what="the learning rate is not above zero, or the penalty below it.",
-                why="steps go downhill, and a penalty keeps weights small.",
-                do="give learning_rate=1 and penalty=0, say.",
+                "the learning rate is not above zero, or the penalty below it: give "
+                "learning_rate=1 and penalty=0, say."
             )
         longest = decimal(clip, name="clip")
         if not _SHORTEST <= longest <= 1:
             raise OutOfRange(
-                what="the clip is not from 0.6 to 1.",
-                why="residuals are shortened to so much of their bound, and if they are any "
-                "shorter, probabilities no longer follow from scores.",
-                do="give clip=1 to shorten none, or clip=0.75, say, for less noise.",
+                "the clip is not from 0.6 to 1: give clip=1 to shorten none, or clip=0.75, say, "
+                "for less noise."
             )
         return cls(whole(steps, name="steps", low=1, high=100_000), length, cost, longest)
 
@@ -115,9 +112,8 @@ class Descent:
         """Return the count, the moments and the gradients of rows without a target."""
         if encoding.width > WIDEST:
             raise OutOfRange(
-                what=f"rows have {encoding.width} entries, and {WIDEST} are the most.",
-                why="scores of longer rows would not be exact.",
-                do="use fewer columns or categories.",
+                f"rows have {encoding.width} entries, and {WIDEST} are the most: use fewer columns "
+                "or categories."
             )
         squared = encoding.squared * residual_bound(outputs, self.clip)
         entries = encoding.width * outputs
@@ -263,10 +259,8 @@ class GradientClassifier(PrivateClassifier):
         classes = encoding.classes or ()
         if self.two_classes and len(classes) != _BINARY:
             raise WrongKind(
-                what=f"{len(classes)} classes are declared. Only binary classification is "
-                "supported.",
-                why="logistic regression has one score, for the second class.",
-                do="use SoftmaxRegression for more than two classes.",
+                f"{len(classes)} classes are declared. Only binary classification is supported: "
+                "use SoftmaxRegression for more than two classes."
             )
         clip = self.clip
         if clip is None:
@@ -430,9 +424,8 @@ class PoissonRegression(PrivateModel):
     def _recipe(self, encoding: Encoding) -> PoissonRecipe:
         if encoding.target is None or encoding.target.low < 0:
             raise OutOfRange(
-                what="the lower bound of what is learned is below zero.",
-                why="a mean whose logarithm is linear is above zero, as counts are.",
-                do="give target_bounds=(0, 20), say, or declare them in the policy.",
+                "the lower bound of what is learned is below zero: give target_bounds=(0, 20), "
+                "say, or declare them in the policy."
             )
         return PoissonRecipe(Descent.read(self.steps, self.learning_rate, self.penalty))
 

@@ -147,9 +147,8 @@ class ModelDraw:
         """Return the composition of all sums, by the bounds that the engine enforces."""
         if self.noise.sums != self.recipe.sums(self.encoding):
             raise OutOfRange(
-                what="a model is planned for other sums than it takes.",
-                why="what is charged is what is measured.",
-                do="plan the fit with the model's plan method.",
+                "a model is planned for other sums than it takes: plan the fit with the model's "
+                "plan method."
             )
         (request,) = reads
         return self.noise.charged(request, unit)
@@ -259,9 +258,8 @@ def encoding_of(
         else:
             needed = "a number with bounds" if model.kind == "regressor" else "categories"
             raise WrongKind(
-                what=f"the label {name} does not have {needed}.",
-                why="what a model may say is declared, and not read off the data.",
-                do=f"declare it in the policy, or name another label than {name}.",
+                f"the label {name} does not have {needed}: declare it in the policy, or name "
+                f"another label than {name}."
             )
     features: list[Column] = []
     for name, facts in pairs:

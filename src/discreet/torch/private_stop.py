@@ -85,9 +85,8 @@ class PrivateStop:
         first = next(iter(model.parameters()), None) if isinstance(model, nn.Module) else None
         if first is None:
             raise WrongKind(
-                what=f"the model is a {type(model).__name__}, which has no parameters.",
-                why="a stop asks how good something is that was learned.",
-                do="give the torch.nn.Module that is trained.",
+                f"the model is a {type(model).__name__}, which has no parameters: give the "
+                "torch.nn.Module that is trained."
             )
         self._device = first.device
         inputs, targets, names = data_of(data, check_ledger(ledger).unit)
@@ -147,9 +146,8 @@ class PrivateStop:
             raise
         except Exception as error:
             raise WrongKind(
-                what="the model does not classify a made-up row of the shape of the data.",
-                why="with private rows it would fail as well, after they were paid for.",
-                do="give a model with one score for each class, and one class for each row.",
+                "the model does not classify a made-up row of the shape of the data: give a model "
+                "with one score for each class, and one class for each row."
             ) from error
 
     def _count(self) -> int:
@@ -195,9 +193,7 @@ def _key(name: str, terms: list[Any], model: nn.Module, plan: TrainingPlan | Non
     """Return the name of a stop on record, which holds public facts alone."""
     if plan is not None and not isinstance(plan, TrainingPlan):
         raise WrongKind(
-            what=f"the plan of the run is a {type(plan).__name__}.",
-            why="a stop is on record as one of that run.",
-            do="give plan=training.plan, or none.",
+            f"the plan of the run is a {type(plan).__name__}: give plan=training.plan, or none."
         )
     shapes = [(n, list(v.shape), str(v.dtype)) for n, v in sorted(model.named_parameters())]
     run = f"weights {weights_digest(model)}" if plan is None else plan.key

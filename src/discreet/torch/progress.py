@@ -371,10 +371,8 @@ class RunProgress:
             self._read(file.getvalue())
         except (pickle.UnpicklingError, RuntimeError) as failure:
             raise WrongKind(
-                what="the state of the model or of its optimizer cannot be read back.",
-                why="a checkpoint is read without running code, so it holds tensors and plain "
-                "Python values alone.",
-                do="give the optimizer plain numbers, such as lr=float(rate) for one of NumPy.",
+                "the state of the model or of its optimizer cannot be read back: give the "
+                "optimizer plain numbers, such as lr=float(rate) for one of NumPy."
             ) from failure
         return file.getvalue()
 
