@@ -144,15 +144,6 @@ def test_sums_beyond_the_plan_are_refused(name, total):
         see.measure(name, total)
 
 
-def test_a_sum_is_taken_as_often_as_planned():
-    asked = AskedPrice.read(epsilon=None, delta=None, rho=1)
-    see = Measurer(scheduled([planned(times=2)], asked, unit=row(), rows=1), SYSTEM)
-    for _ in range(2):
-        see.measure("n", BoundedSum(np.zeros(2, int), 4, 4, False))
-    with pytest.raises(OverBudget):
-        see.measure("n", BoundedSum(np.zeros(2, int), 4, 4, False))
-
-
 def test_noise_that_is_drawn_ahead_is_used_once(monkeypatch):
     """Two sums with the same noise would tell their difference."""
     monkeypatch.setattr("discreet.extend.measurement._AHEAD", 6)  # three times at once

@@ -105,15 +105,6 @@ BAD_MODELS = {
 }
 
 
-@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of the compiler, when it is loaded
-@pytest.mark.parametrize("name", BAD_MODELS)
-def test_models_without_values_or_layers_are_refused(ledger, name):
-    make, error, words = BAD_MODELS[name]
-    with pytest.raises(error, match=words):
-        run_of(ledger, make())
-    assert [entry["kind"] for entry in ledger.entries()] == ["open"]
-
-
 def test_nothing_is_trained_where_nothing_is_recorded(ledger):
     with torch.inference_mode(), pytest.raises(WrongKind, match="inference_mode"):
         run_of(ledger)
@@ -131,19 +122,6 @@ ARRAYS = {
     "other byte order": lambda array: array.astype(array.dtype.newbyteorder("S")),
     "every other": lambda array: np.repeat(array, 2, axis=0)[::2],
 }
-
-
-@pytest.mark.filterwarnings("error")
-@pytest.mark.parametrize("name", ARRAYS)
-def test_arrays_are_taken_however_they_lie_in_memory(ledger, name):
-    make = ARRAYS[name]
-    model = nn.Linear(6, 2)
-    runs = [
-        run_of(ledger, model, data=(X, Y)),
-        run_of(ledger, model, data=(make(X.numpy()), make(Y.numpy()))),
-    ]
-    sums = [run._run.sums.total(np.arange(40)[:, None]) for run in runs]
-    assert torch.equal(*sums)
 
 
 def test_data_may_stay_in_a_file(ledger, tmp_path):
