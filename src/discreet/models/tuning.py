@@ -24,52 +24,57 @@ Proof.  The chance of keeping k is proportional to (1-g)**k / k.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import json
+import math
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Final, final
+from fractions import Fraction
+from typing import Any, ClassVar, Final, final
 
 import numpy as np
 
-from discreet.errors import OutOfRange, WrongKind
-from discreet.exact import decimal
-from discreet.extend import AskedPrice, Measurer, PlannedSum, opened, unit_of_rows
-from discreet.ledger import StoredAnswer
-from discreet.models import CategoricalNB, GaussianNB, LogisticRegression, SoftmaxRegression
-from discreet.models.bounded_rows import BoundedRows, Encoding
-from discreet.models.fitting import FitPlan, Released, fit_plan, pay_and_draw, read_released
-from discreet.models.given import refuse_ignored
-from discreet.models.row_sums import counts
-from discreet.models.session_rows import fit_in_session, is_table
-
-if TYPE_CHECKING:  # handed in
-    from discreet.models.estimator import PrivateClassifier
-import json
-import math
-from collections.abc import Callable
-from fractions import Fraction
-from typing import TYPE_CHECKING
-
 from discreet.accounting import Leaf, Node
-from discreet.exact import float_up
-from discreet.extend import EngineRequest, RawTotals, SumSchedule
+from discreet.errors import OutOfRange, WrongKind
+from discreet.exact import decimal, float_up
+from discreet.extend import (
+    AskedPrice,
+    EngineRequest,
+    Measurer,
+    PlannedSum,
+    Program,
+    RawTotals,
+    SumSchedule,
+    opened,
+    pay_and_store,
+    unit_of_rows,
+)
+from discreet.ledger import StoredAnswer
 from discreet.loss import Approximate, RenyiDP
 from discreet.mechanisms import Gaussian
-from discreet.models.fitting import drawn_bytes, fit_document
-from discreet.models.session_rows import ModelDraw, rows_of
+from discreet.models import CategoricalNB, GaussianNB, LogisticRegression, SoftmaxRegression
+from discreet.models.bounded_rows import BoundedRows, Encoding
+from discreet.models.estimator import PrivateClassifier
+from discreet.models.fitting import (
+    FitPlan,
+    Released,
+    drawn_bytes,
+    fit_document,
+    fit_plan,
+    pay_and_draw,
+    read_released,
+)
+from discreet.models.given import refuse_declared, refuse_ignored
+from discreet.models.row_sums import counts
+from discreet.models.session_rows import (
+    ModelDraw,
+    fit_in_session,
+    is_table,
+    plan_in_session,
+    rows_of,
+)
 from discreet.noise import SYSTEM, Bernoulli, Entropy, Uniform
-from discreet.units import PrivacyUnit, Relation
-
-if TYPE_CHECKING:  # handed in
-    from discreet.models.estimator import PrivateClassifier
-from typing import TYPE_CHECKING
-
-from discreet.extend import Program, pay_and_store
-from discreet.models.given import refuse_declared
-from discreet.models.session_rows import plan_in_session
 from discreet.session import Inquiry
-
-if TYPE_CHECKING:  # handed in
-    from discreet.models.estimator import PrivateClassifier
+from discreet.units import PrivacyUnit, Relation
 
 SCORES: Final = "right and wrong answers"
 CLASSIFIERS: Final = (
