@@ -125,9 +125,6 @@ def test_another_alpha_is_another_model_of_the_same_release():
     assert one[0].digest_ != other[0].digest_
 
 
-WARD = {"rho": "0.01", "categories": 3, "classes": (0, 1)}
-
-
 def test_a_score_of_another_model_is_not_replayed():
     with opened() as clinic:
         visits = clinic.table("visits")

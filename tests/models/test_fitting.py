@@ -28,7 +28,6 @@ DRAW = np.random.default_rng(7)
 X = DRAW.normal(size=(3000, 3)).clip(-3, 3)
 SCORE = X @ [1.5, -1, 0.5] + 0.3 * DRAW.normal(size=3000)
 Y = np.where(SCORE > 0, "ill", "well")
-THREE = np.digitize(SCORE, [-0.8, 0.8])
 PRICE = {"epsilon": 1, "delta": "1e-6", "bounds": (-3, 3)}
 CLASSIFIERS = [
     models.LogisticRegression(**PRICE, classes=("well", "ill")),

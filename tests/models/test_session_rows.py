@@ -241,11 +241,3 @@ def test_what_arrays_leave_no_use_for_is_refused():
         dp.models.evaluate(model, x, y, rho=1, ledger=Rehearsal(), columns=["age"])
     with pytest.raises(WrongKind, match="beside arrays"):
         dp.models.tune([model], x, y, delta="1e-6", score_rho=1, ledger=Rehearsal(), label="ill")
-
-
-DECLARED = {
-    "bounds": (0, 1),
-    "classes": (False, True),
-    "ledger": "other.ledger",
-    "key": "first",
-}

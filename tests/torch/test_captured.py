@@ -11,13 +11,10 @@ from torch import nn
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
-from discreet.torch.arguments import clip_groups, normalized_groups
 from discreet.torch.graphs import CapturedFactors, captured
 from discreet.torch.layer_parts import zeros_of
 from discreet.torch.loss_function import SummedObjective
-from discreet.torch.noisy_sum import BatchSums
 from discreet.torch.per_example import ExampleGradients, RecordedFactors, choose, trainable_layers
-from discreet.torch.rows import RowTensors
 
 CPU = torch.device("cpu")
 GPU = torch.device("cuda")
@@ -215,19 +212,6 @@ def test_a_hook_that_comes_later_is_called():
     handle.remove()
     check_same(eager, graphs, *rows(2), everything)
     assert recorder.repeats > repeated
-
-
-def sums_of(model, x, y, engine):
-    groups = normalized_groups(model, clip_groups(model, 1))
-    return BatchSums(
-        model,
-        engine,
-        RowTensors(x, y),
-        groups=groups,
-        micro=UNITS,
-        normalized=False,
-        device=CPU,
-    )
 
 
 def test_graphs_are_for_plain_models_with_known_objectives_on_a_gpu():

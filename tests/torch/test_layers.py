@@ -432,16 +432,6 @@ def test_mixing_that_ordinary_companions_hide_is_found(model):
         tried(model)
 
 
-class TwoScales(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.large, self.small = nn.Linear(6, 3), nn.Linear(6, 3)
-
-    def forward(self, x):
-        centered = x - x.clamp(-5, 5).nan_to_num().mean(0)
-        return 1e4 * torch.tanh(self.large(x)) + 1e-4 * self.small(centered)
-
-
 @pytest.mark.parametrize("places", [1, 2])
 @pytest.mark.parametrize(
     ("gradient", "value"), [(1e-200, 1e150), (1e-158, 1e153), (1e120, 1e-200), (1e-149, 1e152)]

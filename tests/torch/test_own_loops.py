@@ -128,14 +128,6 @@ class Pressed(nn.Module):
         return self.layer(x)
 
 
-@pytest.fixture
-def interrupts():
-    """Ctrl-C as in a terminal; jobs in the background begin without."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, before)
-
-
 def lines_of(function):
     """Return the lines of a function that are executed."""
     return sorted({line for *_, line in function.__code__.co_lines() if line})[1:]

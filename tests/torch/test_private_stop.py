@@ -1,7 +1,5 @@
 """A stop that looks at private rows: charged once, one row at a time, and exact in its counts."""
 
-from types import SimpleNamespace
-
 import numpy as np
 import pytest
 import torch
@@ -158,24 +156,6 @@ def test_a_model_that_writes_to_itself_closes_the_comparisons(tmp_path):
         with pytest.raises(ExamplesMix):  # on generated rows
             stop.above()
         assert kinds(ledger) == ["open"]
-
-
-PROBED = SimpleNamespace(times=0)  # what a model or its class keeps is seen
-
-
-class Probing(nn.Module):
-    """Fails on rows between two numbers, which its owner moves; it reads how often it is asked."""
-
-    def __init__(self, error=ValueError):
-        super().__init__()
-        self.layer, self.error = nn.Linear(1, 2), error
-        self.low = self.high = 0
-
-    def forward(self, x):
-        PROBED.times += float(x[0, 0]) in {0.0, 613.0}
-        if self.low <= float(x[0, 0]) < self.high:
-            raise self.error
-        return self.layer(x)
 
 
 def kinds(ledger):

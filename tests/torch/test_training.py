@@ -1,7 +1,6 @@
 """Training runs: what is charged, in which order, and what a kill between two writes can do."""
 
 import contextlib
-import io
 
 import numpy as np
 import pytest
@@ -93,11 +92,6 @@ def test_training_learns_and_says_nothing_about_rows(ledger, capfd):
     assert all(p.grad is None for p in model.parameters())
     for word in ("accuracy", "objective", "norm of"):
         assert word not in str(report)
-
-
-class Terminal(io.StringIO):
-    def isatty(self):
-        return True
 
 
 def test_plans_are_equal_for_neighbors(ledger):

@@ -164,25 +164,6 @@ def test_constant_work_computes_the_cap_and_changes_nothing(ledger):
 # --- adapters ---------------------------------------------------------------------------------
 
 
-class LowRank(nn.Module):
-    """A frozen layer, and an adapter of rank 2 that is trained."""
-
-    def __init__(self, base):
-        super().__init__()
-        self.base = base.requires_grad_(False)
-        self.down = nn.Linear(base.in_features, 2, bias=False)
-        self.up = nn.Linear(2, base.out_features, bias=False)
-        nn.init.normal_(self.up.weight)
-
-    def forward(self, x):
-        return self.base(x) + self.up(self.down(x))
-
-
-def adapted_model():
-    torch.manual_seed(0)
-    return nn.Sequential(LowRank(nn.Linear(6, 8)), nn.Tanh(), LowRank(nn.Linear(8, 2)))
-
-
 class Merged(nn.Module):
     """An adapter that is added to the weight: a parametrization."""
 
