@@ -250,8 +250,6 @@ class FrequencyOracle(Randomizer, ABC):
         return int(self.exact_chances()[0] < at_confidence(confidence))
 
 
-Bytes = NDArray[np.uint8]
-
 _SHORT: Final = 24  # bits: shifted by up to seven, they fit into 32
 
 
