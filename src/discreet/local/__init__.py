@@ -26,12 +26,12 @@ if TYPE_CHECKING:  # each is loaded when first used, because most programs need 
     from discreet.local.means import MeanEstimate
     from discreet.local.memo import Memo, OpenMemo
     from discreet.local.numbers import NumberRandomizer, NumberRange, TwoPoint, WindowResponse
-    from discreet.local.plan import ReportPlan, plan
     from discreet.local.prefix_response import PrefixResponse
     from discreet.local.prefixes import Hitter, Hitters, Prefixes
     from discreet.local.randomizer import FrequencyOracle, Randomizer
     from discreet.local.ranges import CellQuantile, RangeEstimates, Ranges, RangeShare
     from discreet.local.record import Record, randomizer_of
+    from discreet.local.report_plan import ReportPlan, plan
     from discreet.local.share_table import ShareRow, ShareTable
     from discreet.local.shuffled_reports import ShuffledReports, calibrate_shuffled, shuffled
     from discreet.local.subset import Subset

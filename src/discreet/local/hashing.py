@@ -1,19 +1,6 @@
-"""Hash functions from values to a few cells: a family with a proof, and a pool of public functions.
+"""Local hashing: hash the value to a few cells, and respond directly with a cell (OLH).
 
-Trust: public.  A seed is drawn without looking at the value, so no hash can make a report less
-private; a bad one makes it less useful.
-
-Definition.  ``Affine`` has a function for each pair of W-bit integers a, b: the upper l bits of
-(a x + b) mod 2**W, scaled to g cells, for values x of w bits, with W = w + l - 1.
-Theorem (key ``affine-hashing``; Dietzfelbinger 1996).  The upper bits of two different values are
-independent and uniform over all a, b.  So two values share a cell with chance
-kappa = sum of (n_c / 2**l)**2, where n_c of all 2**l numbers lead to cell c.
-
-Definition.  A ``Pool`` has m functions, the same for everybody: seed number s stands for three
-64-bit constants cut from SHA-256.  Assumes that they behave like random functions: over the choice
-of constants, two values share a cell with chance kappa, independently for each s.
-
-Local hashing: hash the value to a few cells, and respond directly with a cell (OLH).
+Trust: kernel.  Proofs are in docs/proofs/local.md.
 
 Definition (Wang, Blocki, Li and Jha 2017).  A report is a seed, uniform and drawn without looking
 at the value, and a cell: that of the value under the seed's hash function with chance
@@ -33,6 +20,21 @@ functions under which they share a cell: it has variance (g - 1)/(g**2 m). Its l
 direct response on g cells: two values may share no cell of the pool.
 
 A report is an integer: its seed times g, plus its cell.
+
+Hash functions from values to a few cells: a family with a proof, and a pool of public functions.
+
+A seed is drawn without looking at the value, so no hash can make a report less
+private; a bad one makes it less useful.
+
+Definition.  ``Affine`` has a function for each pair of W-bit integers a, b: the upper l bits of
+(a x + b) mod 2**W, scaled to g cells, for values x of w bits, with W = w + l - 1.
+Theorem (key ``affine-hashing``; Dietzfelbinger 1996).  The upper bits of two different values are
+independent and uniform over all a, b.  So two values share a cell with chance
+kappa = sum of (n_c / 2**l)**2, where n_c of all 2**l numbers lead to cell c.
+
+Definition.  A ``Pool`` has m functions, the same for everybody: seed number s stands for three
+64-bit constants cut from SHA-256.  Assumes that they behave like random functions: over the choice
+of constants, two values share a cell with chance kappa, independently for each s.
 """
 
 from __future__ import annotations
