@@ -33,7 +33,7 @@ if TYPE_CHECKING:  # each is loaded when first used
     )
     from discreet.extend.payment import opened, pay_and_store, unit_of_rows
     from discreet.extend.row_counts import ROWS, rows_of_unit, rows_question, rows_request
-    from discreet.ledger.question_requests import refuse_closed
+    from discreet.ledger.requests import refuse_closed
     from discreet.ledger.values import checked_key
     from discreet.loss.elementary import log
     from discreet.loss.gaussian import smoothing
@@ -43,7 +43,7 @@ if TYPE_CHECKING:  # each is loaded when first used
         checked_epsilon,
         checked_rate,
     )
-    from discreet.mechanisms.sparse_vector.above_threshold import ThresholdRun
+    from discreet.mechanisms.sparse_vector import ThresholdRun
     from discreet.noise.bernoulli import COIN_WORDS, CoinWords
     from discreet.plan.binding.value_facts import Facts, as_keys
     from discreet.plan.plan_text import Branch, html_of, plan_text, shown_price

@@ -28,7 +28,7 @@ from discreet.exact import decimal, positive
 from discreet.extend.row_counts import rows_of_unit
 from discreet.mechanisms import Gaussian, Laplace
 from discreet.noise import Entropy
-from discreet.noise.two_sided import drawn_together
+from discreet.noise.laplace import drawn_together
 from discreet.plan.pricing.calibration import Price, gaussian_rho, loss_of, price_of
 from discreet.plan.pricing.group_sensitivity import root_up
 from discreet.requests.engine_request import EngineRequest
