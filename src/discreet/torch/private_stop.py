@@ -191,10 +191,8 @@ class PrivateStop:
 
 def _key(name: str, terms: list[Any], model: nn.Module, plan: TrainingPlan | None) -> str:
     """Return the name of a stop on record, which holds public facts alone."""
-    if plan is not None and not isinstance(plan, TrainingPlan):
-        raise WrongKind(
-            f"the plan of the run is a {type(plan).__name__}: give plan=training.plan, or none."
-        )
+    if not isinstance(plan, TrainingPlan | None):
+        raise WrongKind(f"plan must be that of a training run, got {type(plan).__name__}.")
     shapes = [(n, list(v.shape), str(v.dtype)) for n, v in sorted(model.named_parameters())]
     run = f"weights {weights_digest(model)}" if plan is None else plan.key
     text = json.dumps([name, *terms, type(model).__qualname__, shapes, run])
