@@ -11,6 +11,8 @@ their data.  A package declares it as an entry point, and ``dp.open`` finds it b
 An address is ``clickhouse:///folder/database.table``.
 """
 
+# ruff: noqa: S608  (names are word characters alone)
+
 from __future__ import annotations
 
 import re
@@ -212,7 +214,7 @@ class ClickHouse(SqlEngine):
 
     dialect = CLICKHOUSE
 
-    def __init__(self, tables: Mapping[str, object], performance: None = None) -> None:
+    def __init__(self, tables: Mapping[str, object], performance: None = None) -> None:  # noqa: ARG002
         """Describe the tables; no row is read."""
         super().__init__()
         found = {name: ADDRESS.fullmatch(str(address)) for name, address in tables.items()}
@@ -311,7 +313,7 @@ class ClickHouse(SqlEngine):
         value = Value(node, kind, open=kind is Type.FLOAT)
         return Expressions(CLICKHOUSE, {}).read(value, to)
 
-    def fetch(self, statement: str, tables: Mapping[str, pa.Table]) -> pa.Table:
+    def fetch(self, statement: str, tables: Mapping[str, pa.Table]) -> pa.Table:  # noqa: ARG002
         """Run a statement."""
         settings = ", ".join(f"{name} = {value}" for name, value in SETTINGS.items())
         return rows_of(self._session, f"{statement} SETTINGS {settings}")

@@ -13,40 +13,6 @@ are about.
 Nothing that depends on the totals decides anything else: not the number or order of groups, not a
 message, not an error.  An error on the way is raised anew after all frames that hold totals are
 gone, so no traceback leads to them.
-
-Groups that never come together get their noise by one keyed stream for each bin of their keys.
-
-Definition.  A public function of the key values puts every group into one of B bins; B is fixed
-before anything is read.  For a release a key K of 256 bits is drawn afresh.  Whoever has all totals
-of bin b sorts its groups by their keys, NULL first, and runs the mechanisms of the plan on them as
-for any answer (:mod:`discreet.release.answer`), with the words of the stream that belongs to K and
-the label "bin b of B".
-
-Theorem (key ``keyed-bins``).  (1) The table of a bin is a function of the plan, K and the totals of
-the bin: computed twice, on whatever machine and beside whatever other bins, it is the same table.
-(2) If K is used for these totals alone, all tables together lose no more than the plan's tree, to
-whoever cannot tell the keyed streams from independent uniform words.
-Proof.  (1) There is no other input: groups have different keys, so the order is one.  (2) With
-independent words every mechanism of the plan draws independently in each group: whether it is
-shown, and its noise.  So to run it on parts of the groups, each with words of its own, has the law
-of one run on all of them, whichever the parts are, provided that which part a group is in does not
-depend on what is drawn; it depends on its key alone.  One run of each mechanism loses no more than
-the tree (key ``answer-loss``).  Names, number and sizes of files, and the order of rows in them,
-are functions of the tables of shown groups and of B (key ``post-processing``).
-Assumes: every group is in the table of its bin and of no other (a stream that serves two parts of a
-bin would add the same noise to both); a task that runs again sees the same totals, or only one of
-its tables is ever told.
-
-A stream for every group would need no bins.  It is not taken because the exact samplers work on
-whole arrays: on one core 40 000 groups of a bin took 0.1 to 0.3 microseconds each, and 150 to 450
-with a stream for each of them.
-
-The key is worth as much as the totals: with it the noise can be subtracted.  It goes to the tasks
-of one job and nowhere else: not to the ledger, the answer, a log or a message.  Spark may keep what
-it sends to tasks in files of its own, as it keeps rows, until the job ends; it encrypts both if it
-is told to (docs/guide/scale.md).  A key is never used again,
-for the difference of two answers with the same noise is exact: an attempt that is begun anew, after
-a crash, draws a new one.
 """
 
 from __future__ import annotations

@@ -33,6 +33,9 @@ FORMS: Final[dict[str, Type]] = {
 }
 """Our type for one of the server's; those that are missing here have none."""
 
+UUID_TEXT: Final = "uuid text"
+"""Strings that are UUIDs by declaration: each is read in its one usual form, or NULL."""
+_UUID: Final = "^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$"
 _LONGEST: Final = 2**24
 _INFINITE: Final = f"{2**1024 - 2**970}"
 """The smallest number whose nearest float is infinite."""
@@ -162,7 +165,7 @@ class PostgresDialect(Dialect):
 
     def reading(self, node: Node, form: str, to: Type) -> Node | None:
         """Return a column as a value of one of our types; None if it cannot be one."""
-        kind = FORMS.get(form)
+        kind = Type.TEXT if form == UUID_TEXT else FORMS.get(form)
         if kind is None or to not in CASTS[kind]:
             return None
         match form:
@@ -172,6 +175,10 @@ class PostgresDialect(Dialect):
                 value = self.cast(node, kind)
             case "numeric":
                 value = sql(_nearest(":x"), self.name, x=node)
+            case "uuid text":
+                own = 'CASE WHEN LOWER(:x) ~ :form THEN LOWER(:x) COLLATE "C" END'
+                text = sql("CAST(:x AS TEXT)", x=node)
+                value = sql(own, self.name, x=text, form=_UUID)
             case "uuid" | "enum":
                 value = sql(f'TEXTIN({form}_OUT(:x)) COLLATE "C"', self.name, x=node)
             case "date" | "timestamp":

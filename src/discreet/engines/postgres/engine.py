@@ -33,7 +33,7 @@ from discreet.engines.postgres.catalogue import (
     is_gone,
     look_up_tables,
 )
-from discreet.engines.postgres.dialect import POSTGRES
+from discreet.engines.postgres.dialect import POSTGRES, UUID_TEXT
 from discreet.engines.sources.identity import Identity, changed, digest_of
 from discreet.engines.sources.source import check_names, quoted_name
 from discreet.engines.sources.stored_columns import unknown_table, unreadable_as
@@ -153,7 +153,7 @@ class Postgres(SqlEngine):
                 form in {"text", "varchar", "bpchar"}
                 and (folded(scan.table), folded(name)) in self._texts
             ):
-                form = "uuid text"
+                form = UUID_TEXT
             node = (
                 None if own is None or form is None else POSTGRES.reading(column(own), form, kind)
             )

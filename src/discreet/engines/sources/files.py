@@ -4,8 +4,8 @@ Trust: kernel.
 
 Columns are read by name: files of one table may have them in different orders.
 The columns of CSV files are the words of their first line, and all of them are TEXT; what a policy
-declares them to be is read from that text (:mod:`discreet.engines.sql.cells`), NULL where it does
-not fit.  An empty field is NULL.
+declares them to be is read from that text (:mod:`discreet.engines.sources.cells`), NULL where it
+does not fit.  An empty field is NULL.
 How a file is written follows from the policy, its ending and its first line, and from no row.
 Definition.  Where nothing is declared, the separator of a .csv file is the semicolon if its first
 line has semicolons outside of quotes, and neither commas nor tabs; it is the tab if it has tabs
