@@ -74,6 +74,8 @@ class Postgres(SqlEngine):
         check_names(list(tables), what="tables")
         self._addresses = addresses_of(tables)
         self._described = look_up_tables(self._addresses)
+        for known in self._described.values():
+            check_names(list(known.columns), what="columns")
         self._local = LocalTables({n: d for n, d in tables.items() if not is_address(d)})
         self._names = tuple(tables)
         self._keys: dict[str, tuple[str, ...]] = {}
@@ -203,7 +205,7 @@ class Postgres(SqlEngine):
             cursor.execute(f"LOCK TABLE {', '.join(whole)} IN ACCESS SHARE MODE")
         seen = self._compare(connection, tables)
         for table in tables:
-            key = self._keys.get(table, ())
+            key = self._keys.get(table, ()) if len(tables) > 1 else ()
             own = {folded(name): name for name in self._described[table].columns}
             if key:
                 names = [quoted_name(own[folded(name)]) for name in key]
