@@ -9,11 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.accounting import Box, Leaf, Parallel, Where, at_least, between, equals, one_of
-from discreet.accounting.budgets.budget import Budget
-from discreet.accounting.budgets.cell_balances import ChargedBox, PriceBasis
-from discreet.accounting.budgets.privacy_filter import PrivacyFilter
-from discreet.accounting.cells.loss_map import LossMap
-from discreet.accounting.scopes.contribution import Contribution
+from discreet.accounting.balances import ChargedBox, PriceBasis
+from discreet.accounting.box import Contribution
+from discreet.accounting.budget import Budget
+from discreet.accounting.filter import PrivacyFilter
+from discreet.accounting.loss_map import LossMap
 from discreet.errors import DiscreetError, OutOfRange, OverBudget, WrongKind
 from discreet.loss import Approximate, Pure, ZeroConcentrated
 from discreet.units import person, row

@@ -10,10 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.accounting import Box, Budget, Leaf, PrivacyFilter, Sequential, equals, one_of
-from discreet.accounting.budgets.amounts import NEVER, amount_up, amount_value
-from discreet.accounting.budgets.budget import checked_raise
-from discreet.accounting.budgets.currency import JointCurrency
-from discreet.accounting.budgets.price_cache import PriceCache
+from discreet.accounting.amounts import NEVER, amount_up, amount_value
+from discreet.accounting.budget import checked_raise
+from discreet.accounting.currencies import JointCurrency
+from discreet.accounting.requests import PriceCache
 from discreet.errors import OverBudget, WrongKind
 from discreet.loss import Approximate, GaussianDP, Pure, ZeroConcentrated
 from discreet.mechanisms import Gaussian, Laplace

@@ -15,9 +15,8 @@ from discreet.accounting import (
     Sequential,
     account,
 )
-from discreet.accounting.budgets.currency import BasicCurrency
-from discreet.accounting.budgets.price_cache import PriceCache
-from discreet.accounting.tree.leaf_product import leaf_product
+from discreet.accounting.currencies import BasicCurrency
+from discreet.accounting.requests import PriceCache, leaf_product
 from discreet.loss import GaussianDP, Pure, ZeroConcentrated
 from discreet.mechanisms import Gaussian, Laplace
 from discreet.units import PrivacyUnit, person, row

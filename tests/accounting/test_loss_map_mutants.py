@@ -3,11 +3,8 @@
 import numpy as np
 import pytest
 
-from discreet.accounting.cells import partition
-from discreet.accounting.cells.amount_arrays import AmountArray
-from discreet.accounting.cells.cell_table import CellTable
-from discreet.accounting.cells.column_amounts import ColumnAmounts
-from discreet.accounting.cells.histories import ChargeHistories
+from discreet.accounting import cells as partition
+from discreet.accounting.cells import AmountArray, CellTable, ChargeHistories, ColumnAmounts
 from tests.accounting.map_model import check, some_charges
 
 

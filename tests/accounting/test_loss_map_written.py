@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from discreet.accounting.cells.loss_map import LossMap
+from discreet.accounting.loss_map import LossMap
 from discreet.errors import InputError
 from tests.accounting.map_model import charged, some_charges
 from tests.conftest import steady
@@ -29,9 +29,9 @@ def test_a_map_that_was_written_goes_on_as_if_it_had_not_been(seed, cap):
 
 PROGRAM = """
 import hashlib, json
-from discreet.accounting.scopes.box import Box
-from discreet.accounting.cells.loss_map import LossMap
-from discreet.accounting.scopes.column_conditions import at_least, equals, one_of
+from discreet.accounting.box import Box
+from discreet.accounting.loss_map import LossMap
+from discreet.accounting.values import at_least, equals, one_of
 paid = LossMap(1, cap=40)
 for at in range(200):
     conditions = {"state": equals(f"state {at % 7}"), "age": at_least(at % 11)}

@@ -8,8 +8,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from discreet.accounting import Budget, Leaf, Parallel, PrivacyFilter, Sequential, dp_sgd
-from discreet.accounting.budgets import request
-from discreet.accounting.budgets.loss_prices import in_order
+from discreet.accounting import requests as request
+from discreet.accounting.currencies import in_order
 from discreet.loss import GaussianDP, Pure
 from discreet.loss import Laplace as ContinuousLaplace
 from discreet.mechanisms import Exponential, Gaussian, Laplace

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.accounting.cells.amount_arrays import (
+from discreet.accounting.cells import (
     AmountArray,
     add_digits,
     decode_hexadecimal,

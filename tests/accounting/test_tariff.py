@@ -13,18 +13,17 @@ from hypothesis import strategies as st
 
 from discreet import accounting
 from discreet.accounting import Box, Leaf, equals
-from discreet.accounting.budgets import price_cache as tariff_module
-from discreet.accounting.budgets import request
-from discreet.accounting.budgets.budget import Budget
-from discreet.accounting.budgets.currency import (
+from discreet.accounting import requests as request
+from discreet.accounting import requests as tariff_module
+from discreet.accounting.box import Contribution
+from discreet.accounting.budget import Budget
+from discreet.accounting.currencies import (
     BasicCurrency,
     ConcentratedCurrency,
     JointCurrency,
 )
-from discreet.accounting.budgets.price_cache import PriceCache
-from discreet.accounting.budgets.privacy_filter import PrivacyFilter
-from discreet.accounting.budgets.request import RequestPricer
-from discreet.accounting.scopes.contribution import Contribution
+from discreet.accounting.filter import PrivacyFilter
+from discreet.accounting.requests import PriceCache, RequestPricer
 from discreet.errors import DiscreetError, OutOfRange, WrongKind
 from discreet.loss import GaussianDP, PrivacyLoss, Pure, ZeroConcentrated
 from discreet.mechanisms import Exponential, Laplace

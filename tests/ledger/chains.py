@@ -7,7 +7,7 @@ import hashlib
 import json
 
 from discreet.accounting import Box, Budget, Leaf, equals
-from discreet.accounting.budgets.price_cache import PriceCache
+from discreet.accounting.requests import PriceCache
 from discreet.accounting.storage import codec
 from discreet.ledger.verify import verify
 from discreet.loss import Pure

@@ -10,7 +10,7 @@ import time
 import pytest
 
 from discreet.accounting import Budget
-from discreet.accounting.budgets.price_cache import PriceCache
+from discreet.accounting.requests import PriceCache
 from discreet.errors import (
     DamagedLedger,
     KeyReused,

@@ -17,7 +17,7 @@ from discreet.accounting import (
     equals,
     one_of,
 )
-from discreet.accounting.budgets.price_cache import PriceCache
+from discreet.accounting.requests import PriceCache
 from discreet.errors import DamagedLedger, NewerFormat
 from discreet.ledger.canonical_lines import (
     NO_HEAD,

@@ -22,8 +22,8 @@ from discreet.accounting import (
     is_null,
     one_of,
 )
-from discreet.accounting.budgets.cell_balances import ChargedBox
-from discreet.accounting.budgets.price_cache import PriceCache
+from discreet.accounting.balances import ChargedBox
+from discreet.accounting.requests import PriceCache
 from discreet.errors import DiscreetError
 from discreet.ledger.verify import verify
 from discreet.ledger.verify.accounts import AccountHistory

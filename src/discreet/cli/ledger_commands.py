@@ -15,7 +15,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from discreet.accounting.budgets.amounts import format_up
+from discreet.accounting.amounts import format_up
 from discreet.cli.exit_codes import DONE, LEDGER, errors_reported, write_json, write_result
 from discreet.cli.options import EXAMPLES, JsonOption, command_inputs
 from discreet.errors import NotALedger

@@ -15,7 +15,7 @@ from fractions import Fraction
 from typing import Final
 
 from discreet.accounting import Node
-from discreet.accounting.tree.dp_sgd import dp_sgd_sigma
+from discreet.accounting.parts_and_samples import dp_sgd_sigma
 from discreet.errors import OutOfRange
 from discreet.exact import float_up, positive
 from discreet.learning.run_tree import statement_of

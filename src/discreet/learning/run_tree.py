@@ -17,7 +17,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from discreet.accounting import Contribution, Leaf, Node, Repeat, Sampled, Sequential, account
-from discreet.accounting.worst_case.statement import Statement
+from discreet.accounting.statement import Statement
 from discreet.loss import Approximate
 from discreet.loss.parameters import checked_count, checked_rate
 from discreet.mechanisms import Gaussian

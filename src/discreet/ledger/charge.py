@@ -16,13 +16,11 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Final, Self, final
 
-from discreet.accounting.budgets.amounts import encode_amounts
-from discreet.accounting.budgets.currency import Amounts
-from discreet.accounting.budgets.price_cache import PriceCache
-from discreet.accounting.budgets.privacy_filter import Charge as FilterCharge
-from discreet.accounting.budgets.request import Priceable
-from discreet.accounting.scopes.box import Box
-from discreet.accounting.scopes.scope_column import shared_columns
+from discreet.accounting.amounts import encode_amounts
+from discreet.accounting.box import Box, shared_columns
+from discreet.accounting.currencies import Amounts
+from discreet.accounting.filter import Charge as FilterCharge
+from discreet.accounting.requests import Priceable, PriceCache
 from discreet.accounting.storage import codec
 from discreet.ledger.canonical_lines import DescriptionEntry, canonical, digest
 from discreet.ledger.entry_kinds import ChargeEntry, Pieces

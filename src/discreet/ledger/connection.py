@@ -35,7 +35,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any, Final, Protocol, TypeVar, cast, final
 
-from discreet.accounting.budgets.price_cache import PriceCache
+from discreet.accounting.requests import PriceCache
 from discreet.errors import DiscreetError, LedgerUnavailable
 from discreet.ledger.canonical_lines import NO_HEAD, EntryRow, now
 from discreet.ledger.charge import Pricer

@@ -11,10 +11,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar, Generic, TypeVar, final
 
-from discreet.accounting.budgets.budget import checked_raise, is_recorded
-from discreet.accounting.budgets.request import Priceable
-from discreet.accounting.budgets.spending import Left
-from discreet.accounting.scopes.box import Box
+from discreet.accounting.box import Box
+from discreet.accounting.budget import checked_raise, is_recorded
+from discreet.accounting.filter import Left
+from discreet.accounting.requests import Priceable
 from discreet.errors import OtherLedger, OutOfRange
 from discreet.ledger.canonical_lines import DescriptionEntry
 from discreet.ledger.entry_kinds import AccountEntry, OpenEntry, RaiseEntry

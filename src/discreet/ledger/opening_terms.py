@@ -10,8 +10,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Self, final
 
-from discreet.accounting.budgets.budget import Budget, is_recorded
-from discreet.accounting.scopes.contribution import Contribution
+from discreet.accounting.box import Contribution
+from discreet.accounting.budget import Budget, is_recorded
 from discreet.errors import OtherLedger, OutOfRange, WrongKind
 from discreet.ledger.canonical_lines import NO_HEAD, EntryRow, now
 from discreet.ledger.entry_kinds import OpenEntry, row_of

@@ -27,11 +27,11 @@ from collections.abc import Collection, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, Self, assert_never, final
 
-from discreet.accounting.budgets.budget import Budget
-from discreet.accounting.budgets.price_cache import PriceCache
-from discreet.accounting.budgets.privacy_filter import Charge as FilterCharge
-from discreet.accounting.budgets.privacy_filter import PrivacyFilter
-from discreet.accounting.scopes.scope_column import shared_columns
+from discreet.accounting.box import shared_columns
+from discreet.accounting.budget import Budget
+from discreet.accounting.filter import Charge as FilterCharge
+from discreet.accounting.filter import PrivacyFilter
+from discreet.accounting.requests import PriceCache
 from discreet.errors import DamagedLedger, DiscreetError, NewerFormat
 from discreet.ledger.canonical_lines import (
     NO_HEAD,

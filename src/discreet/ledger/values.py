@@ -20,8 +20,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Final, Self, final
 
-from discreet.accounting.budgets.budget import Budget
-from discreet.accounting.budgets.currency import Amounts
+from discreet.accounting.budget import Budget
+from discreet.accounting.currencies import Amounts
 from discreet.errors import OutOfRange, WrongKind
 
 _LONGEST_KEY: Final = 200

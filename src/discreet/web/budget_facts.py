@@ -15,7 +15,7 @@ from fractions import Fraction
 from typing import Any, Final, final
 
 from discreet.accounting import Budget, Left
-from discreet.accounting.budgets.amounts import amount_value, format_down, format_up
+from discreet.accounting.amounts import amount_value, format_down, format_up
 from discreet.charts import NARROW, Area, Picture, Strokes, Words
 from discreet.errors import DiscreetError
 from discreet.explain.pictures.spending import highest_amount

@@ -11,7 +11,7 @@ from fractions import Fraction
 from typing import Any, Final, final
 
 from discreet.accounting import Budget
-from discreet.accounting.budgets.amounts import format_up
+from discreet.accounting.amounts import format_up
 from discreet.explain.pictures.spending import highest_amount
 from discreet.ledger.ledger_view import LedgerView
 from discreet.plan.plan import Plan

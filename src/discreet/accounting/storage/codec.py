@@ -12,8 +12,8 @@ from __future__ import annotations
 import functools
 from typing import TYPE_CHECKING, Any, Final
 
-from discreet.accounting.scopes.box import Box
-from discreet.accounting.scopes.value_set import Values
+from discreet.accounting.box import Box
+from discreet.accounting.nodes import Choice, Leaf, Node, Repeat, Sequential, checked_node
 from discreet.accounting.storage.decoding import undecodable
 from discreet.accounting.storage.schema import (
     FLAG,
@@ -29,15 +29,14 @@ from discreet.accounting.storage.schema import (
     union_schema,
 )
 from discreet.accounting.storage.source_schemas import LOSS_SCHEMAS, MECHANISM_SCHEMAS, RELATION
-from discreet.accounting.tree.leaf import Leaf
-from discreet.accounting.tree.node import Choice, Node, Repeat, Sequential, checked_node
+from discreet.accounting.values import Values
 from discreet.errors import WrongKind
 from discreet.loss import PrivacyLoss
 from discreet.mechanisms import Mapped
 from discreet.units import PrivacyUnit
 
 if TYPE_CHECKING:  # a node is loaded when it is met
-    from discreet.accounting.tree.parallel import Part
+    from discreet.accounting.parts_and_samples import Part
 
 _VERSION: Final = 1
 

@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from discreet import errors
-from discreet.accounting.budgets.amounts import decode_amounts, encode_amounts
+from discreet.accounting.amounts import decode_amounts, encode_amounts
 from discreet.errors import DiscreetError, LedgerUnavailable
 from discreet.ledger.connection import LedgerRequest
 from discreet.ledger.ledger_requests import DescribeRequest

@@ -23,9 +23,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final, final
 
-from discreet.accounting.scopes.box import Box
+from discreet.accounting.box import Box
+from discreet.accounting.nodes import Node
 from discreet.accounting.storage.codec import decode
-from discreet.accounting.tree.node import Node
 from discreet.errors import DiscreetError, LedgerUnavailable
 from discreet.ledger import Ledger
 from discreet.ledger.entry_kinds import PARSE_ERRORS

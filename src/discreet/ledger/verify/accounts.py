@@ -30,17 +30,15 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, final
 
-from discreet.accounting.budgets.amounts import added
-from discreet.accounting.budgets.budget import Budget
-from discreet.accounting.budgets.cell_balances import (
+from discreet.accounting.amounts import added
+from discreet.accounting.balances import (
     ChargedBox,
     OneRecordBalances,
     TwoRecordBalances,
 )
-from discreet.accounting.budgets.currency import Amounts
-from discreet.accounting.scopes.box import Box
-from discreet.accounting.scopes.contribution import Contribution
-from discreet.accounting.scopes.scope_column import shared_columns
+from discreet.accounting.box import Box, Contribution, shared_columns
+from discreet.accounting.budget import Budget
+from discreet.accounting.currencies import Amounts
 from discreet.accounting.storage.codec import decode_unit
 from discreet.ledger.verify.charges import Charges, Pieces, RecomputedPrices, safely
 from discreet.ledger.verify.entry_format import parent

@@ -27,15 +27,14 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Final, TypeVar, final
 
-from discreet.accounting.budgets.amounts import decode_amounts
-from discreet.accounting.budgets.budget import Budget
-from discreet.accounting.budgets.cell_balances import ChargedBox
-from discreet.accounting.budgets.currency import Amounts, Currency, price_in_currency
-from discreet.accounting.budgets.request import RequestPart, RequestPricer
-from discreet.accounting.scopes.box import Box
-from discreet.accounting.scopes.contribution import Contribution
+from discreet.accounting.amounts import decode_amounts
+from discreet.accounting.balances import ChargedBox
+from discreet.accounting.box import Box, Contribution
+from discreet.accounting.budget import Budget
+from discreet.accounting.currencies import Amounts, Currency, price_in_currency
+from discreet.accounting.nodes import Node
+from discreet.accounting.requests import RequestPart, RequestPricer
 from discreet.accounting.storage import codec
-from discreet.accounting.tree.node import Node
 from discreet.exact import rational
 from discreet.ledger.verify.entry_format import canonical
 from discreet.ledger.verify.parsing import ChargeTexts

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final, final
 
-from discreet.accounting.budgets.amounts import format_down, format_up
+from discreet.accounting.amounts import format_down, format_up
 from discreet.errors import Tampered
 
 MOST: Final = 100

@@ -1,6 +1,8 @@
 """Atoms: the values of a column that no condition tells apart, for one tree or charge by charge.
 
-Trust: kernel.  Values of one atom are charged alike, for better or worse.
+Trust: kernel.
+
+Values of one atom are charged alike, for better or worse.
 
 Definition, of the atoms of a tree.  Its conditions on a column are sets of values.  Two values that
 lie in the same of these sets cannot be told apart by the tree; such values form an atom.  A set is
@@ -23,17 +25,23 @@ from functools import reduce
 from itertools import chain, pairwise
 from typing import Final, final
 
-from discreet.accounting.scopes.cuts import Cut, are_normalized, decode_cuts, encode_cuts
-from discreet.accounting.scopes.ordered_keys import common_kind
-from discreet.accounting.scopes.value_set import ANYTHING, Values
 from discreet.accounting.storage.decoding import require_stored, stored_fields
+from discreet.accounting.values import (
+    ANYTHING,
+    Cut,
+    Values,
+    are_normalized,
+    common_kind,
+    decode_cuts,
+    encode_cuts,
+)
 
 
 @final
 class ColumnAtoms:
     """The atoms of each column.
 
-    >>> from discreet.accounting.scopes.column_conditions import at_least, between
+    >>> from discreet.accounting.values import at_least, between
     >>> columns = ColumnAtoms({"age": [between(0, 17), at_least(10)]})
     >>> columns.count("age"), columns.mask("age", at_least(10)).bit_count()
     (4, 2)
@@ -137,7 +145,7 @@ _MOST_KNOWN: Final = 256
 class AtomRefinement:
     """The atoms of one column, numbered from 0.
 
-    >>> from discreet.accounting.scopes.column_conditions import at_least, equals
+    >>> from discreet.accounting.values import at_least, equals
     >>> atoms = AtomRefinement()
     >>> atoms.refine(at_least(18)), atoms.refine(equals(40))
     ([(0, 1)], [(1, 2)])

@@ -33,12 +33,18 @@ from fractions import Fraction
 from math import comb
 from typing import Final, final
 
-from discreet.accounting.scopes.atoms import ColumnAtoms
-from discreet.accounting.scopes.contribution import Contribution, RowChange
-from discreet.accounting.tree.leaf import UNPROTECTED, Leaf
-from discreet.accounting.tree.node import Choice, Node, Repeat, Sequential
-from discreet.accounting.tree.parallel import Parallel, Part, Where
-from discreet.accounting.tree.processing import Group, Post, Sampled, Shuffled
+from discreet.accounting.atoms import ColumnAtoms
+from discreet.accounting.box import Contribution, RowChange
+from discreet.accounting.nodes import UNPROTECTED, Choice, Leaf, Node, Repeat, Sequential
+from discreet.accounting.parts_and_samples import (
+    Group,
+    Parallel,
+    Part,
+    Post,
+    Sampled,
+    Shuffled,
+    Where,
+)
 from discreet.loss import PrivacyLoss
 from discreet.loss.composition import Composition
 from discreet.loss.pairs.envelope import chained, product_as_finite_pair, upper_envelope

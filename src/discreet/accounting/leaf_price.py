@@ -31,14 +31,17 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Final
 
 from discreet import mechanisms  # its door loads a mechanism where one is asked for
-from discreet.accounting.tree.certificates import innermost_source
 from discreet.errors import OutOfRange, TooLarge
 from discreet.loss import Approximate, Composition, PrivacyLoss, Profile, Pure, RenyiDP
 from discreet.loss.pairs.finite import FinitePair
 from discreet.units import Relation
 
-if TYPE_CHECKING:  # a leaf asks this module for its price
-    from discreet.accounting.tree.leaf import Leaf
+if TYPE_CHECKING:  # loaded when first used, because most questions need few of these
+    from discreet.accounting.nodes import Leaf
+
+
+Source = mechanisms.Mechanism[Any, Any] | PrivacyLoss
+"""What a leaf releases: a mechanism, or all that is known of one."""
 
 UNPROTECTED: Final = Approximate(epsilon=0, delta=1)
 """The loss of telling everything: nothing is promised."""
@@ -49,6 +52,18 @@ _MOST_LINKS: Final = 100
 
 _KEPT: Final = 4096
 """Prices: more than a question has releases."""
+
+
+def innermost_source(source: Source) -> Source:
+    """Return what is run before any function of its answer: post-processing changes no price.
+
+    >>> from discreet.mechanisms import Laplace
+    >>> innermost_source(Laplace(scale=2).map(abs)) == Laplace(scale=2)
+    True
+    """
+    while isinstance(source, mechanisms.Mapped):
+        source = source.mechanism
+    return source
 
 
 @functools.lru_cache(maxsize=_KEPT)

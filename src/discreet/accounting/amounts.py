@@ -1,6 +1,8 @@
 """Amounts of privacy: whole numbers of a very small unit, rounded, shown and stored.
 
-Trust: kernel.  An amount that is misread is paid by nobody, or twice.
+Trust: kernel.
+
+An amount that is misread is paid by nobody, or twice.
 
 Definition.  An amount is an integer that counts ``QUANTUM`` = 10**-24.  What a release costs is
 rounded up to an amount, and what may be spent is rounded down, so that sums and comparisons are

@@ -43,16 +43,17 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar, Final, Self, final
 
-from discreet.accounting.budgets.amounts import added, decode_amounts, encode_amounts
-from discreet.accounting.cells.loss_map import LossMap
-from discreet.accounting.scopes.box import Box
+from discreet.accounting.amounts import added, decode_amounts, encode_amounts
+from discreet.accounting.box import Box
+from discreet.accounting.loss_map import LossMap
 from discreet.accounting.storage.decoding import undecodable
 from discreet.errors import OutOfRange
 
-if TYPE_CHECKING:  # for annotations
-    from discreet.accounting.budgets.budget import Budget
-    from discreet.accounting.budgets.currency import Amounts, Currency
+if TYPE_CHECKING:  # loaded when first used, because most questions need few of these
+    from discreet.accounting.budget import Budget
+    from discreet.accounting.currencies import Amounts, Currency
     from discreet.units import PrivacyUnit
+
 
 _EVERYTHING: Final = Box.everything()
 
@@ -68,7 +69,7 @@ class PriceBasis:
     def written(self) -> dict[str, object]:
         """Return a form that JSON keeps exactly.
 
-        >>> from discreet.accounting.budgets.currency import BasicCurrency
+        >>> from discreet.accounting.currencies import BasicCurrency
         >>> from discreet.units import row
         >>> PriceBasis(BasicCurrency(), row()).written()["currency"]
         ['epsilon', 'delta']
@@ -124,7 +125,7 @@ class ChargedBox:
     def read(cls, data: object, priced_for: PriceBasis) -> Self:
         """Read what ``written`` wrote in a currency for a unit, and refuse everything else.
 
-        >>> from discreet.accounting.budgets.currency import BasicCurrency
+        >>> from discreet.accounting.currencies import BasicCurrency
         >>> from discreet.units import row
         >>> rows = PriceBasis(BasicCurrency(), row())
         >>> piece = ChargedBox(Box.everything(), (1, 0), (2, 0), rows)
