@@ -5,7 +5,7 @@ import json
 import pytest
 
 from discreet.accounting.box import Contribution
-from discreet.accounting.storage.codec import decode_unit, encode_unit
+from discreet.accounting.codec import decode_unit, encode_unit
 from discreet.errors import DiscreetError, WrongKind
 from discreet.units import Relation, custom, person, row
 

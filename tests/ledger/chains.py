@@ -6,9 +6,8 @@ import copy
 import hashlib
 import json
 
-from discreet.accounting import Box, Budget, Leaf, equals
+from discreet.accounting import Box, Budget, Leaf, codec, equals
 from discreet.accounting.requests import PriceCache
-from discreet.accounting.storage import codec
 from discreet.ledger.verify import verify
 from discreet.loss import Pure
 from discreet.mechanisms import Laplace

@@ -13,6 +13,7 @@ if TYPE_CHECKING:  # each is loaded when first used, because most questions need
     from discreet.accounting.accountant import account
     from discreet.accounting.box import Box, Contribution
     from discreet.accounting.budget import Budget
+    from discreet.accounting.codec import decode, encode
     from discreet.accounting.filter import Charge, Left, PrivacyFilter
     from discreet.accounting.granularity import Metric, RecordRule, f_dependent
     from discreet.accounting.loss_map import LossMap
@@ -39,7 +40,6 @@ if TYPE_CHECKING:  # each is loaded when first used, because most questions need
         dp_sgd_steps,
     )
     from discreet.accounting.statement import Place, Statement, Witness
-    from discreet.accounting.storage.codec import decode, encode
     from discreet.accounting.values import (
         Values,
         above,

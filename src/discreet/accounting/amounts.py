@@ -21,7 +21,7 @@ from collections.abc import Iterable
 from fractions import Fraction
 from typing import Final
 
-from discreet.accounting.storage.decoding import undecodable
+from discreet.accounting.stored import undecodable
 
 _PLACES: Final = 24
 _DIGITS: Final = 4

@@ -46,7 +46,7 @@ from typing import TYPE_CHECKING, ClassVar, Final, Self, final
 from discreet.accounting.amounts import added, decode_amounts, encode_amounts
 from discreet.accounting.box import Box
 from discreet.accounting.loss_map import LossMap
-from discreet.accounting.storage.decoding import undecodable
+from discreet.accounting.stored import undecodable
 from discreet.errors import OutOfRange
 
 if TYPE_CHECKING:  # loaded when first used, because most questions need few of these

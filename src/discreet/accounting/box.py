@@ -48,8 +48,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Self, final
 
-from discreet.accounting.storage.decoding import undecodable, undecodable_map
-from discreet.accounting.storage.schema import WHOLE
+from discreet.accounting.stored import read_integer, undecodable, undecodable_map, write_integer
 from discreet.accounting.values import ANYTHING, Values
 from discreet.errors import WrongKind
 from discreet.exact import whole
@@ -480,7 +479,7 @@ class Contribution:
         {'rows': 3, 'per_part': {}, 'parts': {'ward': 2}, 'units': {}}
         """
         named = {
-            name: {key: WHOLE.write(limit, 0) for key, limit in getattr(self, name)}
+            name: {key: write_integer(limit) for key, limit in getattr(self, name)}
             for name in _NAMED
         }
         return {"rows": self.rows, **named}
@@ -500,10 +499,9 @@ class Contribution:
         if not all(isinstance(data[name], dict) for name in _NAMED):
             raise undecodable("the limits of a contribution are not named")
         named = {
-            name: {key: WHOLE.read(limit, 0) for key, limit in data[name].items()}
-            for name in _NAMED
+            name: {key: read_integer(limit) for key, limit in data[name].items()} for name in _NAMED
         }
-        contribution = cls(rows=WHOLE.read(data["rows"], 0), **named)
+        contribution = cls(rows=read_integer(data["rows"]), **named)
         if contribution.written() != data:
             raise undecodable("a limit of a contribution is not in its written form")
         return contribution

@@ -76,8 +76,7 @@ from discreet.accounting.currencies import (
     JointCurrency,
     price_in_currency,
 )
-from discreet.accounting.storage.decoding import undecodable
-from discreet.accounting.storage.schema import NUMBER
+from discreet.accounting.stored import read_number, undecodable, write_number
 from discreet.doors import Explainable
 from discreet.errors import OutOfRange, WrongKind
 from discreet.exact import decimal
@@ -174,8 +173,8 @@ def encode_limits(
         "promise": None
         if promise is None
         else {
-            "epsilon": NUMBER.write(promise.epsilon_bound, 0),
-            "delta": NUMBER.write(promise.delta_bound, 0),
+            "epsilon": write_number(promise.epsilon_bound),
+            "delta": write_number(promise.delta_bound),
         },
     }
 
@@ -218,7 +217,7 @@ def _promise(data: Any) -> Approximate | None:
         return None
     if not isinstance(data, dict) or set(data) != {"epsilon", "delta"}:
         raise undecodable("a promise does not hold an epsilon and a delta")
-    return Approximate(epsilon=NUMBER.read(data["epsilon"], 0), delta=NUMBER.read(data["delta"], 0))
+    return Approximate(epsilon=read_number(data["epsilon"]), delta=read_number(data["delta"]))
 
 
 def _implied(currency: Currency, limit: Amounts, promise: Approximate) -> bool:

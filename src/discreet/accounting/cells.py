@@ -64,7 +64,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.accounting.atoms import AtomRefinement
-from discreet.accounting.storage.decoding import require_stored, stored_fields
+from discreet.accounting.stored import require_stored, stored_fields
 from discreet.accounting.values import Values, common_kind
 from discreet.exact import whole
 

@@ -54,7 +54,7 @@ from discreet.accounting.budget import Budget, checked_raise
 from discreet.accounting.currencies import Amounts, format_amounts
 from discreet.accounting.loss_map import LossMap
 from discreet.accounting.requests import Priceable, PriceCache
-from discreet.accounting.storage.decoding import undecodable
+from discreet.accounting.stored import undecodable
 from discreet.errors import OverBudget, WrongKind
 from discreet.exact import whole
 from discreet.loss import PrivacyLoss

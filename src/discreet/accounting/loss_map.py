@@ -42,7 +42,7 @@ from discreet.accounting.cells import (
     to_digits,
     two_highest,
 )
-from discreet.accounting.storage.decoding import require_stored, stored_fields
+from discreet.accounting.stored import require_stored, stored_fields
 from discreet.accounting.values import common_kind
 from discreet.errors import WrongKind
 from discreet.exact import whole

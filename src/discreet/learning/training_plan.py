@@ -23,7 +23,7 @@ from fractions import Fraction
 from typing import Any, Final, final
 
 from discreet.accounting import Node, encode
-from discreet.accounting.storage.codec import encode_unit
+from discreet.accounting.codec import encode_unit
 from discreet.errors import OutOfRange, TooImprecise, WrongKind
 from discreet.exact import decimal, positive, whole
 from discreet.learning.banded_noise import INDEPENDENT, Band

@@ -16,12 +16,12 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Final, Self, final
 
+from discreet.accounting import codec
 from discreet.accounting.amounts import encode_amounts
 from discreet.accounting.box import Box, shared_columns
 from discreet.accounting.currencies import Amounts
 from discreet.accounting.filter import Charge as FilterCharge
 from discreet.accounting.requests import Priceable, PriceCache
-from discreet.accounting.storage import codec
 from discreet.ledger.canonical_lines import DescriptionEntry, canonical, digest
 from discreet.ledger.entry_kinds import ChargeEntry, Pieces
 from discreet.ledger.values import Account, path_and_ancestors

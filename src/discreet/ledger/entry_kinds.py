@@ -28,8 +28,8 @@ from discreet.accounting.amounts import decode_amounts
 from discreet.accounting.balances import ChargedBox
 from discreet.accounting.box import Box, Contribution
 from discreet.accounting.budget import Budget
+from discreet.accounting.codec import decode_unit, encode_unit
 from discreet.accounting.currencies import Amounts
-from discreet.accounting.storage.codec import decode_unit, encode_unit
 from discreet.errors import DiscreetError
 from discreet.ledger.canonical_lines import (
     FORMAT,

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, Protocol, final
 
 from discreet.accounting import Node
-from discreet.accounting.storage.codec import encode, encode_unit
+from discreet.accounting.codec import encode, encode_unit
 from discreet.doors import Explainable
 from discreet.learning.models.asked_price import AskedPrice
 from discreet.learning.models.measurement import (

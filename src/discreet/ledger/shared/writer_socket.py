@@ -24,8 +24,8 @@ from pathlib import Path
 from typing import Final, final
 
 from discreet.accounting.box import Box
+from discreet.accounting.codec import decode
 from discreet.accounting.nodes import Node
-from discreet.accounting.storage.codec import decode
 from discreet.errors import DiscreetError, LedgerUnavailable
 from discreet.ledger import Ledger
 from discreet.ledger.entry_kinds import PARSE_ERRORS

@@ -38,8 +38,8 @@ from discreet.accounting.balances import (
 )
 from discreet.accounting.box import Box, Contribution, shared_columns
 from discreet.accounting.budget import Budget
+from discreet.accounting.codec import decode_unit
 from discreet.accounting.currencies import Amounts
-from discreet.accounting.storage.codec import decode_unit
 from discreet.ledger.verify.charges import Charges, Pieces, RecomputedPrices, safely
 from discreet.ledger.verify.entry_format import parent
 from discreet.ledger.verify.parsing import ChargeTexts

@@ -27,6 +27,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Final, TypeVar, final
 
+from discreet.accounting import codec
 from discreet.accounting.amounts import decode_amounts
 from discreet.accounting.balances import ChargedBox
 from discreet.accounting.box import Box, Contribution
@@ -34,7 +35,6 @@ from discreet.accounting.budget import Budget
 from discreet.accounting.currencies import Amounts, Currency, price_in_currency
 from discreet.accounting.nodes import Node
 from discreet.accounting.requests import RequestPart, RequestPricer
-from discreet.accounting.storage import codec
 from discreet.exact import rational
 from discreet.ledger.verify.entry_format import canonical
 from discreet.ledger.verify.parsing import ChargeTexts
