@@ -69,7 +69,7 @@ from discreet.accounting.values import Values, equals
 from discreet.errors import OutOfRange, WrongKind
 from discreet.loss import PrivacyLoss, Pure, ZeroConcentrated
 from discreet.loss.composition import Composition
-from discreet.loss.pairs.envelope import chained, upper_envelope
+from discreet.loss.envelope import chained, upper_envelope
 from discreet.units import PrivacyUnit, Relation, row, same_unit
 
 _MOST_CELLS: Final = 50_000

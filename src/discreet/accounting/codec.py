@@ -47,20 +47,16 @@ _HOMES: Final = {
     "accounting.parts_and_samples": "Parallel Part Where Group Sampled Shuffled Post",
     "loss": "Pure Approximate ZeroConcentrated GaussianDP RenyiDP Profile Composition RenyiCurve "
     "Shuffle",
-    "loss.gaussian_dp": "ContinuousLaplace",
-    "loss.pairs.bounded_range": "BoundedRangePair",
-    "loss.pairs.composition_curve": "CompositionShape",
-    "loss.pairs.curved_pair": "CurvedPair",
-    "loss.pairs.envelope": "EnvelopeShape TwoStepShape",
-    "loss.pairs.finite": "FinitePair",
-    "loss.pairs.gaussian": "GaussianPair DiscreteGaussianPair SmoothedGaussianPair",
-    "loss.pairs.laplace": "LaplacePair DiscreteLaplacePair",
-    "loss.pairs.randomized_response": "ResponsePair",
-    "loss.pld_exchange": "ImportedShape",
-    "loss.sampling.mixtures": "RoutedShape SampledGroupShape",
-    "loss.sampling.poisson_sampling": "SampledPair",
-    "loss.sampling.replaced_record": "FixedSizeShape ReplacedShape",
-    "loss.sampling.shuffle": "ShuffledShape",
+    "loss.amplification": "RoutedShape SampledGroupShape FixedSizeShape ReplacedShape",
+    "loss.curved_pair": "CurvedPair CompositionShape",
+    "loss.envelope": "EnvelopeShape TwoStepShape",
+    "loss.finite": "FinitePair",
+    "loss.gaussian": "GaussianPair DiscreteGaussianPair SmoothedGaussianPair",
+    "loss.interop": "ImportedShape",
+    "loss.notions": "ContinuousLaplace",
+    "loss.poisson_sampling": "SampledPair",
+    "loss.pure_pairs": "BoundedRangePair ResponsePair LaplacePair DiscreteLaplacePair",
+    "loss.shuffle": "ShuffledShape",
     "mechanisms": "Laplace Gaussian Exponential OptimalKeys NoisyKeys RandomizedResponse "
     "FiniteMechanism AboveThreshold Sparse NumericSparse",
     "noise.grid": "DyadicGrid",
@@ -260,11 +256,7 @@ def _read_object(data: object, wanted: Any, depth: int) -> Any:
     if not isinstance(data, dict) or not isinstance(name, str) or name not in KINDS:
         raise undecodable(f"a value has none of the kinds {', '.join(KINDS)}")
     of, deeper = _class(name), _deeper(depth)
-    if isinstance(wanted, type) and not getattr(wanted, "_is_protocol", False):
-        fits = issubclass(of, wanted)
-    else:  # a pair, or a shape, of whichever class
-        fits = not isinstance(wanted, type) or name.endswith(wanted.__name__)
-    if not fits:
+    if not _fits(of, wanted):
         raise undecodable(f"a {name} is in the place of another value")
     fields = _fields(of)
     plain = {each for each, _, _, default in fields if data.get(each) is (not default)}
@@ -277,6 +269,18 @@ def _read_object(data: object, wanted: Any, depth: int) -> Any:
     ):
         raise undecodable(f"a {name} cannot be made of its fields")
     return _made(of, name, given)
+
+
+def _fits(of: type, wanted: Any) -> bool:
+    """Say whether a class is the one that is wanted, or one of several."""
+    if typing.get_origin(wanted) in {typing.Union, types.UnionType}:
+        return any(_fits(of, each) for each in typing.get_args(wanted))
+    wanted = typing.get_origin(wanted) or wanted
+    if wanted is Any or wanted is types.NoneType:
+        return wanted is Any
+    if getattr(wanted, "_is_protocol", False):  # a pair, or a shape, of whichever class
+        return of.__name__.endswith(wanted.__name__)
+    return issubclass(of, wanted)
 
 
 def _made(of: Any, name: str, given: dict[str, Any]) -> Any:
@@ -301,13 +305,13 @@ def _made(of: Any, name: str, given: dict[str, Any]) -> Any:
 
 def _read(data: Any, hint: Any, depth: int) -> Any:  # noqa: C901, PLR0911, PLR0912  one each
     if typing.get_origin(hint) in {typing.Union, types.UnionType}:
-        choices = [each for each in typing.get_args(hint) if each is not types.NoneType]
-        if data is None and len(choices) < len(typing.get_args(hint)):
+        choices = typing.get_args(hint)
+        if data is None and types.NoneType in choices:
             return None
         plain = [each for each in choices if each in {str, int, Fraction}]
         if plain and not isinstance(data, dict):
             return _read(data, plain[0], depth)
-        return _read_object(data, Any, depth) if len(choices) > 1 else _read(data, *choices, depth)
+        return _read_object(data, hint, depth)
     if hint is str or hint is bool:
         if type(data) is not hint:
             raise undecodable(f"a {hint.__name__} is missing")

@@ -33,7 +33,7 @@ from typing import TYPE_CHECKING, Any, Final
 from discreet import mechanisms  # its door loads a mechanism where one is asked for
 from discreet.errors import OutOfRange, TooLarge
 from discreet.loss import Approximate, Composition, PrivacyLoss, Profile, Pure, RenyiDP
-from discreet.loss.pairs.finite import FinitePair
+from discreet.loss.finite import FinitePair
 from discreet.units import Relation
 
 if TYPE_CHECKING:  # loaded when first used, because most questions need few of these

@@ -6,7 +6,7 @@ Theorem (key ``dominating-pair``).  A sequence of releases loses no more than th
 they lose, also if later ones depend on earlier answers.
 Where a tree has nothing but leaves, sequences and repeats, and no leaf has alternatives or loses
 other than its reverse, that product is what the accountant of
-:mod:`discreet.accounting.worst_case` finds, pair by pair: no scenario is worse than another.  It is
+:mod:`discreet.accounting.fold` finds, pair by pair: no scenario is worse than another.  It is
 worked out here in a fraction of the time.  All other trees are left to the accountant.  What a unit
 may hold makes no difference here: the unit is one row, or all leaves are certified for just this
 unit, whatever it holds.
@@ -45,7 +45,7 @@ from discreet.accounting.nodes import Leaf, Node, Repeat, Sequential
 from discreet.errors import NotComposable, WrongKind
 from discreet.loss import PrivacyLoss
 from discreet.loss.composition import Composition
-from discreet.loss.pairs.pair import Pair
+from discreet.loss.pair import Pair
 from discreet.loss.parameters import checked_delta
 from discreet.loss.profile import Profile
 from discreet.mechanisms import Mechanism

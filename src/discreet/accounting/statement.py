@@ -36,14 +36,14 @@ from discreet.accounting.parts_and_samples import Group, Parallel, Where
 from discreet.accounting.values import Values
 from discreet.exact import float_down, float_up
 from discreet.loss import PrivacyLoss, Pure
-from discreet.loss.bracket import Bracket
 from discreet.loss.composition import Composition
 from discreet.loss.dominance import dominates
-from discreet.loss.pairs.pair import Pair
+from discreet.loss.moments import RenyiCurve
+from discreet.loss.pair import Pair
 from discreet.loss.parameters import checked_delta, checked_epsilon
 from discreet.loss.privacy_loss import PrivacyCurve
 from discreet.loss.profile import Profile
-from discreet.loss.renyi.curve import RenyiCurve
+from discreet.loss.rounding import Bracket
 from discreet.units import PrivacyUnit
 
 Moments = tuple[float, ...]

@@ -20,7 +20,7 @@ from discreet.errors import OutOfRange
 from discreet.exact import float_up, positive
 from discreet.learning.run_tree import statement_of
 from discreet.loss import gaussian_sigma
-from discreet.loss.pairs.gaussian import smoothing
+from discreet.loss.gaussian import smoothing
 from discreet.loss.parameters import checked_count, checked_delta, checked_epsilon, checked_rate
 from discreet.units import PrivacyUnit
 

@@ -38,15 +38,14 @@ import numpy as np
 
 from discreet.errors import OutOfRange
 from discreet.exact import Interval, float_down, float_up
-from discreet.loss.bracket import Bracket
+from discreet.loss.curved_pair import LossEnds
 from discreet.loss.elementary import exp, reciprocal
-from discreet.loss.engine.rounding import UNIT
-from discreet.loss.pairs.curved_pair import LossEnds
-from discreet.loss.pairs.distribution import Floats
-from discreet.loss.pairs.polygon import HalfProfile, tabulated_profile
-from discreet.loss.pairs.randomized_response import ResponsePair
+from discreet.loss.pair import Floats
 from discreet.loss.parameters import checked_count, checked_delta, checked_epsilon
-from discreet.loss.renyi.moment_growth import MomentGrowth
+from discreet.loss.polygon import HalfProfile, tabulated_profile
+from discreet.loss.pure_pairs import ResponsePair
+from discreet.loss.rho import MomentGrowth
+from discreet.loss.rounding import UNIT, Bracket
 
 _BITS: Final = 320
 _ONE: Final = 1 << _BITS

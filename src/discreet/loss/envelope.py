@@ -56,28 +56,26 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import OutOfRange, WrongKind
-from discreet.loss.bracket import Bracket
 from discreet.loss.composition import Composition
-from discreet.loss.dominance import largest_only
-from discreet.loss.engine.lattice_search import common_divisor
-from discreet.loss.engine.rounding import MOMENT_MARGIN, NODE_MARGIN, UNIT
-from discreet.loss.group_privacy import group_delta, group_renyi
-from discreet.loss.pairs.composition_curve import (
-    cumulant,
+from discreet.loss.curved_pair import (
+    LossEnds,
+    ProfileTable,
+    TableShape,
+    curved_composition,
     grain_of,
     profiles_at,
-    summed_moments,
     table_of_composition,
     tabulated_shape,
 )
-from discreet.loss.pairs.curved_pair import LossEnds, TableShape, curved_composition
-from discreet.loss.pairs.distribution import Floats
-from discreet.loss.pairs.finite import FinitePair
-from discreet.loss.pairs.pair import Pair
-from discreet.loss.pairs.polygon import HalfProfile
-from discreet.loss.pairs.profile_table import ProfileTable
-from discreet.loss.pairs.randomized_response import ResponsePair
-from discreet.loss.renyi.moment_growth import MomentGrowth, growth, largest_growth
+from discreet.loss.dominance import largest_only
+from discreet.loss.finite import FinitePair
+from discreet.loss.lattice import common_divisor
+from discreet.loss.moments import group_delta, group_renyi
+from discreet.loss.pair import Floats, Pair
+from discreet.loss.polygon import HalfProfile
+from discreet.loss.pure_pairs import ResponsePair
+from discreet.loss.rho import MomentGrowth, cumulant, growth, largest_growth, summed_moments
+from discreet.loss.rounding import MOMENT_MARGIN, NODE_MARGIN, UNIT, Bracket
 
 _MOST_OUTCOMES: Final = 64
 _ALL_MASS: Final = Fraction(1)
@@ -126,8 +124,8 @@ _ONE: Final = Fraction(1)
 def upper_envelope(compositions: Sequence[Composition]) -> Composition:
     """Return one composition above all of them, at every ratio; all have one direction.
 
-    >>> from discreet.loss.pairs.laplace import LaplacePair
-    >>> from discreet.loss.pairs.randomized_response import ResponsePair
+    >>> from discreet.loss.pure_pairs import LaplacePair
+    >>> from discreet.loss.pure_pairs import ResponsePair
     >>> one = Composition(((ResponsePair(Fraction(1)), 1),))
     >>> two = Composition(((LaplacePair(Fraction(6, 5)), 1),))
     >>> round(upper_envelope([one, two]).delta(1.1).high, 11)
@@ -393,7 +391,7 @@ def two_step_bounds(one: UpperPolygon, two: UpperPolygon) -> tuple[Floats, Float
 def chained(first: Composition, second: Composition) -> Composition:
     """Return a composition above (P, Q) from ordered compositions above (P, R) and (R, Q).
 
-    >>> from discreet.loss.pairs.gaussian import GaussianPair
+    >>> from discreet.loss.gaussian import GaussianPair
     >>> step = Composition(((GaussianPair(Fraction(4, 25)), 1),))
     >>> round(chained(step, step).delta(1.0).high, 6)
     0.063185
@@ -421,7 +419,7 @@ def grouped(composition: Composition, size: int) -> Composition:
 def repeated(composition: Composition, size: int) -> Composition:
     """Chain a composition with itself, as one pair: what its factors are does not matter.
 
-    >>> from discreet.loss.pairs.laplace import LaplacePair
+    >>> from discreet.loss.pure_pairs import LaplacePair
     >>> twice = Composition(((LaplacePair(Fraction(1)), 2),))
     >>> repeated(twice, 2) == chained(twice, twice)
     True

@@ -1,7 +1,6 @@
 """Privacy loss distributions in exchange: what others made is read, ours are written for them.
 
-Trust: kernel.  What is imported is the claim of whoever made the distribution; nothing that is read
-here makes it smaller.  What is exported is an upper bound.
+Trust: kernel.
 
 Definition.  A distribution in one direction has masses p_k at losses k s, for whole numbers k and a
 discretization s, and a mass at infinity; its profile is
@@ -49,20 +48,16 @@ import numpy as np
 
 from discreet.errors import OutOfRange, WrongKind
 from discreet.exact import whole
-from discreet.loss.bracket import Bracket
 from discreet.loss.composition import Composition
-from discreet.loss.engine.connect_the_dots import above_knots, knots
-from discreet.loss.engine.rounding import NODE_MARGIN, UNIT
-from discreet.loss.gaussian_dp import GaussianDP, Laplace
-from discreet.loss.pairs.curved_pair import LossEnds, TableShape, curved_composition
-from discreet.loss.pairs.laplace import DiscreteLaplacePair
-from discreet.loss.pairs.polygon import HalfProfile
+from discreet.loss.curved_pair import LossEnds, TableShape, curved_composition
+from discreet.loss.notions import GaussianDP, Laplace, Pure, ZeroConcentrated
 from discreet.loss.parameters import checked_count
+from discreet.loss.polygon import HalfProfile, above_knots, knots
 from discreet.loss.privacy_loss import PrivacyLoss, checked_loss
 from discreet.loss.profile import Profile
-from discreet.loss.pure_and_approximate import Pure
-from discreet.loss.renyi.moment_growth import MomentGrowth
-from discreet.loss.renyi.renyi_and_zcdp import ZeroConcentrated
+from discreet.loss.pure_pairs import DiscreteLaplacePair
+from discreet.loss.rho import MomentGrowth
+from discreet.loss.rounding import NODE_MARGIN, UNIT, Bracket
 
 _RARE: Final = Fraction(1, 10**12)
 _FARTHEST: Final = 200

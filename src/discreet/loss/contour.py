@@ -45,17 +45,17 @@ from typing import Final, final
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.loss.bracket import Bracket
-from discreet.loss.engine.line_search import largest_epsilon_above, smallest_epsilon
-from discreet.loss.engine.rounding import (
+from discreet.loss.moments import largest_epsilon_above, smallest_epsilon
+from discreet.loss.pair import Complexes, Floats, Transform
+from discreet.loss.rounding import (
     CUT_MARGIN,
     ORDERS_MARGIN,
     TINIEST,
     UNIT,
+    Bracket,
     bound_above,
     bound_below,
 )
-from discreet.loss.pairs.distribution import Complexes, Floats, Transform
 
 _NARROW: Final = 1e-7  # of a profile: good enough for a table
 _TRIED: Final = 4  # orders, the cheapest first

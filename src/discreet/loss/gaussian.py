@@ -1,6 +1,12 @@
-"""The pairs of continuous and of discrete Gaussian noise.
+"""Profiles in closed form: one Gaussian, one Laplace, repeated randomized response.
 
 Trust: kernel.
+
+Each function returns a bracket whose ends include a proved bound on rounding
+(docs/proofs/accounting.md, section 3), given the model of ``rounding``, which
+covers the special functions of SciPy.  SciPy takes long to load, so the first call loads it.
+
+The pairs of continuous and of discrete Gaussian noise.
 
 Definition. The Gaussian mechanism has the pair N(mu, 1) against N(0, 1): L is normal with mean
 mu**2 / 2 and variance mu**2; ln E e**(zL) = z (z+1) mu**2 / 2.
@@ -48,20 +54,102 @@ import numpy as np
 
 from discreet.errors import OutOfRange
 from discreet.exact import exact_sum, float_down, float_up, whole
-from discreet.loss.bracket import Bracket
-from discreet.loss.engine.closed_forms import gaussian_delta, gaussian_deltas
-from discreet.loss.engine.rounding import TINIEST, UNIT, quotient_up
-from discreet.loss.pairs.distribution import (
+from discreet.loss.moments import RenyiCurve
+from discreet.loss.pair import (
+    LARGEST_LOSS,
     LARGEST_PLACE,
     CumulantLine,
     Floats,
     LossList,
+    NormalPair,
+    Pair,
+    PairFamily,
     PrivacyLossDistribution,
+    ProfileCurve,
 )
-from discreet.loss.pairs.loss_transforms import LossAtoms
-from discreet.loss.pairs.pair import LARGEST_LOSS, NormalPair, Pair, PairFamily, ProfileCurve
-from discreet.loss.pairs.randomized_response import ResponsePair
-from discreet.loss.renyi.curve import RenyiCurve
+from discreet.loss.pure_pairs import LossAtoms, ResponsePair
+from discreet.loss.rounding import SPECIAL, TINIEST, UNIT, Bracket, quotient_up
+
+
+def erfcx(x: Floats | float) -> Floats:
+    """Evaluate e**(x**2) erfc(x)."""
+    from scipy import special  # type: ignore[import-untyped]  # noqa: PLC0415  slow to load
+
+    return np.asarray(special.erfcx(x))
+
+
+FAINTEST: Final = 2.0**-400
+"""The least square of mu that is computed with: a smaller one is between nothing and this."""
+
+_CLEAR: Final = 1e12  # sizes up to which a difference of floats tells one density from another
+_ROOT: Final = math.sqrt(0.5)
+_HALF_PI: Final = math.sqrt(math.pi / 2)
+
+
+def gaussian_delta(square: Fraction, eps: float) -> Bracket:
+    """Enclose Phi(-a) - e**eps Phi(-a - mu), with a = eps/mu - mu/2 and mu**2 = square.
+
+    A square below ``FAINTEST`` is enclosed as in ``gaussian_deltas``.
+    """
+    mu = math.sqrt(max(float(square), FAINTEST))
+    a, b = eps / mu - mu / 2, eps / mu + mu / 2
+    size = abs(eps) / mu + mu
+    if a < 0 or size > 1e6 or square < FAINTEST:
+        value, error = gaussian_deltas(float(square), np.array([eps]))
+        return Bracket.within(float(value[0] - error[0]), float(value[0] + error[0]), ceil=1.0)
+    density = 0.5 * math.exp(-a * a / 2)
+    left, right = density * float(erfcx(a * _ROOT)), density * float(erfcx(b * _ROOT))
+    wrong = (left + right) * _relative(size) + TINIEST
+    return Bracket.within(left - right - wrong, left - right + wrong, ceil=1.0)
+
+
+def gaussian_deltas(square: float, eps: Floats) -> tuple[Floats, Floats]:
+    """Evaluate the Gaussian profile at many real eps, with error bounds.
+
+    With the Mills ratio m and the density f: for a >= 0 the profile is f(a) (m(a) - m(a + mu)),
+    and for a < 0 it is 1 - f(a) (m(-a) + m(a + mu)); where a + mu < 0 too, it is
+    1 - e**eps + f(a) (m(-a - mu) - m(-a)).
+
+    The profile rises with mu: a Gaussian with more noise is one with noise added.  Where eps / mu
+    might overflow, at mu**2 < ``FAINTEST``, it is enclosed by the profiles of ``FAINTEST`` and of
+    mu = 0, which is (1 - e**eps)+.
+    Where a is the difference of two numbers so large that rounding hides it, nothing is claimed.
+    """
+    if square < FAINTEST:
+        flat = -np.expm1(np.minimum(eps, 0.0))
+        most, wrong = gaussian_deltas(FAINTEST, eps)
+        half = np.maximum(most - flat, 0.0) / 2
+        return flat + half, half + wrong + 16 * UNIT * (flat + half)
+    mu = math.sqrt(square)
+    scaled = eps / mu
+    a = scaled - mu / 2
+    b = scaled + mu / 2
+    near = np.abs(a)
+    first, second = _mills(near), _mills(np.abs(b))
+    density = np.exp(-a * a / 2) * (0.5 * math.sqrt(2 / math.pi))
+    left, right = density * first, density * second
+    ahead, behind = a >= 0, b < 0
+    value = np.where(ahead, left - right, 1 - left - right)
+    base = np.where(ahead, 0.0, 1.0)
+    if behind.any():
+        flat = -np.expm1(np.minimum(eps[behind], 0.0))
+        value[behind] = flat + right[behind] - left[behind]
+        base[behind] = flat
+    size = np.abs(scaled) + mu
+    relative = 2 * SPECIAL + UNIT * (64 + 16 * size * size)  # as _relative, for many
+    error = (left + right) * relative + base * 16 * UNIT + TINIEST
+    if size.max(initial=0.0) > _CLEAR:
+        error = np.where((size > _CLEAR) & (near < 40 + 8 * UNIT * size), 1.0, error)
+    return value, error
+
+
+def _relative(size: float) -> float:
+    return 2 * SPECIAL + UNIT * (64 + 16 * size * size)
+
+
+def _mills(x: Floats) -> Floats:
+    return np.asarray(_HALF_PI * erfcx(x * _ROOT))
+
 
 LEAK_BITS: Final = 100
 _HALVING: Final = Fraction(22, 625)  # exp(-2 pi**2 * 22/625) < 1/2

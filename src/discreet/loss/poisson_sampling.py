@@ -1,6 +1,8 @@
-"""Cumulants of the sampled Gaussian pair, by a trapezoidal rule with a proved error.
+"""Moments near one.
 
 Trust: kernel.
+
+Cumulants of the sampled Gaussian pair, by a trapezoidal rule with a proved error.
 
 Definition.  With x = mu y - mu**2/2 and l(y) = ln(1 - q + q e**x), y standard normal:
 E e**(zL) = E e**(w l(y)) with w = 1 + z for REMOVE and w = -z for ADD.
@@ -30,22 +32,105 @@ transform of at most V / s.
 At small rates a few rare losses carry all the variance, and the others lie so close together that
 the transform of the whole decays only at heights like 1/q.  The rare ones alone decay much earlier,
 and what is left is the chance of none.
+
+The pair of a composition that runs on a Poisson sample.
+
+Definition.  Each person enters the sample with probability q, independently.  If (P, Q) dominates
+the inner composition when a person is removed, the outer pair is ((1-q)Q + qP, Q) for REMOVE and
+(Q, (1-q)Q + qP) for ADD.
+
+Theorem (key ``poisson-sampling``).  h_REMOVE(a) = q h(1 + (a-1)/q) for a > 1-q, else 1-a, and
+h_ADD(a) = 1 - a + a h_REMOVE(1/a) (Li, Qardaji and Su 2012; Balle, Barthe and Gaboardi 2018,
+theorem 8; Zhu, Dong and Wang 2022, proposition 30 for dominating pairs at every a > 0).
 """
 
 from __future__ import annotations
 
+import enum
 import functools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Final, final
+from fractions import Fraction
+from typing import ClassVar, Final, Self, final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.loss.engine.rounding import TINIEST, UNIT, reduced
-from discreet.loss.pairs.distribution import Complexes, CumulantLine, Floats
-from discreet.loss.sampling.amplification import small_moment
+from discreet.errors import OutOfRange
+from discreet.exact import float_down, float_up
+from discreet.loss.amplification import (
+    NEARLY_ALL,
+    added_loss,
+    added_moment,
+    added_profile,
+    removed_loss,
+    removed_moment,
+    removed_profile,
+    sampled_cumulant,
+    sampled_group,
+)
+from discreet.loss.composition import Composition
+from discreet.loss.curved_pair import (
+    ProfileTable,
+    as_one_pair,
+    beyond_table,
+    has_closed_form,
+    table_of_composition,
+)
+from discreet.loss.envelope import grouped
+from discreet.loss.finite import listed_product, sampled_list
+from discreet.loss.gaussian import FAINTEST, GaussianPair, gaussian_deltas
+from discreet.loss.pair import (
+    Complexes,
+    CumulantLine,
+    Floats,
+    LossList,
+    Pair,
+    PairFamily,
+    PrivacyLossDistribution,
+    ProfileCurve,
+    Transform,
+)
+from discreet.loss.polygon import above_knots, below_knots, knots
+from discreet.loss.pure_pairs import ResponsePair
+from discreet.loss.rho import MomentGrowth, growth
+from discreet.loss.rounding import LOG_MARGIN, TINIEST, UNIT, Bracket, reduced
+
+_WIDE: Final = 20.0
+_RELATIVE: Final = 1e-12  # of sums of up to two thousand numbers above zero
+_LEFT_OUT: Final = 1e-19
+
+
+def small_moment(q: float, mu: float, w: float) -> float:
+    """Bound ln E e**(wl) of a sampled Gaussian where E e**(wl) < 1.001, as closely as large ones.
+
+    With x = mu y - mu**2/2 and l = ln(1 - q + q e**x), y normal, E e**l = 1.  So the excess over 1
+    is the mean of g = e**(wl) - 1 - w (e**l - 1) >= 0, for w >= 1 and w <= 0, in which nothing
+    cancels (docs/proofs/accounting.md, section 5).  Infinite unless mu <= 2 and |w| mu <= 16.5.
+
+    >>> small_moment(1e-6, 1.0, 2.0) / math.log1p(1e-12 * math.expm1(1.0)) - 1 < 1e-6
+    True
+    """
+    if mu > 2 or abs(w) * mu > 16.5:
+        return math.inf
+    b = min(3.0, 1 / mu)
+    bent = w * math.log(math.cos(mu * b / 2)) if w < 0 else 0.0
+    step = min(1 / 12, 2 * math.pi * b / (46.0 + b * b / 2 + bent))
+    nodes = math.ceil((_WIDE + abs(w) * mu) / step)
+    y = np.arange(-nodes, nodes + 1) * step
+    x = mu * y - mu * mu / 2
+    u = q * np.expm1(x)
+    loss = np.log1p(u)
+    power = np.expm1(w * loss)
+    g = np.maximum(power - w * u, 0.0)
+    moved = UNIT * (12 * np.abs(u) + 4 * q * np.exp(x) * (np.abs(mu * y) + mu * mu))  # of u
+    error = abs(w) * (1 + power) * (2 * moved / (1 + u) + 10 * UNIT * np.abs(loss))
+    error += abs(w) * moved + UNIT * (10 * np.abs(power) + 4 * np.abs(w * u) + 4 * g)
+    total = float(np.exp(-y * y / 2) @ (g + error)) * step / math.sqrt(2 * math.pi)
+    excess = total * (1 + _RELATIVE) + _LEFT_OUT * (3 + 2 * abs(w))
+    return math.log1p(excess) * (1 + 16 * UNIT)
+
 
 _NEAR_ERROR: Final = 1e-12  # of |phi|**2 near zero, from moments (section 5, decay)
 _GRID_ERROR: Final = 1e-9  # of |phi|**2 on the grid (section 5, decay)
@@ -391,3 +476,288 @@ class SampledGaussianTransform:
     def decay(self, order: float, height: float) -> float:
         """Add up the bounds."""
         return sum(n * pair.decay(order, height) for pair, n in self.items)
+
+
+_UNCOUNTED: Final = 1e-40  # what lies beyond on the right counts as infinite (section 12)
+_MOST_KNOTS: Final = 1 << 20
+_SHALLOW: Final = 1e-20  # what lies beyond on the left moves up: hardly noticed
+_FAR: Final = 300.0
+_LARGEST_GROUP: Final = 1024  # whose parts are worked out one by one
+
+
+class Direction(enum.Enum):
+    """Which neighbor comes first: the one with the person, or the one without."""
+
+    REMOVE = "remove"
+    ADD = "add"
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class SampledPair(PairFamily):
+    """A composition on a Poisson sample, seen from one direction.
+
+    >>> inner = Composition(((GaussianPair(Fraction(1)), 1),))
+    >>> pair = SampledPair(inner, Fraction(1, 10), Direction.REMOVE)
+    >>> round(pair.profile(0.5).high, 12)
+    0.00203253692
+    """
+
+    inner: Composition
+    rate: Fraction
+    direction: Direction
+
+    rare_losses: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        """Refuse a rate that is not a chance."""
+        if not 0 < self.rate <= 1:
+            raise OutOfRange(
+                "the rate of a sample is not above 0 and at most 1; give a rate above 0, at most 1."
+            )
+
+    def reverse(self) -> SampledPair:
+        """Swap the two neighbors."""
+        removed = self.direction is Direction.REMOVE
+        return SampledPair(self.inner, self.rate, Direction.ADD if removed else Direction.REMOVE)
+
+    def group(self, k: int) -> Pair:
+        """Sample each of k units independently; all are removed, or all are added.
+
+        With every a_j = a, key ``sampled-groups`` says that the mixture over how many are sampled
+        is no larger than its part where all are: enough for groups that lose nearly everything.
+        """
+        if k == 1:
+            return self
+        if k > _LARGEST_GROUP:
+            mixture = grouped(self.inner, k)
+        else:
+            mixture = sampled_group([grouped(self.inner, j) for j in range(1, k + 1)], self.rate)
+        if self.direction is Direction.ADD:
+            mixture = mixture.reverse()
+        return as_one_pair(mixture)
+
+    @property
+    def square(self) -> Fraction | None:
+        """mu**2 if the inner composition is one Gaussian."""
+        match self.inner.pairs:
+            case ((GaussianPair(mu_squared=square), 1),) if self.inner.renyi is None:
+                return square
+        return None
+
+    def profile(self, eps: float) -> Bracket:
+        """Enclose the profile of one run at any real eps."""
+        if eps > 600:  # the profile falls, and exponentials overflow
+            return Bracket(0.0, self.profile(600.0).high)
+        low, high = self._profiles(np.array([eps]))
+        return Bracket.within(float(low[0]), float(high[0]), ceil=1.0)
+
+    def factors(self) -> tuple[Pair, ...]:
+        """Let a leak of the inner composition through, with chance q."""
+        inner, leak = self.inner.without_leak()
+        if not leak:
+            return (self,)
+        sampled = SampledPair(inner, self.rate, self.direction)
+        return sampled, ResponsePair(Fraction(0), self.rate * leak)
+
+    def cumulant(self, t: float) -> float:
+        """Bound ln E[e**(tL); L < inf], by convexity in the rate and between whole orders.
+
+        That is enough for the engines, which ask it where to look; ``log_moment`` is closer.
+        """
+        if self.direction is Direction.ADD:
+            return added_moment(self.rate, self.inner.reverse().log_moment, t)
+        value = sampled_cumulant(self.inner, self.rate, t)
+        return min(value, t * self.largest() * (1 + 2 * UNIT))
+
+    def log_moment(self, t: float) -> float:
+        """Bound ln E e**(tL); infinite if a loss is, unless the inner one knows a curve.
+
+        By quadrature, if the inner composition is a Gaussian; by the table, if it is another single
+        release and whole orders do not tell as much.
+        """
+        removed = self.direction is Direction.REMOVE
+        if self.infinity().high:
+            return removed_moment(self.rate, self.inner.log_moment, t) if removed else math.inf
+        value = self._quadrature(t)
+        if math.isfinite(value):
+            return value
+        value = self.cumulant(t)
+        alone = self.inner.renyi is None and sum(count for _, count in self.inner.pairs) == 1
+        if not alone or self.rate >= NEARLY_ALL or (removed and t == int(t)):
+            return value
+        return min(value, self._from_table(t))
+
+    def _from_table(self, t: float) -> float:
+        """Add up the table, and bound what lies beyond it by whole orders; none does if added."""
+        table, largest = self._table(), self.largest()
+        value, last = table.cumulant(t, 0.0)
+        if self.direction is Direction.ADD or last >= largest:
+            return value
+        end = float(table.forward.value[-1]), largest
+        rest = beyond_table(lambda s: sampled_cumulant(self.inner, self.rate, s), t, last, end)
+        value = float(np.logaddexp(value, rest))
+        return value + LOG_MARGIN * (1 + abs(value))
+
+    def _quadrature(self, t: float) -> float:
+        """Bound the cumulant of a sampled Gaussian; it grows with the rate and with mu."""
+        square, rate = self.square, float_up(self.rate)
+        if square is None or square < FAINTEST or rate >= 1:
+            return math.inf
+        raised = float_up(square) * (1 + 4 * UNIT)  # so that the root is not below mu
+        sign = 1 if self.direction is Direction.REMOVE else -1
+        return sampled_gaussian(rate, raised, sign).above(t)
+
+    def infinity(self) -> Bracket:
+        """Removing shows an infinite inner loss with chance q; adding never does."""
+        if self.direction is Direction.ADD:
+            reach = 0.0 if self.rate < 1 else self.inner.reverse().infinity().high
+            return Bracket(0.0, reach)
+        inner = self.inner.infinity()
+        low, high = float_down(self.rate) * inner.low, float_up(self.rate) * inner.high
+        return Bracket(low * (1 - 2 * UNIT), high * (1 + 2 * UNIT))
+
+    def largest(self) -> float:
+        """Apply the map of the rate to the largest inner loss; adding makes it finite."""
+        if self.direction is Direction.ADD:
+            other = self.inner.reverse()
+            inner = math.inf if other.infinity().high else other.largest()
+            return added_loss(self.rate, inner, up=True)
+        return removed_loss(self.rate, self.inner.largest(), up=True)
+
+    def largest_below(self) -> float:
+        """Apply the map of the rate to an inner loss that is reached."""
+        if self.direction is Direction.ADD:
+            other = self.inner.reverse()
+            inner = math.inf if other.infinity().low else other.largest_below()
+            return added_loss(self.rate, max(inner, 0.0), up=False)
+        inner = self.inner.largest_below()
+        return removed_loss(self.rate, inner, up=False) if inner > 0 else inner
+
+    def growth(self) -> MomentGrowth | None:
+        """A sample loses no more than what runs on it."""
+        largest = self.largest()
+        if math.isfinite(largest):
+            return MomentGrowth(linear=largest)
+        inner = self.inner if self.direction is Direction.REMOVE else self.inner.reverse()
+        return growth(inner)
+
+    def closed_form(self, count: int) -> ProfileCurve | None:
+        """Map the inner profile, for one run; a list is quicker where that has no closed form."""
+        simple = self.inner.largest() <= _FAR and has_closed_form(self.inner)
+        if count > 1 or (not simple and self.listed() is not None):
+            return None
+        return lambda eps: self._without_infinity(self.profile(eps))
+
+    def listed(self) -> LossList | None:
+        """Map the inner losses, where they are few."""
+        return _listed(self)
+
+    def finite_parts(self, eps: Floats) -> tuple[Floats, Floats] | None:
+        """Map the inner profile, or read the table of what runs on the sample."""
+        if self.square is None:
+            return self._table().finite_parts(eps, self.infinity())
+        return self._profiles(eps)
+
+    def grain(self) -> Fraction | None:
+        """The losses lie on no known lattice."""
+        return Fraction(0) if self.square is not None else None
+
+    def _profiles(self, eps: Floats) -> tuple[Floats, Floats]:
+        """Bound the profile at many points from both sides."""
+        mapped = removed_profile if self.direction is Direction.REMOVE else added_profile
+        return mapped(float(self.rate), eps, self._inner)
+
+    def _inner(self, eps: Floats, slack: Floats) -> tuple[Floats, Floats]:
+        """Bound the inner profile between eps - slack and eps + slack."""
+        square = self.square
+        if square is not None:
+            value, error = gaussian_deltas(float(square), eps - slack)
+            lower, wrong = gaussian_deltas(float(square), eps + slack)
+            return lower - wrong, value + error
+        ends = [
+            (self.inner.delta(float(e + s)).low, self.inner.delta(float(e - s)).high)
+            for e, s in zip(eps, slack, strict=True)
+        ]
+        both = np.array(ends)
+        return both[:, 0], both[:, 1]
+
+    def _table(self) -> ProfileTable:
+        """Map the polygons around the inner profile; a rate of nearly 1 is taken for 1."""
+        mapped = _sampled_table(self.inner, self.rate)
+        return mapped if self.direction is Direction.REMOVE else mapped.reverse()
+
+    def above(self, step: Fraction) -> PrivacyLossDistribution | None:
+        """Connect the dots of the profile."""
+        if self.square is None:
+            return self._table().above(step, self.infinity())
+        start, x = self._knots(step)
+        return above_knots(start, x, self._profiles(x)[1], step) if len(x) else None
+
+    def below(self, step: Fraction) -> PrivacyLossDistribution | None:
+        """Connect lowered dots of the profile."""
+        if self.square is None:
+            return self._table().below(step, self.infinity()) if self.rate < NEARLY_ALL else None
+        start, x = self._knots(step)
+        return below_knots(start, x, self._profiles(x), 1 - UNIT, step) if len(x) else None
+
+    def _knots(self, step: Fraction) -> tuple[int, Floats]:
+        """Cover the losses of a sampled Gaussian that have a chance worth counting."""
+        low = self._end(self.reverse(), _SHALLOW)
+        high = self._end(self, _UNCOUNTED)
+        return knots(-low, high, step) if low + high <= _MOST_KNOTS * step else (0, np.zeros(0))
+
+    @staticmethod
+    def _end(pair: SampledPair, floor: float) -> float:
+        largest = pair.largest()
+        if largest <= _FAR:
+            return largest
+        tries = (1.25**k / 64 for k in range(44))
+        return next((x for x in tries if pair.profile(x).high <= floor), _FAR)
+
+    @classmethod
+    def transform_of(cls, pairs: Sequence[tuple[Self, int]]) -> Transform | None:
+        """Gather sampled Gaussians; other samples go to the lattice."""
+        items = []
+        for pair, count in pairs:
+            square = pair.square
+            if square is None or square < FAINTEST or pair.rate == 1:
+                return None
+            sign = 1 if pair.direction is Direction.REMOVE else -1
+            items.append((sampled_gaussian(float(pair.rate), float(square), sign), count))
+        return SampledGaussianTransform(tuple(items))
+
+
+@functools.lru_cache(maxsize=128)
+def _sampled_table(inner: Composition, rate: Fraction) -> ProfileTable:
+    table = table_of_composition(inner)
+    return table.sampled(rate) if rate < NEARLY_ALL else table
+
+
+@functools.lru_cache(maxsize=128)
+def _listed(pair: SampledPair) -> LossList | None:
+    other = pair.inner.reverse()
+    removed = pair.direction is Direction.REMOVE
+    if pair.inner.renyi is not None:
+        return None
+    forward = listed_product(pair.inner.pairs) if removed else None
+    backward = listed_product(other.pairs) if forward is not None or not removed else None
+    return backward and sampled_list(pair.rate, forward, backward, other.infinity())
+
+
+def poisson_sample(
+    compositions: Iterable[Composition], rate: Fraction, *, removed: bool
+) -> tuple[Composition, ...]:
+    """Mix each pair with its second distribution; a unit is removed, or added.
+
+    >>> once = Composition(((GaussianPair(Fraction(1)), 1),))
+    >>> len(poisson_sample([once, once], Fraction(1, 10), removed=True))
+    1
+    """
+    pairs = (
+        SampledPair(composition, rate, Direction.REMOVE)
+        if removed
+        else SampledPair(composition.reverse(), rate, Direction.ADD)
+        for composition in compositions
+    )
+    return tuple(dict.fromkeys(Composition(((pair, 1),)) for pair in pairs))
