@@ -155,7 +155,7 @@ class _Missing(dict[str, Any]):
         self.known = {**vars(importlib.import_module("builtins")), **vars(_home(of))}
 
     def __missing__(self, name: str) -> Any:
-        if name in self.known:
+        if name in self.known or name.startswith("__"):
             raise KeyError(name)
         return _class(name) if name in KINDS else Any
 

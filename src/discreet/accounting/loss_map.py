@@ -31,16 +31,10 @@ from numpy.typing import NDArray
 from discreet.accounting.box import Box, checked_box
 from discreet.accounting.cells import (
     AtomCondition,
-    Digits,
     Index,
     Partition,
-    decode_hexadecimal,
-    encode_hexadecimal,
     highest,
-    places_for,
     relative_heights,
-    to_digits,
-    two_highest,
 )
 from discreet.accounting.stored import require_stored, stored_fields
 from discreet.accounting.values import common_kind
@@ -54,11 +48,15 @@ def heights(parts: Partition, cells: Index) -> NDArray[np.float64]:
 
 
 def merge_equal(parts: Partition, goal: int) -> None:
-    """Merge cells without raising any; stop at ``goal`` unless their stories are the same, too."""
+    """Merge cells without raising any; stop at ``goal`` unless their histories are equal too."""
     cells = parts.cells
-    _merge_while(parts, lambda one, two: cells.stories.numbers[one] == cells.stories.numbers[two])
+
+    def numbers() -> Index:
+        return cells.histories.numbers
+
+    _merge_while(parts, lambda one, two: numbers()[one] == numbers()[two])
     if cells.size > goal:
-        _merge_while(parts, cells.paid.same)
+        _merge_while(parts, lambda one, two: (cells.paid[:, one] == cells.paid[:, two]).all(axis=0))
     cells.tidy(list(parts.columns.values()))
 
 
@@ -144,7 +142,7 @@ class LossMap:
         width = whole(width, name="width", low=1)
         self._cap = whole(cap, name="cap", low=1)
         self._owed = [0] * width  # by a record that all charges hold
-        self._parts = Partition(width=width)
+        self._parts = Partition.of(width=width)
         self._exact = True
         self._most = [0] * width  # no record has paid more
         self._since = 0  # charges since that was worked out
@@ -152,7 +150,7 @@ class LossMap:
     @property
     def width(self) -> int:
         """How many components an amount has."""
-        return self._parts.width
+        return len(self._owed)
 
     @property
     def cap(self) -> int:
@@ -185,17 +183,15 @@ class LossMap:
         self._owed = [owed + amount for owed, amount in zip(self._owed, price, strict=True)]
         self._most = [most + amount for most, amount in zip(self._most, price, strict=True)]
         self._since += 1
-        self._parts.reach(places_for(max(self._owed)))
-        digits = to_digits(price, places=self._parts.places)
         conditions = self._parts.refine(region)
         merged = False
         if not conditions:
-            self._parts.everyone.add(np.array([0]), digits)
+            self._parts.everyone += np.array(price, dtype=object)[:, None]
             self._parts.apart |= not box.exact
         elif len(conditions) == 1:
-            conditions[0].column.charge(conditions[0].bits, digits, whole=box.exact)
+            conditions[0].column.charge(conditions[0].bits, price, whole=box.exact)
         else:
-            merged = self._charge(conditions, digits, whole=box.exact)
+            merged = self._charge(conditions, price, whole=box.exact)
         if merged or self._parts.most_atoms > self._cap:
             self._exact &= not merge_atoms(self._parts, self._cap)
             self._most = self._owed.copy()  # records of merged parts may pay for both
@@ -220,11 +216,11 @@ class LossMap:
     def two_highest(
         self, box: Box | None = None, *, components: int | None = None
     ) -> tuple[tuple[int, int], ...]:
-        """Return the two highest payments of records with different stories, for each component.
+        """Return the two highest payments of records with different histories, for each component.
 
         Of any two records in the box that did not take part in the same charges, one has paid at
-        most the first amount and the other at most the second.  Records of one story count once;
-        a part that may hold several stories counts twice.  ``components`` asks for the first few
+        most the first amount and the other at most the second.  Records of one history count once;
+        a part that may hold several histories counts twice.  ``components`` asks for the first few
         components alone.
 
         >>> from discreet.accounting.values import equals
@@ -238,7 +234,7 @@ class LossMap:
         if not len(cells):
             return ((0, 0),) * len(wanted)
         return tuple(
-            two_highest(self._parts, cells, within, component) if self._owed[component] else (0, 0)
+            self._parts.two_highest(cells, within, component) if self._owed[component] else (0, 0)
             for component in wanted
         )
 
@@ -261,24 +257,19 @@ class LossMap:
             "width": self.width,
             "cap": self._cap,
             "exact": self._exact,
-            "owed": encode_hexadecimal(self._owed),
+            "owed": [f"{amount:x}" for amount in self._owed],
             "parts": self._parts.written(),
         }
 
     @classmethod
     def read(cls, data: object) -> Self:
-        """Read what ``written`` wrote, and refuse everything else."""
+        """Read what ``written`` wrote."""
         stored = stored_fields(data, "version", "width", "cap", "exact", "owed", "parts")
         require_stored(stored["version"] == 1)
-        width = whole(stored["width"], name="a stored width", low=1)
-        owed = decode_hexadecimal(stored["owed"], width=width)
-        paid = cls(width, cap=stored["cap"])
-        paid._owed, paid._exact = owed, stored["exact"]
-        paid._most, paid._since = owed.copy(), _OFTEN
-        paid._parts = Partition.read(stored["parts"], width=width, places=places_for(max(owed)))
-        ceiling = paid._parts.ceiling()
-        require_stored(all(high <= debt for high, debt in zip(ceiling, owed, strict=True)))
-        require_stored(isinstance(paid._exact, bool) and paid.cells <= paid.cap)
+        paid = cls(stored["width"], cap=stored["cap"])
+        paid._owed, paid._exact = [int(amount, 16) for amount in stored["owed"]], stored["exact"]
+        paid._most, paid._since = paid._owed.copy(), _OFTEN
+        paid._parts = Partition.read(stored["parts"])
         return paid
 
     def _price(self, amounts: Sequence[int]) -> list[int]:
@@ -300,7 +291,9 @@ class LossMap:
         cells = np.flatnonzero(meets & (not region.empty))
         return cells, {condition.axis: condition.bits for condition in conditions}
 
-    def _charge(self, conditions: Sequence[AtomCondition], digits: Digits, *, whole: bool) -> bool:
+    def _charge(
+        self, conditions: Sequence[AtomCondition], price: Sequence[int], *, whole: bool
+    ) -> bool:
         """Charge cells, and split those that stick out; return whether cells were merged."""
         cells = self._parts.cells
         meets, sticks = cells.met(conditions)
@@ -313,7 +306,7 @@ class LossMap:
         pieces = sticks.sum(axis=0)
         split = partial = np.flatnonzero(pieces)
         if not len(partial):
-            cells.charge(np.flatnonzero(meets), digits, whole=whole)
+            cells.charge(np.flatnonzero(meets), price, whole=whole)
             return merged
         if cells.size + pieces.sum() > self._cap:  # split the highest, and raise the others
             falling = partial[np.argsort(-heights(self._parts, partial), kind="stable")]
@@ -324,6 +317,6 @@ class LossMap:
         others = np.setdiff1d(partial, split)
         meets[others] = False
         cells.split(split, conditions, sticks)
-        cells.charge(np.flatnonzero(meets), digits, whole=whole)
-        cells.charge_partly(others, digits)
+        cells.charge(np.flatnonzero(meets), price, whole=whole)
+        cells.charge(others, price, whole=False)
         return merged
