@@ -333,9 +333,8 @@ class _Accountant:
         """Account for neighbors that are given one by one: rows that leave, and rows that enter."""
         if not self._exact:
             raise WrongKind(
-                what="a range of texts is a condition, and neighbors are given record by record.",
-                why="which texts lie between two others depends on the engine.",
-                do="name the texts: one_of('a', 'b').",
+                "a range of texts is a condition, and neighbors are given record by record; name "
+                "the texts: one_of('a', 'b')."
             )
         options: list[Option] = []
         seen: set[tuple[Rows, Rows]] = set()
@@ -364,9 +363,8 @@ class _Accountant:
         for column in self._columns.names():
             if column not in record:
                 raise WrongKind(
-                    what=f"a record has no column {column!r}, and the tree has a condition on it.",
-                    why="who lies in which part must be known of every record.",
-                    do="give all columns on which the tree has conditions.",
+                    f"a record has no column {column!r}, and the tree has a condition on it; give "
+                    "all columns on which the tree has conditions."
                 )
             value: Any = record[column]
             values = value if isinstance(value, tuple) else (value,)
@@ -504,9 +502,8 @@ def _between(
     """Account for a granularity of the user's own; its rows are counted one by one."""
     if unit is not None or contribution is not None:
         raise WrongKind(
-            what="a granularity is given together with a unit or a contribution.",
-            why="who is whose neighbor is said by the granularity alone.",
-            do="leave out the unit and the contribution.",
+            "a granularity is given together with a unit or a contribution; leave out the unit "
+            "and the contribution."
         )
     accountant = _Accountant(tree, row(relation=Relation.EITHER), Contribution(), boxes)
 
@@ -563,9 +560,8 @@ def _turned(options: Iterable[Option]) -> list[Option]:
 def _unit(relation: Relation | str | None, unit: PrivacyUnit | None) -> PrivacyUnit:
     if (relation is None) == (unit is None):
         raise WrongKind(
-            what="neither or both of unit and relation are given.",
-            why="a price means something only for a unit and its neighbors.",
-            do='give unit=person("id"), or relation="add_remove" to protect rows.',
+            'neither or both of unit and relation are given; give unit=person("id"), or '
+            'relation="add_remove" to protect rows.'
         )
     return same_unit(unit) if unit is not None else row(relation=Relation.read(relation))
 
@@ -577,9 +573,8 @@ def _limits(tree: Node, unit: PrivacyUnit, contribution: Contribution | None) ->
     whole = all(node.takes_whole(unit.columns) for node in tree.walk())
     if unit.columns and not whole:
         raise OutOfRange(
-            what=f"it is not said how many rows a {unit.name} can have.",
-            why="each row adds to the loss, and without a limit there is no bound.",
-            do="give contribution=Contribution(rows=...), a limit that is enforced on the data.",
+            f"it is not said how many rows a {unit.name} can have; give "
+            "contribution=Contribution(rows=...), a limit that is enforced on the data."
         )
     return Contribution()
 
@@ -589,9 +584,8 @@ def _box(given: Box | Mapping[str, object]) -> Box:
         given = Box({c: v if isinstance(v, Values) else equals(v) for c, v in given.items()})
     if not isinstance(given, Box) or not given.exact or not given.conditions:
         raise WrongKind(
-            what="an impossible combination does not map columns to exactly known values.",
-            why="it says what no record of the domain can be, and must not say too much.",
-            do='give, say, impossible=[{"ward": "maternity", "sex": "m"}].',
+            "an impossible combination does not map columns to exactly known values; give, say, "
+            'impossible=[{"ward": "maternity", "sex": "m"}].'
         )
     return given
 

@@ -103,9 +103,8 @@ class ChargedBox:
         whole = all(type(amount) is int and amount >= 0 for amount in amounts)
         if not whole or len(self.added) != len(self.replaced):
             raise OutOfRange(
-                what="an amount is not a whole number from zero, or two prices differ in length.",
-                why="what was lost cannot be given back.",
-                do="take prices from PrivacyFilter.pieces.",
+                "an amount is not a whole number from zero, or two prices differ in length; take "
+                "prices from PrivacyFilter.pieces."
             )
 
     def written(self) -> dict[str, object]:

@@ -237,9 +237,8 @@ class Box:
         """Take the set of each column that is restricted."""
         if not isinstance(conditions, Mapping):
             raise WrongKind(
-                what=f"the conditions are a {type(conditions).__name__}, not a mapping.",
-                why="each set of values belongs to a column.",
-                do="give a mapping such as {'age': at_least(65)}.",
+                f"the conditions are a {type(conditions).__name__}, not a mapping; give a mapping "
+                "such as {'age': at_least(65)}."
             )
         for column, values in conditions.items():
             _check(column, values)
@@ -301,9 +300,8 @@ class Box:
         """
         if not other.exact:
             raise WrongKind(
-                what="a box that encloses more than is meant is taken away from another.",
-                why="records that were not meant would be taken away too, and not be charged.",
-                do="take away `box.region` if the box itself is meant, not what it encloses.",
+                "a box that encloses more than is meant is taken away from another; take away "
+                "`box.region` if the box itself is meant, not what it encloses."
             )
         if self.disjoint(other):
             return () if self.empty else (self,)
@@ -330,9 +328,8 @@ class Box:
         """
         if not isinstance(unit, PrivacyUnit) or isinstance(constant, str):
             raise WrongKind(
-                what="a box is asked for the units in it, without a unit or a list of columns.",
-                why="the unit says which columns all rows of a person share.",
-                do="give row(), person(...) or custom(...), and a list of column names.",
+                "a box is asked for the units in it, without a unit or a list of columns; give "
+                "row(), person(...) or custom(...), and a list of column names."
             )
         if self.empty or not unit.columns:
             return self
@@ -345,9 +342,8 @@ class Box:
         """Whether a record, a mapping from column to value, may belong."""
         if not isinstance(record, Mapping) or any(n not in record for n, _ in self.conditions):
             raise WrongKind(
-                what="a record does not have all columns of the box.",
-                why="without a value there is no saying on which side of a condition it lies.",
-                do="give a mapping from column to value, with None for NULL.",
+                "a record does not have all columns of the box; give a mapping from column to "
+                "value, with None for NULL."
             )
         return not self.empty and all(record[name] in values for name, values in self.conditions)
 
@@ -399,9 +395,8 @@ def checked_box(value: object, *, name: str) -> Box:
     """Return the value if it is a box, and refuse it otherwise."""
     if not isinstance(value, Box):
         raise WrongKind(
-            what=f"the {name} is a {type(value).__name__}, not a Box.",
-            why="which records it can depend on must be public, and known without the table.",
-            do="give a box, such as Box({'age': at_least(18)}) or Box.everything().",
+            f"the {name} is a {type(value).__name__}, not a Box; give a box, such as Box({{'age': "
+            "at_least(18)}) or Box.everything()."
         )
     return value
 
@@ -409,9 +404,8 @@ def checked_box(value: object, *, name: str) -> Box:
 def _check(column: object, values: object) -> None:
     if not isinstance(column, str) or not isinstance(values, Values):
         raise WrongKind(
-            what=f"a condition maps a {type(column).__name__} to a {type(values).__name__}.",
-            why="a box names columns and, for each, a set of values.",
-            do="give column names and sets such as equals(1), between(18, 64) or is_null().",
+            f"a condition maps a {type(column).__name__} to a {type(values).__name__}; give "
+            "column names and sets such as equals(1), between(18, 64) or is_null()."
         )
 
 
@@ -512,9 +506,7 @@ def _limits(given: Mapping[str, int] | None, name: str) -> tuple[tuple[str, int]
         return ()
     if not isinstance(given, Mapping) or not all(isinstance(key, str) for key in given):
         raise WrongKind(
-            what=f"{name} is not a mapping from names to limits.",
-            why="each limit is about one column or unit.",
-            do=f'give, say, {name}={{"ward": 2}}.',
+            f'{name} is not a mapping from names to limits; give, say, {name}={{"ward": 2}}.'
         )
     known = ((key, whole(value, name=f"{name}[{key!r}]", low=1)) for key, value in given.items())
     return tuple(sorted(known))

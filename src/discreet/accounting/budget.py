@@ -110,18 +110,16 @@ def limits_within(epsilon: Fraction, delta: Fraction, name: str, reserve: object
         return BasicCurrency(), (epsilon, delta)
     if name not in _SHARES:
         raise WrongKind(
-            what=f"no currency for epsilon and delta is called {str(name)[:40]!r}.",
-            why="the rule by which requests are accepted depends on it.",
-            do="give 'joint', 'zcdp' or 'basic'.",
+            f"no currency for epsilon and delta is called {str(name)[:40]!r}; give 'joint', "
+            "'zcdp' or 'basic'."
         )
     share = _SHARES[name] if reserve is None else checked_delta(reserve, name="reserve")
     aside = amount_value(amount_down(share * delta))
     rest = (delta - aside) / (1 - aside)
     if rest == 0:
         raise OutOfRange(
-            what=f"no delta is left to keep a budget in {name}.",
-            why="such losses are within an epsilon only outside an event of positive chance.",
-            do="give delta > 0 and reserve < 1, or currency='basic'.",
+            f"no delta is left to keep a budget in {name}; give delta > 0 and reserve < 1, or "
+            "currency='basic'."
         )
     if name == ConcentratedCurrency.name:
         return ConcentratedCurrency(), (_largest_rho(epsilon, rest), aside)
@@ -145,9 +143,8 @@ def refuse_currency_or_reserve(kept: Currency, currency: str | None, reserve: ob
     """Refuse a currency or a reserve where neither is for choice."""
     if currency not in {None, kept.name} or reserve is not None:
         raise WrongKind(
-            what=f"a budget kept in {kept.name} is given another currency, or a reserve.",
-            why="it counts what it names, and spends its delta on requests alone.",
-            do="leave out currency and reserve, or give epsilon and delta.",
+            f"a budget kept in {kept.name} is given another currency, or a reserve; leave out "
+            "currency and reserve, or give epsilon and delta."
         )
 
 
@@ -245,9 +242,8 @@ def only_kind(given: Mapping[str, object]) -> str:
     named = [name for name, value in given.items() if value is not None]
     if len(named) != 1:
         raise WrongKind(
-            what=f"a budget is given by {' and '.join(named) or 'nothing'}.",
-            why="one number limits the loss, and two could disagree.",
-            do="give one of epsilon and rho, perhaps with a delta.",
+            f"a budget is given by {' and '.join(named) or 'nothing'}; give one of epsilon and "
+            "rho, perhaps with a delta."
         )
     return named[0]
 
@@ -261,9 +257,8 @@ def delta_below_one(delta: object) -> Fraction:
     chance = checked_delta(delta)
     if chance == 1:
         raise OutOfRange(
-            what="the delta of a budget is 1.",
-            why="a promise that may always fail is none.",
-            do="give delta < 1; useful values are below one over the number of people.",
+            "the delta of a budget is 1; give delta < 1; useful values are below one over the "
+            "number of people."
         )
     return chance
 
@@ -407,9 +402,8 @@ class Budget(Explainable, Shown):
         counted = len(spent) == len(amount) == len(self.limit)
         if not counted or not all(type(part) is int and part >= 0 for part in given):
             raise OutOfRange(
-                what="an amount is not a whole number from zero for each component.",
-                why="what was lost cannot be given back, and is counted component by component.",
-                do="give amounts as Budget.price returns them.",
+                "an amount is not a whole number from zero for each component; give amounts as "
+                "Budget.price returns them."
             )
         total = tuple(a + b for a, b in zip(spent, amount, strict=True))
         return self.currency.fits(total, self.limit)
@@ -465,9 +459,8 @@ class Budget(Explainable, Shown):
         whole = sum(shares, _ZERO)
         if not shares or min(shares) < 0 or whole <= 0:
             raise OutOfRange(
-                what="the weights of a split are negative, or all zero.",
-                why="each part gets its share of the whole.",
-                do="give weights of at least zero, and one above it.",
+                "the weights of a split are negative, or all zero; give weights of at least "
+                "zero, and one above it."
             )
         return tuple(
             Budget(**self.currency.arguments(tuple(math.floor(a * w / whole) for a in self.limit)))  # type: ignore[arg-type]
@@ -485,17 +478,14 @@ def checked_raise(old: Budget, new: object) -> Budget:
         new = new.counted_like(old)
     if not isinstance(new, Budget) or new.currency != old.currency:
         raise WrongKind(
-            what="a budget is to be raised to something that is not kept in its currency.",
-            why="what was spent is counted in the currency of the first budget alone.",
-            do=f"give a Budget that counts {', '.join(old.components)}, kept in "
-            f"{old.currency.name}.",
+            "a budget is to be raised to something that is not kept in its currency; give a "
+            f"Budget that counts {', '.join(old.components)}, kept in {old.currency.name}."
         )
     lower = any(there < here for here, there in zip(old.limit, new.limit, strict=True))
     if lower or new.limit == old.limit:
         raise OutOfRange(
-            what=f"a budget ({old}) is to be raised to one that is not above it ({new}).",
-            why="limits that are lowered may lie below what was spent already.",
-            do="give a budget of which no limit is lower, and one is higher.",
+            f"a budget ({old}) is to be raised to one that is not above it ({new}); give a budget "
+            "of which no limit is lower, and one is higher."
         )
     return new
 

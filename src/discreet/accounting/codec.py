@@ -194,9 +194,8 @@ def _write_object(value: Any, depth: int) -> dict[str, Any]:
     of = type(value)
     if of.__name__ == "Mapped":
         raise WrongKind(
-            what="a mechanism that is followed by a function cannot be written.",
-            why="a function is code, and nothing that is read is ever evaluated.",
-            do="write the mechanism alone, and the function as Post(Leaf(mechanism), name='...').",
+            "a mechanism that is followed by a function cannot be written; write the mechanism "
+            "alone, and the function as Post(Leaf(mechanism), name='...')."
         )
     if of.__name__ not in KINDS or _class(of.__name__) is not of:
         raise WrongKind(

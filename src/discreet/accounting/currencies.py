@@ -412,9 +412,8 @@ class JointCurrency(Currency):
     def arguments(self, amounts: Amounts) -> dict[str, object]:  # noqa: ARG002  (no amounts work)
         """Refuse, since parts that are spent apart may each fit on another route."""
         raise WrongKind(
-            what="a budget that is kept jointly in epsilon and rho is split.",
-            why="one part could be spent in epsilon and another in rho, and together break both.",
-            do="split a budget with currency='zcdp' or currency='basic'.",
+            "a budget that is kept jointly in epsilon and rho is split; split a budget with "
+            "currency='zcdp' or currency='basic'."
         )
 
     def loss(self, amounts: Amounts) -> PrivacyLoss:
@@ -467,11 +466,8 @@ def price_in_currency(
     price = currency.price(in_order(loss), delta)
     if price is None:
         raise WrongKind(
-            what=f"a {type(loss).__name__} loss has no price in {currency.components[0]}.",
-            why="a loss is admitted only by a theorem that turns it into what the budget "
-            "counts, and a delta is never dropped.",
-            do="name a delta to spend on it, delta=1e-9 say, or keep the budget in another "
-            "currency.",
+            f"a {type(loss).__name__} loss has no price in {currency.components[0]}; name a delta "
+            "to spend on it, delta=1e-9 say, or keep the budget in another currency."
         )
     return price
 

@@ -71,17 +71,15 @@ class Metric:
         for at, one in enumerate(listed):
             if table[at][at] != 0:
                 raise OutOfRange(
-                    what=f"the distance from {_shown(one)} to itself is {table[at][at]}, not 0.",
-                    why="the same table has the same answers: there is nothing to tell apart.",
-                    do="give a distance that is 0 from each point to itself.",
+                    f"the distance from {_shown(one)} to itself is {table[at][at]}, not 0; give a "
+                    "distance that is 0 from each point to itself."
                 )
         for (here, one), (there, other) in itertools.combinations(enumerate(listed), 2):
             if table[here][there] != table[there][here]:
                 raise OutOfRange(
-                    what=f"it is {table[here][there]} from {_shown(one)} to {_shown(other)}, and "
-                    f"{table[there][here]} back.",
-                    why="neighbors are neighbors of each other: privacy holds in both directions.",
-                    do="give a symmetric distance, say the larger of both.",
+                    f"it is {table[here][there]} from {_shown(one)} to {_shown(other)}, and "
+                    f"{table[there][here]} back; give a symmetric distance, say the larger of "
+                    "both."
                 )
         object.__setattr__(self, "points", listed)
         object.__setattr__(self, "_table", table)
@@ -111,11 +109,8 @@ class Metric:
             for here, there in itertools.combinations(places, 2):
                 if (there in beside[here]) != (here in beside[there]):
                     raise OutOfRange(
-                        what=f"{_shown(listed[here])} and {_shown(listed[there])} are neighbors in "
-                        "one direction only.",
-                        why="neighbors are neighbors of each other: privacy holds in both "
-                        "directions.",
-                        do="give a symmetric relation.",
+                        f"{_shown(listed[here])} and {_shown(listed[there])} are neighbors in one "
+                        "direction only; give a symmetric relation."
                     )
         else:
             for one, other in near:
@@ -150,9 +145,8 @@ class Metric:
                     return gone if single or not gone + come else math.inf
                 case Relation.REPLACE_NULL:
                     raise WrongKind(
-                        what="tables are compared by 'replace_null' without places for their rows.",
-                        why="its neighbors differ in one place, which holds a row or nothing.",
-                        do="give a distance of your own, or use 'add_remove'.",
+                        "tables are compared by 'replace_null' without places for their rows; "
+                        "give a distance of your own, or use 'add_remove'."
                     )
 
         return cls(tables, distance)
@@ -196,9 +190,8 @@ class Metric:
         """Compose: distances on the same points add up."""
         if not isinstance(other, Metric) or other.points != self.points:
             raise WrongKind(
-                what="two metrics on different points are added.",
-                why="what releases lose together is about the tables that all of them read.",
-                do="bring both to the same tables: metric.through(function, on=tables).",
+                "two metrics on different points are added; bring both to the same tables: "
+                "metric.through(function, on=tables)."
             )
         rows = zip(self._table, other._table, strict=True)
         return self._of(
@@ -210,11 +203,7 @@ class Metric:
         """Scale: epsilon times a metric is what an epsilon-private release loses."""
         times = rational(str(factor) if isinstance(factor, float) else factor, name="factor")
         if times < 0:
-            raise OutOfRange(
-                what="a metric is multiplied by a negative number.",
-                why="no distance is negative.",
-                do="give a factor from 0.",
-            )
+            raise OutOfRange("a metric is multiplied by a negative number; give a factor from 0.")
         scaled = tuple(
             tuple(math.inf if math.isinf(d) else times * Fraction(d) for d in row)
             for row in self._table
@@ -294,9 +283,8 @@ class RecordRule:
         values = {column: tuple(values) for column, values in domain.items()}
         if math.prod(map(len, values.values())) > _MOST_RECORDS:
             raise TooLarge(
-                what=f"a rule is about more than {_MOST_RECORDS} different records.",
-                why="each two of them are compared.",
-                do="give values by range: one for each that the tree, or the rule, tells apart.",
+                f"a rule is about more than {_MOST_RECORDS} different records; give values by "
+                "range: one for each that the tree, or the rule, tells apart."
             )
         records = tuple(
             dict(zip(values, each, strict=True)) for each in itertools.product(*values.values())
@@ -344,9 +332,8 @@ class RecordRule:
             there, back = (_distance(self.distance(*pair)) for pair in ((old, new), (new, old)))
             if there != back:
                 raise OutOfRange(
-                    what=f"it is {there} from {_shown(old)} to {_shown(new)}, and {back} back.",
-                    why="neighbors are neighbors of each other: privacy holds in both directions.",
-                    do="give a symmetric distance, say the larger of both.",
+                    f"it is {there} from {_shown(old)} to {_shown(new)}, and {back} back; give a "
+                    "symmetric distance, say the larger of both."
                 )
             if there <= self.radius:
                 yield old, new
@@ -365,9 +352,8 @@ def difference(left: Sequence[Record], right: Sequence[Record]) -> list[Record]:
 def _frozen(row: Record) -> tuple[tuple[str, Hashable], ...]:
     if not isinstance(row, Mapping):
         raise WrongKind(
-            what=f"a row of a table is a {type(row).__name__}, not a mapping.",
-            why="a tree looks at the columns of each row.",
-            do="give tables as tuples of rows such as {'ward': 'A', 'age': 30}.",
+            f"a row of a table is a {type(row).__name__}, not a mapping; give tables as tuples of "
+            "rows such as {'ward': 'A', 'age': 30}."
         )
     return tuple(sorted(row.items(), key=lambda item: item[0]))
 
@@ -380,9 +366,8 @@ def _points(points: Iterable[Any]) -> tuple[Any, ...]:
     listed = tuple(points)
     if len(listed) > _MOST_POINTS:
         raise TooLarge(
-            what=f"a metric has more than {_MOST_POINTS} points.",
-            why="the distance of each two of them is kept.",
-            do="give fewer tables, or a rule on records.",
+            f"a metric has more than {_MOST_POINTS} points; give fewer tables, or a rule on "
+            "records."
         )
     return listed
 
@@ -392,9 +377,7 @@ def _place(points: Sequence[Any], point: object) -> int:
         return points.index(point)
     except ValueError:
         raise WrongKind(
-            what=f"{_shown(point)} is not a point of the metric.",
-            why="its distances are known between the listed points alone.",
-            do="list it among the points.",
+            f"{_shown(point)} is not a point of the metric; list it among the points."
         ) from None
 
 
@@ -415,9 +398,7 @@ def _distance(value: object) -> Distance:
         return math.inf
     number = rational(repr(value) if isinstance(value, float) else value, name="distance")
     if number < 0:
-        raise OutOfRange(
-            what="a distance is negative.", why="it counts steps.", do="give a number from 0."
-        )
+        raise OutOfRange("a distance is negative; give a number from 0.")
     return number
 
 

@@ -276,9 +276,8 @@ class LossMap:
         price = [whole(amount, name="an amount", low=0) for amount in amounts]
         if len(price) != self.width:
             raise WrongKind(
-                what=f"a charge has {len(price)} amounts, and the map has {self.width} components.",
-                why="each amount is added to the component in its place.",
-                do=f"give {self.width} amounts.",
+                f"a charge has {len(price)} amounts, and the map has {self.width} components; "
+                f"give {self.width} amounts."
             )
         return price
 

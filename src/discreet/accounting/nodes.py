@@ -73,9 +73,8 @@ def checked_name(value: object) -> str:
     """Return a name to show: printable text on one line, perhaps empty."""
     if not isinstance(value, str) or not value.isprintable() or len(value) > _LONGEST:
         raise WrongKind(
-            what=f"a name is not one line of at most {_LONGEST} printable characters.",
-            why="names stand beside prices, and must not be taken for something else.",
-            do="give a short text, or leave the name out.",
+            f"a name is not one line of at most {_LONGEST} printable characters; give a short "
+            "text, or leave the name out."
         )
     return value
 
@@ -84,9 +83,8 @@ def checked_flag(value: object, *, name: str) -> bool:
     """Return True or False, and nothing that merely looks like one."""
     if not isinstance(value, bool):
         raise WrongKind(
-            what=f"{name} is a {type(value).__name__}, not True or False.",
-            why="it decides which theorem is used, and must not be given by accident.",
-            do=f"give {name}=True or {name}=False.",
+            f"{name} is a {type(value).__name__}, not True or False; give {name}=True or "
+            f"{name}=False."
         )
     return value
 
@@ -95,15 +93,13 @@ def relation_of(source: object, relation: object, unit: object) -> Relation:
     """Return the relation that a source is certified for: as given, or as source or unit say."""
     if not isinstance(source, Mechanism | PrivacyLoss):
         raise WrongKind(
-            what=f"a {type(source).__name__} is neither a mechanism nor a privacy loss.",
-            why="a leaf is a release, and needs to know what it loses.",
-            do="give a mechanism, such as Laplace(scale=2), or a loss, such as Pure(epsilon=1).",
+            f"a {type(source).__name__} is neither a mechanism nor a privacy loss; give a "
+            "mechanism, such as Laplace(scale=2), or a loss, such as Pure(epsilon=1)."
         )
     if unit is not None and not isinstance(unit, PrivacyUnit):
         raise WrongKind(
-            what=f"the unit is a {type(unit).__name__}, not a PrivacyUnit.",
-            why="a loss means something only together with whom it is about.",
-            do="give person(...), custom(...) or row(), or leave it out for rows.",
+            f"the unit is a {type(unit).__name__}, not a PrivacyUnit; give person(...), "
+            "custom(...) or row(), or leave it out for rows."
         )
     sayings = [
         None if relation is None else Relation.read(relation),
@@ -114,9 +110,8 @@ def relation_of(source: object, relation: object, unit: object) -> Relation:
     if len(set(said)) > 1:
         names = " and ".join(sorted({repr(saying.value) for saying in said}))
         raise WrongKind(
-            what=f"the leaf, its source and its unit name different relations: {names}.",
-            why="a loss under one relation says nothing about the neighbors of another.",
-            do="name one relation throughout, the one that the source is certified for.",
+            f"the leaf, its source and its unit name different relations: {names}; name one "
+            "relation throughout, the one that the source is certified for."
         )
     return said[0] if said else Relation.ADD_REMOVE
 
@@ -126,15 +121,13 @@ def distance_added(source: Source, added: object) -> Fraction:
     distance = factor(added, name="added")
     if distance != 1 and isinstance(source, PrivacyLoss):
         raise OutOfRange(
-            what="added is given for a loss, and is not 1.",
-            why="a loss is that of one step already.",
-            do="leave it out, or give the mechanism in place of its loss.",
+            "added is given for a loss, and is not 1; leave it out, or give the mechanism in "
+            "place of its loss."
         )
     if distance != 1 and _counts_steps(source):
         raise OutOfRange(
-            what=f"added is given for a {type(innermost_source(source)).__name__}, and is not 1.",
-            why="its distances are counted in steps of its relation, not in units of an answer.",
-            do="leave it out; where one row becomes several, say Group(leaf, distance=...).",
+            f"added is given for a {type(innermost_source(source)).__name__}, and is not 1; leave "
+            "it out; where one row becomes several, say Group(leaf, distance=...)."
         )
     return distance
 
@@ -147,9 +140,8 @@ def when_replaced(
         return None
     if relation.replaces:
         raise WrongKind(
-            what=f"replaced is given under the relation {relation.value!r}.",
-            why="there, replacing a row is a step already, and its distance is the one in added.",
-            do="leave it out, or certify the source for 'add_remove'.",
+            f"replaced is given under the relation {relation.value!r}; leave it out, or certify "
+            "the source for 'add_remove'."
         )
     if isinstance(replaced, PrivacyLoss):
         return replaced
@@ -158,9 +150,8 @@ def when_replaced(
         return Pure(epsilon=0)
     if isinstance(source, PrivacyLoss) or _counts_steps(source):
         raise WrongKind(
-            what="replaced is a number, but the source knows no distance of its answers.",
-            why="the price of a replaced row cannot be read off it.",
-            do="give the loss where one row is replaced, or leave it out.",
+            "replaced is a number, but the source knows no distance of its answers; give the "
+            "loss where one row is replaced, or leave it out."
         )
     return distance
 
@@ -170,9 +161,8 @@ def common_domain_of(value: object, relation: Relation) -> bool:
     flag = checked_flag(value, name="common_domain")
     if flag and relation is not Relation.REPLACE:
         raise WrongKind(
-            what=f"common_domain is given under the relation {relation.value!r}.",
-            why="it says where a record may be replaced, so it belongs to 'replace'.",
-            do="leave it out, or certify the source for 'replace' on whole tables.",
+            f"common_domain is given under the relation {relation.value!r}; leave it out, or "
+            "certify the source for 'replace' on whole tables."
         )
     return flag
 
@@ -181,11 +171,7 @@ def coordinates_of(source: Source, coordinates: object) -> int:
     """Read in how many places inputs may differ."""
     places = whole(coordinates, name="coordinates", low=1, high=_MOST_COORDINATES)
     if places > 1 and not isinstance(innermost_source(source), Laplace | Gaussian):
-        raise WrongKind(
-            what="coordinates are given for a source that has none.",
-            why="only noise that is added to vectors is priced by them.",
-            do="leave them out.",
-        )
+        raise WrongKind("coordinates are given for a source that has none; leave them out.")
     return places
 
 
@@ -382,9 +368,8 @@ class Choice(Node):
         """Take at least one alternative."""
         if not children:
             raise OutOfRange(
-                what="a choice has no alternatives.",
-                why="one of them is released, so there must be one.",
-                do="give at least one node; Sequential() is the release of nothing.",
+                "a choice has no alternatives; give at least one node; Sequential() is the "
+                "release of nothing."
             )
         object.__setattr__(self, "children", tuple(checked_node(child) for child in children))
         object.__setattr__(self, "adaptive", checked_flag(adaptive, name="adaptive"))
@@ -407,9 +392,8 @@ def checked_node(value: object) -> Node:
     """Return the value if it is a node, and refuse it otherwise."""
     if not isinstance(value, Node):
         raise WrongKind(
-            what=f"a {type(value).__name__} is not a node of a composition.",
-            why="a tree is made of nodes, and its releases are its leaves.",
-            do="wrap a mechanism or a loss: Leaf(Laplace(scale=2)), Leaf(Pure(epsilon=1)).",
+            f"a {type(value).__name__} is not a node of a composition; wrap a mechanism or a "
+            "loss: Leaf(Laplace(scale=2)), Leaf(Pure(epsilon=1))."
         )
     return value
 

@@ -161,17 +161,15 @@ class Parallel(Node):
         column = _checked_key(key)
         if not isinstance(parts, Mapping) or not parts:
             raise WrongKind(
-                what="the parts are not a mapping from values of the key to nodes, or are none.",
-                why="the list of parts is public, and each part has its own releases.",
-                do="give a dict, such as {'A': Leaf(...), 'B': Leaf(...)}.",
+                "the parts are not a mapping from values of the key to nodes, or are none; give "
+                "a dict, such as {'A': Leaf(...), 'B': Leaf(...)}."
             )
         checked = tuple(_part(values, child) for values, child in parts.items())
         most = checked_count(overlap, name="overlap")
         if most > 1 and not all(_is_single(part.values) for part in checked):
             raise WrongKind(
-                what="parts that may overlap are not single values of the key.",
-                why="a record has up to so many values, and lies in the part of each of them.",
-                do="give one part for each value, or leave overlap at 1.",
+                "parts that may overlap are not single values of the key; give one part for each "
+                "value, or leave overlap at 1."
             )
         _refuse_overlapping([part.values for part in checked])
         object.__setattr__(self, "key", column)
@@ -208,11 +206,7 @@ class Parallel(Node):
 def checked_column(value: object) -> str:
     """Return the name of a column."""
     if not isinstance(value, str) or not value.strip() or not value.isprintable():
-        raise WrongKind(
-            what="a column is not named by printable text.",
-            why="who belongs where must be a public function of one record at a time.",
-            do="name a column of the table.",
-        )
+        raise WrongKind("a column is not named by printable text; name a column of the table.")
     return value
 
 
@@ -421,15 +415,13 @@ class Sampled(Node):
             rate is None and not fixed
         ):
             raise WrongKind(
-                what="a sample is given neither by a rate nor by a size and a population.",
-                why="the two ways of drawing lose differently, and one of them must be used.",
-                do="give rate=..., or size=... and population=...",
+                "a sample is given neither by a rate nor by a size and a population; give "
+                "rate=..., or size=... and population=..."
             )
         if unit is not None and (rate is None or not same_unit(unit).columns):
             raise WrongKind(
-                what="a unit is given with a sample of rows, or of fixed size.",
-                why="rows are drawn one by one, and only a rate draws all rows of a unit at once.",
-                do='leave the unit out, or give a rate and, say, unit=person("id").',
+                "a unit is given with a sample of rows, or of fixed size; leave the unit out, or "
+                'give a rate and, say, unit=person("id").'
             )
         object.__setattr__(self, "child", checked_node(child))
         object.__setattr__(self, "unit", unit)
@@ -438,9 +430,7 @@ class Sampled(Node):
         people = None if population is None else checked_count(population, name="population")
         if taken is not None and people is not None and taken > people:
             raise OutOfRange(
-                what="the size of a sample is above the population.",
-                why="no record is drawn twice.",
-                do="give size <= population.",
+                "the size of a sample is above the population; give size <= population."
             )
         object.__setattr__(self, "size", taken)
         object.__setattr__(self, "population", people)
@@ -482,9 +472,8 @@ class Shuffled(Node):
         """Take what each person runs on their own row, and how many people there are."""
         if not isinstance(child, Leaf):
             raise WrongKind(
-                what=f"what is shuffled is a {type(child).__name__}, not a leaf.",
-                why="each person runs one local randomizer on one row.",
-                do="give the leaf of that randomizer, such as Leaf(RandomizedResponse(epsilon=1)).",
+                f"what is shuffled is a {type(child).__name__}, not a leaf; give the leaf of that "
+                "randomizer, such as Leaf(RandomizedResponse(epsilon=1))."
             )
         object.__setattr__(self, "child", child)
         object.__setattr__(self, "population", checked_count(population, name="population", low=2))
@@ -554,7 +543,5 @@ def _one_step(rate: object, sigma: Fraction) -> PrivacyLoss:
 def _refuse_pure(delta: object) -> None:
     if checked_delta(delta) == 0:
         raise OutOfRange(
-            what="delta is 0.",
-            why="Gaussian noise never gives pure privacy, however much of it there is.",
-            do="give a delta above 0, far below one over the number of records.",
+            "delta is 0; give a delta above 0, far below one over the number of records."
         )

@@ -160,9 +160,8 @@ class RequestPricer:
                 return Leaf(what, unit=self._with(Relation.LOCAL if local else Relation.ADD_REMOVE))
             case _:
                 raise WrongKind(
-                    what=f"a {type(what).__name__} is not something that can be charged.",
-                    why="only a tree, a loss or a mechanism has a price.",
-                    do="give a tree of accounting, such as Leaf(Laplace(scale=2)), or a loss.",
+                    f"a {type(what).__name__} is not something that can be charged; give a tree "
+                    "of accounting, such as Leaf(Laplace(scale=2)), or a loss."
                 )
 
     def pieces(self, node: Node, scope: Box) -> list[RequestPart]:
@@ -270,9 +269,7 @@ class PriceCache:
         """Take who is protected, and what is known of the rows of one unit."""
         if isinstance(constant, str):
             raise WrongKind(
-                what="constant columns are given as one text.",
-                why="each column is named by itself.",
-                do="give constant=['birth_year'] say.",
+                "constant columns are given as one text; give constant=['birth_year'] say."
             )
         shared = tuple(constant)
         self._ask(RequestPricer(unit=same_unit(unit), constant=shared, contribution=contribution))

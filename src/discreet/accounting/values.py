@@ -95,9 +95,8 @@ def kind_and_key(value: object) -> tuple[str, Key]:
             return "number", _number(value)
         case _:
             raise WrongKind(
-                what=f"a value is a {type(value).__name__}.",
-                why="only values that all engines compare alike can say whom a question is about.",
-                do="give a number, text, a bool, a date or a datetime; for NULL use is_null().",
+                f"a value is a {type(value).__name__}; give a number, text, a bool, a date or a "
+                "datetime; for NULL use is_null()."
             )
 
 
@@ -120,11 +119,9 @@ def common_kind(first: str | None, second: str | None) -> str | None:
     """
     if first is not None and second is not None and first != second:
         raise WrongKind(
-            what=f"values of two kinds meet: {first} and {second}.",
-            why="engines convert between kinds each in their own way, so nobody could say "
-            "which records are meant.",
-            do="use values of the kind of the column; dates, datetimes and instants (datetimes "
-            "with a time zone) are three kinds, and a bool is not a number.",
+            f"values of two kinds meet: {first} and {second}; use values of the kind of the "
+            "column; dates, datetimes and instants (datetimes with a time zone) are three kinds, "
+            "and a bool is not a number."
         )
     return second if first is None else first
 
@@ -175,9 +172,8 @@ def decode_key(text: object, kind: str) -> Key:
         key = None
     if key is None or not is_key_of_kind(key, kind) or encode_key(key) != text:
         raise WrongKind(
-            what=f"a stored {kind} is not in its written form.",
-            why="a value that is misread sends charges to the wrong people.",
-            do="read only what was written by this library.",
+            f"a stored {kind} is not in its written form; read only what was written by this "
+            "library."
         )
     return key
 
@@ -201,9 +197,8 @@ def _read_key(text: object, kind: str) -> Key | None:
 def _number(value: object) -> Key:
     if is_nan(value):
         raise OutOfRange(
-            what="a condition compares with NaN.",
-            why="engines disagree on which records such a condition selects.",
-            do="leave it out: NaN lies above every number, in at_least() and in above().",
+            "a condition compares with NaN; leave it out: NaN lies above every number, in "
+            "at_least() and in above()."
         )
     if _is_infinite(value):
         return math.inf if value > 0 else -math.inf  # type: ignore[operator]
@@ -222,11 +217,7 @@ def _reduced(number: Fraction) -> int | Fraction:
 
 def _moment(value: datetime) -> tuple[str, Key]:
     if getattr(value, "nanosecond", 0):
-        raise OutOfRange(
-            what="a datetime has nanoseconds.",
-            why="cutting them off would move records from one side of a condition to the other.",
-            do="give datetimes in whole microseconds.",
-        )
+        raise OutOfRange("a datetime has nanoseconds; give datetimes in whole microseconds.")
     plain = datetime.combine(value.date(), value.timetz())
     if plain.tzinfo is None or plain.utcoffset() is None:
         return "datetime", plain.replace(tzinfo=None, fold=0)
@@ -234,9 +225,8 @@ def _moment(value: datetime) -> tuple[str, Key]:
         return "instant", plain.astimezone(UTC).replace(fold=0)
     except OverflowError:
         raise OutOfRange(
-            what="a datetime with a time zone lies outside the years 1 to 9999 of world time.",
-            why="it cannot be compared with the others.",
-            do="give a datetime within these years.",
+            "a datetime with a time zone lies outside the years 1 to 9999 of world time; give a "
+            "datetime within these years."
         ) from None
 
 
@@ -421,9 +411,8 @@ class Values:
         flags = (self.below, self.null, self.exact)
         if not all(isinstance(flag, bool) for flag in flags) or not _is_canonical(self):
             raise WrongKind(
-                what="a set of values is not in canonical form.",
-                why="sets are compared, merged and stored in one form only.",
-                do="make sets with equals, one_of, between and their kin.",
+                "a set of values is not in canonical form; make sets with equals, one_of, "
+                "between and their kin."
             )
 
     @property
@@ -553,9 +542,8 @@ def _is_canonical(values: Values) -> bool:
 def _combined(here: Values, there: Values, rule: Callable[[bool, bool], bool]) -> Values:
     if not isinstance(there, Values):
         raise WrongKind(
-            what=f"a set of values meets a {type(there).__name__}.",
-            why="only sets of values can be joined and cut with each other.",
-            do="wrap single values in equals() or one_of().",
+            f"a set of values meets a {type(there).__name__}; wrap single values in equals() or "
+            "one_of()."
         )
     kind = common_kind(here.kind, there.kind)
     start, cuts = combine_cuts((here.below, here.cuts), (there.below, there.cuts), rule)
