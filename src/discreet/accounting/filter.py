@@ -53,7 +53,7 @@ from discreet.accounting.box import Box, Contribution, checked_box
 from discreet.accounting.budget import Budget, checked_raise
 from discreet.accounting.currencies import Amounts, format_amounts
 from discreet.accounting.loss_map import LossMap
-from discreet.accounting.requests import Priceable, PriceCache
+from discreet.accounting.requests import Priceable, RequestPricer
 from discreet.accounting.stored import undecodable
 from discreet.errors import OverBudget, WrongKind
 from discreet.exact import whole
@@ -126,7 +126,7 @@ class Left(Shown):
     >>> from discreet.loss import GaussianDP
     >>> from discreet.units import person
     >>> book = PrivacyFilter(Budget(rho=1), unit=person("patient"))
-    >>> left = book.left()
+    >>> left = kept.left()
     >>> left.loss, left.how_many(GaussianDP(mu="0.1"))
     (ZeroConcentrated(rho=Fraction(1, 1)), 200)
     """
@@ -242,17 +242,17 @@ class PrivacyFilter:
     >>> from discreet.units import row
     >>> book = PrivacyFilter(Budget(epsilon=1), unit=row())
     >>> for state in ("CA", "NY", "TX"):
-    ...     charge = book.charge(Pure(epsilon="0.6"), scope=Box({"state": equals(state)}))
-    >>> print(book.left())
+    ...     charge = kept.charge(Pure(epsilon="0.6"), scope=Box({"state": equals(state)}))
+    >>> print(kept.left())
     epsilon 0.4 of 1, kept in basic, for one row under add_remove
-    >>> book.charge(Pure(epsilon="0.5"))
+    >>> kept.charge(Pure(epsilon="0.5"))
     Traceback (most recent call last):
     discreet.errors.OverBudget
-    >>> book.left(Box({"state": equals("WA")})).how_many(Pure(epsilon="0.1"))
+    >>> kept.left(Box({"state": equals("WA")})).how_many(Pure(epsilon="0.1"))
     10
     """
 
-    __slots__ = ("_budget", "_charges", "_guard", "_owed", "_priced_for", "_replaced", "_tariff")
+    __slots__ = ("_budget", "_charges", "_guard", "_owed", "_priced_for", "_pricer", "_replaced")
 
     def __init__(
         self,
@@ -261,7 +261,6 @@ class PrivacyFilter:
         unit: PrivacyUnit,
         constant: Iterable[str] = (),
         contribution: Contribution | None = None,
-        tariff: PriceCache | None = None,
     ) -> None:
         """Take a budget, whom it protects, and what is known of the rows of one unit.
 
@@ -270,7 +269,6 @@ class PrivacyFilter:
             unit: who is protected, under which relation.
             constant: columns in which all rows of a unit agree.
             contribution: how many rows belong to one unit; needed for requests about rows.
-            tariff: prices to share with other filters of the same unit.
         """
         if not isinstance(budget, Budget) or isinstance(constant, str):
             raise WrongKind(
@@ -278,16 +276,9 @@ class PrivacyFilter:
                 why="the budget says what may be lost, and each constant column is named.",
                 do="give Budget(...), and constant=['birth_year'] say.",
             )
-        own = PriceCache(unit=unit, constant=constant, contribution=contribution)
-        if tariff is not None and (not isinstance(tariff, PriceCache) or tariff.asker != own.asker):
-            raise WrongKind(
-                what="a filter is to share the prices of another unit.",
-                why="what a request costs depends on whom it is about.",
-                do="share prices between filters of one unit, constant columns and contribution.",
-            )
-        self._tariff = own if tariff is None else tariff
+        self._pricer = RequestPricer(unit=unit, constant=tuple(constant), contribution=contribution)
         self._budget = budget
-        self._priced_for = PriceBasis(budget.currency, self._tariff.asker.unit)
+        self._priced_for = PriceBasis(budget.currency, self._pricer.unit)
         self._owed: CellBalances = self._kind.nothing(budget)
         self._charges = 0
         self._replaced = False
@@ -301,12 +292,11 @@ class PrivacyFilter:
     @property
     def unit(self) -> PrivacyUnit:
         """Who is protected."""
-        return self._tariff.asker.unit
+        return self._pricer.unit
 
-    @property
-    def tariff(self) -> PriceCache:
-        """The prices that were worked out, to share with other filters of this unit."""
-        return self._tariff
+    def share(self, columns: Iterable[str]) -> None:
+        """Learn more columns in which all rows of a unit agree, so that scopes may be narrower."""
+        self._pricer = self._pricer.sharing(columns)
 
     @property
     def guarantee(self) -> PrivacyLoss:
@@ -342,11 +332,11 @@ class PrivacyFilter:
         >>> from discreet.loss import Pure
         >>> from discreet.units import row
         >>> book = PrivacyFilter(Budget(epsilon=1), unit=row())
-        >>> pieces = book.pieces(Pure(epsilon="0.6"))
-        >>> book.fits(pieces), book.add(pieces).number, book.fits(pieces)
+        >>> pieces = kept.pieces(Pure(epsilon="0.6"))
+        >>> kept.fits(pieces), kept.add(pieces).number, kept.fits(pieces)
         (True, 1, False)
         """
-        return self._tariff.pieces(what, self._budget.currency, scope=scope, delta=delta)
+        return self._pricer.pieces(what, self._budget.currency, scope=scope, delta=delta)
 
     def fits(self, pieces: Sequence[ChargedBox]) -> bool:
         """Say whether pieces, which are disjoint, fit into what is left.
@@ -382,8 +372,8 @@ class PrivacyFilter:
 
         >>> from discreet.units import row
         >>> book = PrivacyFilter(Budget(epsilon=1), unit=row())
-        >>> book.exhaust()
-        >>> book.left().amounts
+        >>> kept.exhaust()
+        >>> kept.left().amounts
         (0, 0)
         """
         with self._guard:
@@ -450,17 +440,16 @@ class PrivacyFilter:
         >>> from discreet.loss import Pure
         >>> from discreet.units import row
         >>> book = PrivacyFilter(Budget(epsilon=1), unit=row())
-        >>> charge = book.charge(Pure(epsilon="0.9"))
-        >>> print(book.with_budget(Budget(epsilon=2)).left())
+        >>> charge = kept.charge(Pure(epsilon="0.9"))
+        >>> print(kept.with_budget(Budget(epsilon=2)).left())
         epsilon 1.1 of 2, kept in basic, for one row under add_remove
         """
-        asker = self._tariff.asker
+        pricer = self._pricer
         twin = PrivacyFilter(
             checked_raise(self._budget, budget),
-            unit=asker.unit,
-            constant=asker.constant,
-            contribution=asker.contribution,
-            tariff=self._tariff,
+            unit=pricer.unit,
+            constant=pricer.constant,
+            contribution=pricer.contribution,
         )
         with self._guard:
             self._check_open()
@@ -490,7 +479,7 @@ class PrivacyFilter:
             }
 
     @classmethod
-    def read(  # noqa: PLR0913  what is owed, and what a filter is opened with
+    def read(
         cls,
         data: object,
         *,
@@ -498,17 +487,16 @@ class PrivacyFilter:
         unit: PrivacyUnit,
         constant: Iterable[str] = (),
         contribution: Contribution | None = None,
-        tariff: PriceCache | None = None,
     ) -> PrivacyFilter:
         """Read what ``written`` wrote, for the same unit and currency, and refuse everything else.
 
         >>> from discreet.units import row
         >>> book = PrivacyFilter(Budget(rho=1), unit=row())
-        >>> (PrivacyFilter.read(book.written(), budget=book.budget, unit=row()).written()
-        ...  == book.written())
+        >>> (PrivacyFilter.read(kept.written(), budget=kept.budget, unit=row()).written()
+        ...  == kept.written())
         True
         """
-        book = cls(budget, unit=unit, constant=constant, contribution=contribution, tariff=tariff)
+        kept = cls(budget, unit=unit, constant=constant, contribution=contribution)
         names = {"version", "priced_for", "charges", "everywhere", "paid"}
         every_route = isinstance(data, dict) and data.get(_EVERY_ROUTE) is True
         names |= {_EVERY_ROUTE} if every_route else set()
@@ -516,17 +504,17 @@ class PrivacyFilter:
             raise undecodable("a filter does not hold its version, terms, charges and what is owed")
         if type(data["version"]) is not int or data["version"] != _VERSION:
             raise undecodable(f"the version of a filter is not {_VERSION}")
-        if data["priced_for"] != book._priced_for.written():
+        if data["priced_for"] != kept._priced_for.written():
             raise undecodable(
                 "a filter was kept in another currency, or for another unit or relation"
             )
         everywhere = decode_amounts(data["everywhere"], width=len(budget.limit))
         paid = LossMap.read(data["paid"])
-        if paid.width != book._owed.paid.width:
+        if paid.width != kept._owed.paid.width:
             raise undecodable("a filter does not keep as many sums as its relation needs")
-        book._owed = book._kind(budget, everywhere, paid, every_route)
-        book._charges = whole(data["charges"], name="a stored count", low=0)
-        return book
+        kept._owed = kept._kind(budget, everywhere, paid, every_route)
+        kept._charges = whole(data["charges"], name="a stored count", low=0)
+        return kept
 
     @property
     def _kind(self) -> type[OneRecordBalances | TwoRecordBalances]:
@@ -546,7 +534,7 @@ class PrivacyFilter:
 
     def _region(self, scope: Box | None) -> Box:
         box = Box.everything() if scope is None else checked_box(scope, name="scope")
-        return box.for_unit(self.unit, self._tariff.asker.constant).region
+        return box.for_unit(self.unit, self._pricer.constant).region
 
     def _check(self, pieces: Sequence[ChargedBox]) -> None:
         self._check_width(pieces)
@@ -562,7 +550,7 @@ class PrivacyFilter:
         width = len(self._budget.limit)
         if not all(type(piece) is ChargedBox and len(piece.added) == width for piece in pieces):
             raise WrongKind(
-                what="what is to be charged does not have an amount for each limit of the book.",
+                what="what is to be charged does not have an amount for each limit.",
                 why="each amount counts against the limit in its place.",
                 do="charge what PrivacyFilter.pieces returns.",
             )

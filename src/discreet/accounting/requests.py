@@ -1,32 +1,23 @@
 """Requests: what is asked, of which records, and what it costs.
 
-Trust: kernel.
-
-Theorem (key ``dominating-pair``).  A sequence of releases loses no more than the product of what
-they lose, also if later ones depend on earlier answers.
-Where a tree has nothing but leaves, sequences and repeats, and no leaf has alternatives or loses
-other than its reverse, that product is what the accountant of
-:mod:`discreet.accounting.fold` finds, pair by pair: no scenario is worse than another.  It is
-worked out here in a fraction of the time.  All other trees are left to the accountant.  What a unit
-may hold makes no difference here: the unit is one row, or all leaves are certified for just this
-unit, whatever it holds.
+Trust: kernel.  A price that is taken for another one is too low for somebody.
 
 Definition.  A request is a tree that was fixed before it is asked, so that it is one request with
 one price, worked out tightly (key ``general-composition``).  Its scope is a box outside which no
-record is looked at.  Where the tree starts with a condition, or with parallel parts such that all
+record is looked at.  If the tree starts with a condition, or with parallel parts such that all
 rows of a unit lie in the same part, each part is charged in its own box.
 A loss that is given by itself is one for the unit of the filter; a mechanism given by itself is
 run on rows, at distance 1 for each.  Both count as certified for added and removed records.
 
-A price that is taken for another one is too low for somebody.
+The price of a request is a function of what is asked, its scope, the delta that is spent on it, the
+currency, and for whom it is: of nothing that was charged or priced before, and not of the limits.
+So prices are kept by these, the least recently used ones are forgotten first, and all filters of
+one unit share them.  A loss is brought into one order before it is converted.
 
-Definition.  The price of a request follows from what is asked, its scope, the delta that is spent
-on it, the currency, and for whom it is
-(:class:`discreet.accounting.requests.RequestPricer`): from nothing that was charged before,
-and not from the limits.  So it is worked out once, and filters that differ in their limits share
-it; those of another currency share the losses that it is made of.  Equal requests have one price,
-whatever was priced before: trees, losses and mechanisms are values that never change, and a loss is
-brought into one order before it is converted.  The least recently used prices are forgotten first.
+A sequence of releases loses no more than the product of what they lose (key ``dominating-pair``).
+If a tree has nothing but leaves, sequences and repeats, and no leaf has alternatives or loses
+other than its reverse, that product is what :mod:`discreet.accounting.fold` finds, pair by pair,
+since no change is worse than another: it is worked out here in less time, without the accountant.
 """
 
 from __future__ import annotations
@@ -51,16 +42,13 @@ from discreet.loss.profile import Profile
 from discreet.mechanisms import Mechanism
 from discreet.units import PrivacyUnit, Relation, same_unit
 
+_EVERYTHING: Final = Box.everything()
+_KEPT: Final = 1024
+"""Prices."""
+
 
 def leaf_product(tree: Node, unit: PrivacyUnit) -> Profile | None:
-    """Return what a unit loses where it comes or goes; None where the accountant has to look.
-
-    >>> from discreet.mechanisms import Laplace
-    >>> from discreet.units import row
-    >>> two = leaf_product(2 * Leaf(Laplace(scale=4)) + Leaf(Laplace(scale=2)), row())
-    >>> two.epsilon(delta=0)
-    1.0
-    """
+    """Return what a unit loses when it comes or goes, if no change is worse than another."""
     if unit.relation is not Relation.ADD_REMOVE:
         return None
     pairs: list[tuple[Pair, int]] = []
@@ -123,7 +111,7 @@ class RequestPart:
     sees_every_unit: bool = True
 
 
-@functools.lru_cache(maxsize=16)  # a plan is priced when it is made, and again where it is charged
+@functools.lru_cache(maxsize=_KEPT)
 def _price_of(node: Node, unit: PrivacyUnit, contribution: Contribution | None) -> PrivacyLoss:
     product = leaf_product(node, unit)
     if product is not None:
@@ -142,11 +130,47 @@ class RequestPricer:
     >>> request = rows.node(ZeroConcentrated(rho="0.1"))
     >>> rows.one_sided(request), rows.two_sided(request)
     (ZeroConcentrated(rho=Fraction(1, 10)), ZeroConcentrated(rho=Fraction(2, 5)))
+    >>> from discreet.accounting.currencies import BasicCurrency
+    >>> from discreet.mechanisms import Laplace
+    >>> row_pricer = RequestPricer(unit=row())
+    >>> [piece.added for piece in row_pricer.pieces(Laplace(scale=10), BasicCurrency())]
+    [(100000000000000000000000, 0)]
     """
 
     unit: PrivacyUnit
     constant: tuple[str, ...] = ()
     contribution: Contribution | None = None
+
+    def __post_init__(self) -> None:
+        """Check the unit, and that columns are named one by one."""
+        if isinstance(self.constant, str):
+            raise WrongKind("constant columns are given as one text; give ['birth_year'], say.")
+        object.__setattr__(self, "constant", tuple(dict.fromkeys(self.constant)))
+        same_unit(self.unit)
+
+    def sharing(self, columns: Iterable[str]) -> RequestPricer:
+        """Return a pricer that knows more columns in which all rows of a unit agree.
+
+        >>> from discreet.units import person
+        >>> RequestPricer(unit=person("patient")).sharing(["birth_year"]).constant
+        ('birth_year',)
+        """
+        return replace(self, constant=(*self.constant, *columns))
+
+    def pieces(
+        self, what: Priceable, currency: Currency, *, scope: Box | None = None, delta: object = None
+    ) -> tuple[ChargedBox, ...]:
+        """Return the disjoint boxes that a request is about, and what each costs.
+
+        Args:
+            what: a tree, a mechanism or a loss.
+            currency: what is counted.
+            scope: the records that it can depend on; all, unless given.
+            delta: what to spend on events outside which the loss is smaller, or has a price.
+        """
+        box = _EVERYTHING if scope is None else checked_box(scope, name="scope")
+        chance = None if delta is None else checked_delta(delta)
+        return _pieces(self, self.node(what), currency, box, chance)
 
     def node(self, what: Priceable) -> Node:
         """Return the tree of a request."""
@@ -164,7 +188,7 @@ class RequestPricer:
                     "of accounting, such as Leaf(Laplace(scale=2)), or a loss."
                 )
 
-    def pieces(self, node: Node, scope: Box) -> list[RequestPart]:
+    def parts(self, node: Node, scope: Box) -> list[RequestPart]:
         """Return what is released of disjoint boxes of units; other units are free."""
         if any(isinstance(leaf, Leaf) and leaf.common_domain for leaf in node.walk()):
             return [RequestPart(Box.everything(), node)]  # its price is about two records at once
@@ -217,7 +241,7 @@ class RequestPricer:
         return PrivacyUnit(name=self.unit.name, columns=self.unit.columns, relation=relation)
 
     def _certified(self, leaf: Leaf) -> bool:
-        """Whether a leaf is known for just the unit of this book."""
+        """Whether a leaf is known for just this unit."""
         return {*self.unit.columns} == {*(leaf.unit.columns if leaf.unit else ())}
 
     def _shared(self, column: str) -> bool:
@@ -238,117 +262,33 @@ class RequestPricer:
         )
 
 
-_EVERYTHING: Final = Box.everything()
-_KEPT: Final = 1024
+@functools.lru_cache(_KEPT)
+def _pieces(
+    pricer: RequestPricer, node: Node, currency: Currency, scope: Box, delta: Fraction | None
+) -> tuple[ChargedBox, ...]:
+    terms = PriceBasis(currency, pricer.unit)
+    pieces = []
+    for part in pricer.parts(node, scope):
+        both = part.sees_every_unit and pricer.unit.relation is not Relation.EITHER
+        only_two = both and part.box == _EVERYTHING
+        one, two = _prices(pricer, part.node, currency, delta, only_two)
+        larger = tuple(map(max, zip(one, two, strict=True)))
+        pieces.append(ChargedBox(part.box, one, two if both else larger, terms))
+    return tuple(pieces)
 
 
-@final
-class PriceCache:
-    """What requests cost, for one unit.
-
-    >>> from discreet.accounting.currencies import BasicCurrency
-    >>> from discreet.loss import Pure
-    >>> from discreet.units import row
-    >>> prices = PriceCache(unit=row())
-    >>> (piece,) = prices.pieces(Pure(epsilon="0.1"), BasicCurrency())
-    >>> piece.added
-    (100000000000000000000000, 0)
-    >>> prices.pieces(Pure(epsilon="0.1"), BasicCurrency())[0] is piece
-    True
-    """
-
-    __slots__ = ("_asker", "_one_sided", "_pieces", "_two_sided")
-
-    def __init__(
-        self,
-        *,
-        unit: PrivacyUnit,
-        constant: Iterable[str] = (),
-        contribution: Contribution | None = None,
-    ) -> None:
-        """Take who is protected, and what is known of the rows of one unit."""
-        if isinstance(constant, str):
-            raise WrongKind(
-                "constant columns are given as one text; give constant=['birth_year'] say."
-            )
-        shared = tuple(constant)
-        self._ask(RequestPricer(unit=same_unit(unit), constant=shared, contribution=contribution))
-
-    def _ask(self, asker: RequestPricer) -> None:
-        """Price for somebody else from now on, with nothing worked out yet."""
-        self._asker = asker
-        self._one_sided = functools.lru_cache(_KEPT)(asker.one_sided)
-        self._two_sided = functools.lru_cache(_KEPT)(asker.two_sided)
-        self._pieces = functools.lru_cache(_KEPT)(self._priced)
-
-    def learn(self, constant: Iterable[str]) -> None:
-        """Take more columns in which all rows of a unit agree; scopes may be narrower from now on.
-
-        >>> from discreet.units import person
-        >>> prices = PriceCache(unit=person("patient"))
-        >>> prices.learn(["birth_year"])
-        >>> prices.asker.constant
-        ('birth_year',)
-        """
-        known = self._asker.constant
-        new = tuple(column for column in dict.fromkeys(constant) if column not in known)
-        if new:
-            self._ask(replace(self._asker, constant=(*known, *new)))
-
-    def __reduce__(self) -> tuple[object, ...]:
-        """Start anew in a copy: prices are worked out again."""
-        return _again, (self._asker,)
-
-    @property
-    def asker(self) -> RequestPricer:
-        """For whom requests are priced."""
-        return self._asker
-
-    def pieces(
-        self, what: Priceable, currency: Currency, *, scope: Box | None = None, delta: object = None
-    ) -> tuple[ChargedBox, ...]:
-        """Return the disjoint boxes that a request is about, and what each costs.
-
-        Args:
-            what: a tree, a mechanism or a loss.
-            currency: what is counted.
-            scope: the records that it can depend on; all, unless given.
-            delta: what to spend on events outside which the loss is smaller, or has a price.
-        """
-        box = _EVERYTHING if scope is None else checked_box(scope, name="scope")
-        chance = None if delta is None else checked_delta(delta)
-        return self._pieces(self._asker.node(what), currency, box, chance)
-
-    def _priced(
-        self, node: Node, currency: Currency, scope: Box, delta: Fraction | None
-    ) -> tuple[ChargedBox, ...]:
-        known: dict[tuple[Node, bool], tuple[Amounts, Amounts]] = {}
-        terms = PriceBasis(currency, self._asker.unit)
-        pieces = []
-        for part in self._asker.pieces(node, scope):
-            both = part.sees_every_unit and self._asker.unit.relation is not Relation.EITHER
-            key = (part.node, both and part.box == _EVERYTHING)
-            if key not in known:
-                known[key] = self._prices(part.node, currency, delta, only_two=key[1])
-            one, two = known[key]
-            pieces.append(ChargedBox(part.box, one, two if both else _larger(one, two), terms))
-        return tuple(pieces)
-
-    def _prices(
-        self, node: Node, currency: Currency, delta: Fraction | None, *, only_two: bool
-    ) -> tuple[Amounts, Amounts]:
-        """Return the price where one unit is added or removed, and where one is replaced."""
-        if not self._asker.unit.relation.replaces:
-            price = price_in_currency(currency, self._one_sided(node), delta)
-            return price, price
-        two = price_in_currency(currency, self._two_sided(node), delta)
-        one = two if only_two else price_in_currency(currency, self._one_sided(node), delta)
-        return one, two
-
-
-def _larger(one: Amounts, other: Amounts) -> Amounts:
-    return tuple(max(pair) for pair in zip(one, other, strict=True))
-
-
-def _again(asker: RequestPricer) -> PriceCache:
-    return PriceCache(unit=asker.unit, constant=asker.constant, contribution=asker.contribution)
+@functools.lru_cache(_KEPT)
+def _prices(
+    pricer: RequestPricer,
+    node: Node,
+    currency: Currency,
+    delta: Fraction | None,
+    only_two: bool,  # noqa: FBT001  (part of a key)
+) -> tuple[Amounts, Amounts]:
+    """Return the price where one unit is added or removed, and where one is replaced."""
+    if not pricer.unit.relation.replaces:
+        price = price_in_currency(currency, pricer.one_sided(node), delta)
+        return price, price
+    two = price_in_currency(currency, pricer.two_sided(node), delta)
+    one = two if only_two else price_in_currency(currency, pricer.one_sided(node), delta)
+    return one, two

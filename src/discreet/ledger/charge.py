@@ -21,7 +21,7 @@ from discreet.accounting.amounts import encode_amounts
 from discreet.accounting.box import Box, shared_columns
 from discreet.accounting.currencies import Amounts
 from discreet.accounting.filter import Charge as FilterCharge
-from discreet.accounting.requests import Priceable, PriceCache
+from discreet.accounting.requests import Priceable, RequestPricer
 from discreet.ledger.canonical_lines import DescriptionEntry, canonical, digest
 from discreet.ledger.entry_kinds import ChargeEntry, Pieces
 from discreet.ledger.values import Account, path_and_ancestors
@@ -97,7 +97,7 @@ class Pricer:
 
     __slots__ = ("_known", "_prices")
 
-    def __init__(self, prices: PriceCache) -> None:
+    def __init__(self, prices: RequestPricer) -> None:
         """Take the prices for one unit."""
         self._prices = prices
         self._known: dict[object, PricedRequest] = {}
@@ -105,7 +105,7 @@ class Pricer:
     def add_shared_columns(self, description: DescriptionEntry) -> None:
         """Learn from the description of a table which columns all rows of a unit share."""
         if description.what == "schema":
-            self._prices.learn(shared_columns(description.content()))
+            self._prices = self._prices.sharing(shared_columns(description.content()))
             self._known = {}
 
     def price(
@@ -141,14 +141,14 @@ class Pricer:
         scope: Box,
         delta: Fraction | None,
     ) -> PricedRequest:
-        tree = codec.encode(self._prices.asker.node(what))
+        tree = codec.encode(self._prices.node(what))
         pieces, costs = [], []
         for path in path_and_ancestors(account):
             budget = accounts[path].budget
             if budget is not None:
                 boxes = self._prices.pieces(what, budget.currency, scope=scope, delta=delta)
                 pieces.append((path, boxes))
-                charge = FilterCharge(0, boxes, budget, self._prices.asker.unit)
+                charge = FilterCharge(0, boxes, budget, self._prices.unit)
                 costs.append((path, charge.amounts))
         return PricedRequest.of(
             account,

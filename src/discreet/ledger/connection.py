@@ -35,7 +35,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any, Final, Protocol, TypeVar, cast, final
 
-from discreet.accounting.requests import PriceCache
+from discreet.accounting.requests import RequestPricer
 from discreet.errors import DiscreetError, LedgerUnavailable
 from discreet.ledger.canonical_lines import NO_HEAD, EntryRow, now
 from discreet.ledger.charge import Pricer
@@ -409,7 +409,9 @@ def pricer_of(snapshot: Snapshot) -> Pricer:
     """Return the prices of requests to a ledger."""
     opening = snapshot.opening
     pricer = Pricer(
-        PriceCache(unit=opening.unit, constant=opening.constant, contribution=opening.contribution)
+        RequestPricer(
+            unit=opening.unit, constant=opening.constant, contribution=opening.contribution
+        )
     )
     for description in snapshot.descriptions:
         pricer.add_shared_columns(description)

@@ -23,7 +23,7 @@ from __future__ import annotations
 import functools
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Final, TypeVar, final
 
@@ -78,7 +78,7 @@ class _Tree:
 class RecomputedPrices:
     """What requests cost, for the unit of a ledger."""
 
-    __slots__ = ("_asker", "_found", "_tree")
+    __slots__ = ("_found", "_pricer", "_tree")
 
     def __init__(
         self,
@@ -89,7 +89,7 @@ class RecomputedPrices:
     ) -> None:
         """Take who is protected, and what is known of the rows of one unit."""
         shared = tuple(constant)
-        self._asker = RequestPricer(
+        self._pricer = RequestPricer(
             unit=same_unit(unit), constant=shared, contribution=contribution
         )
         self._tree = functools.lru_cache(_KEPT_PRICES)(_read_tree)
@@ -97,15 +97,15 @@ class RecomputedPrices:
 
     def learn(self, constant: Iterable[str]) -> bool:
         """Take more columns that all rows of a unit share, and say whether there were any."""
-        new = tuple(column for column in constant if column not in self._asker.constant)
-        self._asker = replace(self._asker, constant=(*self._asker.constant, *new))
+        new = tuple(column for column in constant if column not in self._pricer.constant)
+        self._pricer = self._pricer.sharing(new)
         self._found.cache_clear()
         return bool(new)
 
     @property
     def relation(self) -> Relation:
         """How neighbors differ."""
-        return self._asker.unit.relation
+        return self._pricer.unit.relation
 
     def of(self, tree: str, scope: str, delta: str, currency: Currency) -> Pieces:
         """Return the boxes that a request is about and what it costs there, from JSON texts."""
@@ -115,7 +115,7 @@ class RecomputedPrices:
         said = json.loads(delta)
         chance = None if said is None else checked_delta(rational(said, name="delta"))
         known = self._tree(tree)
-        portions = self._asker.pieces(known.node, Box.read(json.loads(scope)))
+        portions = self._pricer.parts(known.node, Box.read(json.loads(scope)))
         return tuple(self._piece(known, part, currency, chance) for part in portions)
 
     def _piece(
@@ -138,7 +138,7 @@ class RecomputedPrices:
     ) -> Amounts:
         key = (node, currency, delta, two)
         if key not in tree.known:
-            loss = self._asker.two_sided(node) if two else self._asker.one_sided(node)
+            loss = self._pricer.two_sided(node) if two else self._pricer.one_sided(node)
             tree.known[key] = price_in_currency(currency, loss, delta)
         return tree.known[key]
 
