@@ -229,11 +229,7 @@ def _is_prefix(some: int, every: int) -> bool:
 def independent(
     parts: Sequence[Sequence[str]], linked: Sequence[Sequence[str]]
 ) -> list[tuple[frozenset[str], list[int]]]:
-    """Group the places of parts by the columns on which they depend, if they share any.
-
-    >>> [places for _, places in independent([["a"], ["b"], ["a", "c"], []], [])]
-    [[0, 2], [1], [3]]
-    """
+    """Group the places of parts by the columns on which they depend, if they share any."""
     groups: list[tuple[frozenset[str], list[int]]] = []
     sets: list[tuple[frozenset[str], list[int]]] = [(frozenset(names), []) for names in linked]
     sets += [(frozenset(part), [at]) for at, part in enumerate(parts)]

@@ -39,13 +39,7 @@ from discreet.accounting.values import (
 
 @final
 class ColumnAtoms:
-    """The atoms of each column.
-
-    >>> from discreet.accounting.values import at_least, between
-    >>> columns = ColumnAtoms({"age": [between(0, 17), at_least(10)]})
-    >>> columns.count("age"), columns.mask("age", at_least(10)).bit_count()
-    (4, 2)
-    """
+    """The atoms of each column."""
 
     def __init__(self, sets: Mapping[str, Iterable[Values]]) -> None:
         """Cut each column along all sets that are used."""
@@ -143,15 +137,7 @@ _MOST_KNOWN: Final = 256
 
 @final
 class AtomRefinement:
-    """The atoms of one column, numbered from 0.
-
-    >>> from discreet.accounting.values import at_least, equals
-    >>> atoms = AtomRefinement()
-    >>> atoms.refine(at_least(18)), atoms.refine(equals(40))
-    ([(0, 1)], [(1, 2)])
-    >>> bin(atoms.meeting(at_least(30)))
-    '0b110'
-    """
+    """The atoms of one column, numbered from 0."""
 
     __slots__ = ("_count", "_known", "atoms", "cuts", "kind", "null")
 

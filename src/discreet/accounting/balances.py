@@ -67,13 +67,7 @@ class PriceBasis:
     unit: PrivacyUnit
 
     def written(self) -> dict[str, object]:
-        """Return a form that JSON keeps exactly.
-
-        >>> from discreet.accounting.currencies import BasicCurrency
-        >>> from discreet.units import row
-        >>> PriceBasis(BasicCurrency(), row()).written()["currency"]
-        ['epsilon', 'delta']
-        """
+        """Return a form that JSON keeps exactly."""
         unit = self.unit
         return {
             "currency": list(self.currency.components),
@@ -108,11 +102,7 @@ class ChargedBox:
             )
 
     def written(self) -> dict[str, object]:
-        """Return a form that JSON keeps exactly.
-
-        >>> ChargedBox(Box.everything(), (1, 0), (2, 0)).written()["replaced"]
-        ['2', '0']
-        """
+        """Return a form that JSON keeps exactly."""
         return {
             "box": self.box.written(),
             "added": encode_amounts(self.added),
@@ -122,15 +112,7 @@ class ChargedBox:
 
     @classmethod
     def read(cls, data: object, priced_for: PriceBasis) -> Self:
-        """Read what ``written`` wrote in a currency for a unit, and refuse everything else.
-
-        >>> from discreet.accounting.currencies import BasicCurrency
-        >>> from discreet.units import row
-        >>> rows = PriceBasis(BasicCurrency(), row())
-        >>> piece = ChargedBox(Box.everything(), (1, 0), (2, 0), rows)
-        >>> ChargedBox.read(piece.written(), rows) == piece
-        True
-        """
+        """Read what ``written`` wrote in a currency for a unit, and refuse everything else."""
         names = {"box", "added", "replaced", "priced_for"}
         if not isinstance(data, dict) or set(data) != names:
             raise undecodable("a piece of a charge does not hold a box, its prices and their terms")

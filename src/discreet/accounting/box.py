@@ -77,14 +77,7 @@ _DIGITS: Final = 64
 @final
 @dataclass(frozen=True, slots=True)
 class ScopeColumn:
-    """A column of a scope; ``table`` is empty for one that several tables share.
-
-    >>> sex = ScopeColumn.of("visits", (), None, ("sex", "parquet", "string", "TEXT"))
-    >>> ScopeColumn.read(sex.name) == sex, str(sex)
-    (True, 'visits.sex')
-    >>> ScopeColumn.read("sex") is None
-    True
-    """
+    """A column of a scope; ``table`` is empty for one that several tables share."""
 
     schema: str
     table: str
@@ -98,13 +91,7 @@ class ScopeColumn:
         link: Link | None,
         column: tuple[str, str, str, str],
     ) -> Self:
-        """Name a column of one table: its name, the kind of source, and the types there and here.
-
-        >>> one, other = (ScopeColumn.of("visits", (), None, ("dose", "parquet", native, "FLOAT"))
-        ...               for native in ("float", "double"))
-        >>> one == other
-        False
-        """
+        """Name a column of one table: name, kind of source, and its types there and here."""
         name, source, native, read = column
         schema = _digest(
             {
@@ -118,23 +105,13 @@ class ScopeColumn:
 
     @classmethod
     def of_unit(cls, unit: tuple[UnitColumn, ...], place: int) -> Self:
-        """Name one of the columns that name the unit, in all tables.
-
-        >>> str(ScopeColumn.of_unit((("patient", "person", ("integer",)),), 0))
-        'patient'
-        """
+        """Name one of the columns that name the unit, in all tables."""
         schema = _digest({"unit": [[name, *form] for name, _, form in unit]})
         return cls(schema, "", unit[place][0])
 
     @classmethod
     def promised(cls, label: str, read: str, members: tuple[SharedColumn, ...]) -> Self:
-        """Name columns that the owner declares to hold the same values.
-
-        >>> one, other = (ScopeColumn.promised("year", "INTEGER", (("visits", column, "patient"),))
-        ...               for column in ("born", "entered"))
-        >>> one == other
-        False
-        """
+        """Name columns that the owner declares to hold the same values."""
         return cls(_digest({"same": [label, read, sorted(members)]}), "", label)
 
     @classmethod
@@ -167,11 +144,6 @@ def shared_columns(content: Mapping[str, Any]) -> tuple[str, ...]:
     described in another form says nothing, and nothing is shared.  Descriptions that were recorded
     before they held whole ways and lists of members keep the names that they had: no table that is
     opened now has one of these.
-
-    >>> shared_columns({"table": "visits", "unit": [["patient", "patient", ["integer"]]],
-    ...                 "link": None, "columns": []}) == (
-    ...     ScopeColumn.of_unit((("patient", "patient", ("integer",)),), 0).name,)
-    True
     """
     try:
         return tuple(column.name for column in _shared(content))
@@ -200,11 +172,7 @@ def _promised(same: str | Sequence[Any], read: str) -> ScopeColumn:
 
 @functools.lru_cache(4096)
 def describe_column(name: str) -> str:
-    """Return the name of a column in a box, as people read it.
-
-    >>> describe_column("age"), describe_column(ScopeColumn.promised("sex", "TEXT", ()).name)
-    ('age', 'sex')
-    """
+    """Return the name of a column in a box, as people read it."""
     column = ScopeColumn.read(name)
     return name if column is None else str(column)
 

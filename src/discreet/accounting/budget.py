@@ -99,12 +99,7 @@ Limits = tuple[Currency, tuple[Fraction, ...]]
 
 
 def limits_within(epsilon: Fraction, delta: Fraction, name: str, reserve: object) -> Limits:
-    """Return the currency and the limits that imply (epsilon, delta).
-
-    >>> kept, (rho, aside) = limits_within(Fraction(1), Fraction(1, 10**6), "zcdp", 0)
-    >>> ZeroConcentrated(rho=rho).epsilon(delta="1e-6") <= 1, aside
-    (True, Fraction(0, 1))
-    """
+    """Return the currency and the limits that imply (epsilon, delta)."""
     if name == BasicCurrency.name:
         refuse_currency_or_reserve(BasicCurrency(), None, reserve)
         return BasicCurrency(), (epsilon, delta)
@@ -157,11 +152,7 @@ _FIELDS: Final = {"currency", "limit", "promise"}
 def encode_limits(
     currency: Currency, limit: Amounts, promise: Approximate | None
 ) -> dict[str, object]:
-    """Write a currency, its limits and what they promise.
-
-    >>> encode_limits(ConcentratedCurrency(), (10**23, 0), None)["limit"]
-    ['100000000000000000000000', '0']
-    """
+    """Write a currency, its limits and what they promise."""
     point = {"conversion": str(currency.conversion)} if isinstance(currency, JointCurrency) else {}
     return {
         **point,
@@ -180,9 +171,6 @@ def decode_limits(data: object) -> tuple[Currency, Amounts, Approximate | None]:
     """Read what ``encode_limits`` wrote, if the limits imply the promise.
 
     Without a promise the limits are the promise, and the caller checks their range.
-
-    >>> decode_limits(encode_limits(ConcentratedCurrency(), (10**23, 0), None))
-    (ConcentratedCurrency(), (100000000000000000000000, 0), None)
     """
     joint = isinstance(data, dict) and data.get("currency") == JointCurrency.name
     if not isinstance(data, dict) or set(data) != _FIELDS | ({"conversion"} if joint else set()):
@@ -234,11 +222,7 @@ def _implied(currency: Currency, limit: Amounts, promise: Approximate) -> bool:
 
 
 def only_kind(given: Mapping[str, object]) -> str:
-    """Return the one kind of limit that is given.
-
-    >>> only_kind({"epsilon": 1, "rho": None})
-    'epsilon'
-    """
+    """Return the one kind of limit that is given."""
     named = [name for name, value in given.items() if value is not None]
     if len(named) != 1:
         raise WrongKind(
@@ -249,11 +233,7 @@ def only_kind(given: Mapping[str, object]) -> str:
 
 
 def delta_below_one(delta: object) -> Fraction:
-    """Refuse a delta of 1.
-
-    >>> delta_below_one("0.5")
-    Fraction(1, 2)
-    """
+    """Refuse a delta of 1."""
     chance = checked_delta(delta)
     if chance == 1:
         raise OutOfRange(
@@ -469,11 +449,7 @@ class Budget(Explainable, Shown):
 
 
 def checked_raise(old: Budget, new: object) -> Budget:
-    """Return the new budget, in the currency of the old one, if it raises it.
-
-    >>> print(checked_raise(Budget(rho=1), Budget(rho=2)))
-    rho 2, kept in zcdp
-    """
+    """Return the new budget, in the currency of the old one, if it raises it."""
     if isinstance(new, Budget):
         new = new.counted_like(old)
     if not isinstance(new, Budget) or new.currency != old.currency:
@@ -494,9 +470,6 @@ def is_recorded(recorded: Budget | None, given: Budget | None) -> bool:
     """Return whether a budget that is given is the one on record.
 
     The delta at which losses have an epsilon stays that of the first budget of an account.
-
-    >>> is_recorded(Budget(epsilon=1), Budget(epsilon=2)), is_recorded(None, None)
-    (False, True)
     """
     if recorded is None or given is None:
         return recorded is given

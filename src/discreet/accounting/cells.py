@@ -117,11 +117,7 @@ def relative_heights(paid: Amounts) -> NDArray[np.float64]:
 
 
 def group_runs(groups: Index) -> tuple[Index, Index]:
-    """Sort parts by group; return their order, and where each group starts in it.
-
-    >>> [part.tolist() for part in group_runs(np.array([1, 0, 1]))]
-    [[1, 0, 2], [0, 1]]
-    """
+    """Sort parts by group; return their order, and where each group starts in it."""
     order = np.argsort(groups, kind="stable")
     ordered = groups[order]
     return order, np.flatnonzero(np.append(True, ordered[1:] != ordered[:-1]))
@@ -130,13 +126,7 @@ def group_runs(groups: Index) -> tuple[Index, Index]:
 @final
 @dataclass(slots=True)
 class ChargeHistories(State):
-    """The histories of the parts of a partition.
-
-    >>> histories = ChargeHistories.of(3)
-    >>> histories.charge(np.array([1, 2]), whole=True)
-    >>> histories.numbers.tolist()
-    [0, 1, 1]
-    """
+    """The histories of the parts of a partition."""
 
     numbers: Index
     mixed: Truth
@@ -180,11 +170,6 @@ class SplitTree(State):
 
     Definition.  A binary tree whose leaves are the cells, whose other nodes are boxes that were
     split, and whose children always have higher numbers than their parent.
-
-    >>> tree = SplitTree()
-    >>> tree.split(np.array([0]))
-    >>> [pair.tolist() for pair in tree.siblings()]
-    [[0], [1]]
     """
 
     nodes: Index = field(default_factory=lambda: np.zeros(1, dtype=np.intp))  # of each cell
@@ -232,13 +217,6 @@ class ColumnAmounts(State):
     """The atoms of one column, what charges on this column alone have cost them, and masks.
 
     ``masks`` are the sets of atoms that cells hold in this column, as bits, each kept once.
-
-    >>> from discreet.accounting.values import equals
-    >>> column = ColumnAmounts.of(width=1)
-    >>> bits = column.refine(equals("CA"))
-    >>> column.charge(bits, [3], whole=True)
-    >>> column.paid.tolist()
-    [[0, 3]]
     """
 
     atoms: AtomRefinement
@@ -366,11 +344,7 @@ class AtomCondition(NamedTuple):
 @final
 @dataclass(slots=True)
 class CellTable(State):
-    """The parts of the partition: the number of their mask in each column, and what they paid.
-
-    >>> CellTable.of(width=1).size
-    1
-    """
+    """The parts of the partition: the number of their mask in each column, and what they paid."""
 
     masks: Index  # by column and cell
     paid: Amounts
@@ -460,11 +434,7 @@ class CellTable(State):
 @final
 @dataclass(slots=True)
 class Partition(State):
-    """Everyone, the columns and the cells.
-
-    >>> Partition.of(width=1).payments(np.array([0])).tolist()
-    [[0]]
-    """
+    """Everyone, the columns and the cells."""
 
     everyone: Amounts
     apart: bool  # whether a charge for everyone may have meant some only

@@ -97,13 +97,7 @@ Price = tuple[Fraction, Fraction]
 
 
 def in_order(loss: PrivacyLoss) -> PrivacyLoss:
-    """Return an equal loss whose pairs and alternatives are in one order, so that sums round alike.
-
-    >>> one, other = Pure(epsilon="0.1").profile(), Pure(epsilon="0.3").profile()
-    >>> loss = in_order(one.compose(other)), in_order(other.compose(one))
-    >>> loss[0].remove[0].pairs == loss[1].remove[0].pairs
-    True
-    """
+    """Return an equal loss with its pairs in one order, so that sums round alike."""
     if not isinstance(loss, Profile):
         return loss
     remove = _sorted(loss.remove)
@@ -131,16 +125,7 @@ def _spelled(value: object) -> str:
 
 
 def point_price(loss: PrivacyLoss, delta: Fraction | None = None) -> Price | None:
-    """Return an epsilon and a delta; at the delta that is named, if one is.
-
-    >>> from discreet.loss import GaussianDP, Pure
-    >>> point_price(Pure(epsilon="0.1")) == (Fraction(1, 10), 0)
-    True
-    >>> point_price(GaussianDP(mu=1)) is None
-    True
-    >>> round(float(point_price(GaussianDP(mu=1), Fraction(1, 10**5))[0]), 9)
-    4.377178096
-    """
+    """Return an epsilon and a delta; at the delta that is named, if one is."""
     if delta is not None:
         return _point_at(loss, delta)
     bound = loss.pure_bound()
@@ -162,15 +147,7 @@ def _point_at(loss: PrivacyLoss, delta: Fraction) -> Price | None:
 
 
 def concentrated_price(loss: PrivacyLoss, delta: Fraction | None = None) -> Price | None:
-    """Return a rho and a delta.
-
-    >>> from discreet.loss import Approximate, GaussianDP
-    >>> concentrated_price(GaussianDP(mu=1)) == (Fraction(1, 2), 0)
-    True
-    >>> rho, delta = concentrated_price(Approximate(epsilon=1, delta="1e-9"))
-    >>> float(rho), float(delta)
-    (0.4621171572600098, 1e-09)
-    """
+    """Return a rho and a delta."""
     prices = []
     known = loss.concentrated()
     if known is not None:
@@ -326,11 +303,7 @@ class Currency(ABC):
 @final
 @dataclass(frozen=True, slots=True)
 class BasicCurrency(Currency):
-    """Epsilons and deltas, added up (key ``filter-basic``).
-
-    >>> [float(amount_value(amount)) for amount in BasicCurrency().price(Pure(epsilon="0.1"))]
-    [0.1, 0.0]
-    """
+    """Epsilons and deltas, added up (key ``filter-basic``)."""
 
     name: ClassVar[str] = "basic"
     components: ClassVar[tuple[str, ...]] = ("epsilon", "delta")
@@ -351,11 +324,7 @@ class BasicCurrency(Currency):
 @final
 @dataclass(frozen=True, slots=True)
 class ConcentratedCurrency(Currency):
-    """Rhos of zero-concentrated privacy, added up (key ``filter-concentrated``).
-
-    >>> ConcentratedCurrency().loss((5 * 10**23, 0))
-    ZeroConcentrated(rho=Fraction(1, 2))
-    """
+    """Rhos of zero-concentrated privacy, added up (key ``filter-concentrated``)."""
 
     name: ClassVar[str] = "zcdp"
     components: ClassVar[tuple[str, ...]] = ("rho", "delta")
@@ -377,11 +346,6 @@ class JointCurrency(Currency):
     ``conversion`` is the delta, as an amount, at which losses that are known by their rho have an
     epsilon.  It is a small share of what the budget allows, fixed when the budget is made: a
     hundredfold larger one would lower epsilons by less than a tenth.
-
-    >>> small = JointCurrency(5 * 10**10)  # a delta of 5e-14
-    >>> epsilon, chance, rho, beside = small.price(ZeroConcentrated(rho="0.00075"))
-    >>> round(float(amount_value(epsilon)), 3), float(amount_value(chance)), beside
-    (0.271, 5e-14, 0)
     """
 
     conversion: int
@@ -427,9 +391,6 @@ class JointCurrency(Currency):
         """Return a pure loss, beside a delta, that fits both in epsilon and in rho.
 
         Its half square, and so its rho, is at most the rho.
-
-        >>> JointCurrency(0).common_loss((10**24, 0, 125 * 10**21, 0))
-        Pure(epsilon=Fraction(1, 2))
         """
         epsilon, _, rho, delta = amounts
         root = math.isqrt(math.floor(2 * rho / QUANTUM))
@@ -459,9 +420,6 @@ def price_in_currency(
     """Return what a loss costs in a currency, whatever the limits are.
 
     Equal losses cost the same to the last digit: sums are rounded in one order.
-
-    >>> price_in_currency(BasicCurrency(), Pure(epsilon="0.1"))
-    (100000000000000000000000, 0)
     """
     price = currency.price(in_order(loss), delta)
     if price is None:
@@ -473,19 +431,11 @@ def price_in_currency(
 
 
 def with_delta(loss: PrivacyLoss, delta: Fraction) -> PrivacyLoss:
-    """Return the profile (1 - delta) h + delta, for the profile h of a loss.
-
-    >>> with_delta(Pure(epsilon=1), Fraction(0))
-    Pure(epsilon=Fraction(1, 1))
-    """
+    """Return the profile (1 - delta) h + delta, for the profile h of a loss."""
     return loss.compose(Approximate(epsilon=0, delta=delta)) if delta else loss
 
 
 def format_amounts(currency: Currency, amounts: Amounts) -> str:
-    """Show what is spent, component by component, rounded up.
-
-    >>> format_amounts(ConcentratedCurrency(), (10**23, 0))
-    'rho 0.1'
-    """
+    """Show what is spent, component by component, rounded up."""
     named = zip(currency.components, amounts, strict=True)
     return ", ".join(f"{name} {format_up(a)}" for name, a in named if a or name != "delta")

@@ -68,10 +68,6 @@ class Guard:
     """A lock that a thread may take again, and the process in which it was made.
 
     A forked process gets a lock of its own, since its parent's may be closed there for ever.
-
-    >>> guard = Guard()
-    >>> with guard:
-    ...     guard.check_process()
     """
 
     __slots__ = ("_lock", "_made", "_stamp")

@@ -454,11 +454,7 @@ def chain(steps: Sequence[Composition]) -> Composition:
 
 
 def bits(mask: int) -> Iterator[int]:
-    """Yield the atoms of a mask.
-
-    >>> list(bits(0b101))
-    [0, 2]
-    """
+    """Yield the atoms of a mask."""
     while mask:
         low = mask & -mask
         yield low.bit_length() - 1

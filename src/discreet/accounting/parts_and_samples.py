@@ -270,14 +270,7 @@ def _is_single(values: Values) -> bool:
 
 
 def overlapping_keys(tree: Node, boxes: Iterable[Box]) -> dict[str, int]:
-    """Return how many values a record has of each key, where it may be more than one.
-
-    >>> from discreet.accounting import Leaf
-    >>> from discreet.loss import Pure
-    >>> one = Leaf(Pure(epsilon=1))
-    >>> overlapping_keys(Parallel("tag", {"a": one, "b": one}, overlap=2), [])
-    {'tag': 2}
-    """
+    """Return how many values a record has of each key, where it may be more than one."""
     inner = [node for node in tree.walk() if type(node) is not Leaf]
     nodes = [node for node in inner if isinstance(node, Parallel)]
     overlaps = {node.key: node.overlap for node in nodes if node.overlap > 1}

@@ -122,20 +122,7 @@ def _price_of(node: Node, unit: PrivacyUnit, contribution: Contribution | None) 
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RequestPricer:
-    """For whom requests are priced: a unit, what its rows share, and how many there can be.
-
-    >>> from discreet.loss import ZeroConcentrated
-    >>> from discreet.units import row
-    >>> rows = RequestPricer(unit=row(relation="replace"))
-    >>> request = rows.node(ZeroConcentrated(rho="0.1"))
-    >>> rows.one_sided(request), rows.two_sided(request)
-    (ZeroConcentrated(rho=Fraction(1, 10)), ZeroConcentrated(rho=Fraction(2, 5)))
-    >>> from discreet.accounting.currencies import BasicCurrency
-    >>> from discreet.mechanisms import Laplace
-    >>> row_pricer = RequestPricer(unit=row())
-    >>> [piece.added for piece in row_pricer.pieces(Laplace(scale=10), BasicCurrency())]
-    [(100000000000000000000000, 0)]
-    """
+    """For whom requests are priced: a unit, what its rows share, and how many there can be."""
 
     unit: PrivacyUnit
     constant: tuple[str, ...] = ()
@@ -149,12 +136,7 @@ class RequestPricer:
         same_unit(self.unit)
 
     def sharing(self, columns: Iterable[str]) -> RequestPricer:
-        """Return a pricer that knows more columns in which all rows of a unit agree.
-
-        >>> from discreet.units import person
-        >>> RequestPricer(unit=person("patient")).sharing(["birth_year"]).constant
-        ('birth_year',)
-        """
+        """Return a pricer that knows more columns in which all rows of a unit agree."""
         return replace(self, constant=(*self.constant, *columns))
 
     def pieces(

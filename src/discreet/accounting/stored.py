@@ -37,21 +37,13 @@ def require_stored(holds: bool) -> None:  # noqa: FBT001  (a condition, and noth
 
 
 def stored_fields(data: object, *names: str) -> dict[str, Any]:
-    """Return the fields of a stored object, if it has exactly these.
-
-    >>> stored_fields({"null": True}, "null")
-    {'null': True}
-    """
+    """Return the fields of a stored object, if it has exactly these."""
     require_stored(isinstance(data, dict) and set(data) == set(names))
     return cast("dict[str, Any]", data)
 
 
 def write_number(value: Fraction | int) -> str:
-    """Write an exact number as text.
-
-    >>> write_number(Fraction(1, 10))
-    '1/10'
-    """
+    """Write an exact number as text."""
     top, bottom = value.numerator, value.denominator
     if top.bit_length() + bottom.bit_length() <= _SHORT_BITS:
         return str(value)
@@ -70,11 +62,7 @@ def read_number(data: object) -> Fraction:
 
 
 def write_integer(value: int) -> int | str:
-    """Write an integer: as a number if every reader of JSON keeps it.
-
-    >>> write_integer(3), write_integer(2**53)
-    (3, '9007199254740992')
-    """
+    """Write an integer: as a number if every reader of JSON keeps it."""
     return int(value) if abs(value) < _SAFE else write_number(int(value))
 
 

@@ -77,11 +77,7 @@ _NUMBERS: Final = (int, np.integer, Fraction, Decimal, *_FLOATS)
 
 
 def kind_and_key(value: object) -> tuple[str, Key]:
-    """Return the kind and the key of a value.
-
-    >>> kind_and_key(0.5), kind_and_key(2.0), kind_and_key("CA")
-    (('number', Fraction(1, 2)), ('number', 2), ('text', 'CA'))
-    """
+    """Return the kind and the key of a value."""
     match value:
         case bool() | np.bool_():
             return "bool", bool(value)
@@ -101,22 +97,14 @@ def kind_and_key(value: object) -> tuple[str, Key]:
 
 
 def is_nan(value: object) -> bool:
-    """Whether a value is not a number in the sense of floats.
-
-    >>> is_nan(float("nan")), is_nan(1), is_nan("nan")
-    (True, False, False)
-    """
+    """Whether a value is not a number in the sense of floats."""
     if isinstance(value, Decimal):
         return value.is_nan()
     return isinstance(value, _FLOATS) and math.isnan(value)
 
 
 def common_kind(first: str | None, second: str | None) -> str | None:
-    """Return the kind that two sets share; a set without any value has no kind of its own.
-
-    >>> common_kind("text", None)
-    'text'
-    """
+    """Return the kind that two sets share; a set without any value has no kind of its own."""
     if first is not None and second is not None and first != second:
         raise WrongKind(
             f"values of two kinds meet: {first} and {second}; use values of the kind of the "
@@ -127,11 +115,7 @@ def common_kind(first: str | None, second: str | None) -> str | None:
 
 
 def is_key_of_kind(key: object, kind: str) -> bool:
-    """Whether a key is one that ``kind_and_key`` gives for this kind.
-
-    >>> is_key_of_kind(True, "bool"), is_key_of_kind(True, "number")
-    (True, False)
-    """
+    """Whether a key is one that ``kind_and_key`` gives for this kind."""
     if type(key) not in _TYPES[kind]:
         return False
     match key:
@@ -146,11 +130,7 @@ def is_key_of_kind(key: object, kind: str) -> bool:
 
 
 def encode_key(key: Key) -> str | bool:
-    """Return a key as something that JSON keeps exactly.
-
-    >>> encode_key(Fraction(1, 10)), encode_key(date(2025, 3, 1))
-    ('1/10', '2025-03-01')
-    """
+    """Return a key as something that JSON keeps exactly."""
     match key:
         case bool() | str():
             return key
@@ -161,11 +141,7 @@ def encode_key(key: Key) -> str | bool:
 
 
 def decode_key(text: object, kind: str) -> Key:
-    """Read what ``encode_key`` wrote.
-
-    >>> decode_key("1/10", "number")
-    Fraction(1, 10)
-    """
+    """Read what ``encode_key`` wrote."""
     try:
         key = _read_key(text, kind)
     except (ValueError, InputError):
@@ -240,13 +216,7 @@ _HIGHEST: Final = (None, 1)
 
 
 def normalize_cuts(kind: str | None, cuts: Iterable[Cut], *, inside: bool) -> tuple[bool, Cuts]:
-    """Bring rising cuts into settled form; also return whether one starts inside.
-
-    >>> normalize_cuts("bool", [(False, 0), (True, 1)], inside=False)
-    (True, ())
-    >>> normalize_cuts("number", [(1, 0), (2, 1)], inside=False)
-    (False, ((1, 0), (2, 1)))
-    """
+    """Bring rising cuts into settled form; also return whether one starts inside."""
     kept: list[Cut] = []
     for cut in cuts:
         place = _place(kind, cut)
@@ -260,11 +230,7 @@ def normalize_cuts(kind: str | None, cuts: Iterable[Cut], *, inside: bool) -> tu
 
 
 def are_normalized(kind: str, cuts: Cuts) -> bool:
-    """Whether cuts are in settled form; those of text must surround single values.
-
-    >>> are_normalized("number", ((1, 0), (2, 1))), are_normalized("text", (("a", 0),))
-    (True, False)
-    """
+    """Whether cuts are in settled form; those of text must surround single values."""
     return (
         kind in KINDS
         and all(_is_cut(kind, cut) for cut in cuts)
@@ -276,11 +242,7 @@ def are_normalized(kind: str, cuts: Cuts) -> bool:
 def combine_cuts(
     first: tuple[bool, Cuts], second: tuple[bool, Cuts], rule: Callable[[bool, bool], bool]
 ) -> tuple[bool, Cuts]:
-    """Walk along two sets at once, and change sides wherever the rule does.
-
-    >>> combine_cuts((False, ((1, 0),)), (True, ((2, 0),)), lambda here, there: here and there)
-    (False, ((1, 0), (2, 0)))
-    """
+    """Walk along two sets at once, and change sides wherever the rule does."""
     here, there = first[0], second[0]
     start = now = rule(here, there)
     ours, theirs = set(first[1]), set(second[1])
@@ -295,13 +257,7 @@ def combine_cuts(
 
 
 def describe_cuts(cuts: Cuts, *, inside: bool) -> list[str]:
-    """Say which stretches of the line belong.
-
-    >>> describe_cuts(((1, 0), (2, 0), (5, 0), (5, 1), (7, 1)), inside=False)
-    ['from 1 to below 2', '5', 'above 7']
-    >>> describe_cuts((("CA", 0), ("CA", 1)), inside=True)
-    ["other than 'CA'"]
-    """
+    """Say which stretches of the line belong."""
     if cuts and inside and _surround(cuts):
         return [f"other than {', '.join(_shown(key) for key, _ in cuts[::2])}"]
     ends: list[Cut | None] = [None] * inside + list(cuts)
@@ -310,20 +266,12 @@ def describe_cuts(cuts: Cuts, *, inside: bool) -> list[str]:
 
 
 def encode_cuts(cuts: Cuts) -> list[list[object]]:
-    """Return a form that JSON keeps exactly.
-
-    >>> encode_cuts((("CA", 0), ("CA", 1)))
-    [['CA', 0], ['CA', 1]]
-    """
+    """Return a form that JSON keeps exactly."""
     return [[encode_key(key), side] for key, side in cuts]
 
 
 def decode_cuts(data: object, kind: str | None) -> Cuts:
-    """Read what ``encode_cuts`` wrote; the caller checks that it is in settled form.
-
-    >>> decode_cuts([["1/10", 0]], "number")
-    ((Fraction(1, 10), 0),)
-    """
+    """Read what ``encode_cuts`` wrote; the caller checks that it is in settled form."""
     if not isinstance(data, list) or (kind is not None and kind not in KINDS):
         raise undecodable_map()
     return tuple(_read_cut(item, kind) for item in data)
@@ -515,11 +463,7 @@ class Values:
 def canonical(
     kind: str | None, cuts: Iterable[Cut], *, inside: bool, null: bool = False, exact: bool = True
 ) -> Values:
-    """Make the set that starts inside or outside, and changes sides at each cut.
-
-    >>> canonical("bool", [(False, 0), (True, 1)], inside=False) == Values(below=True)
-    True
-    """
+    """Make the set that starts inside or outside, and changes sides at each cut."""
     start, kept = normalize_cuts(kind, cuts, inside=inside)
     return Values(
         kind=kind if kept else None,
