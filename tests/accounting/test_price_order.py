@@ -171,7 +171,6 @@ def test_what_differs_has_its_own_price():
         rows.pieces(tree, basic, delta="1e-9"),
         rows.pieces(loss, basic, delta="1e-9"),
         rows.pieces(loss, basic, delta="1e-6"),
-        RequestPricer(unit=row(relation="replace")).pieces(tree, basic),
     ]
     assert len(set(found)) == len(found)
 

@@ -11,6 +11,7 @@ nesting is limited.
 
 from __future__ import annotations
 
+import builtins
 import dataclasses
 import functools
 import importlib
@@ -85,7 +86,7 @@ _CHECKED: Final[Mapping[str, Callable[[Any], bool]]] = {
     "p": bool,
     "q": bool,
     "towards": bool,
-    "parts": bool,
+    "parts": lambda parts: parts and not any(type(p) is tuple and p[1] < 1 for p in parts),
     "forward": _is_falling,
     "backward": _is_falling,
 }
@@ -138,20 +139,24 @@ def _class(name: str) -> Any:
     return getattr(importlib.import_module(f"discreet.{KINDS[name]}"), name)
 
 
+class _Unknown:
+    """A type that a file imports for the type checker alone."""
+
+    def __class_getitem__(cls, _: object) -> type[_Unknown]:
+        return cls
+
+
 class _Missing(dict[str, Any]):
-    """Names that a file imports for the type checker alone: listed classes, or anything."""
+    """Names that a file imports for the type checker alone: listed classes, and others."""
 
     def __init__(self, of: type) -> None:
-        self.known = {**vars(importlib.import_module("builtins")), **vars(_home(of))}
+        homes = (importlib.import_module(each.__module__) for each in of.__mro__)
+        self.known = {name for home in homes for name in vars(home)}
 
     def __missing__(self, name: str) -> Any:
-        if name in self.known or name.startswith("__"):
+        if name in self.known or hasattr(builtins, name):
             raise KeyError(name)
-        return _class(name) if name in KINDS else Any
-
-
-def _home(of: type) -> types.ModuleType:
-    return importlib.import_module(of.__module__)
+        return _class(name) if name in KINDS else _Unknown
 
 
 @functools.cache
@@ -210,7 +215,7 @@ def _write(value: Any, hint: Any, depth: int) -> Any:  # noqa: PLR0911  one line
             return {"whole": write_integer(value)} if hint is Hashable else write_integer(value)
         case Fraction():
             return {"number": write_number(value)} if hint is Hashable else write_number(value)
-        case float():
+        case float() if hint is not Hashable:
             return write_number(Fraction(value))
         case tuple() | frozenset():
             inner = _items(hint, len(value))
@@ -265,8 +270,8 @@ def _fits(of: type, wanted: Any) -> bool:
     if typing.get_origin(wanted) in {typing.Union, types.UnionType}:
         return any(_fits(of, each) for each in typing.get_args(wanted))
     wanted = typing.get_origin(wanted) or wanted
-    if wanted is Any or wanted is types.NoneType:
-        return wanted is Any
+    if wanted is _Unknown or wanted is types.NoneType:
+        return wanted is _Unknown
     if getattr(wanted, "_is_protocol", False):  # a pair, or a shape, of whichever class
         return of.__name__.endswith(wanted.__name__)
     return issubclass(of, wanted)
