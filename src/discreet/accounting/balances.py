@@ -43,10 +43,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar, Final, Self, final
 
-from discreet.accounting.amounts import added, decode_amounts, encode_amounts
+from discreet.accounting.amounts import added
 from discreet.accounting.box import Box
 from discreet.accounting.loss_map import LossMap
-from discreet.accounting.stored import undecodable
 from discreet.errors import OutOfRange
 
 if TYPE_CHECKING:  # loaded when first used, because most questions need few of these
@@ -100,27 +99,6 @@ class ChargedBox:
                 "an amount is not a whole number from zero, or two prices differ in length; take "
                 "prices from PrivacyFilter.pieces."
             )
-
-    def written(self) -> dict[str, object]:
-        """Return a form that JSON keeps exactly."""
-        return {
-            "box": self.box.written(),
-            "added": encode_amounts(self.added),
-            "replaced": encode_amounts(self.replaced),
-            "priced_for": None if self.priced_for is None else self.priced_for.written(),
-        }
-
-    @classmethod
-    def read(cls, data: object, priced_for: PriceBasis) -> Self:
-        """Read what ``written`` wrote in a currency for a unit, and refuse everything else."""
-        names = {"box", "added", "replaced", "priced_for"}
-        if not isinstance(data, dict) or set(data) != names:
-            raise undecodable("a piece of a charge does not hold a box, its prices and their terms")
-        if data["priced_for"] != priced_for.written():
-            raise undecodable("a piece of a charge has the price of another currency or unit")
-        width = len(priced_for.currency.components)
-        one, both = (decode_amounts(data[name], width=width) for name in ("added", "replaced"))
-        return cls(Box.read(data["box"]), one, both, priced_for)
 
 
 @dataclass(slots=True)

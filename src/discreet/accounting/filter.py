@@ -4,9 +4,8 @@ Trust: kernel.
 
 Two threads that look before either spends, or a budget and its copy, spend twice.
 
-A budget in memory is guarded: one thread at a time, one process, and no copies.  What is left of it
-is not a promise of its own: it says which requests would still be accepted.  It is shown rounded
-down, with whom it is about and the currency.
+What is left is not a promise of its own: it says which requests would still be accepted.  It is
+shown rounded down, with whom it is about and the currency.
 
 Definition.  It keeps one filter for each cell of records that its charges treat alike.  A charge
 names what is released and its scope, the records that it can depend on; it is accepted if every
@@ -23,8 +22,8 @@ nothing that was charged before, ``fits`` compares it with what is left, ``add``
 ``refusal`` says why not.  What a filter owes can be stored and read again; the filter that is read
 decides on every later charge as the first one would have, since it owes the same.
 Threads may share a filter: what is decided is recorded before another thread decides.  It cannot
-be copied or pickled, and does not charge in a forked process: each copy would spend the whole
-budget.  A raised budget takes the place of the filter, which then charges nothing more.
+be copied or pickled: each copy would spend the whole budget.  A raised budget takes the place of
+the filter, which then charges nothing more.
 Assumes: one filter for one set of people; each charge is entered before its data is read, and not
 taken back.  Interactive mechanisms are charged as a whole, and run one after another.
 """
@@ -58,55 +57,8 @@ from discreet.accounting.stored import undecodable
 from discreet.errors import OverBudget, WrongKind
 from discreet.exact import whole
 from discreet.loss import PrivacyLoss
-from discreet.noise.entropy import process_stamp
 from discreet.notebook import Shown
 from discreet.units.unit import PrivacyUnit, describe_unit
-
-
-@final
-class Guard:
-    """A lock that a thread may take again, and the process in which it was made.
-
-    A forked process gets a lock of its own, since its parent's may be closed there for ever.
-    """
-
-    __slots__ = ("_lock", "_made", "_stamp")
-
-    def __init__(self) -> None:
-        """Begin in this process."""
-        self._made = self._stamp = process_stamp()
-        self._lock = threading.RLock()
-
-    def __enter__(self) -> None:
-        """Wait until no other thread is inside."""
-        if self._stamp != (here := process_stamp()):
-            self._lock, self._stamp = threading.RLock(), here
-        self._lock.acquire()
-
-    def __exit__(self, *_: object) -> None:
-        """Let another thread in."""
-        self._lock.release()
-
-    def check_process(self) -> None:
-        """Refuse to spend in a forked process."""
-        if self._made != process_stamp():
-            raise WrongKind(
-                what="a budget in memory is spent in a forked process.",
-                why="parent and child would each spend the whole of it.",
-                do="spend it in the process that made it, or keep it in a ledger, which processes "
-                "can share.",
-            )
-
-
-def refuse_copy(what: str) -> NoReturn:
-    """Refuse to copy a budget, or to store it behind its own back."""
-    raise WrongKind(
-        what=f"{what} cannot be pickled or copied.",
-        why="each copy could be spent by itself, and together they would lose more than was "
-        "promised.",
-        do="share the one that there is between threads, or keep the budget in a ledger.",
-    )
-
 
 _MOST: Final = 10**9
 
@@ -278,7 +230,7 @@ class PrivacyFilter:
         self._owed: CellBalances = self._kind.nothing(budget)
         self._charges = 0
         self._replaced = False
-        self._guard = Guard()
+        self._guard = threading.RLock()
 
     @property
     def budget(self) -> Budget:
@@ -313,7 +265,6 @@ class PrivacyFilter:
             scope: the records that it can depend on; all, unless given.
             delta: what to spend on events outside which the loss is smaller, or has a price.
         """
-        self._guard.check_process()
         pieces = self.pieces(what, scope=scope, delta=delta)
         with self._guard:
             if not self.fits(pieces):
@@ -518,7 +469,12 @@ class PrivacyFilter:
 
     def __reduce_ex__(self, protocol: object) -> NoReturn:
         """Refuse to be copied or stored; what is owed can be written."""
-        refuse_copy("a filter")
+        raise WrongKind(
+            what="a filter cannot be pickled or copied.",
+            why="each copy could be spent by itself, and together they would lose more than was "
+            "promised.",
+            do="share the one that there is between threads, or keep the budget in a ledger.",
+        )
 
     def _check_open(self) -> None:
         if self._replaced:

@@ -36,7 +36,7 @@ from typing import Any, Final, final
 
 from discreet.errors import OutOfRange, TooLarge, WrongKind
 from discreet.exact import ExactNumber, rational
-from discreet.units import Relation
+from discreet.units import Relation, table_distance
 
 Distance = Fraction | float
 """An exact number, or infinity."""
@@ -128,28 +128,7 @@ class Metric:
         Fraction(1, 1)
         """
         kind = Relation.read(relation)
-
-        def distance(left: Sequence[Any], right: Sequence[Any]) -> float:
-            gone, come = (
-                len(_difference(one, other)) for one, other in ((left, right), (right, left))
-            )
-            match kind:
-                case Relation.ADD_REMOVE:
-                    return gone + come
-                case Relation.EITHER:
-                    return max(gone, come)
-                case Relation.REPLACE:
-                    return gone if gone == come else math.inf
-                case Relation.LOCAL:
-                    single = len(left) == len(right) == 1
-                    return gone if single or not gone + come else math.inf
-                case Relation.REPLACE_NULL:
-                    raise WrongKind(
-                        "tables are compared by 'replace_null' without places for their rows; "
-                        "give a distance of your own, or use 'add_remove'."
-                    )
-
-        return cls(tables, distance)
+        return cls(tables, lambda left, right: table_distance(left, right, relation=kind))
 
     @classmethod
     def _of(cls, points: tuple[Any, ...], table: tuple[tuple[Distance, ...], ...]) -> Metric:
