@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from discreet.doors import late_names
+from discreet.doors import open_door
 
 if TYPE_CHECKING:  # each is loaded when first used, because most programs need two of them
     from discreet.local.analysis.estimates import Estimates
@@ -46,91 +46,5 @@ if TYPE_CHECKING:  # each is loaded when first used, because most programs need 
     from discreet.local.reports.wire import Refusals
     from discreet.local.shuffled_reports import ShuffledReports, calibrate_shuffled, shuffled
 
-__all__ = [
-    "CellQuantile",
-    "ChangeTree",
-    "Client",
-    "Collector",
-    "Diary",
-    "Direct",
-    "Domain",
-    "Estimates",
-    "Form",
-    "FoundWord",
-    "FrequencyOracle",
-    "Hadamard",
-    "Hashing",
-    "Hitter",
-    "Hitters",
-    "MeanEstimate",
-    "Memo",
-    "NumberRandomizer",
-    "NumberRange",
-    "OpenMemo",
-    "OracleChoice",
-    "PrefixResponse",
-    "Prefixes",
-    "Randomizer",
-    "RangeEstimates",
-    "RangeShare",
-    "Ranges",
-    "Record",
-    "Refusals",
-    "ReportPlan",
-    "ShareRow",
-    "ShareTable",
-    "ShuffledReports",
-    "SignedHadamard",
-    "Subset",
-    "TwoPoint",
-    "Unary",
-    "Watch",
-    "WindowResponse",
-    "bitstogram",
-    "calibrate_shuffled",
-    "choose",
-    "plan",
-    "randomizer_of",
-    "shuffled",
-    "succinct_histogram",
-    "tree_hist",
-]
 
-if not TYPE_CHECKING:  # to which every name would be one of this room
-    __getattr__, __dir__ = late_names(
-        __name__,
-        {
-            "analysis.estimates": ("Estimates",),
-            "analysis.means": ("MeanEstimate",),
-            "analysis.ranges": ("CellQuantile", "RangeEstimates", "RangeShare", "Ranges"),
-            "analysis.share_table": ("ShareRow", "ShareTable"),
-            "choice": ("OracleChoice", "choose"),
-            "domain": ("Domain",),
-            "hitters.prefix_response": ("PrefixResponse",),
-            "hitters.prefixes": ("Hitter", "Hitters", "Prefixes"),
-            "hitters.teaching": ("FoundWord", "bitstogram", "succinct_histogram", "tree_hist"),
-            "numbers.number_randomizer": ("NumberRandomizer",),
-            "numbers.number_range": ("NumberRange",),
-            "numbers.two_point": ("TwoPoint",),
-            "numbers.window": ("WindowResponse",),
-            "randomizers.direct": ("Direct",),
-            "randomizers.hadamard": ("Hadamard",),
-            "randomizers.hashing": ("Hashing",),
-            "randomizers.oracle": ("FrequencyOracle",),
-            "randomizers.randomizer": ("Randomizer",),
-            "randomizers.record": ("Record",),
-            "randomizers.registry": ("randomizer_of",),
-            "randomizers.signed_hadamard": ("SignedHadamard",),
-            "randomizers.subset": ("Subset",),
-            "randomizers.unary": ("Unary",),
-            "repeated.changes": ("ChangeTree", "Watch"),
-            "repeated.diary": ("Diary",),
-            "repeated.memo": ("Memo", "OpenMemo"),
-            "reports.client": ("Client",),
-            "reports.collector": ("Collector",),
-            "reports.form": ("Form",),
-            "reports.plan": ("ReportPlan", "plan"),
-            "reports.wire": ("Refusals",),
-            "shuffled_reports": ("ShuffledReports", "calibrate_shuffled", "shuffled"),
-        },
-    )
+__all__, __getattr__, __dir__ = open_door(__name__, __file__)
