@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from discreet.accounting.amounts import QUANTUM, amount_value
 from discreet.accounting.budget import Budget
-from discreet.accounting.nodes import UNPROTECTED
+from discreet.accounting.leaf_price import UNPROTECTED
 from discreet.errors import OutOfRange, WrongKind
 from discreet.loss import Approximate, GaussianDP, Pure, RenyiDP, ZeroConcentrated
 from discreet_course.textbook import half_square

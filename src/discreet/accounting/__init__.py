@@ -16,9 +16,9 @@ if TYPE_CHECKING:  # each is loaded when first used, because most questions need
     from discreet.accounting.codec import decode, encode
     from discreet.accounting.filter import Charge, Left, PrivacyFilter
     from discreet.accounting.granularity import Metric, RecordRule, f_dependent
+    from discreet.accounting.leaf_price import UNPROTECTED
     from discreet.accounting.loss_map import LossMap
     from discreet.accounting.nodes import (
-        UNPROTECTED,
         Choice,
         Leaf,
         Node,

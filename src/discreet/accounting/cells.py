@@ -494,7 +494,7 @@ class Partition(State):
             within: for columns, by place, the atoms that count, as bits; all if not given.
             components: the components that are wanted.
         """
-        total = self.cells.paid[components][:, chosen] + self.everyone[components]
+        total: Amounts = self.cells.paid[components][:, chosen] + self.everyone[components]
         for axis, column in enumerate(self.columns.values()):
             paid = column.paid[components]
             if paid.any():

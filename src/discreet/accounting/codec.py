@@ -212,7 +212,11 @@ def _write(value: Any, hint: Any, depth: int) -> Any:  # noqa: PLR0911  one line
         case Enum():
             return value.value
         case int() | np.integer():
-            return {"whole": write_integer(value)} if hint is Hashable else write_integer(value)
+            return (
+                {"whole": write_integer(int(value))}
+                if hint is Hashable
+                else write_integer(int(value))
+            )
         case Fraction():
             return {"number": write_number(value)} if hint is Hashable else write_number(value)
         case float() if hint is not Hashable:

@@ -35,7 +35,8 @@ from typing import Final, final
 
 from discreet.accounting.atoms import ColumnAtoms
 from discreet.accounting.box import Contribution, RowChange
-from discreet.accounting.nodes import UNPROTECTED, Choice, Leaf, Node, Repeat, Sequential
+from discreet.accounting.leaf_price import UNPROTECTED
+from discreet.accounting.nodes import Choice, Leaf, Node, Repeat, Sequential
 from discreet.accounting.parts_and_samples import (
     Group,
     Parallel,

@@ -34,13 +34,14 @@ from discreet import mechanisms  # its door loads a mechanism where one is asked
 from discreet.errors import OutOfRange, TooLarge
 from discreet.loss import Approximate, Composition, PrivacyLoss, Profile, Pure, RenyiDP
 from discreet.loss.finite import FinitePair
+from discreet.mechanisms.mechanism import Mechanism
 from discreet.units import Relation
 
 if TYPE_CHECKING:  # loaded when first used, because most questions need few of these
     from discreet.accounting.nodes import Leaf
 
 
-Source = mechanisms.Mechanism[Any, Any] | PrivacyLoss
+Source = Mechanism[Any, Any] | PrivacyLoss
 """What a leaf releases: a mechanism, or all that is known of one."""
 
 UNPROTECTED: Final = Approximate(epsilon=0, delta=1)

@@ -129,9 +129,7 @@ class RequestPricer:
     contribution: Contribution | None = None
 
     def __post_init__(self) -> None:
-        """Check the unit, and that columns are named one by one."""
-        if isinstance(self.constant, str):
-            raise WrongKind("constant columns are given as one text; give ['birth_year'], say.")
+        """Check the unit, and name each column once."""
         object.__setattr__(self, "constant", tuple(dict.fromkeys(self.constant)))
         same_unit(self.unit)
 
