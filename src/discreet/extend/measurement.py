@@ -1,4 +1,4 @@
-"""What a model measures, at what price, and the one place where it sees sums: with their noise.
+"""What a workshop measures, at what price, and the one place where it sees sums: with their noise.
 
 Trust: kernel.  The noise is planned before a row is read, and a sum that could move further than
 its plan says, or one that was not planned, is refused.
@@ -19,25 +19,34 @@ from functools import lru_cache
 from typing import Final, final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet.accounting import Leaf, Node, Repeat, Sequential
 from discreet.arrays import saturating_add
 from discreet.errors import OutOfRange, OverBudget, WrongKind
-from discreet.exact import decimal
+from discreet.exact import decimal, positive
+from discreet.extend.row_counts import rows_of_unit
 from discreet.mechanisms import Gaussian, Laplace
-from discreet.models.bounded_rows import Integers
-from discreet.models.row_sums import BoundedSum
 from discreet.noise import Entropy
 from discreet.noise.laplace import drawn_together
 from discreet.plan.pricing.calibration import Price, gaussian_rho, loss_of, price_of
 from discreet.plan.pricing.group_sensitivity import root_up
+from discreet.requests.engine_request import EngineRequest
 from discreet.units import PrivacyUnit, Relation
+
+Integers = NDArray[np.int64]
+
+_STEP: Final = Fraction(255, 256)
+_NEARLY: Final = 1 - Fraction(1, 1 << 14)  # one quick comparison then proves most prices
+_TRIES: Final = 400
+_AHEAD: Final = 1 << 16  # numbers of noise of one sum that are drawn at once
+_TOGETHER: Final = 1 << 12  # numbers of noise of a whole fit, if it is drawn at once
 
 
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AskedPrice:
-    """What a model may cost: epsilon with or without delta, or rho.
+    """What a release may cost: epsilon with or without delta, or rho.
 
     >>> AskedPrice.read(epsilon="0.5", delta="1e-6", rho=None).delta
     Fraction(1, 1000000)
@@ -48,7 +57,9 @@ class AskedPrice:
     rho: Fraction | None
 
     @classmethod
-    def read(cls, *, epsilon: object, delta: object, rho: object) -> AskedPrice:
+    def read(
+        cls, *, epsilon: object = None, delta: object = None, rho: object = None
+    ) -> AskedPrice:
         """Read what a person typed; the same once for all that a fit asks."""
         try:
             return _read(epsilon, delta, rho)
@@ -64,7 +75,7 @@ class AskedPrice:
     def nearly_rho(self) -> Fraction:
         """What it comes to in rho: as Gaussian noise for epsilon and delta, or as pure epsilon.
 
-        >>> AskedPrice.read(epsilon="0.2", delta=None, rho=None).nearly_rho
+        >>> AskedPrice.read(epsilon="0.2").nearly_rho
         Fraction(1, 50)
         """
         if self.rho is not None or self.epsilon is None:
@@ -82,40 +93,40 @@ class AskedPrice:
 @lru_cache(maxsize=64, typed=True)
 def _read(epsilon: object, delta: object, rho: object) -> AskedPrice:
     if (epsilon is None) == (rho is None):
-        raise WrongKind(
-            what="neither or both of epsilon and rho are given.",
-            why="one of them says what the model costs, and two could disagree.",
-            do="give epsilon=1 with delta='1e-6', say, or rho=0.1.",
-        )
+        raise WrongKind("give epsilon=1 with delta='1e-6', say, or rho=0.1, and not both.")
     chance = None if delta is None else decimal(delta, name="delta")
     if chance is not None and not 0 <= chance < 1:
-        raise OutOfRange(
-            what="delta is not from 0 to below 1.",
-            why="it is the chance with which the promise may fail.",
-            do="give delta='1e-6', say.",
-        )
-    read = {"epsilon": epsilon, "rho": rho}
-    numbers = {k: None if v is None else decimal(v, name=k) for k, v in read.items()}
-    for name, number in numbers.items():
-        if number is not None and number <= 0:
-            raise OutOfRange(
-                what=f"{name} is not above zero.",
-                why="at no price nothing can be learned.",
-                do=f"give {name}=1, say.",
-            )
-    return AskedPrice(epsilon=numbers["epsilon"], delta=chance or None, rho=numbers["rho"])
+        raise OutOfRange("delta must be from 0 to below 1.")
+    numbers = [
+        None if value is None else positive(decimal(value, name=name), name=name)
+        for name, value in (("epsilon", epsilon), ("rho", rho))
+    ]
+    return AskedPrice(epsilon=numbers[0], delta=chance or None, rho=numbers[1])
 
 
-_STEP: Final = Fraction(255, 256)
-_TRIES: Final = 400
-_AHEAD: Final = 1 << 16  # numbers of noise of one sum that are drawn at once
-_TOGETHER: Final = 1 << 12  # numbers of noise of a whole fit, if it is drawn at once
+@final
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class BoundedSum:
+    """A sum of integer vectors, of which each row adds one of bounded length; shows nothing.
+
+    ``squared`` bounds the square of the L2 norm and ``linear`` the L1 norm of what a row adds;
+    ``opposed`` says that what two rows add may point in opposite directions.
+    """
+
+    values: Integers
+    squared: int
+    linear: int
+    opposed: bool
+
+    def __repr__(self) -> str:
+        """Show nothing: the sum has no noise yet."""
+        return "BoundedSum(hidden)"
 
 
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlannedSum:
-    """A sum that a model takes, ``times`` times, with what one row adds to it at most."""
+    """A sum that is taken ``times`` times, with what one row adds to it at most."""
 
     name: str
     squared: int
@@ -127,24 +138,19 @@ class PlannedSum:
 
     def leaf(self, noise: Gaussian | Laplace, *, unit: PrivacyUnit, rows: int) -> Leaf:
         """Return what taking it once costs a unit of so many rows."""
-        whose, replaced = unit, None
-        if unit.relation is not Relation.ADD_REMOVE:
-            whose = PrivacyUnit(name=unit.name, columns=unit.columns, relation=Relation.ADD_REMOVE)
         if isinstance(noise, Laplace):
             added = Fraction(rows * self.linear)
-            if unit.relation.replaces:
-                replaced = 2 * added
+            replaced = 2 * added
         else:
             added = root_up(rows**2 * self.squared)
-            if unit.relation.replaces:
-                factor = 4 if self.opposed else 2
-                replaced = min(root_up(factor * rows**2 * self.squared), 2 * added)
+            factor = 4 if self.opposed else 2
+            replaced = min(root_up(factor * rows**2 * self.squared), 2 * added)
         return Leaf(
             noise,
             name=self.name,
-            unit=whose,
+            unit=_added(unit),
             added=added,
-            replaced=replaced,
+            replaced=replaced if unit.relation.replaces else None,
             coordinates=1 if isinstance(noise, Laplace) else self.coordinates,
         )
 
@@ -157,6 +163,12 @@ class PlannedSum:
         """Return the square of how far a unit moves it in L2."""
         factor = (4 if self.opposed else 2) if unit.relation.replaces else 1
         return factor * rows**2 * self.squared
+
+
+def _added(unit: PrivacyUnit) -> PrivacyUnit:
+    if unit.relation is Relation.ADD_REMOVE:
+        return unit
+    return PrivacyUnit(name=unit.name, columns=unit.columns, relation=Relation.ADD_REMOVE)
 
 
 @final
@@ -197,6 +209,15 @@ class SumSchedule:
         """How many numbers all sums have together."""
         return sum(each.numbers for each in self.sums)
 
+    def charged(self, request: EngineRequest, unit: PrivacyUnit) -> Node:
+        """Return the tree, if this is planned for what engines enforce of a request."""
+        if self.rows != rows_of_unit(request) or self.unit != unit:
+            raise OutOfRange(
+                "sums are planned for other bounds than their request has: plan them with "
+                "rows=rows_of_unit(request), for the unit of the session."
+            )
+        return self.tree
+
     def noise(self, name: str) -> Gaussian | Laplace:
         """Return the noise of a sum."""
         return next(n for s, n in zip(self.sums, self.noises, strict=True) if s.name == name)
@@ -209,8 +230,7 @@ def scheduled(
 
     >>> from discreet.units import row
     >>> one = PlannedSum(name="n", squared=1, linear=1, opposed=False, coordinates=4)
-    >>> ask = AskedPrice.read(epsilon="0.5", delta=None, rho=None)
-    >>> scheduled([one], ask, unit=row(), rows=3).noises[0].scale
+    >>> scheduled([one], AskedPrice.read(epsilon="0.5"), unit=row(), rows=3).noises[0].scale
     Fraction(6, 1)
     """
     return _schedule(tuple(sums), asked, unit, rows)
@@ -230,13 +250,7 @@ def _schedule(
         return SumSchedule(sums=sums, noises=tuple(noises), unit=unit, rows=rows, asked=asked)
 
     parts = [
-        Fraction(
-            each.moved(unit=unit, rows=rows)
-            * each.times
-            * total.numerator
-            * each.share.denominator,
-            2 * each.share.numerator * total.denominator,
-        )
+        Fraction(each.moved(unit=unit, rows=rows) * each.times) * total / (2 * each.share)
         for each in sums
     ]
 
@@ -252,29 +266,27 @@ def _schedule(
 def _within(at: Callable[[Fraction], SumSchedule], asked: AskedPrice) -> SumSchedule:
     """Return the schedule of nearly the largest rho that keeps epsilon and delta, as proved."""
     epsilon, delta = asked.epsilon or Fraction(0), asked.delta or Fraction(0)
-    rho = Fraction(float(gaussian_rho(epsilon, delta)))
+    rho = Fraction(float(gaussian_rho(epsilon, delta))) * _NEARLY
     for _ in range(_TRIES):
         schedule = at(rho)
         if loss_of(schedule.tree, schedule.unit).keeps(epsilon=epsilon, delta=delta):
             return schedule
         rho *= _STEP
     raise OutOfRange(
-        what="no noise was found that keeps this epsilon and delta.",
-        why="what cannot be proved to keep a price is not run.",
-        do="give a larger epsilon or delta, or a price in rho.",
+        "no noise was found that keeps this epsilon and delta: give a larger epsilon or delta, or "
+        "a price in rho."
     )
 
 
 @final
-class RowMeasurer:
+class Measurer:
     """Takes planned sums, each as often as it was planned, and returns them with noise.
 
     >>> from discreet.noise import KeyedEntropy
     >>> from discreet.units import row
     >>> one = PlannedSum(name="n", squared=1, linear=1, opposed=False, coordinates=2)
-    >>> plan = scheduled([one], AskedPrice.read(epsilon=1, delta=None, rho=None),
-    ...                  unit=row(), rows=1)
-    >>> see = RowMeasurer(plan, KeyedEntropy(key=bytes(32), label="doctest"))
+    >>> plan = scheduled([one], AskedPrice.read(epsilon=1), unit=row(), rows=1)
+    >>> see = Measurer(plan, KeyedEntropy(key=bytes(32), label="doctest"))
     >>> see.measure("n", BoundedSum(np.array([500, 700]), 1, 1, False)).shape
     (2,)
     """
@@ -307,9 +319,9 @@ class RowMeasurer:
         )
         if planned is None or not fits:
             raise OverBudget(
-                what="a model takes a sum that was not planned.",
+                what="a workshop takes a sum that was not planned.",
                 why="it would cost more than was charged.",
-                do="report this: a model takes the sums that its plan has paid for.",
+                do="report this: a workshop takes the sums that its plan has paid for.",
             )
         noise = self._drawn(planned)
         self._left[name] -= 1
