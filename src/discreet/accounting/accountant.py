@@ -46,8 +46,8 @@ from discreet.accounting.fold import (
     repeated,
 )
 from discreet.accounting.granularity import Metric, Record, RecordRule, difference
+from discreet.accounting.leaf_price import UNPROTECTED
 from discreet.accounting.nodes import (
-    UNPROTECTED,
     Choice,
     Leaf,
     Node,
