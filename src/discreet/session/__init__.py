@@ -11,6 +11,7 @@ from discreet.doors import late_names
 
 if TYPE_CHECKING:  # each is loaded when first used, because most sessions need two of them
     from discreet.session.files.manifest import WrittenRelease
+    from discreet.session.first_run.policy_proposal import PolicyProposal, propose
     from discreet.session.inquiry import Inquiry
     from discreet.session.opening import open  # noqa: A004  called discreet.open
     from discreet.session.opening_arguments import describe
@@ -22,7 +23,8 @@ if TYPE_CHECKING:  # each is loaded when first used, because most sessions need 
         check,
         csv_form,
         first_look,
-        propose,
+        people_by_key,
+        propose_columns,
         unit_guesses,
     )
     from discreet.session.record import NoLedger, Rehearsal
@@ -33,6 +35,7 @@ __all__ = [
     "FirstLook",
     "Inquiry",
     "NoLedger",
+    "PolicyProposal",
     "Proposals",
     "Rehearsal",
     "Session",
@@ -43,7 +46,9 @@ __all__ = [
     "describe",
     "first_look",
     "open",
+    "people_by_key",
     "propose",
+    "propose_columns",
     "unit_guesses",
 ]
 
@@ -52,6 +57,7 @@ if not TYPE_CHECKING:  # to which every name would be one of this room
         __name__,
         {
             "files.manifest": ("WrittenRelease",),
+            "first_run.policy_proposal": ("PolicyProposal", "propose"),
             "inquiry": ("Inquiry",),
             "opening": ("open",),
             "opening_arguments": ("describe",),
@@ -63,7 +69,8 @@ if not TYPE_CHECKING:  # to which every name would be one of this room
                 "check",
                 "csv_form",
                 "first_look",
-                "propose",
+                "people_by_key",
+                "propose_columns",
                 "unit_guesses",
             ),
             "record": ("NoLedger", "Rehearsal"),

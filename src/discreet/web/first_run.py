@@ -1,28 +1,23 @@
-"""The wizard: a file, six questions, a policy to review, and then its ledger.
+"""The wizard: files, what their owner accepts of the proposals, a policy to review, its ledger.
 
-Trust: public.  It reads names and types of columns, and no rows.  Files are those of one folder.
+Trust: kernel.  It shows the owner what is proposed from the rows.  Files are those of one folder.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final, final
 
 from discreet.errors import UnknownName
-from discreet.plan.policy.policy import Policy, SessionSettings, read_policy
-from discreet.session.first_run import (
-    Answers,
-    policy_from,
-    refuse_overwriting,
-    type_by_name,
-    with_ledger,
-    write_policy,
-)
-from discreet.session.opening_arguments import unit_of
-from discreet.session.owner_check.cell_shares import FirstLook, first_look
-from discreet.session.schemas import schema_of
+from discreet.plan.policy.policy import Policy, SessionSettings
+from discreet.requests.table_schema import Schema
+from discreet.session.first_run.column_lines import line_of
+from discreet.session.first_run.column_notes import unit_words
+from discreet.session.first_run.policy_files import refuse_overwriting, with_ledger, write_policy
+from discreet.session.first_run.policy_proposal import PolicyProposal
+from discreet.session.first_run.policy_questionnaire import Answers, usual_delta
 
 _ENDINGS: Final = (".csv", ".parquet")
 
@@ -45,73 +40,56 @@ class FirstRun:
         found = (path for path in self.folder.iterdir() if path.suffix.lower() in _ENDINGS)
         return sorted(path.name for path in found if path.is_file())
 
-    def look(self, name: str) -> FirstLook:
-        """Read the names and types of the columns of one of these files."""
-        if name not in self.files():
+    def proposal(self, names: list[str], said: Mapping[str, str]) -> PolicyProposal:
+        """Look at the files, and propose what to declare for the people that were named.
+
+        A line of the form that differs from its proposal is a change.
+        """
+        if not names or not set(names) <= set(self.files()):
             raise UnknownName(
                 what="there is no such file in the folder of the policy.",
                 why="the wizard opens CSV and Parquet files of this folder alone.",
                 do="put the file there, and choose it from the list.",
             )
-        return first_look(str(self.folder / name))
-
-    def policy_for(self, name: str, said: Mapping[str, str]) -> Policy:
-        """Return the policy that answers make; it fits the columns of the file."""
-        look = self.look(name)
-        place = SessionSettings(data=name, ledger=f"{look.table}.ledger")
-        made = policy_from(answers_of(said, look), look=look, session=place)
-        rules = read_policy(made.written())
-        schema_of(
-            rules, unit_of(None, rules), {look.table: look.columns}, {look.table: look.stored}
+        answers = Answers(
+            analysts=said.get("analysts", ""),
+            epsilon=said.get("epsilon", ""),
+            delta=said.get("delta", ""),
+            max_rows=said.get("max_rows", ""),
+            max_groups=said.get("max_groups", ""),
         )
-        return rules
+        made = PolicyProposal({Path(name).stem: str(self.folder / name) for name in names}, answers)
+        for table in made.tables:
+            table.take_form()
+        unit = said.get("unit") or unit_words(made.unit_guesses())[1]
+        made.protect(unit, made.unclear(unit) if said.get("public") else ())
+        for table in made.tables:
+            if said.get("size") == "no":
+                table.size = None
+            if said.get(f"key.{table.name}") == "no":
+                table.key = ()
+        return made
 
-    def write(self, name: str, said: Mapping[str, str]) -> str:
+    def reviewed(self, names: list[str], said: Mapping[str, str]) -> tuple[Policy, Schema]:
+        """Return the policy that the answers of a form make, and its schema."""
+        made = self.proposal(names, said)
+        for table in made.tables:
+            for facts in table.listed():
+                line = said.get(f"line.{table.name}.{facts.name}", "").strip()
+                if line and line != line_of(facts):
+                    made.change(facts.name, line, table=table.name)
+                elif not line:
+                    made.change(facts.name, facts.type.value.lower(), table=table.name)
+        if not made.answers.delta:
+            made.answers = replace(made.answers, delta=usual_delta(made.tables[0].size))
+        data = names[0] if len(names) == 1 else {Path(name).stem: name for name in names}
+        ledger = f"{made.tables[0].name}.ledger"
+        return made.made(SessionSettings(data=data, ledger=ledger))
+
+    def write(self, names: list[str], said: Mapping[str, str]) -> str:
         """Make the ledger, write the policy, and open both; return the name of the dataset."""
         refuse_overwriting(self.policy)
-        rules = self.policy_for(name, said)
+        rules, _ = self.reviewed(names, said)
         place = rules.session or SessionSettings()
-        rules = with_ledger(rules, place.ledger or "data.ledger", self.policy)
-        write_policy(self.policy, rules)
+        write_policy(self.policy, with_ledger(rules, place.ledger or "data.ledger", self.policy))
         return self.opened(self.policy)
-
-
-def answers_of(said: Mapping[str, str], look: FirstLook) -> Answers:
-    """Return the answers of a form; a column has fields type., low., high. and categories.
-
-    >>> look = FirstLook(table="people", columns={"age": None}, stored={})
-    >>> said = {"unit": "row", "low.age": "0", "high.age": "110", "type.age": "integer"}
-    >>> answers_of(said, look).bounds
-    {'age': '0:110'}
-    """
-
-    def given(field: str) -> str:
-        return said.get(field, "").strip()
-
-    bounds, categories, types = {}, {}, {}
-    for column in look.columns:
-        if given(f"low.{column}") or given(f"high.{column}"):
-            bounds[column] = f"{given(f'low.{column}')}:{given(f'high.{column}')}"
-        if given(f"categories.{column}"):
-            categories[column] = given(f"categories.{column}")
-        if given(f"type.{column}") and look.is_cell(column):
-            types[column] = given(f"type.{column}")
-    return Answers(
-        unit=given("unit"),
-        max_rows=given("max_rows"),
-        max_groups=given("max_groups"),
-        analysts=given("analysts"),
-        epsilon=given("epsilon"),
-        delta=given("delta"),
-        bounds=bounds,
-        categories=categories,
-        types=types,
-    )
-
-
-def proposed_types(look: FirstLook) -> dict[str, str]:
-    """Return a type for each column: that of the file, or one that its name suggests."""
-    return {
-        name: (type_by_name(name) if kind is None or look.is_cell(name) else kind).value.lower()
-        for name, kind in look.columns.items()
-    }

@@ -1,6 +1,6 @@
 """Before the first question: datasets, and the wizard that writes a policy.
 
-Trust: public.  None of these pages reads a row.
+Trust: kernel.  The wizard shows the owner what is proposed from the rows.
 """
 
 from __future__ import annotations
@@ -10,11 +10,13 @@ from typing import Any
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
-from discreet.errors import DiscreetError, NotAllowed
-from discreet.query.types import Type
+from discreet.errors import BadPolicy, DiscreetError, NotAllowed
 from discreet.session.display import about_column, part_left
+from discreet.session.first_run.column_lines import line_of
+from discreet.session.first_run.column_notes import forecast_lines, guess_words, unit_words
+from discreet.session.first_run.policy_questionnaire import usual_delta
 from discreet.web.desk import Visitor
-from discreet.web.first_run import FirstRun, proposed_types
+from discreet.web.first_run import FirstRun
 from discreet.web.refusals import Refusal
 from discreet.web.rendering import see_other
 from discreet.web.visits import Form, Visiting, desk_of, field, need, visited
@@ -47,14 +49,14 @@ def datasets(request: Request, visitor: Visiting) -> Response:
 
 @router.get("/wizard")
 def wizard(request: Request, visitor: Visiting) -> Response:
-    """Ask which file the policy is for."""
+    """Ask which files the policy is for."""
     run = _needed(request, visitor)
     return visited("wizard.html", request, visitor, files=run.files(), policy=run.policy.name)
 
 
 @router.post("/wizard/questions")
 def questions(request: Request, visitor: Visiting, form: Form) -> Response:
-    """Ask the six questions about a file."""
+    """Show what is proposed for the files."""
     run = _needed(request, visitor)
     return _questions(request, visitor, run, form, None)
 
@@ -63,12 +65,18 @@ def questions(request: Request, visitor: Visiting, form: Form) -> Response:
 def review(request: Request, visitor: Visiting, form: Form) -> Response:
     """Show the policy that the answers make; nothing is written yet."""
     run = _needed(request, visitor)
-    said = {name: field(form, name) for name in form if name != "csrf"}
+    said = _said(form)
     try:
-        rules = run.policy_for(field(form, "file"), said)
+        rules, schema = run.reviewed(form.get("file", []), said)
     except DiscreetError as error:
         return _questions(request, visitor, run, form, Refusal.of(error))
-    shown: dict[str, Any] = {"said": said, "text": rules.written(), "policy": run.policy.name}
+    shown: dict[str, Any] = {
+        "said": said,
+        "files": form.get("file", []),
+        "text": rules.written(),
+        "policy": run.policy.name,
+        "forecast": list(forecast_lines(rules, schema)),
+    }
     return visited("review.html", request, visitor, **shown)
 
 
@@ -76,9 +84,12 @@ def review(request: Request, visitor: Visiting, form: Form) -> Response:
 def write(request: Request, visitor: Visiting, form: Form) -> Response:
     """Make the ledger and write the policy."""
     run = _needed(request, visitor)
-    said = {name: field(form, name) for name in form}
-    name = run.write(field(form, "file"), said)
+    name = run.write(form.get("file", []), _said(form))
     return see_other(f"/data/{name}/query")
+
+
+def _said(form: dict[str, list[str]]) -> dict[str, str]:
+    return {name: field(form, name) for name in form if name not in {"csrf", "file"}}
 
 
 def _questions(
@@ -88,17 +99,25 @@ def _questions(
     form: dict[str, list[str]],
     refusal: Refusal | None,
 ) -> Response:
-    name = field(form, "file")
-    look = run.look(name)
-    said = {each: field(form, each) for each in form if each != "csrf"}
+    files, said = form.get("file", []), _said(form)
+    unit = said.get("unit", "")
+    try:
+        made = run.proposal(files, said)
+    except BadPolicy as error:  # a table that says nothing of people
+        refusal, said = Refusal.of(error), {**said, "public": "yes"}
+        made = run.proposal(files, said)
+    if unit != said.get("looked", unit):  # lines that were proposed for other people
+        said = {name: value for name, value in said.items() if not name.startswith("line.")}
     return visited(
         "questions.html",
         request,
         visitor,
-        file=name,
-        types=proposed_types(look),
-        cells={column for column in look.columns if look.is_cell(column)},
-        known=[kind.value.lower() for kind in Type],
+        files=files,
+        made=made,
+        question=unit_words(made.unit_guesses())[0],
+        line_of=line_of,
+        guess=guess_words(1.0),
+        delta=usual_delta(made.tables[0].size),
         said=said,
         refusal=refusal,
         status=200 if refusal is None else 422,
