@@ -16,7 +16,7 @@ from benchmarks.measure import Result, machine, read_options, run_all
 from benchmarks.peers.environment import Peers, PeersUnavailable
 from benchmarks.report import NOTHING, aligned, bar_list, table, write_json
 from benchmarks.rows.accounting import CASES, DELTAS, GOOGLE, PRV, QUICK, Field, row, sigma
-from discreet.loss.bracket import Bracket
+from discreet.loss.rounding import Bracket
 
 COLUMNS = {GOOGLE: "dp_accounting", PRV: "prv"}
 LARGE = 1e-3

@@ -20,7 +20,7 @@ from benchmarks.rows.accounting import (
     row,
     sampled_excess,
 )
-from discreet.loss.bracket import Bracket
+from discreet.loss.rounding import Bracket
 
 FASTER = 50
 WIDEST = 1e-6

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from benchmarks.measure import Result
 from benchmarks.report import OURS, PER_SECOND, Bar, figures
 from benchmarks.rows.composition import GOOGLE
-from discreet.loss.bracket import Bracket
+from discreet.loss.rounding import Bracket
 
 FASTER = 10
 WIDEST = 1e-4

@@ -17,16 +17,14 @@ from benchmarks.truth import Truth, sampled_cumulant
 from discreet.accounting import Leaf, Parallel, Repeat, Sampled, Sequential, account
 from discreet.accounting.worst_case.statement import Statement
 from discreet.loss import GaussianDP, PrivacyLoss
-from discreet.loss.bracket import Bracket
 from discreet.loss.calibration import least_scale
 from discreet.loss.composition import Composition
-from discreet.loss.pairs.gaussian import GaussianPair
-from discreet.loss.pairs.laplace import LaplacePair
-from discreet.loss.pairs.pair import Pair
-from discreet.loss.pairs.randomized_response import ResponsePair
+from discreet.loss.gaussian import GaussianPair
+from discreet.loss.pair import Pair
+from discreet.loss.poisson_sampling import Direction, SampledPair, sampled_gaussian
 from discreet.loss.profile import Profile
-from discreet.loss.sampling.poisson_sampling import Direction, SampledPair
-from discreet.loss.sampling.sampled_gaussian import sampled_gaussian
+from discreet.loss.pure_pairs import LaplacePair, ResponsePair
+from discreet.loss.rounding import Bracket
 from discreet.mechanisms import Gaussian, Laplace, RandomizedResponse
 
 GOOGLE, PRV = "dp_accounting", "prv"

@@ -26,7 +26,7 @@ from discreet.accounting import (
     one_of,
 )
 from discreet.accounting.cells.loss_map import LossMap
-from discreet.loss.bracket import Bracket
+from discreet.loss.rounding import Bracket
 from discreet.mechanisms import Gaussian, Laplace, RandomizedResponse
 
 GOOGLE = "dp_accounting"

@@ -25,7 +25,7 @@ from discreet.charts import Axis, Chart
 from discreet.explain import Guesses
 from discreet.explain.pictures.catch_curve import points_above
 from discreet.loss import Approximate, GaussianDP, Pure, gaussian_sigma, laplace_scale
-from discreet.loss.group_privacy import group_delta
+from discreet.loss.moments import group_delta
 from discreet.mechanisms import Exponential, Laplace
 from discreet.mechanisms.randomized_response import RandomizedResponse
 from discreet.mechanisms.sparse_vector.above_threshold import AboveThreshold

@@ -9,7 +9,7 @@ from mutants.mutant import Mutant
 MUTANTS: Final = (
     Mutant(
         name="a second Gaussian answer is free",
-        file="discreet/loss/gaussian_dp.py",
+        file="discreet/loss/notions.py",
         old="            return GaussianDP(mu_squared=self.mu_squared + other.mu_squared)",
         new="            return GaussianDP(mu_squared=max(self.mu_squared, other.mu_squared))",
         why="A second answer costs nothing.",
@@ -20,7 +20,7 @@ MUTANTS: Final = (
     ),
     Mutant(
         name="a group of k loses like the root of k",
-        file="discreet/loss/gaussian_dp.py",
+        file="discreet/loss/notions.py",
         old='        return GaussianDP(mu_squared=checked_count(size, name="size") ** 2 * self.mu_squared)',
         new='        return GaussianDP(mu_squared=checked_count(size, name="size") * self.mu_squared)',
         why="Units with several rows are priced too low.",
@@ -39,7 +39,7 @@ MUTANTS: Final = (
     ),
     Mutant(
         name="noise on integers counts as continuous noise of the same variance",
-        file="discreet/loss/pairs/gaussian.py",
+        file="discreet/loss/gaussian.py",
         old="        return self.distance**2 / (self.variance - t), Fraction(1, 1 << bits)",
         new="        return self.distance**2 / self.variance, Fraction(0)",
         why="The curve of discrete noise is above that of continuous noise in places.",
@@ -73,7 +73,7 @@ MUTANTS: Final = (
     ),
     Mutant(
         name="the delta of a promise is forgotten",
-        file="discreet/loss/pure_and_approximate.py",
+        file="discreet/loss/notions.py",
         old="    return Interval(delta + (1 - delta) * low, delta + (1 - delta) * high)",
         new="    return Interval(low, high)",
         why="The chance of an event that tells everything is not counted.",
@@ -84,7 +84,7 @@ MUTANTS: Final = (
     ),
     Mutant(
         name="optimal composition forgets deltas",
-        file="discreet/loss/pure_and_approximate.py",
+        file="discreet/loss/notions.py",
         old="        kept *= (1 - d) ** count\n",
         new="        kept *= 1 - d * 0\n",
         why="Deltas do not add up.",
@@ -95,7 +95,7 @@ MUTANTS: Final = (
     ),
     Mutant(
         name="a second zCDP answer is free",
-        file="discreet/loss/renyi/renyi_and_zcdp.py",
+        file="discreet/loss/notions.py",
         old="            return ZeroConcentrated(rho=self.rho + other.rho)",
         new="            return ZeroConcentrated(rho=max(self.rho, other.rho))",
         why="A second answer costs nothing.",

@@ -21,6 +21,7 @@ from fractions import Fraction
 from discreet.errors import OutOfRange
 from discreet.exact import float_up
 from discreet.loss.elementary import exp, log, sqrt, tanh_half
+from discreet.loss.notions import Approximate
 from discreet.loss.parameters import (
     checked_count,
     checked_delta,
@@ -29,7 +30,6 @@ from discreet.loss.parameters import (
     checked_parameter,
     dyadic_up,
 )
-from discreet.loss.pure_and_approximate import Approximate
 
 _ONE = Fraction(1)
 _FAR = Fraction(1000)

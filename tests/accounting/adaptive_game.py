@@ -36,9 +36,9 @@ from typing import Final, final
 from discreet.errors import NotComposable, OutOfRange, WrongKind
 from discreet.exact import float_down, float_up, rational
 from discreet.loss import PrivacyLoss, Pure
-from discreet.loss.bracket import Bracket
 from discreet.loss.elementary import exp
 from discreet.loss.parameters import checked_epsilon
+from discreet.loss.rounding import Bracket
 from discreet.mechanisms import FiniteMechanism
 
 _MOST_STATES: Final = 20_000

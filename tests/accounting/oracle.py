@@ -24,7 +24,7 @@ from discreet.accounting import (
     Where,
 )
 from discreet.loss import Profile, Pure
-from discreet.loss.pairs.finite import FinitePair
+from discreet.loss.finite import FinitePair
 
 Record = Mapping[str, object]
 Table = tuple[int, ...]

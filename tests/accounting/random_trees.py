@@ -30,9 +30,8 @@ from discreet.loss import (
     RenyiDP,
     ZeroConcentrated,
 )
-from discreet.loss.pairs.bounded_range import BoundedRangePair
-from discreet.loss.pairs.finite import FinitePair
-from discreet.loss.pairs.laplace import LaplacePair
+from discreet.loss.finite import FinitePair
+from discreet.loss.pure_pairs import BoundedRangePair, LaplacePair
 from discreet.mechanisms import (
     AboveThreshold,
     Exponential,

@@ -14,10 +14,9 @@ from discreet.accounting.storage.source_schemas import LOSS_SCHEMAS
 from discreet.errors import DiscreetError
 from discreet.loss import GaussianDP, Laplace, PrivacyLoss, Profile, Pure, RenyiDP, ZeroConcentrated
 from discreet.loss.composition import Composition
-from discreet.loss.pairs.composition_curve import CompositionShape
-from discreet.loss.pairs.curved_pair import CurvedPair
-from discreet.loss.pairs.pair import PairFamily
-from discreet.loss.sampling.shuffle import Shuffle, ShuffledShape
+from discreet.loss.curved_pair import CompositionShape, CurvedPair
+from discreet.loss.pair import PairFamily
+from discreet.loss.shuffle import Shuffle, ShuffledShape
 
 GAUSS, COIN = GaussianDP(mu=1), Pure(epsilon=1)
 TWO = COIN.compose(GAUSS).profile().remove[0]

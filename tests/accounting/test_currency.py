@@ -31,9 +31,9 @@ from discreet.loss import (
     ZeroConcentrated,
 )
 from discreet.loss.elementary import log
-from discreet.loss.pairs.finite import FinitePair
-from discreet.loss.pairs.laplace import LaplacePair
+from discreet.loss.finite import FinitePair
 from discreet.loss.profile import Profile
+from discreet.loss.pure_pairs import LaplacePair
 from discreet.mechanisms import Exponential, Laplace
 from tests.accounting.games import Ask, largest_loss, leaking, response, two_point, value
 

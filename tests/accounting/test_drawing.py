@@ -19,7 +19,7 @@ from discreet.accounting import (
     drawn,
 )
 from discreet.loss import Profile, Pure
-from discreet.loss.pairs.laplace import LaplacePair
+from discreet.loss.pure_pairs import LaplacePair
 from discreet.mechanisms import Exponential, Gaussian, Laplace, RandomizedResponse
 from discreet.notebook import short_repr
 from discreet_course.counting import Histogram

@@ -29,7 +29,7 @@ from discreet.accounting import (
 )
 from discreet.errors import NotComposable
 from discreet.loss import Approximate, GaussianDP, PrivacyLoss, Profile, Pure, ZeroConcentrated
-from discreet.loss.pairs.laplace import LaplacePair
+from discreet.loss.pure_pairs import LaplacePair
 from discreet.units import person
 
 

@@ -26,7 +26,7 @@ from discreet.accounting import (
 )
 from discreet.errors import OutOfRange, TooLarge, WrongKind
 from discreet.loss import GaussianDP, Profile, Pure, ZeroConcentrated
-from discreet.loss.pairs.finite import FinitePair
+from discreet.loss.finite import FinitePair
 from discreet.units import person
 from tests.accounting.oracle import count, excess, law_of, scaled
 from tests.accounting.test_enumeration import FIFTHS, HALF, KEYS, RATIOS, RECORDS, THIRDS, TREES

@@ -20,7 +20,7 @@ from discreet.loss import (
     ZeroConcentrated,
 )
 from discreet.loss.elementary import exp
-from discreet.loss.pairs.finite import FinitePair
+from discreet.loss.finite import FinitePair
 from discreet.mechanisms import (
     AboveThreshold,
     Exponential,

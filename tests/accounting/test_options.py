@@ -8,12 +8,15 @@ from hypothesis import strategies as st
 
 from discreet.accounting.worst_case.options import Option, pruned
 from discreet.loss.composition import Composition
-from discreet.loss.pairs.bounded_range import BoundedRangePair
-from discreet.loss.pairs.finite import FinitePair
-from discreet.loss.pairs.gaussian import DiscreteGaussianPair, GaussianPair
-from discreet.loss.pairs.laplace import DiscreteLaplacePair, LaplacePair
-from discreet.loss.pairs.randomized_response import ResponsePair
-from discreet.loss.renyi.curve import RenyiCurve
+from discreet.loss.finite import FinitePair
+from discreet.loss.gaussian import DiscreteGaussianPair, GaussianPair
+from discreet.loss.moments import RenyiCurve
+from discreet.loss.pure_pairs import (
+    BoundedRangePair,
+    DiscreteLaplacePair,
+    LaplacePair,
+    ResponsePair,
+)
 
 EPSILONS = (0.0, 0.6)
 SMALL = st.sampled_from(

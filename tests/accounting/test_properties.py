@@ -29,7 +29,7 @@ from discreet.accounting import (
     one_of,
 )
 from discreet.loss import Approximate, GaussianDP, PrivacyLoss, Profile, Pure
-from discreet.loss.pairs.finite import FinitePair
+from discreet.loss.finite import FinitePair
 from discreet.units import person
 from tests.accounting.games import Ask, response, two_point, value
 

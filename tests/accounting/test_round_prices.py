@@ -30,8 +30,8 @@ from discreet.loss import (
     gaussian_sigma,
     laplace_scale,
 )
-from discreet.loss.pairs.finite import FinitePair
-from discreet.loss.pairs.laplace import LaplacePair
+from discreet.loss.finite import FinitePair
+from discreet.loss.pure_pairs import LaplacePair
 from discreet.mechanisms import (
     AboveThreshold,
     Gaussian,

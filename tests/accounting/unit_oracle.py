@@ -29,7 +29,7 @@ from discreet.accounting import (
     exact_size,
 )
 from discreet.loss import Profile, Pure
-from discreet.loss.pairs.finite import FinitePair
+from discreet.loss.finite import FinitePair
 from discreet.mechanisms import RandomizedResponse
 from discreet.units import PrivacyUnit, custom, person
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from discreet.errors import DiscreetError
 from discreet.explain.guesses import Guesses, percent_up
 from discreet.loss import Approximate, GaussianDP, Laplace, Profile, Pure, ZeroConcentrated
-from discreet.loss.pairs.finite import FinitePair
+from discreet.loss.finite import FinitePair
 
 SLACK = 1e-9
 NORMAL = NormalDist()

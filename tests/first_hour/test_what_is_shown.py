@@ -1,4 +1,4 @@
-"""What the ledger, the check and an answer show: questions, what differs, why a number is missing."""
+"""The ledger shows questions, the check what differs, an answer why a number is missing."""
 
 import pytest
 

@@ -5,7 +5,7 @@ from fractions import Fraction
 from hypothesis import strategies as st
 
 from discreet.loss import Approximate, GaussianDP, Profile, Pure, RenyiDP, ZeroConcentrated
-from discreet.loss.pairs.laplace import LaplacePair
+from discreet.loss.pure_pairs import LaplacePair
 
 TENTHS = st.integers(1, 12).map(lambda k: Fraction(k, 10))
 TARGETS = st.integers(0, 30).map(lambda k: Fraction(k, 10))

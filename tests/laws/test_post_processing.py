@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.loss import Profile
-from discreet.loss.pairs.finite import FinitePair
+from discreet.loss.finite import FinitePair
 from tests.laws.losses import TARGETS
 
 WEIGHTS = st.lists(st.integers(1, 9), min_size=4, max_size=4)

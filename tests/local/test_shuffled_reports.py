@@ -15,7 +15,7 @@ from discreet.local import (
     shuffled,
 )
 from discreet.local.shuffled_reports import is_binary
-from discreet.loss.sampling.shuffle import Shuffle
+from discreet.loss.shuffle import Shuffle
 from discreet.mechanisms import RandomizedResponse
 
 FIGURES = {

@@ -7,7 +7,7 @@ from itertools import product
 from hypothesis import strategies as st
 
 from discreet.loss.composition import Composition
-from discreet.loss.pairs.finite import FinitePair
+from discreet.loss.finite import FinitePair
 
 EPSILONS = (-2.0, -0.7, -0.1, 0.0, 0.05, 0.3, 0.9, 1.6, 3.0)
 

@@ -141,7 +141,7 @@ def group_profile(
     Epsilon is split between the first step and the rest in the best of a number of ways; every
     split is sound.
 
-    >>> from discreet.loss.pure_and_approximate import Pure
+    >>> from discreet.loss.notions import Pure
     >>> pure = Pure(epsilon="0.5")
     >>> round(group_profile(lambda e: pure.delta(epsilon=e), Fraction(1, 2), 2), 6)
     0.244919

@@ -8,11 +8,8 @@ import mpmath
 import numpy as np
 import pytest
 
-from discreet.loss.composition import Composition
-from discreet.loss.engine.composed_profile import FinitePart
-from discreet.loss.pairs.bounded_range import BoundedRangePair
-from discreet.loss.pairs.laplace import LaplacePair
-from discreet.loss.pairs.randomized_response import ResponsePair
+from discreet.loss.composition import Composition, FinitePart
+from discreet.loss.pure_pairs import BoundedRangePair, LaplacePair, ResponsePair
 from discreet.mechanisms import Exponential
 
 F = Fraction

@@ -3,7 +3,7 @@ import math
 import pytest
 
 from discreet.errors import OutOfRange
-from discreet.loss.bracket import Bracket
+from discreet.loss.rounding import Bracket
 
 
 def test_a_bracket_knows_its_width_and_its_members():

@@ -18,7 +18,7 @@ from discreet.loss import (
     most_repeats,
 )
 from discreet.loss.calibration import least_fitting, least_fitting_float
-from discreet.loss.pairs.laplace import LaplacePair
+from discreet.loss.pure_pairs import LaplacePair
 from tests.loss.oracles import gaussian
 
 

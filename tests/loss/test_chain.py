@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet.loss import Profile, Pure
-from discreet.loss.pairs.envelope import _profile, finite_envelope
-from discreet.loss.pairs.finite import FinitePair
+from discreet.loss.envelope import _profile, finite_envelope
+from discreet.loss.finite import FinitePair
 
 
 def response(ratio):

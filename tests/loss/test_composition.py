@@ -10,15 +10,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.errors import OutOfRange
-from discreet.loss.composition import Composition
-from discreet.loss.engine.composed_profile import FinitePart
-from discreet.loss.engine.lattice_search import LatticeSearch
-from discreet.loss.pairs.finite import FinitePair
-from discreet.loss.pairs.gaussian import GaussianPair
-from discreet.loss.pairs.laplace import DiscreteLaplacePair, LaplacePair
-from discreet.loss.pairs.randomized_response import ResponsePair
-from discreet.loss.renyi.curve import RenyiCurve
-from discreet.loss.sampling.poisson_sampling import Direction, SampledPair
+from discreet.loss.composition import Composition, FinitePart
+from discreet.loss.finite import FinitePair
+from discreet.loss.gaussian import GaussianPair
+from discreet.loss.lattice import LatticeSearch
+from discreet.loss.moments import RenyiCurve
+from discreet.loss.poisson_sampling import Direction, SampledPair
+from discreet.loss.pure_pairs import DiscreteLaplacePair, LaplacePair, ResponsePair
 from tests.loss import truth
 
 F = Fraction

@@ -13,7 +13,7 @@ import discreet as dp
 from discreet.accounting import Leaf, account, decode, encode
 from discreet.errors import OutOfRange
 from discreet.loss import GaussianDP, Laplace, Profile, Pure, ZeroConcentrated
-from discreet.loss.pairs.laplace import LaplacePair
+from discreet.loss.pure_pairs import LaplacePair
 from tests.loss.oracles import at_least, laplace
 
 SCALES = st.fractions(min_value=Fraction(1, 4), max_value=20, max_denominator=30)

@@ -9,11 +9,9 @@ from mpmath import mpf
 
 from discreet.loss import Approximate, GaussianDP, Profile, Pure
 from discreet.loss.composition import Composition
-from discreet.loss.pairs.finite import FinitePair
-from discreet.loss.pairs.laplace import DiscreteLaplacePair, LaplacePair
-from discreet.loss.pairs.products import finite_profile
-from discreet.loss.pairs.randomized_response import ResponsePair
-from discreet.loss.sampling.poisson_sampling import Direction, SampledPair
+from discreet.loss.finite import FinitePair, finite_profile
+from discreet.loss.poisson_sampling import Direction, SampledPair
+from discreet.loss.pure_pairs import DiscreteLaplacePair, LaplacePair, ResponsePair
 from discreet.mechanisms import RandomizedResponse
 from tests.loss import oracles
 

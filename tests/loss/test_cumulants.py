@@ -10,11 +10,14 @@ from hypothesis import strategies as st
 
 from discreet.exact import float_up
 from discreet.loss import RenyiCurve
-from discreet.loss.engine.rounding import UNIT, quotient_up
-from discreet.loss.pairs.bounded_range import BoundedRangePair
-from discreet.loss.pairs.gaussian import DiscreteGaussianPair, GaussianPair
-from discreet.loss.pairs.laplace import DiscreteLaplacePair, LaplacePair
-from discreet.loss.pairs.randomized_response import ResponsePair
+from discreet.loss.gaussian import DiscreteGaussianPair, GaussianPair
+from discreet.loss.pure_pairs import (
+    BoundedRangePair,
+    DiscreteLaplacePair,
+    LaplacePair,
+    ResponsePair,
+)
+from discreet.loss.rounding import UNIT, quotient_up
 
 F = Fraction
 ORDERS = [2.0**-12, 1e-3, 0.1, 0.5, 0.75, 1.0, 3.0, 47.0, 1e3, 4e6]

@@ -9,13 +9,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.loss import Composition
-from discreet.loss.pairs.composition_curve import CompositionShape, table_of_composition
-from discreet.loss.pairs.curved_pair import CurvedPair, curved_composition
-from discreet.loss.pairs.envelope import EnvelopeShape, upper_envelope
-from discreet.loss.pairs.gaussian import GaussianPair
-from discreet.loss.pairs.laplace import LaplacePair
-from discreet.loss.pairs.randomized_response import ResponsePair
-from discreet.loss.sampling.poisson_sampling import Direction, SampledPair
+from discreet.loss.curved_pair import (
+    CompositionShape,
+    CurvedPair,
+    curved_composition,
+    table_of_composition,
+)
+from discreet.loss.envelope import EnvelopeShape, upper_envelope
+from discreet.loss.gaussian import GaussianPair
+from discreet.loss.poisson_sampling import Direction, SampledPair
+from discreet.loss.pure_pairs import LaplacePair, ResponsePair
 from tests.loss.finite_laws import EPSILONS, laws, of, profile, times
 
 F = Fraction

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.loss.renyi.divergences import gaussian_renyi, pure_renyi
+from discreet.loss.moments import gaussian_renyi, pure_renyi
 from tests.loss.formulas import laplace_renyi, sampled_gaussian_renyi
 from tests.loss.oracles import real
 

@@ -14,20 +14,21 @@ from hypothesis import strategies as st
 import discreet as dp
 from discreet.accounting import Leaf, Parallel, Repeat, Sampled, Sequential, account
 from discreet.loss import GaussianDP, Profile, Pure, RenyiDP, ZeroConcentrated
-from discreet.loss.bracket import Bracket
 from discreet.loss.composition import Composition
-from discreet.loss.engine.connect_the_dots import RenyiPart
-from discreet.loss.engine.enumeration import Enumeration, enumeration, listed_product, sampled_list
-from discreet.loss.engine.lattice_search import LatticeSearch
-from discreet.loss.engine.line_search import MomentBound, moment_deltas
-from discreet.loss.pairs.bounded_range import BoundedRangePair
-from discreet.loss.pairs.distribution import LossList
-from discreet.loss.pairs.finite import FinitePair
-from discreet.loss.pairs.gaussian import DiscreteGaussianPair, GaussianPair
-from discreet.loss.pairs.laplace import DiscreteLaplacePair, LaplacePair
-from discreet.loss.pairs.randomized_response import ResponsePair
-from discreet.loss.renyi.curve import RenyiCurve
-from discreet.loss.sampling.poisson_sampling import Direction, SampledPair
+from discreet.loss.finite import Enumeration, FinitePair, enumeration, listed_product, sampled_list
+from discreet.loss.gaussian import DiscreteGaussianPair, GaussianPair
+from discreet.loss.lattice import LatticeSearch
+from discreet.loss.moments import MomentBound, RenyiCurve, moment_deltas
+from discreet.loss.pair import LossList
+from discreet.loss.poisson_sampling import Direction, SampledPair
+from discreet.loss.polygon import RenyiPart
+from discreet.loss.pure_pairs import (
+    BoundedRangePair,
+    DiscreteLaplacePair,
+    LaplacePair,
+    ResponsePair,
+)
+from discreet.loss.rounding import Bracket
 from tests.loss import truth
 from tests.loss.finite_laws import laws, mixed, profile, times
 

@@ -10,12 +10,11 @@ from hypothesis import strategies as st
 from discreet.errors import WrongKind
 from discreet.loss import Composition, Profile, Pure
 from discreet.loss.dominance import largest_only
-from discreet.loss.pairs.envelope import _profile, finite_envelope, upper_envelope
-from discreet.loss.pairs.finite import FinitePair
-from discreet.loss.pairs.gaussian import GaussianPair
-from discreet.loss.pairs.laplace import LaplacePair
-from discreet.loss.pairs.randomized_response import ResponsePair
-from discreet.loss.sampling.poisson_sampling import Direction, SampledPair
+from discreet.loss.envelope import _profile, finite_envelope, upper_envelope
+from discreet.loss.finite import FinitePair
+from discreet.loss.gaussian import GaussianPair
+from discreet.loss.poisson_sampling import Direction, SampledPair
+from discreet.loss.pure_pairs import LaplacePair, ResponsePair
 
 
 @st.composite

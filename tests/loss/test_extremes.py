@@ -11,11 +11,9 @@ from hypothesis import strategies as st
 from discreet.accounting import Leaf, account
 from discreet.errors import DiscreetError, OutOfRange
 from discreet.loss import Composition, Profile, Pure
-from discreet.loss.pairs.distribution import LARGEST_PLACE, LossList
-from discreet.loss.pairs.gaussian import DiscreteGaussianPair, GaussianPair
-from discreet.loss.pairs.laplace import DiscreteLaplacePair
-from discreet.loss.pairs.loss_transforms import LossAtoms
-from discreet.loss.pairs.pair import LARGEST_LOSS
+from discreet.loss.gaussian import DiscreteGaussianPair, GaussianPair
+from discreet.loss.pair import LARGEST_LOSS, LARGEST_PLACE, LossList
+from discreet.loss.pure_pairs import DiscreteLaplacePair, LossAtoms
 from discreet.mechanisms import Exponential, Gaussian, Laplace, RandomizedResponse
 
 F = Fraction

@@ -9,14 +9,14 @@ import pytest
 from discreet.accounting import Leaf, Repeat, Sequential, account
 from discreet.loss import Bracket, GaussianDP, Pure
 from discreet.loss.elementary import gaussian_profile
-from discreet.loss.engine.closed_forms import FAINTEST, gaussian_delta, gaussian_deltas
-from discreet.loss.engine.privacy_loss_distribution import (
+from discreet.loss.gaussian import FAINTEST, gaussian_delta, gaussian_deltas
+from discreet.loss.lattice import (
     ConvolutionErrors,
     Lattice,
     TiltedConvolution,
 )
-from discreet.loss.engine.rounding import bound_above, bound_below
-from discreet.loss.pairs.distribution import PrivacyLossDistribution
+from discreet.loss.pair import PrivacyLossDistribution
+from discreet.loss.rounding import bound_above, bound_below
 from discreet.mechanisms import Gaussian, Laplace
 
 FAINT = ["1e-60", "1e-100", "1e-150", "1e-154", "1e-158", "1e-161", "1e-162", "1e-170", "1e-200"]

@@ -17,13 +17,11 @@ from discreet.loss import (
     RenyiDP,
     ZeroConcentrated,
 )
-from discreet.loss.group_privacy import group_delta, group_renyi
-from discreet.loss.pairs.envelope import chained, grouped, upper_envelope
-from discreet.loss.pairs.finite import FinitePair, chained_laws
-from discreet.loss.pairs.gaussian import GaussianPair
-from discreet.loss.pairs.laplace import DiscreteLaplacePair, LaplacePair
-from discreet.loss.pairs.randomized_response import ResponsePair
-from discreet.loss.renyi.curve import RenyiCurve
+from discreet.loss.envelope import chained, grouped, upper_envelope
+from discreet.loss.finite import FinitePair, chained_laws
+from discreet.loss.gaussian import GaussianPair
+from discreet.loss.moments import RenyiCurve, group_delta, group_renyi
+from discreet.loss.pure_pairs import DiscreteLaplacePair, LaplacePair, ResponsePair
 from tests.loss.finite_laws import covers, laws, of, times
 from tests.loss.formulas import group_profile, group_truncated_concentrated
 from tests.loss.oracles import gaussian, real, response

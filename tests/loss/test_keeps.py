@@ -9,13 +9,13 @@ from hypothesis import strategies as st
 
 from discreet.loss import Pure, ZeroConcentrated
 from discreet.loss.composition import Composition
-from discreet.loss.pairs.gaussian import (
+from discreet.loss.gaussian import (
     DiscreteGaussianPair,
     GaussianPair,
     SmoothedGaussianPair,
     smoothing,
 )
-from discreet.loss.pairs.laplace import LaplacePair
+from discreet.loss.pure_pairs import LaplacePair
 from discreet.mechanisms import Gaussian, Laplace
 
 LOSSES = [

@@ -8,7 +8,7 @@ import pytest
 
 from discreet.accounting import Contribution, Leaf, account
 from discreet.loss import Approximate, GaussianDP, Profile, Pure
-from discreet.loss.pairs.envelope import grouped
+from discreet.loss.envelope import grouped
 from discreet.mechanisms import Laplace
 from discreet.units import person
 

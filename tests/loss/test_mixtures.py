@@ -10,12 +10,10 @@ from hypothesis import strategies as st
 
 from discreet.errors import WrongKind
 from discreet.loss import Composition, GaussianDP, Pure
-from discreet.loss.pairs.gaussian import GaussianPair
-from discreet.loss.pairs.laplace import LaplacePair
-from discreet.loss.pairs.randomized_response import ResponsePair
-from discreet.loss.sampling.mixtures import routed, sampled_group
-from discreet.loss.sampling.poisson_sampling import Direction, SampledPair
-from discreet.loss.sampling.replaced_record import poisson_replaced
+from discreet.loss.amplification import poisson_replaced, routed, sampled_group
+from discreet.loss.gaussian import GaussianPair
+from discreet.loss.poisson_sampling import Direction, SampledPair
+from discreet.loss.pure_pairs import LaplacePair, ResponsePair
 from tests.loss.finite_laws import EPSILONS, covers, laws, mixed, of, profile, times
 from tests.loss.formulas import poisson_replace_profile
 

@@ -17,10 +17,10 @@ from discreet.loss import (
     RenyiDP,
     ZeroConcentrated,
 )
-from discreet.loss.pairs.laplace import LaplacePair
+from discreet.loss.moments import pure_to_gaussian_mu
 from discreet.loss.privacy_loss import missed_detections
-from discreet.loss.renyi.divergences import pure_to_gaussian_mu
-from discreet.loss.sampling.shuffle import Shuffle
+from discreet.loss.pure_pairs import LaplacePair
+from discreet.loss.shuffle import Shuffle
 from discreet_course.textbook import advanced, group_loose
 from tests.loss.formulas import shuffled_epsilon_closed_form
 from tests.loss.oracles import at_least, gaussian, laplace, real, response

@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.errors import OutOfRange
-from discreet.loss.pure_and_approximate import optimal_delta, response_delta
+from discreet.loss.notions import optimal_delta, response_delta
 from tests.loss.oracles import coin, hockey_stick, mpmath, product_law, real, response
 
 SMALL = st.fractions(min_value=0, max_value=2, max_denominator=20)

@@ -9,12 +9,15 @@ from flint import acb, arb, ctx
 
 from discreet.errors import OutOfRange
 from discreet.loss.composition import Composition
-from discreet.loss.pairs.bounded_range import BoundedRangePair
-from discreet.loss.pairs.finite import FinitePair
-from discreet.loss.pairs.gaussian import DiscreteGaussianPair, GaussianPair
-from discreet.loss.pairs.laplace import DiscreteLaplacePair, LaplacePair
-from discreet.loss.pairs.randomized_response import ResponsePair
-from discreet.loss.sampling.poisson_sampling import Direction, SampledPair
+from discreet.loss.finite import FinitePair
+from discreet.loss.gaussian import DiscreteGaussianPair, GaussianPair
+from discreet.loss.poisson_sampling import Direction, SampledPair
+from discreet.loss.pure_pairs import (
+    BoundedRangePair,
+    DiscreteLaplacePair,
+    LaplacePair,
+    ResponsePair,
+)
 from tests.loss import truth
 
 HALF, THIRD = Fraction(1, 2), Fraction(1, 3)

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from discreet.errors import DiscreetError
 from discreet.loss import Approximate, GaussianDP, Laplace, Profile, Pure, from_pld, to_pld
-from discreet.loss.pairs.finite import FinitePair
+from discreet.loss.finite import FinitePair
 
 DELTA = 1e-6
 LOSSES = [

@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.loss.engine.connect_the_dots import below_polygon
-from discreet.loss.pairs.polygon import Polygon, floor_under
+from discreet.loss.polygon import Polygon, below_polygon, floor_under
 from tests.loss.finite_laws import laws, profile
 
 

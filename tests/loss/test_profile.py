@@ -3,9 +3,9 @@ from fractions import Fraction
 import pytest
 
 from discreet.loss import Approximate, GaussianDP, Profile, Pure, ZeroConcentrated
-from discreet.loss.pairs.finite import FinitePair
-from discreet.loss.pairs.gaussian import DiscreteGaussianPair, SmoothedGaussianPair
-from discreet.loss.pairs.laplace import LaplacePair
+from discreet.loss.finite import FinitePair
+from discreet.loss.gaussian import DiscreteGaussianPair, SmoothedGaussianPair
+from discreet.loss.pure_pairs import LaplacePair
 from tests.loss.oracles import hockey_stick, mpmath, product_law, real
 
 HALF, THIRD = Fraction(1, 2), Fraction(1, 3)

@@ -4,7 +4,7 @@ from fractions import Fraction
 import pytest
 
 from discreet.errors import OutOfRange
-from discreet.loss.renyi.curve import RenyiCurve
+from discreet.loss.moments import RenyiCurve
 
 ORDERS = tuple(map(Fraction, (2, 4, 8)))
 CURVE = RenyiCurve(orders=ORDERS, values=tuple(order / 8 for order in ORDERS))

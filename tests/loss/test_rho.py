@@ -17,16 +17,19 @@ from discreet.loss import (
     RenyiDP,
     ZeroConcentrated,
 )
-from discreet.loss.pairs.bounded_range import BoundedRangePair
-from discreet.loss.pairs.envelope import chained, upper_envelope
-from discreet.loss.pairs.finite import FinitePair
-from discreet.loss.pairs.gaussian import DiscreteGaussianPair, GaussianPair, SmoothedGaussianPair
-from discreet.loss.pairs.laplace import LaplacePair
-from discreet.loss.renyi.least_rho import approximate_rho, approximately_concentrated, least_rho
-from discreet.loss.renyi.moment_growth import MomentGrowth, growth
-from discreet.loss.sampling.mixtures import routed, sampled_group
-from discreet.loss.sampling.poisson_sampling import Direction, SampledPair
-from discreet.loss.sampling.replaced_record import poisson_replaced
+from discreet.loss.amplification import poisson_replaced, routed, sampled_group
+from discreet.loss.envelope import chained, upper_envelope
+from discreet.loss.finite import FinitePair
+from discreet.loss.gaussian import DiscreteGaussianPair, GaussianPair, SmoothedGaussianPair
+from discreet.loss.poisson_sampling import Direction, SampledPair
+from discreet.loss.pure_pairs import BoundedRangePair, LaplacePair
+from discreet.loss.rho import (
+    MomentGrowth,
+    approximate_rho,
+    approximately_concentrated,
+    growth,
+    least_rho,
+)
 from tests.laws.losses import any_loss
 from tests.loss.finite_laws import laws, of
 

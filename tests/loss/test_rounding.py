@@ -1,4 +1,4 @@
-"""The model of floating point in discreet.loss.engine.rounding, against interval arithmetic."""
+"""The model of floating point in discreet.loss.rounding, against interval arithmetic."""
 
 import math
 
@@ -7,7 +7,7 @@ import pytest
 from flint import acb, arb, ctx
 from scipy.special import erfcx, gammaln
 
-from discreet.loss.engine.rounding import SPECIAL, UNIT, down, up
+from discreet.loss.rounding import SPECIAL, UNIT, down, up
 
 RNG = np.random.default_rng(20250101)
 SPREAD = np.concatenate(

@@ -11,9 +11,8 @@ from flint import arb
 
 from discreet.loss import GaussianDP
 from discreet.loss.composition import Composition
-from discreet.loss.pairs.gaussian import GaussianPair
-from discreet.loss.sampling.poisson_sampling import Direction, SampledPair
-from discreet.loss.sampling.sampled_gaussian import sampled_gaussian, sampled_loss
+from discreet.loss.gaussian import GaussianPair
+from discreet.loss.poisson_sampling import Direction, SampledPair, sampled_gaussian, sampled_loss
 from tests.loss import truth
 
 pytestmark = pytest.mark.theorem("contour-rounding")

@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 
 from discreet.loss import GaussianDP
-from discreet.loss.engine.rounding import UNIT
-from discreet.loss.sampling.sampled_gaussian import SampledGaussianCumulants, _characteristic
+from discreet.loss.poisson_sampling import SampledGaussianCumulants, _characteristic
+from discreet.loss.rounding import UNIT
 
 
 @pytest.mark.theorem("sampled-gaussian-quadrature")

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from discreet.accounting import Budget, PrivacyFilter
 from discreet.accounting.budgets.loss_prices import concentrated_price
 from discreet.loss import GaussianDP, Pure
-from discreet.loss.pairs.finite import FinitePair
+from discreet.loss.finite import FinitePair
 from discreet.loss.profile import Profile
-from discreet.loss.renyi.least_rho import least_rho, truncated_rho
+from discreet.loss.rho import least_rho, truncated_rho
 from discreet.mechanisms import Gaussian, Laplace
 from discreet.units import row
 from tests.loss import truth

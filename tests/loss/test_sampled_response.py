@@ -9,8 +9,8 @@ from mpmath import mpf
 
 from discreet.loss import Approximate
 from discreet.loss.composition import Composition
-from discreet.loss.pairs.randomized_response import ResponsePair
-from discreet.loss.sampling.poisson_sampling import Direction, SampledPair
+from discreet.loss.poisson_sampling import Direction, SampledPair
+from discreet.loss.pure_pairs import ResponsePair
 from tests.loss import oracles
 
 CASES = [

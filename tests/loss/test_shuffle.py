@@ -7,8 +7,8 @@ import pytest
 
 from discreet.errors import DiscreetError, OutOfRange
 from discreet.loss import Composition, GaussianDP, Pure
-from discreet.loss.pairs.finite import FinitePair
-from discreet.loss.sampling.shuffle import Shuffle, ShuffledShape
+from discreet.loss.finite import FinitePair
+from discreet.loss.shuffle import Shuffle, ShuffledShape
 from tests.loss.formulas import shuffled_epsilon_closed_form
 from tests.loss.oracles import coin, hockey_stick, real
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.loss.renyi.divergences import (
+from discreet.loss.moments import (
     concentrated_delta,
     concentrated_epsilon,
     renyi_delta,

@@ -9,10 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.loss import Composition, Profile
-from discreet.loss.engine.contour import SmoothedContour
-from discreet.loss.engine.lattice_search import LatticeSearch
-from discreet.loss.pairs.finite import FinitePair
-from discreet.loss.pairs.randomized_response import ResponsePair
+from discreet.loss.contour import SmoothedContour
+from discreet.loss.finite import FinitePair
+from discreet.loss.lattice import LatticeSearch
+from discreet.loss.pure_pairs import ResponsePair
 from tests.loss.truth import enumerated
 
 F = Fraction

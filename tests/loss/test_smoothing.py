@@ -12,15 +12,13 @@ from hypothesis import strategies as st
 
 from discreet.errors import OutOfRange
 from discreet.loss import GaussianDP, Profile, ZeroConcentrated
-from discreet.loss.composition import Composition
+from discreet.loss.composition import Composition, ProductProfile
 from discreet.loss.dominance import dominates
-from discreet.loss.engine.composed_profile import ProductProfile
-from discreet.loss.pairs.gaussian import LEAK, GaussianPair, SmoothedGaussianPair, smoothing
-from discreet.loss.pairs.laplace import LaplacePair
-from discreet.loss.pairs.products import split_product
-from discreet.loss.pairs.randomized_response import ResponsePair
-from discreet.loss.renyi.moment_growth import concentration
-from discreet.loss.sampling.poisson_sampling import Direction, SampledPair
+from discreet.loss.finite import split_product
+from discreet.loss.gaussian import LEAK, GaussianPair, SmoothedGaussianPair, smoothing
+from discreet.loss.poisson_sampling import Direction, SampledPair
+from discreet.loss.pure_pairs import LaplacePair, ResponsePair
+from discreet.loss.rho import concentration
 
 F = Fraction
 pytestmark = pytest.mark.theorem("gaussian-smoothing")

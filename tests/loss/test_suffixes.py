@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import fft
 
-from discreet.loss.engine.privacy_loss_distribution import _fast_length, decayed_sums, suffix_sums
-from discreet.loss.engine.rounding import UNIT
+from discreet.loss.lattice import _fast_length, decayed_sums, suffix_sums
+from discreet.loss.rounding import UNIT
 
 RNG = np.random.default_rng(20250102)
 

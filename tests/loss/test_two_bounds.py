@@ -10,18 +10,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.loss import ZeroConcentrated
-from discreet.loss.composition import Composition
+from discreet.loss.composition import Composition, ProductProfile
 from discreet.loss.dominance import dominates
-from discreet.loss.engine.composed_profile import ProductProfile
-from discreet.loss.engine.connect_the_dots import RenyiPart
-from discreet.loss.pairs.bounded_range import BoundedRangePair
-from discreet.loss.pairs.finite import FinitePair
-from discreet.loss.pairs.gaussian import DiscreteGaussianPair, GaussianPair
-from discreet.loss.pairs.laplace import LaplacePair
-from discreet.loss.pairs.randomized_response import ResponsePair
-from discreet.loss.renyi.curve import RenyiCurve
-from discreet.loss.renyi.moment_growth import concentration
-from discreet.loss.sampling.poisson_sampling import Direction, SampledPair
+from discreet.loss.finite import FinitePair
+from discreet.loss.gaussian import DiscreteGaussianPair, GaussianPair
+from discreet.loss.moments import RenyiCurve
+from discreet.loss.poisson_sampling import Direction, SampledPair
+from discreet.loss.polygon import RenyiPart
+from discreet.loss.pure_pairs import BoundedRangePair, LaplacePair, ResponsePair
+from discreet.loss.rho import concentration
 from discreet.mechanisms import Exponential
 
 F = Fraction

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.loss.engine.line_search import MomentBound, log_constant, minimizer
+from discreet.loss.moments import MomentBound, log_constant, minimizer
 
 
 @given(bottom=st.floats(-20, 20), tilt=st.floats(0.01, 100), ends=st.floats(0.1, 50))

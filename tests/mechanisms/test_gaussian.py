@@ -7,7 +7,7 @@ from fractions import Fraction
 import pytest
 
 from discreet.loss import GaussianDP, Profile, ZeroConcentrated
-from discreet.loss.pairs.gaussian import DiscreteGaussianPair, SmoothedGaussianPair
+from discreet.loss.gaussian import DiscreteGaussianPair, SmoothedGaussianPair
 from discreet.mechanisms import Gaussian
 from discreet.mechanisms.additive import _covers, worst_moves
 from discreet.noise import DiscreteGaussian, DyadicGrid

@@ -6,7 +6,7 @@ import pytest
 
 from discreet.accounting import Leaf
 from discreet.loss import Approximate, Profile, Pure
-from discreet.loss.pairs.envelope import grouped
+from discreet.loss.envelope import grouped
 from discreet.mechanisms import Gaussian, Laplace, NoisyKeys, OptimalKeys
 from tests.mechanisms import test_key_selection_optimal as optimal
 from tests.mechanisms import test_key_selection_threshold as threshold

@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from discreet.loss.pairs.laplace import DiscreteLaplacePair
+from discreet.loss.pure_pairs import DiscreteLaplacePair
 from discreet.mechanisms import Laplace
 from discreet.mechanisms.additive import laplace_pair, loss_of_move
 from discreet.noise import DiscreteLaplace, DyadicGrid

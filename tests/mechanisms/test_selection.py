@@ -7,7 +7,7 @@ from fractions import Fraction
 import pytest
 
 from discreet.loss import Profile, Pure, ZeroConcentrated
-from discreet.loss.pairs.bounded_range import BoundedRangePair
+from discreet.loss.pure_pairs import BoundedRangePair
 from discreet.mechanisms import Exponential, ScoreChange
 from discreet_course.permute_and_flip import PermuteAndFlip
 

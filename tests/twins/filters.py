@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import mpmath
 
 from discreet.loss import Pure, optimal_delta
-from discreet.loss.renyi.divergences import renyi_delta
+from discreet.loss.moments import renyi_delta
 
 
 @dataclass

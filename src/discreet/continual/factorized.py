@@ -38,7 +38,7 @@ from discreet.continual.sum_tails import sum_half_width
 from discreet.errors import TooLarge, WrongKind
 from discreet.exact import Interval, whole
 from discreet.loss import PrivacyLoss, ZeroConcentrated
-from discreet.loss.pairs.gaussian import SmoothedGaussianPair
+from discreet.loss.gaussian import SmoothedGaussianPair
 from discreet.mechanisms import Gaussian
 from discreet.mechanisms.additive import loss_of_move
 from discreet.mechanisms.mechanism import Number, steps_at

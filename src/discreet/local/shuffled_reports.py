@@ -28,8 +28,8 @@ from discreet.errors import OutOfRange, WrongKind
 from discreet.exact import decimal, whole
 from discreet.local.randomizers.randomizer import Randomizer
 from discreet.loss import PrivacyLoss, Profile
-from discreet.loss.pairs.curved_pair import CurvedPair
-from discreet.loss.sampling.shuffle import Shuffle, ShuffledShape
+from discreet.loss.curved_pair import CurvedPair
+from discreet.loss.shuffle import Shuffle, ShuffledShape
 from discreet.mechanisms.mechanism import Number
 from discreet.mechanisms.randomized_response import RandomizedResponse
 from discreet.notebook import Shown

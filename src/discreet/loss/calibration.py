@@ -21,11 +21,11 @@ from typing import Final, final
 
 from discreet.errors import OutOfRange
 from discreet.exact import positive, whole
-from discreet.loss.gaussian_dp import GaussianDP
-from discreet.loss.pairs.laplace import LaplacePair
+from discreet.loss.notions import GaussianDP
 from discreet.loss.parameters import checked_count, checked_delta, checked_epsilon
 from discreet.loss.privacy_loss import PrivacyLoss
 from discreet.loss.profile import Profile
+from discreet.loss.pure_pairs import LaplacePair
 
 _DOUBLINGS: Final = 200
 _SECANTS: Final = 12

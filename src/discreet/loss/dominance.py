@@ -30,12 +30,15 @@ from typing import TYPE_CHECKING
 
 from discreet.exact import exact_sum
 from discreet.loss.elementary import log
-from discreet.loss.pairs.bounded_range import BoundedRangePair
-from discreet.loss.pairs.gaussian import DiscreteGaussianPair, GaussianPair, SmoothedGaussianPair
-from discreet.loss.pairs.laplace import DiscreteLaplacePair, LaplacePair
-from discreet.loss.pairs.pair import Pair
-from discreet.loss.pairs.randomized_response import ResponsePair
-from discreet.loss.renyi.curve import RenyiCurve
+from discreet.loss.gaussian import DiscreteGaussianPair, GaussianPair, SmoothedGaussianPair
+from discreet.loss.moments import RenyiCurve
+from discreet.loss.pair import Pair
+from discreet.loss.pure_pairs import (
+    BoundedRangePair,
+    DiscreteLaplacePair,
+    LaplacePair,
+    ResponsePair,
+)
 
 if TYPE_CHECKING:  # for annotations alone: a composition arrives with its methods
     from discreet.loss.composition import Composition

@@ -40,9 +40,9 @@ from discreet import loss
 from discreet.doors import Explainable
 from discreet.errors import OutOfRange, WrongKind
 from discreet.exact import float_down
-from discreet.loss.bracket import Bracket
 from discreet.loss.elementary import exp
 from discreet.loss.parameters import checked_count, checked_delta
+from discreet.loss.rounding import Bracket
 from discreet.notebook import Shown
 
 if TYPE_CHECKING:  # loaded when first used, because a plain question needs none of it

@@ -14,7 +14,7 @@ A group moves every pair by itself, since each stands for a release of its own. 
 *indivisible* profile do not: together they bound one release at one step, and what each would be at
 two steps they do not say.  Its group chains the product as a whole (key ``group-profile``).
 
-``pairs.profile_operations`` is loaded when first used: few questions need its tables and engines.
+Groups, samples and joins are loaded when first used: few questions need their tables.
 """
 
 from __future__ import annotations
@@ -29,11 +29,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.exact import float_down, float_up
-from discreet.loss import pairs
-from discreet.loss.bracket import Bracket
 from discreet.loss.composition import Composition
 from discreet.loss.dominance import dominates, largest_loss, largest_only
-from discreet.loss.pairs.pair import Pair
+from discreet.loss.pair import Pair
 from discreet.loss.parameters import (
     checked_count,
     checked_delta,
@@ -49,6 +47,8 @@ from discreet.loss.privacy_loss import (
     no_pure_bound,
     several,
 )
+from discreet.loss.rho import least_rho
+from discreet.loss.rounding import Bracket
 from discreet.notebook import short_repr
 
 _STEPS: Final = 64
@@ -173,7 +173,7 @@ class Profile(PrivacyLoss):
 
     def concentrated(self) -> Fraction | None:
         """Return a rho within a thousandth of the least; None where a loss can be infinite."""
-        rhos = [pairs.profile_operations.least_rho(composition) for composition in self._all()]
+        rhos = [least_rho(composition) for composition in self._all()]
         known = [rho for rho in rhos if rho is not None]
         return max(known) if len(known) == len(rhos) else None
 
@@ -230,7 +230,8 @@ class Profile(PrivacyLoss):
         """Return one alternative in each direction that dominates all of them."""
         if len(self.remove) == len(self.add) == 1:
             return self
-        upper_envelope = pairs.profile_operations.upper_envelope
+        from discreet.loss.envelope import upper_envelope
+
         return replace(self, remove=(upper_envelope(self.remove),), add=(upper_envelope(self.add),))
 
     def group(self, size: int) -> Profile:
@@ -246,11 +247,9 @@ class Profile(PrivacyLoss):
         count = checked_count(size, name="size")
         if count == 1:
             return self
-        far = (
-            pairs.profile_operations.repeated
-            if self.indivisible
-            else pairs.profile_operations.grouped
-        )
+        from discreet.loss.envelope import grouped, repeated
+
+        far = repeated if self.indivisible else grouped
         ours = self._one_alternative()
         return replace(ours, remove=(far(ours.remove[0], count),), add=(far(ours.add[0], count),))
 
@@ -276,11 +275,12 @@ class Profile(PrivacyLoss):
         chance = checked_rate(rate)
         if chance == 1:
             return self
-        sample = pairs.profile_operations.poisson_sample
+        from discreet.loss.poisson_sampling import poisson_sample
+
         return replace(
             self,
-            remove=sample(self.remove, chance, removed=True),
-            add=sample(self.add, chance, removed=False),
+            remove=poisson_sample(self.remove, chance, removed=True),
+            add=poisson_sample(self.add, chance, removed=False),
         )
 
     def sampled_without_replacement(self, *, size: int, population: int) -> Profile:
@@ -290,16 +290,21 @@ class Profile(PrivacyLoss):
         rate = checked_rate(Fraction(taken, people), name="size / population")
         if rate == 1:
             return self
-        return Profile.of_symmetric(
-            pairs.profile_operations.sample_of_fixed_size(self._all(), rate)
-        )
+        from discreet.loss.amplification import FixedSizeShape
+        from discreet.loss.curved_pair import CurvedPair
+
+        return Profile.of_symmetric(CurvedPair(FixedSizeShape(largest_only(self._all()), rate)))
 
     def shuffled(self, *, population: int) -> Profile:
         """Return the profile of the shuffled reports of a purely private local randomizer."""
         local = self.pure_bound()
         if local is None:
             raise no_pure_bound()
-        return Profile.of_symmetric(pairs.profile_operations.shuffled_reports(local, population))
+        from discreet.loss.curved_pair import CurvedPair
+        from discreet.loss.shuffle import Shuffle, ShuffledShape
+
+        shape = ShuffledShape(Shuffle(epsilon=local, population=population))
+        return Profile.of_symmetric(CurvedPair(shape))
 
 
 def _covered(larger: tuple[Composition, ...], smaller: tuple[Composition, ...]) -> bool:

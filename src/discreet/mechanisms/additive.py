@@ -79,10 +79,10 @@ from discreet.arrays import INT64_MAX, INT64_MIN, array_of, int64_range, listed,
 from discreet.errors import NotExact, OutOfRange, WrongKind
 from discreet.exact import Interval, decimal, whole
 from discreet.loss import Composition, PrivacyLoss, Profile, Pure, ZeroConcentrated
-from discreet.loss.pairs.gaussian import DiscreteGaussianPair, SmoothedGaussianPair
-from discreet.loss.pairs.laplace import DiscreteLaplacePair
-from discreet.loss.pairs.pair import Pair
+from discreet.loss.gaussian import DiscreteGaussianPair, SmoothedGaussianPair
+from discreet.loss.pair import Pair
 from discreet.loss.parameters import checked_count, checked_delta
+from discreet.loss.pure_pairs import DiscreteLaplacePair
 from discreet.mechanisms.exact_quantiles import two_sided_quantile
 from discreet.mechanisms.mechanism import (
     Mechanism,

@@ -39,7 +39,7 @@ from discreet.certified import exp_neg, log
 from discreet.errors import NotExact, OutOfRange, WrongKind
 from discreet.exact import Interval, decimal, positive, whole
 from discreet.loss import Profile, ZeroConcentrated
-from discreet.loss.pairs.bounded_range import BoundedRangePair
+from discreet.loss.pure_pairs import BoundedRangePair
 from discreet.mechanisms.exact_quantiles import BITS
 from discreet.mechanisms.mechanism import (
     Answer,

@@ -51,8 +51,8 @@ from discreet.errors import OutOfRange, WrongKind
 from discreet.exact import Interval, decimal, float_up
 from discreet.loss import PrivacyLoss, Profile, Pure
 from discreet.loss.elementary import exp, log
-from discreet.loss.pairs.envelope import finite_envelope
-from discreet.loss.pairs.finite import FinitePair
+from discreet.loss.envelope import finite_envelope
+from discreet.loss.finite import FinitePair
 from discreet.mechanisms.mechanism import Mechanism, Number, at_confidence, factor, steps_at
 from discreet.noise import SYSTEM, Categorical, Entropy
 from discreet.units import NeighborGraph

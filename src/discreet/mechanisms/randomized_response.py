@@ -36,7 +36,7 @@ from discreet.certified import exp_neg
 from discreet.errors import OutOfRange, WrongKind
 from discreet.exact import Interval, whole
 from discreet.loss import PrivacyLoss, Profile, Pure
-from discreet.loss.pairs.finite import FinitePair
+from discreet.loss.finite import FinitePair
 from discreet.mechanisms.mechanism import Mechanism, Number, at_confidence, factor, steps_at
 from discreet.noise import SYSTEM, Bernoulli, Entropy, Uniform
 

@@ -8,7 +8,7 @@ once could tell when each answer was ready, also those of others, and ticks woul
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator
 from typing import final
 
 from discreet.ledger.ledger_view import LedgerView
@@ -58,11 +58,6 @@ class PublishedLedger(LedgerView):
         """Return the published answers that are stored under some keys."""
         found = super().answers_of(keys)
         return tuple(each for each in found if each.receipt.seq <= self._until.seq)
-
-    def replays(self) -> Mapping[int, int]:
-        """Return how often published answers were handed out again."""
-        counts = super().replays().items()
-        return {seq: count for seq, count in counts if seq <= self._until.seq}
 
     @property
     def closed(self) -> tuple[str, ...]:

@@ -20,7 +20,7 @@ from typing import Any, Final
 
 from discreet.errors import BadPolicy, DiscreetError
 from discreet.exact import decimal
-from discreet.ledger.stores.own_files import is_own_file, same_file
+from discreet.ledger.sqlite import is_own_file, same_file
 from discreet.plan.policy.policy import Policy, read_policy
 from discreet.service.people.roles import Grant, Role, check_grants, check_name
 from discreet.service.site import ServedDataset, ServerAddress, ServiceLimits, Site, TrustedProxy

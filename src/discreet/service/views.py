@@ -11,8 +11,8 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, final
 
 from discreet import release as releases
-from discreet.ledger.anchors import Anchor
 from discreet.ledger.values import Receipt
+from discreet.ledger.witness import Anchor
 from discreet.service.protocol.question_form import QuestionForm
 from discreet.service.protocol.value_codec import read_value
 

@@ -177,7 +177,7 @@ def unanswered(entries: Sequence[Mapping[str, Any]]) -> Fraction:
 def upkeep_warnings(upkeep: Upkeep, receipt: Receipt, now: datetime) -> list[str]:
     """Say what an operator should do: back the ledger up, or look at its witness.
 
-    >>> from discreet.ledger.anchors import Anchor
+    >>> from discreet.ledger.witness import Anchor
     >>> end = Receipt(ledger="1" * 32, seq=9, head="a" * 64)
     >>> old = Anchor(at="2026-01-01T00:00:00.000000Z", receipt=Receipt("1" * 32, 4, "b" * 64))
     >>> noted = Upkeep(notes_backups=True, backup=old, witness=None, anchor=None, problem="")

@@ -31,13 +31,13 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
-from discreet.loss import Approximate, PrivacyLoss, Profile, Pure, pairs
+from discreet.loss import Approximate, PrivacyLoss, Profile, Pure
 from discreet.loss.composition import Composition
 from discreet.loss.dominance import largest_loss
-from discreet.loss.pairs.pair import Pair
-from discreet.loss.pairs.randomized_response import ResponsePair
-from discreet.loss.renyi.curve import RenyiCurve
-from discreet.loss.renyi.moment_growth import concentration
+from discreet.loss.moments import RenyiCurve
+from discreet.loss.pair import Pair
+from discreet.loss.pure_pairs import ResponsePair
+from discreet.loss.rho import approximately_concentrated, concentration, truncated_rho
 
 _NONE = Fraction(0)
 
@@ -131,7 +131,7 @@ def concentrated_price(loss: PrivacyLoss, delta: Fraction | None = None) -> Pric
     if products is not None:
         prices.append(products)
         if products[1]:
-            prices.append(pairs.profile_operations.approximately_concentrated(loss))
+            prices.append(approximately_concentrated(loss))
     return min([*prices, *_outside(loss, delta)], default=None)
 
 
@@ -144,7 +144,7 @@ def _outside(loss: PrivacyLoss, delta: Fraction | None) -> list[Price]:
     rare = any(pair.rare_losses for product in products for pair, _ in product.pairs)
     if not delta or not rare:
         return []
-    values = [pairs.profile_operations.truncated_rho(product, delta) for product in products]
+    values = [truncated_rho(product, delta) for product in products]
     known = [value for value in values if value is not None]
     return [(max(known), delta)] if len(known) == len(values) else []
 

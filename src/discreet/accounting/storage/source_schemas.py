@@ -113,7 +113,7 @@ def _pair(
     )
 
 
-_DIRECTION: Final = lazy_enum_schema("discreet.loss.sampling.poisson_sampling", "Direction")
+_DIRECTION: Final = lazy_enum_schema("discreet.loss.poisson_sampling", "Direction")
 _COUNTED: Final = tuple_schema(_counted(lambda: _PAIR, "a pair of laws"))
 _COMPOSITION: Final = union_schema(
     "a product of pairs", [_loss("Composition", pairs=_COUNTED, renyi=optional_schema(_CURVE))]
@@ -128,28 +128,28 @@ _SHUFFLE: Final = union_schema(
 _SHAPE: Final = union_schema(
     "a shape",
     [
-        _pair("pairs.composition_curve", "CompositionShape", composition=_COMPOSITION),
-        _pair("pairs.envelope", "EnvelopeShape", parts=_SIDE),
+        _pair("curved_pair", "CompositionShape", composition=_COMPOSITION),
+        _pair("envelope", "EnvelopeShape", parts=_SIDE),
         _pair(
-            "pld_exchange",
+            "interop",
             "ImportedShape",
             forward=_CORNERS,
             backward=_CORNERS,
             grain=optional_schema(POSITIVE),
         ),
-        _pair("pairs.envelope", "TwoStepShape", first=_COMPOSITION, second=_COMPOSITION),
-        _pair("sampling.mixtures", "RoutedShape", make=_routed, parts=_PARTS),
-        _pair("sampling.mixtures", "SampledGroupShape", towards=_SIDE, rate=_RATE, turned=FLAG),
-        _pair("sampling.replaced_record", "FixedSizeShape", parts=_SIDE, rate=_RATE),
+        _pair("envelope", "TwoStepShape", first=_COMPOSITION, second=_COMPOSITION),
+        _pair("amplification", "RoutedShape", make=_routed, parts=_PARTS),
+        _pair("amplification", "SampledGroupShape", towards=_SIDE, rate=_RATE, turned=FLAG),
+        _pair("amplification", "FixedSizeShape", parts=_SIDE, rate=_RATE),
         _pair(
-            "sampling.replaced_record",
+            "amplification",
             "ReplacedShape",
             removed=_COMPOSITION,
             inserted=_COMPOSITION,
             replaced=_COMPOSITION,
             rate=_RATE,
         ),
-        _pair("sampling.shuffle", "ShuffledShape", shuffle=_SHUFFLE),
+        _pair("shuffle", "ShuffledShape", shuffle=_SHUFFLE),
     ],
 )
 """Adding a shape of curved pairs is one line here."""
@@ -157,29 +157,29 @@ _SHAPE: Final = union_schema(
 _PAIR: FieldSchema = union_schema(
     "a pair of laws",
     [
-        _pair("pairs.bounded_range", "BoundedRangePair", epsilon=POSITIVE),
-        _pair("pairs.curved_pair", "CurvedPair", shape=_SHAPE),
-        _pair("pairs.gaussian", "DiscreteGaussianPair", variance=POSITIVE, distance=WHOLE),
-        _pair("pairs.laplace", "DiscreteLaplacePair", scale=POSITIVE, distance=WHOLE),
-        _pair("pairs.finite", "FinitePair", p=_LAW, q=_LAW),
-        _pair("pairs.gaussian", "GaussianPair", mu_squared=POSITIVE),
-        _pair("pairs.laplace", "LaplacePair", epsilon=POSITIVE),
+        _pair("pure_pairs", "BoundedRangePair", epsilon=POSITIVE),
+        _pair("curved_pair", "CurvedPair", shape=_SHAPE),
+        _pair("gaussian", "DiscreteGaussianPair", variance=POSITIVE, distance=WHOLE),
+        _pair("pure_pairs", "DiscreteLaplacePair", scale=POSITIVE, distance=WHOLE),
+        _pair("finite", "FinitePair", p=_LAW, q=_LAW),
+        _pair("gaussian", "GaussianPair", mu_squared=POSITIVE),
+        _pair("pure_pairs", "LaplacePair", epsilon=POSITIVE),
         _pair(
-            "pairs.randomized_response",
+            "pure_pairs",
             "ResponsePair",
             make=_response,
             epsilon=POSITIVE,
             delta=POSITIVE,
         ),
         _pair(
-            "pairs.gaussian",
+            "gaussian",
             "SmoothedGaussianPair",
             mu_squared=POSITIVE,
             leak=POSITIVE,
             rho=POSITIVE,
         ),
         _pair(
-            "sampling.poisson_sampling",
+            "poisson_sampling",
             "SampledPair",
             inner=_COMPOSITION,
             rate=POSITIVE,
@@ -198,7 +198,7 @@ LOSS_SCHEMAS: Final = (
     ),
     _loss("ZeroConcentrated", rho=POSITIVE),
     _loss("GaussianDP", mu_squared=POSITIVE),
-    _pair("gaussian_dp", "ContinuousLaplace", scale=POSITIVE),
+    _pair("notions", "ContinuousLaplace", scale=POSITIVE),
     _loss("RenyiDP", orders=tuple_schema(POSITIVE), values=tuple_schema(POSITIVE)),
     _loss("Profile", remove=_SIDE, add=_SIDE, marks=("indivisible",)),
 )

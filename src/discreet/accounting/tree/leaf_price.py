@@ -34,7 +34,7 @@ from discreet import mechanisms  # its door loads a mechanism where one is asked
 from discreet.accounting.tree.certificates import innermost_source
 from discreet.errors import OutOfRange, TooLarge
 from discreet.loss import Approximate, Composition, PrivacyLoss, Profile, Pure, RenyiDP
-from discreet.loss.pairs.finite import FinitePair
+from discreet.loss.finite import FinitePair
 from discreet.units import Relation
 
 if TYPE_CHECKING:  # a leaf asks this module for its price

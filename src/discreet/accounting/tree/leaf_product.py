@@ -19,7 +19,7 @@ from collections.abc import Iterator
 from discreet.accounting.tree.leaf import Leaf
 from discreet.accounting.tree.node import Node, Repeat, Sequential
 from discreet.loss.composition import Composition
-from discreet.loss.pairs.pair import Pair
+from discreet.loss.pair import Pair
 from discreet.loss.profile import Profile
 from discreet.units import PrivacyUnit, Relation
 

@@ -47,7 +47,7 @@ from discreet.accounting.worst_case.statement import AFTER, BEFORE, Statement
 from discreet.errors import OutOfRange, WrongKind
 from discreet.loss import PrivacyLoss, Pure, ZeroConcentrated
 from discreet.loss.composition import Composition
-from discreet.loss.pairs.envelope import chained, upper_envelope
+from discreet.loss.envelope import chained, upper_envelope
 from discreet.units import PrivacyUnit, Relation, row, same_unit
 
 BOTH: Final = BEFORE + AFTER

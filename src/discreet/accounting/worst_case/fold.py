@@ -40,15 +40,14 @@ from discreet.accounting.tree.node import Choice, Node, Repeat, Sequential
 from discreet.accounting.tree.parallel import Parallel, Part, Where
 from discreet.accounting.tree.processing import Group, Post, Sampled, Shuffled
 from discreet.loss import PrivacyLoss
+from discreet.loss.amplification import poisson_replaced, routed, sampled_group
 from discreet.loss.composition import Composition
-from discreet.loss.pairs.envelope import chained, product_as_finite_pair, upper_envelope
-from discreet.loss.pairs.finite import FinitePair
-from discreet.loss.pairs.pair import Pair
-from discreet.loss.pairs.randomized_response import ResponsePair
-from discreet.loss.renyi.curve import RenyiCurve
-from discreet.loss.sampling.mixtures import routed, sampled_group
-from discreet.loss.sampling.poisson_sampling import Direction, SampledPair
-from discreet.loss.sampling.replaced_record import poisson_replaced
+from discreet.loss.envelope import chained, product_as_finite_pair, upper_envelope
+from discreet.loss.finite import FinitePair
+from discreet.loss.moments import RenyiCurve
+from discreet.loss.pair import Pair
+from discreet.loss.poisson_sampling import Direction, SampledPair
+from discreet.loss.pure_pairs import ResponsePair
 from discreet.units import PrivacyUnit, Relation
 
 Cell = tuple[int, ...]

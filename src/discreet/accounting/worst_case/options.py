@@ -19,8 +19,8 @@ from typing import Final, final
 from discreet.accounting.worst_case.fold import Price
 from discreet.loss.composition import Composition
 from discreet.loss.dominance import dominates
-from discreet.loss.pairs.pair import Pair
-from discreet.loss.renyi.curve import RenyiCurve
+from discreet.loss.moments import RenyiCurve
+from discreet.loss.pair import Pair
 
 Moments = tuple[float, ...]
 

@@ -30,11 +30,11 @@ from discreet.accounting.tree.processing import Group
 from discreet.accounting.worst_case.options import MOMENT_ORDERS, MOMENT_ROUNDING, Option
 from discreet.exact import float_down, float_up
 from discreet.loss import PrivacyLoss, Pure
-from discreet.loss.bracket import Bracket
 from discreet.loss.composition import Composition
 from discreet.loss.parameters import checked_delta, checked_epsilon
 from discreet.loss.privacy_loss import PrivacyCurve
 from discreet.loss.profile import Profile
+from discreet.loss.rounding import Bracket
 from discreet.units import PrivacyUnit
 
 BEFORE: Final = 1

@@ -29,7 +29,7 @@ from discreet.exact import Interval, decimal, whole
 from discreet.local.randomizers.bit_rows import integer_rows, row_integers
 from discreet.local.randomizers.randomizer import Bytes, Randomizer, Reports, checked_rows
 from discreet.loss import PrivacyLoss, Profile, Pure
-from discreet.loss.pairs.finite import FinitePair
+from discreet.loss.finite import FinitePair
 from discreet.mechanisms.mechanism import Number, at_confidence, steps_at
 from discreet.noise.entropy import word_type
 

@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 from discreet.exact import Interval, decimal, probability
 from discreet.local.randomizers.randomizer import Randomizer
 from discreet.loss import PrivacyLoss, Profile, Pure
-from discreet.loss.pairs.finite import FinitePair
+from discreet.loss.finite import FinitePair
 from discreet.mechanisms.mechanism import Number, at_confidence, steps_at
 
 

@@ -36,7 +36,7 @@ from discreet.local.randomizers.randomizer import (
     checked_rows,
 )
 from discreet.loss import PrivacyLoss, Profile, Pure
-from discreet.loss.pairs.finite import FinitePair
+from discreet.loss.finite import FinitePair
 from discreet.mechanisms.mechanism import Number, at_confidence, steps_at
 from discreet.noise import SYSTEM, Entropy, Uniform
 

@@ -25,7 +25,7 @@ from discreet.errors import OutOfRange
 from discreet.exact import float_up
 from discreet.loss import PrivacyLoss, ZeroConcentrated
 from discreet.loss.calibration import least_fitting_float, least_scale
-from discreet.loss.gaussian_dp import GaussianDP
+from discreet.loss.notions import GaussianDP
 from discreet.loss.profile import Profile
 from discreet.plan.pricing.group_sensitivity import Releases
 from discreet.plan.pricing.loss_sums import epsilon_sum, rho_sum

@@ -44,8 +44,7 @@ from discreet.errors import (
     UnsupportedSQL,
 )
 from discreet.ledger import Ledger
-from discreet.ledger.shared.messages import Message, read_error, receive_message, send_message
-from discreet.ledger.shared.writer_socket import WriterSocket
+from discreet.ledger.shared import Message, WriterSocket, read_error, receive_message, send_message
 from discreet.service.security_log import SecurityLog
 from discreet.service.site import ServedDataset, ServiceLimits
 from discreet.service.state_files import socket_path

@@ -29,8 +29,7 @@ from discreet.explain import explain, label_of
 from discreet.explain.label.label import opened_ledger
 from discreet.ledger import Ledger
 from discreet.ledger.ledger_view import LedgerView
-from discreet.ledger.shared.messages import error_message, receive_message, send_message
-from discreet.ledger.shared.remote_writer import shared_ledger
+from discreet.ledger.shared import error_message, receive_message, send_message, shared_ledger
 from discreet.ledger.values import Receipt
 from discreet.plan.policy.policy import read_policy
 from discreet.plan.pricing.calibration import Price

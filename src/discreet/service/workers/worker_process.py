@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import Final
 
-from discreet.ledger.shared.messages import send_message
+from discreet.ledger.shared import send_message
 
 SHORT: Final = (OSError, MemoryError, subprocess.SubprocessError)
 """What is raised where descriptors, processes or memory are short."""

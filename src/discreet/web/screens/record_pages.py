@@ -96,7 +96,7 @@ def entry(request: Request, visitor: Visiting, dataset: str, seq: Numbered) -> R
         )
     text = json.dumps(found, indent=2, ensure_ascii=False, sort_keys=True, default=str)
     shown: dict[str, Any] = {"told": None, "answer": None, "mechanisms": [], "curve": None}
-    shown |= {"question": "", "cost": "", "replays": None, "closed": False}
+    shown |= {"question": "", "cost": "", "closed": False}
     around = chained(facts.ledger, seq)
     if found["kind"] == "charge":
         shown |= _charge(request, visitor, facts, found)
@@ -134,7 +134,6 @@ def _charge(
             told = None
     return {
         "answer": answer,
-        "replays": None if answer is None else facts.ledger.replays().get(answer, 0),
         "closed": str(found["key"]) in facts.ledger.closed,
         "told": told,
         "question": _questions(request, visitor, facts).get(str(found["key"]), ""),

@@ -1,0 +1,335 @@
+"""Privacy loss distributions in exchange: what others made is read, ours are written for them.
+
+Trust: kernel.
+
+Definition.  A distribution in one direction has masses p_k at losses k s, for whole numbers k and a
+discretization s, and a mass at infinity; its profile is
+    h(eps) = p_inf + sum of p_k (1 - e**(eps - k s))+.
+A *pessimistic* one claims that the release has no larger profile at any eps >= 0.
+
+Theorem (key ``imported-distribution``; Doroshenko et al. 2022, Connect the Dots).  Let two
+distributions bound the profiles of a release at every eps >= 0, where a unit is removed and where
+it is added.  The chords through h_remove at the losses k s >= 0, and through h_add likewise, are
+the two sides of one pair, which dominates the release in every composition.
+Proof.  h is straight
+in e**eps between two losses, so chords through its corners are h itself. The release has h_PQ(1/a)
+= 1 - 1/a + h_QP(a)/a, so what bounds the added unit at a >= 1 bounds the removed one at 1/a, and
+key ``dots`` applies.
+
+Losses below 0 therefore say nothing, and errors of a Fourier transform there cost nothing.  Walking
+from the largest loss to the left, with w = the sum of p_i e**-(s(i - k)) over i >= k,
+    h((k - g) s) = h(k s) + (1 - e**-(g s)) w      where no mass lies between,
+so that only numbers above zero are added and every step rounds by a few units.
+
+Theorem (key ``connect-the-dots``).  Straight lines between upper values of a profile, over e**eps,
+are the profile of a law on a lattice that bounds it from above, also in every composition.
+
+Losses from the events of dp_accounting.
+
+What is imported is the claim of whoever wrote the event.
+
+Definition.  An event of dp_accounting (0.6) says which mechanism ran.  It becomes the loss of that
+mechanism where one record is added or removed, which is what dp_accounting takes as well, unless it
+is told otherwise.  A float stands for its decimal text.  Events are known by the names of their
+classes, so that nothing has to be imported for them.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Final, final
+
+import numpy as np
+
+from discreet.errors import OutOfRange, WrongKind
+from discreet.exact import whole
+from discreet.loss.composition import Composition
+from discreet.loss.curved_pair import LossEnds, TableShape, curved_composition
+from discreet.loss.notions import GaussianDP, Laplace, Pure, ZeroConcentrated
+from discreet.loss.parameters import checked_count
+from discreet.loss.polygon import HalfProfile, above_knots, knots
+from discreet.loss.privacy_loss import PrivacyLoss, checked_loss
+from discreet.loss.profile import Profile
+from discreet.loss.pure_pairs import DiscreteLaplacePair
+from discreet.loss.rho import MomentGrowth
+from discreet.loss.rounding import NODE_MARGIN, UNIT, Bracket
+
+_RARE: Final = Fraction(1, 10**12)
+_FARTHEST: Final = 200
+_MOST: Final = 10**12
+_ROUNDED: Final = 1e-4  # how far cancellation may take masses below zero, or their sum above one
+
+Nodes = tuple[tuple[float, float], ...]
+Side = tuple[float, Sequence[int], Sequence[object], object]
+"""The spacing of losses, their multiples, their masses and the mass at infinity."""
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class ImportedShape(TableShape):
+    """Corners (eps, h) of two profiles, from eps = 0 on; each eps is a multiple of a grain."""
+
+    forward: Nodes
+    backward: Nodes
+    grain: Fraction | None
+
+    def reverse(self) -> ImportedShape:
+        """Swap the two neighbors."""
+        return ImportedShape(self.backward, self.forward, self.grain)
+
+    def half_profile(self) -> HalfProfile:
+        """Connect the corners."""
+        x, value = np.array(self.forward).T
+        return HalfProfile.of_nodes(x, value)
+
+    def ends(self) -> LossEnds:
+        """What is left at the last corner is infinite."""
+        last, left = self.forward[-1]
+        return LossEnds(Bracket(left, left), last * (1 - NODE_MARGIN), last, self.grain)
+
+    def cumulant(self, t: float) -> float:  # noqa: ARG002
+        """The corners tell all."""
+        return math.inf
+
+    def growth(self) -> MomentGrowth | None:
+        """Losses end at the last corner."""
+        return MomentGrowth(linear=self.forward[-1][0])
+
+
+def from_pld(distribution: object) -> Profile:
+    """Return the loss that a pessimistic privacy loss distribution claims, both ways.
+
+    It is as true as the distribution: nothing here can check how that was made.  Its neighbors are
+    those for which it was made.  Read are a ``PrivacyLossDistribution`` of dp_accounting, and plain
+    data with the same names, as in JSON: ``discretization``, ``pessimistic_estimate`` and, for
+    ``remove`` and ``add``, ``lower_loss`` (the first loss, as a multiple), ``probs`` and
+    ``infinity_mass``.  Without ``add``, both directions are alike.
+
+    Mass that is missing counts as infinite; an optimistic distribution is refused.
+
+    >>> coin = {"lower_loss": -1, "probs": [0.25, 0, 0.75], "infinity_mass": 0}
+    >>> plain = {"discretization": 1.0986122886681098, "pessimistic_estimate": True, "remove": coin}
+    >>> loss = from_pld(plain)
+    >>> round(loss.delta(epsilon=0), 12), round(loss.power(2).epsilon(delta="0.1"), 4)
+    (0.5, 2.0015)
+    """
+    plain = isinstance(distribution, Mapping)
+    try:
+        sides = _plain(distribution) if plain else _of_dp_accounting(distribution)
+        forward, backward = _corners(*sides[0]), _corners(*sides[-1])
+    except (AttributeError, KeyError, TypeError, ValueError):
+        raise WrongKind(
+            f"a {type(distribution).__name__} is not read as a privacy loss distribution; give a "
+            "PrivacyLossDistribution of dp_accounting, or a mapping with discretization, "
+            "pessimistic_estimate and remove: lower_loss, probs and infinity_mass."
+        ) from None
+    steps = {step for step, *_ in sides}
+    shape = ImportedShape(forward, backward, Fraction(steps.pop()) if len(steps) == 1 else None)
+    return Profile(remove=(curved_composition(shape),), add=(curved_composition(shape.reverse()),))
+
+
+def _plain(data: Any) -> list[Side]:
+    """Read one direction or both from plain data."""
+    _check_pessimistic(data["pessimistic_estimate"])
+    sides: list[Side] = []
+    for part in [data[name] for name in ("remove", "add") if name == "remove" or name in data]:
+        start = whole(part["lower_loss"], name="lower_loss", low=-_MOST, high=_MOST)
+        places = range(start, start + len(part["probs"]))
+        sides.append((float(data["discretization"]), places, part["probs"], part["infinity_mass"]))
+    return sides
+
+
+def _of_dp_accounting(distribution: Any) -> list[Side]:
+    """Read both directions from the fields of an object of dp_accounting (0.6)."""
+    sides: list[Side] = []
+    for pmf in (distribution._pmf_remove, distribution._pmf_add):  # noqa: SLF001
+        fields = vars(pmf)
+        _check_pessimistic(fields["_pessimistic_estimate"])
+        if "_loss_probs" in fields:
+            places: Sequence[int] = sorted(fields["_loss_probs"])
+            probs = [fields["_loss_probs"][place] for place in places]
+        else:
+            probs = np.asarray(fields["_probs"], float).tolist()
+            places = range(fields["_lower_loss"], fields["_lower_loss"] + len(probs))
+        sides.append((float(fields["_discretization"]), places, probs, fields["_infinity_mass"]))
+    return sides
+
+
+def _check_pessimistic(stated: object) -> None:
+    if stated is not True:
+        raise OutOfRange(
+            "the privacy loss distribution is not stated to be pessimistic; make it with "
+            "pessimistic_estimate=True."
+        )
+
+
+def _corners(
+    step: float, places: Sequence[int], probs: Sequence[object], infinite: object
+) -> Nodes:
+    """Return the corners of h at the losses above 0, and its value at 0, rounded up."""
+    mass = _checked_masses(probs, infinite)
+    if not (math.isfinite(step) and step > 0):
+        raise OutOfRange(
+            "the discretization is not above 0 and finite; give the spacing of the losses."
+        )
+    total = math.fsum(mass)
+    left = 1.0 - total  # what is missing, as far as rounding does not explain it
+    rounded = left <= 2 * UNIT * len(mass)
+    scale = max(1.0, 1.0 / total) if rounded and total else 1.0
+    beyond = 0.0 if rounded else left
+    atoms = []
+    for place, chance in zip(places, mass[:-1], strict=True):
+        if place * step > _FARTHEST:
+            beyond += chance * scale
+        elif place > 0 and chance:
+            atoms.append((place, chance * scale))
+    value, weight, before = mass[-1] * scale + beyond, 0.0, atoms[-1][0] if atoms else 0
+    slack = 1 + 32 * UNIT * (len(mass) + 8 + _FARTHEST)
+    corners = []
+    for place, chance in [*reversed(atoms), (0, 0.0)]:
+        gap = (before - place) * step
+        value -= math.expm1(-gap) * weight
+        weight = weight * math.exp(-gap) + chance
+        corners.append((math.nextafter(place * step, math.inf) if place else 0.0, value * slack))
+        before = place
+    return tuple((x, min(high, 1.0)) for x, high in reversed(corners))
+
+
+def _checked_masses(probs: Sequence[object], infinite: object) -> list[float]:
+    """Read masses, that at infinity last; those that rounding took below zero are zero."""
+    mass = [float(chance) for chance in (*probs, infinite)]  # type: ignore[arg-type]  # caught
+    if not all(-_ROUNDED <= chance <= 1 + _ROUNDED for chance in mass):
+        raise OutOfRange(
+            "a mass of the privacy loss distribution is not between 0 and 1; give the masses of a "
+            "distribution."
+        )
+    mass = [max(chance, 0.0) for chance in mass]
+    if math.fsum(mass) > 1 + _ROUNDED:
+        raise OutOfRange(
+            "the masses of the privacy loss distribution add up to more than 1; give the masses "
+            "of a distribution, and at infinity what they leave."
+        )
+    return mass
+
+
+def to_pld(loss: PrivacyLoss, *, points: int = 1000) -> Any:
+    """Return a ``PrivacyLossDistribution`` of dp_accounting that bounds a loss from above.
+
+    It is pessimistic: its delta is nowhere below that of the loss, alone and composed.  The highest
+    losses, with a chance of 1e-12 in all, count as infinite.
+
+    Args:
+        loss: what is exported.
+        points: how many values of the profile are connected; more of them are tighter.
+    """
+    count = checked_count(points, name="points", low=16)
+    profile = checked_loss(loss).profile()
+    beyond = Fraction(profile.delta(epsilon=_FARTHEST))  # that of an infinite loss, if there is one
+    end = profile.epsilon(delta=min(beyond + _RARE, Fraction(1)))
+    if beyond > Fraction(1, 2) or not end < _FARTHEST:
+        raise OutOfRange(
+            f"a loss above {_FARTHEST} has a chance of {float(beyond):.2g}; export a smaller "
+            "loss, and compose it there."
+        )
+    step = Fraction(2) ** math.ceil(math.log2(max(2 * end, 1e-6) / count))
+    try:
+        pmf: Any = importlib.import_module("dp_accounting.pld.pld_pmf")
+        pld: Any = importlib.import_module("dp_accounting.pld.privacy_loss_distribution")
+    except ModuleNotFoundError:
+        raise WrongKind(
+            "dp_accounting is not installed; install it: pip install dp-accounting."
+        ) from None
+    sides = [_lattice(side, end, step) for side in (profile.remove, profile.add)]
+    made = [pmf.create_pmf(masses, float(step), rest, True) for masses, rest in sides]
+    return pld.PrivacyLossDistribution(*made)
+
+
+def _lattice(
+    side: tuple[Composition, ...], end: float, step: Fraction
+) -> tuple[dict[int, float], float]:
+    """Return masses by their places on the lattice, and the mass at infinity, from above."""
+    start, x = knots(-end, end, step)
+    upper = np.array([max(part.delta_above(float(eps)) for part in side) for eps in x])
+    law = above_knots(start, x, upper, step)
+    moved = law.start + math.ceil(law.drift / float(step))  # to the right of where it may drift
+    masses = {moved + place: float(mass) for place, mass in enumerate(law.mass) if mass > 0}
+    return masses, law.infinite
+
+
+def from_dp_event(event: object) -> PrivacyLoss:
+    """Return the loss of an event of dp_accounting, where one record is added or removed.
+
+    Known are Gaussian, Laplace and discrete Laplace noise, zCDP, Poisson samples, and compositions
+    of these; not what has other neighbors, such as randomized response.
+
+    >>> class GaussianDpEvent:  # stands for the one of dp_accounting
+    ...     noise_multiplier = 2.0
+    >>> from_dp_event(GaussianDpEvent())
+    GaussianDP(mu=Fraction(1, 2))
+    """
+    reader = _READERS.get(type(event).__name__)
+    try:
+        loss = None if reader is None else reader(event)
+    except AttributeError:  # of that name, and not from there
+        loss = None
+    if loss is None:
+        raise WrongKind(
+            f"a {type(event).__name__} has no loss here; give one of dp_accounting's: "
+            f"{', '.join(_READERS)}."
+        )
+    return loss
+
+
+def _number(event: Any, name: str) -> Fraction:
+    """Read a number of an event; a float stands for its decimal text."""
+    value = getattr(event, name)
+    try:
+        return Fraction(str(value))
+    except ValueError:
+        raise OutOfRange(
+            f"{name} of a {type(event).__name__} is {value!r}; give a finite number."
+        ) from None
+
+
+def _noise(event: Any, name: str = "noise_multiplier") -> Fraction:
+    noise = _number(event, name)
+    if noise <= 0:
+        raise OutOfRange(
+            f"the noise of a {type(event).__name__} is {noise}; give a {name} above 0."
+        )
+    return noise
+
+
+def _discrete_laplace(event: Any) -> PrivacyLoss:
+    scale = 1 / _noise(event, "noise_parameter")
+    return Profile.of_symmetric(DiscreteLaplacePair(scale, checked_count(event.sensitivity)))
+
+
+def _concentrated(event: Any) -> PrivacyLoss:
+    if _number(event, "xi") != 0:
+        raise WrongKind("a ZCDpEvent has an xi that is not 0; give a ZCDpEvent with rho alone.")
+    return ZeroConcentrated(rho=_number(event, "rho"))
+
+
+def _composed(event: Any) -> PrivacyLoss:
+    parts = [from_dp_event(part) for part in event.events]
+    return functools.reduce(lambda one, two: one.compose(two), parts) if parts else Pure(epsilon=0)
+
+
+_READERS: Final[Mapping[str, Callable[[Any], PrivacyLoss]]] = {
+    "NoOpDpEvent": lambda _: Pure(epsilon=0),
+    "GaussianDpEvent": lambda event: GaussianDP(mu=1 / _noise(event)),
+    "LaplaceDpEvent": lambda event: Laplace(scale=_noise(event)),
+    "DiscreteLaplaceDpEvent": _discrete_laplace,
+    "ZCDpEvent": _concentrated,
+    "ComposedDpEvent": _composed,
+    "SelfComposedDpEvent": lambda event: from_dp_event(event.event).power(event.count),
+    "PoissonSampledDpEvent": lambda event: from_dp_event(event.event).sampled(
+        rate=_number(event, "sampling_probability")
+    ),
+}

@@ -1,0 +1,686 @@
+"""Pure and approximate differential privacy, and the optimal composition of such promises.
+
+Trust: kernel.
+
+Definition.  M is eps-DP when P[M(D) in S] <= e**eps P[M(D') in S] for all neighbors and all S:
+the privacy loss log P(y)/Q(y) never exceeds eps.
+Theorem (key ``randomized-response``; Kairouz, Oh and Viswanath 2015).  Randomized response loses
+most of all eps-DP mechanisms, so delta(t) = (e**eps - e**t)_+ / (1 + e**eps).
+The best test of it (key ``tradeoff-duality``) that accuses wrongly with chance a misses with the
+larger of the chances 1 - e**eps a and e**-eps (1 - a).
+Theorem (key ``group-pure``; Dwork, McSherry, Nissim and Smith 2006).  A group of k units loses at
+most k eps.
+Theorem (key ``group-pure-chain``).  Whatever k + 1 laws are, of which each is eps-DP
+with the next: the first and the last are dominated by two-sided geometric noise of scale 1 / eps
+around 0 and k, and some are as far apart as that.  So a group of k units has a smaller delta at
+every epsilon between 0 and k eps than randomized response with k eps has.
+Proof.  Let g(a) be the
+largest chance that the next law can give to what has chance a under one: min(e**eps a, 1 - e**-eps
+(1 - a)).  It rises, so along the chain the chance is at most g(...g(a)), k times (Dong, Roth and
+Su 2022, theorem 2.14).  Let r = e**-eps and a_t the chance that the noise around 0 is at least t:
+r**t / (1 + r) for t >= 1, and 1 - r**(1 - t) / (1 + r) for t <= 0.  Then
+g(a_t) = a_(t-1): above t = 1 it multiplies a_t by 1 / r, below it 1 - a_t by r, and at t = 1 both
+are 1 / (1 + r).  The only corner of g is at a_1, so g is linear between neighbors a_t, and so is
+its k-fold iterate, which takes a_t to a_(t-k).  The best test between the noises around 0 and k
+has just these corners, as the ratio of their laws is monotone in the outcome: both functions are
+the same.  Laws with such a bound on all tests are dominated (key ``tradeoff-duality``), and the
+noises around 0, 1, ..., k are such a chain.
+
+Definition.  M is (eps, delta)-DP when P[M(D) in S] <= e**eps P[M(D') in S] + delta for all
+ordered neighbors and all S.
+Theorem (key ``randomized-response``).  The (eps, delta) randomized response, which reveals
+everything with chance delta, loses most of all such mechanisms.
+Theorem (key ``group-approximate``).  A group of k units is protected at
+(k eps, delta (e**(k eps) - 1) / (e**eps - 1)), and no smaller delta is true in general:
+p_0 = 0, p_{j+1} = e**eps p_j + delta attains it.
+
+Theorem (key ``optimal-composition``; Kairouz, Oh and Viswanath 2015; Murtagh and Vadhan 2016).  Of
+all mechanisms with given (eps_i, delta_i), randomized response loses most.  Its total loss is
+the sum of signs S_i eps_i, where S_i = +1 with probability e**eps_i / (1 + e**eps_i), so that
+    delta(eps) = 1 - prod(1 - delta_i) * (1 - E[(1 - e**(eps - sum S_i eps_i))_+]),
+and no smaller delta is true of every composition.  Equal sums are merged: k equal promises have
+k + 1 sums; k different ones up to 2**k, where the exact problem is #P-hard.
+
+Gaussian differential privacy.
+
+Definition (Dong, Roth and Su 2022).  M is mu-GDP when telling D from D' is at least as hard as
+telling N(mu, 1) from N(0, 1), for all ordered neighbors.
+Theorems.  Composition adds mu**2, adaptively (key ``gaussian-composition``).  A group of k units
+has k mu (key ``group-gaussian``).  The profile has a closed form (key ``gaussian-profile``), and
+the trade-off is Phi(Phi^-1(1 - alpha) - mu).
+
+Theorem (key ``group-gaussian``; Dong, Roth and Su 2022, Gaussian Differential Privacy).  A group
+of k units of a mu-Gaussian loss has k mu.
+
+Theorem (key ``gaussian-composition``; Dong, Roth and Su 2022, Gaussian Differential Privacy).
+Adaptive compositions of mu_i-Gaussian losses are sqrt(sum mu_i^2)-Gaussian.
+
+Theorem (key ``gaussian-to-concentrated``; data processing inequality; Bun and Steinke 2016).
+mu-Gaussian DP implies (mu^2/2)-zCDP.
+
+The loss of continuous Laplace noise.
+
+Definition.  Release x + Z, where Z has the density e**(-|z| / scale) / (2 scale) on the reals, and
+one unit moves x by at most 1.
+Theorem (key ``laplace-profile``; Balle, Barthe and Gaboardi 2018).  With e = 1 / scale, delta(eps)
+is (1 - e**((eps - e)/2))+, both ways.  A unit that moves x by less loses less, and a group of k
+units loses what noise of scale / k loses, which is the pair at distance k e.
+It is what papers call the Laplace mechanism.  ``mechanisms.Laplace``, which runs, draws integers:
+at distance 1 its loss is that of randomized response with the same epsilon, whose delta is larger
+at every smaller epsilon (key ``discrete-laplace-loss``).
+
+Zero-concentrated (zCDP) and Rényi differential privacy (RDP).
+
+Definition (Bun and Steinke 2016).  M is rho-zCDP when D_a(M(D) || M(D')) <= rho a for every order
+a > 1 and all ordered neighbors.
+Theorems.  Composition adds rho, adaptively (key ``concentrated-composition``).  A group of k units
+has k**2 rho (key ``group-concentrated``).  Through single orders it implies (eps, delta) with
+delta(eps) = inf over a of the bound of key ``renyi-to-approximate``.
+
+Definition (Mironov 2017).  M is (a, r)-RDP when D_a(M(D) || M(D')) <= r for all ordered neighbors.
+Theorems.  Composition adds the values order by order, adaptively (key ``renyi-composition``).
+Each order proves an (eps, delta) (key ``renyi-to-approximate``); the best one is taken.  Choosing
+the best order after the fact is sound for one finished composition, not for a running budget.
+
+Theorem (key ``renyi-composition``; Mironov 2017, Rényi Differential Privacy).  Rényi divergences
+of adaptive compositions add, order by order.
+
+Theorem (key ``pure-to-concentrated``; differentialprivacy.org, 27 May 2024; randomized response
+attains it as the order tends to 1).  epsilon-DP implies (epsilon tanh(epsilon/2))-zCDP, and no
+smaller rho.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import pairwise
+from typing import Final, final
+
+from discreet.errors import OutOfRange, WrongKind
+from discreet.exact import Interval, float_down, float_up
+from discreet.loss.composition import Composition
+from discreet.loss.elementary import (
+    exp,
+    gaussian_profile,
+    log,
+    normal_cdf,
+    normal_quantile_up,
+    reciprocal,
+    sqrt,
+    tanh_half,
+)
+from discreet.loss.gaussian import GaussianPair
+from discreet.loss.moments import (
+    RenyiCurve,
+    concentrated_delta,
+    concentrated_epsilon,
+    gaussian_renyi,
+    group_delta,
+    group_renyi,
+    pure_renyi,
+    pure_to_gaussian_mu,
+    renyi_delta,
+    renyi_epsilon,
+)
+from discreet.loss.parameters import (
+    checked_count,
+    checked_delta,
+    checked_epsilon,
+    checked_order,
+    checked_parameter,
+    dyadic_up,
+)
+from discreet.loss.privacy_loss import PrivacyLoss
+from discreet.loss.profile import Profile
+from discreet.loss.pure_pairs import DiscreteLaplacePair, LaplacePair, ResponsePair
+from discreet.loss.rounding import Bracket
+
+_BITS: Final = 224
+_ONE: Final = 1 << _BITS
+_MOST_SUMS: Final = 1 << 15
+_ZERO: Final = Fraction(0)
+
+
+def response_delta(*, epsilon: Fraction, delta: Fraction, target: Fraction) -> Interval:
+    """Enclose delta(target) of one (epsilon, delta) randomized response, target >= 0.
+
+    >>> from fractions import Fraction
+    >>> response_delta(epsilon=Fraction(1), delta=Fraction(0), target=Fraction(1, 2)).nearest()
+    0.28764913664496794
+    """
+    if target >= epsilon:
+        return Interval(delta, delta)
+    gap, decay = exp(target - epsilon), exp(-epsilon)
+    low, high = (1 - gap.high) / (1 + decay.high), (1 - gap.low) / (1 + decay.low)
+    return Interval(delta + (1 - delta) * low, delta + (1 - delta) * high)
+
+
+def optimal_delta(
+    promises: Iterable[tuple[object, object]], *, target: object, times: int = 1
+) -> Interval:
+    """Enclose the least delta that all compositions of these promises satisfy at epsilon = target.
+
+    >>> optimal_delta([("0.3", "1e-6"), ("0.5", "1e-6"), ("0.7", "1e-6")], target=1).nearest()
+    0.09401118677676572
+    """
+    wanted, count = checked_epsilon(target, name="target"), checked_count(times, name="times")
+    checked = [(checked_epsilon(e), checked_delta(d)) for e, d in promises]
+    kept = Fraction(1)
+    for _, d in checked:
+        kept *= (1 - d) ** count
+    sums: dict[Fraction, tuple[int, int]] = {_ZERO: (_ONE, _ONE)}
+    for epsilon, _ in checked * count:
+        sums = _extended(sums, epsilon)
+    low = sum((_share(weight, wanted, total).low for total, weight in sums.items()), _ZERO)
+    high = sum((_share(weight, wanted, total).high for total, weight in sums.items()), _ZERO)
+    return Interval(1 - kept * (1 - low), 1 - kept * (1 - min(high, Fraction(1))))
+
+
+def _extended(
+    sums: dict[Fraction, tuple[int, int]], epsilon: Fraction
+) -> dict[Fraction, tuple[int, int]]:
+    if len(sums) > _MOST_SUMS:
+        raise OutOfRange(
+            f"the promises have more than {_MOST_SUMS} different sums of losses; ask the "
+            "accountant for a certified interval instead: loss.compose(...)."
+        )
+    decay = exp(-epsilon)
+    keep = reciprocal(Interval(1 + decay.low, 1 + decay.high))  # e**eps / (1 + e**eps)
+    low, high = int(keep.low * _ONE), -int(-keep.high * _ONE // 1)
+    grown: dict[Fraction, tuple[int, int]] = {}
+    for total, (least, most) in sums.items():
+        for moved, (a, b) in (
+            (total + epsilon, (low, high)),
+            (total - epsilon, (_ONE - high, _ONE - low)),
+        ):
+            old_least, old_most = grown.get(moved, (0, 0))
+            grown[moved] = (
+                old_least + (least * a >> _BITS),
+                old_most - (-most * b >> _BITS),
+            )
+    return grown
+
+
+def _share(weight: tuple[int, int], target: Fraction, total: Fraction) -> Interval:
+    """Enclose P[L = total] * (1 - e**(target - total))_+."""
+    if total <= target:
+        return Interval(_ZERO, _ZERO)
+    gap = exp(target - total)
+    return Interval(
+        Fraction(weight[0], _ONE) * (1 - gap.high), Fraction(weight[1], _ONE) * (1 - gap.low)
+    )
+
+
+_LARGEST: Final = 1000  # above it, e**-epsilon is no float
+
+
+@final
+@dataclass(frozen=True, slots=True, init=False, repr=False)
+class Pure(PrivacyLoss):
+    """A loss that never exceeds epsilon.
+
+    >>> Pure(epsilon=1).delta(epsilon=0.5)
+    0.28764913664496794
+    >>> Pure(epsilon=0.1).group(3)
+    Pure(epsilon=Fraction(3, 10))
+    """
+
+    bound: Fraction
+
+    def __init__(self, *, epsilon: object) -> None:
+        """Take an exact epsilon >= 0; a float stands for its decimal text."""
+        object.__setattr__(self, "bound", checked_epsilon(epsilon))
+
+    def __repr__(self) -> str:
+        """Show how to make it again."""
+        return f"Pure(epsilon={self.bound!r})"
+
+    def profile(self) -> Profile:
+        """Return the profile of randomized response."""
+        return Profile.of(ResponsePair(self.bound, Fraction(0)))
+
+    def delta_interval(self, epsilon: object) -> Bracket:
+        """Evaluate the profile of randomized response."""
+        target = checked_epsilon(epsilon)
+        exact = response_delta(epsilon=self.bound, delta=Fraction(0), target=target)
+        return Bracket(*exact.floats())
+
+    def interval(self, delta: object) -> Bracket:
+        """Invert the profile of randomized response."""
+        return Bracket(*response_epsilon(self.bound, checked_delta(delta)).floats())
+
+    def renyi(self, order: object) -> float:
+        """Return the divergence of randomized response, rounded up."""
+        return pure_renyi(epsilon=self.bound, order=order)
+
+    def tradeoff(self, false_alarm: object) -> float:
+        """Return that of randomized response: 1 - e**eps a or e**-eps (1 - a), rounded down."""
+        alarm = checked_delta(false_alarm, name="false_alarm")
+        if self.bound > _LARGEST:
+            return 0.0 if alarm else 1.0
+        direct, swapped = 1 - exp(self.bound).high * alarm, (1 - alarm) * exp(-self.bound).low
+        return float_down(max(direct, swapped, Fraction(0)))
+
+    def pure_bound(self) -> Fraction:
+        """Return epsilon."""
+        return self.bound
+
+    def concentrated(self) -> Fraction:
+        """Return epsilon tanh(epsilon / 2), rounded up."""
+        return dyadic_up(self.bound * tanh_half(self.bound).high)
+
+    def group(self, size: int) -> Pure:
+        """Multiply epsilon."""
+        return Pure(epsilon=checked_count(size, name="size") * self.bound)
+
+    def chain(self, size: int) -> Profile:
+        """Protect a group of this many units, as closely as a chain of pure losses allows.
+
+        Its epsilon at delta 0 is that of ``group``, and its delta is smaller below it.
+
+        >>> Pure(epsilon="0.5").group(2).delta(epsilon="0.5")
+        0.28764913664496794
+        >>> Pure(epsilon="0.5").chain(2).delta(epsilon="0.5")
+        0.244918662403715
+        >>> Pure(epsilon="0.5").chain(2).epsilon(delta=0)
+        1.0
+        """
+        count = checked_count(size, name="size")
+        if count == 1 or not self.bound:
+            return self.group(count).profile()
+        return Profile.of_symmetric(DiscreteLaplacePair(1 / self.bound, count))
+
+    def dominates(self, other: PrivacyLoss) -> bool:
+        """Compare with the other's epsilon at delta 0."""
+        largest = other.pure_bound()
+        return largest is not None and largest <= self.bound
+
+
+def response_epsilon(epsilon: Fraction, delta: Fraction) -> Interval:
+    """Enclose the least t >= 0 at which randomized response has at most this delta.
+
+    >>> response_epsilon(Fraction(1), Fraction(0)).nearest()
+    1.0
+    """
+    if delta == 0:
+        return Interval(epsilon, epsilon)
+    decay = exp(-epsilon)
+    least, most = 1 - delta * (1 + decay.high), 1 - delta * (1 + decay.low)
+    low = epsilon + log(least).low if least > 0 else Fraction(0)
+    high = epsilon + log(most).high if most > 0 else Fraction(0)
+    return Interval(max(low, Fraction(0)), max(high, Fraction(0)))
+
+
+@final
+@dataclass(frozen=True, slots=True, init=False, repr=False)
+class Approximate(PrivacyLoss):
+    """A loss that exceeds epsilon with chance at most delta.
+
+    >>> Approximate(epsilon="0.5", delta="1e-6").group(3).delta_bound <= 5.3671e-6
+    True
+    """
+
+    epsilon_bound: Fraction
+    delta_bound: Fraction
+
+    def __init__(self, *, epsilon: object, delta: object) -> None:
+        """Take an exact epsilon >= 0 and an exact delta in [0, 1]."""
+        object.__setattr__(self, "epsilon_bound", checked_epsilon(epsilon))
+        object.__setattr__(self, "delta_bound", checked_delta(delta))
+
+    def __repr__(self) -> str:
+        """Show how to make it again."""
+        return f"Approximate(epsilon={self.epsilon_bound!r}, delta={self.delta_bound!r})"
+
+    def profile(self) -> Profile:
+        """Return the profile of the (epsilon, delta) randomized response."""
+        return Profile.of(ResponsePair(self.epsilon_bound, self.delta_bound))
+
+    def delta_interval(self, epsilon: object) -> Bracket:
+        """Evaluate the profile of randomized response."""
+        exact = response_delta(
+            epsilon=self.epsilon_bound, delta=self.delta_bound, target=checked_epsilon(epsilon)
+        )
+        return Bracket(*exact.floats())
+
+    def interval(self, delta: object) -> Bracket:
+        """Invert the profile of randomized response; infinite below this delta."""
+        wanted = checked_delta(delta)
+        if wanted < self.delta_bound:
+            return Bracket(math.inf, math.inf)
+        if wanted == 1:
+            return Bracket(0.0, 0.0)
+        rest = (wanted - self.delta_bound) / (1 - self.delta_bound)
+        return Bracket(*response_epsilon(self.epsilon_bound, rest).floats())
+
+    def renyi(self, order: object) -> float:
+        """Return infinity, unless delta is 0."""
+        wanted = checked_order(order)
+        return (
+            math.inf if self.delta_bound else pure_renyi(epsilon=self.epsilon_bound, order=wanted)
+        )
+
+    def pure_bound(self) -> Fraction | None:
+        """Return epsilon, unless delta is above 0."""
+        return None if self.delta_bound else self.epsilon_bound
+
+    def concentrated(self) -> Fraction | None:
+        """Return the rho of pure privacy; with delta > 0 there is none."""
+        if self.delta_bound:
+            return None
+        return dyadic_up(self.epsilon_bound * tanh_half(self.epsilon_bound).high)
+
+    def group(self, size: int) -> Approximate:
+        """Multiply epsilon, and sum the geometric series of deltas, rounded up."""
+        count = checked_count(size, name="size")
+        return Approximate(
+            epsilon=count * self.epsilon_bound,
+            delta=group_delta(epsilon=self.epsilon_bound, delta=self.delta_bound, size=count),
+        )
+
+    def dominates(self, other: PrivacyLoss) -> bool:
+        """Compare with the other's delta at this epsilon."""
+        if isinstance(other, Approximate) and other.epsilon_bound <= self.epsilon_bound:
+            return other.delta_bound <= self.delta_bound
+        return other.delta(epsilon=self.epsilon_bound) <= self.delta_bound
+
+
+_FAR: Final = 1000
+
+
+@final
+@dataclass(frozen=True, slots=True, init=False, repr=False)
+class GaussianDP(PrivacyLoss):
+    """A loss no larger than that of one unit-variance Gaussian shifted by mu.
+
+    It keeps the square of mu, which adds up exactly.
+
+    >>> GaussianDP(mu=1).delta(epsilon=1)
+    0.12693673750664397
+    >>> GaussianDP(mu=3).compose(GaussianDP(mu=4))
+    GaussianDP(mu=Fraction(5, 1))
+    """
+
+    mu_squared: Fraction
+
+    def __init__(self, *, mu: object = None, mu_squared: object = None) -> None:
+        """Take an exact mu >= 0, or its square."""
+        if (mu is None) == (mu_squared is None):
+            raise WrongKind(
+                "GaussianDP takes one number: mu or mu_squared; give mu=..., or mu_squared=... "
+                "where mu is a square root."
+            )
+        if mu is not None:
+            square = checked_parameter(mu, name="mu") ** 2
+        else:
+            square = checked_parameter(mu_squared, name="mu_squared")
+        object.__setattr__(self, "mu_squared", square)
+
+    def __repr__(self) -> str:
+        """Show how to make it again."""
+        root = sqrt(self.mu_squared)
+        if root.low == root.high:
+            return f"GaussianDP(mu={root.low!r})"
+        return f"GaussianDP(mu_squared={self.mu_squared!r})"
+
+    @property
+    def mu(self) -> float:
+        """The shift, rounded up."""
+        return float_up(sqrt(self.mu_squared).high)
+
+    def profile(self) -> Profile:
+        """Return the Gaussian pair."""
+        return Profile.of(GaussianPair(self.mu_squared))
+
+    def delta_interval(self, epsilon: object) -> Bracket:
+        """Evaluate the closed form."""
+        target = checked_epsilon(epsilon)
+        if target > _FAR:  # e**epsilon has too many digits to write down
+            return self.profile().delta_interval(epsilon=target)
+        return Bracket(*gaussian_profile(self.mu_squared, target).floats())
+
+    def renyi(self, order: object) -> float:
+        """Return order * mu**2 / 2, rounded up."""
+        return gaussian_renyi(mu_squared=self.mu_squared, order=order)
+
+    def tradeoff(self, false_alarm: object) -> float:
+        """Return Phi(Phi^-1(1 - alpha) - mu), rounded down."""
+        alarm = checked_delta(false_alarm, name="false_alarm")
+        if alarm in (0, 1):
+            return float(1 - alarm)
+        cut = -normal_quantile_up(Interval(alarm, alarm))
+        return float_down(normal_cdf(cut - sqrt(self.mu_squared).high).low)
+
+    def concentrated(self) -> Fraction:
+        """Return mu**2 / 2."""
+        return self.mu_squared / 2
+
+    def compose(self, other: PrivacyLoss) -> PrivacyLoss:
+        """Add the squares; anything else goes through profiles."""
+        if isinstance(other, GaussianDP):
+            return GaussianDP(mu_squared=self.mu_squared + other.mu_squared)
+        return PrivacyLoss.compose(self, other)
+
+    def power(self, count: int) -> GaussianDP:
+        """Multiply the square."""
+        return GaussianDP(mu_squared=checked_count(count, low=0) * self.mu_squared)
+
+    def group(self, size: int) -> GaussianDP:
+        """Multiply mu."""
+        return GaussianDP(mu_squared=checked_count(size, name="size") ** 2 * self.mu_squared)
+
+    def dominates(self, other: PrivacyLoss) -> bool:
+        """Compare mu, where the other's is known."""
+        match other:
+            case GaussianDP(mu_squared=square):
+                return square <= self.mu_squared
+            case _ if (bound := other.pure_bound()) is not None and (
+                pure_to_gaussian_mu(epsilon=bound) ** 2 <= self.mu_squared
+            ):
+                return True
+            case _:
+                return self.profile().dominates(other)
+
+
+@final
+@dataclass(frozen=True, slots=True, init=False, repr=False)
+class ContinuousLaplace(PrivacyLoss):
+    """The loss of continuous Laplace noise on a number that one unit moves by at most 1.
+
+    For a number that moves by at most d, divide the scale by d.  In ``discreet.loss`` it is called
+    ``Laplace``.
+
+    >>> from discreet import loss
+    >>> noise = loss.Laplace(scale=2)
+    >>> noise.epsilon(delta=0), round(noise.epsilon(delta="0.01"), 4)
+    (0.5, 0.4799)
+    >>> noise.group(2)
+    loss.Laplace(scale=Fraction(1, 1))
+    """
+
+    scale: Fraction
+
+    def __init__(self, *, scale: object) -> None:
+        """Take the scale of the noise, in units of how far one unit moves the number."""
+        width = checked_parameter(scale, name="scale")
+        if width == 0:
+            raise OutOfRange("scale is zero; give a scale above zero; epsilon is its reciprocal.")
+        object.__setattr__(self, "scale", width)
+
+    def __repr__(self) -> str:
+        """Show how to make it again."""
+        return f"loss.Laplace(scale={self.scale!r})"
+
+    def profile(self) -> Profile:
+        """Return the Laplace pair."""
+        return Profile.of(LaplacePair(1 / self.scale))
+
+    def pure_bound(self) -> Fraction:
+        """Return the reciprocal of the scale."""
+        return 1 / self.scale
+
+    def concentrated(self) -> Fraction | None:
+        """Return a rho within a thousandth of the least."""
+        return self.profile().concentrated()
+
+    def group(self, size: int) -> ContinuousLaplace:
+        """Divide the scale."""
+        return ContinuousLaplace(scale=self.scale / checked_count(size, name="size"))
+
+    def dominates(self, other: PrivacyLoss) -> bool:
+        """Compare scales, or pairs."""
+        if isinstance(other, ContinuousLaplace):
+            return self.scale <= other.scale
+        return self.profile().dominates(other)
+
+
+Laplace = ContinuousLaplace
+"""Its name at the door: a class of that name, which draws integers, is in ``mechanisms``."""
+
+
+@final
+@dataclass(frozen=True, slots=True, init=False)
+class ZeroConcentrated(PrivacyLoss):
+    """A loss whose Rényi divergences are at most rho times their order.
+
+    >>> ZeroConcentrated(rho="0.5").epsilon(delta=1e-5)
+    4.728386984943316
+    >>> ZeroConcentrated(rho="0.08").group(3)
+    ZeroConcentrated(rho=Fraction(18, 25))
+    """
+
+    rho: Fraction
+
+    def __init__(self, *, rho: object) -> None:
+        """Take an exact rho >= 0."""
+        object.__setattr__(self, "rho", checked_parameter(rho, name="rho"))
+
+    def profile(self) -> Profile:
+        """Return what the divergences imply; nothing is known from below."""
+        return Profile.symmetric(Composition(pairs=(), renyi=RenyiCurve(rho=self.rho)))
+
+    def delta_interval(self, epsilon: object) -> Bracket:
+        """Bound delta through the best order."""
+        return Bracket(0.0, concentrated_delta(rho=self.rho, epsilon=epsilon))
+
+    def interval(self, delta: object) -> Bracket:
+        """Bound epsilon through the best order."""
+        return Bracket(0.0, concentrated_epsilon(rho=self.rho, delta=delta))
+
+    def renyi(self, order: object) -> float:
+        """Return rho times the order, rounded up."""
+        return float_up(self.rho * checked_order(order))
+
+    def concentrated(self) -> Fraction:
+        """Return rho."""
+        return self.rho
+
+    def compose(self, other: PrivacyLoss) -> PrivacyLoss:
+        """Add rho to rho; anything else goes through profiles."""
+        if isinstance(other, ZeroConcentrated):
+            return ZeroConcentrated(rho=self.rho + other.rho)
+        return PrivacyLoss.compose(self, other)
+
+    def power(self, count: int) -> ZeroConcentrated:
+        """Multiply rho."""
+        return ZeroConcentrated(rho=checked_count(count, low=0) * self.rho)
+
+    def group(self, size: int) -> ZeroConcentrated:
+        """Multiply rho by the square of the size."""
+        return ZeroConcentrated(rho=checked_count(size, name="size") ** 2 * self.rho)
+
+    def dominates(self, other: PrivacyLoss) -> bool:
+        """Compare with the least rho known of the other."""
+        least = other.concentrated()
+        return least is not None and least <= self.rho
+
+
+@final
+@dataclass(frozen=True, slots=True, init=False)
+class RenyiDP(PrivacyLoss):
+    """A loss known through its Rényi divergences at some orders.
+
+    >>> loss = RenyiDP(orders=(2, 10), values=("0.1", "0.5"))
+    >>> loss.epsilon(delta=1e-5)
+    1.418010636783972
+    """
+
+    orders: tuple[Fraction, ...]
+    values: tuple[Fraction, ...]
+
+    def __init__(self, *, orders: Sequence[object], values: Sequence[object]) -> None:
+        """Take increasing orders above 1 and one value for each."""
+        checked = tuple(checked_order(order) for order in orders)
+        bounds = tuple(checked_parameter(value, name="value") for value in values)
+        rising = all(a < b for a, b in pairwise(checked))
+        if not checked or len(checked) != len(bounds) or not rising:
+            raise OutOfRange(
+                "the orders of a Rényi loss do not fit its values; give increasing orders above 1 "
+                "and as many values."
+            )
+        object.__setattr__(self, "orders", checked)
+        object.__setattr__(self, "values", bounds)
+
+    @property
+    def curve(self) -> RenyiCurve:
+        """The same as a curve between the orders."""
+        return RenyiCurve(orders=self.orders, values=self.values)
+
+    def profile(self) -> Profile:
+        """Return what the divergences imply; nothing is known from below."""
+        return Profile.symmetric(Composition(pairs=(), renyi=self.curve))
+
+    def delta_interval(self, epsilon: object) -> Bracket:
+        """Bound delta through the best of the orders."""
+        known = zip(self.orders, self.values, strict=True)
+        return Bracket(0.0, min(renyi_delta(order=a, value=r, epsilon=epsilon) for a, r in known))
+
+    def interval(self, delta: object) -> Bracket:
+        """Bound epsilon through the best of the orders."""
+        known = zip(self.orders, self.values, strict=True)
+        return Bracket(0.0, min(renyi_epsilon(order=a, value=r, delta=delta) for a, r in known))
+
+    def renyi(self, order: object) -> float:
+        """Return the chord between known orders, rounded up; infinite above the largest."""
+        value = self.curve.at(checked_order(order))
+        return math.inf if value is None else float_up(value)
+
+    def compose(self, other: PrivacyLoss) -> PrivacyLoss:
+        """Add the curves of two Rényi losses; anything else goes through profiles."""
+        if isinstance(other, RenyiDP):
+            return _from(self.curve + other.curve)
+        return PrivacyLoss.compose(self, other)
+
+    def power(self, count: int) -> RenyiDP:
+        """Multiply the values."""
+        return _from(self.curve.times(checked_count(count, low=0)))
+
+    def group(self, size: int) -> RenyiDP:
+        """Chain the weak triangle inequality; the orders shrink."""
+        return _from(group_renyi(self.curve, checked_count(size, name="size")))
+
+    def dominates(self, other: PrivacyLoss) -> bool:
+        """Compare at every order of this one."""
+        known = zip(self.orders, self.values, strict=True)
+        return all(_divergence(other, a) <= value for a, value in known)
+
+
+def _divergence(loss: PrivacyLoss, order: Fraction) -> Fraction | float:
+    """Return the divergence of an order, exactly where it is known so."""
+    match loss:
+        case RenyiDP():
+            value = loss.curve.at(order)
+            return math.inf if value is None else value
+        case ZeroConcentrated(rho=rho):
+            return rho * order
+        case GaussianDP(mu_squared=square):
+            return square * order / 2
+        case _:
+            return loss.renyi(order=order)
+
+
+def _from(curve: RenyiCurve) -> RenyiDP:
+    return RenyiDP(orders=curve.orders, values=curve.values)

@@ -1,0 +1,902 @@
+"""Losses with finitely many values, and cumulants that two families share.
+
+Trust: kernel.
+
+Theorem (key ``connect-the-dots``).  Splitting an atom of mass p at x in [kh, (k+1)h] into p - b at
+kh and b at (k+1)h, where b = p (1 - e**(kh - x)) / (1 - e**-h), keeps both probabilities
+P and Q of the cell; the profile is unchanged at every multiple of h and otherwise rises
+(Doroshenko, Ghazi, Kamath, Kumar and Manurangsi 2022).  Moving mass up raises a profile, moving it
+down lowers it.
+
+Two families have cumulants of the form z e + ln(1 + h(z) (e**(-w(z)) - 1)). Randomized response has
+h = 1/(1 + e**e) and w = 2ze; the Laplace pair has h = z/(2z + 1) and w = (2z + 1)e. In both |h| < 1
+and Re w >= 0 on Re z > 0. docs/proofs/accounting.md bounds the rounding errors that are returned
+here.
+
+Closed forms of pure pairs.
+
+Theorem (key ``response-binomial``; Kairouz, Oh and Viswanath 2015, theorem 3.3).  n-fold
+randomized response has a binomial privacy loss, whose profile is a finite sum.
+
+The pair of randomized response, which is the worst of all (epsilon, delta) mechanisms.
+
+Definition.  With probability delta the loss is infinite; otherwise it is epsilon with probability
+e**epsilon / (1 + e**epsilon), and -epsilon.
+
+Theorem (key ``randomized-response``).  Every (epsilon, delta)-private mechanism is dominated by
+this pair (Kairouz, Oh and Viswanath 2015, theorem 3.4).
+
+The pairs of continuous Laplace and of two-sided geometric (discrete Laplace) noise.
+
+Definition. Continuous noise: with e = distance / scale, L has an atom of mass 1/2 at e, one of mass
+e**-e / 2 at -e, and density e**((l - e)/2) / 4 in between.
+
+Theorem (key ``laplace-profile``).  delta(eps) = (1 - e**((eps - e)/2))+ for eps >= -e, and
+1 - e**eps below (Balle, Barthe and Gaboardi 2018, theorem 3).  For z with Re z > 0,
+E e**(zL) = e**(ze) (1 + h (e**(-w) - 1)), with h = z/(2z + 1) and w = (2z + 1)e.
+
+Definition. Two-sided geometric noise at an integer distance: with a = e**(-1/scale) and distance d,
+the loss is (d - 2j)/scale for j = 0..d: with mass 1/(1+a) at j = 0, (1-a) a**j / (1+a) in between,
+and a**d / (1+a) at j = d.
+
+Theorem (key ``discrete-laplace-loss``).  This is the loss of integer x + Z against x + d + Z when
+P[Z = k] is proportional to e**(-|k|/scale); at distance 1 it is randomized response with
+epsilon = 1/scale.
+
+Consequence.  Let e = d/scale, w = 1/scale and r = e**(-(2t+1) w).  Then
+ln E e**(tL) = t e + ln(1 + y) with y = -(1 - e**(-2tw)) a/(1 + a) (1 - r**d)/(1 - r) > -1/2.
+Proof.  The loss is (d - 2J)/scale with P[J > j] = a**(j+1)/(1+a) for j < d, and
+E[q**J] = 1 - (1 - q) sum of P[J > j] q**j, where q = e**(-2tw), so that a q = r.
+
+The pair that dominates every mechanism of bounded range, such as the exponential mechanism.
+
+Definition.  A mechanism has range e if its loss between any two neighbors stays within an interval
+of length e.  The pair: L has density e**((l - e)/2) / (2 (1 - e**-e)) on [-e, e], and no atoms.
+
+Theorem (key ``bounded-range-pair``).  Over all mechanisms of range e, the largest delta(eps) is
+(1 - e**((eps - e)/2))**2 / (1 - e**-e) on [-e, e], 0 above and 1 - e**eps below.  That is the
+profile of this pair, which therefore dominates them all, in adaptive compositions as well.
+docs/proofs/accounting.md, section 9 has the proof; one choice is Dong, Durfee and Rogers 2020,
+products are Zhu, Dong and Wang 2022.
+Theorem (key ``bounded-range``).  They also satisfy (e**2 / 8)-zCDP, which is the smaller bound in
+long compositions (key ``two-bounds``).
+With w = (2z + 1)e, E e**(zL) = e**(ze) (1 - e**-w) / ((2z + 1)(1 - e**-e)).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar, Final, Self, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.errors import OutOfRange
+from discreet.exact import float_down, float_up
+from discreet.loss.moments import RenyiCurve
+from discreet.loss.pair import (
+    LARGEST_LOSS,
+    LARGEST_PLACE,
+    Complexes,
+    CumulantLine,
+    Floats,
+    LossList,
+    PairFamily,
+    PrivacyLossDistribution,
+    ProfileCurve,
+)
+from discreet.loss.rounding import SPECIAL, TINIEST, UNIT, Bracket, reduced
+
+_LONGEST: Final = 1 << 26
+_MOST_LISTED: Final = 1 << 14
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class LossAtoms:
+    """Losses ``index * grain`` (or ``index`` alone, if there is no grain) with their masses.
+
+    ``error`` bounds the relative error of each mass; without a grain the losses themselves may be
+    off by ``8 UNIT`` of their size.
+    """
+
+    index: Floats
+    mass: Floats
+    grain: Fraction | None
+    error: float
+
+    @property
+    def losses(self) -> Floats:
+        """The losses as floats, within 8 units of their last place."""
+        return self.index if self.grain is None else self.index * float(self.grain)
+
+    def _aligned(self, step: Fraction) -> int | None:
+        if self.grain is None:
+            return None
+        ratio = self.grain / step
+        return ratio.numerator if ratio.denominator == 1 else None
+
+    def profile(self, eps: float) -> Bracket:
+        """Sum (1 - e**(eps - x))+ over the atoms: the finite profile of one run."""
+        x = self.losses
+        share = -np.expm1(np.minimum(eps - x, 0.0))
+        value = float((self.mass * share).sum())  # a product of arrays would wake threads
+        size = np.abs(x) + abs(eps)
+        near = x > eps - 32 * UNIT * size  # the others do not count, wherever they truly lie
+        moved = np.where(near, 32 * UNIT * share + 16 * UNIT * size, 0.0)
+        wrong = float((self.mass * moved).sum()) + value * (self.error + UNIT * (2 * len(x) + 16))
+        return Bracket.within(value - wrong, value + wrong + TINIEST, ceil=1.0)
+
+    def listed(self, missing: float = 0.0) -> LossList | None:
+        """List the losses; None where there are many.  Atoms beyond have the mass ``missing``."""
+        error = self.error + 4 * UNIT
+        if not len(self.mass) or len(self.mass) > _MOST_LISTED:
+            return None
+        if self.grain is None:
+            drift = 16 * UNIT * float(np.abs(self.index).max())
+            return LossList.merged(self.index, self.mass, error=error, drift=drift, missing=missing)
+        place = _whole(self.index)
+        if place is None:
+            return None
+        start = int(place.min())
+        if int(place.max()) - start > _MOST_LISTED:
+            return None
+        mass = np.asarray(np.bincount(place - start, weights=self.mass), np.float64)
+        return LossList.on_lattice(start, mass, self.grain, error=error, missing=missing)
+
+    def above(self, step: Fraction, infinite: float = 0.0) -> PrivacyLossDistribution | None:
+        """Spread each atom over its two neighbors on the lattice."""
+        ratio = self._aligned(step)
+        mass = self.mass * (1 + self.error + 4 * UNIT)
+        if ratio is not None:
+            return _place(_whole(self.index, ratio), mass, infinite, 0.0)
+        h, x = float(step), self.losses
+        cell = np.floor(x / h)
+        share = -np.expm1(np.minimum(cell * h - x, 0.0)) / -math.expm1(-h)
+        drift = 64 * UNIT * float(np.abs(x).max(initial=0.0)) + 64 * UNIT * h
+        up = np.minimum(mass, mass * share * (1 + 64 * UNIT))
+        both, weights = np.concatenate([cell, cell + 1]), np.concatenate([mass - up, up])
+        return _place(_whole(both), weights * (1 + 2 * UNIT), infinite, drift)
+
+    def below(self, step: Fraction, infinite: float = 0.0) -> PrivacyLossDistribution | None:
+        """Move each atom down to the lattice."""
+        ratio = self._aligned(step)
+        mass = self.mass * (1 - self.error - 4 * UNIT)
+        if ratio is not None:
+            return _place(_whole(self.index, ratio), mass, infinite, 0.0)
+        x = self.losses
+        drift = 64 * UNIT * float(np.abs(x).max(initial=0.0))
+        return _place(_whole(np.floor(x / float(step))), mass, infinite, drift)
+
+
+Cells = Callable[[Floats, float, float], Floats]
+"""Masses of intervals of a density on [-top, top]: their left ends, their width, and top."""
+
+
+def cells_above(
+    epsilon: Fraction, step: Fraction, masses: Cells, *, atom: float, units: int
+) -> PrivacyLossDistribution:
+    """Spread each cell of a density e**(l/2) over its ends, keeping both probabilities of it.
+
+    The share of the upper end of [x, x + h] is (1 - e**(-h/2)) / (1 - e**-h) = 1 / (1 + e**(-h/2)).
+    A support that ends off the lattice is rounded up, which is more loss.  ``atom`` is the mass at
+    epsilon; at -epsilon it is e**-epsilon of that.
+    """
+    cells, h = math.ceil(epsilon / step), float(step)
+    mass = masses(np.arange(-cells, cells, dtype=np.float64) * h, h, cells * h)
+    upper = min(1.0, 1 / (1 + math.exp(-h / 2)) * (1 + 32 * UNIT))
+    out = np.zeros(2 * cells + 1)
+    out[1:] += mass * upper
+    out[:-1] += mass * (1 - upper)
+    out[-1] += atom
+    out[0] += atom * math.exp(-cells * h)
+    return PrivacyLossDistribution(-cells, out * (1 + UNIT * (units + 16 * cells * h)), 0.0, 0.0)
+
+
+def cells_below(
+    epsilon: Fraction, step: Fraction, masses: Cells, *, atom: float, units: int
+) -> PrivacyLossDistribution:
+    """Merge cells centered on the lattice: there P/Q is e**(kh) exactly, by symmetry.
+
+    The half cells at the two ends move down.  A support that ends off the lattice is rounded down.
+    """
+    cells = math.floor(epsilon / step)
+    h, top = float(step), float(step * cells)
+    if cells == 0:
+        return PrivacyLossDistribution(0, np.ones(1) * (1 - 4 * UNIT), 0.0, 0.0)
+    out = np.zeros(2 * cells + 1)
+    out[1:-1] = masses((np.arange(1 - cells, cells) - 0.5) * h, h, top)
+    half = masses(np.array([-top, top - h / 2]), h / 2, top)
+    out[0] += half[0] + atom * math.exp(-top)
+    out[-2] += half[1]
+    out[-1] += atom
+    return PrivacyLossDistribution(-cells, out * (1 - UNIT * (units + 16 * top)), 0.0, 0.0)
+
+
+def _whole(index: Floats, ratio: int = 1) -> NDArray[np.int64] | None:
+    """Give whole numbers, times a ratio, as integers; None where floats skip some of them.
+
+    >>> _whole(np.array([2.0, 3.0]), 5).tolist(), _whole(np.array([2.0**63])) is None
+    ([10, 15], True)
+    """
+    size = float(np.abs(index).max(initial=0.0))
+    if not size <= LARGEST_PLACE or size * ratio > LARGEST_PLACE:  # not a number fails too
+        return None
+    return index.astype(np.int64) * ratio
+
+
+def _place(
+    where: NDArray[np.int64] | None, mass: Floats, infinite: float, drift: float
+) -> PrivacyLossDistribution | None:
+    """Put masses on the lattice; None where that would be absurdly long, or far out."""
+    if where is None:
+        return None
+    if not len(where):
+        return PrivacyLossDistribution(0, np.zeros(1), infinite, drift)
+    start = int(where.min())
+    if int(where.max()) - start > _LONGEST:
+        return None
+    total = np.asarray(np.bincount(where - start, weights=mass), np.float64)
+    return PrivacyLossDistribution(start, total, infinite, drift)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class AtomTransform:
+    """The cumulants of finitely supported losses; they need not decay along a line."""
+
+    items: tuple[tuple[LossAtoms, int], ...]
+
+    def real(self, orders: Floats) -> tuple[Floats, Floats]:
+        """Sum ln sum p e**(cx) over the items."""
+        value, error = np.zeros(len(orders)), np.zeros(len(orders))
+        for atoms, count in self.items:
+            exponent = np.outer(orders, atoms.losses)
+            top = exponent.max(axis=1)
+            weight = np.exp(exponent - top[:, None])
+            value += count * (top + np.log(np.einsum("ij,j->i", weight, atoms.mass)))
+            reach = np.abs(exponent).max(axis=1)
+            error += count * (atoms.error + UNIT * (48 * reach + len(atoms.mass) + 64))
+        return value, error
+
+    def line(self, order: float, heights: Floats) -> CumulantLine:
+        """Sum ln sum p e**(zx), with the oscillation reduced by the tilted mean."""
+        value = np.zeros(len(heights), np.complex128)
+        error = np.zeros(len(heights))
+        for atoms, count in self.items:
+            x = atoms.losses
+            top = float((order * x).max())
+            weight = atoms.mass * np.exp(order * x - top)
+            total = float(weight.sum())
+            center = float((weight * x).sum()) / total
+            turned = np.exp(1j * np.outer(heights, x - center))
+            phi = np.einsum("ij,j->i", turned, weight / total)
+            reach = float(np.abs(x).max())
+            bound = 2 * atoms.error + UNIT * (48 * (order + heights) * reach + 2 * len(x) + 64)
+            value += count * (reduced(phi) + math.log(total) + top + 1j * heights * center)
+            error += count * (
+                np.log1p(bound / np.maximum(np.abs(phi), TINIEST))
+                + UNIT * (16 + 4 * (order + heights) * reach)
+            )
+        return CumulantLine(value, error)
+
+    def decay(self, order: float, height: float) -> float:  # noqa: ARG002  (atoms never decay)
+        """Atoms give no decay at all heights."""
+        return 0.0
+
+
+def on_reals(orders: Floats, e: Floats, h: Floats, w: Floats) -> tuple[Floats, Floats]:
+    """Evaluate at real orders (rows of parameters, columns of orders), with error bounds."""
+    y = h * np.expm1(-w)
+    straight = orders * e
+    return straight + np.log1p(y), 64 * UNIT * (straight + 4 * np.abs(y))
+
+
+def on_real(order: float, e: float, h: float, w: float) -> tuple[float, float]:
+    """Evaluate at one order for one parameter, with an error bound: ``on_reals`` for less work."""
+    y, straight = h * math.expm1(-w), order * e
+    return straight + math.log1p(y), 64 * UNIT * (straight - 4 * y)
+
+
+def on_line(z: Complexes, e: Floats, h: Complexes, w: Complexes) -> tuple[Complexes, Floats]:
+    """Evaluate at complex orders, with error bounds for each parameter and point."""
+    inner = 1 + h * (np.exp(-w) - 1)
+    modulus = np.maximum(np.abs(inner), TINIEST)
+    inner = np.where(modulus <= TINIEST, TINIEST, inner)
+    straight = z * e
+    wrong = UNIT * np.abs(h) * (8 * np.abs(w) + 64) + 4 * UNIT
+    error = np.log1p(wrong / modulus) + UNIT * (16 + 8 * np.abs(straight))
+    return straight + np.log(inner), error
+
+
+def summed_line(counts: Floats, value: Complexes, error: Floats) -> CumulantLine:
+    """Add up the rows, each with its count; the sum itself rounds too."""
+    total = counts @ value
+    size = counts @ np.abs(value)
+    return CumulantLine(total, counts @ error + (len(counts) + 4) * UNIT * size)
+
+
+_FEW: Final = 64
+
+
+def laplace_delta(epsilon: Fraction, eps: float) -> Bracket:
+    """Enclose (1 - e**((eps - e)/2))+ for eps >= 0."""
+    gap = (Fraction(eps) - epsilon) / 2
+    if gap >= 0:
+        return Bracket(0.0, 0.0)
+    value = -math.expm1(float(gap))
+    return Bracket.within(value * (1 - 32 * UNIT), value * (1 + 32 * UNIT), ceil=1.0)
+
+
+@final
+class ResponseProfile:
+    """Count-fold randomized response (its finite part), by the binomial sum.
+
+    With e = epsilon, j heads give the loss (2j - n)e and have probability
+    C(n, j) e**(je) / (1 + e**e)**n; only losses above eps count.
+
+    >>> ResponseProfile(Fraction(1), 2).bracket(2.0)
+    Bracket(low=0.0, high=0.0)
+    """
+
+    __slots__ = ("_e", "_epsilon", "_losses", "_mass", "_relative", "count")
+
+    def __init__(self, epsilon: Fraction, count: int) -> None:
+        """Evaluate all n + 1 probabilities once."""
+        e = float(epsilon)
+        j = np.arange(count + 1, dtype=np.float64)
+        heads = -math.log1p(math.exp(-e))
+        tails = heads - e
+        self.count, self._epsilon, self._e = count, epsilon, e
+        powers = j * heads + j[::-1] * tails
+        if count <= _FEW:  # each coefficient is rounded once, and SciPy is not needed
+            self._mass = np.exp(powers) * [float(math.comb(count, k)) for k in range(count + 1)]
+            size = 2 * UNIT
+        else:
+            rising = gammaln(j + 1.0)
+            whole = float(rising[-1])
+            self._mass = np.exp(whole - rising - rising[::-1] + powers)
+            size = 4 * SPECIAL * max(whole, 1.0)
+        self._losses = (2 * j - count) * e
+        self._relative = size + UNIT * (64 * count * (abs(tails) + 1) + 64)
+
+    def bracket(self, eps: float) -> Bracket:
+        """Enclose the profile at eps >= 0."""
+        exact = Fraction(eps) / self._epsilon
+        first = max(0, math.floor((exact + self.count) / 2) + 1)
+        if first > self.count:
+            return Bracket(0.0, 0.0)
+        mass = self._mass[first:]
+        terms = mass * -np.expm1(np.minimum(eps - self._losses[first:], 0.0))
+        value = float(terms.sum())
+        drift = UNIT * 8 * (self.count * self._e + eps)  # of the gap; its factor moves by no more
+        wrong = (value + TINIEST) * self._relative + 2 * drift * float(mass.sum())
+        return Bracket.within(value - wrong, value + wrong + TINIEST, ceil=1.0)
+
+
+def gammaln(x: Floats) -> Floats:
+    """Evaluate the logarithm of the gamma function."""
+    from scipy import special  # type: ignore[import-untyped]  # noqa: PLC0415  slow to load
+
+    return np.asarray(special.gammaln(x))
+
+
+_MOST_RUNS: Final = 100_000
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class ResponsePair(PairFamily):
+    """The worst pair of laws that (epsilon, delta) allows.
+
+    >>> ResponsePair(Fraction(1), Fraction(0)).group(3)
+    ResponsePair(epsilon=Fraction(3, 1), delta=Fraction(0, 1))
+    """
+
+    epsilon: Fraction
+    delta: Fraction = Fraction(0)
+
+    spread: ClassVar[bool] = False
+
+    def group(self, k: int) -> ResponsePair | None:
+        """Pure bounds multiply; what becomes of delta below one is for the notion to say."""
+        if self.delta == 1:
+            return self
+        return ResponsePair(self.epsilon * k) if self.delta == 0 else None
+
+    def cumulant(self, t: float) -> float:
+        """Evaluate the closed form and add its error bound."""
+        if self.delta == 1:  # no loss is finite
+            return -math.inf
+        e = float(self.epsilon)
+        small = math.exp(-e)
+        value, error = on_real(t, e, small / (1 + small), 2 * t * e)
+        lost = math.log1p(-float(self.delta))
+        return value + lost + 2 * (error + 17 * UNIT * (value - lost))
+
+    def infinity(self) -> Bracket:
+        """Delta."""
+        if not self.delta:
+            return Bracket(0.0, 0.0)
+        return Bracket(float_down(self.delta), float_up(self.delta))
+
+    def exact_infinity(self) -> Fraction:
+        """Delta."""
+        return self.delta
+
+    def largest(self) -> float:
+        """A finite loss is at most epsilon."""
+        return float_up(self.epsilon)
+
+    def largest_below(self) -> float:
+        """Epsilon has positive probability."""
+        return float_down(self.epsilon)
+
+    def boundless(self) -> bool:
+        """Finite losses are mostly epsilon."""
+        return self.epsilon > LARGEST_LOSS
+
+    def closed_form(self, count: int) -> ProfileCurve | None:
+        """Add up the binomial law; the runs without an infinite loss have chance (1-delta)**n."""
+        if count > _MOST_RUNS or not self.epsilon:
+            return None
+        kept = math.exp(count * math.log1p(-float(self.delta))) if self.delta < 1 else 0.0
+        binomial = ResponseProfile(self.epsilon, count)
+        slack = UNIT * (16 + 4 * count)
+
+        def curve(eps: float) -> Bracket:
+            whole = binomial.bracket(eps)
+            return Bracket(whole.low * kept * (1 - slack), whole.high * kept * (1 + slack))
+
+        return curve
+
+    def grain(self) -> Fraction | None:
+        """The atoms lie at plus and minus epsilon."""
+        return self.epsilon
+
+    def atoms(self) -> LossAtoms:
+        """The two finite losses."""
+        e = float(self.epsilon)
+        stay = float(1 - self.delta)
+        mass = np.array([stay * math.exp(-e) / (1 + math.exp(-e)), stay / (1 + math.exp(-e))])
+        return LossAtoms(np.array([-1.0, 1.0]), mass, self.epsilon, UNIT * (32 + 4 * e))
+
+    def listed(self) -> LossList | None:
+        """The two finite losses."""
+        return self.atoms().listed() if self.delta < 1 else None
+
+    def above(self, step: Fraction) -> PrivacyLossDistribution | None:
+        """Spread the atoms over the lattice."""
+        return self.atoms().above(step, float_up(self.delta))
+
+    def below(self, step: Fraction) -> PrivacyLossDistribution | None:
+        """Answer with the largest epsilon on the lattice that is no larger: a post-processing."""
+        lattice = ResponsePair(step * math.floor(self.epsilon / step), self.delta)
+        return lattice.atoms().below(step, float_down(self.delta))
+
+    @classmethod
+    def transform_of(cls, pairs: Sequence[tuple[Self, int]]) -> _Transform:
+        """Gather the parameters in columns."""
+        lost = np.array(
+            [math.log1p(-float(pair.delta)) if pair.delta < 1 else -math.inf for pair, _ in pairs]
+        )
+        counts = np.array([float(count) for _, count in pairs])
+        return _Transform(
+            np.array([float(pair.epsilon) for pair, _ in pairs])[:, None],
+            counts,
+            float(counts @ lost),
+        )
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class _Transform:
+    e: Floats
+    counts: Floats
+    lost: float
+
+    def real(self, orders: Floats) -> tuple[Floats, Floats]:
+        value, error = on_reals(orders, self.e, self._chance(), 2 * orders * self.e)
+        total = self.counts @ value
+        size = np.abs(total) + abs(self.lost)
+        return total + self.lost, self.counts @ error + (len(self.counts) + 16) * UNIT * size
+
+    def _chance(self) -> Floats:
+        """1 / (1 + e**e), without overflow."""
+        small = np.exp(-self.e)
+        return np.asarray(small / (1 + small))
+
+    def line(self, order: float, heights: Floats) -> CumulantLine:
+        z = order + 1j * heights
+        h = self._chance().astype(np.complex128)
+        value, error = on_line(z, self.e, h, 2 * z * self.e)
+        line = summed_line(self.counts, value, error)
+        return CumulantLine(line.value + self.lost, line.error + 32 * UNIT * (1 + abs(self.lost)))
+
+    def decay(self, order: float, height: float) -> float:  # noqa: ARG002  (atoms never decay)
+        return 0.0
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class LaplacePair(PairFamily):
+    """Laplace noise around two points that are epsilon scales apart.
+
+    >>> LaplacePair(Fraction(1)).largest()
+    1.0
+    """
+
+    epsilon: Fraction
+
+    def group(self, k: int) -> LaplacePair:
+        """The points move k times as far apart."""
+        return LaplacePair(self.epsilon * k)
+
+    def cumulant(self, t: float) -> float:
+        """Evaluate the closed form and add its error bound."""
+        e = float(self.epsilon)
+        value, error = on_real(t, e, t / (2 * t + 1), (2 * t + 1) * e)
+        return value + 2 * (error + 5 * UNIT * value)
+
+    def largest(self) -> float:
+        """The loss is at most epsilon."""
+        return float_up(self.epsilon)
+
+    def largest_below(self) -> float:
+        """Epsilon has positive probability."""
+        return float_down(self.epsilon)
+
+    def boundless(self) -> bool:
+        """Half of the answers lose epsilon."""
+        return self.epsilon > LARGEST_LOSS
+
+    def closed_form(self, count: int) -> ProfileCurve | None:
+        """Evaluate the profile of one run."""
+        return (lambda eps: laplace_delta(self.epsilon, eps)) if count == 1 else None
+
+    def grain(self) -> Fraction | None:
+        """The atoms lie at plus and minus epsilon."""
+        return self.epsilon
+
+    def finite_parts(self, eps: Floats) -> tuple[Floats, Floats]:
+        """Evaluate the closed form, at negative eps too."""
+        e = float(self.epsilon)
+        value = -np.expm1(np.where(eps < -e, eps, np.minimum((eps - e) / 2, 0.0)))
+        wrong = UNIT * (32 * value + 4 * (np.abs(eps) + e))  # both forms meet at -e
+        return np.maximum(value - wrong, 0.0), np.minimum(value + wrong, 1.0)
+
+    def above(self, step: Fraction) -> PrivacyLossDistribution:
+        """Spread the cells; a larger distance loses more."""
+        return cells_above(self.epsilon, step, _cells, atom=0.5, units=64)
+
+    def below(self, step: Fraction) -> PrivacyLossDistribution:
+        """Merge the cells; a smaller distance loses less."""
+        return cells_below(self.epsilon, step, _cells, atom=0.5, units=64)
+
+    @classmethod
+    def transform_of(cls, pairs: Sequence[tuple[Self, int]]) -> _TransformOfLaplace:
+        """Gather the parameters in columns."""
+        return _TransformOfLaplace(
+            np.array([float(pair.epsilon) for pair, _ in pairs])[:, None],
+            np.array([float(count) for _, count in pairs]),
+        )
+
+
+def _cells(left: Floats, width: float, top: float) -> Floats:
+    """Mass of the density e**((l - top)/2) / 4 on [left, left + width]."""
+    return np.asarray(0.5 * np.exp((left - top) / 2) * math.expm1(width / 2))
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class _TransformOfLaplace:
+    e: Floats
+    counts: Floats
+
+    def real(self, orders: Floats) -> tuple[Floats, Floats]:
+        value, error = on_reals(
+            orders, self.e, orders / (2 * orders + 1), (2 * orders + 1) * self.e
+        )
+        total = self.counts @ value
+        return total, self.counts @ error + (len(self.counts) + 4) * UNIT * total
+
+    def line(self, order: float, heights: Floats) -> CumulantLine:
+        z = order + 1j * heights
+        value, error = on_line(z, self.e, z / (2 * z + 1), (2 * z + 1) * self.e)
+        return summed_line(self.counts, value, error)
+
+    def decay(self, order: float, height: float) -> float:
+        """Bound the tilted characteristic function near zero by moments, far out by modulus.
+
+        |phi(s)|**2 <= 1 - v s**2 (1 - s**2 e**2 / 3) up to s1 = sqrt(3/2)/e, where the variance v
+        is at least e**2 e**-e / M**2 (from the two atoms alone); and |phi(s)| <= (e**(ce) r +
+        e**(-e-ce)) / (2M) with r**2 = 1 + (w + 1/4)/(w**2 + s**2), w = c + 1/2, which decreases.
+        """
+        e = self.e[:, 0]
+        w = order + 0.5
+        tail = np.exp(-2 * w * e)
+        size = 1 + order / (2 * w) * (tail - 1)  # M(c) e**(-ce)
+        spread = np.exp(-2 * w * e) / size**2  # v / e**2
+        turn = math.sqrt(1.5) / e
+        far = np.maximum(height, turn)
+        modulus = (np.sqrt(1 + (w + 0.25) / (w * w + far * far)) + tail) / (2 * size)
+        q = np.minimum(height * e, math.sqrt(1.5)) ** 2
+        near = np.sqrt(np.maximum(0.0, 1 - spread * q * (1 - q / 3)))
+        bound = np.minimum(1.0, np.maximum(np.where(height < turn, near, 0.0), modulus))
+        return float(self.counts @ (np.log(bound) + 32 * UNIT).clip(max=0.0))
+
+
+_MOST_LOSSES: Final = 1 << 16
+_THIN: Final = 1e-290  # a rate near the least floats
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class DiscreteLaplacePair(PairFamily):
+    """Two-sided geometric noise around two integers.
+
+    >>> DiscreteLaplacePair(Fraction(2), 3).largest()
+    1.5
+    """
+
+    scale: Fraction
+    distance: int
+
+    spread: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        """Refuse a distance at which there is no pair."""
+        if self.scale <= 0 or self.distance < 1:
+            raise OutOfRange(
+                "the distance of a pair is below one, or its scale is not above zero; give a "
+                "scale above zero and a distance of at least one."
+            )
+
+    def group(self, k: int) -> DiscreteLaplacePair:
+        """The integers move k times as far apart."""
+        return DiscreteLaplacePair(self.scale, self.distance * k)
+
+    def cumulant(self, t: float) -> float:
+        """Evaluate the closed form and add its error bound, for t > 0.
+
+        y errs by at most 80 units of its size, besides w units in the exponent of a, which change
+        it by less than t e units since |y| <= 2 t w a; log1p at most doubles that.
+        """
+        top, bottom = self.scale.as_integer_ratio()
+        w, e = bottom / top, self.distance * bottom / top
+        if w < _THIN:
+            return ResponsePair(self.distance / self.scale).cumulant(t)
+        small = math.exp(-w)
+        share = math.expm1(-(2 * t + 1) * e) / math.expm1(-(2 * t + 1) * w)
+        y, straight = math.expm1(-2 * t * w) * small / (1 + small) * share, t * e
+        return straight + math.log1p(y) + UNIT * (8 * straight - 256 * y)
+
+    def largest(self) -> float:
+        """The loss is at most distance / scale."""
+        return float_up(self.distance / self.scale)
+
+    def largest_below(self) -> float:
+        """All answers beyond the farther integer lose that much."""
+        return float_down(self.distance / self.scale)
+
+    def boundless(self) -> bool:
+        """At least half of the answers lose distance / scale."""
+        return self.distance > LARGEST_LOSS * self.scale
+
+    def closed_form(self, count: int) -> ProfileCurve | None:
+        """Sum over the atoms, for one run."""
+        atoms = self.atoms() if count == 1 else None
+        return None if atoms is None else atoms.profile
+
+    def grain(self) -> Fraction | None:
+        """All losses are multiples of 1/scale, of the parity of the distance."""
+        return 1 / self.scale if self.distance % 2 else 2 / self.scale
+
+    def atoms(self) -> LossAtoms | None:
+        """The distance + 1 losses; None if they are too many."""
+        if self.distance > _MOST_LOSSES:
+            return None
+        d, width = self.distance, float(1 / self.scale)
+        j = np.arange(d + 1)
+        mass = np.exp(-j * width) / (1 + math.exp(-width))
+        mass[1:d] *= -math.expm1(-width)
+        index = (d - 2 * j).astype(np.float64)
+        even = d % 2 == 0
+        return LossAtoms(
+            index / 2 if even else index, mass, self.grain(), UNIT * (64 + 8 * d * width)
+        )
+
+    def listed(self) -> LossList | None:
+        """All of them, if they are not many."""
+        atoms = self.atoms()
+        return None if atoms is None else atoms.listed()
+
+    def above(self, step: Fraction) -> PrivacyLossDistribution | None:
+        """Spread the atoms over the lattice."""
+        atoms = self.atoms()
+        return None if atoms is None else atoms.above(step)
+
+    def below(self, step: Fraction) -> PrivacyLossDistribution | None:
+        """Move the atoms down to the lattice."""
+        atoms = self.atoms()
+        return None if atoms is None else atoms.below(step)
+
+    @classmethod
+    def transform_of(cls, pairs: Sequence[tuple[Self, int]]) -> AtomTransform | None:
+        """Gather the atoms."""
+        if sum(pair.distance for pair, _ in pairs) > _MOST_LOSSES:
+            return None
+        known = ((pair.atoms(), count) for pair, count in pairs)
+        return AtomTransform(tuple((atoms, count) for atoms, count in known if atoms is not None))
+
+
+_LEAST: Final = 1e-150  # stands for smaller ranges, at a distance of 1e-150
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class BoundedRangePair(PairFamily):
+    """The worst that a loss within an interval of length epsilon allows.
+
+    >>> round(BoundedRangePair(Fraction(1)).closed_form(1)(0.0).high, 6)
+    0.244919
+    """
+
+    epsilon: Fraction
+
+    def group(self, k: int) -> BoundedRangePair:
+        """Along a chain of neighbors the losses add up, and so do the lengths of their ranges."""
+        return BoundedRangePair(self.epsilon * k)
+
+    def curve(self) -> RenyiCurve:
+        """Epsilon squared, over eight, times the order."""
+        return RenyiCurve(rho=self.epsilon**2 / 8)
+
+    def gain(self, t: float) -> float:
+        """Compare the closed form with the curve, roughly."""
+        e = max(float(self.epsilon), _LEAST)
+        ratio = math.expm1(-(2 * t + 1) * e) / math.expm1(-e)
+        return t * e + math.log(ratio / (2 * t + 1)) - t * (t + 1) * e * e / 8
+
+    def attained(self) -> ResponsePair:
+        """Two losses at the ends of a centered interval: a selection between two candidates."""
+        return ResponsePair(self.epsilon / 2)
+
+    def cumulant(self, t: float) -> float:
+        """Evaluate the closed form and add its error bound; no loss exceeds epsilon."""
+        value, error = _on_real(t, max(float(self.epsilon), _LEAST))
+        most = t * self.largest() * (1 + 2 * UNIT)
+        return min(value + 2 * (error + 5 * UNIT * abs(value)), most)
+
+    def largest(self) -> float:
+        """The loss is at most epsilon."""
+        return float_up(self.epsilon)
+
+    def largest_below(self) -> float:
+        """Losses come as close to epsilon as they like."""
+        return float_down(self.epsilon)
+
+    def boundless(self) -> bool:
+        """Most losses are near epsilon."""
+        return self.epsilon > LARGEST_LOSS
+
+    def closed_form(self, count: int) -> ProfileCurve | None:
+        """Evaluate the profile of one run."""
+        return self._profile if count == 1 else None
+
+    def _profile(self, eps: float) -> Bracket:
+        gap = (Fraction(eps) - self.epsilon) / 2
+        if gap >= 0:
+            return Bracket(0.0, 0.0)
+        rest = -math.expm1(float(gap))
+        value = rest * (rest / -math.expm1(-max(float(self.epsilon), _LEAST)))
+        slack = 96 * UNIT
+        return Bracket.within(value * (1 - slack), value * (1 + slack) + _LEAST, ceil=1.0)
+
+    def finite_parts(self, eps: Floats) -> tuple[Floats, Floats]:
+        """Evaluate the closed form at many points; below -epsilon it is 1 - e**eps."""
+        e = max(float(self.epsilon), _LEAST)
+        moved = 2 * UNIT * (np.abs(eps) + e)  # of the exponent, and so of the rest
+        rest, whole = -np.expm1(np.minimum((eps - e) / 2, 0.0)), -math.expm1(-e)
+        inside = eps >= -e
+        value = np.where(inside, rest * (rest / whole), -np.expm1(np.minimum(eps, 0.0)))
+        with np.errstate(over="ignore"):  # an infinite error is cut below
+            near = (2 * rest + moved) * (moved / whole)
+        wrong = np.where(inside, near, moved) + 96 * UNIT * value
+        return np.maximum(value - wrong, 0.0), np.minimum(value + wrong + _LEAST, 1.0)
+
+    def above(self, step: Fraction) -> PrivacyLossDistribution:
+        """Spread the cells, as for the Laplace pair; a wider range allows more mechanisms."""
+        if not self.epsilon:
+            return PrivacyLossDistribution(0, np.ones(1), 0.0, 0.0)
+        return cells_above(self.epsilon, step, _cells_of_bounded_range, atom=0.0, units=128)
+
+    def below(self, step: Fraction) -> PrivacyLossDistribution:
+        """Merge the cells; a narrower range allows fewer mechanisms."""
+        return cells_below(self.epsilon, step, _cells_of_bounded_range, atom=0.0, units=128)
+
+    @classmethod
+    def transform_of(cls, pairs: Sequence[tuple[Self, int]]) -> _TransformOfBoundedRange:
+        """Gather the parameters in columns."""
+        return _TransformOfBoundedRange(
+            np.array([max(float(pair.epsilon), _LEAST) for pair, _ in pairs])[:, None],
+            np.array([float(count) for _, count in pairs]),
+        )
+
+
+def _cells_of_bounded_range(left: Floats, width: float, top: float) -> Floats:
+    """Mass of the density e**((l - top)/2) / (2 (1 - e**-top)) on [left, left + width]."""
+    return np.asarray(np.exp((left - top) / 2) * (math.expm1(width / 2) / -math.expm1(-top)))
+
+
+def _on_real(t: float, e: float) -> tuple[float, float]:
+    """Evaluate at one order for one parameter: ``_TransformOfBoundedRange.real`` for less work."""
+    straight, rest = t * e, -math.expm1(-e)
+    if t <= 0.5:
+        y = (-math.expm1(-2 * t * e) * (math.exp(-e) / rest) - 2 * t) / (2 * t + 1)
+        return straight + math.log1p(y), UNIT * (64 * straight + 512 * t) + _LEAST * t
+    logs = math.log(-math.expm1(-(2 * t + 1) * e)), math.log(2 * t + 1), math.log(rest)
+    size = 8 + abs(logs[0]) + logs[1] + abs(logs[2])
+    error = UNIT * (64 * straight + 32 * size) + _LEAST * t
+    return straight + (logs[0] - logs[1] - logs[2]), error
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class _TransformOfBoundedRange:
+    e: Floats
+    counts: Floats
+
+    def real(self, orders: Floats) -> tuple[Floats, Floats]:
+        """Keep the error of small orders relative to the order.
+
+        With b = 1/(e**e - 1) and y = (b (1 - e**(-2te)) - 2t) / (2t + 1), the cumulant is
+        te + ln(1 + y), and y >= -1/2 up to t = 1/2.
+        """
+        e, straight = self.e, orders * self.e
+        rest = -np.expm1(-e)
+        t = np.minimum(orders, 0.5)
+        y = (-np.expm1(-2 * t * e) * (np.exp(-e) / rest) - 2 * t) / (2 * t + 1)
+        logs = [np.log(-np.expm1(-(2 * orders + 1) * e)), np.log(2 * orders + 1), np.log(rest)]
+        size = 8 + np.abs(logs[0]) + logs[1] + np.abs(logs[2])
+        small = orders <= 0.5
+        value = straight + np.where(small, np.log1p(y), logs[0] - logs[1] - logs[2])
+        error = UNIT * (64 * straight + np.where(small, 512 * t, 32 * size)) + _LEAST * orders
+        total = self.counts @ value
+        scale = self.counts @ np.abs(value)
+        return total, self.counts @ error + (len(self.counts) + 4) * UNIT * scale
+
+    def line(self, order: float, heights: Floats) -> CumulantLine:
+        """Evaluate 1 - e**-w in real arithmetic that loses nothing where w is small."""
+        z = order + 1j * heights
+        w, straight = (2 * z + 1) * self.e, z * self.e
+        fall, turn = np.exp(-w.real), w.imag
+        inner = 2 * np.sin(turn / 2) ** 2 - np.expm1(-w.real) * np.cos(turn)
+        gone = inner + 1j * (fall * np.sin(turn))
+        value = np.log(gone / ((2 * z + 1) * -np.expm1(-self.e)))
+        wrong = UNIT * (256 + 8 * np.abs(w) * fall / np.abs(gone))
+        error = np.log1p(wrong) + UNIT * (16 + 16 * np.abs(value) + 8 * np.abs(straight))
+        return summed_line(self.counts, straight + value, error + _LEAST * np.abs(z))
+
+    def decay(self, order: float, height: float) -> float:
+        """Bound |phi|**2 = (1 + sin(x)**2 / sinh(v)**2) / (1 + x**2 / v**2), x = se.
+
+        Here v = (c + 1/2) e.  It falls until x = pi; from there on the sine is replaced by one.
+        """
+        e = self.e[:, 0]
+        v, x = (order + 0.5) * e, height * e
+        bend = (2 * np.exp(-v) / -np.expm1(-2 * v)) ** 2  # 1 / sinh(v)**2
+        far = np.maximum(x, math.pi)
+        bound = np.log1p(bend) - np.log1p((far / v) ** 2) + _slack(bend, far / v)
+        wave = bend * np.sin(np.minimum(x, math.pi)) ** 2
+        near = np.log1p(wave) - np.log1p((x / v) ** 2) + _slack(wave, x / v)
+        worst = np.where(x < math.pi, np.maximum(near, bound), bound) / 2
+        return float(self.counts @ worst.clip(max=0.0))
+
+
+def _slack(numerator: Floats, ratio: Floats) -> Floats:
+    """Bound what rounding does to the two logarithms, which err by 16 units and their inputs."""
+    return np.asarray(UNIT * (256 + 32 * (np.log1p(numerator) + np.log1p(ratio**2))))

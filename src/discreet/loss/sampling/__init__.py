@@ -1,4 +1,0 @@
-"""Losses of samples, of routed and replaced records, and of shuffled reports.
-
-Trust: kernel.
-"""
