@@ -1,5 +1,8 @@
 """The ledger shows questions, the check what differs, an answer why a number is missing."""
 
+import json
+import random
+
 import pytest
 
 from tests.cli.test_commands import answered, run
@@ -63,3 +66,34 @@ def test_a_number_without_a_bar_and_a_null_say_why(tmp_path, question, why):
     )
     told = answered(tmp_path, "ask", question, "--epsilon=0.001", "--confirm").stdout
     assert why in told
+
+
+def test_bounds_that_were_bought_say_what_they_may_clip(tmp_path):
+    draw = random.Random(5)  # noqa: S311  (made-up rows)
+    values = [
+        0 if draw.random() < 0.7 else round(draw.lognormvariate(1, 1.5), 3) for _ in range(6000)
+    ]
+    write(tmp_path / "skewed.csv", [{"hours": value} for value in values])
+    answered(tmp_path, "init", "skewed.csv", "--unit=row", "--yes", "--type=hours=float")
+    told = answered(
+        tmp_path,
+        *("ask", "SELECT AVG(hours) AS m FROM skewed", "--epsilon=0.1", "--bounds-epsilon=0.05"),
+        *("--json",),
+    ).stdout
+    (found,) = json.loads(told)["bounds"]
+    clipped = sum(value > float(found["high"]) for value in values) / len(values)
+    assert 0 < clipped <= found["outside"] < 0.3
+    asked = ("ask", "SELECT AVG(hours) AS m FROM skewed", "--epsilon=0.1", "--bounds-epsilon=0.05")
+    assert f"may clip up to {100 * found['outside']:.2g} %" in answered(tmp_path, *asked).stdout
+
+
+def test_a_synthetic_table_may_cost_exactly_the_budget(tmp_path):
+    write(tmp_path / "votes.csv", list(TABLES["votes"]()))
+    answered(tmp_path, "init", "votes.csv", *ACCEPTED, "--unit=id", "--delta=1e-9")
+    made = ("synthesize", "votes", "--columns=vote,age,female", "--epsilon=1")  # as its help says
+    plan = answered(tmp_path, *made, "--dry-run").stdout
+    assert "costs epsilon 0.99" in plan or "costs epsilon 0.98" in plan
+    assert "does not fit" not in plan
+    assert "age: 32 bins of several values, which are spread evenly" in plan
+    done = answered(tmp_path, *made, "--out=made.csv")
+    assert "0 % of the budget left" in done.stderr

@@ -123,8 +123,8 @@ def policy_of(
 
     >>> people = TableFacts(name="people", columns=())
     >>> policy = policy_of(Answers(unit="row"), [people], session=SessionSettings(data="p.csv"))
-    >>> policy.unit.name, str(policy.budget)
-    ('row', 'epsilon 1 at delta 1e-09')
+    >>> policy.unit.name, policy.session.data
+    ('row', 'p.csv')
     """
     named = next((each.unit for each in tables if each.unit), ())
     proposed = limits or dict.fromkeys(
