@@ -20,7 +20,6 @@ from typing import Any, Final, final
 from discreet.accounting import Budget
 from discreet.errors import BadPolicy, DiscreetError
 from discreet.exact import decimal
-from discreet.ledger.store import is_server
 from discreet.notebook import Shown
 from discreet.plan.binding.fan_out import MOST_FAN_OUT
 from discreet.plan.policy.about import ABOUT_KEYS, About, read_about
@@ -126,7 +125,7 @@ class SessionSettings:
         {'visits': '/clinic/v.csv'}
         """
         found = {
-            name: each if is_server(each) else str(folder / each)
+            name: each if "://" in each else str(folder / each)
             for name, each in self.sources.items()
         }
         return found if isinstance(self.data, Mapping) else found.get("")
