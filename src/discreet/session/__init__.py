@@ -11,6 +11,7 @@ from discreet.doors import open_door
 
 if TYPE_CHECKING:  # each is loaded when first used, because most sessions need two of them
     from discreet.session.files.manifest import WrittenRelease
+    from discreet.session.first_run.policy_proposal import PolicyProposal, propose
     from discreet.session.inquiry import Inquiry
     from discreet.session.opening import open  # noqa: A004  called discreet.open
     from discreet.session.opening_arguments import describe
@@ -22,7 +23,8 @@ if TYPE_CHECKING:  # each is loaded when first used, because most sessions need 
         check,
         csv_form,
         first_look,
-        propose,
+        people_by_key,
+        propose_columns,
         unit_guesses,
     )
     from discreet.session.record import NoLedger, Rehearsal
