@@ -11,6 +11,7 @@ import discreet as dp
 from discreet.engines import conformance
 from discreet.engines.dispatch import engine_for
 
+chdb = pytest.importorskip("chdb.session", reason="the plug-in's own library")
 ROOT = Path(__file__).parents[2]
 NATIVE = {
     pa.int64(): "Nullable(Int64)",
@@ -41,9 +42,7 @@ def installed(tmp_path, monkeypatch):
 
 def filled(folder, tables):
     """Write tables into a folder of ClickHouse, and return their addresses."""
-    from chdb import session  # noqa: PLC0415
-
-    with session.Session(str(folder)) as connection:
+    with chdb.Session(str(folder)) as connection:
         connection.query("CREATE DATABASE IF NOT EXISTS clinic ENGINE = Atomic")
         for name, table in tables.items():
             columns = ", ".join(f"{each.name} {NATIVE[each.type]}" for each in table.schema)
