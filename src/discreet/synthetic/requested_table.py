@@ -11,7 +11,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Final
 
 from discreet.accounting import Budget
-from discreet.accounting.budgets.amounts import amount_value
+from discreet.accounting.amounts import amount_value
 from discreet.errors import OutOfRange, WrongKind
 from discreet.loss import ZeroConcentrated
 from discreet.plan.pricing.requested_price import RequestedPrice
