@@ -2,6 +2,7 @@
 
 import pytest
 
+import discreet as dp
 from discreet.accounting import Budget
 from discreet.errors import BadPolicy, NotAllowed, WrongKind
 from discreet.plan.policy.policy import Policy

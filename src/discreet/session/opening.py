@@ -14,6 +14,7 @@ from discreet.engines.engine import Performance, SparkPerformance
 from discreet.engines.sources.identity import Identity
 from discreet.errors import WrongKind
 from discreet.ledger.ledger import Ledger
+from discreet.ledger.store import is_server
 from discreet.plan.policy.policy import Policy
 from discreet.query.relations import folded
 from discreet.query.sql.dialects import dialect_of
@@ -87,8 +88,9 @@ def open(  # noqa: A001, PLR0913  discreet.open: everything that belongs to a se
         dialect_of(dialect)
     rules = policy_of(policy)
     if source is None:
-        source, named_ledger = session_of(policy, rules)
-        ledger = named_ledger if ledger is None and not test_mode else ledger
+        source, own, folder = session_of(policy, rules)
+        if ledger is None and own is not None and not test_mode:
+            ledger = own if is_server(own) else folder / own
     whose, limits = unit_of(unit, rules), budget_of(budget, rules)
     check_analyst(analyst, rules)
     if test_mode:

@@ -20,7 +20,6 @@ from discreet.engines.engine import Columns
 from discreet.engines.postgres.address import Address, address_of, is_address
 from discreet.engines.sources.files import DeclaredCsv
 from discreet.errors import BadPolicy, NotAllowed, WrongKind
-from discreet.ledger.store import is_server
 from discreet.plan.policy.policy import Policy, read_policy
 from discreet.query.relations import folded
 from discreet.requests.table_schema import TableFacts
@@ -211,8 +210,8 @@ def policy_of(policy: object) -> Policy:
             )
 
 
-def session_of(policy: object, rules: Policy) -> tuple[object, str | None]:
-    """Return the data and the ledger that a policy names, as seen from its file."""
+def session_of(policy: object, rules: Policy) -> tuple[object, str | None, Path]:
+    """Return the data and the ledger that a policy names, and the folder of its file."""
     said = rules.session
     folder = Path(policy).parent if _is_path(policy) else Path()
     data = None if said is None else said.data_from(folder)
@@ -222,8 +221,7 @@ def session_of(policy: object, rules: Policy) -> tuple[object, str | None]:
             why="a session asks about tables.",
             do="give dp.open('visits.csv', policy=...), or write data = ... under [session].",
         )
-    ledger = said.ledger
-    return data, ledger if ledger is None or is_server(ledger) else str(folder / ledger)
+    return data, said.ledger, folder
 
 
 def _is_path(policy: object) -> TypeGuard[str | os.PathLike[str]]:
