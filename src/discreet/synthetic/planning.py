@@ -11,9 +11,12 @@ Everything comes from the arguments, the schema and the policy.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Final
 
+from discreet.accounting import Budget
+from discreet.accounting.amounts import amount_value
 from discreet.errors import OutOfRange, WrongKind
 from discreet.exact import whole
 from discreet.loss import ZeroConcentrated
@@ -40,6 +43,7 @@ from discreet.synthetic.inference.inference import ImpossibleCells
 from discreet.synthetic.joint import UnitMoves, joint_request, moved_by
 from discreet.synthetic.methods.aim import AIM, work_seconds
 from discreet.synthetic.methods.method import Method, Task
+from discreet.synthetic.methods.mst import MST
 from discreet.synthetic.program import METHODS, SyntheticDraw, synthesis_program
 from discreet.synthetic.release import SyntheticRelease
 from discreet.synthetic.report.error_report import column_errors
@@ -101,14 +105,18 @@ def plan_synthesis(  # noqa: PLR0913  what is made, how, and what it may cost
     question = question_of_rows(session, source, columns, limits)
     given = PriceArguments(epsilon=epsilon, delta=delta, rho=rho, size=size)
     ask = read_requested_price(question, session.policy.limits, given)
+    chosen = method or AIM()
+    left = session.remaining
+    budget = session.policy.budget if left is None else left.budget
+    if isinstance(chosen, AIM | MST):
+        ask = with_budget_delta(ask, budget)
     if not session.test_mode:
         check_requested_price(ask, session.policy.limits)
     rows = session.program_rows(question)
     domain, bought = domain_of(session, rows, bins)
-    chosen = method or AIM()
     _check_known(chosen, workload, constraints)
     request = joint_request(rows, domain if bought is None else bought.fine)
-    stated, rho = tuple(constraints), rho_asked(ask)
+    stated, rho = tuple(constraints), rho_asked(ask, budget)
     zeros = impossible(domain, stated)
     asked = (workload or _default_workload(domain)).compiled(domain, max_cells)
     if bought is not None:
@@ -322,11 +330,30 @@ def _fresh(session: Session, rows: ProgramRows) -> tuple[tuple[str, Type], ...]:
     return tuple((name, facts[column].type) for name, column in pairs)
 
 
-def rho_asked(ask: RequestedPrice) -> Fraction | None:
-    """Return the largest rho, nearly, that is proved to keep the price; None where it is pure."""
+def with_budget_delta(ask: RequestedPrice, budget: Budget | None) -> RequestedPrice:
+    """Return a price in epsilon with the delta that a budget promises, if it names none."""
+    promise = None if budget is None else budget.promise
+    if promise is None or ask.epsilon is None or ask.delta:
+        return ask
+    return replace(ask, delta=promise.delta_bound)
+
+
+def rho_asked(ask: RequestedPrice, budget: Budget | None = None) -> Fraction | None:
+    """Return the largest rho, nearly, that is proved to keep the price; None where it is pure.
+
+    All that a budget promises is its rho, so that a table may cost exactly the budget.
+    """
     if ask.rho is not None or ask.epsilon is None:
         return ask.rho
-    return rho_within(ask.epsilon, ask.delta) if ask.delta else None
+    if not ask.delta:
+        return None
+    rho = rho_within(ask.epsilon, ask.delta)
+    promise = None if budget is None else budget.promise
+    if budget is None or promise is None or "rho" not in budget.components:
+        return rho
+    if ask.epsilon < promise.epsilon_bound or ask.delta < promise.delta_bound:
+        return rho
+    return min(rho, amount_value(budget.limit[budget.components.index("rho")]))
 
 
 def rho_within(epsilon: Fraction, delta: Fraction) -> Fraction:
