@@ -75,7 +75,8 @@ def test_a_policy_that_names_its_data_and_ledger_is_enough(tmp_path, monkeypatch
     (tmp_path / "visits.csv").write_text("ward\nA\nB\nA\n")
     (tmp_path / "policy.toml").write_text(
         'format = 1\nunit = "row"\n[budget]\nepsilon = 1\n[session]\ndata = "visits.csv"\n'
-        'ledger = "visits.ledger"\n[tables.visits.columns]\nward = { categories = ["A", "B"] }\n'
+        'ledger = "visits.ledger"\n[tables.visits.columns]\n'
+        'ward = { type = "text", categories = ["A", "B"] }\n'
     )
     monkeypatch.chdir(tmp_path.parent)
     question = "SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward"
