@@ -115,17 +115,6 @@ def test_a_description_has_the_whole_way():
     assert shared_columns(json.loads(json.dumps(bills))) == (sex,)
 
 
-def test_descriptions_without_ways_and_lists_keep_their_names():
-    """Charges that are on record under them cost what they did."""
-    label = described(("born", "csv", "text", "INTEGER", True, "born"), unit=())
-    link = described((*COLUMN, True, None), unit=(), link=["visit", "visits", "id"], table="bills")
-    digests = [ScopeColumn.read(shared_columns(each)[0]).schema for each in (label, link)]
-    assert digests == [
-        "94429e1f652a57a98029fb0b1d81551aa2deff4b45d0da34a0ce6fadad034122",
-        "6d07a1e59af61117f6164c4332a3b14a8cf427c2738e3f3a7dcda197dc377e87",
-    ]
-
-
 @pytest.mark.theorem("scope-names")
 def test_charges_under_two_names_add_up_and_under_one_do_not():
     names = [
