@@ -19,7 +19,7 @@ from urllib.parse import urlsplit
 from fastapi import Depends, FastAPI, Request, Response
 from fastapi.routing import APIRoute
 
-from discreet.service.http.problems import MEDIA, OVER_BUDGET, PROBLEM
+from discreet.service.http.problems import MEDIA, PROBLEM
 from discreet.service.roles import Caller, Permission
 
 if TYPE_CHECKING:  # handed in
@@ -200,7 +200,7 @@ def _responses(each: ServedRoute) -> dict[int | str, dict[str, Any]]:
     told: dict[int | str, dict[str, Any]] = {
         status: {
             "description": "A charge that does not fit." if status == 402 else "A problem.",
-            "content": {MEDIA: {"schema": OVER_BUDGET if status == 402 else PROBLEM}},
+            "content": {MEDIA: {"schema": PROBLEM}},
         }
         for status in sorted(statuses)
     }
