@@ -10,7 +10,7 @@ from fractions import Fraction
 import pytest
 
 from discreet import errors
-from discreet.service import QuestionDocument
+from discreet.documents import QuestionDocument
 from discreet.service.workers.jobs import LARGE, MEDIUM, SMALL, AskJob, class_of, due
 from tests.service import served
 from tests.session import clinic

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.service import QuestionDocument
+from discreet.documents import QuestionDocument
 from discreet.service.workers.jobs import AskJob, due
 from tests.service import served
 from tests.session import clinic

@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 import httpx
 import pytest
 
-from discreet.service import QuestionDocument
+from discreet.documents import QuestionDocument
 from discreet.service.credentials import RateLimits
 from discreet.web.desk import Desk
 from discreet.web.pages import web_application
