@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from datetime import date, datetime
 from typing import TYPE_CHECKING, Any, Literal, final
 
-from discreet.accounting.budgets.amounts import amount_value
+from discreet.accounting.amounts import amount_value
 from discreet.documents.document import Document, Part
 from discreet.session.display import part_left
 from discreet.units.unit import describe_unit
@@ -253,6 +253,8 @@ class BoundsDocument(Part):
     low: str
     high: str
     seen: int | None = None
+    outside: float | None = None
+    """About which share of the values lies outside."""
 
 
 class ShareDocument(Part):
@@ -308,7 +310,11 @@ class ReleaseDocument(Document):
             price=PriceDocument.of(plan.price),
             bounds=tuple(
                 BoundsDocument(
-                    of=each.about, low=str(each.low), high=str(each.high), seen=each.seen
+                    of=each.about,
+                    low=str(each.low),
+                    high=str(each.high),
+                    seen=each.seen,
+                    outside=float(each.outside),
                 )
                 for each in plan.found
             ),

@@ -14,7 +14,7 @@ from pathlib import Path, PurePath
 from typing import Final, TypeVar
 
 from discreet.accounting import Budget
-from discreet.accounting.budgets.budget import is_recorded
+from discreet.accounting.budget import is_recorded
 from discreet.engines.dispatch import engine_for
 from discreet.engines.engine import Columns
 from discreet.engines.postgres.address import Address, address_of, is_address
