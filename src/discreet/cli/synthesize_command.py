@@ -29,10 +29,10 @@ if TYPE_CHECKING:  # handed in
     from discreet.accounting import Left
     from discreet.session import Session
     from discreet.synthetic.methods.method import Method
-    from discreet.synthetic.range_queries import Workload
     from discreet.synthetic.release import SyntheticRelease
     from discreet.synthetic.report.error_report import ErrorReport
     from discreet.synthetic.synthesis_plan import SynthesisPlan
+    from discreet.synthetic.workload import Workload
 
 _METHODS: Final[dict[str, Callable[[], Method]]] = {
     "aim": synthetic.AIM,
