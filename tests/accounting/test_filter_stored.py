@@ -47,17 +47,19 @@ REQUESTS = st.lists(
 )
 
 
-def text(book):
-    return json.dumps(book.written(), sort_keys=True)
+def text(spending):
+    return json.dumps(spending.written(), sort_keys=True)
 
 
-def again(book):
-    return PrivacyFilter.read(json.loads(text(book)), budget=book.budget, unit=book.unit)
+def again(spending):
+    return PrivacyFilter.read(
+        json.loads(text(spending)), budget=spending.budget, unit=spending.unit
+    )
 
 
-def asked(book, what, scope):
+def asked(spending, what, scope):
     try:
-        charge = book.charge(what, scope=scope)
+        charge = spending.charge(what, scope=scope)
     except OverBudget as refused:
         return str(refused)
     return charge
@@ -70,7 +72,7 @@ def asked(book, what, scope):
 @pytest.mark.parametrize("relation", RELATIONS)
 @settings(max_examples=5, deadline=None)
 @given(requests=REQUESTS, often=st.integers(1, 5), cap=st.sampled_from([4096, 4]))
-def test_a_book_that_was_read_decides_as_the_first_would_have(
+def test_a_filter_that_was_read_decides_as_the_first_would_have(
     budget, relation, requests, often, cap
 ):
     straight = PrivacyFilter(budget, unit=row(relation=relation))
@@ -88,7 +90,7 @@ def test_a_book_that_was_read_decides_as_the_first_would_have(
 @pytest.mark.parametrize("relation", RELATIONS)
 @settings(max_examples=8, deadline=None)
 @given(REQUESTS)
-def test_a_replay_of_stored_pieces_arrives_at_the_same_book(relation, requests):
+def test_a_replay_of_stored_pieces_arrives_at_the_same_filter(relation, requests):
     straight, replayed = (PrivacyFilter(BUDGETS[1], unit=row(relation=relation)) for _ in range(2))
     for what, scope in requests:
         charge = asked(straight, what, scope)
@@ -98,9 +100,9 @@ def test_a_replay_of_stored_pieces_arrives_at_the_same_book(relation, requests):
 
 
 def test_the_form_is_the_documented_one():
-    book = PrivacyFilter(Budget(rho=1), unit=row())
-    book.charge(ZeroConcentrated(rho="0.1"))
-    assert book.written() == {
+    spending = PrivacyFilter(Budget(rho=1), unit=row())
+    spending.charge(ZeroConcentrated(rho="0.1"))
+    assert spending.written() == {
         "version": 1,
         "priced_for": ROWS.written(),
         "charges": 1,
@@ -113,9 +115,9 @@ def changed(data, **fields):
     return {**data, **fields}
 
 
-def test_nothing_else_is_read_as_a_book():
-    book = PrivacyFilter(Budget(rho=1), unit=row())
-    data = book.written()
+def test_nothing_else_is_read_as_a_filter():
+    spending = PrivacyFilter(Budget(rho=1), unit=row())
+    data = spending.written()
     broken = [
         None,
         [],
@@ -134,9 +136,9 @@ def test_nothing_else_is_read_as_a_book():
     ]
     for each in broken:
         with pytest.raises(DiscreetError):
-            PrivacyFilter.read(each, budget=book.budget, unit=row())
+            PrivacyFilter.read(each, budget=spending.budget, unit=row())
     with pytest.raises(WrongKind, match="relation"):
-        PrivacyFilter.read(data, budget=book.budget, unit=row(relation="replace"))
+        PrivacyFilter.read(data, budget=spending.budget, unit=row(relation="replace"))
     with pytest.raises(WrongKind):
         PrivacyFilter.read(data, budget=Budget(epsilon=1), unit=row())
 
@@ -153,16 +155,18 @@ def test_a_piece_gives_nothing_back(amounts):
 
 
 def test_pricing_and_asking_change_nothing():
-    book = PrivacyFilter(Budget(epsilon=1), unit=row())
-    book.charge(Pure(epsilon="0.7"), scope=BOXES[1])
-    before = text(book)
-    pieces = book.pieces(Pure(epsilon="0.5"), scope=BOXES[2])
-    assert not book.fits(pieces)
-    assert isinstance(book.refusal(pieces), OverBudget)
-    assert isinstance(book.refusal(()), OverBudget)
-    assert book.fits(book.pieces(Pure(epsilon="0.5"), scope=BOXES[4])) is False  # they overlap
-    assert book.fits(book.pieces(Pure(epsilon="0.3")))
-    assert text(book) == before
+    spending = PrivacyFilter(Budget(epsilon=1), unit=row())
+    spending.charge(Pure(epsilon="0.7"), scope=BOXES[1])
+    before = text(spending)
+    pieces = spending.pieces(Pure(epsilon="0.5"), scope=BOXES[2])
+    assert not spending.fits(pieces)
+    assert isinstance(spending.refusal(pieces), OverBudget)
+    assert isinstance(spending.refusal(()), OverBudget)
+    assert (
+        spending.fits(spending.pieces(Pure(epsilon="0.5"), scope=BOXES[4])) is False
+    )  # they overlap
+    assert spending.fits(spending.pieces(Pure(epsilon="0.3")))
+    assert text(spending) == before
 
 
 def test_steps_are_a_charge():
@@ -187,26 +191,26 @@ def test_what_cannot_be_entered_is_refused_before_it_fits():
         },
     )
     for relation in RELATIONS:
-        book = PrivacyFilter(Budget(epsilon=1), unit=row(relation=relation))
+        spending = PrivacyFilter(Budget(epsilon=1), unit=row(relation=relation))
         with pytest.raises(WrongKind, match="kinds"):
-            book.fits(book.pieces(mixed))
-        book.charge(Pure(epsilon="0.1"), scope=Box({"ward": equals("A")}))
-        before = text(book)
-        pieces = book.pieces(Pure(epsilon="0.1"), scope=Box({"ward": equals(7)}))
-        for step in (book.fits, book.add):
+            spending.fits(spending.pieces(mixed))
+        spending.charge(Pure(epsilon="0.1"), scope=Box({"ward": equals("A")}))
+        before = text(spending)
+        pieces = spending.pieces(Pure(epsilon="0.1"), scope=Box({"ward": equals(7)}))
+        for step in (spending.fits, spending.add):
             with pytest.raises(WrongKind, match="kinds"):
                 step(pieces)
-        assert text(book) == before
+        assert text(spending) == before
 
 
 def test_pieces_of_another_currency_are_refused():
-    book = PrivacyFilter(Budget(epsilon=1), unit=row())
+    spending = PrivacyFilter(Budget(epsilon=1), unit=row())
     pieces = PrivacyFilter(Budget(epsilon=1, delta="1e-6"), unit=row()).pieces(Pure(epsilon="0.1"))
-    for step in (book.fits, book.add, book.refusal):
+    for step in (spending.fits, spending.add, spending.refusal):
         for wrong in (pieces, [1], [Box.everything()]):
             with pytest.raises(WrongKind, match="amount"):
                 step(wrong)
-    assert book.spent == (0, 0)
+    assert spending.spent == (0, 0)
 
 
 @pytest.mark.parametrize(
@@ -220,35 +224,35 @@ def test_pieces_of_another_currency_are_refused():
     ids=["epsilon", "replace", "replace_null", "person"],
 )
 def test_as_many_amounts_of_something_else_are_refused(other):
-    book = PrivacyFilter(Budget(rho=1), unit=row())
+    spending = PrivacyFilter(Budget(rho=1), unit=row())
     pieces = other.pieces(Leaf(Pure(epsilon="0.1")))
-    for step in (book.fits, book.add, book.refusal):
+    for step in (spending.fits, spending.add, spending.refusal):
         with pytest.raises(WrongKind, match="currency"):
             step(pieces)
         with pytest.raises(WrongKind, match="currency"):
             step([ChargedBox(Box.everything(), (1, 0), (1, 0))])
     with pytest.raises(WrongKind, match="currency"):
-        PrivacyFilter.read(other.written(), budget=book.budget, unit=row())
-    assert book.spent == (0, 0)
+        PrivacyFilter.read(other.written(), budget=spending.budget, unit=row())
+    assert spending.spent == (0, 0)
 
 
-def test_a_book_cannot_be_copied():
-    book = PrivacyFilter(
+def test_a_filter_cannot_be_copied():
+    spending = PrivacyFilter(
         Budget(epsilon=1), unit=person("patient"), contribution=Contribution(rows=2)
     )
-    book.charge(Leaf(Pure(epsilon="0.1")), scope=BOXES[1])
+    spending.charge(Leaf(Pure(epsilon="0.1")), scope=BOXES[1])
     for copied in (copy.copy, copy.deepcopy, pickle.dumps, lambda one: copy.deepcopy([one])):
         with pytest.raises(WrongKind, match="copied"):
-            copied(book)
+            copied(spending)
 
 
-def test_a_raised_book_takes_the_place_of_the_first():
-    book = PrivacyFilter(Budget(epsilon=1), unit=row())
-    raised = book.with_budget(Budget(epsilon=2))
+def test_a_raised_filter_takes_the_place_of_the_first():
+    spending = PrivacyFilter(Budget(epsilon=1), unit=row())
+    raised = spending.with_budget(Budget(epsilon=2))
     for spend in (
-        lambda: book.charge(Pure(epsilon="0.1")),
-        lambda: book.add(book.pieces(Pure(epsilon="0.1"))),
-        lambda: book.with_budget(Budget(epsilon=3)),
+        lambda: spending.charge(Pure(epsilon="0.1")),
+        lambda: spending.add(spending.pieces(Pure(epsilon="0.1"))),
+        lambda: spending.with_budget(Budget(epsilon=3)),
     ):
         with pytest.raises(WrongKind, match="raised"):
             spend()
@@ -261,14 +265,14 @@ def test_a_raised_book_takes_the_place_of_the_first():
 @pytest.mark.parametrize("relation", RELATIONS)
 @settings(max_examples=8, deadline=None)
 @given(REQUESTS, REQUESTS)
-def test_a_raised_book_owes_the_same_and_decides_by_the_new_limits(relation, before, after):
+def test_a_raised_filter_owes_the_same_and_decides_by_the_new_limits(relation, before, after):
     low, high = Budget(epsilon=1, delta="1e-6"), Budget(epsilon=2, delta="1e-6")
-    book, accepted = PrivacyFilter(low, unit=row(relation=relation)), []
+    spending, accepted = PrivacyFilter(low, unit=row(relation=relation)), []
     for what, scope in before:
-        if not isinstance(asked(book, what, scope), str):
+        if not isinstance(asked(spending, what, scope), str):
             accepted.append((what, scope))
-    kept = text(book)
-    raised = book.with_budget(high)
+    kept = text(spending)
+    raised = spending.with_budget(high)
     assert (raised.budget, raised.guarantee) == (high, high.guarantee)
     assert text(raised) == kept
     always = PrivacyFilter(high, unit=row(relation=relation))
@@ -277,7 +281,7 @@ def test_a_raised_book_owes_the_same_and_decides_by_the_new_limits(relation, bef
     for what, scope in after:
         assert asked(raised, what, scope) == asked(always, what, scope)
     assert text(raised) == text(always)
-    assert text(book) == kept
+    assert text(spending) == kept
 
 
 @pytest.mark.parametrize(
@@ -294,15 +298,15 @@ def test_a_raised_book_owes_the_same_and_decides_by_the_new_limits(relation, bef
     ],
 )
 def test_what_is_not_above_in_the_same_currency_is_no_raise(old, new, error):
-    book = PrivacyFilter(old, unit=row())
+    spending = PrivacyFilter(old, unit=row())
     with pytest.raises(error, match=r"raised"):
-        book.with_budget(new)
+        spending.with_budget(new)
 
 
 def test_a_raise_lets_just_so_much_more_be_spent():
-    book = PrivacyFilter(Budget(epsilon=1), unit=row())
-    book.charge(Pure(epsilon=1))
-    raised = book.with_budget(Budget(epsilon=1, delta="1e-6", currency="basic"))
+    spending = PrivacyFilter(Budget(epsilon=1), unit=row())
+    spending.charge(Pure(epsilon=1))
+    raised = spending.with_budget(Budget(epsilon=1, delta="1e-6", currency="basic"))
     with pytest.raises(OverBudget):
         raised.charge(Pure(epsilon="1e-24"))
     raised.charge(Approximate(epsilon=0, delta="1e-6"))
