@@ -157,9 +157,7 @@ MUTANTS: Final = (
         old='large = sql("COUNT(*) > :rows", rows=node.rows)',
         new='large = sql("COUNT(*) > :rows", rows=node.rows + 1)',
         why="A unit that is too large for the memory of a window is not left out, and its failure tells of it.",
-        caught_by=(
-            "tests/plan/test_bounded_units.py::test_duckdb_leaves_out_the_same_units",
-        ),
+        caught_by=("tests/plan/test_bounded_units.py::test_duckdb_leaves_out_the_same_units",),
     ),
     Mutant(
         name="a union counts duplicates once",

@@ -17,7 +17,7 @@ from rich.console import Console
 from discreet import service
 from discreet.accounting import Left
 from discreet.cli import options
-from discreet.cli.exit_codes import errors_reported, tell, write_document
+from discreet.cli.exit_codes import errors_reported, tell, write_document, write_result
 from discreet.cli.opened import Waiting, open_inputs
 from discreet.errors import DiscreetError, WrongKind
 from discreet.exact import decimal
