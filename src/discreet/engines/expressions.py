@@ -62,7 +62,10 @@ class Expressions:
             case Literal(value=value, type=kind):
                 return self._literal(value, kind)
             case Cast(argument=argument, to=to):
-                return self._cast(self.value(argument), to)
+                read = self.value(argument)
+                if read.whole and not read.open and range_of(expression, self._types) is not None:
+                    return Value(self._dialect.cast(read.node, to), to)  # no guard is needed
+                return self._cast(read, to)
             case Case():
                 return self._case(expression)
             case Call():
