@@ -19,8 +19,8 @@ from discreet.accounting import (
     Repeat,
     Sequential,
 )
-from discreet.accounting.budgets.amounts import QUANTUM, amount_up, amount_value
-from discreet.accounting.budgets.loss_prices import point_price
+from discreet.accounting.amounts import QUANTUM, amount_up, amount_value
+from discreet.accounting.currencies import point_price
 from discreet.loss import (
     Approximate,
     GaussianDP,
@@ -143,8 +143,8 @@ def trees(leaves, grown=with_wards):
 
 
 def fits(what, budget, relation, *, delta=None):
-    book = PrivacyFilter(budget, unit=row(relation=relation))
-    return book.fits(book.pieces(what, delta=delta))
+    spending = PrivacyFilter(budget, unit=row(relation=relation))
+    return spending.fits(spending.pieces(what, delta=delta))
 
 
 @given(trees(pure), RELATIONS)

@@ -16,7 +16,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from discreet.accounting.budgets.amounts import format_up
+from discreet.accounting.amounts import format_up
 from discreet.cli.exit_codes import DONE, LEDGER, errors_reported, write_json, write_result
 from discreet.cli.options import EXAMPLES, JsonOption, VerboseOption, command_inputs
 from discreet.errors import NotALedger

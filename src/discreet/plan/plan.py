@@ -38,8 +38,8 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any, Final, final
 
 from discreet.accounting import Box, Budget, Node, encode
-from discreet.accounting.budgets.currency import format_amounts
-from discreet.accounting.storage.codec import encode_unit
+from discreet.accounting.codec import encode_unit
+from discreet.accounting.currencies import format_amounts
 from discreet.doors import Explainable
 from discreet.errors import WrongKind
 from discreet.loss import PrivacyLoss

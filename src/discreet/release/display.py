@@ -18,7 +18,7 @@ from fractions import Fraction
 from html import escape
 from typing import TYPE_CHECKING, Any, Final, final
 
-from discreet.accounting.budgets.amounts import amount_up, format_up
+from discreet.accounting.amounts import amount_up, format_up
 from discreet.plan.statistics.truncation import brief_cuts, limits_bind
 from discreet.query.types import Type
 from discreet.release.frames import ReleasedColumn, missing_extra

@@ -20,8 +20,8 @@ read and draw noise.  What pages and calls use, all of it free of any web framew
     ``reopen``; ``budget``, ``account_of``, ``open_account``, ``requests``, ``request``,
     ``decide``; ``security_log``.
 
-- A question is a ``QuestionForm`` (``QuestionForm.read({"question": sql, "epsilon": "0.1"})``).
-- ``Planned.plan`` and ``Answered.release`` are the plan and the release as a session gives them.
+- A question is a ``QuestionDocument`` of :mod:`discreet.documents`, as are plans and answers.
+- ``Planned.plan`` and ``Answered.release`` are the plan and the release of the worker, for pages.
 - ``run_server(site, mount=None)`` serves it; ``create_app(counter, mount=None)`` returns the
   FastAPI application; ``mount(app, counter)`` adds pages to it.  ``app.state.counter`` is the
   counter; ``caller_of(request)`` of ``discreet.service.http.route_table`` says who calls, by
@@ -33,7 +33,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from discreet.doors import late_names
+from discreet.doors import open_door
 
 if TYPE_CHECKING:  # each is loaded when first used: a client needs no server, and no FastAPI
     from discreet.service.client import ServerConnection, connect
@@ -41,41 +41,9 @@ if TYPE_CHECKING:  # each is loaded when first used: a client needs no server, a
     from discreet.service.directory import PasswordFile
     from discreet.service.http.app import create_app
     from discreet.service.http.server import run_server
-    from discreet.service.question_form import QuestionForm
     from discreet.service.roles import Caller, Grant, Permission, Role
     from discreet.service.site import Site, read_site
     from discreet.service.site_check import SiteFinding, check_site
 
-__all__ = [
-    "Caller",
-    "Grant",
-    "PasswordFile",
-    "Permission",
-    "QuestionForm",
-    "Role",
-    "ServerConnection",
-    "ServiceCounter",
-    "Site",
-    "SiteFinding",
-    "check_site",
-    "connect",
-    "create_app",
-    "read_site",
-    "run_server",
-]
 
-if not TYPE_CHECKING:  # to which every name would be one of this room
-    __getattr__, __dir__ = late_names(
-        __name__,
-        {
-            "client": ("ServerConnection", "connect"),
-            "counter": ("ServiceCounter",),
-            "http.app": ("create_app",),
-            "http.server": ("run_server",),
-            "directory": ("PasswordFile",),
-            "roles": ("Caller", "Grant", "Permission", "Role"),
-            "question_form": ("QuestionForm",),
-            "site": ("Site", "read_site"),
-            "site_check": ("SiteFinding", "check_site"),
-        },
-    )
+__all__, __getattr__, __dir__ = open_door(__name__, __file__)

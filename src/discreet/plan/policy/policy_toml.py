@@ -14,7 +14,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Final
 
 from discreet.accounting import Budget
-from discreet.accounting.budgets.amounts import amount_value
+from discreet.accounting.amounts import amount_value
 from discreet.query.types import Scalar
 from discreet.requests.csv_format import CsvFormat
 from discreet.requests.table_schema import ColumnFacts, TableFacts
