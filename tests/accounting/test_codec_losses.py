@@ -15,8 +15,7 @@ from discreet.errors import DiscreetError
 from discreet.loss import GaussianDP, Laplace, PrivacyLoss, Profile, Pure, RenyiDP, ZeroConcentrated
 from discreet.loss.composition import Composition
 from discreet.loss.curved_pair import CompositionShape, CurvedPair
-from discreet.loss.pair import PairFamily
-from discreet.loss.shuffle import Shuffle, ShuffledShape
+from discreet.loss.shuffle import Shuffle
 
 GAUSS, COIN = GaussianDP(mu=1), Pure(epsilon=1)
 TWO = COIN.compose(GAUSS).profile().remove[0]
@@ -28,7 +27,7 @@ LOSSES = {
     "concentrated": ZeroConcentrated(rho="0.1"),
     "renyi": RenyiDP(orders=(2, 4), values=("0.1", "0.3")),
     "shuffle": COIN.shuffled(population=100),
-    "binary shuffle": Profile.of_symmetric(CurvedPair(ShuffledShape(BINARY))),
+    "binary shuffle": Profile.of_symmetric(CurvedPair(BINARY)),
     "fixed size": GAUSS.sampled_without_replacement(size=3, population=100),
     "fixed size of two": GAUSS.join(COIN).sampled_without_replacement(size=3, population=100),
     "envelope": GAUSS.profile().join(COIN).power(2),

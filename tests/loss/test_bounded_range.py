@@ -8,7 +8,7 @@ import mpmath
 import numpy as np
 import pytest
 
-from discreet.loss.composition import Composition, FinitePart
+from discreet.loss.composition import Composition
 from discreet.loss.pure_pairs import BoundedRangePair, LaplacePair, ResponsePair
 from discreet.mechanisms import Exponential
 

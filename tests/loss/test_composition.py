@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.errors import OutOfRange
-from discreet.loss.composition import Composition, FinitePart
+from discreet.loss.composition import Composition
 from discreet.loss.finite import FinitePair
 from discreet.loss.gaussian import GaussianPair
 from discreet.loss.lattice import LatticeSearch

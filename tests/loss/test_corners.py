@@ -9,7 +9,7 @@ from mpmath import mpf
 
 from discreet.loss import Approximate, GaussianDP, Profile, Pure
 from discreet.loss.composition import Composition
-from discreet.loss.finite import FinitePair, finite_profile
+from discreet.loss.finite import FinitePair
 from discreet.loss.poisson_sampling import Direction, SampledPair
 from discreet.loss.pure_pairs import DiscreteLaplacePair, LaplacePair, ResponsePair
 from discreet.mechanisms import RandomizedResponse

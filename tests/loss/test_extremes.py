@@ -12,8 +12,8 @@ from discreet.accounting import Leaf, account
 from discreet.errors import DiscreetError, OutOfRange
 from discreet.loss import Composition, Profile, Pure
 from discreet.loss.gaussian import DiscreteGaussianPair, GaussianPair
-from discreet.loss.pair import LARGEST_LOSS, LARGEST_PLACE, LossList
-from discreet.loss.pure_pairs import DiscreteLaplacePair, LossAtoms
+from discreet.loss.pair import LARGEST_LOSS, LARGEST_PLACE
+from discreet.loss.pure_pairs import DiscreteLaplacePair
 from discreet.mechanisms import Exponential, Gaussian, Laplace, RandomizedResponse
 
 F = Fraction

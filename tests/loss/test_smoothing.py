@@ -12,9 +12,8 @@ from hypothesis import strategies as st
 
 from discreet.errors import OutOfRange
 from discreet.loss import GaussianDP, Profile, ZeroConcentrated
-from discreet.loss.composition import Composition, ProductProfile
+from discreet.loss.composition import Composition, split_product
 from discreet.loss.dominance import dominates
-from discreet.loss.finite import split_product
 from discreet.loss.gaussian import LEAK, GaussianPair, SmoothedGaussianPair, smoothing
 from discreet.loss.poisson_sampling import Direction, SampledPair
 from discreet.loss.pure_pairs import LaplacePair, ResponsePair

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.loss import ZeroConcentrated
-from discreet.loss.composition import Composition, ProductProfile
+from discreet.loss.composition import Composition
 from discreet.loss.dominance import dominates
 from discreet.loss.finite import FinitePair
 from discreet.loss.gaussian import DiscreteGaussianPair, GaussianPair

@@ -229,12 +229,10 @@ class RoutedShape(TableShape):
     parts: tuple[tuple[Composition, int], ...]
 
     def reverse(self) -> RoutedShape:
-        """Swap the two neighbors."""
         turned = ((part.reverse(), count) for part, count in self.parts)
         return RoutedShape(tuple(sorted(turned, key=repr)))
 
     def half_profile(self) -> HalfProfile:
-        """Add up the profiles."""
         side = tabulated_shape(self._bounds, self.ends(), [part for part, _ in self.parts])
         return HalfProfile.of_nodes(side.x, side.high)
 
@@ -247,7 +245,6 @@ class RoutedShape(TableShape):
         return np.minimum(low * (1 - slack), 1.0), np.minimum(high * (1 + slack), 1.0)
 
     def ends(self) -> LossEnds:
-        """Infinite losses add up."""
         masses = [(part.infinity(), count) for part, count in self.parts]
         low = math.fsum(mass.low * count for mass, count in masses) * (1 - PRODUCT_MARGIN)
         high = math.fsum(mass.high * count for mass, count in masses) * (1 + PRODUCT_MARGIN)
@@ -258,7 +255,6 @@ class RoutedShape(TableShape):
         )
 
     def cumulant(self, t: float) -> float:
-        """Add up the excesses over 1."""
         return summed_moments(self.parts, t)
 
     def growth(self) -> MomentGrowth | None:
@@ -279,7 +275,6 @@ class SampledGroupShape(TableShape):
     turned: bool = False
 
     def reverse(self) -> SampledGroupShape:
-        """Swap the mixture and Q."""
         return SampledGroupShape(self.towards, self.rate, not self.turned)
 
     def _weights(self) -> tuple[Fraction, list[tuple[Composition, Fraction]], Fraction]:
@@ -424,11 +419,9 @@ class FixedSizeShape:
     rate: Fraction
 
     def reverse(self) -> FixedSizeShape:
-        """Both directions have one bound."""
         return self
 
     def half_profile(self) -> HalfProfile:
-        """Evaluate the inner profiles."""
         return tabulated_shape(self._bounds, self.ends(), self.parts)
 
     def _bounds(self, eps: Floats) -> tuple[Floats, Floats]:
@@ -444,12 +437,10 @@ class FixedSizeShape:
         return q * low * (1 - 8 * UNIT), np.minimum(q * high * (1 + 8 * UNIT), 1.0)
 
     def profile(self, eps: float) -> Bracket:
-        """Ask the parts."""
         low, high = self._bounds(np.array([eps]))
         return Bracket(float(low[0]), float(high[0]))
 
     def ends(self) -> LossEnds:
-        """Map the largest inner loss."""
         infinite = Bracket.largest(part.infinity() for part in self.parts)
         reached = max(0.0, *(part.largest_below() for part in self.parts))
         largest = max(part.largest() for part in self.parts)
@@ -463,7 +454,6 @@ class FixedSizeShape:
         )
 
     def cumulant(self, t: float) -> float:
-        """Double the excess over 1 of the sample's moment."""
         value = between_orders(lambda whole: _whole_moment(self, whole), t)
         if self.ends().infinite.high:
             return value + math.log(2)
@@ -494,7 +484,6 @@ class ReplacedShape(TableShape):
     rate: Fraction
 
     def reverse(self) -> ReplacedShape:
-        """Swap P and P'."""
         return ReplacedShape(
             self.inserted.reverse(), self.removed.reverse(), self.replaced.reverse(), self.rate
         )

@@ -49,11 +49,9 @@ class _Grid:
 
     @property
     def octave(self) -> int:
-        """How many steps lead from a number to its double."""
         return 1 << (self.bits - 1)
 
     def scale(self, index: int) -> Fraction:
-        """Return the number of an index."""
         power, place = divmod(index, self.octave)
         return Fraction(self.octave + place, self.octave) * Fraction(2) ** power
 

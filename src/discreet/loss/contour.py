@@ -84,15 +84,12 @@ class TrapezoidalSum(ABC):
         """Bound the finite profile at eps from both sides."""
 
     def upper(self, eps: float) -> float:
-        """The upper end alone."""
         return self.ends(eps)[1]
 
     def lower(self, eps: float) -> float:
-        """The lower end alone."""
         return self.ends(eps)[0]
 
     def loose(self, eps: float) -> float:
-        """Bound the error of the exponent of the scale."""
         return self.wrong + 16 * UNIT * (1 + abs(self.base) + self.c * abs(eps))
 
     def alias(self, eps: float) -> float:
@@ -111,7 +108,6 @@ class RealOrders:
     __slots__ = ("_gaps", "constant", "error", "orders", "safe", "transforms", "value")
 
     def __init__(self, transforms: Sequence[Transform], count: int) -> None:
-        """Evaluate ``count`` orders between 1/500 and 2000."""
         self.transforms, (self.orders, self.constant, self._gaps) = tuple(transforms), _grid(count)
         self.value, self.error = np.zeros(count), np.zeros(count)
         for transform in self.transforms:
@@ -132,7 +128,6 @@ class RealOrders:
         return np.asarray(np.maximum(need / self.orders, right))
 
     def later(self, c: float) -> NDArray[np.bool_]:
-        """Mark the orders above c."""
         return np.asarray(c * (1 + _APART) < self.orders)
 
     def line(self, c: float, heights: Floats) -> tuple[Complexes, Floats, Floats]:
@@ -167,7 +162,6 @@ class _Sum(TrapezoidalSum):
     per_eps: float
 
     def ends(self, eps: float) -> tuple[float, float]:
-        """Bound the finite profile at eps from both sides."""
         phase = self.heights * eps
         value = float(self.weights.real @ np.cos(phase) + self.weights.imag @ np.sin(phase))
         slack = self.left_out + self.rounding + self.per_eps * abs(eps)
@@ -184,7 +178,6 @@ class Contour:
     __slots__ = ("_real",)
 
     def __init__(self, transforms: Sequence[Transform]) -> None:
-        """Evaluate the real orders."""
         self._real = RealOrders(transforms, 80)
 
     def ceiling(self, delta: float, rho: float = 0.0) -> float:
@@ -200,7 +193,6 @@ class Contour:
         return min(1.0, math.exp(min(exponent + ORDERS_MARGIN * (1 + abs(exponent)), 0.0)))
 
     def _curve(self, rho: float) -> Floats:
-        """Bound t D_(1+t) from above."""
         orders = self._real.orders
         return np.asarray(rho * orders * (1 + orders) * (1 + ORDERS_MARGIN))
 
@@ -354,7 +346,6 @@ class _SmoothedSum(TrapezoidalSum):
     per_eps: tuple[float, float]
 
     def ends(self, eps: float) -> tuple[float, float]:
-        """Bound the finite profile at eps from both sides."""
         turned = self.weights * np.exp(-1j * (self.heights * eps))
         value = float(turned.real.sum())
         density = float((turned * self.orders).real.sum())
@@ -379,12 +370,10 @@ class SmoothedContour:
     def __init__(
         self, transforms: Sequence[Transform], size: int, highest: float = math.inf
     ) -> None:
-        """Evaluate the real orders."""
         self._real, self._size = RealOrders(transforms, 120), max(size, 1)
         self._highest = highest
 
     def delta(self, eps: float) -> Bracket | None:
-        """Enclose the finite profile at eps >= 0."""
         best = Bracket(0.0, 1.0)
         exponent = float(self._real.exponents(eps).min())
         fresh = self._planned(math.exp(min(exponent, 0.0)) * 0.05 + 1e-290, eps)

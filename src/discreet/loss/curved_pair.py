@@ -39,21 +39,13 @@ from typing import ClassVar, Final, Protocol, final
 
 import numpy as np
 
+from discreet.loss.atoms import enumeration
 from discreet.loss.composition import Composition
 from discreet.loss.contour import Contour
-from discreet.loss.finite import enumeration, finite_profile
 from discreet.loss.gaussian import GaussianPair, gaussian_deltas
 from discreet.loss.lattice import LatticeSearch, OnLattice
 from discreet.loss.moments import log_constant
-from discreet.loss.pair import (
-    Floats,
-    Pair,
-    PairFamily,
-    PrivacyLossDistribution,
-    ProfileCurve,
-    knows_curve,
-    transforms,
-)
+from discreet.loss.pair import Floats, Pair, PrivacyLossDistribution, ProfileCurve, transforms
 from discreet.loss.polygon import (
     Bounds,
     HalfProfile,
@@ -105,7 +97,6 @@ class ProfileTable:
         return cls(right, left, *low, atoms)
 
     def reverse(self) -> ProfileTable:
-        """Swap the two laws."""
         mass, losses = self.atoms
         return ProfileTable(
             self.backward,
@@ -130,7 +121,6 @@ class ProfileTable:
         return ProfileTable(*right, *left, _atoms(*right))
 
     def upper(self, eps: Floats) -> Floats:
-        """Bound h_PQ(e**eps) from above, at any real eps."""
         right, left = self.forward.at(np.maximum(eps, 0.0)), self.backward.at(-eps)
         value = np.where(eps >= 0, right, _mirrored(eps, left))
         return np.minimum(value * (1 + CHORD_MARGIN), 1.0)
@@ -346,13 +336,12 @@ class TableShape:
     __slots__ = ()
 
     def profile(self, eps: float) -> Bracket | None:  # noqa: ARG002
-        """The table defines the pair."""
         return None
 
 
 @final
 @dataclass(frozen=True, slots=True)
-class CurvedPair(PairFamily):
+class CurvedPair(Pair):
     """The pair of a shape."""
 
     shape: Shape
@@ -361,22 +350,18 @@ class CurvedPair(PairFamily):
     rare_losses: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        """Keep the hash: tables are looked up by it often."""
         object.__setattr__(self, "_hash", hash(self.shape))
 
     def __hash__(self) -> int:
         return self._hash
 
     def reverse(self) -> CurvedPair:
-        """Swap the two laws."""
         return CurvedPair(self.shape.reverse())
 
     def group(self, k: int) -> CurvedPair | None:
-        """Only the trivial group is known exactly."""
         return self if k == 1 else None
 
     def table(self) -> ProfileTable:
-        """The polygons around the profile."""
         return _table(self)
 
     def cumulant(self, t: float) -> float:
@@ -384,11 +369,9 @@ class CurvedPair(PairFamily):
         return _cumulant(self, t)
 
     def infinity(self) -> Bracket:
-        """Ask the shape."""
         return _ends(self).infinite
 
     def largest(self) -> float:
-        """Ask the shape."""
         return _ends(self).largest
 
     def largest_below(self) -> float:
@@ -401,7 +384,6 @@ class CurvedPair(PairFamily):
         return MomentGrowth(linear=largest) if math.isfinite(largest) else self.shape.growth()
 
     def closed_form(self, count: int) -> ProfileCurve | None:
-        """Ask the shape, or read the table, for one run."""
         return self._finite if count == 1 else None
 
     def _finite(self, eps: float) -> Bracket:
@@ -413,19 +395,15 @@ class CurvedPair(PairFamily):
         return self._without_infinity(whole)
 
     def grain(self) -> Fraction | None:
-        """Ask the shape."""
         return _ends(self).grain
 
     def finite_parts(self, eps: Floats) -> tuple[Floats, Floats]:
-        """Read the table."""
         return self.table().finite_parts(eps, self.infinity())
 
     def above(self, step: Fraction) -> PrivacyLossDistribution | None:
-        """Connect the dots of the table."""
         return self.table().above(step, self.infinity())
 
     def below(self, step: Fraction) -> PrivacyLossDistribution | None:
-        """Connect lowered dots of the table."""
         return self.table().below(step, self.infinity())
 
 
@@ -537,12 +515,12 @@ def has_closed_form(composition: Composition) -> bool:
         pair, count = composition.pairs[0]
         if pair.closed_form(count) is not None:
             return True
-    return finite_profile(composition.pairs) is not None
+    return enumeration(composition.pairs) is not None
 
 
 def _leaks(composition: Composition) -> bool:
     """Say whether the composition knows more than its pairs do."""
-    return composition.renyi is not None or any(knows_curve(pair) for pair, _ in composition.pairs)
+    return composition.renyi is not None or any(pair.two_bounds for pair, _ in composition.pairs)
 
 
 @final
@@ -552,7 +530,6 @@ class _Reader:
     __slots__ = ("_contour", "_infinite", "_largest", "_scale", "_search")
 
     def __init__(self, composition: Composition) -> None:
-        """Plan both."""
         self._infinite, self._largest = composition.infinity(), composition.largest()
         parts = transforms(composition.pairs)
         self._contour = None if parts is None else Contour(parts)
@@ -565,7 +542,6 @@ class _Reader:
         self._search = LatticeSearch(laws, 0.0, self._infinite.low)
 
     def deltas(self, eps: Floats) -> Iterator[Bracket]:
-        """Enclose the profile at many points."""
         inside = eps[eps < self._largest]
         known = itertools.repeat(Bracket(0.0, 1.0))
         on_contour = iter(known if self._contour is None else self._contour.deltas(inside))
@@ -597,20 +573,16 @@ class _OnLattice:
     spread: ClassVar[bool] = True
 
     def grain(self) -> Fraction | None:
-        """There are no atoms."""
         return Fraction(0)
 
     def largest(self) -> float:
-        """Dots end there."""
         return float(self.square) / 2 + _DEVIATIONS * math.sqrt(self.square)
 
     def above(self, step: Fraction) -> PrivacyLossDistribution | None:
-        """Connect the dots of the profile."""
         start, x, value, error = self._knots(step)
         return above_knots(start, x, np.minimum(value + error, 1.0), step) if len(x) else None
 
     def below(self, step: Fraction) -> PrivacyLossDistribution | None:
-        """Connect lowered dots of the profile."""
         start, x, value, error = self._knots(step)
         ends = np.maximum(value - error, 0.0), np.minimum(value + error, 1.0)
         return below_knots(start, x, ends, 1 - UNIT, step) if len(x) else None
@@ -653,29 +625,23 @@ class CompositionShape:
     composition: Composition
 
     def reverse(self) -> CompositionShape:
-        """Swap the two neighbors."""
         return CompositionShape(self.composition.reverse())
 
     def half_profile(self) -> HalfProfile:
-        """Evaluate the profile."""
         own = self.composition
         return tabulated_shape(lambda eps: profiles_at(own, eps), self.ends(), [own])
 
     def profile(self, eps: float) -> Bracket:
-        """Ask the composition."""
         return self.composition.delta(eps)
 
     def ends(self) -> LossEnds:
-        """Ask the composition."""
         whole = self.composition
         return LossEnds(whole.infinity(), whole.largest_below(), whole.largest(), grain_of(whole))
 
     def cumulant(self, t: float) -> float:
-        """Add up the cumulants of the pairs."""
         return cumulant(self.composition, t)
 
     def growth(self) -> MomentGrowth | None:
-        """Ask the composition."""
         return growth(self.composition)
 
 

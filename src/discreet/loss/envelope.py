@@ -156,11 +156,9 @@ class EnvelopeShape:
     parts: tuple[Composition, ...]
 
     def reverse(self) -> EnvelopeShape:
-        """Swap the two neighbors."""
         return EnvelopeShape(tuple(sorted((part.reverse() for part in self.parts), key=repr)))
 
     def half_profile(self) -> HalfProfile:
-        """Evaluate all profiles."""
         return tabulated_shape(self._bounds, self.ends(), self.parts)
 
     def _bounds(self, eps: Floats) -> tuple[Floats, Floats]:
@@ -170,7 +168,6 @@ class EnvelopeShape:
         )
 
     def profile(self, eps: float) -> Bracket:
-        """Take the largest."""
         return Bracket.largest(part.delta(eps) for part in self.parts)
 
     def ends(self) -> LossEnds:
@@ -185,7 +182,6 @@ class EnvelopeShape:
         )
 
     def cumulant(self, t: float) -> float:
-        """Add up the excesses over 1."""
         return summed_moments([(part, 1) for part in self.parts], t)
 
     def growth(self) -> MomentGrowth | None:
@@ -258,7 +254,6 @@ class UpperPolygon:
 
     @classmethod
     def of(cls, table: ProfileTable) -> UpperPolygon:
-        """Put both sides of a table on one axis."""
         forward, backward = table.forward, table.backward
         falls, rises = forward.slopes(), backward.slopes()
         under = (
@@ -337,11 +332,9 @@ class TwoStepShape(TableShape):
     second: Composition
 
     def reverse(self) -> TwoStepShape:
-        """Go back, the second step first."""
         return TwoStepShape(self.second.reverse(), self.first.reverse())
 
     def half_profile(self) -> HalfProfile:
-        """Walk along both outlines."""
         return half_profile_through(
             *two_step_bounds(
                 UpperPolygon.of(table_of_composition(self.first)),
@@ -350,7 +343,6 @@ class TwoStepShape(TableShape):
         )
 
     def ends(self) -> LossEnds:
-        """Losses of the steps add up."""
         one, two = self.first, self.second
         lost = one.infinity().high or two.infinity().high
         reached, largest = one.largest_below() + two.largest_below(), one.largest() + two.largest()
@@ -360,7 +352,6 @@ class TwoStepShape(TableShape):
         )
 
     def cumulant(self, t: float) -> float:
-        """Try a few exponents; every one is sound."""
         if self.first.infinity().high or self.second.infinity().high:
             return math.inf
         limit = self.growth()
@@ -372,7 +363,6 @@ class TwoStepShape(TableShape):
         return best + MOMENT_MARGIN * (1 + best) if math.isfinite(best) else best
 
     def growth(self) -> MomentGrowth | None:
-        """Go on from the first step to the second."""
         one, two = growth(self.first), growth(self.second)
         lost = self.first.infinity().high or self.second.infinity().high
         return None if one is None or two is None or lost else one.then(two)

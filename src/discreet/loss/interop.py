@@ -79,25 +79,20 @@ class ImportedShape(TableShape):
     grain: Fraction | None
 
     def reverse(self) -> ImportedShape:
-        """Swap the two neighbors."""
         return ImportedShape(self.backward, self.forward, self.grain)
 
     def half_profile(self) -> HalfProfile:
-        """Connect the corners."""
         x, value = np.array(self.forward).T
         return HalfProfile.of_nodes(x, value)
 
     def ends(self) -> LossEnds:
-        """What is left at the last corner is infinite."""
         last, left = self.forward[-1]
         return LossEnds(Bracket(left, left), last * (1 - NODE_MARGIN), last, self.grain)
 
     def cumulant(self, t: float) -> float:  # noqa: ARG002
-        """The corners tell all."""
         return math.inf
 
     def growth(self) -> MomentGrowth | None:
-        """Losses end at the last corner."""
         return MomentGrowth(linear=self.forward[-1][0])
 
 

@@ -140,7 +140,6 @@ class Lattice:
         return cls(side, step, tuple(kept), square, tuple(logs))
 
     def drift(self) -> float:
-        """How far the laws together may shift the loss."""
         return sum(count * law.drift for law, count in self.laws) * (1 + ORDERS_MARGIN)
 
     def infinite(self) -> float:
@@ -426,7 +425,6 @@ class LatticeSearch:
         return wanted
 
     def lattice(self, side: BoundSide, scale: float) -> Lattice | None:
-        """All laws of one side; None if a pair has none."""
         return self._lattice(side, self.step(scale))
 
     def _made(self, side: BoundSide, step: Fraction) -> Lattice | None:
@@ -583,13 +581,11 @@ class _Rough:
     __slots__ = ("_bins", "_lattice", "_width")
 
     def __init__(self, lattice: Lattice) -> None:
-        """Merge the masses of each bin at their mean."""
         self._lattice, h = lattice, float(lattice.step)
         self._width = h * max((len(law.mass) for law, _ in lattice.laws), default=1) / _BINS
         self._bins = [(*_binned(law, h), count) for law, count in lattice.laws]
 
     def moment(self, c: float) -> float:
-        """Approximate K(c) + K_g(c) + ln C(c)."""
         rest = c * (c + 1) * self._lattice.square / 2 + log_constant(c)
         if c * self._width > 0.5:
             return self._lattice.cumulant(c) + rest

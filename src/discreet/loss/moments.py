@@ -351,7 +351,6 @@ class RenyiCurve:
     values: tuple[Fraction, ...] = ()
 
     def __post_init__(self) -> None:
-        """Refuse orders at which no divergence is defined."""
         rising = all(a < b for a, b in zip(self.orders, self.orders[1:], strict=False))
         ordered = rising and (not self.orders or self.orders[0] > 1)
         if not ordered or len(self.orders) != len(self.values):

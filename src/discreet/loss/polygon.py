@@ -96,7 +96,6 @@ class Polygon:
         return cls(x[kept], value[kept])
 
     def scaled(self, factor: float) -> Polygon:
-        """Multiply all values."""
         return Polygon(self.x, np.minimum(self.value * factor, 1.0))
 
 
@@ -192,11 +191,9 @@ class HalfProfile:
 
     @classmethod
     def of_nodes(cls, x: Floats, value: Floats) -> HalfProfile:
-        """Take a profile that is defined by its nodes."""
         return cls(x, value, np.minimum(value, 1.0), upper_only=True)
 
     def ceiling(self) -> Polygon:
-        """Draw the chords."""
         return Polygon.hull(self.x, self.high).scaled(1 + CHORD_MARGIN)
 
     def floor(self, other: HalfProfile) -> Polygon:
@@ -443,11 +440,9 @@ class RenyiPart:
     spread: ClassVar[bool] = True
 
     def grain(self) -> Fraction | None:
-        """There are no atoms to respect."""
         return Fraction(0)
 
     def largest(self) -> float:
-        """Dots end there."""
         return _REACH
 
     def _lines(self) -> list[tuple[float, float]]:
@@ -459,7 +454,6 @@ class RenyiPart:
         return [(t, top + MOMENT_MARGIN * (1 + abs(top))) for t, top in known]
 
     def above(self, step: Fraction) -> PrivacyLossDistribution | None:
-        """Connect the dots of the bound."""
         lines = _envelope(self._lines())
         reach = min(
             _REACH, max(1.0, 1.1 * min((top - _UNCOUNTED_CONNECT_THE_DOTS) / t for t, top in lines))
@@ -480,7 +474,6 @@ class RenyiPart:
         return np.zeros(len(eps)), np.minimum(np.where(eps >= 0, high, mirrored), 1.0)
 
     def below(self, step: Fraction) -> PrivacyLossDistribution | None:  # noqa: ARG002  (a curve bounds from above only)
-        """Nothing is known."""
         return None
 
 

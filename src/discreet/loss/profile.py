@@ -301,9 +301,9 @@ class Profile(PrivacyLoss):
         if local is None:
             raise no_pure_bound()
         from discreet.loss.curved_pair import CurvedPair
-        from discreet.loss.shuffle import Shuffle, ShuffledShape
+        from discreet.loss.shuffle import Shuffle
 
-        shape = ShuffledShape(Shuffle(epsilon=local, population=population))
+        shape = Shuffle(epsilon=local, population=population)
         return Profile.of_symmetric(CurvedPair(shape))
 
 

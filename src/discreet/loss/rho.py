@@ -66,7 +66,7 @@ from discreet.exact import float_down, float_up
 from discreet.loss.composition import Composition
 from discreet.loss.elementary import sqrt, tanh_half
 from discreet.loss.gaussian import DiscreteGaussianPair, GaussianPair, SmoothedGaussianPair
-from discreet.loss.pair import Pair, knows_curve
+from discreet.loss.pair import Pair
 from discreet.loss.parameters import dyadic_up
 from discreet.loss.privacy_loss import PrivacyLoss, checked_loss
 from discreet.loss.pure_pairs import ResponsePair
@@ -108,7 +108,7 @@ def _rho(pair: Pair) -> Fraction | None:
             return square / 2
         case DiscreteGaussianPair(variance=variance, distance=distance):
             return distance**2 / (2 * variance)
-        case _ if knows_curve(pair):
+        case _ if pair.two_bounds:
             return _straight(pair.curve())
         case _:
             return _pure(pair)
@@ -145,25 +145,21 @@ class MomentGrowth:
         )
 
     def times(self, count: int) -> MomentGrowth:
-        """Compose with itself."""
         slack = 1 + PRODUCT_MARGIN
         return MomentGrowth(
             self.rho * count, self.linear * count * slack, self.constant * count * slack
         )
 
     def at(self, t: float) -> float:
-        """Bound K(t)."""
         value = float_up(self.rho) * t * (t + 1) + self.linear * t + self.constant
         return value * (1 + PRODUCT_MARGIN)
 
     def over(self, t: float) -> Fraction:
-        """Bound K(s) / (s (s + 1)) for every s >= t > 0."""
         order = Fraction(t)
         rest = Fraction(self.linear) + Fraction(self.constant) / order
         return self.rho + dyadic_up(rest / (order + 1))
 
     def then(self, other: MomentGrowth) -> MomentGrowth:
-        """Go on to a third law."""
         root = sqrt(self.rho).high + sqrt(other.rho).high
         return MomentGrowth(
             dyadic_up(root**2),
@@ -176,9 +172,7 @@ class MomentGrowth:
 class KnowsGrowth(Protocol):
     """A pair that knows the growth of what it is made of."""
 
-    def growth(self) -> MomentGrowth | None:
-        """Bound the growth; None where it is not known."""
-        ...
+    def growth(self) -> MomentGrowth | None: ...
 
 
 def growth(composition: Composition) -> MomentGrowth | None:

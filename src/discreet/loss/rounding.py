@@ -46,7 +46,6 @@ class Bracket:
     high: float
 
     def __post_init__(self) -> None:
-        """Refuse what encloses nothing: an inside-out pair, or NaN."""
         if not self.low <= self.high:
             raise OutOfRange(
                 "the lower end of a bracket is above its upper end; give the smaller end first."

@@ -121,10 +121,6 @@ _COMPOSITION: Final = union_schema(
 _SIDE: Final = tuple_schema(_COMPOSITION, low=1)
 
 _PARTS: Final = tuple_schema(_counted(lambda: _COMPOSITION, "a product of pairs"), low=1)
-_SHUFFLE: Final = union_schema(
-    "a shuffle",
-    [_loss("Shuffle", epsilon=POSITIVE, population=WHOLE, binary=FLAG, kept={"epsilon": "local"})],
-)
 _SHAPE: Final = union_schema(
     "a shape",
     [
@@ -149,7 +145,9 @@ _SHAPE: Final = union_schema(
             replaced=_COMPOSITION,
             rate=_RATE,
         ),
-        _pair("shuffle", "ShuffledShape", shuffle=_SHUFFLE),
+        _loss(
+            "Shuffle", epsilon=POSITIVE, population=WHOLE, binary=FLAG, kept={"epsilon": "local"}
+        ),
     ],
 )
 """Adding a shape of curved pairs is one line here."""
