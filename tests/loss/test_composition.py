@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.errors import OutOfRange
-from discreet.loss.composition import Composition
+from discreet.loss.composition import Composition, Product
 from discreet.loss.finite import FinitePair
 from discreet.loss.gaussian import GaussianPair
 from discreet.loss.lattice import LatticeSearch
@@ -195,7 +195,7 @@ mixes = st.lists(
 def test_two_engines_agree(pairs, delta):
     pairs = [*pairs, (GaussianPair(F(1, 16)), 1)]
     composition = of(*pairs)
-    contour = FinitePart(composition.pairs, None)._line()
+    contour = Product(composition.pairs, None)._line()
     first = contour.epsilon(delta, contour.ceiling(delta))
     rest = [(p, n) for p, n in composition.pairs if not isinstance(p, GaussianPair)]
     square = sum(p.mu_squared for p, _ in composition.pairs if isinstance(p, GaussianPair))

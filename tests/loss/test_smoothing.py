@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from discreet.errors import OutOfRange
 from discreet.loss import GaussianDP, Profile, ZeroConcentrated
-from discreet.loss.composition import Composition, split_product
+from discreet.loss.composition import Composition, Product, split_product
 from discreet.loss.dominance import dominates
 from discreet.loss.gaussian import LEAK, GaussianPair, SmoothedGaussianPair, smoothing
 from discreet.loss.poisson_sampling import Direction, SampledPair
@@ -112,7 +112,7 @@ MOVES = [(30, (3,)), (30, (2, 2)), (100, (1,)), (100, (6,)), (100, (4, 4)), (400
 def test_the_pair_dominates_the_noise_and_is_close(variance, move):
     squared = sum(step * step for step in move)
     pair = SmoothedGaussianPair.of(variance=F(variance), squared=squared, coordinates=len(move))
-    whole = ProductProfile(((pair, 1),), None)  # without the curve
+    whole = Product(((pair, 1),), None)  # without the curve
     composition = Composition(((pair, 1),))
     ratio = variance / (variance - float(smoothing(len(move))))
     wider = GaussianDP(mu_squared=pair.mu_squared)
@@ -192,8 +192,8 @@ def test_many_merge_into_one():
     assert together.power(3) == together.compose(together).compose(together)
     assert together.power(0) == Composition()
     assert together.reverse() == together
-    apart = split_product(together.compose(Composition(((GaussianPair(F(1)), 2),))).pairs)
-    assert apart.pairs == ((GaussianPair(merged.mu_squared + 2), 1),)
+    pairs, _ = split_product(together.compose(Composition(((GaussianPair(F(1)), 2),))).pairs)
+    assert pairs == ((GaussianPair(merged.mu_squared + 2), 1),)
     assert apart.leaks == ((ResponsePair(F(0), merged.leak), 1),)
 
 

@@ -54,7 +54,7 @@ End = Callable[[float], float]
 """A bound on a profile, from one side."""
 
 _GOOD: Final = 1e-7  # a bracket this narrow needs no second engine
-_CLOSE: Final = 1e-12  # of an epsilon, where lists answer
+_CLOSE: Final = 1e-12  # of an epsilon, where a closed form or a list answers
 _UNKNOWN: Final = object()
 _FEW: Final = 16  # pairs whose infinite losses are counted exactly
 
@@ -126,6 +126,8 @@ class Product:
 
     def delta(self, eps: float, *, low: bool = True, lattice: bool = True) -> Bracket:
         """Enclose the profile at eps >= 0; without ``low``, from above."""
+        if self.infinite.low >= 1:
+            return Bracket(1.0, 1.0)
         finite = self._finite_delta(eps, low=low, lattice=lattice)
         least = self.infinite.low + finite.low * self._kept.low * (1 - 2 * PRODUCT_MARGIN)
         most = self.infinite.high + finite.high * self._kept.high * (1 + 2 * PRODUCT_MARGIN)
@@ -181,7 +183,7 @@ class Product:
         few = self._listed()
         if few is not None and few.complete(delta):
             lower = few.lower if low and not curved else None
-            known = self._invert(few.upper, lower, delta, _CLOSE)
+            known = self._invert(few.upper, lower, delta)
             if math.isfinite(known.high):
                 return known
         if curved:
@@ -209,20 +211,20 @@ class Product:
             best = best if on_lattice is None else best.meet(on_lattice)
         return best
 
-    def _invert(self, upper: End, lower: End | None, delta: float, close: float = 1e-10) -> Bracket:
+    def _invert(self, upper: End, lower: End | None, delta: float) -> Bracket:
         """Invert bounds that are known everywhere; small answers as accurately as large ones."""
         high = min(math.sqrt(-2 * math.log(delta)), self.largest)
         while high < self.largest and upper(high) > delta:
             high = min(2 * high, self.largest)
         if math.isinf(high):  # a bound that does not fall so low
             return Bracket(0.0, high)
-        tolerance = close * max(1.0, high)
+        tolerance = _CLOSE * max(1.0, high)
         top, guess = high, 0.7 * high
         for _ in range(2):
             top = smallest_epsilon(upper, delta, high=top, guess=guess, tolerance=tolerance)
             if top >= 1.0:
                 break
-            guess, tolerance = top, close * top
+            guess, tolerance = top, _CLOSE * top
         if lower is None:
             return Bracket(0.0, top)
         return Bracket(largest_epsilon_above(lower, delta, high=top, tolerance=tolerance), top)

@@ -40,7 +40,7 @@ import numpy as np
 
 from discreet.loss.contour import SmoothedContour
 from discreet.loss.gaussian import FAINTEST, GaussianPair, gaussian_deltas
-from discreet.loss.moments import largest_epsilon_above, log_constant, smallest_epsilon
+from discreet.loss.moments import largest_epsilon_above, log_constant, minimizer, smallest_epsilon
 from discreet.loss.pair import Floats, PrivacyLossDistribution, transforms
 from discreet.loss.pure_pairs import LaplacePair
 from discreet.loss.rounding import (
@@ -615,17 +615,6 @@ def _binned(law: PrivacyLossDistribution, h: float) -> tuple[Floats, Floats]:
 
 
 def _golden(objective: Callable[[float], float]) -> float:
-    low, high = math.log(1e-2), math.log(1e7)
-    ratio = (math.sqrt(5) - 1) / 2
-    x, y = high - ratio * (high - low), low + ratio * (high - low)
-    fx, fy = objective(math.exp(x)), objective(math.exp(y))
-    while high - low > 0.1:
-        if fx < fy:
-            high, y, fy = y, x, fx
-            x = high - ratio * (high - low)
-            fx = objective(math.exp(x))
-        else:
-            low, x, fx = x, y, fy
-            y = low + ratio * (high - low)
-            fy = objective(math.exp(y))
-    return math.exp(round(0.5 * (low + high), 1))
+    """Return a round order, so that questions nearby share it."""
+    ends = math.log(1e-2), math.log(1e7)
+    return math.exp(round(minimizer(lambda x: objective(math.exp(x)), *ends, close=0.1), 1))

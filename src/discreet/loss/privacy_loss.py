@@ -41,6 +41,7 @@ from discreet.doors import Explainable
 from discreet.errors import OutOfRange, WrongKind
 from discreet.exact import float_down
 from discreet.loss.elementary import exp
+from discreet.loss.moments import minimizer
 from discreet.loss.parameters import checked_count, checked_delta
 from discreet.loss.rounding import Bracket
 from discreet.notebook import Shown
@@ -110,9 +111,7 @@ def several(values: Iterable[object], name: str) -> list[object]:
 
 Curve = Callable[[float], float]
 
-_GOLDEN: Final = (math.sqrt(5) - 1) / 2
-_MOST_STEPS: Final = 16
-_GAIN: Final = Fraction(1, 10**12)
+_FARTHEST: Final = math.log1p(700.0)
 _NARROW: Final = 1e-7
 
 
@@ -159,25 +158,12 @@ def missed_on_grid(
 
 
 def _largest(bound: Callable[[float], Fraction]) -> Fraction:
-    """Climb over epsilon >= 0 to the one peak, then refine it by golden section."""
-    grid, values = [0.0], [bound(0.0)]
-    while len(grid) < _MOST_STEPS and (len(grid) < 3 or values[-1] > values[-3] + _GAIN):
-        grid.append(2.0 * grid[-1] if grid[-1] >= 0.5 else grid[-1] + 0.125)
-        values.append(bound(grid[-1]))
-    best = max(range(len(grid)), key=values.__getitem__)
-    low, high = grid[max(best - 1, 0)], grid[min(best + 1, len(grid) - 1)]
-    left, right = high - _GOLDEN * (high - low), low + _GOLDEN * (high - low)
-    at_left, at_right = bound(left), bound(right)
-    while high - low > _NARROW:
-        if at_left >= at_right:
-            high, right, at_right = right, left, at_left
-            left = high - _GOLDEN * (high - low)
-            at_left = bound(left)
-        else:
-            low, left, at_left = left, right, at_right
-            right = low + _GOLDEN * (high - low)
-            at_right = bound(right)
-    return max(values[best], at_left, at_right)
+    """Look for the one peak over epsilon >= 0, and return the bound there."""
+
+    def falls(x: float) -> float:
+        return -float(max(bound(math.expm1(x)), Fraction(-1)))
+
+    return bound(math.expm1(minimizer(falls, 0.0, _FARTHEST, close=_NARROW)))
 
 
 class PrivacyLoss(PrivacyCurve):

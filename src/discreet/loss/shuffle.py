@@ -91,7 +91,9 @@ class Shuffle:
 
     def bounds(self, eps: Floats) -> tuple[Floats, Floats]:
         e = float(self.local)
-        keep, decay, a = 1 / (1 + math.exp(-e)), math.exp(-e), np.exp(np.minimum(eps, e))
+        if not e:
+            return np.zeros(len(eps)), np.zeros(len(eps))
+        keep, decay, a = 1 / (1 + math.exp(-e)), math.exp(-e), np.exp(np.minimum(eps, _MOST_LOCAL))
         x, y = -keep * np.expm1(np.minimum(eps - e, 0.0)), keep * (a - decay)
         inside = eps < float_up(self.local)  # beyond, nothing is lost
         if self.local > _MOST_LOCAL:  # it is post-processing
