@@ -26,8 +26,8 @@ from PIL import Image
 from rows.learning_models import wrn_16_4
 
 import discreet as dp
-from discreet.learning import Training
 from discreet.ledger import Ledger
+from discreet.torch import Training
 
 BATCH, RATE, CLIP, DELTA, KEPT, MICRO = 1920, 4.0, 1, "1e-5", 0.99, 512
 STEPS = {"1": 400, "8": 900}

@@ -25,8 +25,8 @@ import torch
 from rows.learning_models import tanh_cnn
 
 import discreet as dp
-from discreet.learning import Training
 from discreet.ledger import Ledger
+from discreet.torch import Training
 
 BATCH, STEPS, RATE, MOMENTUM, CLIP, DELTA = 2048, 1200, 0.25, 0.9, "0.1", "1e-5"
 

@@ -33,8 +33,8 @@ from PIL import Image
 from rows.scattering import Scattering2d
 
 import discreet as dp
-from discreet.learning import Training
 from discreet.ledger import Ledger
+from discreet.torch import Training
 
 DELTA, BLOCK = "1e-5", 500
 

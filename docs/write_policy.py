@@ -8,6 +8,7 @@ from pathlib import Path
 
 from discreet.plan.policy.owner_promises import FORMS
 from discreet.plan.policy.policy import POLICY_KEYS, Limits
+from discreet.query.sql.dialects import DIALECTS
 from discreet.query.types import Type
 from discreet.requests.csv_format import DECIMALS, ENCODINGS, SEPARATORS, THOUSANDS
 
@@ -73,6 +74,7 @@ KEYS = {
             "Which tables are neighbors: one unit more or less, or one in the place of another.",
         ),
         "frozen": ("true or false", "`false`", "Whether the tables may never change."),
+        "dialect": (_one_of(DIALECTS), NONE, "The dialect of questions that name none."),
         "session": ("table", NONE, "See below."),
         "budget": ("table", "given when opening, or that of the ledger", "See below."),
         "limits": ("table", NONE, "See below."),

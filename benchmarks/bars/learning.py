@@ -44,16 +44,16 @@ def bars(
 
 def around(imports: Result, draw: float, *, torch: bool) -> list[Bar]:
     """Judge the import of the room, and its noise."""
-    more = imports.seconds["learning"] - imports.seconds["discreet"]
+    more = imports.seconds["rooms"] - imports.seconds["discreet"]
     return [
         Bar(
-            text=f"import discreet.learning takes at most {IMPORT * 1e3:.0f} ms more than discreet",
+            text=f"importing models and torch takes at most {IMPORT * 1e3:.0f} ms more",
             measured=f"{more * 1e3:.0f} ms",
             passed=more <= IMPORT,
             binding=False,
         ),
         Bar(
-            text="import discreet.learning loads neither torch nor scikit-learn",
+            text="import discreet.torch loads neither torch nor scikit-learn",
             measured="it does" if torch else "it does not",
             passed=not torch,
             binding=True,

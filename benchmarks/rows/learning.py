@@ -17,8 +17,8 @@ from benchmarks.peers.environment import Peers
 from benchmarks.rows.learning_models import MODELS
 from benchmarks.rows.learning_steps import Ours, plain_step
 from benchmarks.rows.peak_memory import blocks_given_back, growth
-from discreet.learning.calibrated import noise_multiplier
 from discreet.noise import DiscreteGaussian
+from discreet.torch.training_plan import noise_multiplier
 from discreet.units import row
 
 MODES: Final = ("hooks", "functorch", "ew", "ghost")
@@ -108,15 +108,15 @@ def grown(name: str, who: str) -> float:
 
 def import_race() -> Race:
     """Return the race of imports."""
-    modules = {"discreet": "discreet", "learning": "discreet.learning"}
+    modules = {"discreet": "discreet", "rooms": "discreet.models, discreet.torch"}
     contenders = {name: import_seconds(module) for name, module in modules.items()}
     return Race(kind="import", name="import", contenders=contenders, unit="ms")
 
 
 def loads_torch() -> bool:
-    """Say whether the room of learning loads a library that is not needed for it."""
+    """Say whether the rooms of models and training load a library that is not needed for it."""
     found = "int(bool({'torch', 'sklearn'} & set(sys.modules)))"
-    return bool(started(f"import sys, discreet.learning; print({found})")())
+    return bool(started(f"import sys, discreet.models, discreet.torch; print({found})")())
 
 
 def draw_seconds() -> float:

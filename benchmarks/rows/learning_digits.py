@@ -15,7 +15,7 @@ import torch
 from sklearn.datasets import load_digits  # type: ignore[import-untyped]
 
 import discreet as dp
-from discreet.learning import Training
+from discreet.torch import Training
 
 EPSILONS: Final = ("0.5", "1", "3", "8")
 STEPS, RATE, CLIP, POPULATION = 120, 8.0, "0.1", 1500

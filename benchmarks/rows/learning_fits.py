@@ -32,7 +32,7 @@ import pyarrow.parquet as pq
 import discreet as dp
 from benchmarks.measure import Race, timed
 from benchmarks.peers.environment import Peers
-from discreet import learning
+from discreet import models
 from discreet.session import Rehearsal
 
 SIZES: Final = (1_000, 16_000, 100_000)
@@ -55,12 +55,12 @@ class Kind:
 
 
 KINDS: Final = (
-    Kind(name="LogisticRegression", model=learning.LogisticRegression, target="binary"),
-    Kind(name="SoftmaxRegression", model=learning.SoftmaxRegression, target="classes"),
-    Kind(name="LinearRegression", model=learning.LinearRegression, target="number"),
-    Kind(name="GaussianNB", model=learning.GaussianNB, target="classes"),
-    Kind(name="KMeans", model=learning.KMeans, target=None, options=(("n_clusters", 5),)),
-    Kind(name="PCA", model=learning.PCA, target=None, options=(("n_components", 3),)),
+    Kind(name="LogisticRegression", model=models.LogisticRegression, target="binary"),
+    Kind(name="SoftmaxRegression", model=models.SoftmaxRegression, target="classes"),
+    Kind(name="LinearRegression", model=models.LinearRegression, target="number"),
+    Kind(name="GaussianNB", model=models.GaussianNB, target="classes"),
+    Kind(name="KMeans", model=models.KMeans, target=None, options=(("n_clusters", 5),)),
+    Kind(name="PCA", model=models.PCA, target=None, options=(("n_components", 3),)),
 )
 
 

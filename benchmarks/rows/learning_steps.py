@@ -10,15 +10,21 @@ import numpy as np
 import torch
 from torch import nn
 
-from discreet.learning.clipping import Clipping
-from discreet.learning.deep.batch_sums import BatchSums, ClipGroup
-from discreet.learning.deep.choice import choose
-from discreet.learning.deep.device_release import DeviceNoise, handed_over, refuse_unsound, released
-from discreet.learning.deep.layers.short_sums import chunk_lines, roundings
-from discreet.learning.deep.objectives import SummedObjective
-from discreet.learning.deep.rows import RowShape
-from discreet.learning.noise_ahead import NoiseAhead
-from discreet.learning.private_sum import PrivateSum
+from discreet.torch.clipping import Clipping
+from discreet.torch.layer_parts import chunk_lines, roundings
+from discreet.torch.loss_function import SummedObjective
+from discreet.torch.noise_ahead import NoiseAhead
+from discreet.torch.noisy_sum import (
+    BatchSums,
+    ClipGroup,
+    DeviceNoise,
+    handed_over,
+    refuse_unsound,
+    released,
+)
+from discreet.torch.per_example import choose
+from discreet.torch.private_sum import PrivateSum
+from discreet.torch.rows import RowShape
 
 OBJECTIVE = nn.functional.cross_entropy
 

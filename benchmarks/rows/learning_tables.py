@@ -174,7 +174,7 @@ def _ours(people: People, folder: Path, test: Any, epsilon: str) -> tuple[Scores
     rows, begun = {"people": folder / "train.parquet"}, time.process_time()
     with dp.open(rows, policy=policy(people), test_mode=True) as session:
         opened = time.process_time()
-        model = dp.learning.LogisticRegression(epsilon=epsilon, delta=DELTA).fit(
+        model = dp.models.LogisticRegression(epsilon=epsilon, delta=DELTA).fit(
             session.table("people"), label="label"
         )
         seconds = {"from_table": time.process_time() - opened, "opening": opened - begun}

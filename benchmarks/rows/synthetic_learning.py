@@ -95,9 +95,7 @@ def _from_private_training(
         ledger = dp.ledger.Ledger.open(
             f"{folder}/learned.ledger", unit=dp.row(), budget=dp.Budget(epsilon=50, delta="1e-6")
         )
-        model = dp.learning.LogisticRegression(
-            **price, bounds=(0, 1), classes=(0, 1), ledger=ledger
-        )
+        model = dp.models.LogisticRegression(**price, bounds=(0, 1), classes=(0, 1), ledger=ledger)
         model.fit(_bits(taught.codes, taught.sizes)[:, :-1], taught.codes[:, -1].astype(np.int64))
     scores: NDArray[Any] = model.decision_function(_bits(tested, taught.sizes)[:, :-1])
     return scores

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from discreet.charts import Axis, Chart
-from discreet.learning.bayes import BetaBernoulli, BetaMixture
-from discreet.learning.public_randomness import PublicDraws, public_stream
+from discreet.models import BetaBernoulli, BetaMixture
+from discreet.models.public_randomness import PublicDraws, public_stream
 from discreet.noise import DiscreteLaplace, KeyedEntropy
 
 PEOPLE, EPSILON, RUNS = (20, 50, 100, 300, 1000), 0.1, 600

@@ -10,9 +10,9 @@ from sklearn.datasets import load_digits  # type: ignore[import-untyped]
 import discreet as dp
 from discreet.accounting import Budget
 from discreet.charts import Axis, Chart
-from discreet.learning import Training
 from discreet.ledger import Ledger
 from discreet.noise import KeyedEntropy
+from discreet.torch import Training
 
 EPSILONS, RUNS = ("0.5", "1", "3", "8"), 3
 Pair = tuple[torch.Tensor, torch.Tensor]

@@ -24,15 +24,16 @@ if TYPE_CHECKING:  # loaded when first used, because SciPy and DuckDB take their
         attacks,
         continual,
         explain,
-        learning,
         ledger,
         local,
         loss,
         mechanisms,
+        models,
         query,
         service,
         synthetic,
         theorems,
+        torch,
     )
     from discreet.accounting import Budget
     from discreet.plan import estimate, estimate_limits, limits, share_cut

@@ -12,7 +12,7 @@ import pytest
 
 import discreet_course as course
 from discreet.errors import DiscreetError, UnknownName, WrongKind
-from discreet.learning.bayes import BetaBernoulli
+from discreet.models import BetaBernoulli
 from discreet_course import judges
 from discreet_course.book import EXERCISES
 from discreet_course.exercise import Verdict

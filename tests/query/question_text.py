@@ -52,6 +52,8 @@ def drawn(question: Question) -> str:
         lines.append(("order", said_order(question.order, keys)))
     if question.limit is not None:
         lines.append(("limit", str(question.limit)))
+    if question.offset:
+        lines.append(("offset", str(question.offset)))
     below = drawn_relation(question.relation).replace("\n", "\n" + " " * 8)
     lines.append(("from", below))
     for place, value in enumerate(question.values, start=1):

@@ -3,7 +3,8 @@
 import pytest
 
 import discreet as dp
-from discreet.errors import QuestionError, UnknownName
+from discreet.errors import BadPolicy, QuestionError, UnknownName, WrongKind
+from discreet.plan.policy.policy import read_policy
 from discreet.query import canonical, read
 from tests.session.clinic import POLICY, in_test_mode, visits
 
@@ -100,3 +101,40 @@ def test_ilike_lowers_the_letters_that_lower_does():
 def test_a_union_has_no_order(end):
     with pytest.raises(QuestionError):
         read(f"SELECT COUNT(*) AS n FROM (SELECT a FROM u UNION ALL SELECT a FROM v {end}) x")  # noqa: S608
+
+
+def test_values_can_be_given_apart_from_the_text():
+    text = PLAIN.replace("'north'", ":region")
+    with in_test_mode() as session:
+        plain = session.plan(PLAIN, epsilon=1)
+        assert session.plan(text, epsilon=1, params={"region": "north"}).digest == plain.digest
+        assert session.plan(text, epsilon=1, params={"region": "south"}).digest != plain.digest
+        with pytest.raises(WrongKind, match="beside"):
+            session.ask(plain, params={"region": "south"})
+        with pytest.raises(WrongKind, match="no text"):
+            session.plan(plain.question, epsilon=1, params=["north"])
+
+
+def test_a_policy_names_the_dialect_of_its_analysts():
+    policy = POLICY.replace("format = 1", 'format = 1\ndialect = "bigquery"')
+    bigquery, postgres = (dict(WRITTEN)[name] for name in ("bigquery", "postgres"))
+    with dp.open({"visits": visits()}, policy=policy, test_mode=True) as session:
+        assert session.plan(bigquery, epsilon=1) == session.plan(
+            postgres, epsilon=1, dialect="postgres"
+        )
+        assert read_policy(read_policy(policy).written()).dialect == "bigquery"
+    with pytest.raises(BadPolicy, match="dialect"):
+        read_policy(policy.replace("bigquery", "latin"))
+
+
+def test_pages_of_groups_are_those_of_the_whole_answer():
+    text = "SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward ORDER BY ward"
+    with in_test_mode() as session:
+        whole = session.ask(text, epsilon=10**9).rows()
+        pages = [
+            row
+            for start in range(len(whole))
+            for row in session.ask(f"{text} LIMIT 1 OFFSET {start}", epsilon=10**9).rows()
+        ]
+        assert [row["n"] for row in pages] == [row["n"] for row in whole]
+        assert len(session.ask(f"{text} OFFSET 1", epsilon=10**9).rows()) == len(whole) - 1

@@ -22,7 +22,7 @@ from discreet.cli.exit_codes import errors_reported, tell, write_result
 from discreet.cli.opened import Waiting, open_inputs, preview_json, price_json
 from discreet.errors import DiscreetError, WrongKind
 from discreet.exact import decimal
-from discreet.ledger.stores.store import is_server
+from discreet.ledger.store import is_server
 from discreet.plan import estimate, estimate_limits, limits, share_cut
 from discreet.plan.plan import budget_words
 from discreet.query.expressions import Grouped
@@ -151,6 +151,7 @@ def plan(  # noqa: PLR0913  the options of a question
     max_rows: options.RowsOption = None,
     max_groups: options.GroupsOption = None,
     limits_epsilon: options.LimitsOption = None,
+    dialect: options.DialectOption = None,
     verbose: options.VerboseOption = False,
     as_json: options.JsonOption = False,
 ) -> None:
@@ -160,6 +161,7 @@ def plan(  # noqa: PLR0913  the options of a question
         text = _text(question)
         price = _price(epsilon, rho, delta, error, size, confidence, bounds_epsilon, text)
         price["limits"] = _limits(max_rows, max_groups, limits_epsilon)
+        price["dialect"] = dialect
         if limits_epsilon is None:
             project = project.before_asking()
         else:
@@ -186,6 +188,7 @@ def ask(  # noqa: PLR0913  the options of a question
     max_rows: options.RowsOption = None,
     max_groups: options.GroupsOption = None,
     limits_epsilon: options.LimitsOption = None,
+    dialect: options.DialectOption = None,
     share_cut_epsilon: Annotated[
         str | None,
         typer.Option(help="Buy the share of rows that limits cut for this price, in addition."),
@@ -211,6 +214,7 @@ def ask(  # noqa: PLR0913  the options of a question
             text = _text(question)
             price = _price(epsilon, rho, delta, error, size, confidence, bounds_epsilon, text)
             price["limits"] = _limits(max_rows, max_groups, limits_epsilon)
+            price["dialect"] = dialect
             with service.connect(server, token=token, dataset=dataset) as connection:
                 if dry_run:
                     _refuse_buying(limits_epsilon)
@@ -225,6 +229,7 @@ def ask(  # noqa: PLR0913  the options of a question
         text = _text(question)
         price = _price(epsilon, rho, delta, error, size, confidence, bounds_epsilon, text)
         price["limits"] = _limits(max_rows, max_groups, limits_epsilon)
+        price["dialect"] = dialect
         if dry_run:
             _refuse_buying(limits_epsilon)
             with open_inputs(project.before_asking(), account, analyst) as session:

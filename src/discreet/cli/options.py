@@ -21,7 +21,7 @@ import typer
 
 from discreet.errors import NotALedger, WrongKind
 from discreet.ledger.ledger import Ledger
-from discreet.ledger.stores.store import is_server
+from discreet.ledger.store import is_server
 from discreet.plan.policy.policy import Policy, read_policy
 
 POLICY: Final = "policy.toml"
@@ -132,6 +132,9 @@ ConfidenceOption = Annotated[str | None, typer.Option("--confidence", help="0.95
 BoundsOption = Annotated[
     str | None,
     typer.Option("--bounds-epsilon", help="What finding missing bounds may cost, in addition."),
+]
+DialectOption = Annotated[
+    str | None, typer.Option("--dialect", help="The dialect of the SQL, such as bigquery.")
 ]
 RowsOption = Annotated[
     int | None, typer.Option("--max-rows", help="Rows of a unit in a group, for this question.")

@@ -208,6 +208,7 @@ def canonical(question: Question) -> str:
         "having": _perhaps(question.having, scope),
         "order": _order(question.order, scope),
         "limit": question.limit,
+        **({"offset": question.offset} if question.offset else {}),
         **({"values": list(map(relation_form, question.values))} if question.values else {}),
         "clause": {} if question.clause is None else _clause(question.clause, scope),
     }

@@ -120,6 +120,7 @@ class Question(Node):
     values: tuple[Relation, ...] = ()
     order: tuple[Order, ...] = ()
     limit: int | None = None
+    offset: int = 0
     clause: Clause | None = None
     rows: bool = False
     released: tuple[tuple[str, Question], ...] = ()

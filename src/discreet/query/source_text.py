@@ -132,10 +132,6 @@ CLAUSES: Final[dict[str, Reason]] = {
     ),
     "INTERSECT": ("it compares the rows of different people.", "write a JOIN."),
     "FETCH": ("there is one way to say it here.", "write LIMIT 5."),
-    "OFFSET": (
-        "leaving out the first groups shows nothing that LIMIT does not.",
-        "leave it out, and take what you need from the answer.",
-    ),
     "FOR": ("a question only reads, and reads what is there now.", "leave it out."),
     "INTO": ("a question only reads.", "leave it out, and store the answer yourself."),
     "ROLLUP": ("each level of totals is a question of its own.", _SEVERAL),

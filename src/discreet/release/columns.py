@@ -133,7 +133,8 @@ class _Table:
         places = order_of([*wanted, *((key, False, True) for key in self.keys)], size)
         if asked.having is not None:
             places = places[self.formulas.where_true(asked.having)[places]]
-        return places if asked.limit is None else places[: asked.limit]
+        end = None if asked.limit is None else asked.offset + asked.limit
+        return places[asked.offset : end]
 
     def column(self, output: AnswerColumn, places: Integers) -> ReleasedColumn:
         """Return one column of the answer."""

@@ -52,7 +52,7 @@ from numpy.typing import NDArray
 
 from discreet import mechanisms
 from discreet.exact import Interval, float_up
-from discreet.mechanisms.exact_quantiles import root_complement
+from discreet.mechanisms.mechanism import root_complement
 from discreet.plan.forecast.noise_quantiles import FEW, alike_half_width
 from discreet.release.noise_tails import (
     Additive,

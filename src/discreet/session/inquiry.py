@@ -16,6 +16,7 @@ from discreet.query.expressions import Grouped
 from discreet.query.group_builder import Asked
 from discreet.query.question import Question
 from discreet.query.relations import Relation, Table, descend
+from discreet.query.sql.parameters import ParameterValues, parameters_of
 from discreet.query.sql.parse import read
 
 if TYPE_CHECKING:  # annotations alone name them
@@ -39,11 +40,12 @@ class PriceOptions(TypedDict, total=False):
 
 
 class AskOptions(PriceOptions, total=False):
-    """A price, limits of this question, what is bought with it, and the dialect of its SQL."""
+    """A price, limits of this question, what is bought with it; dialect and parameters of SQL."""
 
     limits: QuestionLimits | LimitsPrice | None
     share_cut: SharePrice | None
     dialect: str | None
+    params: ParameterValues | None
 
 
 class Answerer(Protocol):
@@ -72,7 +74,7 @@ class Inquiry:
 
     @property
     def session(self) -> Session:
-        """The session that it belongs to, which a workshop such as ``learning`` goes on with."""
+        """The session that it belongs to, which a workshop such as ``models`` goes on with."""
         if not hasattr(self._session, "perform"):
             raise WrongKind(
                 what="these rows are on a server, and no session holds them.",
@@ -163,7 +165,9 @@ QuestionLike = str | Question | Asked | Inquiry | Plan
 _read = functools.lru_cache(maxsize=64)(read)  # a text is planned, asked and remeasured
 
 
-def question_of(asked: object, dialect: str | None = None) -> Question:
+def question_of(
+    asked: object, dialect: str | None = None, params: ParameterValues | None = None
+) -> Question:
     """Return a question, however it is given.
 
     >>> question_of("SELECT COUNT(*) AS n FROM visits").outputs[0][0]
@@ -171,7 +175,13 @@ def question_of(asked: object, dialect: str | None = None) -> Question:
     """
     match asked:
         case str():
-            return _read(asked, dialect)
+            return _read(asked, dialect, parameters_of(params))
+        case _ if params is not None:
+            raise WrongKind(
+                what="params are given for a question that is no text.",
+                why="parameters are marks in the text of SQL.",
+                do="write the values where the question is built.",
+            )
         case Question():
             return asked
         case Asked() | Inquiry():

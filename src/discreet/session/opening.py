@@ -73,7 +73,8 @@ def open(  # noqa: A001, PLR0913  discreet.open: everything that belongs to a se
         performance: how the engine works, such as ``discreet.engines.Performance(threads=1)``; it
             never changes an answer.
         dialect: the dialect of SQL in which questions are written, such as "bigquery" or
-            "postgres"; without one, names stand in double quotes or backticks, text in single ones.
+            "postgres"; without one, that of the policy; without either, names stand in double
+            quotes or backticks, text in single ones.
 
     >>> import pyarrow as pa
     >>> from discreet.units import row
@@ -112,7 +113,7 @@ def open(  # noqa: A001, PLR0913  discreet.open: everything that belongs to a se
         account=account,
         keeps=isinstance(ledger, Ledger),
         states=states,
-        dialect=dialect,
+        dialect=rules.dialect if dialect is None else dialect,
     )
 
 

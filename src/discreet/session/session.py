@@ -178,7 +178,9 @@ class Session(Labeled):
                   ``discreet.estimate_limits(epsilon=...)``, with which ``ask`` buys how rows and
                   groups are spread and uses the limits that follow.  Before that, ``plan`` says
                   what they cost, in an error;
-                - dialect: the dialect of the SQL, such as "bigquery", in place of the session's.
+                - dialect: the dialect of the SQL, such as "bigquery", in place of the session's;
+                - params: the values of parameters: a list for ``?`` and ``$1``, or a dict for
+                  ``:name`` and ``@name``.
         """
         with self._guard:
             if price.pop("share_cut", None) is not None:
@@ -284,6 +286,7 @@ class Session(Labeled):
                 else self._first(answered, price, confirm=confirm)
             )
             price.pop("dialect", None)
+            price.pop("params", None)
             past = before.plan
             plan = self._planned(past.question, price, past.found)
             pipeline = self._open_pipeline()
@@ -468,10 +471,10 @@ class Session(Labeled):
     ) -> Plan:
         """Plan a question, or find a plan of this session; see :class:`Purchases`."""
         self._open_pipeline()
-        dialect = price.pop("dialect", None) or self._dialect
+        dialect, params = price.pop("dialect", None) or self._dialect, price.pop("params", None)
         if isinstance(question, Plan):
-            return self._plans.checked(question, tuple(price.values()))
-        limits, asked = price.pop("limits", None), question_of(question, dialect)
+            return self._plans.checked(question, (*price.values(), params))
+        limits, asked = price.pop("limits", None), question_of(question, dialect, params)
         if asked.released:
             return self._about_released(asked, limits, price, confirm, beside)
         if limits is None:

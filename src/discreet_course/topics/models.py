@@ -6,10 +6,10 @@ import math
 from typing import Final
 
 from discreet.exact import decimal
-from discreet.learning.bayes import BetaBernoulli, PosteriorDraw
 from discreet.local import Direct, Memo
 from discreet.loss import Pure
 from discreet.mechanisms import Laplace
+from discreet.models import BetaBernoulli, PosteriorDraw
 from discreet.noise import ReplayEntropy
 from discreet_course.exercise import Exercise
 from discreet_course.judges import Law, Number, OneOf, PrivateProgram

@@ -37,6 +37,7 @@ from discreet.plan.policy.table_fields import (
     table_of,
     texts,
 )
+from discreet.query.sql.dialects import DIALECTS
 from discreet.requests.table_schema import TableFacts
 from discreet.units import PrivacyUnit, Relation, custom, row
 
@@ -48,6 +49,7 @@ POLICY_KEYS: Final = {
         "unit_form",
         "relation",
         "frozen",
+        "dialect",
         "session",
         "budget",
         "limits",
@@ -132,6 +134,8 @@ class Policy(Shown):
     session: SessionSettings | None = None
     frozen: bool = False
     """Whether tables that do not say otherwise may never change."""
+    dialect: str | None = None
+    """The dialect of questions that name none."""
     unit_forms: tuple[str, ...] | None = None
     same: tuple[Same, ...] = ()
     about: About = field(default_factory=About)
@@ -205,10 +209,17 @@ def _policy(data: Mapping[str, Any]) -> Policy:
         tables=tables,
         session=_session(table_of(data, "session")),
         frozen=frozen,
+        dialect=_dialect(data.get("dialect")),
         unit_forms=unit_forms(data.get("unit_form"), () if unit is None else unit.columns),
         same=read_same(table_of(data, "same"), tables),
         about=read_about(about),
     )
+
+
+def _dialect(name: object) -> str | None:
+    if name is not None and (not isinstance(name, str) or name not in DIALECTS):
+        raise bad("dialect", "there is no such dialect", f"use one of {', '.join(DIALECTS)}")
+    return name
 
 
 def _session(data: Mapping[str, Any]) -> SessionSettings | None:

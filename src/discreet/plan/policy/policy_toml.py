@@ -56,6 +56,7 @@ def _lines(policy: Policy) -> Iterator[str]:
         yield f"relation = {_text(policy.unit.relation.value)}"
     if policy.frozen:
         yield "frozen = true"
+    yield from [f"dialect = {_text(name)}" for name in (policy.dialect,) if name is not None]
     if policy.session is not None:
         yield from ("", "[session]")
         for name in ("data", "ledger", "ledger_id"):

@@ -69,7 +69,13 @@ class AnswerLayout:
     having: Expression | None = None
     order: tuple[Order, ...] = ()
     limit: int | None = None
+    offset: int = 0
     windows: tuple[tuple[str, Window], ...] = ()
+
+    @property
+    def limited(self) -> bool:
+        """Whether some groups are left out by their place in the order."""
+        return self.limit is not None or self.offset > 0
 
     def unfolded(self, expression: Expression) -> Expression:
         """Return an expression with the windows themselves in the place of their slots."""
@@ -123,6 +129,7 @@ def answer_layout(
         having=having,
         order=tuple(replace(item, expression=above(item.expression)) for item in question.order),
         limit=question.limit,
+        offset=question.offset,
     )
     if windows:
         shown = replace(shown, windows=tuple((slot, each) for each, slot in windows.items()))

@@ -1,4 +1,4 @@
 """SQL text to questions.
 
-Trust: kernel.
+Trust: public.  Plan and engine read one tree, so what is misread here costs meaning, never privacy.
 """

@@ -1,6 +1,6 @@
 """Covariances and correlations, written out as means: formulas of released numbers.
 
-Trust: kernel.  All that is measured is means and deviations, each with its own bounds and noise.
+Trust: public.  Plan and engine read one tree, so what is misread here costs meaning, never privacy.
 
 Definition.  Over the rows in which neither x nor y is NULL, COVAR_POP(x, y) is AVG(x y) - AVG(x)
 AVG(y), COVAR_SAMP is that times n / (n - 1), and CORR is COVAR_POP over the product of the two

@@ -1,6 +1,6 @@
 """A SELECT over the groups of one subquery, written as one SELECT of groups.
 
-Trust: kernel.  What is written out here is the same question.
+Trust: public.  Plan and engine read one tree, so what is misread here costs meaning, never privacy.
 
 Definition.  ``SELECT f(a, b) FROM (SELECT x AS a, SUM(y) AS b FROM t GROUP BY x) WHERE c ORDER BY
 d`` without groups of its own is ``SELECT f(x, SUM(y)) FROM t GROUP BY x HAVING c ORDER BY d``, with
@@ -90,6 +90,7 @@ def _merged(select: Select, below: Select, alias: str | None) -> Select:
         having=own if where is None else both(own, where),
         order=order,
         limit=select.limit,
+        offset=select.offset,
         clause=select.clause,
         span=select.span,
         limit_span=select.limit_span,

@@ -1,6 +1,6 @@
 """GROUP BY worked out: keys, and everything else in terms of keys and aggregates.
 
-Trust: kernel.  What is computed from a row that is not a key must not reach the answer.
+Trust: public.  Plan and engine read one tree, so what is misread here costs meaning, never privacy.
 
 Definition.  A name in GROUP BY, HAVING or ORDER BY is that of an output first, and of a column of
 the tables second; a whole number in GROUP BY or ORDER BY is the place of an output.  An expression

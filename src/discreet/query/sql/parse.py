@@ -21,6 +21,7 @@ from discreet.query.sql.expressions import expression, lowered
 from discreet.query.sql.flattening import flattened
 from discreet.query.sql.functions import orders
 from discreet.query.sql.group_by import groups, has_groups
+from discreet.query.sql.parameters import Parameters
 from discreet.query.sql.reading import Reading
 from discreet.query.sql.row_choice import filtered
 from discreet.query.sql.row_questions import row_question
@@ -31,20 +32,20 @@ from discreet.query.sql.subqueries import one_value
 __all__ = ["as_question", "read", "read_expression", "read_item", "read_orders", "read_relation"]
 
 
-def _reading(text: object, dialect: str | None = None) -> Reading:
-    reading = Reading(text, dialect)
+def _reading(text: object, dialect: str | None = None, parameters: Parameters = ()) -> Reading:
+    reading = Reading(text, dialect, parameters)
     reading.lower = partial(lowered, reading)
     return reading
 
 
-def read(text: object, dialect: str | None = None) -> Question:
-    """Read a question from SQL.
+def read(text: object, dialect: str | None = None, parameters: Parameters = ()) -> Question:
+    """Read a question from SQL; ``parameters`` are those of ``parameters_of``.
 
     >>> question = read("SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward")
     >>> question.keys, question.outputs[0]
     ((('ward', Column(name='ward', table=None)),), ('ward', Grouped(at=0)))
     """
-    reading = _reading(text, dialect)
+    reading = _reading(text, dialect, parameters)
     try:
         return _question(reading)
     except RecursionError:
@@ -191,6 +192,7 @@ def as_question(outermost: Select) -> Question:
         values=tuple(map(one_value, outermost.inner_queries)) if _asks(grouped.having) else (),
         order=grouped.order,
         limit=outermost.limit,
+        offset=outermost.offset,
         clause=outermost.clause,
         span=outermost.span,
     )

@@ -1,6 +1,6 @@
 """The differential privacy clause: WITH DIFFERENTIAL_PRIVACY OPTIONS(name = value, ...).
 
-Trust: kernel.  Numbers are exact, and what is not understood is refused.
+Trust: public.  Plan and engine read one tree, so what is misread here costs meaning, never privacy.
 
 No library parses it, so it is read from the tokens, and taken out before the rest is parsed.
 """

@@ -25,6 +25,7 @@ from discreet.query.question import Clause
 from discreet.query.relations import Relation
 from discreet.query.source_text import CLAUSES, Span, unreadable, unsupported
 from discreet.query.sql.dialects import dialect_of
+from discreet.query.sql.parameters import Parameters
 from discreet.query.sql.privacy_clause import MARKED, read_clause
 from discreet.query.sql.select_syntax import Select
 from discreet.query.sql.tokens import (
@@ -83,9 +84,11 @@ class Reading:
         "work",
     )
 
-    def __init__(self, text: object, dialect: str | None = None) -> None:
+    def __init__(
+        self, text: object, dialect: str | None = None, parameters: Parameters = ()
+    ) -> None:
         """Cut the text, and take out what sqlglot does not know: the clause, and TOP."""
-        found = tokens(text, dialect)
+        found = tokens(text, dialect, parameters)
         check_words(found)
         self.text = str(text)
         self.dialect = dialect

@@ -1,6 +1,6 @@
 """WHERE: plain conditions become a filter, subqueries semi joins above it.
 
-Trust: kernel.  What a condition is turned into keeps the same rows.
+Trust: public.  Plan and engine read one tree, so what is misread here costs meaning, never privacy.
 
 Theorem.  WHERE keeps the rows for which all its conditions are true.  ``EXISTS (...)`` is never
 NULL, and ``NOT`` before it turns a semi join into an anti join.  ``x IN (...)`` is true if some

@@ -1,6 +1,6 @@
 """A SELECT of single rows, written as one of groups that are the rows: for public tables alone.
 
-Trust: kernel.  Whoever binds such a question refuses every table of people.
+Trust: public.  Plan and engine read one tree, so what is misread here costs meaning, never privacy.
 
 Definition.  ``SELECT a, b FROM t ORDER BY c`` becomes the groups of a, b, c and a number that tells
 equal rows apart; a and b are shown.
@@ -52,6 +52,7 @@ def row_question(select: Select) -> Question:
         outputs=grouped.outputs,
         order=grouped.order,
         limit=select.limit,
+        offset=select.offset,
         rows=True,
         span=select.span,
     )

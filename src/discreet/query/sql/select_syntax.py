@@ -1,6 +1,6 @@
 """One SELECT as it is written, before groups are worked out, and the names of its columns.
 
-Trust: kernel.  Both the SQL text and the table builder become this, and nothing is left out of it.
+Trust: public.  Plan and engine read one tree, so what is misread here costs meaning, never privacy.
 
 Definition.  A column is called by its alias; without one, a plain column keeps its name, an
 aggregate is called after its function and its column, and anything else after its place.
@@ -75,10 +75,16 @@ class Select(Node):
     having: Expression | None = None
     order: tuple[Order, ...] = ()
     limit: int | None = None
+    offset: int = 0
     distinct: bool = False
     clause: Clause | None = None
     span: Span | None = None
     limit_span: Span | None = None
+
+    @property
+    def limited(self) -> bool:
+        """Whether some groups are left out by their place in the order."""
+        return self.limit is not None or self.offset > 0
 
 
 def output_names(items: tuple[Item, ...], span: Span | None) -> tuple[str, ...]:

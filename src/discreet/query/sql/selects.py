@@ -195,16 +195,12 @@ class _Conditions:
 
 _SELECT: Final = (
     *("expressions", "from_", "joins", "where", "group", "having", "order", "limit"),
-    *("distinct", "with_", "hint"),
+    *("offset", "distinct", "with_", "hint"),
 )
 
 
 def select(reading: Reading, node: Any, tables: Tables) -> Select:
     """Lower one SELECT with all its clauses."""
-    if node.args.get("offset") is not None:
-        last = reading.at(node.args["offset"])[1]
-        do = "write LIMIT and one number; the first groups cannot be skipped."
-        raise unreadable(reading.tokens[last + 1].span, "the first groups are to be skipped.", do)
     reading.only(node, *_SELECT)
     if node.args.get("hint") is not None:
         raise reading.refused(node)
@@ -234,6 +230,7 @@ def select(reading: Reading, node: Any, tables: Tables) -> Select:
     if order is not None:
         reading.only(order, "expressions")
     limit, limit_span = _limit(reading, node.args.get("limit"), top)
+    offset, offset_span = _limit(reading, node.args.get("offset"), None, "OFFSET")
     return Select(
         items=items,
         source=rows,
@@ -244,10 +241,11 @@ def select(reading: Reading, node: Any, tables: Tables) -> Select:
         having=having,
         order=() if order is None else orders(reading, order.expressions),
         limit=limit,
+        offset=offset or 0,
         distinct=distinct is not None,
         clause=clause,
         span=_select_span(reading, node),
-        limit_span=limit_span,
+        limit_span=limit_span or offset_span,
     )
 
 
@@ -297,7 +295,9 @@ def _group(reading: Reading, node: Any) -> tuple[tuple[Item, ...] | None, bool]:
     return tuple(Item(expression(reading, each)) for each in node.expressions), False
 
 
-def _limit(reading: Reading, node: Any, top: int | None) -> tuple[int | None, Span | None]:
+def _limit(
+    reading: Reading, node: Any, top: int | None, word: str = "LIMIT"
+) -> tuple[int | None, Span | None]:
     if node is None:
         return top, None
     if isinstance(node, exp.Fetch):
@@ -314,8 +314,8 @@ def _limit(reading: Reading, node: Any, top: int | None) -> tuple[int | None, Sp
     if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < _LARGEST_LIMIT:
         raise unsupported(
             written.span or span,
-            "LIMIT is not a written whole number.",
-            ("it counts groups.", "write a number of groups, such as LIMIT 10."),
+            f"{word} is not a written whole number.",
+            ("it counts groups.", f"write a number of groups, such as {word} 10."),
         )
     return value, span
 

@@ -1,6 +1,6 @@
 """A SELECT of a subquery turned into a relation: everything below the private aggregate.
 
-Trust: kernel.
+Trust: public.  Plan and engine read one tree, so what is misread here costs meaning, never privacy.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ def written_value(query: Select | Relation, span: Span) -> WrittenQuery:
     """
     if not isinstance(query, Select) or query.group is not None or query.having is not None:
         raise value_refused(span, "over groups or several parts.")
-    if query.distinct or query.order or query.limit is not None:
+    if query.distinct or query.order or query.limited:
         raise value_refused(span, "with DISTINCT, ORDER BY or LIMIT.")
     if len(query.items) != 1 or not has_groups(query):
         raise value_refused(span, "and is no single aggregate.")
@@ -179,7 +179,7 @@ def _refuse_top(select: Select) -> None:
                 "put the clause on the outermost SELECT, or ask two questions.",
             ),
         )
-    if select.order or select.limit is not None:
+    if select.order or select.limited:
         raise no_order(select.order[0].expression.span if select.order else select.limit_span)
 
 

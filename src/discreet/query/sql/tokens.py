@@ -24,16 +24,17 @@ from discreet.exact import rational
 from discreet.query.node_checks import LONGEST_QUESTION, too_much
 from discreet.query.source_text import CLAUSES, FUNCTIONS, Span, unreadable, unsupported
 from discreet.query.sql.dialects import dialect_of
+from discreet.query.sql.parameters import MARK, Filling, Parameters
 
 _READ: Final = """
     ALL AND AS ASC BETWEEN BY CASE CAST CROSS DESC DISTINCT ELSE END FALSE FROM FULL GROUP HAVING
     IN INNER IS JOIN LEFT LIKE LIMIT NOT NULL ON OR ORDER OUTER OVER PARTITION RIGHT SELECT THEN
-    TRUE UNION USING WHEN WHERE WITH
+    OFFSET TRUE UNION USING WHEN WHERE WITH
 """
 
 _REFUSED: Final = """
     ANTI ANY ARRAY ASOF COLLATE CREATE CUBE DELETE DROP ESCAPE EXCEPT EXCLUDE EXISTS FETCH FOR GLOB
-    GROUPING ILIKE INSERT INTERSECT INTERVAL INTO LATERAL MERGE NATURAL OFFSET PIVOT POSITIONAL
+    GROUPING ILIKE INSERT INTERSECT INTERVAL INTO LATERAL MERGE NATURAL PIVOT POSITIONAL
     QUALIFY RECURSIVE ROLLUP SEMI SIMILAR SOME STRUCT TABLESAMPLE UNNEST UNPIVOT UPDATE VALUES
     WINDOW WITHIN
 """
@@ -110,8 +111,10 @@ class Token:
     raw: RawToken | None = None
 
 
-def tokens(text: object, dialect: str | None = None) -> tuple[Token, ...]:
-    """Cut a text into tokens; the last one marks the end.
+def tokens(
+    text: object, dialect: str | None = None, parameters: Parameters = ()
+) -> tuple[Token, ...]:
+    """Cut a text into tokens, with literals in place of parameters; the last one marks the end.
 
     >>> [token.text for token in tokens("SELECT 1.5 -- a comment")]
     ['SELECT', '1.5', '']
@@ -129,9 +132,30 @@ def tokens(text: object, dialect: str | None = None) -> tuple[Token, ...]:
         raw = dialect_of(dialect).tokenize(text)
     except TokenError:
         raise _untokenized(text) from None
-    found = [_token(text, each) for each in _with_points(text, raw)]
+    filling = Filling(parameters)
+    found: list[Token] = []
+    for each in _with_points(text, raw):
+        mark = MARK.match(text, each.start)
+        if mark is None or text.startswith("::", each.start):
+            if not found or each.start >= found[-1].span.end:  # else it belongs to a mark
+                found.append(_token(text, each))
+        else:
+            span = Span(text, *mark.span())
+            found += [_filled(span, *part) for part in filling.literal(span, mark[0])]
+    filling.check_met()
     stop = len(text.rstrip())
     return (*found, Token(TokenKind.END, "", Span(text, stop, stop + 1)))
+
+
+def _filled(span: Span, kind: TokenType, text: str) -> Token:
+    """Return a token of a literal, at the place of the parameter that it fills."""
+    raw = RawToken(kind, text, start=span.start, end=span.end - 1)
+    if kind == TokenType.NUMBER:
+        return Token(TokenKind.NUMBER, text, span, raw=raw)
+    if kind == TokenType.STRING:
+        _check_characters(text)
+        return Token(TokenKind.TEXT, text, span, raw=raw)
+    return Token(TokenKind.SIGN if text == "-" else TokenKind.NAME, text, span, text, raw)
 
 
 def _with_points(text: str, raw: Sequence[RawToken]) -> Iterator[RawToken]:
@@ -222,13 +246,6 @@ def _check_number(text: str, start: int, end: int) -> None:
 
 def _sign_refused(text: str, start: int, end: int) -> QuestionError:
     written = text[start:end]
-    if written.startswith(("@", "?", "$", ":", "{")) and written != "::":
-        name = re.compile(r".\w*").match(text, start)
-        return unsupported(
-            Span(text, start, name.end() if name else end),
-            "parameters are not filled in.",
-            ("the text must say all that is asked.", "write the value itself."),
-        )
     if written.startswith("/*"):
         return unsupported(
             Span(text, start, start + 3),
@@ -373,7 +390,6 @@ def _is_answered(word: str, before: str, after: Token, second: Token, opened: li
         or (word == "EXISTS" and after.word == "(" and second.word in {"SELECT", "WITH"})
         or (word == "INTERVAL" and counted)
         or (word == "FOR" and inside in {"SUBSTRING", "SUBSTR"})
-        or (word == "OFFSET" and inside == "[" and after.word == "(")
         or (word == "WEEK" and after.word == "(" and second.word == "MONDAY")
     )
 

@@ -158,7 +158,7 @@ def _finished(plan: Plan, raw: RawTotals, entropy: Entropy) -> pa.Table:
     """
     groups, shown = raw.units.size, plan.layout
     apart = plan.selection is not None and plan.having_threshold is None and not raw.leaves
-    if not apart or shown.order or shown.limit is not None or groups <= _SLICE:
+    if not apart or shown.order or shown.limited or groups <= _SLICE:
         return answer(plan, raw, entropy=entropy).to_arrow()
     tables = []
     for start in range(0, groups, _SLICE):

@@ -113,7 +113,7 @@ def _check(plan: Plan, pipeline: AnswerPipeline) -> None:
         others = [measure for measure in plan.request.measures if not isinstance(measure, Total)]
         if others or plan.choices:
             feature = "quantiles or distinct values in groups with private keys"
-        elif plan.layout.order or plan.layout.limit is not None:
+        elif plan.layout.order or plan.layout.limited:
             feature = "an order or a limit of groups with private keys"
     if feature is not None:
         raise UnsupportedSQL(

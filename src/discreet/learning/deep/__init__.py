@@ -1,4 +1,0 @@
-"""Contributions of PyTorch models.  Only this sub-room imports torch.
-
-Trust: kernel.
-"""

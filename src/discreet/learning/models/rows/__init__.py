@@ -1,4 +1,0 @@
-"""Rows of people as models see them: short integer vectors, and exact sums of them.
-
-Trust: kernel.
-"""

@@ -1,0 +1,312 @@
+"""One noisy sum of clipped contributions: the only thing a training step tells about the data.
+
+Trust: kernel (T6).
+
+Theorem (key ``gradient-sum``; Higham 2002, Accuracy and Stability, lemma 3.1).  Let unit i
+contribute the real vector v_i, which depends on its own rows and on public values alone, and let
+c_i be its scale (:mod:`discreet.torch.clipping`).  Add up c_i v_i over at most B units in
+float64, where n roundings or fewer lie between any product and the total; floor the total to a
+dyadic grid; add discrete Gaussian noise.  Between batches of which one has one unit more, the
+totals on the grid differ by less than
+    (C + 2 g k B C) / step + sqrt(d)  steps in L2,    g = n u / (1 - n u), u = 2**-53,
+so the release is a Gaussian mechanism at that distance (keys ``grid-distance``,
+``gaussian-mechanism``).  Proof in docs/proofs/learning.md.
+
+Further coordinates (:mod:`discreet.torch.side_counts`) make C the root of C**2 + ``beside``.
+What is added to the distance beside C is called slack.
+
+A run releases ``steps`` noisy sums.  For each, every unit enters a fresh sample by itself with
+chance ``rate``, a sample is cut to a public cap, and the contributions of the sample are clipped
+and added up.  The next step may depend on all sums so far.
+Theorem (keys ``poisson-sampling``, ``dominating-pair``, ``capped-batch``).  The run loses no more
+than ``steps`` copies of the leaf on a Poisson sample, beside one release that tells all with a
+chance of ``overflow``: the chance that a cap cuts anything in any step.
+The leaf is certified for a unit that is added or removed, because a sample has no public size;
+the accountant prices ``replace`` from it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Final, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.accounting import Contribution, Leaf, Node, Repeat, Sampled, Sequential, account
+from discreet.accounting.worst_case.statement import Statement
+from discreet.certified import sqrt
+from discreet.errors import OutOfRange, WrongKind
+from discreet.exact import positive, whole
+from discreet.loss import Approximate
+from discreet.loss.parameters import checked_count, checked_rate
+from discreet.mechanisms import Gaussian
+from discreet.noise import SYSTEM, DiscreteGaussian, DyadicGrid, Entropy
+from discreet.torch.clipping import (
+    SINGLE,
+    Clipping,
+    Floats,
+    Scales,
+    raised,
+    rounding,
+    squared_norms,
+)
+from discreet.units import PrivacyUnit, Relation
+
+_MOST_UNITS: Final = 1 << 34
+_FLUSHED: Final = Fraction(1, 1 << 50)
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PrivateSum:
+    """A sum of clipped contributions, and the noise that it is released with.
+
+    Args:
+        clipping: what one unit adds at most.
+        sigma: the standard deviation of the noise, in the units of the sum.
+        coordinates: how many numbers the sum has.
+        units: how many units a batch has at most.
+        operations: how many roundings lie between any product and the total.
+        short: how many roundings in float32 come before them, where a contribution has one product
+            in each coordinate; none by default (key ``short-sums``).
+        beside: the squared L2 norm of what one unit adds to coordinates beside its contribution,
+            such as noisy counts that are bought in the same sample.
+
+    >>> one = PrivateSum(clipping=Clipping(bound=1, spread=1), sigma=Fraction(4), coordinates=3,
+    ...                  units=100, operations=102)
+    >>> 1 < one.distance < 1 + 1e-11
+    True
+    >>> total = one.sum_vectors(np.array([[3.0, 0.0, 4.0], [0.0, 0.5, 0.0]]))
+    >>> total.round(3).tolist(), one.release(total).shape
+    ([0.6, 0.5, 0.8], (3,))
+    """
+
+    clipping: Clipping
+    sigma: Fraction
+    coordinates: int
+    units: int
+    operations: int
+    short: int = 0
+    beside: Fraction = field(default=Fraction(0))
+
+    def __post_init__(self) -> None:
+        """Refuse sizes that cannot be added up exactly."""
+        positive(self.sigma, name="sigma")
+        whole(self.coordinates, name="coordinates", low=1)
+        whole(self.units, name="units", low=1, high=_MOST_UNITS)
+        whole(self.short, name="short", low=0)
+
+    @property
+    def grid(self) -> DyadicGrid:
+        """At least 2**24 steps in the clipping bound."""
+        return DyadicGrid.fine(distance=self.clipping.bound)
+
+    @property
+    def slack(self) -> Fraction:
+        """What rounding adds to the distance."""
+        error = self.clipping.error(units=self.units, operations=self.operations)
+        if self.beside:
+            error *= self.length / self.clipping.bound
+        if self.short:
+            error += self._short_error()
+        return 2 * error + Fraction(1, 1 << 200)
+
+    def _short_error(self) -> Fraction:
+        """Bound what sums in float32 add to the error (key ``short-sums``)."""
+        share = rounding(self.short, SINGLE) + 2 * rounding(self.operations)
+        flushed = _root_up(Fraction(self.coordinates)) * _FLUSHED
+        return self.units * (share * self.clipping.bound + flushed)
+
+    @property
+    def distance(self) -> Fraction:
+        """How far adding one unit moves the total, before it is floored."""
+        return self.length + self.slack
+
+    @property
+    def length(self) -> Fraction:
+        """How long a contribution is at most, with what is told beside it (key ``side-counts``)."""
+        if not self.beside:
+            return self.clipping.bound
+        return _root_up(self.clipping.bound**2 + self.beside)
+
+    @property
+    def squared(self) -> int:
+        """How far it moves it on the grid: the square, in steps."""
+        return self.grid.distance_l2_squared(self.distance, coordinates=self.coordinates)
+
+    @property
+    def mechanism(self) -> Gaussian:
+        """Discrete Gaussian noise on the grid."""
+        return Gaussian(sigma=self.sigma, grid=self.grid)
+
+    @property
+    def law(self) -> DiscreteGaussian:
+        """The law of the noise, in steps."""
+        return self.mechanism.law
+
+    def leaf(self, unit: PrivacyUnit) -> Leaf:
+        """Return one release, for a composition."""
+        return one_sum(
+            self.mechanism, distance=self.distance, coordinates=self.coordinates, unit=unit
+        )
+
+    # --- sums ---------------------------------------------------------------------------------
+
+    def sum_vectors(self, vectors: Floats) -> Scales:
+        """Clip each line of a matrix and add them up; each line is what one unit contributes."""
+        lines = self._matrix(vectors)
+        squares = squared_norms(lines)
+        with np.errstate(all="ignore"):
+            scales = self.clipping.scales(squares, np.sqrt(squares) * raised(2))
+        return scales @ _finite(lines, scales)
+
+    def sum_products(self, left: Floats, right: Floats) -> Scales:
+        """Clip and add up the outer products of lines, without forming any; return them flat.
+
+        >>> one = PrivateSum(clipping=Clipping(bound=5), sigma=Fraction(1), coordinates=2, units=9,
+        ...                  operations=11)
+        >>> one.sum_products(np.array([[2.0]]), np.array([[3.0, 4.0]])).round(6).tolist()
+        [3.0, 4.0]
+        """
+        first, second = self._matrix(left), self._matrix(right)
+        with np.errstate(all="ignore"):
+            squares = squared_norms(first) * squared_norms(second) * raised(2)
+            scales = self.clipping.scales(squares, np.sqrt(squares) * raised(2))
+        scaled = _finite(first, scales) * scales[:, None]
+        return (scaled.T @ _finite(second, scales)).ravel()
+
+    def _matrix(self, values: Floats) -> Floats:
+        """Refuse what is no matrix of floats, or has more lines than were priced."""
+        if values.ndim != 2 or values.dtype.kind != "f" or values.dtype.itemsize > 8:
+            raise WrongKind(
+                what="contributions are not a matrix of float64 or narrower floats.",
+                why="each line is what one unit contributes, and wider floats would be rounded.",
+                do="give an array with one line for each unit.",
+            )
+        if values.shape[0] > self.units or values.shape[0] + 1 > self.operations:
+            raise OutOfRange(
+                what="there are more contributions than a batch may have, or than roundings.",
+                why="what rounding does to the sum was priced for no more: a line is multiplied by "
+                "its scale and by another factor, and added to all others.",
+                do="draw batches with PoissonBatches, whose cap is that number, and give "
+                "operations=cap + 1.",
+            )
+        return values
+
+    # --- the release --------------------------------------------------------------------------
+
+    def noise(self, entropy: Entropy = SYSTEM) -> NDArray[np.int64]:
+        """Draw the noise of one release, in steps; it depends on no data, and is used once."""
+        return self.law.sample(self.coordinates, entropy)
+
+    def release(
+        self,
+        total: Scales,
+        *,
+        noise: NDArray[np.int64] | None = None,
+        entropy: Entropy = SYSTEM,
+    ) -> Scales:
+        """Floor a total to the grid, add noise, and return it in its own units."""
+        return self.release_cells(self.grid.to_grid(total), noise=noise, entropy=entropy)
+
+    def release_cells(
+        self,
+        cells: NDArray[np.int64],
+        *,
+        noise: NDArray[np.int64] | None = None,
+        entropy: Entropy = SYSTEM,
+    ) -> Scales:
+        """Add noise to a total on the grid, perhaps the sum of several floored ones."""
+        drawn = self.noise(entropy) if noise is None else noise
+        if cells.shape != (self.coordinates,) or drawn.shape != cells.shape:
+            raise WrongKind(
+                what="the total or its noise has another length than was planned.",
+                why="the price rests on how many numbers are released.",
+                do="give one number for each coordinate.",
+            )
+        return self.grid.from_grid(cells + drawn)
+
+
+def _root_up(value: Fraction) -> Fraction:
+    """Return the root, rounded up."""
+    return Fraction(sqrt(value, 64)[1], 1 << 64)
+
+
+def _finite(lines: Floats, scales: Scales) -> Scales:
+    """Return float64 lines, with zeros where the scale is zero: infinity times zero is NaN."""
+    wide: Scales = lines.astype(np.float64, copy=False)
+    dropped = scales == 0
+    return np.where(dropped[:, None], 0.0, wide) if dropped.any() else wide
+
+
+def one_sum(
+    mechanism: Gaussian, *, distance: Fraction, coordinates: int, unit: PrivacyUnit
+) -> Leaf:
+    """Return the leaf of one noisy sum, which adding a unit to the sample moves by ``distance``.
+
+    >>> from discreet.units import row
+    >>> one_sum(Gaussian(sigma=2), distance=Fraction(1), coordinates=5, unit=row()).title()
+    'one noisy sum: Gaussian(variance=4)'
+    """
+    return Leaf(
+        mechanism,
+        name="one noisy sum",
+        unit=_added(unit),
+        added=distance,
+        coordinates=coordinates,
+    )
+
+
+def tree_of_run(
+    leaf: Leaf, *, rate: object, steps: int, unit: PrivacyUnit, overflow: Fraction = Fraction(0)
+) -> Node:
+    """Return the tree of a run.
+
+    Args:
+        leaf: one noisy sum of clipped contributions, as ``one_sum`` makes it.
+        rate: the chance with which a unit enters the sample of a step; 1 takes all of them.
+        steps: how many sums are released.
+        unit: who is protected, and drawn together.
+        overflow: the chance that any sample exceeds its cap.
+
+    >>> from discreet.units import person
+    >>> patient = person("patient")
+    >>> leaf = one_sum(Gaussian(sigma=1), distance=Fraction(1), coordinates=9, unit=patient)
+    >>> print(tree_of_run(leaf, rate="0.01", steps=100, unit=patient, overflow=Fraction(1, 10**9)))
+    Sequential
+    ├── 100 times
+    │   └── Sampled at rate 1/100, by person
+    │       └── one noisy sum: Gaussian(variance=1)
+    └── a batch above its cap: Approximate(epsilon=0, delta=1/1000000000)
+    """
+    chance = checked_rate(rate)
+    one: Node = leaf
+    if chance != 1:
+        one = Sampled(leaf, rate=chance, unit=unit if unit.columns else None)
+    every = Repeat(one, checked_count(steps, name="steps"))
+    if not overflow:
+        return every
+    told = Leaf(
+        Approximate(epsilon=0, delta=overflow), name="a batch above its cap", unit=_added(unit)
+    )
+    return Sequential(every, told)
+
+
+def statement_of(tree: Node, unit: PrivacyUnit) -> Statement:
+    """Account for a run: what one unit can lose, whatever its rows.
+
+    >>> from discreet.units import row
+    >>> leaf = one_sum(Gaussian(sigma=10), distance=Fraction(1), coordinates=1, unit=row())
+    >>> run = tree_of_run(leaf, rate=1, steps=4, unit=row())
+    >>> round(statement_of(run, row()).epsilon(delta=1e-6), 4)
+    0.8342
+    """
+    limits = Contribution(rows=1) if unit.columns else None  # a unit enters as one
+    return account(tree, unit=unit, contribution=limits)
+
+
+def _added(unit: PrivacyUnit) -> PrivacyUnit:
+    """Return the unit under add/remove."""
+    return PrivacyUnit(name=unit.name, columns=unit.columns, relation=Relation.ADD_REMOVE)

@@ -1,0 +1,278 @@
+"""Views of rows, adapters, mixed precision and constant work."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+from discreet.errors import NotPerExample, OutOfRange
+from discreet.torch import Training
+
+
+def rows(count=40):
+    x = torch.randn(count, 6, generator=torch.Generator().manual_seed(1))
+    return x, (x[:, 0] > 0).long()
+
+
+def training(ledger, model, **changed):
+    trained = [p for p in model.parameters() if p.requires_grad]
+    given = {
+        "objective": nn.functional.cross_entropy,
+        "data": rows(),
+        "optimizer": torch.optim.SGD(trained, lr=1.0),
+        "ledger": ledger,
+        "unit": ledger.unit,
+        "population": 40,
+        "batch": 20,
+        "steps": 4,
+        "sigma": 4,
+        "delta": "1e-5",
+        "processes": 0,
+        "micro_batch": 8,
+    }
+    return Training(model, **(given | changed))
+
+
+def gradient(model, x, y):
+    """Return the gradient of one row."""
+    trained = [p for p in model.parameters() if p.requires_grad]
+    found = torch.autograd.grad(nn.functional.cross_entropy(model(x), y), trained)
+    return torch.cat([g.flatten().double() for g in found])
+
+
+def check_neighbors(run, count=9):
+    """Integer sums with and without a row differ by at most what is priced."""
+    grid, everyone = run.plan.one.grid, np.arange(count)[:, None]
+    whole = grid.to_grid(run._run.sums.total(everyone).numpy())
+    for gone in (0, 4, count - 1):
+        rest = run._run.sums.total(np.delete(everyone, gone, axis=0)).numpy()
+        assert sum(int(v) ** 2 for v in whole - grid.to_grid(rest)) <= run.plan.one.squared
+
+
+# --- views ------------------------------------------------------------------------------------
+
+MADE = []  # a global, into which nobody looks
+
+
+def noted(row):
+    """Multiply a row by a number, and note that."""
+    MADE.append(float(torch.randint(1, 9, ())))
+    return row * MADE[-1]
+
+
+@pytest.mark.theorem("augmented-views")
+@pytest.mark.parametrize("views", [1, 3])
+def test_a_unit_contributes_the_mean_of_its_views(ledger, views):
+    torch.manual_seed(0)
+    model, (x, y) = nn.Linear(6, 2), rows()
+    run = training(ledger, model, views=views, augment=noted, clip=1000)
+    MADE.clear()
+    total = run._run.sums.total(np.array([[5]]))
+    truth = torch.stack([gradient(model, x[5:6] * k, y[5:6]) for k in MADE]).mean(0)
+    assert len(MADE) == views
+    assert torch.allclose(total, truth / 1000, rtol=1e-5, atol=1e-12)
+
+
+@pytest.mark.theorem("augmented-views")
+@pytest.mark.parametrize("views", [1, 2, 8])
+def test_the_bound_and_the_price_do_not_depend_on_how_many_views_there_are(ledger, views):
+    torch.manual_seed(0)
+    run = training(
+        ledger,
+        nn.Linear(6, 2),
+        views=views,
+        augment=lambda row: row + torch.randn(6),
+        clip="1e-6",
+        sigma=None,
+        epsilon=2,
+    )
+    total = run._run.sums.total(np.array([[5]]))
+    assert 0.999 < float(total.square().sum().sqrt()) <= 1  # clipped once, to the same bound
+    one = training(ledger, nn.Linear(6, 2), clip="1e-6", sigma=None, epsilon=2)
+    assert float(run.plan.sigma / one.plan.sigma) == pytest.approx(1, abs=1e-6)
+    assert run.fit(bar=False).taken == 4
+
+
+@pytest.mark.theorem("augmented-views")
+def test_neighbors_of_augmented_rows_differ_by_at_most_what_is_priced(ledger):
+    """Given the coins of all views: each is a function of its row."""
+    torch.manual_seed(0)
+    shifts = torch.randn(40, 6)
+    run = training(
+        ledger,
+        nn.Linear(6, 2),
+        views=3,
+        augment=lambda row: (row + shifts[int(row.abs().sum() * 1000) % 40]) * 1e6,
+    )
+    everyone = np.arange(14)[:, None]
+
+    def cells(lines):
+        return run.plan.one.grid.to_grid(run._run.sums.total(lines).numpy())
+
+    whole, moved = cells(everyone), []
+    for gone in range(14):
+        rest = cells(np.delete(everyone, gone, axis=0))
+        moved.append(sum(int(v) ** 2 for v in whole - rest))
+    assert run.plan.one.squared / 2 < max(moved) <= run.plan.one.squared
+
+
+def test_the_data_stays_what_it_is_and_bad_views_are_refused(ledger):
+    x, y = rows()
+    before = x.clone()
+    run = training(ledger, nn.Linear(6, 2), data=(x, y), views=2, augment=lambda row: row.mul_(0))
+    run.fit(bar=False)
+    assert torch.equal(x, before)
+    with pytest.raises(NotPerExample):
+        training(ledger, nn.Linear(6, 2), views=2, augment=lambda row: row[:3])
+    with pytest.raises(OutOfRange):
+        training(ledger, nn.Linear(6, 2), views=2)
+
+
+def test_masks_do_not_follow_from_the_seed_of_the_user(ledger):
+    """Whoever knew the seed could tell from the masks of others that a unit is there."""
+    model = nn.Sequential(nn.Linear(6, 64), nn.Dropout(0.5), nn.Linear(64, 2))
+    run = training(ledger, model)
+    torch.manual_seed(3)
+    first = run._run._clipped_sum(np.arange(8)[:, None])
+    told = torch.rand(4)
+    torch.manual_seed(3)
+    second = run._run._clipped_sum(np.arange(8)[:, None])
+    assert not torch.equal(first, second)
+    assert torch.equal(told, torch.rand(4))  # and the user's stream is left alone
+
+
+def test_views_that_are_not_numbers_are_views(ledger):
+    model = nn.Linear(6, 2)
+    assert training(ledger, model, augment=lambda row: row / 0 * 0).fit(bar=False).taken == 4
+
+
+def test_constant_work_computes_the_cap_and_changes_nothing(ledger):
+    torch.manual_seed(0)
+    model = nn.Linear(6, 2)
+    run = training(ledger, model, constant_work=True, micro_batch=1)
+    seen = []
+    original = run._run.sums.total
+
+    def total(drawn, **given):
+        seen.append(drawn.shape[0])
+        return original(drawn, **given)
+
+    run._run.sums.total = total
+    run.fit(bar=False)
+    assert set(seen) == {run.plan.one.units}
+    rows_ = np.array([[1], [7], [-1], [-1]])
+    assert torch.equal(original(rows_)[0], original(rows_[:2])[0])
+
+
+# --- adapters ---------------------------------------------------------------------------------
+
+
+class LowRank(nn.Module):
+    """A frozen layer, and an adapter of rank 2 that is trained."""
+
+    def __init__(self, base):
+        super().__init__()
+        self.base = base.requires_grad_(False)
+        self.down = nn.Linear(base.in_features, 2, bias=False)
+        self.up = nn.Linear(2, base.out_features, bias=False)
+        nn.init.normal_(self.up.weight)
+
+    def forward(self, x):
+        return self.base(x) + self.up(self.down(x))
+
+
+def adapted_model():
+    torch.manual_seed(0)
+    return nn.Sequential(LowRank(nn.Linear(6, 8)), nn.Tanh(), LowRank(nn.Linear(8, 2)))
+
+
+def test_adapters_are_recorded_and_their_base_is_left_alone(ledger):
+    model, (x, y) = adapted_model(), rows()
+    run = training(ledger, model, clip=1000)
+    assert len(run.plan.layers) == 4
+    assert all("recorded" in line for line in run.plan.layers)
+    assert run.plan.one.coordinates == 2 * (6 + 8) + 2 * (8 + 2)
+    total = run._run.sums.total(np.array([[3]]))
+    assert torch.allclose(total, gradient(model, x[3:4], y[3:4]) / 1000, rtol=1e-5, atol=1e-10)
+    base = [layer.base.weight.clone() for layer in (model[0], model[2])]
+    adapter = model[0].down.weight.clone()
+    run.fit(bar=False)
+    assert all(torch.equal(a.base.weight, b) for a, b in zip(model[::2], base, strict=True))
+    assert not torch.equal(model[0].down.weight, adapter)
+
+
+def test_neighbors_of_adapted_models_differ_by_at_most_what_is_priced(ledger):
+    x, y = rows()
+    check_neighbors(training(ledger, adapted_model(), data=(x * 1e4, y)))
+
+
+class Merged(nn.Module):
+    """An adapter that is added to the weight: a parametrization."""
+
+    def __init__(self, outputs, inputs):
+        super().__init__()
+        self.down, self.up = (
+            nn.Parameter(torch.randn(2, inputs)),
+            nn.Parameter(torch.randn(outputs, 2)),
+        )
+
+    def forward(self, weight):
+        return weight + self.up @ self.down
+
+
+def test_a_parametrized_adapter_is_differentiated_example_by_example(ledger):
+    torch.manual_seed(0)
+    layer = nn.Linear(6, 2).requires_grad_(False)
+    nn.utils.parametrize.register_parametrization(layer, "weight", Merged(2, 6))
+    model, (x, y) = nn.Sequential(layer), rows()
+    run = training(ledger, model, clip=1000)
+    assert "one gradient for each example" in run.plan.layers[0]
+    total = run._run.sums.total(np.array([[3]]))
+    assert torch.allclose(total, gradient(model, x[3:4], y[3:4]) / 1000, rtol=1e-5, atol=1e-10)
+    check_neighbors(run)
+
+
+# --- mixed precision --------------------------------------------------------------------------
+
+
+class Autocast(nn.Module):
+    """A model whose layers compute in bfloat16, with weights in float32."""
+
+    def __init__(self, model):
+        super().__init__()
+        self.model = model
+
+    def forward(self, x):
+        with torch.autocast("cpu", torch.bfloat16):
+            return self.model(x).float()
+
+
+def half_model(kind):
+    torch.manual_seed(0)
+    plain = nn.Sequential(nn.Linear(6, 16), nn.Tanh(), nn.Linear(16, 2))
+    return Autocast(plain) if kind == "autocast" else plain.bfloat16()
+
+
+@pytest.mark.theorem("gradient-sum")
+@pytest.mark.parametrize("kind", ["autocast", "bfloat16"])
+@pytest.mark.parametrize("scale", [1.0, 1e4])
+def test_short_floats_are_added_up_in_long_ones(ledger, kind, scale):
+    x, y = rows()
+    data = (x * scale, y) if kind == "autocast" else ((x * scale).bfloat16(), y)
+    run = training(ledger, half_model(kind), data=data)
+    assert run.plan.one.slack < Fraction(5, 100)
+    check_neighbors(run)
+    total = run._run.sums.total(np.array([[3]]))
+    assert total.dtype == torch.float64
+    assert float(total.square().sum()) <= 1
+
+
+def test_mixed_precision_trains_and_stays_near_full_precision(ledger):
+    mixed, full = half_model("autocast"), half_model("autocast").model
+    pair = [training(ledger, m, clip=1000) for m in (mixed, full)]
+    sums = [run._run.sums.total(np.arange(20)[:, None]) for run in pair]
+    assert float((sums[0] - sums[1]).norm()) < 0.02 * float(sums[1].norm())
+    assert training(ledger, mixed, name="mixed").fit(bar=False).taken == 4
+    assert all(p.dtype == torch.float32 for p in mixed.parameters())
