@@ -15,6 +15,7 @@ from discreet.errors import DiscreetError
 from discreet.loss import GaussianDP, Laplace, PrivacyLoss, Profile, Pure, RenyiDP, ZeroConcentrated
 from discreet.loss.composition import Composition
 from discreet.loss.curved_pair import CompositionShape, CurvedPair
+from discreet.loss.pair import Pair
 from discreet.loss.shuffle import Shuffle
 
 GAUSS, COIN = GaussianDP(mu=1), Pure(epsilon=1)
@@ -81,7 +82,7 @@ def test_every_class_of_loss_pair_and_shape_can_be_written():
         for name, of in inspect.getmembers(module, inspect.isclass):
             if of.__module__ == found.name and not name.startswith("_"):
                 final = getattr(of, "__final__", False)
-                if final and (issubclass(of, PrivacyLoss | PairFamily) or name.endswith("Shape")):
+                if final and (issubclass(of, PrivacyLoss | Pair) or name.endswith("Shape")):
                     classes.add(of.__name__)
     more = [
         Leaf(loss)

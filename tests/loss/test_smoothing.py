@@ -192,9 +192,9 @@ def test_many_merge_into_one():
     assert together.power(3) == together.compose(together).compose(together)
     assert together.power(0) == Composition()
     assert together.reverse() == together
-    pairs, _ = split_product(together.compose(Composition(((GaussianPair(F(1)), 2),))).pairs)
+    pairs, leaks = split_product(together.compose(Composition(((GaussianPair(F(1)), 2),))).pairs)
     assert pairs == ((GaussianPair(merged.mu_squared + 2), 1),)
-    assert apart.leaks == ((ResponsePair(F(0), merged.leak), 1),)
+    assert leaks == ((ResponsePair(F(0), merged.leak), 1),)
 
 
 def test_beside_other_pairs_only_the_gaussian_is_worked_on():

@@ -23,9 +23,7 @@ The loss of a record that is routed, sampled with others, or replaced in a sampl
 Theorem (key ``routing``).  Interactive mechanisms M_1, ..., M_k run side by side, and one record is
 sent to one of them, chosen by what they said before.  Then the excesses of the profiles add up:
 h(a) - (1 - a)+ <= sum over i of h_i(a) - (1 - a)+.
-Proof.  Until the record is sent both runs agree, so the choice J has one law under both.  An
-adversary against M_i can play all others itself, and stop with a fixed word if J is not i; so
-P(S, J = i) - a Q(S, J = i) + (1 - a)+ P(J != i) <= h_i(a).  Add this up over i.
+Proof: docs/proofs/accounting.md, section 15.
 
 The excess of the reversed pair at 1/a is the excess at a, over a; so excesses add up both ways.
 The sum may have a corner at 1 that points up, or exceed 1: the table cuts it off.

@@ -126,7 +126,7 @@ class Product:
 
     def delta(self, eps: float, *, low: bool = True, lattice: bool = True) -> Bracket:
         """Enclose the profile at eps >= 0; without ``low``, from above."""
-        if self.infinite.low >= 1:
+        if self._lost == 1:
             return Bracket(1.0, 1.0)
         finite = self._finite_delta(eps, low=low, lattice=lattice)
         least = self.infinite.low + finite.low * self._kept.low * (1 - 2 * PRODUCT_MARGIN)

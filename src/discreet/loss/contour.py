@@ -19,12 +19,7 @@ Profiles of losses with atoms, or nearly so: a contour that a little noise cuts 
 Theorem (key ``smoothed-contour``).  Let D be the finite profile of a product, and D_m that of its
 product with the Gaussian pair of a small mu = m.  With f_m the density of the smoothed loss,
 D_m - m**2 (1 + m) e**(m**2/8) f_m <= D <= D_m   at every eps, for 0 < m <= 0.2.
-Proof.  A further release only raises a profile.  D_m(eps) - D(eps) is the mean, over the loss L, of
-g(L - eps), where g(v) = min(1, e**-v) p(|v|) and p is the profile of the Gaussian pair.  With
-Mills' ratio M and the normal density n, p(x) = n(a) (M(a) - M(a + m)) at a = x/m - m/2 >= -m/2,
-and -M'(s) = 1 - s M(s) <= 1 + m from there on; so g(v) <= m (1 + m) e**(-v/2) n(v/m).  And
-e**(-v/2) n(v/m) = e**(m**2/8) n(v/m + m/2) is m e**(m**2/8) times the density at eps of the loss L
-moved by that of the Gaussian.
+Proof: docs/proofs/accounting.md, section 15.
 
 Both are trapezoidal sums along one line of complex orders, as in key ``contour-aliasing``: D_m with
 the factor 1/(z (z+1)), f_m without it.  Sums of f_m exceed it, as all its aliases are positive.
@@ -180,21 +175,17 @@ class Contour:
     def __init__(self, transforms: Sequence[Transform]) -> None:
         self._real = RealOrders(transforms, 80)
 
-    def ceiling(self, delta: float, rho: float = 0.0) -> float:
-        """Bound epsilon through the real orders alone, beside a curve of that rho."""
+    def ceiling(self, delta: float) -> float:
+        """Bound epsilon through the real orders alone."""
         real = self._real
-        values = (real.safe + self._curve(rho) + real.constant - math.log(delta)) / real.orders
+        values = (real.safe + real.constant - math.log(delta)) / real.orders
         return bound_above(float(values.min()) * (1 + ORDERS_MARGIN) + ORDERS_MARGIN)
 
-    def delta_ceiling(self, eps: float, rho: float = 0.0) -> float:
-        """Bound the profile through the real orders alone, beside a curve of that rho."""
+    def delta_ceiling(self, eps: float) -> float:
+        """Bound the profile through the real orders alone."""
         real = self._real
-        exponent = float((real.safe + self._curve(rho) + real.constant - real.orders * eps).min())
+        exponent = float(real.exponents(eps).min())
         return min(1.0, math.exp(min(exponent + ORDERS_MARGIN * (1 + abs(exponent)), 0.0)))
-
-    def _curve(self, rho: float) -> Floats:
-        orders = self._real.orders
-        return np.asarray(rho * orders * (1 + orders) * (1 + ORDERS_MARGIN))
 
     def order_at(self, eps: float) -> float:
         """Return the real order that bounds the profile at eps best."""

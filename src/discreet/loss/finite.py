@@ -143,7 +143,7 @@ class FinitePair(Pair):
         return sum((p for p, q in zip(self.p, self.q, strict=True) if q == 0), Fraction(0))
 
     def closed_form(self, count: int) -> ProfileCurve | None:
-        return self.atoms().profile if count == 1 and len(self.atoms().mass) else None
+        return self._from_atoms if count == 1 else None
 
     def largest(self) -> float:
         largest = float(self.atoms().losses.max(initial=-math.inf))

@@ -32,14 +32,7 @@ Theorem (key ``gaussian-smoothing``; Poisson summation, as for smoothing in Micc
 be integer vectors that differ in at most n places, by at most d in L2.  Then x + Z against x' + Z
 is dominated by the Gaussian pair of mu = d / sqrt(s) times a leak
 of n eta, where eta = 4 q / (1 - q**3) and q = exp(-2 pi**2 t).
-Proof.  Draw X from N(x, s), then Y on the integers with P[Y = y] proportional to
-exp(-(y - X)**2 / (2t)).  By Poisson's formula the sum over y that divides lies within
-sqrt(2 pi t) (1 +- r), r = 2 (q + q**4 + q**9 + ...) <= eta / 2.  So Y's law W is below
-exp(-(y - x)**2 / (2v)) / (sqrt(2 pi v) (1 - r)), and the law of x + Z, which divides by at most
-sqrt(2 pi v) (1 + r), is at least (1 - r) / (1 + r) >= 1 - eta times W, at every y and for every x.
-Hence x + Z is W up to a chance of n eta, and W sees no more of x than X does.
-One pair covers all moves of a length at once, so which of them occurs may depend on what was seen
-before (docs/proofs/accounting.md, section 11).
+Proof: docs/proofs/accounting.md, section 15.
 """
 
 from __future__ import annotations

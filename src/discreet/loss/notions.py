@@ -14,17 +14,7 @@ Theorem (key ``group-pure-chain``).  Whatever k + 1 laws are, of which each is e
 with the next: the first and the last are dominated by two-sided geometric noise of scale 1 / eps
 around 0 and k, and some are as far apart as that.  So a group of k units has a smaller delta at
 every epsilon between 0 and k eps than randomized response with k eps has.
-Proof.  Let g(a) be the
-largest chance that the next law can give to what has chance a under one: min(e**eps a, 1 - e**-eps
-(1 - a)).  It rises, so along the chain the chance is at most g(...g(a)), k times (Dong, Roth and
-Su 2022, theorem 2.14).  Let r = e**-eps and a_t the chance that the noise around 0 is at least t:
-r**t / (1 + r) for t >= 1, and 1 - r**(1 - t) / (1 + r) for t <= 0.  Then
-g(a_t) = a_(t-1): above t = 1 it multiplies a_t by 1 / r, below it 1 - a_t by r, and at t = 1 both
-are 1 / (1 + r).  The only corner of g is at a_1, so g is linear between neighbors a_t, and so is
-its k-fold iterate, which takes a_t to a_(t-k).  The best test between the noises around 0 and k
-has just these corners, as the ratio of their laws is monotone in the outcome: both functions are
-the same.  Laws with such a bound on all tests are dominated (key ``tradeoff-duality``), and the
-noises around 0, 1, ..., k are such a chain.
+Proof: docs/proofs/accounting.md, section 15.
 
 Definition.  M is (eps, delta)-DP when P[M(D) in S] <= e**eps P[M(D') in S] + delta for all
 ordered neighbors and all S.

@@ -219,6 +219,13 @@ class Pair(ABC):
             return Bracket(0.0, 1.0)
         return Bracket.within(float(ends[0][0]), float(ends[1][0]), ceil=1.0)
 
+    def _from_atoms(self, eps: float) -> Bracket:
+        """Sum over the atoms; nothing is left beyond the largest, not even rounding."""
+        atoms = self.atoms()
+        if eps >= self.largest():
+            return _NEVER
+        return Bracket(0.0, 1.0) if atoms is None else atoms.profile(eps)
+
     def _without_infinity(self, whole: Bracket) -> Bracket:
         """Take the mass of infinite losses off a profile."""
         infinite = self.infinity()

@@ -219,7 +219,7 @@ class ResponsePair(Pair):
         return self.epsilon
 
     def closed_form(self, count: int) -> ProfileCurve | None:
-        return self.atoms().profile if count == 1 and self.delta < 1 else None
+        return self._from_atoms if count == 1 else None
 
     def atoms(self) -> Atoms:
         e, stay = float(self.epsilon), float(1 - self.delta)
@@ -435,8 +435,7 @@ class DiscreteLaplacePair(Pair):
         return self.distance > LARGEST_LOSS * self.scale
 
     def closed_form(self, count: int) -> ProfileCurve | None:
-        atoms = self.atoms() if count == 1 else None
-        return None if atoms is None else atoms.profile
+        return self._from_atoms if count == 1 and self.distance <= _MOST_LOSSES else None
 
     def grain(self) -> Fraction:
         """All losses are multiples of 1/scale, of the parity of the distance."""

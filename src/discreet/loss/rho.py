@@ -40,16 +40,11 @@ Theorem (key ``truncated-concentration``).  Let s >= 0 and P[L > s] <= d < 1, an
 and Q given that L <= s.  Their cumulants K' obey K'(t) <= t (s + c) with c = -ln(1 - d), and
 K'(t) <= K(t) + c (t + 1 - u)+ with u = e**(ts - K(t)), where u < 1 counts as 0.  So (P, Q) is
 concentrated with the rho of these bounds but for a chance of d.
-Proof.  Q[L > s] <= P[L > s], so P >= (1 - d)P' and Q >= (1 - d)Q'.  With D = P[L > s] <= d the loss
-of (P', Q') is L + ln(Q[L <= s] / (1 - D)) <= s + c.  And E_P[e**(tL); L <= s] <= e**K - D e**(ts) =
-e**K (1 - Du), so K' <= K + ln(1 - Du) - (t + 1) ln(1 - D); for u >= 1, 1 - Du <= (1 - D)**u.
-A large s comes from one moment: P[L > s] <= e**(K(t) - ts).
+Proof: docs/proofs/accounting.md, section 15.
 
 Theorem (key ``sampled-rho``).  A Poisson sample of Gaussian noise, at any rate q > 0, has no rho
 below that of the noise without a sample: sup D_a / a is mu**2 / 2, and n times that for n steps.
-Proof.  E_Q[((1-q) + qR)**a] >= q**a E_Q[R**a], so D_a / a >= ln(q) / (a - 1) + mu**2 / 2, which
-rises to mu**2 / 2 with a; and sampling adds to no divergence.  Hence a smaller rho holds only up to
-a chance of failure, as by key ``truncated-concentration``.
+Proof: docs/proofs/accounting.md, section 15.
 """
 
 from __future__ import annotations
