@@ -17,7 +17,7 @@ from discreet.loss import (
     most_queries,
     most_repeats,
 )
-from discreet.loss.calibration import least_fitting, least_fitting_float
+from discreet.loss.calibration import least_fitting
 from discreet.loss.pure_pairs import LaplacePair
 from tests.loss.oracles import gaussian
 
@@ -156,7 +156,7 @@ def test_how_many_queries_an_error_allows():
     guess=st.floats(1e-4, 1e4),
     bits=st.sampled_from([8, 14, 24]),
 )
-def test_a_search_in_floats_from_any_guess_ends_where_the_other_does(epsilon, delta, guess, bits):
+def test_a_search_from_any_guess_ends_where_the_other_does(epsilon, delta, guess, bits):
     def excess(square):
         width = math.sqrt(square)
         far, near = epsilon * width + 0.5 / width, epsilon * width - 0.5 / width
@@ -166,4 +166,4 @@ def test_a_search_in_floats_from_any_guess_ends_where_the_other_does(epsilon, de
         return math.sqrt(-math.log(delta)) - math.sqrt(max(0.0, -math.log(found / 2)))
 
     wanted = least_fitting(lambda square: excess(float(square)), bits)
-    assert least_fitting_float(excess, bits, guess) == wanted
+    assert least_fitting(lambda square: excess(float(square)), bits, guess=guess) == wanted

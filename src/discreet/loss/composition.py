@@ -408,7 +408,8 @@ class Composition:
 
     def _fill(self, merged: _Merged, renyi: RenyiCurve | None) -> None:
         pairs = merged.pairs()
-        fields = (pairs, renyi, merged, {})
+        products: dict[frozenset[Pair] | None, Product] = {}
+        fields = pairs, renyi, merged, products
         for name, value in zip(self.__slots__, fields, strict=True):
             object.__setattr__(self, name, value)
 

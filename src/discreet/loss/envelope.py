@@ -420,12 +420,8 @@ def repeated(composition: Composition, size: int) -> Composition:
     return chained(half, half if size % 2 == 0 else repeated(composition, size - size // 2))
 
 
-def _grouped_pair(pair: Pair, size: int) -> Composition:
-    return _kept_group(pair, size)  # type: ignore[arg-type]  # pairs are hashable
-
-
 @functools.lru_cache(maxsize=1024)
-def _kept_group(pair: Pair, size: int) -> Composition:
+def _grouped_pair(pair: Pair, size: int) -> Composition:
     moved = pair.group(size)
     if moved is not None:
         return Composition(((moved, 1),))

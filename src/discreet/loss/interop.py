@@ -296,7 +296,7 @@ _EVENTS: Final[Mapping[str, Callable[[Any], PrivacyLoss]]] = {
     ),
     "ZCDpEvent": _concentrated,
     "ComposedDpEvent": lambda event: functools.reduce(
-        PrivacyLoss.compose, map(from_dp_event, event.events), Pure(epsilon=0).profile()
+        lambda one, two: one.compose(two), map(from_dp_event, event.events), Pure(epsilon=0)
     ),
     "SelfComposedDpEvent": lambda event: from_dp_event(event.event).power(event.count),
     "PoissonSampledDpEvent": lambda event: from_dp_event(event.event).sampled(
