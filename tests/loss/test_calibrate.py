@@ -5,7 +5,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from discreet.errors import OutOfRange
 from discreet.loss import (
     GaussianDP,
     Profile,
@@ -117,17 +116,6 @@ def test_scales_of_families_with_jumps_are_found():
     scale = least_scale(loss, epsilon=1, delta=1e-6, bits=20)
     assert 0 <= scale - Fraction(7, 3) < Fraction(1, 2**18)
     assert least_scale(loss, epsilon=1, bits=20) == scale
-
-
-def test_what_no_noise_can_do_is_refused():
-    with pytest.raises(OutOfRange):
-        gaussian_sigma(epsilon=1, delta=0)
-    with pytest.raises(OutOfRange):
-        least_scale(lambda _: Pure(epsilon=2), epsilon=1)
-    with pytest.raises(OutOfRange):
-        least_scale(lambda _: Pure(epsilon=0), epsilon=1)
-    with pytest.raises(OutOfRange):
-        laplace_scale(epsilon=0)
 
 
 def test_repeats():

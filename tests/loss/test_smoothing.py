@@ -10,7 +10,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from discreet.errors import OutOfRange
 from discreet.loss import GaussianDP, Profile, ZeroConcentrated
 from discreet.loss.composition import Composition, Product, split_product
 from discreet.loss.dominance import dominates
@@ -282,10 +281,7 @@ def test_what_is_sampled_is_told_apart_from_what_leaks():
         assert whole.profile(eps).high == pytest.approx(plain.profile(eps).high, rel=1e-9)
 
 
-def test_what_is_no_pair_is_refused():
-    for numbers in ((0, 0, 1), (1, 2, 1), (1, 0, 0), (1, -1, 1)):
-        with pytest.raises(OutOfRange):
-            SmoothedGaussianPair(*(F(x) for x in numbers))
+def test_no_engine_serves_the_pair_as_a_whole():
     assert SmoothedGaussianPair.of(variance=F(20), squared=1, coordinates=1) is None
     pair = SmoothedGaussianPair(F(1), F(0), F(1, 2))
     assert pair.log_moment(2.0) == 3.0
