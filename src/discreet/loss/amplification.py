@@ -84,7 +84,6 @@ from discreet.loss.curved_pair import (
     LossEnds,
     TableShape,
     curved_composition,
-    profiles_at,
     table_of_composition,
     tabulated_shape,
 )
@@ -237,7 +236,7 @@ class RoutedShape(TableShape):
     def _bounds(self, eps: Floats) -> tuple[Floats, Floats]:
         low, high = np.zeros(len(eps)), np.zeros(len(eps))
         for part, count in self.parts:
-            least, most = profiles_at(part, eps)
+            least, most = part.deltas(eps)
             low, high = low + count * least, high + count * most
         slack = PRODUCT_MARGIN * (1 + len(self.parts))
         return np.minimum(low * (1 - slack), 1.0), np.minimum(high * (1 + slack), 1.0)
@@ -428,9 +427,9 @@ class FixedSizeShape:
         moved = np.expm1(np.minimum(eps, 600.0)) / q
         inner = np.log1p(moved)
         slack = 32 * UNIT * (1 + inner)
-        low = np.max([profiles_at(part, inner + slack)[0] for part in self.parts], axis=0)
+        low = np.max([part.deltas(inner + slack)[0] for part in self.parts], axis=0)
         high = np.max(
-            [profiles_at(part, np.maximum(inner - slack, 0.0))[1] for part in self.parts], axis=0
+            [part.deltas(np.maximum(inner - slack, 0.0))[1] for part in self.parts], axis=0
         )
         return q * low * (1 - 8 * UNIT), np.minimum(q * high * (1 + 8 * UNIT), 1.0)
 

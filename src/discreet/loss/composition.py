@@ -26,11 +26,14 @@ Theorem keys: ``dominating-pair``, ``gaussian-profile``, ``renyi-to-approximate`
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING, Final, final
+
+import numpy as np
 
 from discreet.errors import OutOfRange
 from discreet.exact import exact_sum, float_down, float_up
@@ -42,7 +45,7 @@ from discreet.loss.gaussian import (
     gaussian_delta,
 )
 from discreet.loss.moments import MomentBound, RenyiCurve, largest_epsilon_above, smallest_epsilon
-from discreet.loss.pair import LARGEST_LOSS, Counted, Pair, ProfileCurve, transforms
+from discreet.loss.pair import LARGEST_LOSS, Counted, Floats, Pair, ProfileCurve, transforms
 from discreet.loss.pure_pairs import ResponsePair
 from discreet.loss.rounding import PRODUCT_MARGIN, SUM_MARGIN, TINIEST, UNIT, Bracket
 
@@ -56,6 +59,9 @@ End = Callable[[float], float]
 _GOOD: Final = 1e-7  # a bracket this narrow needs no second engine
 _CLOSE: Final = 1e-12  # of an epsilon, where a closed form or a list answers
 _UNKNOWN: Final = object()
+_GOOD_IN_TABLES: Final = 1e-6
+_FAINT: Final = 1e-25  # not worth a second engine
+_RARE: Final = 1e-9
 _FEW: Final = 16  # pairs whose infinite losses are counted exactly
 
 
@@ -102,6 +108,11 @@ class Product:
         closed = self._renyi is None and self._curve() is not None
         return gaussian or (not closed and self._listed() is not None)
 
+    @property
+    def is_simple(self) -> bool:
+        """Whether no engine is needed: nothing is lost, or a closed form or a list is known."""
+        return self.largest <= 0 or self._curve() is not None or self._listed() is not None
+
     def largest_below(self) -> float:
         """Bound the largest finite loss from below; it is below 0 only beside infinite losses."""
         if self._renyi is not None:
@@ -128,7 +139,22 @@ class Product:
         """Enclose the profile at eps >= 0; without ``low``, from above."""
         if self._lost == 1:
             return Bracket(1.0, 1.0)
-        finite = self._finite_delta(eps, low=low, lattice=lattice)
+        return self._with_infinite(self._finite_delta(eps, low=low, lattice=lattice))
+
+    def deltas(self, eps: Floats, scale: float) -> Iterator[Bracket]:
+        """Enclose the profile at many points, by few sums and lattices of one scale."""
+        contour = self._line()
+        inside = eps[eps < self.largest]
+        known = itertools.repeat(Bracket(0.0, 1.0))
+        on_contour = iter(known if contour is None else contour.deltas(inside))
+        for each in eps.tolist():
+            finite = next(on_contour) if each < self.largest else Bracket(0.0, 0.0)
+            if finite.width > _GOOD_IN_TABLES * finite.high and finite.high > _FAINT:
+                other = self._lattice().delta(each, scale)
+                finite = finite if other is None else finite.meet(other)
+            yield self._with_infinite(finite)
+
+    def _with_infinite(self, finite: Bracket) -> Bracket:
         least = self.infinite.low + finite.low * self._kept.low * (1 - 2 * PRODUCT_MARGIN)
         most = self.infinite.high + finite.high * self._kept.high * (1 + 2 * PRODUCT_MARGIN)
         return Bracket.within(least * (1 - PRODUCT_MARGIN), most * (1 + PRODUCT_MARGIN), ceil=1.0)
@@ -557,6 +583,35 @@ class Composition:
             return self._product().delta(epsilon)
         high = self.delta_above(epsilon)
         return Bracket(min(self._attained().delta(epsilon).low, high), high)
+
+    @property
+    def has_closed_form(self) -> bool:
+        """Whether the profile takes no engine."""
+        return self.renyi is None and self._product().is_simple
+
+    def deltas(self, eps: Floats) -> tuple[Floats, Floats]:
+        """Bound the profile at many eps >= 0 from both sides.
+
+        >>> one = Composition(((GaussianPair(Fraction(1)), 1),))
+        >>> low, high = one.deltas(np.array([0.0, 1.0]))
+        >>> bool((low <= high).all()), round(float(high[1]), 9)
+        (True, 0.126936738)
+        """
+        match self.pairs:
+            case ((GaussianPair() as pair, 1),) if self.renyi is None:
+                return pair.finite_parts(eps)
+            case () if self.renyi is not None:
+                from discreet.loss.polygon import RenyiPart
+
+                return RenyiPart(self.renyi).finite_parts(eps)
+        if self.has_closed_form or self.renyi is not None or self._two_bounds():
+            brackets = [self.delta(each) for each in eps.tolist()]
+        else:
+            whole = self._product()
+            least = Fraction(whole.infinite.high) + Fraction(_RARE)
+            scale = 2 * self.epsilon(min(least, Fraction(1))).high
+            brackets = list(whole.deltas(eps, scale))
+        return np.array([b.low for b in brackets]), np.array([b.high for b in brackets])
 
     def _delta_below_zero(self, eps: float) -> Bracket:
         """Use h_PQ(a) = 1 - a + a h_QP(1/a) at a = e**eps < 1."""

@@ -30,29 +30,22 @@ table asks once at each of its knots.  Theorem key: ``dots``.
 from __future__ import annotations
 
 import functools
-import itertools
 import math
-from collections.abc import Callable, Hashable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import ClassVar, Final, Protocol, final
 
 import numpy as np
 
-from discreet.loss.atoms import enumeration
 from discreet.loss.composition import Composition
-from discreet.loss.contour import Contour
-from discreet.loss.gaussian import GaussianPair, gaussian_deltas
-from discreet.loss.lattice import LatticeSearch, OnLattice
 from discreet.loss.moments import log_constant
-from discreet.loss.pair import Floats, Pair, PrivacyLossDistribution, ProfileCurve, transforms
+from discreet.loss.pair import Floats, Pair, PrivacyLossDistribution, ProfileCurve
 from discreet.loss.polygon import (
     Bounds,
     HalfProfile,
     Polygon,
-    RenyiPart,
     above_knots,
-    below_knots,
     below_polygon,
     knots,
     tabulated_profile,
@@ -63,7 +56,6 @@ from discreet.loss.rounding import (
     LOG_MARGIN,
     MOMENT_MARGIN,
     NODE_MARGIN,
-    PRODUCT_MARGIN,
     UNIT,
     Bracket,
 )
@@ -469,139 +461,13 @@ def beyond_table(
     return best + MOMENT_MARGIN * (1 + abs(best)) if math.isfinite(best) else best
 
 
-_GOOD: Final = 1e-6
-_FAINT: Final = 1e-25  # not worth a second engine
-_RARE: Final = 1e-9
-_DEVIATIONS: Final = 14.0  # of a Gaussian on a lattice
-_MOST_KNOTS_COMPOSITION_CURVE: Final = 1 << 20
-
-
-def profiles_at(composition: Composition, eps: Floats) -> tuple[Floats, Floats]:
-    """Bound the profile at many eps >= 0 from both sides.
-
-    >>> one = Composition(((GaussianPair(Fraction(1)), 1),))
-    >>> low, high = profiles_at(one, np.array([0.0, 1.0]))
-    >>> bool((low <= high).all()), round(float(high[1]), 9)
-    (True, 0.126936738)
-    """
-    match composition.pairs:
-        case ((GaussianPair(mu_squared=square), 1),) if composition.renyi is None:
-            value, error = gaussian_deltas(float(square), eps)
-            return np.maximum(value - error, 0.0), np.minimum(value + error, 1.0)
-        case () if composition.renyi is not None:
-            return RenyiPart(composition.renyi).finite_parts(eps)
-    known = has_closed_form(composition) or _leaks(composition) or enumeration(composition.pairs)
-    ask = _closed_form(composition) or (composition.delta if known else None)
-    read = _reader(composition).deltas(eps) if ask is None else map(ask, eps.tolist())
-    brackets = list(read)
-    return np.array([b.low for b in brackets]), np.array([b.high for b in brackets])
-
-
-def _closed_form(composition: Composition) -> ProfileCurve | None:
-    """The closed form of one run without infinite losses: the composition, for less work."""
-    match composition.pairs:
-        case ((pair, 1),) if composition.renyi is None and not pair.infinity().high:
-            return pair.closed_form(1)
-    return None
-
-
-def has_closed_form(composition: Composition) -> bool:
-    """Say whether the composition has a closed form."""
-    if composition.renyi is not None:
-        return False
-    if composition.largest() <= 0:
-        return True
-    if len(composition.pairs) == 1:
-        pair, count = composition.pairs[0]
-        if pair.closed_form(count) is not None:
-            return True
-    return enumeration(composition.pairs) is not None
-
-
-def _leaks(composition: Composition) -> bool:
-    """Say whether the composition knows more than its pairs do."""
-    return composition.renyi is not None or any(pair.two_bounds for pair, _ in composition.pairs)
-
-
-@final
-class _Reader:
-    """A contour where one is good, and a lattice with everything on it, Gaussians too."""
-
-    __slots__ = ("_contour", "_infinite", "_largest", "_scale", "_search")
-
-    def __init__(self, composition: Composition) -> None:
-        self._infinite, self._largest = composition.infinity(), composition.largest()
-        parts = transforms(composition.pairs)
-        self._contour = None if parts is None else Contour(parts)
-        least = Fraction(self._infinite.high) + Fraction(_RARE)
-        self._scale = 2 * composition.epsilon(min(least, Fraction(1))).high
-        laws: list[tuple[OnLattice, int]] = [
-            (_OnLattice(pair.mu_squared) if isinstance(pair, GaussianPair) else pair, count)
-            for pair, count in composition.pairs
-        ]
-        self._search = LatticeSearch(laws, 0.0, self._infinite.low)
-
-    def deltas(self, eps: Floats) -> Iterator[Bracket]:
-        inside = eps[eps < self._largest]
-        known = itertools.repeat(Bracket(0.0, 1.0))
-        on_contour = iter(known if self._contour is None else self._contour.deltas(inside))
-        for each in eps.tolist():
-            infinite = each >= self._largest
-            yield self._infinite if infinite else self._delta(each, next(on_contour))
-
-    def _delta(self, eps: float, bracket: Bracket) -> Bracket:
-        infinite = self._infinite
-        if bracket.width > _GOOD * bracket.high and bracket.high > _FAINT:
-            other = self._search.delta(eps, self._scale)
-            bracket = bracket if other is None else bracket.meet(other)
-        low, high = infinite.low + bracket.low, infinite.high + bracket.high
-        return Bracket.within(low * (1 - PRODUCT_MARGIN), high * (1 + PRODUCT_MARGIN), ceil=1.0)
-
-
-@functools.lru_cache(maxsize=64)
-def _reader(composition: Composition) -> _Reader:
-    return _Reader(composition)
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class _OnLattice:
-    """A Gaussian pair with laws on a lattice."""
-
-    square: Fraction
-
-    spread: ClassVar[bool] = True
-
-    def grain(self) -> Fraction | None:
-        return Fraction(0)
-
-    def largest(self) -> float:
-        return float(self.square) / 2 + _DEVIATIONS * math.sqrt(self.square)
-
-    def above(self, step: Fraction) -> PrivacyLossDistribution | None:
-        start, x, value, error = self._knots(step)
-        return above_knots(start, x, np.minimum(value + error, 1.0), step) if len(x) else None
-
-    def below(self, step: Fraction) -> PrivacyLossDistribution | None:
-        start, x, value, error = self._knots(step)
-        ends = np.maximum(value - error, 0.0), np.minimum(value + error, 1.0)
-        return below_knots(start, x, ends, 1 - UNIT, step) if len(x) else None
-
-    def _knots(self, step: Fraction) -> tuple[int, Floats, Floats, Floats]:
-        reach = self.largest()
-        if 2 * reach > _MOST_KNOTS_COMPOSITION_CURVE * step:
-            return 0, np.zeros(0), np.zeros(0), np.zeros(0)
-        start, x = knots(-reach, reach, step)
-        return start, x, *gaussian_deltas(float(self.square), x)
-
-
 _FINE: Final = 6e-6
 _COARSE: Final = 1.2e-5
 
 
 def tabulated_shape(bounds: Bounds, ends: LossEnds, parts: Iterable[Composition]) -> HalfProfile:
     """Tabulate a profile that is made of compositions: coarsely, where one has no closed form."""
-    closed = all(has_closed_form(part) for part in parts)
+    closed = all(part.has_closed_form for part in parts)
     return tabulated_profile(
         bounds,
         largest=ends.largest,
@@ -629,7 +495,7 @@ class CompositionShape:
 
     def half_profile(self) -> HalfProfile:
         own = self.composition
-        return tabulated_shape(lambda eps: profiles_at(own, eps), self.ends(), [own])
+        return tabulated_shape(own.deltas, self.ends(), [own])
 
     def profile(self, eps: float) -> Bracket:
         return self.composition.delta(eps)

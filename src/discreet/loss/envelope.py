@@ -63,7 +63,6 @@ from discreet.loss.curved_pair import (
     TableShape,
     curved_composition,
     grain_of,
-    profiles_at,
     table_of_composition,
     tabulated_shape,
 )
@@ -162,7 +161,7 @@ class EnvelopeShape:
         return tabulated_shape(self._bounds, self.ends(), self.parts)
 
     def _bounds(self, eps: Floats) -> tuple[Floats, Floats]:
-        profiles = [profiles_at(part, eps) for part in self.parts]
+        profiles = [part.deltas(eps) for part in self.parts]
         return np.max([low for low, _ in profiles], axis=0), np.max(
             [high for _, high in profiles], axis=0
         )

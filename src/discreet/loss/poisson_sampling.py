@@ -76,7 +76,6 @@ from discreet.loss.curved_pair import (
     ProfileTable,
     as_one_pair,
     beyond_table,
-    has_closed_form,
     table_of_composition,
 )
 from discreet.loss.envelope import grouped
@@ -629,7 +628,7 @@ class SampledPair(Pair):
 
     def closed_form(self, count: int) -> ProfileCurve | None:
         """Map the inner profile, for one run; a list is quicker where that has no closed form."""
-        simple = self.inner.largest() <= _FAR and has_closed_form(self.inner)
+        simple = self.inner.largest() <= _FAR and self.inner.has_closed_form
         if count > 1 or (not simple and self.atoms() is not None):
             return None
         return lambda eps: self._without_infinity(self.profile(eps))
