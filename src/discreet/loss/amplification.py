@@ -29,19 +29,19 @@ The excess of the reversed pair at 1/a is the excess at a, over a; so excesses a
 The sum may have a corner at 1 that points up, or exceed 1: the table cuts it off.
 
 Theorem (key ``sampled-groups``; Ganesh 2024 for Gaussians).  Let k records enter a sample
-independently with chance q, and let P_j be the law with j of them in it, Q = P_0.  With binomial
-weights w_j and any a_j >= 0 with w_0 + sum w_j a_j = a over j >= 1, the mixture of the P_j has
-h(a) <= sum w_j h_j(a_j); for a <= w_0 it is 1 - a.  The reversed profile at 1/a is at most
-sum w_j a_j r_j(1/a_j) / a, where r_j are the reversed profiles, and 0 at 1/w_0.
-Proof.  sum w_j P_j(S) + (w_0 - a) Q(S) = sum w_j (P_j(S) - a_j Q(S)), and for a <= w_0 no set beats
-all outputs.  Reversed, Q(S) - sum w_j P_j(S)/a - w_0 Q(S)/a = sum w_j a_j (Q(S) - P_j(S)/a_j) / a.
+independently with probability q, and let P_j be the distribution with j of them in it, Q = P_0.
+With binomial weights w_j and any a_j >= 0 with w_0 + sum w_j a_j = a over j >= 1, the mixture of
+the P_j has h(a) <= sum w_j h_j(a_j); for a <= w_0 it is 1 - a.  The reversed profile at 1/a is at
+most sum w_j a_j r_j(1/a_j) / a, where r_j are the reversed profiles, and 0 at 1/w_0. Proof.  sum
+w_j P_j(S) + (w_0 - a) Q(S) = sum w_j (P_j(S) - a_j Q(S)), and for a <= w_0 no set beats all
+outputs.  Reversed, Q(S) - sum w_j P_j(S)/a - w_0 Q(S)/a = sum w_j a_j (Q(S) - P_j(S)/a_j) / a.
 
 The bound is exact when one test is best at all the a_j, as for Gaussians; so the a_j are chosen to
-have tests of one chance under Q.  Which j records entered does not matter: if each choice of j
+have tests of one probability under Q.  Which j records entered does not matter: if each choice of j
 records is dominated by (P_j, Q), the sum over choices is too.
 
-All compositions are ordered: they bound the profile of one law against another, at every ratio.
-A record that is replaced in a sample: key ``amplification``, proved in ``replaced_record``.
+All compositions are ordered: they bound the profile of one distribution against another, at every
+ratio. A record that is replaced in a sample: key ``amplification``, proved in ``replaced_record``.
 
 The shapes of a record that is replaced: in a sample of fixed size, or in a Poisson sample.
 
@@ -58,8 +58,8 @@ h_MN(a) <= q (s h_PR(b/s) + (1-s) h_PP'(a/(1-s))).  Also h_MN(a) <= q h_PR(b) an
 Proof.  M - aN = q (P - bR - aP').  Split P into two shares, one against R and one against P'; or
 drop R or P'.  The published bound is the share for which b/s = a/(1-s).
 
-With one test for both terms the bound is exact, as for Gaussians on a line; so ratios are chosen
-to have tests of one chance under P.  For ratios u of (P, R) and v of (P, P') the share of P' is
+With one test for both terms the bound is exact, as for Gaussians on a line; so ratios are chosen to
+have tests of one probability under P.  For ratios u of (P, R) and v of (P, P') the share of P' is
 a/v, and a = (1 + k) / (k + 1/v) with k = (1-q)/(qu).
 
 The chain M, R, N bounds as well (key ``group-profile``): h_MN(ab) <= h_MR(a) + a h_RN(b).
@@ -134,12 +134,12 @@ def added_profile(q: float, eps: Floats, inner: Inner) -> tuple[Floats, Floats]:
 
 
 def removed_moment(rate: Fraction, inner: Callable[[float], float], t: float) -> float:
-    """Bound ln E_Q[(1 - q + qR)**(t+1)]: whole orders, and convexity between them."""
+    """Bound ln E_Q[(1 - q + qR)**(t+1)]: integer orders, and convexity between them."""
     return between_orders(lambda whole: whole_moment(rate, inner, whole), t)
 
 
 def sampled_cumulant(inner: Composition, rate: Fraction, t: float) -> float:
-    """Bound the cumulant when a person is removed from a sample; whole orders are kept."""
+    """Bound the cumulant when a person is removed from a sample; integer orders are kept."""
     return between_orders(lambda whole: _known(inner, rate, whole), t)
 
 
@@ -149,7 +149,7 @@ def _known(inner: Composition, rate: Fraction, t: int) -> float:
 
 
 def between_orders(moment: Callable[[int], float], t: float) -> float:
-    """Bound a cumulant at t > 0 by the chord between whole orders; it is 0 at 0."""
+    """Bound a cumulant at t > 0 by the chord between integer orders; it is 0 at 0."""
     whole = math.ceil(t)
     right = moment(whole)
     if whole == t:
@@ -306,7 +306,8 @@ class SampledGroupShape(TableShape):
     def ends(self) -> LossEnds:
         """Mix the largest ratios; where one P_j exceeds every ratio, so does the mixture.
 
-        For the mixture shows P_j with chance w_j, and its ratio is at least w_j times that of P_j.
+        For the mixture shows P_j with probability w_j, and its ratio is at least w_j times that of
+        P_j.
         """
         none, kept, rare = self._weights()
         parts = [(c, float(w)) for c, w in kept]
@@ -523,7 +524,7 @@ class ReplacedShape(TableShape):
         return LossEnds(Bracket(0.0, 0.0), 0.0, largest)
 
     def cumulant(self, t: float) -> float:
-        """Use joint convexity of the moment; or R alone, which N shows with chance 1 - q."""
+        """Use joint convexity of the moment; or R alone, which N shows with probability 1 - q."""
         q = float_up(self.rate)
         best = math.inf
         if not self.replaced.infinity().high:
@@ -563,13 +564,13 @@ def poisson_replaced(
     0.009697
     """
     chance = checked_rate(rate)
-    if chance > NEARLY_ALL:  # a common part of two laws hides, in both directions
+    if chance > NEARLY_ALL:  # a common part of two distributions hides, in both directions
         return replaced
     return curved_composition(ReplacedShape(removed, inserted, replaced, chance))
 
 
 def _shared(one: UpperPolygon, two: UpperPolygon, q: float) -> tuple[Floats, Floats]:
-    """Share P between tests against R and against P' that it passes with one chance."""
+    """Share P between tests against R and against P' that it passes with one probability."""
     i, j = matched_nodes(one.first, two.first)
     kept = two.x[j] >= 0
     x, y = one.x[i[kept]], two.x[j[kept]]

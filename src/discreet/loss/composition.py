@@ -359,13 +359,13 @@ def split_product(pairs: Iterable[tuple[Pair, int]]) -> tuple[Counted, Counted]:
 
 
 def infinite_mass(pairs: Counted) -> Bracket:
-    """Enclose the chance that one of the losses is infinite.
+    """Enclose the probability that one of the losses is infinite.
 
     >>> from discreet.loss.gaussian import GaussianPair
     >>> infinite_mass(((GaussianPair(Fraction(1)), 1),))
     Bracket(low=0.0, high=0.0)
     """
-    low = high = 0.0  # logarithms of the chance that all losses are finite, negated
+    low = high = 0.0  # logarithms of the probability that all losses are finite, negated
     for pair, count in pairs:
         mass = pair.infinity()
         if mass.high:
@@ -387,7 +387,7 @@ def _largest(pairs: Counted) -> float:
 
 
 def _exactly_lost(pairs: Counted) -> Fraction | None:
-    """Return the chance of an infinite loss where few pairs have one, and all know it exactly.
+    """Return the probability of an infinite loss where few pairs have one, and all know it exactly.
 
     Without it a promise (epsilon, delta) would not be kept at just its own delta.
     """
@@ -486,7 +486,7 @@ class Composition:
         return tuple(total + abs(total) * SUM_MARGIN for total in totals)
 
     def without_leak(self) -> tuple[Composition, Fraction]:
-        """Return what is lost if no smoothed Gaussian leaks, and the chance that one does.
+        """Return what is lost if no smoothed Gaussian leaks, and the probability that one does.
 
         The product of the two, one with pairs only and one a leak, dominates the composition.
         """

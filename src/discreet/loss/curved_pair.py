@@ -188,7 +188,7 @@ class ProfileTable:
 
 
 def _to_lattice(last: float, step: float) -> float:
-    """Return how far to the right a law moves so that its last corner stays where it nearly is."""
+    """Return how far right the losses move so that the last corner stays where it nearly is."""
     gap = math.ceil(last / step - 1e-9) * step - last
     return max(gap, 0.0) + _SHIFT if gap < _NEARLY * step else _SHIFT
 
@@ -267,7 +267,7 @@ def _bridged(right: Polygon, left: Polygon) -> tuple[Polygon, Polygon]:
 
 
 def _above(other: Polygon, j: int, side: Polygon, i: int) -> bool:
-    """Say whether node i of a side is above the line from node j of the other to node i + 1."""
+    """Return True if node i of a side is above the line from node j of the other to node i + 1."""
     b = math.exp(-float(other.x[j]))
     low = b * float(other.value[j]) - math.expm1(-float(other.x[j]))  # seen from this side
     a, c = math.exp(float(side.x[i])), math.exp(float(side.x[i + 1]))
@@ -298,7 +298,7 @@ class Shape(Hashable, Protocol):
     """What defines a curved pair, seen in one direction; equal shapes have equal profiles."""
 
     def reverse(self) -> Shape:
-        """Swap the two laws."""
+        """Swap the two distributions."""
         ...
 
     def half_profile(self) -> HalfProfile:

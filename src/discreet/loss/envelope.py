@@ -4,7 +4,7 @@ Trust: kernel.
 
 Definition.  The outcomes of the product are the tuples of outcomes; probabilities multiply.
 Outcomes with the same ratio p/q are merged, which changes neither the profile nor that of any
-mixture of the two laws, since a mixture is a function of the ratio.
+mixture of the two distributions, since a mixture is a function of the ratio.
 
 Definition.  The envelope of pairs is a pair whose profile is the largest of theirs at every ratio.
 Theorem (key ``adaptive-choice``; Zhu, Dong and Wang 2022, Optimal Accounting of Differential
@@ -26,8 +26,8 @@ the sum of the excesses of the others.
 Two steps of a chain: nodes of upper polygons, matched, and the shape of both together.
 
 Definition.  The outline of a pair is its upper polygon at all ratios.  A cell between two nodes
-belongs to one test, which is passed with chance ``first`` under the first law and ``second`` under
-the second: the polygon has height h, slope -second and intercept first on it.
+belongs to one test, which is passed with probability ``first`` under the first distribution and
+``second`` under the second: the polygon has height h, slope -second and intercept first on it.
 Bounds that add up profiles of several pairs, each at a ratio of its own, are least where the tests
 behind the ratios agree.  ``matched_nodes`` walks along all outlines, from the surest test to the
 rarest; which nodes are matched affects how tight a bound is, never whether it holds.
@@ -36,10 +36,10 @@ Theorem (key ``group-profile``; Dong, Roth and Su 2022).  From (P, R) and (R, Q)
 h_PQ(ab) <= h_PR(a) + a h_RQ(b), for all a, b > 0.
 Proof.  P(S) - ab Q(S) = P(S) - a R(S) + a (R(S) - b Q(S)).
 
-The bound is least where both terms have one test, so ratios are chosen to have tests of one chance
-under R; then it is the power curve of (P, R) applied to that of (R, Q).
-Moments: with 1/p + 1/q = 1 Hölder's inequality gives, for the moments K of the steps,
-K(t) <= K_PR(p (t + 1) - 1) / p + K_RQ(q t) / q.
+The bound is least where both terms have one test, so ratios are chosen to have tests of one
+probability under R; then it is the power curve of (P, R) applied to that of (R, Q). Moments: with
+1/p + 1/q = 1 Hölder's inequality gives, for the moments K of the steps, K(t) <= K_PR(p (t + 1) - 1)
+/ p + K_RQ(q t) / q.
 """
 
 from __future__ import annotations
@@ -211,10 +211,10 @@ def finite_envelope(pairs: Sequence[FinitePair]) -> FinitePair:
         (right - left) / (b - a)
         for (a, b), (left, right) in zip(pairwise(knots), pairwise(heights), strict=True)
     ]
-    atoms = [(_ZERO, _ONE + slopes[0])]  # what the first law never shows
+    atoms = [(_ZERO, _ONE + slopes[0])]  # what the first distribution never shows
     for knot, (before, after) in zip(knots[1:], pairwise([*slopes, _ZERO]), strict=True):
         atoms.append((knot * (after - before), after - before))
-    atoms.append((heights[-1], _ZERO))  # what the second law never shows
+    atoms.append((heights[-1], _ZERO))  # what the second distribution never shows
     kept = sorted((p, q) for p, q in atoms if p or q)[::-1]
     return FinitePair(tuple(p for p, _ in kept), tuple(q for _, q in kept))
 
@@ -244,7 +244,7 @@ _ALL_LOST: Final = 1 - 1e-12  # infinite losses of which the rest is not worth a
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class UpperPolygon:
-    """Nodes (x, value), rising in x, and the chances of the tests of the cells between them."""
+    """Nodes (x, value), rising in x, and the error rates of the tests of the cells between them."""
 
     x: Floats
     value: Floats
@@ -275,7 +275,7 @@ def _falling(chances: Floats) -> Floats:
 
 
 def matched_nodes(*chances: Floats) -> list[NDArray[np.intp]]:
-    """Return, for each outline, the nodes to use together; ``chances`` are those of its cells.
+    """Return, for each outline, the nodes to use together; ``chances`` belong to its cells.
 
     >>> [list(nodes) for nodes in matched_nodes(np.array([0.9, 0.2]), np.array([0.5]))]
     [[np.int64(0), np.int64(1), np.int64(1), np.int64(2)],

@@ -1,4 +1,4 @@
-"""The pair of any two laws on finitely many outcomes, and of its groups.
+"""The pair of any two distributions on finitely many outcomes, and of its groups.
 
 Trust: kernel.
 
@@ -6,12 +6,12 @@ Definition.  Outcome i has probability p[i] under P and q[i] under Q, exactly; i
 ln(p[i]/q[i]), infinite where q[i] = 0 < p[i].
 
 Definition.  The power curve of a pair is g(a), the largest P(S) over tests S with Q(S) <= a.  For
-finite laws it is concave and linear between corners, with one segment of slope p/q for each ratio.
-Theorem (key ``group-profile``; Dong, Roth and Su 2022, theorem 2.14).  If each of k steps from one
-table to another is dominated by the pair, every test has P(S) <= g(g(... g(Q(S)))), k times, and
-the pair whose power curve is that composition dominates the group.
-Proof.  A step raises the chance of any S from b to at most g(b), and g does not fall.  A concave
-rising function of a concave rising function is concave, so it is the power curve of some pair.
+finite distributions it is concave and linear between corners, with one segment of slope p/q for
+each ratio. Theorem (key ``group-profile``; Dong, Roth and Su 2022, theorem 2.14).  If each of k
+steps from one table to another is dominated by the pair, every test has P(S) <= g(g(... g(Q(S)))),
+k times, and the pair whose power curve is that composition dominates the group. Proof.  A step
+raises the probability of any S from b to at most g(b), and g does not fall.  A concave rising
+function of a concave rising function is concave, so it is the power curve of some pair.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _LONGEST: Final = 64
 def chained_laws(
     p: Probabilities, q: Probabilities, size: int
 ) -> tuple[Probabilities, Probabilities]:
-    """Return the pair of laws that dominates ``size`` steps of the pair (p, q).
+    """Return the pair of distributions that dominates ``size`` steps of the pair (p, q).
 
     >>> two, third = Fraction(2, 3), Fraction(1, 3)
     >>> chained_laws((two, third), (third, two), 2)[0]
@@ -97,7 +97,7 @@ def _value(curve: PowerCurve, place: Fraction) -> Fraction:
 @final
 @dataclass(frozen=True, slots=True)
 class FinitePair(Pair):
-    """Two finite laws, given as exact probabilities of the same outcomes.
+    """Two finite distributions, given as exact probabilities of the same outcomes.
 
     >>> half, third = Fraction(1, 2), Fraction(1, 3)
     >>> FinitePair((half, half), (third, 2 * third)).reverse().p
@@ -165,7 +165,7 @@ class FinitePair(Pair):
 
     @classmethod
     def transform_of(cls, pairs: Sequence[tuple[Self, int]]) -> AtomTransform | None:
-        """Gather the atoms; laws without a common outcome leave nothing to gather."""
+        """Gather the atoms; distributions without a common outcome leave nothing to gather."""
         if not all(len(pair.atoms().mass) for pair, _ in pairs):
             return None
         return AtomTransform(tuple((pair.atoms(), count) for pair, count in pairs))

@@ -16,7 +16,8 @@ eps/mu) (Balle and Wang 2018, theorem 8).  Products of Gaussian pairs are the Ga
 mu**2 is the sum (Dong, Roth and Su 2022, corollary 2).
 
 Definition.  Discrete Gaussian noise at an integer distance: with P[Z = j] proportional to e**(-j**2
-/ (2v)) and distance d, the loss of j is d (2j + d) / (2v), where j is drawn from the same law.
+/ (2v)) and distance d, the loss of j is d (2j + d) / (2v), where j is drawn from the same
+distribution.
 
 Theorem (key ``discrete-gaussian-renyi``).  ln E e**(tL) <= t (t+1) d**2 / (2v): discrete Gaussian
 noise has the Rényi curve of continuous noise of the same variance parameter, at integer distances
@@ -203,7 +204,7 @@ class GaussianPair(Pair):
 
 
 def _cumulant(t: float, square: int, unit: int) -> float:
-    """Round t (t + 1) / 2 times the quotient of two whole numbers up."""
+    """Round t (t + 1) / 2 times the quotient of two integers up."""
     top, bottom = t.as_integer_ratio()
     return quotient_up(top * (top + bottom) * square, 2 * bottom * bottom * unit)
 

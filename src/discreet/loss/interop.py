@@ -2,7 +2,7 @@
 
 Trust: kernel.
 
-Definition.  A distribution in one direction has masses p_k at losses k s, for whole numbers k and a
+Definition.  A distribution in one direction has masses p_k at losses k s, for integers k and a
 discretization s, and a mass at infinity; its profile is
     h(eps) = p_inf + sum of p_k (1 - e**(eps - k s))+.
 A *pessimistic* one claims that the release has no larger profile at any eps >= 0.
@@ -19,7 +19,7 @@ from the largest loss to the left, with w = the sum of p_i e**-(s(i - k)) over i
 so that only numbers above zero are added and every step rounds by a few units.
 
 Theorem (key ``connect-the-dots``).  Straight lines between upper values of a profile, over e**eps,
-are the profile of a law on a lattice that bounds it from above, also in every composition.
+are the profile of a distribution on a lattice that bounds it from above, also in every composition.
 
 Losses from the events of dp_accounting.
 
@@ -212,7 +212,7 @@ def to_pld(loss: PrivacyLoss, *, points: int = 1000) -> Any:
     """Return a ``PrivacyLossDistribution`` of dp_accounting that bounds a loss from above.
 
     It is pessimistic: its delta is nowhere below that of the loss, alone and composed.  The highest
-    losses, with a chance of 1e-12 in all, count as infinite.
+    losses, with a probability of 1e-12 in all, count as infinite.
 
     Args:
         loss: what is exported.

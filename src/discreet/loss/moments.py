@@ -36,7 +36,7 @@ Theorem (key ``renyi-forms``; Mironov 2017; Bun and Steinke 2016; Mironov, Talwa
         log[(a e**((a-1)e) + (a-1) e**(-a e)) / (2a-1)] / (a-1).
     Any eps-DP mechanism, and attained by randomized response:
         log[(e**(a eps) + e**((1-a) eps)) / (1 + e**eps)] / (a-1).
-    Poisson-sampled Gaussian at a whole order, with the record removed:
+    Poisson-sampled Gaussian at a integer order, with the record removed:
         log[sum_j C(a,j) (1-q)**(a-j) q**j e**((j*j-j) mu**2/2)] / (a-1).
 
 Theorem (key ``renyi-to-approximate``; Canonne, Kamath and Steinke 2020, proposition 12; Asoodeh et
@@ -495,7 +495,7 @@ def group_delta(*, epsilon: object, delta: object, size: int) -> Fraction:
         return Fraction(0)
     if loss == 0:
         return min(count * chance, _ONE)
-    # chance * e**((k-1) eps) * (1 - e**(-k eps)) / (1 - e**-eps), at most one
+    # probability * e**((k-1) eps) * (1 - e**(-k eps)) / (1 - e**-eps), at most one
     if (count - 1) * loss > 1000:
         return _ONE
     step, whole = exp(-loss), exp(-count * loss)

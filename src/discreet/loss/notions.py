@@ -2,24 +2,22 @@
 
 Trust: kernel.
 
-Definition.  M is eps-DP when P[M(D) in S] <= e**eps P[M(D') in S] for all neighbors and all S:
-the privacy loss log P(y)/Q(y) never exceeds eps.
-Theorem (key ``randomized-response``; Kairouz, Oh and Viswanath 2015).  Randomized response loses
-most of all eps-DP mechanisms, so delta(t) = (e**eps - e**t)_+ / (1 + e**eps).
-The best test of it (key ``tradeoff-duality``) that accuses wrongly with chance a misses with the
-larger of the chances 1 - e**eps a and e**-eps (1 - a).
+Definition.  M is eps-DP when P[M(D) in S] <= e**eps P[M(D') in S] for all neighbors and all S: the
+privacy loss log P(y)/Q(y) never exceeds eps. Theorem (key ``randomized-response``; Kairouz, Oh and
+Viswanath 2015).  Randomized response loses most of all eps-DP mechanisms, so delta(t) = (e**eps -
+e**t)_+ / (1 + e**eps). The best test of it (key ``tradeoff-duality``) that has a false positive
+with probability a misses with the larger of the probabilities 1 - e**eps a and e**-eps (1 - a).
 Theorem (key ``group-pure``; Dwork, McSherry, Nissim and Smith 2006).  A group of k units loses at
-most k eps.
-Theorem (key ``group-pure-chain``).  Whatever k + 1 laws are, of which each is eps-DP
-with the next: the first and the last are dominated by two-sided geometric noise of scale 1 / eps
-around 0 and k, and some are as far apart as that.  So a group of k units has a smaller delta at
-every epsilon between 0 and k eps than randomized response with k eps has.
-Proof: docs/proofs/accounting.md, section 15.
+most k eps. Theorem (key ``group-pure-chain``).  Whatever k + 1 distributions are, of which each is
+eps-DP with the next: the first and the last are dominated by two-sided geometric noise of scale 1 /
+eps around 0 and k, and some are as far apart as that.  So a group of k units has a smaller delta at
+every epsilon between 0 and k eps than randomized response with k eps has. Proof:
+docs/proofs/accounting.md, section 15.
 
 Definition.  M is (eps, delta)-DP when P[M(D) in S] <= e**eps P[M(D') in S] + delta for all
 ordered neighbors and all S.
 Theorem (key ``randomized-response``).  The (eps, delta) randomized response, which reveals
-everything with chance delta, loses most of all such mechanisms.
+everything with probability delta, loses most of all such mechanisms.
 Theorem (key ``group-approximate``).  A group of k units is protected at
 (k eps, delta (e**(k eps) - 1) / (e**eps - 1)), and no smaller delta is true in general:
 p_0 = 0, p_{j+1} = e**eps p_j + delta attains it.
@@ -299,7 +297,7 @@ def response_epsilon(epsilon: Fraction, delta: Fraction) -> Interval:
 @final
 @dataclass(frozen=True, slots=True, init=False, repr=False)
 class Approximate(PrivacyLoss):
-    """A loss that exceeds epsilon with chance at most delta.
+    """A loss that exceeds epsilon with probability at most delta.
 
     >>> Approximate(epsilon="0.5", delta="1e-6").group(3).delta_bound <= 5.3671e-6
     True

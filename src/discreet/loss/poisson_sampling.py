@@ -17,9 +17,9 @@ falls at least linearly beyond the last nodes, which bounds what is cut off
 
 How fast the characteristic function of a sampled Gaussian's loss decays.
 
-Let phi be the characteristic function of the loss l(y) under the law of y with density proportional
-to e**(w l(y) - y**2/2), the tilt of ``sampled_gaussian``.  A contour may end where |phi| to the
-power of the number of runs is negligible, at that height and above.
+Let phi be the characteristic function of the loss l(y) under the distribution of y with density
+proportional to e**(w l(y) - y**2/2), the tilt of ``sampled_gaussian``.  A contour may end where
+|phi| to the power of the number of runs is negligible, at that height and above.
 
 Theorem (key ``contour-rounding``).  For every place y0,
 |phi(s)| <= P[y < y0] + V / s, where V is the total variation of the density of the loss beyond
@@ -31,7 +31,7 @@ transform of at most V / s.
 
 At small rates a few rare losses carry all the variance, and the others lie so close together that
 the transform of the whole decays only at heights like 1/q.  The rare ones alone decay much earlier,
-and what is left is the chance of none.
+and what is left is the probability of none.
 
 The pair of a composition that runs on a Poisson sample.
 
@@ -133,7 +133,7 @@ _NEAR_ERROR: Final = 1e-12  # of |phi|**2 near zero, from moments (section 5, de
 _GRID_ERROR: Final = 1e-9  # of |phi|**2 on the grid (section 5, decay)
 _MOMENT_SLACK: Final = 1e-6  # on moments that err by less than 1e-12 (section 5, decay)
 _FINE: Final = 1 / 256  # between places at which densities are evaluated
-_EVERY: Final = 16  # of them is one at which the law is cut
+_EVERY: Final = 16  # of them is one at which the distribution is cut
 _POINTS: Final = 800
 _NODES: Final = 6000  # for the heights of a grid
 _REACH: Final = 32.0  # of a grid, in units of 1 / sqrt(variance)
@@ -164,7 +164,7 @@ class Nodes:
 @final
 @dataclass(frozen=True, slots=True)
 class Tilted:
-    """The law of y with a density proportional to e**(w l(y) - y**2/2)."""
+    """The distribution of y with a density proportional to e**(w l(y) - y**2/2)."""
 
     q: float
     mu: float
@@ -538,7 +538,7 @@ class SampledPair(Pair):
         return Bracket.within(float(low[0]), float(high[0]), ceil=1.0)
 
     def factors(self) -> tuple[Pair, ...]:
-        """Let a leak of the inner composition through, with chance q."""
+        """Let a leak of the inner composition through, with probability q."""
         inner, leak = self.inner.without_leak()
         if not leak:
             return (self,)
@@ -546,7 +546,7 @@ class SampledPair(Pair):
         return sampled, ResponsePair(Fraction(0), self.rate * leak)
 
     def cumulant(self, t: float) -> float:
-        """Bound ln E[e**(tL); L < inf], by convexity in the rate and between whole orders.
+        """Bound ln E[e**(tL); L < inf], by convexity in the rate and between integer orders.
 
         That is enough for the engines, which ask it where to look; ``log_moment`` is closer.
         """
@@ -559,7 +559,7 @@ class SampledPair(Pair):
         """Bound ln E e**(tL); infinite if a loss is, unless the inner one knows a curve.
 
         By quadrature, if the inner composition is a Gaussian; by the table, if it is another single
-        release and whole orders do not tell as much.
+        release and integer orders do not tell as much.
         """
         removed = self.direction is Direction.REMOVE
         if self.infinity().high:
@@ -574,7 +574,7 @@ class SampledPair(Pair):
         return min(value, self._from_table(t))
 
     def _from_table(self, t: float) -> float:
-        """Add up the table, and bound what lies beyond it by whole orders; none does if added."""
+        """Add up the table, and bound what lies beyond it by integer orders; none does if added."""
         table, largest = self._table(), self.largest()
         value, last = table.cumulant(t, 0.0)
         if self.direction is Direction.ADD or last >= largest:
@@ -594,7 +594,7 @@ class SampledPair(Pair):
         return sampled_gaussian(rate, raised, sign).above(t)
 
     def infinity(self) -> Bracket:
-        """Removing shows an infinite inner loss with chance q; adding never does."""
+        """Removing shows an infinite inner loss with probability q; adding never does."""
         if self.direction is Direction.ADD:
             reach = 0.0 if self.rate < 1 else self.inner.reverse().infinity().high
             return Bracket(0.0, reach)
@@ -682,7 +682,7 @@ class SampledPair(Pair):
         return below_knots(start, x, self._profiles(x), 1 - UNIT, step) if len(x) else None
 
     def _knots(self, step: Fraction) -> tuple[int, Floats]:
-        """Cover the losses of a sampled Gaussian that have a chance worth counting."""
+        """Cover the losses of a sampled Gaussian that have a probability worth counting."""
         low = self._end(self.reverse(), _SHALLOW)
         high = self._end(self, _UNCOUNTED)
         return knots(-low, high, step) if low + high <= _MOST_KNOTS * step else (0, np.zeros(0))
@@ -722,11 +722,11 @@ def sampled_list(
 ) -> Atoms | None:
     """List the losses of a Poisson sample, from those of the inner pair (P, Q) and of (Q, P).
 
-    Removal draws from P with chance q and else from Q, and loses ln(1 - q + q e**x) where P
+    Removal draws from P with probability q and else from Q, and loses ln(1 - q + q e**x) where P
     loses x to Q; ``forward`` lists P.  Addition (without ``forward``) draws from Q and loses the
-    negative of that.  ``never`` is the chance under Q of what P never shows: x is minus infinity.
-    The map has a slope of at most 1 in x, so drifts hold; its argument errs by 24 units, which
-    count 1/(1 - q) times at most.
+    negative of that.  ``never`` is the probability under Q of what P never shows: x is minus
+    infinity. The map has a slope of at most 1 in x, so drifts hold; its argument errs by 24 units,
+    which count 1/(1 - q) times at most.
     """
     q = float(rate)
     if not 1e-12 < q < 1 - 1e-6 or never.width > _UNSURE * never.high:

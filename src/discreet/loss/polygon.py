@@ -19,12 +19,12 @@ v falls.
 Privacy loss distributions on a lattice, from a profile at its points or from a Rényi curve.
 
 Theorem (key ``connect-the-dots``).  h(a) = delta(ln a) is convex and falls from h(0) = 1.  Straight
-lines between its values at the lattice are the profile of a law on the lattice that bounds h from
-above.  On one cell h lies above the extensions of the chords of both neighboring cells; lowering
-the values at both ends by the largest gap between chord and extensions gives lines below h.
-A law with slopes s_k on [a_k, a_{k+1}] has Q-masses s_{k-1} - s_k.  Raising slopes (from the right)
-or lowering them (from the left) until they are ordered keeps the side of the bound, and so does a
-line below a corner that points up.
+lines between its values at the lattice are the profile of a distribution on the lattice that bounds
+h from above.  On one cell h lies above the extensions of the chords of both neighboring cells;
+lowering the values at both ends by the largest gap between chord and extensions gives lines below
+h. A distribution with slopes s_k on [a_k, a_{k+1}] has Q-masses s_{k-1} - s_k.  Raising slopes
+(from the right) or lowering them (from the left) until they are ordered keeps the side of the
+bound, and so does a line below a corner that points up.
 
 Values and slopes come with brackets, so rounding is on the safe side throughout
 (docs/proofs/accounting.md, section 6).
@@ -118,7 +118,7 @@ def _lower_hull(x: Floats, value: Floats) -> NDArray[np.intp]:
 
 
 def _bends(x: list[float], value: list[float], left: int, middle: int, right: int) -> bool:
-    """Say whether the middle node lies below the chord of the other two."""
+    """Return True if the middle node lies below the chord of the other two."""
     gap, along = x[right] - x[left], x[middle] - x[left]
     whole = math.expm1(-gap)
     near, far = math.expm1(along - gap) / whole, math.exp(along - gap) * math.expm1(-along) / whole

@@ -6,12 +6,12 @@ Definitions.  For neighbors D, D' and a mechanism M,
     delta(eps) = sup over outcomes S of  P[M(D) in S] - e**eps P[M(D') in S],   the profile;
     epsilon(delta) = the least eps with delta(eps) <= delta;
     renyi(a) = the largest divergence D_a(M(D) || M(D'));
-    tradeoff(alpha) = the least chance to miss for a test that accuses wrongly with chance alpha.
+    tradeoff(alpha) = the least type II error of a test with type I error alpha.
 A notion (pure, approximate, concentrated, ...) is a bound on these; its answers are upper bounds
 (for the trade-off: lower bounds), rounded towards more loss.
 
 Theorem (key ``tradeoff-duality``; Wasserman and Zhou 2010; Dong, Roth and Su 2022).  A test that
-accuses wrongly with chance alpha misses with chance at least
+has a false positive with probability alpha misses with probability at least
     1 - h(a) - a alpha           and     (1 - r(a) - alpha) / a           for every a >= 1,
 where h is the profile of one direction and r that of the other; the best of these bounds is the
 trade-off.  Every a is sound, so a is searched for in floats and the bound evaluated exactly.
@@ -63,7 +63,7 @@ class PrivacyCurve(Explainable, Shown, ABC):
 
     @abstractmethod
     def delta(self, epsilon: object) -> float:
-        """Return the chance of failure at an epsilon, rounded up."""
+        """Return the probability of failure at an epsilon, rounded up."""
 
     @abstractmethod
     def epsilon(self, delta: object) -> float:
@@ -71,10 +71,10 @@ class PrivacyCurve(Explainable, Shown, ABC):
 
     @abstractmethod
     def tradeoff(self, false_alarm: object) -> float:
-        """Return the least chance of a missed detection, rounded down."""
+        """Return the least probability of a missed detection, rounded down."""
 
     def deltas(self, epsilons: Iterable[object]) -> NDArray[np.float64]:
-        """Return the chance of failure at each epsilon, rounded up."""
+        """Return the probability of failure at each epsilon, rounded up."""
         return np.array([self.delta(value) for value in several(epsilons, "epsilons")], float)
 
     def epsilons(self, deltas: Iterable[object]) -> NDArray[np.float64]:
@@ -82,7 +82,7 @@ class PrivacyCurve(Explainable, Shown, ABC):
         return np.array([self.epsilon(value) for value in several(deltas, "deltas")], float)
 
     def tradeoffs(self, false_alarms: Iterable[object]) -> NDArray[np.float64]:
-        """Return the least chance of a missed detection for each false alarm, rounded down."""
+        """Return the least probability of a missed detection for each false alarm, rounded down."""
         alarms = several(false_alarms, "false_alarms")
         return np.array([self.tradeoff(value) for value in alarms], float)
 
@@ -116,7 +116,7 @@ _NARROW: Final = 1e-7
 
 
 def missed_detections(forward: Curve, backward: Curve, false_alarm: Fraction) -> float:
-    """Bound the chance of a miss from below, from upper bounds delta(epsilon) in both directions.
+    """Bound the type II error from below, from upper bounds delta(epsilon) in both directions.
 
     >>> from discreet.loss import Pure
     >>> curve = lambda e: Pure(epsilon=1).delta(epsilon=e)
@@ -137,7 +137,7 @@ def missed_detections(forward: Curve, backward: Curve, false_alarm: Fraction) ->
 def missed_on_grid(
     forward: Curve, backward: Curve, false_alarms: Sequence[Fraction], grid: Sequence[float]
 ) -> list[float]:
-    """Bound the chances of a miss from below, for many false alarms, by epsilons of a grid alone.
+    """Bound type II errors from below, for many type I errors, by epsilons of a grid alone.
 
     >>> from discreet.loss import Pure
     >>> curve = lambda e: Pure(epsilon=1).delta(epsilon=e)
@@ -190,17 +190,17 @@ class PrivacyLoss(PrivacyCurve):
 
     @abstractmethod
     def dominates(self, other: PrivacyLoss) -> bool:
-        """Say whether the other loss is proved no larger, at every epsilon and every delta.
+        """Return True if the other loss is proved no larger, at every epsilon and every delta.
 
         False means that it was not proved.
         """
 
     def delta(self, epsilon: object) -> float:
-        """Return the chance of failure at an epsilon, rounded up."""
+        """Return the probability of failure at an epsilon, rounded up."""
         return self.delta_interval(epsilon=epsilon).high
 
     def keeps(self, *, epsilon: object, delta: object) -> bool:
-        """Say whether the delta at an epsilon, rounded up, is at most this one.
+        """Return True if the delta at an epsilon, rounded up, is at most this one.
 
         >>> from discreet.mechanisms import Gaussian
         >>> Gaussian(sigma=5).loss().keeps(epsilon=1, delta="1e-6")
@@ -213,7 +213,7 @@ class PrivacyLoss(PrivacyCurve):
         return self.interval(delta=delta).high
 
     def delta_interval(self, epsilon: object) -> Bracket:
-        """Enclose the chance of failure at an epsilon."""
+        """Enclose the probability of failure at an epsilon."""
         return self.profile().delta_interval(epsilon=epsilon)
 
     def interval(self, delta: object) -> Bracket:
@@ -225,7 +225,7 @@ class PrivacyLoss(PrivacyCurve):
         return self.profile().renyi(order=order)
 
     def tradeoff(self, false_alarm: object) -> float:
-        """Return the least chance of a missed detection, rounded down."""
+        """Return the least probability of a missed detection, rounded down."""
         alarm = checked_delta(false_alarm, name="false_alarm")
 
         def curve(epsilon: float) -> float:

@@ -169,7 +169,7 @@ _FEW: Final = 64
 @final
 @dataclass(frozen=True, slots=True)
 class ResponsePair(Pair):
-    """The worst pair of laws that (epsilon, delta) allows.
+    """The worst pair of distributions that (epsilon, delta) allows.
 
     >>> ResponsePair(Fraction(1), Fraction(0)).group(3)
     ResponsePair(epsilon=Fraction(3, 1), delta=Fraction(0, 1))

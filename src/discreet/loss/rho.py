@@ -12,15 +12,15 @@ Definition.  (rho, linear, constant) bounds the growth of a pair if
 K(t) = ln E_P[e**(tL); L < inf] <= rho t (t + 1) + linear t + constant  for every t > 0.
 
 Theorem (key ``moment-growth``).  Growths add up in products.  A loss of at most e has (0, e, 0),
-and rho-zCDP is (rho, 0, 0).  A mixture with the second law loses no more than the pair itself (the
-moments are convex in both laws).  If the excess of a moment over 1 is at most the sum of n others',
-K is at most ln n above the largest.  Along two steps, with the exponents of key ``group-renyi``
-chosen for the rhos, K(t) <= (r**0.5 + s**0.5)**2 t (t+1) + (linear + linear') t + linear + constant
-+ constant', primes for the second step.
+and rho-zCDP is (rho, 0, 0).  A mixture with the second distribution loses no more than the pair
+itself (the moments are convex in both distributions).  If the excess of a moment over 1 is at most
+the sum of n others', K is at most ln n above the largest.  Along two steps, with the exponents of
+key ``group-renyi`` chosen for the rhos, K(t) <= (r**0.5 + s**0.5)**2 t (t+1) + (linear + linear') t
++ linear + constant + constant', primes for the second step.
 
 Moments of compositions.
 
-The least rho that is proved of a loss, perhaps up to a small chance.
+The least rho that is proved of a loss, perhaps up to a small probability.
 
 Definition.  With K(t) = ln E_P[e**(tL)], rho-zCDP says K(t) <= rho t (t + 1) for every t > 0.
 Theorem (key ``concentrated-orders``).  K is convex and K(0) = 0, so K(t)/t does not fall, and K
@@ -30,17 +30,18 @@ last order on, what the growth of K allows (key ``moment-growth``).  A part of K
 r t (t + 1) adds r to the supremum, and needs no search.
 
 Theorem (key ``approximately-concentrated``; Bun and Steinke 2016, definition 8.1).  Let P show what
-Q never does with chance d, and Q what P never does with chance e; let P' and Q' be P and Q given
-that this does not happen.  Then P >= (1 - d)P' and Q >= (1 - e)Q' as measures, and the cumulants of
-(P', Q') are K(t) - (t + 1) ln(1 - d) + t ln(1 - e), for the finite part K of those of (P, Q).  So
-h <= h' + max(d, e), and what (P, Q) dominates is concentrated with the rho of (P', Q') but for a
-chance of max(d, e), in this direction; in compositions, adaptive too, rhos and chances add up.
+Q never does with probability d, and Q what P never does with probability e; let P' and Q' be P and
+Q given that this does not happen.  Then P >= (1 - d)P' and Q >= (1 - e)Q' as measures, and the
+cumulants of (P', Q') are K(t) - (t + 1) ln(1 - d) + t ln(1 - e), for the finite part K of those of
+(P, Q).  So h <= h' + max(d, e), and what (P, Q) dominates is concentrated with the rho of (P', Q')
+but for a probability of max(d, e), in this direction; in compositions, adaptive too, rhos and
+probabilities add up.
 
 Theorem (key ``truncated-concentration``).  Let s >= 0 and P[L > s] <= d < 1, and let P' and Q' be P
-and Q given that L <= s.  Their cumulants K' obey K'(t) <= t (s + c) with c = -ln(1 - d), and
-K'(t) <= K(t) + c (t + 1 - u)+ with u = e**(ts - K(t)), where u < 1 counts as 0.  So (P, Q) is
-concentrated with the rho of these bounds but for a chance of d.
-Proof: docs/proofs/accounting.md, section 15.
+and Q given that L <= s.  Their cumulants K' obey K'(t) <= t (s + c) with c = -ln(1 - d), and K'(t)
+<= K(t) + c (t + 1 - u)+ with u = e**(ts - K(t)), where u < 1 counts as 0.  So (P, Q) is
+concentrated with the rho of these bounds but for a probability of d. Proof:
+docs/proofs/accounting.md, section 15.
 
 Theorem (key ``sampled-rho``).  A Poisson sample of Gaussian noise, at any rate q > 0, has no rho
 below that of the noise without a sample: sup D_a / a is mu**2 / 2, and n times that for n steps.
@@ -296,7 +297,7 @@ def _divided(composition: Composition) -> tuple[Fraction, Composition]:
 
 
 def approximate_rho(composition: Composition) -> tuple[Fraction, Fraction]:
-    """Return (rho, chance): rho-zCDP in this direction, but for a chance of infinite losses.
+    """Return (rho, delta): rho-zCDP in this direction, but for infinite losses.
 
     >>> from discreet.loss.pure_pairs import ResponsePair
     >>> leaky = Composition(((ResponsePair(Fraction(1), Fraction(1, 10**6)), 1),))
@@ -333,7 +334,7 @@ def approximate_rho(composition: Composition) -> tuple[Fraction, Fraction]:
 
 
 def _without_leaks(composition: Composition) -> tuple[Composition, Fraction]:
-    """Take the chance of an infinite loss off the randomized responses: they are products."""
+    """Take the probability of an infinite loss off the randomized responses: they are products."""
     pairs: list[tuple[Pair, int]] = []
     leak = Fraction(0)
     for pair, count in composition.pairs:
@@ -359,7 +360,7 @@ def approximately_concentrated(loss: PrivacyLoss) -> tuple[Fraction, Fraction]:
 
 
 def truncated_rho(composition: Composition, chance: Fraction) -> Fraction | None:
-    """Return a rho outside an event of this chance; None where moments are infinite.
+    """Return a rho outside an event of this probability; None where moments are infinite.
 
     >>> from discreet.loss import GaussianDP
     >>> ((sample,), _) = (GaussianDP(mu=1).sampled(rate="0.01").power(100).remove, ())

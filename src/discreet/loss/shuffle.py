@@ -172,7 +172,7 @@ class Shuffle:
 
 
 def crowd(shuffle: Shuffle) -> tuple[int, list[tuple[int, int]], int]:
-    """Enclose the law of the size of the crowd that hides one report, up to a common factor.
+    """Enclose the distribution of how many reports hide one, up to a common factor.
 
     Returns the least size, the weights from there on, and a bound on all other weights.
     """
@@ -192,7 +192,7 @@ def _first(c: int, x: int, y: int) -> int:
 
 
 def _binomial(n: int, chance: Interval) -> tuple[int, list[tuple[int, int]], int]:
-    """Enclose multiples of the chances of binomial(n, p) around the mode, and bound the rest.
+    """Enclose multiples of the probabilities of binomial(n, p) around the mode, and bound the rest.
 
     The weight of the mode is 1; neighbors differ by the factor (n-c)/(c+1) * p/(1-p).
     """
@@ -271,7 +271,7 @@ class _Tails:
 
 @functools.lru_cache(maxsize=8)
 def _crowd_shape(shuffle: Shuffle) -> tuple[int, Floats, float]:
-    """Return the law of the crowd in floats: the least size, weights from there on, the rest."""
+    """Return the crowd in floats: the least size, weights from there on, the rest."""
     start, weights, missed = crowd(shuffle)
     total = sum(high for _, high in weights)
     floats = [float(Fraction(high, total)) for _, high in weights]
