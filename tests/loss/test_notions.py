@@ -22,7 +22,6 @@ from discreet.loss.privacy_loss import missed_detections
 from discreet.loss.pure_pairs import LaplacePair
 from discreet.loss.shuffle import Shuffle
 from discreet_course.textbook import advanced, group_loose
-from tests.loss.formulas import shuffled_epsilon_closed_form
 from tests.loss.oracles import at_least, gaussian, laplace, real, response
 
 ALL = [
@@ -269,8 +268,6 @@ def test_very_large_numbers_are_answered_quickly():
     assert Shuffle(epsilon=large, population=5).delta(epsilon=large) <= 1
     with pytest.raises(OutOfRange):
         advanced(Approximate(epsilon=large, delta=0), count=2, slack="0.1")
-    with pytest.raises(OutOfRange):
-        shuffled_epsilon_closed_form(epsilon=large, population=100, delta="0.1")
 
 
 @pytest.mark.theorem("tradeoff-duality")

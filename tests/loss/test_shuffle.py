@@ -9,7 +9,6 @@ from discreet.errors import OutOfRange
 from discreet.loss import Composition, GaussianDP, Pure
 from discreet.loss.finite import FinitePair
 from discreet.loss.shuffle import Shuffle
-from tests.loss.formulas import shuffled_epsilon_closed_form
 from tests.loss.oracles import coin, hockey_stick, real
 
 
@@ -70,8 +69,6 @@ def test_golden_values():
     )
     binary = Shuffle(epsilon=1, population=1000, binary=True)
     assert binary.epsilon(delta=1e-6) == pytest.approx(0.148671, abs=2e-6)
-    closed = shuffled_epsilon_closed_form(epsilon=1, population=1000, delta=1e-6)
-    assert closed == pytest.approx(0.566201489, rel=1e-9)
 
 
 def test_the_exact_shuffled_response_is_below_the_golden_bounds():
@@ -153,7 +150,3 @@ def test_composed_shuffles_by_enumeration():
 def test_what_the_theorems_do_not_cover_is_refused():
     with pytest.raises(OutOfRange):
         GaussianDP(mu=1).shuffled(population=100)
-    with pytest.raises(OutOfRange):
-        shuffled_epsilon_closed_form(epsilon=5, population=100, delta=1e-6)
-    with pytest.raises(OutOfRange):
-        shuffled_epsilon_closed_form(epsilon=1, population=1000, delta=0)

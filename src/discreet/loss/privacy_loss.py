@@ -10,8 +10,8 @@ Definitions.  For neighbors D, D' and a mechanism M,
 A notion (pure, approximate, concentrated, ...) is a bound on these; its answers are upper bounds
 (for the trade-off: lower bounds), rounded towards more loss.
 
-Theorem (key ``tradeoff-duality``; Wasserman and Zhou 2010; Dong, Roth and Su 2022).  A test that
-has a false positive with probability alpha misses with probability at least
+Theorem (key ``tradeoff-duality``; Wasserman and Zhou 2010; Dong, Roth and Su 2022).  A test with
+type I error alpha has a type II error of at least
     1 - h(a) - a alpha           and     (1 - r(a) - alpha) / a           for every a >= 1,
 where h is the profile of one direction and r that of the other; the best of these bounds is the
 trade-off.  Every a is sound, so a is searched for in floats and the bound evaluated exactly.
