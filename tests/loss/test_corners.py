@@ -149,3 +149,19 @@ def test_a_low_end_holds_at_the_epsilon_that_was_asked_for():
             below = loss.delta_interval(epsilon=Fraction(math.nextafter(float(exact), 9.0)))
             assert loss.delta_interval(epsilon=epsilon).low <= below.high
             assert loss.delta(epsilon=epsilon) == loss.delta_interval(epsilon=epsilon).high
+
+
+@pytest.mark.theorem("dominating-pair")
+def test_a_finite_pair_whose_largest_loss_is_zero_is_no_leak():
+    """Its other losses are below zero, which the lower end may not forget."""
+    third = Fraction(1, 3)
+    pair = FinitePair(
+        (third, third, third, Fraction(0)), (Fraction(0), third, third / 2, third * 3 / 2)
+    )
+    twin = FinitePair((third, third, third), (Fraction(0), third, 2 * third))
+    for each in (pair, twin):
+        p, q = laws([(each, 2), (THREE, 1)])
+        for eps in (0.0, 0.1, 0.4):
+            found = of((each, 2), (THREE, 1)).delta(eps)
+            truth = oracles.hockey_stick(p, q, eps)
+            assert mpf(found.low) <= truth <= mpf(found.high)

@@ -350,7 +350,7 @@ def split_product(pairs: Iterable[tuple[Pair, int]]) -> tuple[Counted, Counted]:
         for part in pair.factors():
             if isinstance(part, GaussianPair):
                 square += part.mu_squared * count
-            elif part.exact_infinity() is not None and part.largest() == 0:
+            elif isinstance(part, ResponsePair) and not part.epsilon:
                 leaks.append((part, count))
             else:
                 rest.append((part, count))
