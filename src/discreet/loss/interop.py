@@ -281,6 +281,11 @@ def _noise(event: Any, name: str = "noise_multiplier") -> Fraction:
     return positive(_number(event, name), name=f"{name} of a {type(event).__name__}")
 
 
+def _composed(event: Any) -> PrivacyLoss:
+    parts = [from_dp_event(part) for part in event.events]
+    return functools.reduce(lambda one, two: one.compose(two), parts) if parts else Pure(epsilon=0)
+
+
 def _concentrated(event: Any) -> PrivacyLoss:
     if _number(event, "xi") != 0:
         raise WrongKind("a ZCDpEvent has an xi that is not 0; give a ZCDpEvent with rho alone.")
@@ -295,9 +300,7 @@ _EVENTS: Final[Mapping[str, Callable[[Any], PrivacyLoss]]] = {
         DiscreteLaplacePair(1 / _noise(event, "noise_parameter"), checked_count(event.sensitivity))
     ),
     "ZCDpEvent": _concentrated,
-    "ComposedDpEvent": lambda event: functools.reduce(
-        lambda one, two: one.compose(two), map(from_dp_event, event.events), Pure(epsilon=0)
-    ),
+    "ComposedDpEvent": _composed,
     "SelfComposedDpEvent": lambda event: from_dp_event(event.event).power(event.count),
     "PoissonSampledDpEvent": lambda event: from_dp_event(event.event).sampled(
         rate=_number(event, "sampling_probability")
