@@ -14,9 +14,8 @@ from hypothesis import strategies as st
 import discreet as dp
 from discreet.accounting import Leaf, Parallel, Repeat, Sampled, Sequential, account
 from discreet.loss import GaussianDP, Profile, Pure, RenyiDP, ZeroConcentrated
-from discreet.loss.atoms import Enumeration, enumeration, listed_product
 from discreet.loss.composition import Composition
-from discreet.loss.finite import FinitePair
+from discreet.loss.finite import Enumeration, FinitePair, enumeration, listed_product
 from discreet.loss.gaussian import DiscreteGaussianPair, GaussianPair
 from discreet.loss.lattice import LatticeSearch
 from discreet.loss.moments import MomentBound, RenyiCurve, moment_deltas

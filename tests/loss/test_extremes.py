@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from discreet.accounting import Leaf, account
 from discreet.errors import DiscreetError, OutOfRange
 from discreet.loss import Composition, Profile, Pure
-from discreet.loss.atoms import Atoms
+from discreet.loss.finite import Atoms
 from discreet.loss.gaussian import DiscreteGaussianPair, GaussianPair
 from discreet.loss.pair import LARGEST_LOSS, LARGEST_PLACE
 from discreet.loss.pure_pairs import DiscreteLaplacePair

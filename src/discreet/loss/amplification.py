@@ -32,7 +32,8 @@ Theorem (key ``sampled-groups``; Ganesh 2024 for Gaussians).  Let k records ente
 independently with probability q, and let P_j be the distribution with j of them in it, Q = P_0.
 With binomial weights w_j and any a_j >= 0 with w_0 + sum w_j a_j = a over j >= 1, the mixture of
 the P_j has h(a) <= sum w_j h_j(a_j); for a <= w_0 it is 1 - a.  The reversed profile at 1/a is at
-most sum w_j a_j r_j(1/a_j) / a, where r_j are the reversed profiles, and 0 at 1/w_0. Proof.  sum
+most sum w_j a_j r_j(1/a_j) / a, where r_j are the reversed profiles, and 0 at 1/w_0.
+Proof.  sum
 w_j P_j(S) + (w_0 - a) Q(S) = sum w_j (P_j(S) - a_j Q(S)), and for a <= w_0 no set beats all
 outputs.  Reversed, Q(S) - sum w_j P_j(S)/a - w_0 Q(S)/a = sum w_j a_j (Q(S) - P_j(S)/a_j) / a.
 

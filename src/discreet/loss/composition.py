@@ -37,7 +37,7 @@ import numpy as np
 
 from discreet.errors import OutOfRange
 from discreet.exact import exact_sum, float_down, float_up
-from discreet.loss.atoms import Enumeration, beside_curve, enumeration
+from discreet.loss.finite import Enumeration, beside_curve, enumeration
 from discreet.loss.gaussian import (
     DiscreteGaussianPair,
     GaussianPair,

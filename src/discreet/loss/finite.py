@@ -1,15 +1,32 @@
-"""The pair of any two distributions on finitely many outcomes, and of its groups.
+"""Finite distributions: lists of losses, their products, and the pair of two finite distributions.
 
 Trust: kernel.
+
+Theorem (key ``connect-the-dots``).  Splitting an atom of mass p at x in [kh, (k+1)h] into p - b at
+kh and b at (k+1)h, where b = p (1 - e**(kh - x)) / (1 - e**-h), keeps both probabilities
+P and Q of the cell; the profile is unchanged at every multiple of h and otherwise rises
+(Doroshenko, Ghazi, Kamath, Kumar and Manurangsi 2022).  Moving mass up raises a profile, moving it
+down lowers it.
+
+Theorem (key ``few-losses``; condition on the first loss).  Let a product have two independent
+parts, the first with finite losses x_i of masses p_i.  Its finite profile is
+sum_i p_i D(eps - x_i), where D is the finite profile of the second, at real arguments.
+
+Losses add up and masses multiply.  Masses are positive, so an entry that is a sum of n products
+errs by n + 1 units relatively, in whatever order they are added; losses that agree up to rounding
+are merged, and how far they lay apart is added to the drift.  Masses below ``_FLOOR`` are taken off
+the list and counted as missing (docs/proofs/accounting.md, section 14).
 
 Definition.  Outcome i has probability p[i] under P and q[i] under Q, exactly; its loss is
 ln(p[i]/q[i]), infinite where q[i] = 0 < p[i].
 
 Definition.  The power curve of a pair is g(a), the largest P(S) over tests S with Q(S) <= a.  For
 finite distributions it is concave and linear between corners, with one segment of slope p/q for
-each ratio. Theorem (key ``group-profile``; Dong, Roth and Su 2022, theorem 2.14).  If each of k
+each ratio.
+Theorem (key ``group-profile``; Dong, Roth and Su 2022, theorem 2.14).  If each of k
 steps from one table to another is dominated by the pair, every test has P(S) <= g(g(... g(Q(S)))),
-k times, and the pair whose power curve is that composition dominates the group. Proof.  A step
+k times, and the pair whose power curve is that composition dominates the group.
+Proof.  A step
 raises the probability of any S from b to at most g(b), and g does not fall.  A concave rising
 function of a concave rising function is concave, so it is the power curve of some pair.
 """
@@ -19,24 +36,402 @@ from __future__ import annotations
 import bisect
 import functools
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import pairwise
 from typing import Final, Self, final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet.errors import OutOfRange
 from discreet.exact import float_down, float_up
-from discreet.loss.atoms import Atoms, AtomTransform
-from discreet.loss.pair import Pair, ProfileCurve
-from discreet.loss.rounding import UNIT, Bracket
+from discreet.loss.pair import (
+    LARGEST_PLACE,
+    Counted,
+    CumulantLine,
+    Floats,
+    Pair,
+    PrivacyLossDistribution,
+    ProfileCurve,
+)
+from discreet.loss.rounding import (
+    CUT_MARGIN,
+    TINIEST,
+    UNIT,
+    Bracket,
+    bound_above,
+    bound_below,
+    reduced,
+)
+
+_FLOOR: Final = 1e-70
+_CLOSE: Final = 2.0**-46  # of the largest loss: closer atoms are one
+_MOST_SUMS: Final = 1 << 19  # sums of two losses that are sorted
+_MOST_STEPS: Final = 1 << 23  # products of masses on one lattice
+_MOST_ATOMS: Final = 1 << 15  # of a list that is asked for its profile
+_MOST_LISTED: Final = 1 << 14  # of one pair
+_LONGEST: Final = 1 << 26  # of a lattice
+_NEGLIGIBLE: Final = 1e-12  # of a delta: so much may be missing
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Atoms:
+    """Finitely many finite losses in rising order, with their masses.
+
+    A list stands for a distribution whose atoms have the listed masses, each within a relative
+    ``error``, at places within ``drift`` of the listed ones; atoms of a total mass of at most
+    ``missing`` may lie anywhere else.  On a lattice, where ``grain`` is known, the list has no gaps
+    (masses may be zero), and the first loss is ``start * grain``.
+
+    >>> coin = Atoms.on_lattice(-1, np.array([0.25, 0.0, 0.75]), Fraction(1, 2), error=0.0)
+    >>> coin.times(coin).mass.tolist()
+    [0.0625, 0.0, 0.375, 0.0, 0.5625]
+    """
+
+    losses: Floats
+    mass: Floats
+    error: float
+    drift: float = 0.0
+    missing: float = 0.0
+    start: int = 0
+    grain: Fraction | None = None
+
+    @classmethod
+    def on_lattice(
+        cls, start: int, mass: Floats, grain: Fraction, *, error: float, missing: float = 0.0
+    ) -> Atoms:
+        """List the multiples of the grain from ``start`` on, without faint masses at both ends."""
+        kept = mass >= _FLOOR
+        missing += _rest(mass, kept, error)
+        places = np.flatnonzero(kept)
+        if not len(places):
+            return cls(np.zeros(0), np.zeros(0), error, 0.0, missing)
+        first, last = int(places[0]), int(places[-1]) + 1
+        losses = np.arange(start + first, start + last) * float(grain)
+        drift = 4 * UNIT * max(abs(float(losses[0])), abs(float(losses[-1])))
+        mass = np.where(kept[first:last], mass[first:last], 0.0)
+        return cls(losses, mass, error, drift, missing, start + first, grain)
+
+    @classmethod
+    def merged(
+        cls, losses: Floats, mass: Floats, *, error: float, drift: float, missing: float = 0.0
+    ) -> Atoms:
+        """Sort the losses, merge those that differ by rounding alone, and drop faint ones."""
+        kept = mass >= _FLOOR
+        missing += _rest(mass, kept, error)
+        losses, mass = losses[kept], mass[kept]
+        if not len(losses):
+            return cls(losses, mass, error, drift, missing)
+        order = np.argsort(losses)
+        losses, mass = losses[order], mass[order]
+        close = _CLOSE * float(np.abs(losses).max())
+        firsts = np.append(0, np.flatnonzero(np.diff(losses) > close) + 1)
+        lasts = np.append(firsts[1:], len(losses)) - 1
+        apart = float((losses[lasts] - losses[firsts]).max())
+        many = int((lasts - firsts).max()) + 1
+        total = np.add.reduceat(mass, firsts)
+        return cls(losses[firsts], total, error + UNIT * many, drift + apart * (1 + UNIT), missing)
+
+    def times(self, other: Atoms) -> Atoms | None:
+        """List the losses of two independent parts; None where that is too much work."""
+        error = (self.error + other.error + self.error * other.error) * (1 + 4 * UNIT)
+        missing = (self.missing + other.missing) * (1 + CUT_MARGIN)  # masses are about one
+        sizes = len(self.mass), len(other.mass)
+        if self.grain is not None and self.grain == other.grain:
+            start = self.start + other.start
+            if sizes[0] * sizes[1] > _MOST_STEPS or abs(start) > LARGEST_PLACE:
+                return None
+            mass = np.convolve(self.mass, other.mass)
+            error += UNIT * (min(sizes) + 4)
+            return Atoms.on_lattice(start, mass, self.grain, error=error, missing=missing)
+        if sizes[0] * sizes[1] > _MOST_SUMS:
+            return None
+        losses = np.add.outer(self.losses, other.losses).ravel()
+        mass = np.multiply.outer(self.mass, other.mass).ravel()
+        drift = self.drift + other.drift + UNIT * float(np.abs(losses).max(initial=0.0))
+        return Atoms.merged(
+            losses, mass, error=error + 4 * UNIT, drift=drift * (1 + 4 * UNIT), missing=missing
+        )
+
+    def power(self, count: int) -> Atoms | None:
+        """List the losses of independent copies; None where that is too much work."""
+        total: Atoms | None = None
+        square: Atoms | None = self
+        while square is not None and len(square.mass) <= _MOST_ATOMS:
+            if count % 2:
+                total = square if total is None else total.times(square)
+                if total is None:
+                    return None
+            count //= 2
+            if not count:
+                return total
+            square = square.times(square)
+        return None
+
+    def upper(self, eps: float) -> float:
+        value, slack = self._total(eps - self._moved(eps))
+        return bound_above(value * (1 + slack) + self.missing * (1 + 4 * UNIT) + TINIEST)
+
+    def lower(self, eps: float) -> float:
+        value, slack = self._total(eps + self._moved(eps))
+        return bound_below(value * (1 - slack) - TINIEST)
+
+    def profile(self, eps: float) -> Bracket:
+        return Bracket.within(self.lower(eps), self.upper(eps), ceil=1.0)
+
+    def _total(self, eps: float) -> tuple[float, float]:
+        first = int(np.searchsorted(self.losses, eps, side="right"))
+        share = -np.expm1(eps - self.losses[first:])
+        value = float((self.mass[first:] * share).sum())  # a product of arrays would wake threads
+        return value, (self.error + UNIT * (2 * len(self.mass) + 16)) * (1 + 8 * UNIT)
+
+    def _moved(self, eps: float) -> float:
+        """How far the losses may be off, and their distances to eps when rounded."""
+        reach = (
+            max(abs(float(self.losses[0])), abs(float(self.losses[-1]))) if len(self.mass) else 0
+        )
+        return (self.drift + 8 * UNIT * (reach + abs(eps))) * (1 + 8 * UNIT)
+
+    def above(self, step: Fraction, infinite: float = 0.0) -> PrivacyLossDistribution | None:
+        """Spread each atom over its two neighbors on the lattice."""
+        mass = self.mass * (1 + self.error + 4 * UNIT)
+        infinite = (infinite + self.missing) * (1 + 2 * UNIT)
+        aligned = self._aligned(step)
+        if aligned is not None:
+            return _placed(aligned, mass, infinite, 0.0)
+        h, x = float(step), self.losses
+        cell = np.floor(x / h)
+        share = -np.expm1(np.minimum(cell * h - x, 0.0)) / -math.expm1(-h)
+        drift = self.drift + 64 * UNIT * float(np.abs(x).max(initial=0.0)) + 64 * UNIT * h
+        up = np.minimum(mass, mass * share * (1 + 64 * UNIT))
+        both, weights = np.concatenate([cell, cell + 1]), np.concatenate([mass - up, up])
+        return _placed(_whole(both), weights * (1 + 2 * UNIT), infinite, drift)
+
+    def below(self, step: Fraction, infinite: float = 0.0) -> PrivacyLossDistribution | None:
+        """Move each atom down to the lattice; those that are not listed are dropped."""
+        mass = self.mass * (1 - self.error - 4 * UNIT)
+        aligned = self._aligned(step)
+        if aligned is not None:
+            return _placed(aligned, mass, infinite, 0.0)
+        x = self.losses
+        drift = self.drift + 64 * UNIT * float(np.abs(x).max(initial=0.0))
+        return _placed(_whole(np.floor(x / float(step))), mass, infinite, drift)
+
+    def _aligned(self, step: Fraction) -> NDArray[np.int64] | None:
+        if self.grain is None or (self.grain / step).denominator != 1:
+            return None
+        ratio = (self.grain / step).numerator
+        return _whole(np.arange(self.start, self.start + len(self.mass)), ratio)
+
+
+def _rest(mass: Floats, kept: NDArray[np.bool_], error: float) -> float:
+    """Bound the mass that is not kept; what underflowed is below the tiniest float."""
+    faint = mass[~kept]
+    return float(faint.sum()) * (1 + error + UNIT * len(mass)) + TINIEST * len(faint)
+
+
+def _whole(index: NDArray[np.generic], ratio: int = 1) -> NDArray[np.int64] | None:
+    """Give integers, times a ratio, as such; None where floats skip some of them.
+
+    >>> _whole(np.array([2.0, 3.0]), 5).tolist(), _whole(np.array([2.0**63])) is None
+    ([10, 15], True)
+    """
+    size = float(np.abs(index).max(initial=0.0))
+    if not size <= LARGEST_PLACE or size * ratio > LARGEST_PLACE:  # not a number fails too
+        return None
+    return index.astype(np.int64) * ratio
+
+
+def _placed(
+    where: NDArray[np.int64] | None, mass: Floats, infinite: float, drift: float
+) -> PrivacyLossDistribution | None:
+    """Put masses on the lattice; None where that would be absurdly long, or far out."""
+    if where is None:
+        return None
+    if not len(where):
+        return PrivacyLossDistribution(0, np.zeros(1), infinite, drift)
+    start = int(where.min())
+    if int(where.max()) - start > _LONGEST:
+        return None
+    total = np.asarray(np.bincount(where - start, weights=mass), np.float64)
+    return PrivacyLossDistribution(start, total, infinite, drift)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class AtomTransform:
+    """The cumulants of finitely supported losses; they need not decay along a line."""
+
+    items: tuple[tuple[Atoms, int], ...]
+
+    def real(self, orders: Floats) -> tuple[Floats, Floats]:
+        value, error = np.zeros(len(orders)), np.zeros(len(orders))
+        for atoms, count in self.items:
+            exponent = np.outer(orders, atoms.losses)
+            top = exponent.max(axis=1)
+            weight = np.exp(exponent - top[:, None])
+            value += count * (top + np.log(np.einsum("ij,j->i", weight, atoms.mass)))
+            reach = np.abs(exponent).max(axis=1)
+            error += count * (atoms.error + UNIT * (48 * reach + len(atoms.mass) + 64))
+        return value, error
+
+    def line(self, order: float, heights: Floats) -> CumulantLine:
+        """Sum ln sum p e**(zx), with the oscillation reduced by the tilted mean."""
+        value = np.zeros(len(heights), np.complex128)
+        error = np.zeros(len(heights))
+        for atoms, count in self.items:
+            x = atoms.losses
+            top = float((order * x).max())
+            weight = atoms.mass * np.exp(order * x - top)
+            total = float(weight.sum())
+            center = float((weight * x).sum()) / total
+            turned = np.exp(1j * np.outer(heights, x - center))
+            phi = np.einsum("ij,j->i", turned, weight / total)
+            reach = float(np.abs(x).max())
+            bound = 2 * atoms.error + UNIT * (48 * (order + heights) * reach + 2 * len(x) + 64)
+            value += count * (reduced(phi) + math.log(total) + top + 1j * heights * center)
+            error += count * (
+                np.log1p(bound / np.maximum(np.abs(phi), TINIEST))
+                + UNIT * (16 + 4 * (order + heights) * reach)
+            )
+        return CumulantLine(value, error)
+
+    def decay(self, order: float, height: float) -> float:  # noqa: ARG002  (atoms never decay)
+        return 0.0
+
+
+Ends = tuple[Floats, Floats]
+"""Bounds at many points, from below and from above."""
+
+_FARTHEST: Final = 100.0
+_CELLS: Final = 1 << 11  # into which losses that are not listed are spread
+_FAINT: Final = 1e-40  # masses whose share of a delta is lost in rounding, unless it is tiny
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Enumeration:
+    """A list of losses, alone or with one more loss whose profile is known everywhere."""
+
+    atoms: Atoms
+    second: Callable[[Floats], Ends] | None = None
+
+    def complete(self, delta: float) -> bool:
+        """Return True if what is not on the list hardly counts at a delta."""
+        return self.atoms.missing <= _NEGLIGIBLE * delta
+
+    def upper(self, eps: float) -> float:
+        if self.second is None:
+            return self.atoms.upper(eps)
+        value = self._total(self.second, eps - self.atoms._moved(eps), above=True)  # noqa: SLF001
+        return bound_above(value + self.atoms.missing * (1 + 4 * UNIT))
+
+    def lower(self, eps: float) -> float:
+        if self.second is None:
+            return self.atoms.lower(eps)
+        moved = self.atoms._moved(eps)  # noqa: SLF001
+        return bound_below(self._total(self.second, eps + moved, above=False))
+
+    def delta(self, eps: float, *, low: bool = True) -> Bracket:
+        """Enclose the finite profile at eps >= 0; without ``low``, from above."""
+        high = min(self.upper(eps), 1.0)
+        return Bracket(min(self.lower(eps), high) if low else 0.0, high)
+
+    def _total(self, second: Callable[[Floats], Ends], eps: float, *, above: bool) -> float:
+        mass, losses = self.atoms.mass, self.atoms.losses
+        heavy = mass > _FAINT
+        value = np.full(len(mass), float(above))  # what no profile exceeds, or falls below
+        value[heavy] = second(eps - losses[heavy])[above]
+        total = float((mass * value).sum())
+        if len(mass) * _FAINT > total * UNIT:  # faint masses may count
+            total = float((mass * second(eps - losses)[above]).sum())
+        slack = (self.atoms.error + UNIT * (len(mass) + 16)) * (1 + 8 * UNIT)
+        return total * (1 + slack if above else 1 - slack)
+
+
+def _product(lists: Iterable[Atoms]) -> Atoms | None:
+    total: Atoms | None = None
+    for each in sorted(lists, key=lambda each: len(each.mass)):
+        total = each if total is None else total.times(each)
+        if total is None:
+            return None
+    return total
+
+
+def listed_power(pairs: Counted) -> Sequence[Atoms | None]:
+    """List the losses of each pair, as often as it occurs; None where they are many."""
+    lists = ((pair.atoms(), count) for pair, count in pairs)
+    return [
+        atoms.power(count) if atoms is not None and 0 < len(atoms.mass) <= _MOST_LISTED else None
+        for atoms, count in lists
+    ]
+
+
+@functools.lru_cache(maxsize=128)
+def enumeration(pairs: Counted) -> Enumeration | None:
+    """List the losses of a product, all or all but those of one pair; None if they are many."""
+    lists, second = [], None
+    for (pair, count), atoms in zip(pairs, listed_power(pairs), strict=True):
+        if atoms is not None:
+            lists.append(atoms)
+        elif second is None and count == 1 and type(pair).finite_parts is not Pair.finite_parts:
+            second = pair.finite_parts
+        else:
+            return None
+    total = _product(lists)
+    if total is None or (second is not None and len(total.mass) > _MOST_ATOMS):
+        return None
+    return Enumeration(total, second)  # type: ignore[arg-type]  # its bounds are known
+
+
+def beside_curve(pairs: Counted, curve: Callable[[Floats], Ends]) -> Enumeration | None:
+    """Multiply what a curve allows with a product, from above alone; None if losses are many.
+
+    Losses without a list are spread over a lattice of their own (key ``connect-the-dots``).
+    """
+    lists = [
+        _spread(pair, count) if atoms is None else atoms
+        for (pair, count), atoms in zip(pairs, listed_power(pairs), strict=True)
+    ]
+    known = [each for each in lists if each is not None]
+    total = _product(known) if len(known) == len(lists) else None
+    return None if total is None or len(total.mass) > _MOST_ATOMS else Enumeration(total, curve)
+
+
+def _spread(pair: Pair, count: int) -> Atoms | None:
+    """Bound the losses of one run from above by a list."""
+    reach = pair.largest()
+    if count > 1 or not 0 < reach < _FARTHEST or pair.infinity().high:
+        return None
+    step = Fraction(reach) * 2 / _CELLS
+    law = pair.above(step)
+    if law is None:
+        return None
+    losses = (law.start + np.arange(len(law.mass))) * float(step)
+    drift = law.drift + 8 * UNIT * float(np.abs(losses).max())
+    return Atoms(losses, law.mass, 8 * UNIT, drift, law.infinite)
+
+
+def listed_product(pairs: Counted) -> Atoms | None:
+    """List the losses of a product; None where they are many.
+
+    >>> from discreet.loss.pure_pairs import ResponsePair
+    >>> listed_product(((ResponsePair(Fraction(1)), 2),)).losses.tolist()
+    [-2.0, -1.0, 0.0, 1.0, 2.0]
+    """
+    lists = listed_power(pairs)
+    known = [each for each in lists if each is not None]
+    total = _product(known) if len(known) == len(lists) else None
+    return total if total is not None and len(total.mass) <= _MOST_LISTED else None
+
 
 Probabilities = tuple[Fraction, ...]
 PowerCurve = list[tuple[Fraction, Fraction]]
 
-_LONGEST: Final = 64
+_LONGEST_CHAIN: Final = 64
 
 
 def chained_laws(
@@ -125,7 +520,7 @@ class FinitePair(Pair):
 
     def group(self, k: int) -> FinitePair | None:
         """Chain the pair with itself, exactly; long chains grow too many outcomes for that."""
-        if k > _LONGEST:
+        if k > _LONGEST_CHAIN:
             return None
         return self if k == 1 else FinitePair(*chained_laws(self.p, self.q, k))
 

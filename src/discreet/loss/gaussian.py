@@ -48,7 +48,7 @@ import numpy as np
 
 from discreet.errors import OutOfRange
 from discreet.exact import exact_sum, float_down, float_up, whole
-from discreet.loss.atoms import Atoms
+from discreet.loss.finite import Atoms
 from discreet.loss.moments import RenyiCurve
 from discreet.loss.pair import (
     LARGEST_LOSS,

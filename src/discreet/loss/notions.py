@@ -3,12 +3,14 @@
 Trust: kernel.
 
 Definition.  M is eps-DP when P[M(D) in S] <= e**eps P[M(D') in S] for all neighbors and all S: the
-privacy loss log P(y)/Q(y) never exceeds eps. Theorem (key ``randomized-response``; Kairouz, Oh and
+privacy loss log P(y)/Q(y) never exceeds eps.
+Theorem (key ``randomized-response``; Kairouz, Oh and
 Viswanath 2015).  Randomized response loses most of all eps-DP mechanisms, so delta(t) = (e**eps -
 e**t)_+ / (1 + e**eps). The best test of it (key ``tradeoff-duality``) that has a false positive
 with probability a misses with the larger of the probabilities 1 - e**eps a and e**-eps (1 - a).
 Theorem (key ``group-pure``; Dwork, McSherry, Nissim and Smith 2006).  A group of k units loses at
-most k eps. Theorem (key ``group-pure-chain``).  Whatever k + 1 distributions are, of which each is
+most k eps.
+Theorem (key ``group-pure-chain``).  Whatever k + 1 distributions are, of which each is
 eps-DP with the next: the first and the last are dominated by two-sided geometric noise of scale 1 /
 eps around 0 and k, and some are as far apart as that.  So a group of k units has a smaller delta at
 every epsilon between 0 and k eps than randomized response with k eps has. Proof:

@@ -38,7 +38,7 @@ from numpy.typing import NDArray
 from discreet.loss.rounding import UNIT, Bracket
 
 if TYPE_CHECKING:  # for annotations alone: curves and lists know no pair
-    from discreet.loss.atoms import Atoms
+    from discreet.loss.finite import Atoms
     from discreet.loss.moments import RenyiCurve
 
 Floats = NDArray[np.floating[Any]]

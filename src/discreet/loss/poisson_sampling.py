@@ -70,7 +70,6 @@ from discreet.loss.amplification import (
     sampled_cumulant,
     sampled_group,
 )
-from discreet.loss.atoms import Atoms, listed_product
 from discreet.loss.composition import Composition
 from discreet.loss.curved_pair import (
     ProfileTable,
@@ -79,6 +78,7 @@ from discreet.loss.curved_pair import (
     table_of_composition,
 )
 from discreet.loss.envelope import grouped
+from discreet.loss.finite import Atoms, listed_product
 from discreet.loss.gaussian import FAINTEST, GaussianPair, gaussian_deltas
 from discreet.loss.pair import (
     Complexes,

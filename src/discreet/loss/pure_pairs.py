@@ -75,7 +75,7 @@ import numpy as np
 
 from discreet.errors import OutOfRange
 from discreet.exact import float_down, float_up
-from discreet.loss.atoms import Atoms, AtomTransform
+from discreet.loss.finite import Atoms, AtomTransform
 from discreet.loss.moments import RenyiCurve
 from discreet.loss.pair import (
     LARGEST_LOSS,
