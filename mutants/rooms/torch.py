@@ -13,16 +13,6 @@ _EMPTY: Final = (
 
 MUTANTS: Final = (
     Mutant(
-        name="norms of contributions are rounded down",
-        file="discreet/torch/clipping.py",
-        old="        return squares * raised(vectors.shape[1] + 2) + _TINY",
-        new="        return squares * (2 - raised(vectors.shape[1] + 2))",
-        why="A contribution is longer than the bound that noise is scaled to.",
-        caught_by=(
-            "tests/torch/test_private_sum.py::test_no_contribution_is_longer_than_the_bound",
-        ),
-    ),
-    Mutant(
         name="products of a unit may add up to anything",
         file="discreet/torch/clipping.py",
         old="            scales = np.minimum(most, np.minimum(by_norm, by_span))",
@@ -171,7 +161,7 @@ MUTANTS: Final = (
     ),
     Mutant(
         name="the cap is not priced",
-        file="discreet/torch/training_plan.py",
+        file="discreet/torch/private_sum.py",
         old="    if not overflow:\n        return every\n",
         new="    if overflow < 1:\n        return every\n",
         why="Where others fill the cap, one unit drops another.",

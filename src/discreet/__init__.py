@@ -24,6 +24,7 @@ if TYPE_CHECKING:  # loaded when first used, because SciPy and DuckDB take their
         attacks,
         continual,
         explain,
+        extend,
         ledger,
         local,
         loss,
@@ -41,6 +42,7 @@ if TYPE_CHECKING:  # loaded when first used, because SciPy and DuckDB take their
     from discreet.session import (
         check,
         open,  # noqa: A004  called discreet.open
+        propose,
     )
     from discreet.synthetic import plan_synthesis, synthesize
 

@@ -10,7 +10,7 @@ from pyarrow import parquet
 
 import discreet as dp
 from discreet.accounting import Box, Leaf
-from discreet.accounting.scopes.column_conditions import at_least
+from discreet.accounting.values import at_least
 from discreet.engines.duckdb import DuckDB
 from discreet.errors import (
     EngineFailed,
@@ -26,10 +26,9 @@ from discreet.loss import ZeroConcentrated
 from discreet.query.expressions import Call, Column, Literal
 from discreet.query.relations import Filter
 from discreet.session.programs import Program
-from discreet.synthetic.joint import moved_by
+from discreet.synthetic.joint import UnitMoves, moved_by
 from discreet.synthetic.measurer import JointMeasurer
 from discreet.synthetic.methods.mst import MST
-from discreet.synthetic.sensitivity import UnitMoves
 from tests.synthetic import clinic
 
 SECRET = "Ada Lovelace has gout"  # noqa: S105  nobody's password

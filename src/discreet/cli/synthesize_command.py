@@ -28,10 +28,10 @@ if TYPE_CHECKING:  # handed in
     from discreet.accounting import Left
     from discreet.session import Session
     from discreet.synthetic.methods.method import Method
-    from discreet.synthetic.range_queries import Workload
     from discreet.synthetic.release import SyntheticRelease
     from discreet.synthetic.report.error_report import ErrorReport
     from discreet.synthetic.synthesis_plan import SynthesisPlan
+    from discreet.synthetic.workload import Workload
 
 _METHODS: Final[dict[str, Callable[[], Method]]] = {
     "aim": synthetic.AIM,
@@ -171,7 +171,7 @@ def _say(
     text = f"{release}\n\n{report}\n\n{rows:,} rows are in {out}."
     write_result("synthesis", content, text, as_json=as_json)
     if left is not None and not as_json:
-        tell(f"{text_bar(left)} of the budget is left: {left}\n")
+        tell(f"{text_bar(left)} of the budget left.\n")
 
 
 def _names(text: str) -> list[str]:

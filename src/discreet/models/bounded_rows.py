@@ -27,7 +27,7 @@ from typing import Any, Final, final
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.requests.table_schema import KeyValue
+from discreet.extend import KeyValue
 
 LEVELS: Final = 1 << 14
 """Steps between the middle of a number's bounds and either end."""
@@ -232,6 +232,17 @@ class Encoding:
         """A bound on the squared norm of a row."""
         extra = int(self.target is not None) + int(self.constant)
         return (len(self.features) + extra) * LEVELS**2
+
+    @property
+    def scales(self) -> tuple[Floats, Floats]:
+        """Half-widths and middles of all entries but the constant; 1 and 0 of a category."""
+        half: list[float] = []
+        middle: list[float] = []
+        for column in (*self.features, *(() if self.target is None else (self.target,))):
+            number = isinstance(column, NumberColumn)
+            half += [column.half] if number else [1.0] * column.width
+            middle += [column.middle] if number else [0.0] * column.width
+        return np.array(half), np.array(middle)
 
     def rows(
         self,

@@ -22,23 +22,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.exact import whole
+from discreet.extend import Measurer, PlannedSum
 from discreet.models.bounded_rows import (
     LEVELS,
     BoundedRows,
     Encoding,
     Floats,
     Integers,
-    NumberColumn,
 )
 from discreet.models.estimator import PrivateModel
 from discreet.models.fitting import Released
-from discreet.models.linear import (
-    MOMENTS,
-    moment_matrix,
-    moment_noise,
-    planned_moments,
-)
-from discreet.models.measurement import PlannedSum, RowMeasurer
+from discreet.models.linear import MOMENTS, moment_matrix, moment_noise, planned_moments
 from discreet.models.public_randomness import PublicDraws, public_stream
 from discreet.models.row_sums import counts, moments, table
 
@@ -86,7 +80,7 @@ class ClusterRecipe:
         )
         return (*((planned_moments(encoding, start),) if start else ()), rounds, sizes)
 
-    def run(self, rows: BoundedRows, encoding: Encoding, see: RowMeasurer) -> Released:
+    def run(self, rows: BoundedRows, encoding: Encoding, see: Measurer) -> Released:
         """Move centers to the noisy means of their clusters."""
         planned = {each.name: each for each in self.sums(encoding)}
         matrix, noise = np.diag([0.3] * (encoding.width - 1) + [1.0]), 0.0
@@ -199,11 +193,8 @@ class KMeans(PrivateModel):
     def _finish(self, released: Released, encoding: Encoding) -> None:
         centers = np.array(released["centers"])
         self._centers_ = centers
-        half, middle = [], []
-        for column in encoding.features:
-            half += [column.half] if isinstance(column, NumberColumn) else [1.0] * column.width
-            middle += [column.middle] if isinstance(column, NumberColumn) else [0.0] * column.width
-        self.cluster_centers_ = centers * np.array(half) + np.array(middle)
+        half, middle = encoding.scales
+        self.cluster_centers_ = centers * half + middle
         self.cluster_sizes_ = np.array(released["sizes"])
 
     def size_half_width(self, confidence: Any = "0.95") -> float:

@@ -16,13 +16,12 @@ import numpy as np
 
 from discreet.errors import BadArrays, OutOfRange, WrongKind
 from discreet.exact import decimal, whole
+from discreet.extend import Measurer, PlannedSum
 from discreet.mechanisms import Gaussian, Laplace
 from discreet.models.bounded_rows import LEVELS, BoundedRows, Encoding, Floats, NumberColumn
-from discreet.models.estimator import PrivateModel
+from discreet.models.estimator import PrivateModel, PrivateRegressor
 from discreet.models.fitting import Released
-from discreet.models.given import number_columns
 from discreet.models.linear_posterior import LinearPosterior, NoisyMoments
-from discreet.models.measurement import PlannedSum, RowMeasurer
 from discreet.models.row_sums import DIAGONAL, MIXED, moment_bound, moments
 
 MOMENTS: Final = "second moments"
@@ -44,7 +43,7 @@ class MomentRecipe:
         """Return the one sum."""
         return (planned_moments(encoding),)
 
-    def run(self, rows: BoundedRows, encoding: Encoding, see: RowMeasurer) -> Released:  # noqa: ARG002
+    def run(self, rows: BoundedRows, encoding: Encoding, see: Measurer) -> Released:  # noqa: ARG002
         """Measure the moments."""
         return {"moments": see.measure(MOMENTS, moments(rows)).tolist()}
 
@@ -54,9 +53,8 @@ def planned_moments(encoding: Encoding, share: Fraction = Fraction(1)) -> Planne
     width = encoding.width
     if width > _ENTRIES:
         raise OutOfRange(
-            what=f"rows have {width} entries, and {_ENTRIES} are the most.",
-            why="there is a moment for each pair of them.",
-            do="use fewer columns or categories.",
+            f"rows have {width} entries, and {_ENTRIES} are the most: use fewer columns or "
+            "categories."
         )
     return PlannedSum(
         name=MOMENTS,
@@ -96,22 +94,8 @@ _MOST_PENALTY: Final = 10**100
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class LinearModel(PrivateModel):
+class LinearModel(PrivateRegressor):
     """What linear and ridge regression share."""
-
-    kind: ClassVar[str] = "regressor"
-    constant: ClassVar[bool] = True
-
-    bounds: Any = None
-    """Two ends for all columns, or one number a column for either end."""
-    target_bounds: Any = None
-    """The two ends of what is learned."""
-
-    def _encoding(self, width: int) -> Encoding:
-        (target,) = number_columns(self.target_bounds, 1, name="target_bounds")
-        if not isinstance(target, NumberColumn):
-            raise TypeError
-        return Encoding(features=self._declared(width), target=target, constant=True)
 
     def _recipe(self, encoding: Encoding) -> MomentRecipe:  # noqa: ARG002  the same for all
         self._penalty()
@@ -129,7 +113,7 @@ class LinearModel(PrivateModel):
         deviation = moment_noise(self.plan_.schedule.noises[0])
         matrix = moment_matrix(released, width)
         self.moments_ = NoisyMoments(matrix=matrix, deviation=deviation)
-        half, middle = _scales(encoding)
+        half, middle = encoding.scales
         count = max(1.0, float(matrix[-1, -1]))
         mean = matrix[-1, :-1] / count
         spread = matrix[:-1, :-1] / count - np.outer(mean, mean)
@@ -158,23 +142,8 @@ class LinearModel(PrivateModel):
 
     def posterior(self, *, draws: int = 2000) -> LinearPosterior:
         """Return the noise-aware posterior of coefficients; free, since it reads the release."""
-        half, middle = _scales(self.encoding_)
+        half, middle = self.encoding_.scales
         return self.moments_.posterior(half=half, middle=middle, draws=draws)
-
-
-def _scales(encoding: Encoding) -> tuple[Floats, Floats]:
-    """Return half-widths and middles of all entries but the constant; 1/2 and 1/2 of a category."""
-    half: list[float] = []
-    middle: list[float] = []
-    columns = (*encoding.features, *(() if encoding.target is None else (encoding.target,)))
-    for column in columns:
-        if isinstance(column, NumberColumn):
-            half.append(column.half)
-            middle.append(column.middle)
-        else:
-            half += [1.0] * column.width
-            middle += [0.0] * column.width
-    return np.array(half), np.array(middle)
 
 
 def _lifted(covariance: Floats, deviation: float) -> tuple[Floats, Floats]:
@@ -213,11 +182,7 @@ class Ridge(LinearModel):
     def _penalty(self) -> Fraction:
         alpha = decimal(self.alpha, name="alpha")
         if not 0 <= alpha <= _MOST_PENALTY:
-            raise OutOfRange(
-                what="alpha is below zero, or no float holds it.",
-                why="it is a penalty, and not a reward, for large coefficients.",
-                do="give alpha=1, say.",
-            )
+            raise OutOfRange("alpha is below zero, or no float holds it: give alpha=1, say.")
         return alpha
 
 
@@ -239,11 +204,7 @@ class PCA(PrivateModel):
 
     def _recipe(self, encoding: Encoding) -> MomentRecipe:
         if not all(isinstance(column, NumberColumn) for column in encoding.features):
-            raise WrongKind(
-                what="a column has categories.",
-                why="components are directions of numbers.",
-                do="leave it out with columns=[...].",
-            )
+            raise WrongKind("a column has categories: leave it out with columns=[...].")
         wanted = self._count(encoding)
         if wanted > encoding.width - 1:
             raise BadArrays(
@@ -264,8 +225,7 @@ class PCA(PrivateModel):
 
     def _finish(self, released: Released, encoding: Encoding) -> None:
         matrix = moment_matrix(released, encoding.width)
-        columns = [column for column in encoding.features if isinstance(column, NumberColumn)]
-        half = np.array([column.half for column in columns])
+        half, middle = encoding.scales
         size = max(1.0, float(matrix[-1, -1]))
         mean = matrix[-1, :-1] / size
         spread = (matrix[:-1, :-1] / size - np.outer(mean, mean)) * np.outer(half, half)
@@ -276,8 +236,8 @@ class PCA(PrivateModel):
         directions = vectors[:, ::-1][:, :count].T
         signs = np.sign(directions[np.arange(count), np.abs(directions).argmax(axis=1)])
         self.components_ = directions * signs[:, None]
-        self._half_, self._middle_ = half, np.array([column.middle for column in columns])
-        self.mean_ = mean * half + self._middle_
+        self._half_, self._middle_ = half, middle
+        self.mean_ = mean * half + middle
 
     def transform(self, X: Any) -> Floats:
         """Return the components of each row, which is clamped to the declared bounds."""

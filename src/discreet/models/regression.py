@@ -39,24 +39,17 @@ from numpy.typing import NDArray
 
 from discreet.errors import OutOfRange, WrongKind
 from discreet.exact import decimal, whole
+from discreet.extend import Measurer, PlannedSum
 from discreet.models.bounded_rows import (
     LEVELS,
     BoundedRows,
     Encoding,
     Floats,
     Integers,
-    NumberColumn,
 )
-from discreet.models.estimator import PrivateClassifier, PrivateModel
+from discreet.models.estimator import PrivateClassifier, PrivateRegressor
 from discreet.models.fitting import Released
-from discreet.models.given import number_columns
-from discreet.models.linear import (
-    MOMENTS,
-    moment_matrix,
-    moment_noise,
-    planned_moments,
-)
-from discreet.models.measurement import PlannedSum, RowMeasurer
+from discreet.models.linear import MOMENTS, moment_matrix, moment_noise, planned_moments
 from discreet.models.row_sums import (
     RESIDUALS,
     WIDEST,
@@ -97,17 +90,14 @@ class Descent:
         cost = decimal(penalty, name="penalty")
         if length <= 0 or cost < 0:
             raise OutOfRange(
-                what="the learning rate is not above zero, or the penalty below it.",
-                why="steps go downhill, and a penalty keeps weights small.",
-                do="give learning_rate=1 and penalty=0, say.",
+                "the learning rate is not above zero, or the penalty below it: give "
+                "learning_rate=1 and penalty=0, say."
             )
         longest = decimal(clip, name="clip")
         if not _SHORTEST <= longest <= 1:
             raise OutOfRange(
-                what="the clip is not from 0.6 to 1.",
-                why="residuals are shortened to so much of their bound, and if they are any "
-                "shorter, probabilities no longer follow from scores.",
-                do="give clip=1 to shorten none, or clip=0.75, say, for less noise.",
+                "the clip is not from 0.6 to 1: give clip=1 to shorten none, or clip=0.75, say, "
+                "for less noise."
             )
         return cls(whole(steps, name="steps", low=1, high=100_000), length, cost, longest)
 
@@ -120,9 +110,8 @@ class Descent:
         """Return the count, the moments and the gradients of rows without a target."""
         if encoding.width > WIDEST:
             raise OutOfRange(
-                what=f"rows have {encoding.width} entries, and {WIDEST} are the most.",
-                why="scores of longer rows would not be exact.",
-                do="use fewer columns or categories.",
+                f"rows have {encoding.width} entries, and {WIDEST} are the most: use fewer columns "
+                "or categories."
             )
         squared = encoding.squared * residual_bound(outputs, self.clip)
         entries = encoding.width * outputs
@@ -149,7 +138,7 @@ class NoisySlopes:
 
     __slots__ = ("_rows", "_see", "length", "norm", "size", "values", "vectors")
 
-    def __init__(self, rows: BoundedRows, encoding: Encoding, see: RowMeasurer) -> None:
+    def __init__(self, rows: BoundedRows, encoding: Encoding, see: Measurer) -> None:
         """Measure the number of rows and their second moments."""
         self._rows, self._see = rows, see
         self.norm = encoding.squared**0.5
@@ -199,7 +188,7 @@ class GradientRecipe:
         """Return the count, the moments and the gradients."""
         return self.descent.sums(encoding, self.outputs)
 
-    def run(self, rows: BoundedRows, encoding: Encoding, see: RowMeasurer) -> Released:
+    def run(self, rows: BoundedRows, encoding: Encoding, see: Measurer) -> Released:
         """Descend, seeing gradients with noise alone."""
         seen, steps = NoisySlopes(rows, encoding, see), self.descent.steps
         inverse = seen.inverse(self.descent, 0.25 if self.outputs == 1 else 0.5)
@@ -268,10 +257,8 @@ class GradientClassifier(PrivateClassifier):
         classes = encoding.classes or ()
         if self.two_classes and len(classes) != _BINARY:
             raise WrongKind(
-                what=f"{len(classes)} classes are declared. Only binary classification is "
-                "supported.",
-                why="logistic regression has one score, for the second class.",
-                do="use SoftmaxRegression for more than two classes.",
+                f"{len(classes)} classes are declared. Only binary classification is supported: "
+                "use SoftmaxRegression for more than two classes."
             )
         clip = self.clip
         if clip is None:
@@ -351,7 +338,7 @@ class PoissonRecipe:
         """Return the count, the moments and the gradients."""
         return self.descent.sums(_without_target(encoding), 1)
 
-    def run(self, rows: BoundedRows, encoding: Encoding, see: RowMeasurer) -> Released:
+    def run(self, rows: BoundedRows, encoding: Encoding, see: Measurer) -> Released:
         """Descend, seeing gradients with noise alone."""
         inner, (low, high) = _without_target(encoding), _ends(encoding)
         place = inner.width - 1  # the target comes before the constant
@@ -400,7 +387,7 @@ def _means(logs: Floats, low: float, high: float) -> Floats:
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class PoissonRegression(PrivateModel):
+class PoissonRegression(PrivateRegressor):
     """Learn the mean of counts, whose logarithm is linear in the columns.
 
     >>> from discreet.session import Rehearsal
@@ -412,13 +399,6 @@ class PoissonRegression(PrivateModel):
     True
     """
 
-    kind: ClassVar[str] = "regressor"
-    constant: ClassVar[bool] = True
-
-    bounds: Any = None
-    """Two ends for all columns, or one number a column for either end."""
-    target_bounds: Any = None
-    """The two ends of what is learned, which are not negative."""
     steps: Any = 12
     """How many gradients are taken."""
     learning_rate: Any = 1
@@ -426,18 +406,11 @@ class PoissonRegression(PrivateModel):
     penalty: Any = 0
     """What half the square of weights costs, beside the mean objective of a row."""
 
-    def _encoding(self, width: int) -> Encoding:
-        (target,) = number_columns(self.target_bounds, 1, name="target_bounds")
-        if not isinstance(target, NumberColumn):
-            raise TypeError
-        return Encoding(features=self._declared(width), target=target, constant=True)
-
     def _recipe(self, encoding: Encoding) -> PoissonRecipe:
         if encoding.target is None or encoding.target.low < 0:
             raise OutOfRange(
-                what="the lower bound of what is learned is below zero.",
-                why="a mean whose logarithm is linear is above zero, as counts are.",
-                do="give target_bounds=(0, 20), say, or declare them in the policy.",
+                "the lower bound of what is learned is below zero: give target_bounds=(0, 20), "
+                "say, or declare them in the policy."
             )
         return PoissonRecipe(Descent.read(self.steps, self.learning_rate, self.penalty))
 
@@ -446,12 +419,7 @@ class PoissonRegression(PrivateModel):
         self._weights_, self._norm_ = np.array(released["weights"]), inner.squared**0.5
         self._limits_ = _ends(encoding)
         scaled = self._weights_[:, 0] / self._norm_ * LEVELS
-        half, middle = np.ones(inner.width - 1), np.zeros(inner.width - 1)
-        place = 0
-        for column in encoding.features:
-            if isinstance(column, NumberColumn):
-                half[place], middle[place] = column.half, column.middle
-            place += column.width
+        half, middle = inner.scales
         self.coef_: Floats = scaled[:-1] / half
         self.intercept_ = float(scaled[-1] - self.coef_ @ middle)
         self.size_ = int(released["size"])

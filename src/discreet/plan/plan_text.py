@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import final
 
-from discreet.accounting.budgets.amounts import amount_up, format_up
+from discreet.accounting.amounts import amount_up, format_up
 from discreet.plan.pricing.calibration import Price
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from discreet.doors import late_names
+from discreet.doors import open_door
 
 if TYPE_CHECKING:  # each is loaded when first used, because most programs need few of them
     from discreet.synthetic.bins import QuantileBins, quantile_bins
@@ -19,61 +19,19 @@ if TYPE_CHECKING:  # each is loaded when first used, because most programs need 
     from discreet.synthetic.evidence import Evidence, Measured, Selection
     from discreet.synthetic.methods.aim import AIM
     from discreet.synthetic.methods.dual_query import DualQuery
-    from discreet.synthetic.methods.mst import MST
+    from discreet.synthetic.methods.mst import MST, Independent
     from discreet.synthetic.methods.mwem import MWEM
-    from discreet.synthetic.methods.product import Independent
-    from discreet.synthetic.models import model_of
     from discreet.synthetic.planning import plan_synthesis, synthesize
-    from discreet.synthetic.range_queries import all_ranges, between, counts_of, other_than
+    from discreet.synthetic.program import model_of
     from discreet.synthetic.release import SyntheticRelease
     from discreet.synthetic.synthesis_plan import SynthesisPlan
-    from discreet.synthetic.workload import marginals, marginals_of
-
-__all__ = [
-    "AIM",
-    "MST",
-    "MWEM",
-    "Domain",
-    "DualQuery",
-    "Evidence",
-    "Independent",
-    "Measured",
-    "QuantileBins",
-    "Selection",
-    "SynthesisPlan",
-    "SyntheticRelease",
-    "all_ranges",
-    "between",
-    "counts_of",
-    "determines",
-    "forbid",
-    "marginals",
-    "marginals_of",
-    "model_of",
-    "other_than",
-    "plan_synthesis",
-    "quantile_bins",
-    "synthesize",
-]
-
-if not TYPE_CHECKING:  # to which every name would be one of this room
-    __getattr__, __dir__ = late_names(
-        __name__,
-        {
-            "bins": ("QuantileBins", "quantile_bins"),
-            "constraints": ("determines", "forbid"),
-            "domain": ("Domain",),
-            "evidence": ("Evidence", "Measured", "Selection"),
-            "methods.aim": ("AIM",),
-            "methods.dual_query": ("DualQuery",),
-            "methods.mst": ("MST",),
-            "methods.mwem": ("MWEM",),
-            "methods.product": ("Independent",),
-            "models": ("model_of",),
-            "range_queries": ("all_ranges", "between", "counts_of", "other_than"),
-            "release": ("SyntheticRelease",),
-            "synthesis_plan": ("SynthesisPlan",),
-            "planning": ("plan_synthesis", "synthesize"),
-            "workload": ("marginals", "marginals_of"),
-        },
+    from discreet.synthetic.workload import (
+        all_ranges,
+        between,
+        counts_of,
+        marginals,
+        marginals_of,
+        other_than,
     )
+
+__all__, __getattr__, __dir__ = open_door(__name__, __file__)

@@ -29,7 +29,7 @@ An inner join has output rows only for units that have rows on both sides, an ou
 of a side that is kept, and a union for those of any part: there the box is kept only where all
 parts agree.
 Columns stand in the box under names that say what they are read from, and how
-(:mod:`discreet.accounting.scopes.scope_column`); those that name the unit have one name in all
+(:mod:`discreet.accounting.box`); those that name the unit have one name in all
 tables.
 """
 
@@ -42,7 +42,7 @@ from fractions import Fraction
 from typing import Any, Final, final
 
 from discreet.accounting import Box
-from discreet.accounting.scopes.column_conditions import (
+from discreet.accounting.values import (
     Values,
     anything,
     between,

@@ -35,7 +35,8 @@ from datetime import date, datetime, timedelta
 from fractions import Fraction
 from typing import Any, Final, NamedTuple, final
 
-from discreet.accounting.scopes.column_conditions import (
+from discreet.accounting.values import (
+    Cut,
     Values,
     above,
     anything,
@@ -48,7 +49,6 @@ from discreet.accounting.scopes.column_conditions import (
     nothing,
     one_of,
 )
-from discreet.accounting.scopes.cuts import Cut
 from discreet.query.expressions import Call, Column, Expression, Literal
 from discreet.query.types import LARGEST, SMALLEST, Scalar, Type
 
@@ -165,7 +165,7 @@ def membership(column: str, kind: Type, values: Values) -> Expression | None:
     None stands for a set of values of another kind, which no column of this type can be held
     against.  ``Literal(False)`` stands for a set that holds no value of the type.
 
-    >>> from discreet.accounting.scopes.column_conditions import above, between, equals, is_null
+    >>> from discreet.accounting.values import above, between, equals, is_null
     >>> from discreet.query.expression_text import said
     >>> said(membership("age", Type.INTEGER, between(17.5, 64)))
     'age >= 18 AND age <= 64'
@@ -218,7 +218,7 @@ def _pairs(values: Values) -> Iterator[tuple[Cut | None, Cut | None]]:
 def ends_of(kind: Type, values: Values) -> tuple[Any, Any] | None:
     """Return the first and the last value of a type in a set; None for an end that is open.
 
-    >>> from discreet.accounting.scopes.column_conditions import above
+    >>> from discreet.accounting.values import above
     >>> ends_of(Type.INTEGER, above(5))
     (6, None)
     """

@@ -107,10 +107,28 @@ class SessionSettings:
     SessionSettings(ledger_id=None)
     """
 
-    data: str | None = field(default=None, repr=False)
+    data: str | Mapping[str, str] | None = field(default=None, repr=False, hash=False)
+    """One file or address, or several by the names of their tables."""
     ledger: str | None = field(default=None, repr=False)
     ledger_id: str | None = None
     """The name of the ledger; where it is given, a ledger is opened and never made."""
+
+    @property
+    def sources(self) -> Mapping[str, str]:
+        """All files and addresses, by the names of their tables; that of a single one is empty."""
+        return self.data if isinstance(self.data, Mapping) else {"": self.data} if self.data else {}
+
+    def data_from(self, folder: Path) -> str | dict[str, str] | None:
+        """Return where the data is, for a policy in a folder.
+
+        >>> SessionSettings(data={"visits": "v.csv"}).data_from(Path("/clinic"))
+        {'visits': '/clinic/v.csv'}
+        """
+        found = {
+            name: each if "://" in each else str(folder / each)
+            for name, each in self.sources.items()
+        }
+        return found if isinstance(self.data, Mapping) else found.get("")
 
 
 @final
@@ -225,8 +243,10 @@ def _dialect(name: object) -> str | None:
 def _session(data: Mapping[str, Any]) -> SessionSettings | None:
     known_fields(data, POLICY_KEYS["session"], "[session]")
     for name, value in data.items():
-        if not isinstance(value, str) or not value:
-            raise bad(f"session.{name}", "it is not a text", 'write a path, such as "a.parquet"')
+        several = name == "data" and isinstance(value, Mapping)
+        for each in value.values() if several else [value]:
+            if not isinstance(each, str) or not each:
+                raise bad(f"session.{name}", "it is not a text", 'write a path, as "a.parquet"')
     return SessionSettings(**data) if data else None
 
 

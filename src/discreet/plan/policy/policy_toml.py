@@ -14,7 +14,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Final
 
 from discreet.accounting import Budget
-from discreet.accounting.budgets.amounts import amount_value
+from discreet.accounting.amounts import amount_value
 from discreet.query.types import Scalar
 from discreet.requests.csv_format import CsvFormat
 from discreet.requests.table_schema import ColumnFacts, TableFacts
@@ -57,12 +57,7 @@ def _lines(policy: Policy) -> Iterator[str]:
     if policy.frozen:
         yield "frozen = true"
     yield from [f"dialect = {_text(name)}" for name in (policy.dialect,) if name is not None]
-    if policy.session is not None:
-        yield from ("", "[session]")
-        for name in ("data", "ledger", "ledger_id"):
-            value = getattr(policy.session, name)
-            if value is not None:
-                yield f"{name} = {_text(value)}"
+    yield from _session(policy)
     if policy.budget is not None:
         yield from ("", "[budget]", *_budget(policy.budget))
     yield from _limits(policy.limits)
@@ -72,6 +67,18 @@ def _lines(policy: Policy) -> Iterator[str]:
     yield from _same(policy)
     for table in policy.tables:
         yield from _table(table, own, frozen=policy.frozen)
+
+
+def _session(policy: Policy) -> Iterator[str]:
+    if policy.session is not None:
+        yield from ("", "[session]")
+        for name in ("data", "ledger", "ledger_id"):
+            value = getattr(policy.session, name)
+            if isinstance(value, str):
+                yield f"{name} = {_text(value)}"
+            elif value is not None:
+                files = ", ".join(f"{_key(table)} = {_text(each)}" for table, each in value.items())
+                yield f"{name} = {{{files}}}"
 
 
 def _about(about: About) -> Iterator[str]:

@@ -20,7 +20,7 @@ from fractions import Fraction
 from typing import Final, final
 
 from discreet.accounting import Node
-from discreet.accounting.budgets.request import RequestPricer
+from discreet.accounting.requests import RequestPricer
 from discreet.errors import OutOfRange
 from discreet.exact import float_up
 from discreet.loss import PrivacyLoss, ZeroConcentrated

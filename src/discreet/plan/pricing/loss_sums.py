@@ -17,7 +17,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Final
 
 from discreet.accounting import Leaf, Node, Repeat
-from discreet.accounting.budgets.loss_prices import point_price
+from discreet.accounting.currencies import point_price
 from discreet.exact import exact_sum
 from discreet.loss import Approximate, Pure, ZeroConcentrated
 from discreet.mechanisms import Gaussian, Laplace
