@@ -156,7 +156,10 @@ def bounds_by_row(
         return _rising(aggregate, aggregate.bounds_per_row)
     if facts.bounds is None:
         raise missing_bounds(aggregate, argument, columns or {})
-    return _rising(aggregate, facts.bounds)
+    low, high = facts.bounds
+    if low == high:  # a constant: between it and zero, which moves no total further
+        return _rising(aggregate, (min(low, Fraction(0)), max(high, Fraction(0))))
+    return _rising(aggregate, (low, high))
 
 
 def bounds_by_group(aggregate: Aggregate) -> Pair | None:
