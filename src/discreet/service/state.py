@@ -12,8 +12,9 @@ told as such: nothing is decided from a state that would be lost.
 
 The security log is a file of its own: each line says what happened (a word from this package),
 when, who, about whom, which dataset, the prefix of a token, and a detail (roles, scopes, a budget),
-and nothing else.  Neither questions nor answers nor texts of errors are written.  What changes who may
-do what is written down before it takes effect, so where the log cannot be written nothing changes.
+and nothing else.  Neither questions nor answers nor texts of errors are written.  What changes who
+may do what is written down before it takes effect, so where the log cannot be written nothing
+changes.
 A file that was moved away, as programs that rotate logs do, is begun anew, and says so.
 """
 
