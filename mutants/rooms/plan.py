@@ -9,7 +9,7 @@ from mutants.mutant import Mutant
 MUTANTS: Final = (
     Mutant(
         name="a question raises the limits of the policy",
-        file="discreet/plan/statistics/contribution_limits.py",
+        file="discreet/plan/statistics/contribution_bounds.py",
         old="    if draft.ceiling:\n        ceilings",
         new="    if False:\n        ceilings",
         why="An analyst decides how much one person may add to an answer.",

@@ -8,7 +8,7 @@ import pytest
 
 from discreet.engines.sql.relations import relation as printed
 from discreet.errors import UnsupportedSQL
-from discreet.plan.binding import bounded_units
+from discreet.plan.binding import fan_out as bounded_units
 from discreet.plan.binding.binder import Binder
 from discreet.plan.policy.policy import read_policy
 from discreet.query.expressions import Column

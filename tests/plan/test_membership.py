@@ -22,7 +22,7 @@ from discreet.accounting.scopes.column_conditions import (
 from discreet.engines.connection import Connection
 from discreet.engines.engine import Performance
 from discreet.engines.sql.expressions import expression
-from discreet.plan.binding.value_sets import membership
+from discreet.plan.binding.truth_sets import membership
 from discreet.query.expression_text import said
 from discreet.query.expression_types import typed
 from discreet.query.expressions import Column, Literal, walk

@@ -36,7 +36,7 @@ from discreet.engines.sql.distinct_values import distinct
 from discreet.engines.sql.totals import TotalStatements, leaves
 from discreet.engines.threshold_bounding import ThresholdBounding, source_of
 from discreet.errors import UnsupportedSQL
-from discreet.query.scalar_functions import LONGEST_TEXT
+from discreet.query.functions import LONGEST_TEXT
 from discreet.requests.cell_sums import CellSums
 from discreet.requests.distinct_sum import DistinctSum
 from discreet.requests.engine_request import DistinctCount, EngineRequest, Leaves

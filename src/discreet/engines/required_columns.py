@@ -13,8 +13,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import assert_never
 
+from discreet.query.expression_types import columns
 from discreet.query.expressions import Column, Expression, Window, walk
-from discreet.query.relation_columns import columns
 from discreet.query.relations import (
     Aggregated,
     BoundedUnits,

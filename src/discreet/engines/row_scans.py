@@ -5,9 +5,8 @@ Trust: kernel.  Engines may look at such rows in several ways, which all see the
 
 from __future__ import annotations
 
-from discreet.query.expression_types import typed
+from discreet.query.expression_types import columns, typed
 from discreet.query.expressions import Window, walk
-from discreet.query.relation_columns import columns
 from discreet.query.relations import Filter, Named, Project, Relation, Scan
 from discreet.query.types import Type
 from discreet.requests.engine_request import EngineRequest

@@ -35,7 +35,7 @@ from discreet.models.measurement import (
     scheduled,
 )
 from discreet.noise import SYSTEM, Entropy
-from discreet.plan.plan_text import Branch, html_of, plan_text, shown_price
+from discreet.plan.plan_words import Branch, html_of, plan_text, shown_price
 from discreet.plan.pricing.calibration import Price, loss_of
 from discreet.session.record import Record, Rehearsal, answer_failed_error
 from discreet.units import PrivacyUnit, row

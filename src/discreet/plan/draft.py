@@ -16,13 +16,13 @@ if TYPE_CHECKING:  # a draft holds what the steps make, and makes nothing itself
     from discreet.plan.aggregates.measured import MeasuredAggregates
     from discreet.plan.binding.bound_question import BoundQuestion
     from discreet.plan.binding.fan_out import PublicRows
-    from discreet.plan.bounds_search.bounds_search import BoundsSearch, BoundsTarget, FoundBounds
+    from discreet.plan.bounds_price import PricePromise
+    from discreet.plan.bounds_search import BoundsSearch, BoundsTarget, FoundBounds
     from discreet.plan.plan import Predicted
     from discreet.plan.policy.policy import Policy
     from discreet.plan.pricing.calibration import Calibrated
-    from discreet.plan.pricing.price_promise import PricePromise
+    from discreet.plan.pricing.release_parts import UnpricedRelease
     from discreet.plan.pricing.requested_price import PriceArguments, RequestedPrice
-    from discreet.plan.pricing.unpriced_release import UnpricedRelease
     from discreet.plan.statistics.answer_layout import AnswerLayout, Estimate
     from discreet.plan.statistics.contribution_bounds import ContributionBounds
     from discreet.plan.statistics.having_threshold import HavingThreshold

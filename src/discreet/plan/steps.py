@@ -19,20 +19,21 @@ from discreet.plan.aggregates.measured import measure_all
 from discreet.plan.binding.bound_question import bind_question
 from discreet.plan.binding.fan_out import PublicRows
 from discreet.plan.binding.names import bound_expression
-from discreet.plan.bounds_search.search_steps import find_missing_bounds, price_bounds_search
+from discreet.plan.bounds_price import (
+    composed_with_search,
+    find_missing_bounds,
+    price_bounds_search,
+    total_price,
+    with_promised_shares,
+)
 from discreet.plan.draft import Draft, required
+from discreet.plan.error_forecast import ErrorForecast, ForecastErrors
 from discreet.plan.expectation import rows_of_a_group
-from discreet.plan.forecast.error_forecast import ErrorForecast, ForecastErrors
 from discreet.plan.plan import Plan, plan_digest
 from discreet.plan.policy.owner_promises import promises_behind
 from discreet.plan.policy.policy import Policy
 from discreet.plan.pricing.group_sensitivity import ReleaseInput
 from discreet.plan.pricing.noise_steps import scale_noise, unpriced_release
-from discreet.plan.pricing.price_promise import (
-    composed_with_search,
-    total_price,
-    with_promised_shares,
-)
 from discreet.plan.pricing.release_composition import check_claims
 from discreet.plan.pricing.requested_price import (
     BoundsPrice,
@@ -43,7 +44,7 @@ from discreet.plan.pricing.requested_price import (
 )
 from discreet.plan.statistics import having_threshold
 from discreet.plan.statistics.answer_layout import answer_layout
-from discreet.plan.statistics.contribution_limits import bound_contributions
+from discreet.plan.statistics.contribution_bounds import bound_contributions
 from discreet.plan.statistics.partition_selection import (
     SelectionRule,
     partition_selection,
@@ -51,8 +52,7 @@ from discreet.plan.statistics.partition_selection import (
 )
 from discreet.plan.statistics.truncation import truncations
 from discreet.plan.workload.group_windows import check_windows, running_counts
-from discreet.plan.workload.joined_counts import joined_counts, nested_counts
-from discreet.plan.workload.joined_sums import joined_sums
+from discreet.plan.workload.joined_measures import joined_counts, joined_sums, nested_counts
 from discreet.query.expressions import Column
 from discreet.query.question import Question
 from discreet.query.source_text import pointed
@@ -62,7 +62,7 @@ from discreet.requests.text_limits import check_text_work
 from discreet.units import PrivacyUnit, Relation
 
 if TYPE_CHECKING:  # loaded when first used, because a plain question needs none of it
-    from discreet.plan.bounds_search.bounds_search import FoundBounds
+    from discreet.plan.bounds_search import FoundBounds
 
 
 def plan(  # noqa: PLR0913  what is asked, what is known, and what it may cost

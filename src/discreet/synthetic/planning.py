@@ -18,7 +18,7 @@ from discreet.plan.pricing.requested_price import (
     read_requested_price,
 )
 from discreet.plan.statistics.limit_choice import QuestionLimits
-from discreet.query.table_builder import Rows
+from discreet.query.builder import Rows
 from discreet.synthetic.bins import Bins, BoughtBins, QuantileBins
 from discreet.synthetic.constraints import Constraint, Determined, Forbidden, impossible
 from discreet.synthetic.domain import BINS, Domain

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
 
-from discreet.plan.plan_text import shown_price
+from discreet.plan.plan_words import shown_price
 from discreet.release.display import plain
 
 if TYPE_CHECKING:  # for annotations alone

@@ -23,7 +23,7 @@ from typing import Protocol, final
 from discreet.accounting import Leaf
 from discreet.errors import OverBudget
 from discreet.mechanisms import Exponential
-from discreet.plan.pricing.loss_sums import epsilon_sum, rho_sum
+from discreet.plan.pricing.calibration import epsilon_sum, rho_sum
 from discreet.units import PrivacyUnit
 
 

@@ -20,7 +20,7 @@ from discreet.explain.ledger_sources import from_ledger, leaves_of
 from discreet.ledger.ledger_view import LedgerView
 from discreet.ledger.values import Receipt
 from discreet.loss import PrivacyLoss
-from discreet.plan.policy.about import About
+from discreet.plan.policy.policy import About
 
 _FLOOR: Final = 1e-12
 _STEPS: Final = 48

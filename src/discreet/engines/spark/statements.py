@@ -31,8 +31,7 @@ from discreet.engines.sql.cell_sums import split_sums, summed_cells
 from discreet.engines.sql.contribution_bounding import ContributionBounding, listed, value_text
 from discreet.engines.sql.distinct_values import shown_values
 from discreet.engines.sql.totals import TotalStatements, counted_leaves
-from discreet.query.expression_types import typed
-from discreet.query.relation_columns import columns
+from discreet.query.expression_types import columns, typed
 from discreet.requests.cell_sums import CellSums
 from discreet.requests.distinct_sum import DistinctSum
 from discreet.requests.engine_request import DistinctCount, EngineRequest, Leaves, Total

@@ -29,9 +29,8 @@ from discreet.engines.hash_order import GROUPS, LEAVES, VALUES
 from discreet.engines.sql.expressions import OpenColumns, WholeFloat, expression
 from discreet.engines.sql.fragments import name, text
 from discreet.engines.sql.relations import PrintScan, relation
-from discreet.query.expression_types import ColumnTypes, typed
+from discreet.query.expression_types import ColumnTypes, columns, typed
 from discreet.query.expressions import Column, Expression
-from discreet.query.relation_columns import columns
 from discreet.query.relations import Scan
 from discreet.query.types import Type
 from discreet.requests.engine_request import EngineRequest, KeyColumn

@@ -11,8 +11,7 @@ from __future__ import annotations
 
 from discreet.engines.hash_order import VALUES
 from discreet.engines.sql.contribution_bounding import ContributionBounding, listed, place
-from discreet.query.expression_types import typed
-from discreet.query.relation_columns import columns
+from discreet.query.expression_types import columns, typed
 from discreet.query.types import Type
 from discreet.requests.distinct_sum import DistinctSum
 from discreet.requests.engine_request import DistinctCount

@@ -15,7 +15,7 @@ from string import ascii_lowercase, ascii_uppercase
 from typing import Final
 
 from discreet.engines.sql.fragments import SQL_TYPES, Printed, closed, literal, once, text
-from discreet.query.scalar_functions import LONGEST_TEXT, searches
+from discreet.query.functions import LONGEST_TEXT, searches
 from discreet.query.types import Type
 
 Printer = Callable[..., Printed]

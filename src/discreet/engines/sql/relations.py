@@ -20,8 +20,7 @@ from discreet.engines.sql.aggregates import (
 )
 from discreet.engines.sql.expressions import expression
 from discreet.engines.sql.fragments import name
-from discreet.query.expression_types import ColumnTypes
-from discreet.query.relation_columns import columns
+from discreet.query.expression_types import ColumnTypes, columns
 from discreet.query.relations import (
     Aggregated,
     BoundedUnits,

@@ -27,8 +27,8 @@ from discreet.plan.draft import Draft, required
 from discreet.plan.statistics.contribution_bounds import OneRow, one_row_of
 from discreet.query.expression_text import said
 from discreet.query.expressions import Column, Expression, walk
+from discreet.query.functions import AGGREGATES
 from discreet.query.relations import Table, descend
-from discreet.query.signatures import AGGREGATES
 
 if TYPE_CHECKING:  # made by earlier steps
     from discreet.plan.binding.bound_question import BoundQuestion

@@ -29,7 +29,7 @@ from discreet.mechanisms import Gaussian
 from discreet.plan.aggregates.counts import Count, Units
 from discreet.plan.draft import Draft, required
 from discreet.plan.pricing.group_sensitivity import UNITS, GroupSensitivity, Noise
-from discreet.plan.pricing.group_strategy import GroupStrategy, GroupSumSensitivity, key_order
+from discreet.plan.pricing.linear_strategy import GroupStrategy, GroupSumSensitivity, key_order
 from discreet.plan.pricing.release_parts import LAPLACE, NoisyTotals, dyadic_up, root_down
 from discreet.plan.statistics.answer_layout import AnswerLayout
 from discreet.plan.workload.strategies import CountWorkload, strategies_of

@@ -1,4 +1,4 @@
-"""The second stage of a plan: the answer, once bounds are found.
+"""The second stage of a question with missing bounds: planned again once they are found.
 
 Trust: kernel.
 
@@ -13,11 +13,11 @@ from dataclasses import replace
 
 from discreet.errors import WrongKind
 from discreet.plan.binding.fan_out import PublicRows
-from discreet.plan.bounds_search.bounds_search import FoundBounds
+from discreet.plan.bounds_price import check_promise
+from discreet.plan.bounds_search import FoundBounds
 from discreet.plan.draft import Draft
 from discreet.plan.plan import Plan
 from discreet.plan.policy.policy import Policy
-from discreet.plan.pricing.price_promise import check_promise
 from discreet.plan.steps import run_steps
 from discreet.requests.table_schema import Schema
 
