@@ -363,7 +363,7 @@ def columns(relation: Relation) -> Columns:  # noqa: PLR0911 (one for each kind)
             return pairs
         case Table() | Valued():
             raise UnsupportedSQL(
-                what=pointed(f"{_called(relation)} is not bound.", relation.span),
+                what=pointed(f"{_words(relation)} is not bound.", relation.span),
                 why="the types of its columns are not known yet.",
                 do="bind the question to a schema first.",
             )
