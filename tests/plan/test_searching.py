@@ -18,7 +18,7 @@ from discreet.plan.plan import Plan
 from discreet.plan.pricing.group_sensitivity import Releases
 from discreet.plan.pricing.release_composition import composition_of
 from discreet.plan.pricing.requested_price import BoundsPrice, estimate
-from discreet.plan.second_stage import plan_second_stage
+from discreet.plan.steps import plan_second_stage
 from discreet.units import person
 from tests.plan.clinic import (
     PEOPLE,

@@ -34,15 +34,17 @@ from discreet.accounting.tree.leaf import UNPROTECTED
 from discreet.errors import OutOfRange, WrongKind
 from discreet.loss import Approximate, PrivacyLoss, Pure, ZeroConcentrated
 from discreet.plan.aggregates.estimator import REFERENCE, Predicted
+from discreet.plan.binding.bound_question import BoundQuestion
 from discreet.plan.binding.value_facts import Facts, argument_of, facts_of, value_where_counted
-from discreet.plan.bounds_search import BoundsSearch, BoundsTarget, bins_of
-from discreet.plan.draft import Draft, required
+from discreet.plan.bounds_search import BoundsSearch, BoundsTarget, FoundBounds, bins_of
 from discreet.plan.error_forecast import ErrorForecast
 from discreet.plan.pricing.calibration import Calibrated, Price, Sum, epsilon_sum, pure_rho, rho_sum
 from discreet.plan.pricing.group_sensitivity import GroupSensitivity, ReleaseInput, Releases
 from discreet.plan.pricing.release_composition import check_claims, composition_of
 from discreet.plan.pricing.release_parts import LAPLACE, NoisyTotals, UnpricedRelease
-from discreet.plan.pricing.requested_price import BoundsPrice, RequestedPrice, check_both
+from discreet.plan.pricing.requested_price import BoundsPrice, PriceArguments, RequestedPrice
+from discreet.plan.setting import Setting
+from discreet.plan.statistics.answer_layout import AnswerColumn, Estimate
 from discreet.plan.statistics.partition_selection import within_categories
 from discreet.query.expression_text import said
 from discreet.query.expressions import Aggregate, Column, Expression
@@ -221,94 +223,93 @@ def _broken() -> OutOfRange:
 _NAME: Final = "bounds"
 
 
-def find_missing_bounds(draft: Draft) -> Draft:
+MissingBounds = tuple[BoundQuestion, tuple[BoundsTarget, ...], tuple[Expression | None, ...]]
+"""A question with bounds, what is still to be found, and what for in each aggregate."""
+
+
+def find_missing_bounds(
+    bound: BoundQuestion, ask: RequestedPrice, found: Sequence[FoundBounds], *, searching: bool
+) -> MissingBounds:
     """Find aggregates without bounds, and put in those that were found, or stand for them."""
-    known = required(draft.bound)
-    targets = _targets([inner for _, inner in known.aggregates], known.rows.facts)
-    if len(draft.found) not in {0, len(targets)}:
+    facts = bound.rows.facts
+    targets = _targets([inner for _, inner in bound.aggregates], facts)
+    if len(found) not in {0, len(targets)}:
         raise WrongKind(
             what="the bounds that were found are not those that are missing.",
             why="the policy or the question has changed since.",
             do="ask the question anew.",
         )
-    if not targets or not (draft.found or draft.given.bounds):
-        return draft  # what is missing is said where it is needed
-    if not draft.found and required(draft.ask).errors:
+    if not targets or not searching:
+        return bound, (), ()  # what is missing is said where it is needed
+    if not found and ask.errors:
         raise WrongKind(
             what="errors are named, and bounds are to be found.",
             why="how far noise moves a number follows from its bounds, which are not known yet.",
             do="give a price, such as epsilon=0.5; or give the bounds.",
         )
-    pairs = [found.bounds for found in draft.found] or [REFERENCE] * len(targets)
+    pairs = [each.bounds for each in found] or [REFERENCE] * len(targets)
     bounds = dict(zip((target.row for target in targets), pairs, strict=True))
-    rows = tuple(_row(inner, known.rows.facts) for _, inner in known.aggregates)
-    bound = tuple(
+    rows = tuple(_row(inner, facts) for _, inner in bound.aggregates)
+    aggregates = tuple(
         (outer, inner if row is None else replace(inner, bounds_per_row=bounds[row]))
-        for (outer, inner), row in zip(known.aggregates, rows, strict=True)
+        for (outer, inner), row in zip(bound.aggregates, rows, strict=True)
     )
-    return replace(
-        draft,
-        bound=replace(known, aggregates=bound),
-        targets=() if draft.found else targets,
-        searched=rows,
-    )
+    return replace(bound, aggregates=aggregates), () if found else targets, rows
 
 
-def price_bounds_search(draft: Draft) -> Draft:
+def price_bounds_search(  # noqa: PLR0913  what the answer is planned by
+    setting: Setting,
+    targets: tuple[BoundsTarget, ...],
+    given: PriceArguments,
+    *,
+    sketch: UnpricedRelease,
+    calibrated: Calibrated,
+    estimates: Sequence[Estimate],
+) -> BoundsSearch | None:
     """Price the search for bounds, and an answer that costs no more whatever they are."""
-    wanted = draft.given.bounds
-    if not draft.targets or wanted is None:
-        return draft
-    ask, scaled = required(draft.ask), tuple(dict.fromkeys(_scaled(draft)))
-    releases = _releases(draft.targets, wanted, draft.unit)
-    tree = composition_of(releases, draft.unit)
-    request = _lowered(draft)
+    wanted, unit = given.bounds, setting.unit
+    if not targets or wanted is None:
+        return None
+    waiting = _open(setting.bound)
+    scaled = tuple(
+        dict.fromkeys(
+            name
+            for estimate in estimates
+            if estimate.aggregate in waiting
+            for name in estimate.estimator.clamped()
+        )
+    )
+    releases = _releases(targets, wanted, unit)
+    tree = composition_of(releases, unit)
+    request = _lowered(setting, targets)
     check_claims(request, releases)
-    search = BoundsSearch(
+    return BoundsSearch(
         request=request,
-        targets=draft.targets,
+        targets=targets,
         noises=releases.noises,
         tree=tree,
-        price=_price(tree, draft.unit),
-        promise=promise_of(ask, required(draft.unpriced), required(draft.calibrated), scaled),
-        given=draft.given,
+        price=_price(tree, unit),
+        promise=promise_of(setting.ask, sketch, calibrated, scaled),
+        given=given,
         scaled=scaled,
     )
-    total = total_price(search.price, search.promise.price, ask.delta)
-    if draft.ceiling:
-        check_both(ask, draft.policy.limits, epsilon=total.epsilon, rho=total.rho)
-    return replace(draft, search=search, predicted=_said(draft))
 
 
-def _open(draft: Draft) -> frozenset[Aggregate]:
+def _open(bound: BoundQuestion) -> frozenset[Aggregate]:
     """Return the aggregates whose bounds are not known yet."""
-    bound = required(draft.bound).aggregates
-    return frozenset(one for one, other in bound if one.bounds_per_row != other.bounds_per_row)
+    pairs = bound.aggregates
+    return frozenset(one for one, other in pairs if one.bounds_per_row != other.bounds_per_row)
 
 
-def _scaled(draft: Draft) -> Iterator[str]:
-    """Yield the measures that are clamped to bounds that are not known yet."""
-    waiting = _open(draft)
-    for estimate in draft.estimates:
-        if estimate.aggregate in waiting:
-            yield from estimate.estimator.clamped()
-
-
-def _said(draft: Draft) -> tuple[Predicted, ...]:
+def errors_by_width(
+    forecast: ErrorForecast,
+    predicted: Sequence[Predicted],
+    bound: BoundQuestion,
+    outputs: Sequence[AnswerColumn],
+) -> tuple[Predicted, ...]:
     """Say errors in terms of the bounds that are not known yet."""
-    ask = required(draft.ask)
-    forecast = ErrorForecast(
-        releases=required(draft.calibrated).releases,
-        estimates=draft.estimates,
-        confidence=ask.confidence,
-        size=ask.size,
-        windows=required(draft.layout).windows,
-    )
-    outputs = {column.name: column for column in required(draft.layout).outputs}
-    missing = _open(draft)
-    return tuple(
-        forecast.by_width(outputs[error.output], error, missing) for error in draft.predicted
-    )
+    columns, missing = {column.name: column for column in outputs}, _open(bound)
+    return tuple(forecast.by_width(columns[each.output], each, missing) for each in predicted)
 
 
 def _targets(aggregates: list[Aggregate], facts: Mapping[str, Facts]) -> tuple[BoundsTarget, ...]:
@@ -356,18 +357,19 @@ def _releases(
     sketch = UnpricedRelease(parts=parts, weights=ones, fixed=(None,) * len(parts), unit=unit)
     if wanted.epsilon is not None:
         return sketch.by_epsilon(wanted.epsilon, Fraction(0))
-    return sketch.by_rho(required(wanted.rho), Fraction(0), LAPLACE)
+    assert wanted.rho is not None  # noqa: S101 (one of the two is given)
+    return sketch.by_rho(wanted.rho, Fraction(0), LAPLACE)
 
 
 def _price(tree: Node, unit: PrivacyUnit) -> Price:
-    epsilon, _ = required(epsilon_sum(tree, unit))
-    rho, _ = rho_sum(tree, unit)
-    return Price(epsilon=epsilon, rho=rho)
+    point = epsilon_sum(tree, unit)
+    assert point is not None  # noqa: S101 (all of it is Laplace noise)
+    return Price(epsilon=point[0], rho=rho_sum(tree, unit)[0])
 
 
-def _lowered(draft: Draft) -> EngineRequest:
+def _lowered(setting: Setting, targets: Sequence[BoundsTarget]) -> EngineRequest:
     """Return what an engine counts: one row of every unit, in whichever group it is."""
-    known, limits = required(draft.bound), required(draft.contributions)
+    known, limits = setting.bound, setting.limits
     return EngineRequest(
         relation=within_categories(known.rows.relation, known.keys),
         unit=tuple(Column(name) for name in known.rows.unit or ()),
@@ -375,6 +377,6 @@ def _lowered(draft: Draft) -> EngineRequest:
         groups=None if limits.single else 1,
         measures=tuple(
             Leaves(name=target.measure, row=target.row, leaves=target.bins.count, rows=1)
-            for target in draft.targets
+            for target in targets
         ),
     )

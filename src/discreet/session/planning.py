@@ -47,7 +47,7 @@ from discreet.units import PrivacyUnit
 if TYPE_CHECKING:  # a ledger is handed in; a plain question has one stage
     from discreet.ledger.ledger import Ledger
     from discreet.plan.bounds_search import FoundBounds
-    from discreet.plan.second_stage import SecondStage
+    from discreet.plan.steps import SecondStage
     from discreet.release.noisy_totals import Noisy
     from discreet.release.release import Release
     from discreet.session.answer_pipeline import Payable
@@ -336,7 +336,7 @@ class SessionPlanner:
 
     def second_stage(self, plan: Plan, found: tuple[FoundBounds, ...]) -> SecondStage:
         """Plan the answer once bounds are found."""
-        from discreet.plan.second_stage import plan_second_stage  # noqa: PLC0415  rare
+        from discreet.plan.steps import plan_second_stage  # noqa: PLC0415  rare
 
         return plan_second_stage(
             plan, found, schema=self.schema, policy=self.policy, public_rows=self._public_rows

@@ -30,7 +30,6 @@ from typing import TYPE_CHECKING, Final, final
 from discreet.errors import MissingBounds, NotAllowed, UnsupportedSQL
 from discreet.plan.binding.names import BoundRelation
 from discreet.plan.binding.value_facts import ColumnSource, Facts, UnitTotal
-from discreet.plan.draft import Draft, required
 from discreet.plan.policy.policy import Limits
 from discreet.plan.statistics.fixed_point import check_magnitude
 from discreet.plan.statistics.limit_choice import QuestionLimits
@@ -41,9 +40,10 @@ from discreet.query.relations import Scan, Table, descend
 from discreet.query.source_text import Span, pointed
 from discreet.query.types import Type
 from discreet.requests.table_schema import Schema
-from discreet.units import Relation
+from discreet.units import PrivacyUnit, Relation
 
 if TYPE_CHECKING:  # for annotations alone
+    from discreet.plan.binding.bound_question import BoundQuestion
     from discreet.plan.binding.public_keys import GroupKey
 
 
@@ -273,26 +273,34 @@ def _rising(aggregate: Aggregate, pair: Pair) -> Pair:
 _ZERO: Final = Fraction(0)
 
 
-def bound_contributions(draft: Draft) -> Draft:
-    """Limit the groups and rows in which one unit counts."""
-    known = required(draft.bound)
-    policy = table_limits(draft.question, draft.schema, draft.policy.limits)
-    if draft.ceiling:
-        ceilings = ceilings_of(draft.question, draft.schema, draft.policy.limits)
-        check_ceilings(draft.clause, ceilings)
-    limits = contribution_bounds(
-        known.keys,
-        clause=draft.clause,
+def bound_contributions(  # noqa: PLR0913  all that limits a unit
+    question: Question,
+    bound: BoundQuestion,
+    *,
+    schema: Schema,
+    limits: Limits,
+    unit: PrivacyUnit,
+    available: int | None,
+    searching: bool,
+    ceiling: bool = True,
+) -> tuple[BoundQuestion, ContributionBounds]:
+    """Limit the groups and rows in which one unit counts, and totals that follow from that."""
+    policy, clause = table_limits(question, schema, limits), question.clause or Clause()
+    if ceiling:
+        check_ceilings(clause, ceilings_of(question, schema, limits))
+    found = contribution_bounds(
+        bound.keys,
+        clause=clause,
         limits=policy,
-        available=required(draft.groups).available,
-        single=not known.rows.unit,
-        one_row=one_row_of(known.rows, known.keys),
+        available=available,
+        single=not bound.rows.unit,
+        one_row=one_row_of(bound.rows, bound.keys),
     )
-    limits = replace(limits, all_rows=_all_rows_count(draft))
-    if not (draft.given.bounds or draft.found):
-        most = draft.clause.max_rows_per_group or policy.max_rows
-        known = replace(known, rows=with_bounded_totals(known.rows, most))
-    return replace(draft, bound=known, contributions=limits)
+    found = replace(found, all_rows=not searching and _all_rows_count(bound, schema, unit))
+    if not searching:
+        most = clause.max_rows_per_group or policy.max_rows
+        bound = replace(bound, rows=with_bounded_totals(bound.rows, most))
+    return bound, found
 
 
 def table_limits(question: Question, schema: Schema, limits: Limits) -> Limits:
@@ -335,22 +343,15 @@ def _largest(limits: list[int | None]) -> int | None:
     return max(known) if known and len(known) == len(limits) else None
 
 
-def _all_rows_count(draft: Draft) -> bool:
+def _all_rows_count(bound: BoundQuestion, schema: Schema, unit: PrivacyUnit) -> bool:
     """Whether the number of rows is public: one row replaces another, and no condition hides one.
 
     Where there are several private tables, a row of one may be replaced by a row of another.
     """
-    known = required(draft.bound)
-    whole = isinstance(known.rows.relation, Scan) and not (known.rows.unit or known.keys)
-    private = [table for table in draft.schema.tables if not table.public]
-    searching = draft.given.bounds is not None or draft.found
-    return (
-        whole
-        and len(private) == 1
-        and draft.unit.relation is Relation.REPLACE
-        and not draft.unit.columns
-        and not searching
-    )
+    whole = isinstance(bound.rows.relation, Scan) and not (bound.rows.unit or bound.keys)
+    private = [table for table in schema.tables if not table.public]
+    replaced = unit.relation is Relation.REPLACE and not unit.columns
+    return whole and len(private) == 1 and replaced
 
 
 def with_bounded_totals(rows: BoundRelation, most: int | None) -> BoundRelation:

@@ -49,7 +49,6 @@ from discreet.plan.aggregates.estimator import Estimator
 from discreet.plan.aggregates.measured import MeasuredAggregates
 from discreet.plan.aggregates.sums import Sum
 from discreet.plan.binding.value_facts import ONE, counting_conditions, one_where_all
-from discreet.plan.draft import Draft, required
 from discreet.plan.pricing.group_sensitivity import UNITS
 from discreet.plan.pricing.linear_strategy import (
     CellSensitivity,
@@ -58,6 +57,7 @@ from discreet.plan.pricing.linear_strategy import (
     conditions_of,
 )
 from discreet.plan.pricing.noise_steps import chooser_of
+from discreet.plan.setting import Setting
 from discreet.plan.workload.cells import Cells, cells_of
 from discreet.plan.workload.strategies import (
     CountWorkload,
@@ -69,39 +69,36 @@ from discreet.plan.workload.strategies import (
 from discreet.query.expressions import Aggregate, Case, Expression, Literal, transformed
 from discreet.requests.cell_sums import CellSums
 from discreet.requests.engine_request import Leaves, Measure, Total
-from discreet.requests.table_schema import Product
 from discreet.units import Relation
 
 _CELLS: Final = "cells"
 _COUNTS_BETTER: Final = 0.99
 
 
-def joined_counts(draft: Draft) -> Draft:
-    """Return the draft with several counts as one histogram, where that is more exact."""
-    measured = required(draft.measured)
-    many = isinstance(required(draft.groups).public, Product)
-    if many or draft.targets or draft.found or draft.searched:
-        return draft  # names and shares must not follow from bounds that are found
+def joined_counts(setting: Setting, measured: MeasuredAggregates) -> MeasuredAggregates:
+    """Return the same with several counts as one histogram, where that is more exact."""
+    if not setting.shared:
+        return measured  # names and shares must not follow from bounds that are found
     by_rows: dict[int, dict[str, Expression | None]] = defaultdict(dict)
-    for name, total in _joinable(draft, measured):
+    for name, total in _joinable(setting, measured):
         by_rows[total.high][name] = _condition(total)
     for rows, counts in sorted(by_rows.items(), key=lambda each: -len(each[1])):
-        joined = _joined_counts(draft, measured, counts, rows)
+        joined = _joined_counts(setting, measured, counts, rows)
         if joined is not None:
-            return replace(draft, measured=joined)
-    return draft
+            return joined
+    return measured
 
 
-def _joinable(draft: Draft, measured: MeasuredAggregates) -> Iterator[tuple[str, Total]]:
+def _joinable(setting: Setting, measured: MeasuredAggregates) -> Iterator[tuple[str, Total]]:
     """Yield the counts that are shown as they are."""
-    single = required(draft.contributions).single
+    single = setting.limits.single
     others: set[str] = set()
-    bound = [inner for _, inner in required(draft.bound).aggregates]
+    bound = [inner for _, inner in setting.bound.aggregates]
     for aggregate, estimator in zip(bound, measured.estimators, strict=True):
         people = aggregate.distinct and not single and isinstance(estimator, Count)
         if not isinstance(estimator, Count | Units) or people or aggregate.epsilon is not None:
             others |= {name for name, _ in estimator.inputs()}
-    chooser = chooser_of(draft)
+    chooser = chooser_of(setting, measured)
     if chooser is not None:
         others.add(chooser[0])
     known: dict[str, Measure] = {measure.name: measure for measure in measured.measures}
@@ -128,7 +125,7 @@ def _condition(total: Total) -> Expression | None:
 
 
 def _joined_counts(
-    draft: Draft,
+    setting: Setting,
     measured: MeasuredAggregates,
     counts: Mapping[str, Expression | None],
     rows: int,
@@ -136,13 +133,13 @@ def _joined_counts(
     """Return the same aggregates with a histogram in place of some counts, if that is better."""
     if len(counts) < 2:
         return None
-    cells = cells_of(list(counts.values()), required(draft.bound).rows.facts)
+    cells = cells_of(list(counts.values()), setting.bound.rows.facts)
     if cells is None:
         return None
     if len(set().union(*cells.conditions)) < len(counts):
         return None  # a condition is never true
     workload = CountWorkload(measure=_CELLS, names=tuple(counts), cells=cells.conditions)
-    if not _counts_better(draft, workload, rows):
+    if not _counts_better(setting, workload, rows):
         return None
     histogram = Leaves(name=_CELLS, row=cells.number, leaves=len(cells), rows=rows)
     kept = tuple(measure for measure in measured.measures if measure.name not in counts)
@@ -161,10 +158,10 @@ def _joined_counts(
     )
 
 
-def _counts_better(draft: Draft, workload: CountWorkload, rows: int) -> bool:
+def _counts_better(setting: Setting, workload: CountWorkload, rows: int) -> bool:
     """Whether a strategy errs less than a price that is divided among the counts."""
-    limits, relation = required(draft.contributions), draft.unit.relation
-    if required(draft.ask).errors:  # each count has its own, and all would get the smallest
+    limits, relation = setting.limits, setting.unit.relation
+    if setting.ask.errors:  # each count has its own, and all would get the smallest
         return strategies_of(workload)[0].norms[0] == 1
     far = CellSensitivity(
         low=0,
@@ -189,13 +186,11 @@ def _alone(far: CellSensitivity, relation: Relation, *, squared: bool) -> float:
     return predicted_error(alone, relation, squared=squared)
 
 
-def nested_counts(draft: Draft) -> Draft:
-    """Return the draft with nested counts as one histogram, where that is more exact."""
-    measured = required(draft.measured)
-    many = isinstance(required(draft.groups).public, Product)
-    if many or draft.targets or draft.found or draft.searched or required(draft.ask).errors:
-        return draft
-    counts = dict(_noisy_counts(draft))
+def nested_counts(setting: Setting, measured: MeasuredAggregates) -> MeasuredAggregates:
+    """Return the same with nested counts as one histogram, where that is more exact."""
+    if not setting.shared or setting.ask.errors:
+        return measured
+    counts = dict(_noisy_counts(setting, measured))
     limits = {total.high for total in counts.values() if total is not None}
     for rows in sorted(limits, reverse=True):
         names = _chain(
@@ -208,26 +203,27 @@ def nested_counts(draft: Draft) -> Draft:
         )
         cells = tuple(tuple(range(place, len(names))) for place in range(len(names)))
         workload = CountWorkload(measure=_CELLS, names=names, cells=cells, nested=True)
-        if len(names) < 2 or not _counts_better(draft, workload, rows):
+        if len(names) < 2 or not _counts_better(setting, workload, rows):
             continue
         uses = tuple(
             tuple(dict.fromkeys((_CELLS, None) if use[0] in names else use for use in each))
             for each in measured.uses
         )
         about = {**measured.about, _CELLS: f"{len(names)} counts, each a part of the next"}
-        joined = replace(measured, uses=uses, about=about, workload=workload)
-        return replace(draft, measured=joined)
-    return draft
+        return replace(measured, uses=uses, about=about, workload=workload)
+    return measured
 
 
-def _noisy_counts(draft: Draft) -> Iterator[tuple[str, Total | None]]:
+def _noisy_counts(
+    setting: Setting, measured: MeasuredAggregates
+) -> Iterator[tuple[str, Total | None]]:
     """Yield all counts that get noise of their own; None is the number of units."""
-    measured, limits = required(draft.measured), required(draft.contributions)
-    bound = [inner for _, inner in required(draft.bound).aggregates]
+    limits = setting.limits
+    bound = [inner for _, inner in setting.bound.aggregates]
     others: set[str] = set()
     for aggregate, uses in zip(bound, measured.uses, strict=True):
         others |= {name for name, _ in uses if aggregate.epsilon is not None}
-    chooser = chooser_of(draft)
+    chooser = chooser_of(setting, measured)
     if chooser is not None:
         others.add(chooser[0])
     for measure in measured.measures:
@@ -269,47 +265,42 @@ class _Term:
     step: int = 1
 
 
-def joined_sums(draft: Draft, otherwise: Draft) -> Draft:
-    """Return the draft with sums and counts in cells, or the other one where that errs less."""
-    limits = required(draft.contributions)
-    if not _possible(draft) or limits.rows is None:
+def joined_sums(
+    setting: Setting, measured: MeasuredAggregates, otherwise: MeasuredAggregates
+) -> MeasuredAggregates:
+    """Return the same with sums and counts in cells, or what errs less otherwise."""
+    limits = setting.limits
+    if not setting.shared or setting.ask.errors or limits.rows is None:
         return otherwise
-    terms = dict(_terms(draft))
+    terms = dict(_terms(setting, measured))
     conditions = {term.condition for term in terms.values()}
     if len(conditions) < 2 or all(term.value == ONE for term in terms.values()):
         return otherwise  # in one cell all totals move together, however they are measured
-    facts = required(draft.bound).rows.facts
+    facts = setting.bound.rows.facts
     cells = cells_of([term.condition for term in terms.values()], facts)
     if cells is None or len(set().union(*cells.conditions)) < len(terms):
         return otherwise
-    joined = _joined_sums(required(draft.measured), terms, cells, limits.rows)
-    if not _sums_better(draft, joined, required(otherwise.measured)):
+    joined = _joined_sums(measured, terms, cells, limits.rows)
+    if not _sums_better(setting, joined, otherwise):
         return otherwise
-    return replace(draft, measured=joined)
+    return joined
 
 
-def _possible(draft: Draft) -> bool:
-    """Whether names and shares follow from the question alone, and groups are few."""
-    many = isinstance(required(draft.groups).public, Product)
-    searching = bool(draft.targets or draft.found or draft.searched)
-    return not (many or searching or required(draft.ask).errors)
-
-
-def _terms(draft: Draft) -> Iterator[tuple[str, _Term]]:
+def _terms(setting: Setting, measured: MeasuredAggregates) -> Iterator[tuple[str, _Term]]:
     """Yield what is added up for each total that can be joined, by its name."""
-    measured, limits = required(draft.measured), required(draft.contributions)
+    limits = setting.limits
     totals = {each.name: each for each in measured.measures if isinstance(each, Total)}
     if limits.single and measured.counts_units and not limits.all_rows:
         totals[UNITS] = Total(name=UNITS, row=ONE, low=0, high=1)
-    chooser = chooser_of(draft)
+    chooser = chooser_of(setting, measured)
     others: set[str] = set() if chooser is None else {chooser[0]}
     found: dict[str, _Term] = {}
     fine = 1 if limits.single or limits.one_row else _FRACTIONS
-    bound = [inner for _, inner in required(draft.bound).aggregates]
+    bound = [inner for _, inner in setting.bound.aggregates]
     for aggregate, estimator in zip(bound, measured.estimators, strict=True):
         for name in estimator.totals():
             total = totals.get(name)
-            term = None if total is None else _term(draft, aggregate, estimator, total, fine)
+            term = None if total is None else _term(setting, aggregate, estimator, total, fine)
             if term is None or found.get(name, term) != term:
                 others.add(name)
             else:
@@ -318,10 +309,10 @@ def _terms(draft: Draft) -> Iterator[tuple[str, _Term]]:
 
 
 def _term(
-    draft: Draft, aggregate: Aggregate, estimator: Estimator, total: Total, fine: int
+    setting: Setting, aggregate: Aggregate, estimator: Estimator, total: Total, fine: int
 ) -> _Term | None:
     """Return what a total of an aggregate adds up, if its rows are bounded one by one."""
-    limits = required(draft.contributions)
+    limits = setting.limits
     rows = limits.rows or 1
     people = aggregate.distinct and not limits.single
     if aggregate.function not in _ADDED or aggregate.epsilon is not None or people:
@@ -345,7 +336,7 @@ def _term(
     if aggregate.where is not None:
         assert isinstance(row, Case)  # noqa: S101 (as it was made)
         row = row.branches[0][1]
-    facts = required(draft.bound).rows.facts
+    facts = setting.bound.rows.facts
     if inner is None:
         counted = one_where_all(counting_conditions(aggregate, facts))
     else:
@@ -418,11 +409,13 @@ def _joined_sums(
     )
 
 
-def _sums_better(draft: Draft, joined: MeasuredAggregates, otherwise: MeasuredAggregates) -> bool:
+def _sums_better(
+    setting: Setting, joined: MeasuredAggregates, otherwise: MeasuredAggregates
+) -> bool:
     """Whether strategies err less than what divides the price otherwise, by neither law more."""
     workload = joined.workload
     assert isinstance(workload, SumWorkload)  # noqa: S101 (made above)
-    limits, relation = required(draft.contributions), draft.unit.relation
+    limits, relation = setting.limits, setting.unit.relation
     far = CellSensitivity(
         low=0,
         high=workload.rows,
@@ -435,7 +428,7 @@ def _sums_better(draft: Draft, joined: MeasuredAggregates, otherwise: MeasuredAg
         best = predicted_error(
             chosen_strategy(workload, far, relation, squared=squared), relation, squared=squared
         )
-        parts = _parts(workload, otherwise, far, draft, squared=squared)
+        parts = _parts(workload, otherwise, far, setting, squared=squared)
         ratios.append(best / _divided(parts, squared=squared))
     return min(ratios) < _SUMS_BETTER and max(ratios) <= 1
 
@@ -444,12 +437,12 @@ def _parts(
     workload: SumWorkload,
     otherwise: MeasuredAggregates,
     far: CellSensitivity,
-    draft: Draft,
+    setting: Setting,
     *,
     squared: bool,
 ) -> list[tuple[int, float]]:
     """Return how many totals each part answers otherwise, and its error for all of the price."""
-    relation, counts = draft.unit.relation, otherwise.workload
+    relation, counts = setting.unit.relation, otherwise.workload
     shared = () if counts is None else counts.names
     parts = []
     for name, kind in zip(workload.names, workload.kinds, strict=True):
