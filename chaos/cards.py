@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from unittest import mock
 
-from discreet.ledger.stores import sqlite
+from discreet.ledger import sqlite
 
 
 @contextmanager

@@ -167,7 +167,7 @@ class Trial:
 
     def postgres(self) -> list[Outcome]:
         """Kill and race on a server, and crash the server itself."""
-        import_module("discreet.ledger.stores.postgres")  # once, and not in every process
+        import_module("discreet.ledger.postgres")  # once, and not in every process
         size, folder = self.size, self.folder("postgres-storm")
         with PostgresServer() as server:
             crashes = _Crashes(server, every=max(1, size.server_kills // (size.server_crashes + 1)))

@@ -34,11 +34,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from discreet.ledger import Ledger
-from discreet.service.people.directory import Directory
-from discreet.service.people.tokens import Tokens
+from discreet.service.credentials import Tokens
+from discreet.service.directory import Directory
 from discreet.service.security_log import SecurityLog
-from discreet.service.site_toml import read_site
-from discreet.service.state_store import StateStore
+from discreet.service.site import read_site
+from discreet.service.state import StateStore
 
 POLICY = """
 format = 1

@@ -9,8 +9,8 @@ from typing import Any
 from unittest import mock
 
 from discreet.ledger import ledger as opening
-from discreet.ledger.canonical_lines import NO_HEAD, EntryRow, canonical, head_after
-from discreet.ledger.stores.store import store_for
+from discreet.ledger.entries import NO_HEAD, EntryRow, canonical, head_after
+from discreet.ledger.store import store_for
 
 Wrapper = Callable[[Any], Any]
 """Makes a store of a store."""

@@ -22,7 +22,7 @@ from pathlib import Path
 
 from discreet.accounting import Box, Budget, equals
 from discreet.ledger import Ledger
-from discreet.ledger.stores.sqlite import TABLES
+from discreet.ledger.sqlite import TABLES
 from discreet.loss import Pure
 from discreet.units import row
 

@@ -23,8 +23,8 @@ from discreet.noise import (
     exponential_weights,
     permute_and_flip,
 )
+from discreet.noise.laplace import TwoSidedLaw
 from discreet.noise.table import table_sampler
-from discreet.noise.two_sided import TwoSidedLaw
 
 NUMPY, OPENDP, DIFFPRIVLIB = "numpy", "opendp", "diffprivlib"
 NUMPY_LAPLACE = "numpy laplace"

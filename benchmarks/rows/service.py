@@ -23,8 +23,7 @@ import discreet as dp
 from chaos.service import KilledServer, children
 from discreet.accounting import Budget
 from discreet.ledger import Ledger
-from discreet.ledger.shared.remote_writer import shared_ledger
-from discreet.ledger.shared.writer_socket import WriterSocket
+from discreet.ledger.shared import WriterSocket, shared_ledger
 from discreet.loss import Pure
 from discreet.session import Session
 from discreet.units import row

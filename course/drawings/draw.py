@@ -28,7 +28,7 @@ from discreet.loss import Approximate, GaussianDP, Pure, gaussian_sigma, laplace
 from discreet.loss.moments import group_delta
 from discreet.mechanisms import Exponential, Laplace
 from discreet.mechanisms.randomized_response import RandomizedResponse
-from discreet.mechanisms.sparse_vector.above_threshold import AboveThreshold
+from discreet.mechanisms.sparse_vector import AboveThreshold
 from discreet.noise import DiscreteGaussian, DiscreteLaplace
 from discreet_course.counting import points
 from discreet_course.permute_and_flip import PermuteAndFlip

@@ -11,7 +11,7 @@ _SHARED: Final = "tests/ledger/test_shared_faults.py"
 MUTANTS: Final = (
     Mutant(
         name="a question begins without a charge where it began before",
-        file="discreet/ledger/question_requests.py",
+        file="discreet/ledger/requests.py",
         old="        return StartRequest(self.paid.act(batch).key).act(batch)",
         new=(
             "        if batch.history(self.paid.charge.key).charge is None:\n"
@@ -23,7 +23,7 @@ MUTANTS: Final = (
     ),
     Mutant(
         name="a charge debits its own account alone",
-        file="discreet/ledger/charge.py",
+        file="discreet/ledger/requests.py",
         old=(
             "        for path in path_and_ancestors(account):\n"
             "            budget = accounts[path].budget"
@@ -36,7 +36,7 @@ MUTANTS: Final = (
     ),
     Mutant(
         name="limits of accounts above are not asked",
-        file="discreet/ledger/question_requests.py",
+        file="discreet/ledger/requests.py",
         old=(
             "        for path, pieces in charge.pieces:\n"
             "            charged = batch.state.filter_of(path)"
@@ -92,7 +92,7 @@ MUTANTS: Final = (
     ),
     Mutant(
         name="half a line of a witness counts",
-        file="discreet/ledger/anchors.py",
+        file="discreet/ledger/witness.py",
         old='    for line in reversed(begun.split(b"\\n")[:-1]):\n',
         new='    for line in reversed(begun.split(b"\\n")):\n',
         why="What counts before it is whole may lead, and a crash makes it refuse a good ledger.",
@@ -102,7 +102,7 @@ MUTANTS: Final = (
     ),
     Mutant(
         name="one key for two requests",
-        file="discreet/ledger/question_requests.py",
+        file="discreet/ledger/requests.py",
         old="        if before.body != self.charge.body:\n",
         new="        if before.question != self.charge.question:\n",
         why="Another request under a key that was paid for is answered for nothing.",
@@ -111,7 +111,7 @@ MUTANTS: Final = (
     ),
     Mutant(
         name="a second answer replaces the first",
-        file="discreet/ledger/question_requests.py",
+        file="discreet/ledger/requests.py",
         old=(
             '            raise _uncharged("answered")\n'
             "        if history.release is not None:\n"
@@ -125,7 +125,7 @@ MUTANTS: Final = (
     ),
     Mutant(
         name="data may be read before it is paid for",
-        file="discreet/ledger/question_requests.py",
+        file="discreet/ledger/requests.py",
         old=('        if history.charge is None:\n            raise _uncharged("started")\n'),
         new="",
         why="An engine may be started without a charge.",
@@ -133,7 +133,7 @@ MUTANTS: Final = (
     ),
     Mutant(
         name="a question that failed may be tried again",
-        file="discreet/ledger/question_requests.py",
+        file="discreet/ledger/requests.py",
         old=(
             "        refuse_closed(batch.state.closed, self.key)\n"
             "        attempt = history.attempts + 1"
@@ -198,7 +198,7 @@ MUTANTS: Final = (
     ),
     Mutant(
         name="the account of a charge is not compared with the record",
-        file="discreet/ledger/charge.py",
+        file="discreet/ledger/requests.py",
         old='            asked=f"[{name},{what},{about},{chance},",',
         new='            asked=f"[{what},{about},{chance},",',
         why="A charge to one account is found again for another, which then pays nothing.",
@@ -206,7 +206,7 @@ MUTANTS: Final = (
     ),
     Mutant(
         name="a copy of a ledger has a budget of its own",
-        file="discreet/ledger/stores/sqlite.py",
+        file="discreet/ledger/sqlite.py",
         old="    return card == [(inode,)]\n",
         new="    return len(card) == 1\n",
         why="Whoever copies the file spends the budget again.",
@@ -214,7 +214,7 @@ MUTANTS: Final = (
     ),
     Mutant(
         name="a file that is mounted by itself is opened",
-        file="discreet/ledger/stores/sqlite.py",
+        file="discreet/ledger/sqlite.py",
         old="    if _is_mounted(path):  # T5\n        raise failures.mounted_file_error()\n",
         new="",
         why="What a crash leaves beside it in another folder is undone later, with all since.",
@@ -224,7 +224,7 @@ MUTANTS: Final = (
     ),
     Mutant(
         name="a new ledger is made where the journal of one is left",
-        file="discreet/ledger/stores/sqlite.py",
+        file="discreet/ledger/sqlite.py",
         old="            _refuse_leftovers(self._path)\n",
         new="",
         why="The whole budget is granted a second time.",
@@ -232,7 +232,7 @@ MUTANTS: Final = (
     ),
     Mutant(
         name="what another connection has written counts before its journal is synced",
-        file="discreet/ledger/stores/sqlite.py",
+        file="discreet/ledger/sqlite.py",
         old="        if version != self._settled:\n",
         new="        if version == -1:\n",
         why="After a kill and a loss of power a journal comes back that is over.",
@@ -250,7 +250,7 @@ MUTANTS: Final = (
     ),
     Mutant(
         name="a release without its start is recorded",
-        file="discreet/ledger/question_requests.py",
+        file="discreet/ledger/requests.py",
         old=(
             "        if not history.attempts:\n"
             "            raise NotCharged(\n"
@@ -293,7 +293,7 @@ MUTANTS: Final = (
     ),
     Mutant(
         name="a connection is used again while a reply is due",
-        file="discreet/ledger/shared/writer_channel.py",
+        file="discreet/ledger/shared.py",
         old="        self._ready = False\n        reply = self._reply(message)\n",
         new="        reply = self._reply(message)\n",
         why="After Ctrl-C the late reply stands for the next request, and what is refused is told.",
@@ -301,7 +301,7 @@ MUTANTS: Final = (
     ),
     Mutant(
         name="a reply is taken whatever request it answers",
-        file="discreet/ledger/shared/writer_channel.py",
+        file="discreet/ledger/shared.py",
         old='        if reply.get("number") != self._number:\n            raise other_version_error()\n',
         new="",
         why="A writer that answers out of order has the wrong charges told as paid.",
@@ -311,7 +311,7 @@ MUTANTS: Final = (
     ),
     Mutant(
         name="charges go to whatever ledger a writer has",
-        file="discreet/ledger/shared/writer_channel.py",
+        file="discreet/ledger/shared.py",
         old='        if found.get("ledger") != self._ledger:\n',
         new="        if not found:\n",
         why="A socket of another server takes the charges, and the ledger of the data none.",

@@ -6,13 +6,13 @@ from typing import Final
 
 from mutants.mutant import Mutant
 
-_TOKENS: Final = "discreet/service/people/tokens.py"
-_CALLER: Final = "discreet/service/people/caller.py"
-_LOGINS: Final = "discreet/service/people/logins.py"
-_RAISES: Final = "discreet/service/raises.py"
-_FORM: Final = "discreet/service/protocol/question_form.py"
-_CODEC: Final = "discreet/service/protocol/value_codec.py"
-_CLASSES: Final = "discreet/service/workers/plan_class.py"
+_TOKENS: Final = "discreet/service/credentials.py"
+_CALLER: Final = "discreet/service/roles.py"
+_LOGINS: Final = "discreet/service/credentials.py"
+_RAISES: Final = "discreet/service/budgets.py"
+_FORM: Final = "discreet/service/question_form.py"
+_CODEC: Final = "discreet/service/value_codec.py"
+_CLASSES: Final = "discreet/service/workers/jobs.py"
 _JOBS: Final = "discreet/service/workers/jobs.py"
 _KEPT: Final = "tests/service/test_kept_state.py"
 _TICKS: Final = "tests/service/test_spending.py::test_answers_are_due_at_powers_of_two"
@@ -20,7 +20,7 @@ _TICKS: Final = "tests/service/test_spending.py::test_answers_are_due_at_powers_
 MUTANTS: Final = (
     Mutant(
         name="a new ledger takes the place of one that the witness knows",
-        file="discreet/service/counter/opened_site.py",
+        file="discreet/service/opened_site.py",
         old="        named = known.receipt.ledger\n",
         new="        named = None\n",
         why="Whoever removes a spent ledger gets a full budget.",
@@ -49,7 +49,7 @@ MUTANTS: Final = (
     ),
     Mutant(
         name="a name without a password opens with any",
-        file="discreet/service/people/passwords.py",
+        file="discreet/service/directory.py",
         old="        return stored is not None\n",
         new="        return True\n",
         why="The stand-in that makes all tries take as long would be a password of everybody.",
@@ -73,7 +73,7 @@ MUTANTS: Final = (
     ),
     Mutant(
         name="an owner may be steward and analyst at once",
-        file="discreet/service/people/roles.py",
+        file="discreet/service/roles.py",
         old="if {Role.STEWARD, Role.ANALYST} <= roles:",
         new="if {Role.STEWARD, Role.ANALYST} <= roles and Role.OWNER not in roles:",
         why="Whoever asks decides on the budget that pays for it.",

@@ -44,16 +44,16 @@ MUTANTS: Final = (
             "        key = self._pay(plan, question)\n"
             "        begun = self.record.start(key)\n"
             "        if isinstance(begun, StoredAnswer):\n"
-            "            return self._handed_out(begun)\n"
-            "        return self._handed_out(self.record.release(key, self._close_on_failure(key, draw)))"
+            "            return _answered(begun)\n"
+            "        return _answered(self.record.release(key, self._close_on_failure(key, draw)))"
         ),
         new=(
             "        written = draw()\n"
             "        key = self._pay(plan, question)\n"
             "        begun = self.record.start(key)\n"
             "        if isinstance(begun, StoredAnswer):\n"
-            "            return self._handed_out(begun)\n"
-            "        return self._handed_out(self.record.release(key, written))"
+            "            return _answered(begun)\n"
+            "        return _answered(self.record.release(key, written))"
         ),
         why="A process that dies in between has told its data and paid nothing.",
         caught_by=(

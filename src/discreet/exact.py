@@ -26,7 +26,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
-from typing import Final, final
+from typing import Final, TypeVar, final
 
 import numpy as np
 
@@ -41,6 +41,8 @@ __all__ = [
     "fixed_up",
     "float_down",
     "float_up",
+    "freeze",
+    "instance",
     "positive",
     "probability",
     "rational",
@@ -48,6 +50,7 @@ __all__ = [
     "with_article",
 ]
 
+Kind = TypeVar("Kind")
 _KINDS: Final = "an integer, a Fraction, a Decimal or decimal text"
 
 ExactNumber = int | Fraction | Decimal | str
@@ -149,6 +152,23 @@ def whole(value: object, *, name: str, low: int | None = None, high: int | None 
         span = f"{'' if low is None else f'{low} <= '}{name}{'' if high is None else f' <= {high}'}"
         raise OutOfRange(f"{name} is out of range; keep {span}.")
     return number
+
+
+def instance(value: object, kind: type[Kind], *, name: str) -> Kind:
+    """Return a value of one class; refuse any other.
+
+    >>> instance(True, bool, name="monotone")
+    True
+    """
+    if not isinstance(value, kind):
+        raise WrongKind(f"{name} must be {with_article(kind.__name__)}, not {_a(value)}.")
+    return value
+
+
+def freeze(value: object, **fields: object) -> None:
+    """Set the fields of a frozen instance that its ``__init__`` has read."""
+    for name, field in fields.items():
+        object.__setattr__(value, name, field)
 
 
 def float_down(value: Fraction) -> float:

@@ -27,9 +27,10 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Final, final
+from typing import Any, Final, final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet.accounting import Box, Node, Parallel, Sequential, Where, at_most
 from discreet.continual import BinaryTreeCounter, Counter, FactorizedCounter, RefinedTreeCounter
@@ -38,15 +39,13 @@ from discreet.continual.counter import (
     CounterState,
     Noise,
     checked_length_and_bound,
-    clamped,
 )
 from discreet.continual.sum_tails import depth, plain_sum_half_width
 from discreet.errors import WrongKind
 from discreet.exact import decimal, positive, whole
 from discreet.loss import PrivacyLoss, ZeroConcentrated, least_scale
 from discreet.mechanisms import Gaussian, Laplace
-from discreet.mechanisms.exact_quantiles import two_sided_quantile
-from discreet.mechanisms.mechanism import Number
+from discreet.mechanisms.mechanism import Number, two_sided_quantile
 from discreet.noise import SYSTEM, Entropy
 
 _UNIT: Final = Gaussian(sigma=1)
@@ -99,9 +98,9 @@ class _BitState(CounterState[int]):
     def __init__(self) -> None:
         self._total = 0
 
-    def step(self, value: int, noise: Sequence[int]) -> int:
-        self._total += value + noise[0]
-        return clamped(self._total)
+    def step(self, value: int, noise: Sequence[Any] | NDArray[np.int64]) -> int:
+        self._total = self._total + value + noise[0]
+        return self._total
 
 
 @final
@@ -150,9 +149,9 @@ class _PrefixState(CounterState[int]):
     def __init__(self) -> None:
         self._total = 0
 
-    def step(self, value: int, noise: Sequence[int]) -> int:
+    def step(self, value: int, noise: Sequence[Any] | NDArray[np.int64]) -> int:
         self._total += value
-        return clamped(self._total + noise[0])
+        return self._total + noise[0]
 
 
 @final
@@ -278,7 +277,7 @@ def measured_errors(counter: Counter, *, runs: int, entropy: Entropy = SYSTEM) -
     while left:
         rows = min(left, max(1, _BLOCK // counter.draws))
         noise = counter.law.sample(rows * counter.draws, entropy).reshape(rows, -1)
-        squares += (counter._errors(noise).astype(float) ** 2).sum(axis=0)  # noqa: SLF001
+        squares += (counter.errors(noise).astype(float) ** 2).sum(axis=0)
         left -= rows
     return _errors((squares / repeats).tolist())
 

@@ -39,7 +39,7 @@ from discreet.accounting import (
     exact_size,
 )
 from discreet.arrays import saturating_add
-from discreet.continual.consistency import Consistency, sizes_of
+from discreet.continual.consistency import Consistency, sizes_of, steps_of, variances_of
 from discreet.continual.counter import MOST_LISTED, Noise, too_long
 from discreet.continual.sum_tails import Law, sum_half_width, weighted_sum_half_width
 from discreet.errors import OutOfRange, WrongKind
@@ -200,7 +200,7 @@ class NoisyThresholds(Mechanism[Counts, NDArray[np.float64]]):
 
     def spread(self, *, threshold: int) -> Fraction:
         """Return the variance of the count up to a cell, in multiples of that of one draw."""
-        return self._consistency().spread(self._checked(threshold))
+        return spread_of(self._consistency(), self._checked(threshold))
 
     def variance(self, *, threshold: int) -> Interval:
         """Enclose the variance of the count up to a cell."""
@@ -217,7 +217,7 @@ class NoisyThresholds(Mechanism[Counts, NDArray[np.float64]]):
         if threshold is not None:
             weights = tree.weights(self._checked(threshold))[:draws]
             return _half_width_of_one(law, weights, tail)
-        spread, most = Fraction(tree.largest_spread()), tree.largest_weight()
+        spread, most = Fraction(largest_spread(tree)), largest_weight(tree)
         share = tail / tree.cells
         return Fraction(sum_half_width(law, spread=spread, draws=draws, tail=share, most=most))
 
@@ -239,6 +239,49 @@ class NoisyThresholds(Mechanism[Counts, NDArray[np.float64]]):
     def _consistency(self) -> Consistency:
         nodes = self.hierarchy
         return Consistency(nodes.cells, nodes.branching, nodes.relation.size_is_public)
+
+
+def largest_weight(tree: Consistency) -> float:
+    """Bound the weight of any noisy count in any threshold: the largest variance of a node."""
+    steps = steps_of(tree)
+    after, most = steps.spreads[-1], [steps.spreads[-1].max()]
+    for level in reversed(range(len(steps.own))):
+        before, part = steps.spreads[level], steps.parts[level]
+        after = before - before * part + part**2 * after[steps.above[level]]
+        most.append(after.max())
+    return float(max(most)) * (1 + 1e-12)
+
+
+def spread_of(tree: Consistency, threshold: int) -> Fraction:
+    """Return the variance of one threshold, in multiples of that of one count."""
+    variance, place = variances_of(tree), threshold
+    own = variance[0][threshold]
+    spread = shared = own
+    for level in range(1, len(variance)):
+        first = place // tree.branching * tree.branching
+        group = variance[level - 1][first : first + tree.branching]
+        before = sum(group[: place - first], Fraction(0))
+        spread, shared, total = spread + before, shared + before, sum(group, Fraction(0))
+        noise = Fraction(0 if tree.exact(level) else 1)
+        spread -= shared * shared / (total + noise)
+        shared *= noise / (total + noise)
+        place //= tree.branching
+    return spread
+
+
+def largest_spread(tree: Consistency) -> float:
+    """Bound the largest spread of all thresholds."""
+    steps, place = steps_of(tree), np.arange(tree.cells)
+    spread = shared = steps.spreads[0]
+    for level, own in enumerate(steps.own):
+        group = steps.above[level][place]
+        sums = np.concatenate([[0.0], steps.spreads[level].cumsum()])
+        before = sums[place] - sums[steps.firsts[level][group]]
+        spread, shared = spread + before, shared + before
+        total = np.add.reduceat(steps.spreads[level], steps.firsts[level])[group]
+        spread = spread - shared**2 * own[group] / total  # own is T / (T + s)
+        shared, place = shared * (1 - own[group]), group
+    return float(spread.max()) * (1 + 1e-9)
 
 
 def _half_width_of_one(law: Law, weights: NDArray[np.float64], tail: Fraction) -> Fraction:

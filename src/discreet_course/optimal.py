@@ -49,7 +49,7 @@ from discreet.mechanisms.finite import (
     Row,
     cost_table,
     expectation,
-    prior_on,
+    stochastic,
 )
 from discreet.mechanisms.mechanism import Number, factor
 from discreet.units import NeighborGraph
@@ -59,6 +59,21 @@ if TYPE_CHECKING:  # loaded when a program is solved, because SciPy takes its ti
 
 _BITS: Final = 64
 _PRECISE: Final = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
+
+
+def prior_on(prior: Iterable[object], size: int) -> Row:
+    """Read how likely each input is.
+
+    >>> prior_on(["0.5", 0.5], 2)
+    (Fraction(1, 2), Fraction(1, 2))
+    """
+    (row,) = stochastic([listed(prior, name="prior")], name="prior")
+    if len(row) != size:
+        raise WrongKind(
+            f"the prior does not have one chance for each input; give {size} chances that sum to "
+            "one."
+        )
+    return row
 
 
 def geometric_on_counts(*, largest: int, epsilon: Number) -> FiniteMechanism:

@@ -25,9 +25,15 @@ from discreet.certified import exp_neg
 from discreet.exact import Interval
 from discreet.loss import Pure
 from discreet.mechanisms import Exponential
-from discreet.mechanisms.exact_quantiles import decide_at_most, enclosed_power, first_true
 from discreet.mechanisms.exponential import Scores, SelectionMechanism, exact_scores, exp_interval
-from discreet.mechanisms.mechanism import Number, ReferenceLaw, at_confidence
+from discreet.mechanisms.mechanism import (
+    Number,
+    ReferenceLaw,
+    at_confidence,
+    decide_at_most,
+    enclosed_power,
+    first_true,
+)
 from discreet.noise import SYSTEM, Entropy, permute_and_flip
 
 

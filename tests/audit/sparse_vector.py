@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.exact import Interval
-from discreet.mechanisms.sparse_vector.threshold_law import Comparison
+from discreet.mechanisms.threshold_law import Comparison
 from discreet.noise import DiscreteLaplace
 from tests.audit.twins import Twin
 

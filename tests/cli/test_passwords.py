@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 from discreet.cli import app
 from discreet.cli.options import command_inputs
 from discreet.ledger import Ledger
-from discreet.ledger.stores.store import is_server
+from discreet.ledger.store import is_server
 from discreet.plan.policy.policy import read_policy
 from tests.session.clinic import visits
 

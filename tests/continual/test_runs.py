@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from discreet.continual import BinaryTreeCounter, FactorizedCounter, RefinedTreeCounter
-from discreet.continual.sum_tails import blocks_of, depth, digits, height, lowest
+from discreet.continual.sum_tails import depth, digits, height, lowest
 from discreet.errors import (
     EntropyBusy,
     EntropyCopied,
@@ -67,13 +67,13 @@ def test_noise_moves_sums_by_what_the_counter_says(kind):
     counter = made(kind)
     noise = stream(kind.__name__).words(counter.draws, 5).astype(np.int64) - 16
     found = fed(counter, BITS, noise.tolist()) - np.cumsum(BITS)
-    assert found == pytest.approx(counter._errors(noise.reshape(1, -1))[0])
+    assert found == pytest.approx(counter.errors(noise.reshape(1, -1))[0])
 
 
 @by_kind
 def test_the_variance_is_that_of_the_weights(kind):
     counter = made(kind)
-    weights = counter._errors(np.eye(counter.draws, dtype=np.int64)).astype(float)
+    weights = counter.errors(np.eye(counter.draws, dtype=np.int64)).astype(float)
     unit = 2.0 ** getattr(counter, "bits", 0)
     expected = ((weights * unit) ** 2).sum(axis=0)
     assert expected == pytest.approx([float(spread) for spread in counter.spreads()])
@@ -240,8 +240,6 @@ def test_plans_that_make_no_sense_are_refused():
 def test_the_law_of_a_blend_is_refused():
     with pytest.raises(WrongKind):
         made(RefinedTreeCounter).reference_pmf(BITS)
-    with pytest.raises(WrongKind):
-        made(RefinedTreeCounter)._measurements_of(BITS)
 
 
 def test_sums_that_no_measurement_leads_to_have_no_chance():
@@ -273,6 +271,15 @@ def test_memory_grows_like_the_logarithm_of_the_length():
     assert len(started._steps._exact) == len(started._steps._noisy) == 21
     banded = FactorizedCounter(length=1 << 14, noise=Gaussian(sigma=1), band=8)
     assert banded.start()._steps._values.shape == (8,)
+
+
+def blocks_of(position, length):
+    """Return the ends t of all blocks (height(t), t) that hold a position, up to a length."""
+    ends = []
+    while position <= length:
+        ends.append(position)
+        position += lowest(position)
+    return ends
 
 
 @pytest.mark.theorem("dyadic-blocks")

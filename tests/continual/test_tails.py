@@ -117,7 +117,7 @@ def test_wide_or_rare_sums_fall_back_to_a_bound(law):
 def test_the_chance_that_all_sums_of_a_tree_stay_within(law, length):
     counter = BinaryTreeCounter(length=length, noise=Laplace(scale=1))
     steps = np.array(list(itertools.product(range(-2, 3), repeat=length)))  # more leaves [-1, 1]
-    inside = np.abs(counter._errors(steps)).max(axis=1) <= 1
+    inside = np.abs(counter.errors(steps)).max(axis=1) <= 1
     chances = np.array([law.pmf(k) for k in range(-2, 3)])[steps + 2].prod(axis=1)
     assert stays_within(law, length, 1) == pytest.approx(chances[inside].sum(), abs=1e-11)
 
@@ -138,7 +138,7 @@ def test_errors_hold_and_are_not_much_too_large(kind, noise):
         noise = Gaussian(sigma=8)
     counter, runs, tail = kind(length=13, noise=noise), 4000, 0.1
     draws = counter.law.sample(runs * counter.draws, stream(f"{kind} {noise}"))
-    off = np.abs(counter._errors(draws.reshape(runs, -1)))
+    off = np.abs(counter.errors(draws.reshape(runs, -1)))
     slip = 5 * math.sqrt(tail * (1 - tail) / runs)  # exceeded with a chance of less than 1e-6
     for prefix in (1, 7, 13):
         reach = float(counter.error(confidence=1 - tail, prefix=prefix))

@@ -25,7 +25,7 @@ RUNS = 200
 def eigenvalues(kind, length):
     """Return those of the mean square error, for noise of variance 1."""
     counter = kind(length=length, noise=Gaussian(sigma=1))
-    weights = counter._errors(np.eye(counter.draws, dtype=np.int64)).astype(float)
+    weights = counter.errors(np.eye(counter.draws, dtype=np.int64)).astype(float)
     found = np.linalg.eigvalsh(weights.T @ weights) / length
     return found[found > 0] * 4 ** getattr(counter, "bits", 0)
 
@@ -95,7 +95,7 @@ def test_less_or_more_noise_is_seen(kind, factor):
     other = Gaussian(variance=counter.noise.variance * type(counter.noise.variance)(factor) ** 2)
     twin = kind(length=64, noise=other)
     noise = twin.law.sample(3 * RUNS * twin.draws, stream("twin")).reshape(3 * RUNS, -1)
-    square = (twin._errors(noise).astype(float) ** 2).mean()
+    square = (twin.errors(noise).astype(float) ** 2).mean()
     assert not low < square < high
 
 

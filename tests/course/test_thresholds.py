@@ -14,7 +14,13 @@ from discreet.continual.consistency import Consistency, sizes_of
 from discreet.errors import OutOfRange, WrongKind
 from discreet.mechanisms import Gaussian, Laplace
 from discreet_course.counting import thresholds
-from discreet_course.hierarchy import Hierarchy, NoisyThresholds
+from discreet_course.hierarchy import (
+    Hierarchy,
+    NoisyThresholds,
+    largest_spread,
+    largest_weight,
+    spread_of,
+)
 from tests.mechanisms.contract import Script, scripted_noise
 from tests.noise.laws import stream
 
@@ -67,17 +73,17 @@ def test_the_spread_is_the_sum_of_squared_weights(cells, branching, exact_root):
     noisy = sum(sizes_of(cells, branching)) - exact_root
     for at in range(cells):
         weights = tree.weights(at)[:noisy]
-        assert float(tree.spread(at)) == pytest.approx((weights**2).sum(), abs=1e-12)
-        assert np.abs(weights).max(initial=0.0) <= tree.largest_weight() <= 1.001
-    exact = max(tree.spread(at) for at in range(cells))
-    assert exact <= tree.largest_spread() == pytest.approx(float(exact), rel=2e-9)
+        assert float(spread_of(tree, at)) == pytest.approx((weights**2).sum(), abs=1e-12)
+        assert np.abs(weights).max(initial=0.0) <= largest_weight(tree) <= 1.001
+    exact = max(spread_of(tree, at) for at in range(cells))
+    assert exact <= largest_spread(tree) == pytest.approx(float(exact), rel=2e-9)
 
 
 def test_published_errors_of_a_binary_hierarchy():
     """Root of levels times spread, largest and typical over all prefixes."""
     for cells, largest, typical in [(8, 2.01, 1.66), (64, 3.07, 2.52), (256, 3.76, 3.10)]:
         tree = Consistency(cells, 2, exact_root=False)
-        spreads = [len(sizes_of(cells, 2)) * float(tree.spread(at)) for at in range(cells)]
+        spreads = [len(sizes_of(cells, 2)) * float(spread_of(tree, at)) for at in range(cells)]
         assert np.sqrt(max(spreads)) == pytest.approx(largest, abs=0.006)
         assert np.sqrt(np.mean(spreads)) == pytest.approx(typical, abs=0.006)
 

@@ -25,7 +25,7 @@ from discreet.plan.pricing import noise_steps as sketching
 from discreet.plan.statistics import contribution_bounds as contribution_limits
 from discreet.plan.statistics import partition_selection as groups
 from discreet.plan.workload import joined_measures as joined_counts
-from discreet.plan.workload import joined_sums
+from discreet.plan.workload import joined_measures as joined_sums
 from discreet.plan.workload.cells import Cells
 from discreet.query.expressions import Call, Case, Literal
 from discreet.requests.cell_sums import CellSums

@@ -5,7 +5,7 @@ import itertools
 import psycopg
 import pytest
 
-from discreet.ledger.stores.postgres import PostgresStore
+from discreet.ledger.postgres import PostgresStore
 from tests.ledger.store_contract import place_of
 
 _numbers = itertools.count(1)

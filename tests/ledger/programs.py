@@ -13,7 +13,7 @@ import os, signal, sys, threading, time
 from discreet.accounting import Box, Budget, equals
 from discreet.errors import *
 from discreet.ledger import Ledger
-from discreet.ledger.stores.sqlite import SQLiteStore
+from discreet.ledger.sqlite import SQLiteStore
 from discreet.loss import Pure
 from discreet.units import row
 

@@ -13,8 +13,8 @@ from contextlib import contextmanager
 import pytest
 
 from discreet.errors import DamagedLedger, LedgerError, NotALedger
-from discreet.ledger.canonical_lines import NO_HEAD, EntryRow, head_after, line_of
-from discreet.ledger.stores.store import LedgerStore
+from discreet.ledger.entries import NO_HEAD, EntryRow, head_after, line_of
+from discreet.ledger.store import LedgerStore
 
 
 def made(store: LedgerStore, rows: Iterable[EntryRow] = ()) -> LedgerStore:

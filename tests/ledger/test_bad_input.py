@@ -27,8 +27,8 @@ from discreet.errors import (
     WrongKind,
 )
 from discreet.ledger import Ledger
-from discreet.ledger.canonical_lines import canonical, head_after
-from discreet.ledger.stores.sqlite import VERSION, SQLiteStore
+from discreet.ledger.entries import canonical, head_after
+from discreet.ledger.sqlite import VERSION, SQLiteStore
 from discreet.loss import GaussianDP, Pure
 from discreet.mechanisms import Laplace
 from discreet.units import person, row

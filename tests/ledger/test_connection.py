@@ -21,18 +21,19 @@ from discreet.errors import (
     OverBudget,
 )
 from discreet.ledger import connection as module
-from discreet.ledger.charge import Pricer
 from discreet.ledger.connection import LedgerConnection
-from discreet.ledger.entry_kinds import AccountEntry, RaiseEntry
-from discreet.ledger.ledger_requests import (
+from discreet.ledger.entries import AccountEntry, RaiseEntry
+from discreet.ledger.requests import (
     AccountRequest,
+    ChargeRequest,
+    Pricer,
     RaiseRequest,
+    ReleaseRequest,
     SnapshotRequest,
+    StartRequest,
 )
-from discreet.ledger.opening_terms import OpeningTerms
-from discreet.ledger.question_requests import ChargeRequest, ReleaseRequest, StartRequest
 from discreet.ledger.state import LedgerState
-from discreet.ledger.values import Account
+from discreet.ledger.values import Account, OpeningTerms
 from discreet.loss import Pure
 from discreet.units import row
 from tests.ledger.disk import Disk, DiskStore, lost

@@ -7,7 +7,7 @@ import pytest
 from discreet.accounting import Budget
 from discreet.errors import DamagedLedger, LedgerError
 from discreet.ledger import Ledger
-from discreet.ledger.verify import __main__ as command
+from discreet.ledger import verify as command
 from discreet.ledger.verify import verify_file
 from discreet.loss import Pure
 from discreet.units import row

@@ -19,25 +19,23 @@ from discreet.accounting import (
 )
 from discreet.accounting.budgets.price_cache import PriceCache
 from discreet.errors import DamagedLedger, NewerFormat
-from discreet.ledger.canonical_lines import (
+from discreet.ledger.entries import (
     NO_HEAD,
-    EntryRow,
-    canonical,
-    digest,
-    head_after,
-    line_of,
-    now,
-)
-from discreet.ledger.charge import Pricer
-from discreet.ledger.entry_kinds import (
     AccountEntry,
+    EntryRow,
     OpenEntry,
     RaiseEntry,
     ReleaseEntry,
     RestoreEntry,
     StartEntry,
+    canonical,
+    digest,
+    head_after,
+    line_of,
+    now,
     read_entry,
 )
+from discreet.ledger.requests import Pricer
 from discreet.ledger.values import Account
 from discreet.loss import Pure
 from discreet.mechanisms import Laplace

@@ -24,7 +24,7 @@ from discreet.errors import (
 )
 from discreet.ledger import Ledger
 from discreet.ledger import backup as exchange
-from discreet.ledger.canonical_lines import EntryRow
+from discreet.ledger.entries import EntryRow
 from discreet.ledger.verify import verify, verify_file
 from discreet.loss import Pure
 from discreet.mechanisms import Gaussian, Laplace

@@ -6,8 +6,7 @@ from pathlib import Path
 from typing import get_args
 
 from discreet.ledger import Ledger
-from discreet.ledger.canonical_lines import NO_HEAD, EntryRow
-from discreet.ledger.entry_kinds import ChargeEntry, Entry, read_entry
+from discreet.ledger.entries import NO_HEAD, ChargeEntry, Entry, EntryRow, read_entry
 from discreet.ledger.verify import verify_file
 
 STORED = Path(__file__).parent / "files" / "version-1.jsonl"

@@ -22,7 +22,7 @@ from discreet.errors import (
     QuestionClosed,
 )
 from discreet.ledger import Ledger, Receipt, Started, StoredAnswer
-from discreet.ledger.stores.sqlite import SQLiteStore
+from discreet.ledger.sqlite import SQLiteStore
 from discreet.loss import Approximate, GaussianDP, Pure, ZeroConcentrated
 from discreet.mechanisms import Laplace
 from discreet.units import person, row
@@ -721,7 +721,6 @@ def test_there_are_no_other_verbs():
         "check_terms",
         "close",
         "closed",
-        "count_replay",
         "describe",
         "descriptions",
         "entries",
@@ -748,7 +747,6 @@ def test_there_are_no_other_verbs():
         "receipt",
         "release",
         "reopen",
-        "replays",
         "restore",
         "start",
         "unit",

@@ -25,8 +25,8 @@ from discreet.errors import (
 )
 from discreet.ledger import Ledger, StoredAnswer
 from discreet.ledger.connection import catch_up
+from discreet.ledger.sqlite import SQLiteStore
 from discreet.ledger.state import LedgerState, restore_state
-from discreet.ledger.stores.sqlite import SQLiteStore
 from discreet.loss import Approximate
 from discreet.units import row
 from tests.ledger.model import HOLDS, Model, Refused, Request

@@ -18,8 +18,7 @@ from discreet.errors import (
     QuestionClosed,
     Tampered,
 )
-from discreet.ledger import Ledger
-from discreet.ledger.stores import sqlite
+from discreet.ledger import Ledger, sqlite
 from discreet.ledger.verify import verify, verify_file
 from discreet.ledger.witness import WitnessFile
 from discreet.loss import Pure
@@ -112,7 +111,7 @@ def test_a_hard_link_is_refused_under_both_names_on_every_charge(path, tmp_path)
 
 HALF = """
 import os, sys
-from discreet.ledger.stores.sqlite import SQLiteStore
+from discreet.ledger.sqlite import SQLiteStore
 from tests.ledger.store_contract import Chain
 store = SQLiteStore(sys.argv[1], timeout=5)
 store.open()

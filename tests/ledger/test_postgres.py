@@ -9,8 +9,8 @@ import traceback
 import pytest
 
 from discreet.errors import LedgerError, LedgerUnavailable, WrongKind
-from discreet.ledger.stores.postgres import PostgresStore
-from discreet.ledger.stores.store import store_for
+from discreet.ledger.postgres import PostgresStore
+from discreet.ledger.store import store_for
 from tests.ledger.store_contract import (
     CHECKS,
     Chain,
@@ -102,8 +102,8 @@ def test_what_the_driver_says_is_not_passed_on(postgres, owner, place):
 
 
 def test_a_missing_driver_is_explained(monkeypatch):
-    for name in ("postgres", "postgres_tables", "postgres_server"):
-        monkeypatch.delitem(sys.modules, f"discreet.ledger.stores.{name}", raising=False)
+    for name in ("postgres",):
+        monkeypatch.delitem(sys.modules, f"discreet.ledger.{name}", raising=False)
     monkeypatch.setitem(sys.modules, "psycopg", None)
     with pytest.raises(LedgerUnavailable, match=r"pip install 'discreet\[postgres\]'"):
         store_for("postgresql://127.0.0.1/clinic", timeout=1)

@@ -10,8 +10,8 @@ import traceback
 import pytest
 
 from discreet.errors import LedgerError, LedgerUnavailable
-from discreet.ledger.stores import postgres_server as postgres_session
-from discreet.ledger.stores.postgres import PostgresStore
+from discreet.ledger import postgres as postgres_session
+from discreet.ledger.postgres import PostgresStore
 from tests.ledger.cut_line import CutLine
 from tests.ledger.processes import forked
 from tests.ledger.store_contract import Chain, heads, place_of, stored, write

@@ -6,8 +6,8 @@ import pytest
 from psycopg import errors
 
 from discreet.errors import DamagedLedger, LedgerUnavailable, NewerFormat, NotALedger
-from discreet.ledger.canonical_lines import head_after
-from discreet.ledger.stores.postgres import PostgresStore
+from discreet.ledger.entries import head_after
+from discreet.ledger.postgres import PostgresStore
 from tests.ledger.store_contract import (
     Chain,
     check_a_checkpoint_is_replaced,

@@ -8,8 +8,8 @@ from discreet.accounting import Budget
 from discreet.errors import DamagedLedger, LedgerUnavailable
 from discreet.ledger import Ledger
 from discreet.ledger.connection import LedgerConnection
-from discreet.ledger.opening_terms import OpeningTerms
-from discreet.ledger.stores.sqlite import SQLiteStore
+from discreet.ledger.sqlite import SQLiteStore
+from discreet.ledger.values import OpeningTerms
 from discreet.loss import Pure
 from discreet.units import row
 from tests.ledger.disk import Disk, DiskStore

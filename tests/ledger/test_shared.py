@@ -10,9 +10,7 @@ import pytest
 from discreet import errors
 from discreet.accounting import Box, Budget, equals
 from discreet.ledger import Ledger
-from discreet.ledger.shared.messages import receive_message, send_message
-from discreet.ledger.shared.remote_writer import shared_ledger
-from discreet.ledger.shared.writer_socket import WriterSocket
+from discreet.ledger.shared import WriterSocket, receive_message, send_message, shared_ledger
 from discreet.ledger.values import Started
 from discreet.loss import Pure
 from discreet.units import row

@@ -17,9 +17,7 @@ import pytest
 from discreet import errors
 from discreet.accounting import Budget
 from discreet.ledger import Ledger
-from discreet.ledger.shared.messages import receive_message, send_message
-from discreet.ledger.shared.remote_writer import shared_ledger
-from discreet.ledger.shared.writer_socket import WriterSocket
+from discreet.ledger.shared import WriterSocket, receive_message, send_message, shared_ledger
 from discreet.ledger.values import Started
 from discreet.loss import Pure
 from discreet.units import row
@@ -29,8 +27,8 @@ ONE = Pure(epsilon="0.001")
 SHARE = """
 import resource
 from pathlib import Path
-from discreet.ledger.shared.remote_writer import shared_ledger
-from discreet.ledger.shared.writer_socket import WriterSocket
+from discreet.ledger.shared import shared_ledger
+from discreet.ledger.shared import WriterSocket
 ONE = Pure(epsilon="0.001")
 """
 WRITER = f"""{SHARE}
@@ -117,7 +115,7 @@ class InterruptAtLine:
         self.left = number
 
     def __call__(self, frame, event, _):
-        if not frame.f_code.co_filename.endswith(("writer_channel.py", "messages.py")):
+        if not frame.f_code.co_filename.endswith("ledger/shared.py"):
             return None
         line = linecache.getline(frame.f_code.co_filename, frame.f_lineno).strip()
         if event == "line" and line not in {"try:", "with self._lock:"}:

@@ -15,9 +15,9 @@ import pytest
 from chaos.cards import copies_pass
 from chaos.trace import strace
 from discreet.errors import DamagedLedger, LedgerUnavailable, NewerFormat, NotALedger
-from discreet.ledger.stores import sqlite
-from discreet.ledger.stores.failures import file_failure, sqlite_failure
-from discreet.ledger.stores.sqlite import APPLICATION_ID, VERSION, SQLiteStore
+from discreet.ledger import sqlite
+from discreet.ledger.failures import file_failure, sqlite_failure
+from discreet.ledger.sqlite import APPLICATION_ID, VERSION, SQLiteStore
 from discreet.ledger.verify import verify_file
 from tests.ledger.store_contract import CHECKS, Chain, made, place_of, stored, write
 
@@ -73,7 +73,7 @@ def test_file_and_journal_are_synced_between_writing_and_telling(tmp_path):
     """The calls of a process that charges: each write is synced before it is told."""
     run = f"""
         import os
-        from discreet.ledger.stores.sqlite import SQLiteStore
+        from discreet.ledger.sqlite import SQLiteStore
         from tests.ledger.store_contract import Chain, made, write
         store = SQLiteStore({str(tmp_path / "l")!r}, timeout=5)
         made(store)
@@ -238,7 +238,7 @@ def test_what_a_dead_process_has_left_half_written_is_taken_back(place, path):
     write(store, *chain.asked("k", answer=b"42"))
     program = f"""
         import os
-        from discreet.ledger.stores.sqlite import SQLiteStore
+        from discreet.ledger.sqlite import SQLiteStore
         from tests.ledger.store_contract import Chain
         store = SQLiteStore({str(path)!r}, timeout=5)
         store.open()

@@ -9,18 +9,22 @@ from hypothesis import strategies as st
 
 from discreet.accounting import Box, Budget, Leaf, Parallel, PrivacyFilter, at_least, equals
 from discreet.errors import DamagedLedger, OverBudget
-from discreet.ledger.canonical_lines import NO_HEAD, EntryRow, canonical, digest, head_after
-from discreet.ledger.charge import Pricer
 from discreet.ledger.connection import Batch, catch_up
-from discreet.ledger.entry_kinds import (
+from discreet.ledger.entries import (
+    NO_HEAD,
     AccountEntry,
+    EntryRow,
     OpenEntry,
     RaiseEntry,
     ReleaseEntry,
     RestoreEntry,
     StartEntry,
+    canonical,
+    digest,
+    head_after,
     read_entry,
 )
+from discreet.ledger.requests import Pricer
 from discreet.ledger.state import LedgerState, restore_state
 from discreet.loss import Pure
 from discreet.units import row

@@ -15,8 +15,7 @@ from discreet.accounting import (
     is_null,
     one_of,
 )
-from discreet.ledger.verify import verify
-from discreet.ledger.verify.entry_format import next_head
+from discreet.ledger.verify import next_head, verify
 from discreet.loss import GaussianDP, Pure
 from discreet.mechanisms import Gaussian, Laplace
 from discreet.units import person, row

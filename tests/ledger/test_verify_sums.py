@@ -25,9 +25,7 @@ from discreet.accounting import (
 from discreet.accounting.budgets.cell_balances import ChargedBox
 from discreet.accounting.budgets.price_cache import PriceCache
 from discreet.errors import DiscreetError
-from discreet.ledger.verify import verify
-from discreet.ledger.verify.accounts import AccountHistory
-from discreet.ledger.verify.charges import RecomputedPrices, covers
+from discreet.ledger.verify import AccountHistory, RecomputedPrices, covers, verify
 from discreet.loss import Pure
 from discreet.mechanisms import Laplace
 from discreet.units import Relation, person, row

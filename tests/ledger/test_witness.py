@@ -14,9 +14,9 @@ import pytest
 
 from discreet.accounting import Budget
 from discreet.errors import LedgerUnavailable, NotALedger, OtherLedger, Tampered
-from discreet.ledger import Ledger, Receipt, anchors
-from discreet.ledger.anchors import Anchor, AnchorFile
-from discreet.ledger.witness import WitnessFile, check_continues
+from discreet.ledger import Ledger, Receipt
+from discreet.ledger import witness as anchors
+from discreet.ledger.witness import Anchor, AnchorFile, WitnessFile, check_continues
 from discreet.loss import Pure
 from discreet.units import row
 
@@ -111,7 +111,8 @@ def test_an_anchor_of_another_past_is_not_continued(path, witness):
 KILLED = """
 import os, signal, sys
 from discreet.accounting import Budget
-from discreet.ledger import Ledger, Receipt, anchors
+from discreet.ledger import Ledger, Receipt
+from discreet.ledger import witness as anchors
 from discreet.ledger.witness import WitnessFile
 from discreet.loss import Pure
 from discreet.units import row
@@ -284,7 +285,7 @@ def test_some_other_file_is_refused_and_stays_as_it_is(path, tmp_path, content):
     assert place.read_bytes() == content
 
 
-@pytest.mark.parametrize("ending", ["", "-backups", "-replays", "-journal"])
+@pytest.mark.parametrize("ending", ["", "-backups", "-journal"])
 def test_files_of_a_ledger_are_no_witness_and_no_place_for_a_copy(path, tmp_path, ending):
     own = path.with_name(path.name + ending)
     with Ledger.open(path, **TERMS) as ledger:

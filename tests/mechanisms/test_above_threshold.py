@@ -5,9 +5,8 @@ from fractions import Fraction
 
 import pytest
 
-from discreet.errors import NotExact, OutOfRange, WrongKind
 from discreet.loss import Pure
-from discreet.mechanisms.sparse_vector.above_threshold import AboveThreshold
+from discreet.mechanisms.sparse_vector import AboveThreshold
 from discreet.noise import DiscreteLaplace
 from tests.mechanisms import quadrature
 from tests.twins.sparse_vector import neighbors, worst
@@ -167,39 +166,3 @@ def test_ten_queries_at_a_tenth():
     assert loss(9, 1, 0, 20, 40) == pytest.approx(0.0984, abs=1e-4)
     assert loss(9, 1, -80, 40, 40 / 3) == pytest.approx(0.1749, abs=1e-4)
     assert loss(5, 5, 0.5, 20, 20) == pytest.approx(0.4145, abs=1e-4)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "error"),
-    [
-        ({"epsilon": 0}, OutOfRange),
-        ({"epsilon": -1}, OutOfRange),
-        ({"epsilon": float("inf")}, OutOfRange),
-        ({"epsilon": "one"}, WrongKind),
-        ({"threshold": 0.5}, WrongKind),
-        ({"threshold": True}, WrongKind),
-        ({"sensitivity": 0}, OutOfRange),
-        ({"sensitivity": 1.5}, WrongKind),
-        ({"monotone": "no"}, WrongKind),
-        ({"monotone": 1}, WrongKind),
-    ],
-)
-def test_bad_plans_are_refused(arguments, error):
-    with pytest.raises(error):
-        AboveThreshold(**{"threshold": 0, "epsilon": 1} | arguments)
-
-
-def test_bad_streams_are_refused_before_anything_is_drawn():
-    plan = AboveThreshold(threshold=0, epsilon=1)
-
-    class Closed:
-        def words(self, count, width):
-            raise AssertionError
-
-        bits = words
-
-    for values in ([1, 2.0], 5, [None], "12"):
-        with pytest.raises((WrongKind, NotExact)):
-            plan.run(values, entropy=Closed())
-        with pytest.raises((WrongKind, NotExact)):
-            plan.reference_pmf(values)

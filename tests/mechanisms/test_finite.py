@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from discreet.errors import OutOfRange, WrongKind
 from discreet.loss import Pure
 from discreet.mechanisms.finite import FiniteMechanism, hockey_stick
 from discreet.noise import categorical as noise_finite
@@ -242,36 +241,3 @@ def test_names_that_are_no_numbers():
     assert named.error(confidence="0.75") == 0
     assert named.error(confidence="0.76") == 1
     assert named.loss() == COIN.loss()
-
-
-@pytest.mark.parametrize(
-    ("call", "error"),
-    [
-        (lambda: FiniteMechanism(matrix=[["0.5", "0.4"]]), OutOfRange),
-        (lambda: FiniteMechanism(matrix=COIN.matrix, graph=NeighborGraph.line(3)), WrongKind),
-        (lambda: FiniteMechanism(matrix=COIN.matrix, graph="line"), WrongKind),
-        (lambda: FiniteMechanism(matrix=COIN.matrix, inputs=["a"]), WrongKind),
-        (lambda: FiniteMechanism(matrix=COIN.matrix, inputs=["a", "a"]), WrongKind),
-        (lambda: FiniteMechanism(matrix=COIN.matrix, outputs=[[1], [2]]), WrongKind),
-        (lambda: COIN.run(2), WrongKind),
-        (lambda: COIN.run([0]), WrongKind),
-        (lambda: COIN.reference_pmf("0"), WrongKind),
-        (lambda: COIN.delta(epsilon=-1), OutOfRange),
-        (lambda: COIN.delta(epsilon=math.nan), OutOfRange),
-        (lambda: COIN.renyi(order="0.5"), OutOfRange),
-        (lambda: COIN.renyi(order=math.inf), OutOfRange),
-        (lambda: COIN.loss(distance=math.nan), OutOfRange),
-        (lambda: COIN.loss(distance=-1), OutOfRange),
-        (lambda: COIN.error(confidence=1), OutOfRange),
-        (lambda: COIN.then([[1]]), WrongKind),
-        (lambda: COIN.then([["0.5"], [1]]), OutOfRange),
-        (lambda: COIN.compose(LINE), WrongKind),
-        (lambda: COIN.compose(3), WrongKind),
-        (lambda: COIN.relabel(3), WrongKind),
-        (lambda: COIN.relabel(lambda y: [y]), WrongKind),
-        (lambda: COIN.expected(3), WrongKind),
-    ],
-)
-def test_bad_input_is_refused(call, error):
-    with pytest.raises(error):
-        call()

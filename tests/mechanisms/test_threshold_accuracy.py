@@ -6,10 +6,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from discreet.errors import OutOfRange, WrongKind
-from discreet.mechanisms.sparse_vector.above_threshold import AboveThreshold
-from discreet.mechanisms.sparse_vector.sparse import Sparse
-from discreet.mechanisms.sparse_vector.threshold_law import Accuracy
+from discreet.mechanisms.sparse_vector import AboveThreshold, Sparse
+from discreet.mechanisms.threshold_law import Accuracy
 from discreet.noise import DiscreteLaplace
 
 
@@ -68,20 +66,3 @@ def test_the_error_beats_the_textbook_bound():
     plan = AboveThreshold(threshold=0, epsilon=1)
     textbook = 8 * (math.log(100) + math.log(2 / 0.05))
     assert plan.error(confidence=0.95, queries=100) < textbook / 2
-
-
-@pytest.mark.parametrize(
-    ("arguments", "error"),
-    [
-        ({"confidence": 1}, OutOfRange),
-        ({"confidence": 0}, OutOfRange),
-        ({"confidence": "likely"}, WrongKind),
-        ({"queries": 0}, OutOfRange),
-        ({"queries": 2.0}, WrongKind),
-    ],
-)
-def test_bad_questions_are_refused(arguments, error):
-    with pytest.raises(error):
-        AboveThreshold(threshold=0, epsilon=1).error(
-            **{"confidence": 0.9, "queries": 3} | arguments
-        )

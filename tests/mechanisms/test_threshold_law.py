@@ -6,7 +6,7 @@ from fractions import Fraction
 import pytest
 
 from discreet.errors import OutOfRange
-from discreet.mechanisms.sparse_vector.threshold_law import Comparison
+from discreet.mechanisms.threshold_law import Comparison
 from discreet.noise import DiscreteLaplace
 from tests.audit.sparse_vector import Nothing
 

@@ -20,8 +20,13 @@ from discreet.errors import (
     OutOfRange,
     WrongKind,
 )
-from discreet.mechanisms.sparse_vector.above_threshold import AboveThreshold, RunTerms, ThresholdRun
-from discreet.mechanisms.sparse_vector.sparse import NumericSparse, Sparse
+from discreet.mechanisms.sparse_vector import (
+    AboveThreshold,
+    NumericSparse,
+    RunTerms,
+    Sparse,
+    ThresholdRun,
+)
 from discreet.noise import DiscreteLaplace, KeyedEntropy
 
 ALPHA = 1e-6

@@ -8,12 +8,11 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from discreet.errors import OutOfRange, WrongKind
 from discreet.exact import Interval
 from discreet.mechanisms import Gaussian, Laplace
-from discreet.mechanisms.partition_selection import selection as zero_groups
-from discreet.mechanisms.partition_selection.selection import EmptyGroups, ShownEmptyGroups
-from discreet.noise import DiscreteGaussian, DiscreteLaplace, DyadicGrid
+from discreet.mechanisms import partition_selection as zero_groups
+from discreet.mechanisms.partition_selection import EmptyGroups, ShownEmptyGroups
+from discreet.noise import DiscreteGaussian, DiscreteLaplace
 from discreet.noise.bernoulli import CoinSizes
 from discreet.noise.tablefree import FreeSizes
 from tests.noise.laws import ALPHA, WrongLaw, check_law, stream
@@ -227,18 +226,3 @@ def test_the_least_threshold_is_exact(noise, groups, most):
 def test_a_threshold_is_never_below_one():
     assert EmptyGroups(noise=Laplace(scale=1), threshold=9, groups=10).least(10) == 1
     assert EmptyGroups(noise=Laplace(scale=1), threshold=9, groups=10).least(9) == 1
-
-
-@pytest.mark.parametrize(
-    ("change", "error"),
-    [
-        ({"threshold": 0}, OutOfRange),
-        ({"groups": 0}, OutOfRange),
-        ({"groups": 2**62 + 1}, OutOfRange),
-        ({"noise": Laplace(scale=1, grid=DyadicGrid(exponent=-3))}, WrongKind),
-        ({"noise": DiscreteLaplace(scale=1)}, WrongKind),
-    ],
-)
-def test_bad_arguments(change, error):
-    with pytest.raises(error):
-        EmptyGroups(**{"noise": Laplace(scale=1), "threshold": 5, "groups": 100, **change})

@@ -1,4 +1,4 @@
-"""What cannot be used is refused by the right error, in three sentences, before a bit is drawn."""
+"""What cannot be used is refused by the right error, before a bit is drawn."""
 
 import functools
 import math
@@ -17,7 +17,6 @@ from discreet.noise import (
     DiscreteLaplace,
     DyadicGrid,
     ExpNeg,
-    Geometric,
     KeyedEntropy,
     Logistic,
     Ratio,
@@ -28,7 +27,6 @@ from discreet.noise import (
     exponential_weights,
     permute_and_flip,
 )
-from tests.conftest import steady_text
 
 INT64_MAX = 2**63 - 1
 INT64_MIN = -(2**63)
@@ -51,8 +49,6 @@ def refused(call, error):
     with pytest.raises(DiscreetError) as caught:
         call()
     assert caught.type is error, f"{caught.type.__name__}: {caught.value}"
-    for sentence in (caught.value.what, caught.value.why, caught.value.do):
-        assert sentence.strip().endswith(".")
     before = None if caught.value.__suppress_context__ else caught.value.__context__
     assert before is None or isinstance(before, DiscreetError)  # no foreign error shows through
 
@@ -135,7 +131,6 @@ EXACT = {
         NOT_POSITIVE,
     ),
     "ExpNeg": (ExpNeg, NEGATIVE),
-    "Geometric": (lambda x: Geometric(scale=x), NOT_POSITIVE + TOO_WIDE + TOO_NARROW),
     "Logistic": (Logistic, NEGATIVE),
     "Ratio": (Ratio, NOT_A_CHANCE),
     "exponential_weights, rate": (
@@ -173,7 +168,6 @@ LAWS = {
     "Categorical": Categorical(weights=[1, 2, 3]),
     "DiscreteGaussian": DiscreteGaussian(variance=3),
     "DiscreteLaplace": LAW,
-    "Geometric": Geometric(scale=3),
     "Uniform": Uniform(below=6),
 }
 BOUNDS = ("pmf_bounds", "cdf_bounds", "survival_bounds", "log_survival_bounds")
@@ -235,191 +229,111 @@ def test_an_integer_that_cannot_be_used_is_refused(make, wrong):
 
 GRID = DyadicGrid(exponent=-10)
 KEY = bytes(range(32))
+SOURCES = (SystemEntropy, lambda: KeyedEntropy(key=KEY, label=""), lambda: ReplayEntropy([1] * 9))
+
+NO_SCORES = {
+    OutOfRange: [[], (), np.array([], np.int64)],
+    NotExact: [
+        [1, 2.0],
+        [math.nan, 1],
+        [math.inf],
+        [np.float64(1), np.float64(2)],
+        np.array([1.0, 2.0]),
+        np.array([1, 2], np.float16),
+    ],
+    WrongKind: [
+        [1, Fraction(1, 2)],
+        [1, True],
+        [1, None],
+        [1, "2"],
+        [Decimal(1), Decimal(2)],
+        [[1, 2], [3]],
+        "12",
+        b"12",
+        5,
+        None,
+        {1: 2},
+        np.array(5),
+        np.array([[1, 2]]),
+        np.array([True, False]),
+    ],
+    TooLarge: [
+        [2**63, 0],
+        [-(2**63) - 1, 0],
+        [INT64_MIN, INT64_MAX],
+        np.array([INT64_MIN, INT64_MAX]),
+        np.array([2**64 - 1, 0], np.uint64),
+        [Fraction(1, 10**30), Fraction(1, 3)],
+    ],
+}
+NO_WEIGHTS = {
+    OutOfRange: [[], [0, 0], [1, -1]],
+    NotExact: [np.array([0.5, 0.5])],
+    WrongKind: [np.array([[1, 2]]), np.array(5), 5, None, "12", {1, 2}, {0: 1}],
+}
+NO_REALS = {
+    NotExact: [
+        np.array([1.0], np.float32),
+        np.array([1.0], np.float16),
+        [Fraction(1, 3), math.nan],
+    ],
+    WrongKind: [[Fraction(1, 3), "1"], None, "1.5", [True], [1j], [[1.0], [2.0, 3.0]]],
+    TooLarge: [2**52, [Fraction(2**53)], [2.0**52], [-(2.0**53)], [1.7e308]],
+    OutOfRange: [[math.nan], [1.0, math.inf], -math.inf],
+}
+NO_CELLS = {WrongKind: [None, [1.5], np.array([1.0]), [True], "1", [[1], [2, 3]]]}
+NO_KEY = {
+    OutOfRange: [b"", bytes(31), bytes(33)],
+    WrongKind: ["k" * 32, bytearray(32), memoryview(KEY), np.zeros(32, np.uint8), 32, None],
+}
+NO_LABEL = {WrongKind: [None, 5, ("a", "b"), bytearray(b"label"), "\ud800"]}  # half a character
+NO_WIDTH = {OutOfRange: [-1, -8, -1000], WrongKind: [1.5, None, "8"]}
+NO_RECORD = {WrongKind: [5, None, [1.5], ["1"], [None]], OutOfRange: [[-1], [8]]}
+
+CASES = {
+    "permute_and_flip": (
+        lambda scores: permute_and_flip(scores=scores, rate=1, entropy=NOTHING),
+        NO_SCORES,
+    ),
+    "exponential_weights": (
+        lambda scores: exponential_weights(scores=scores, rate=1, entropy=NOTHING),
+        NO_SCORES,
+    ),
+    "Categorical": (lambda weights: Categorical(weights=weights), NO_WEIGHTS),
+    "to_grid": (GRID.to_grid, NO_REALS),
+    "from_grid": (GRID.from_grid, NO_CELLS),
+    "DyadicGrid.fine": (lambda d: DyadicGrid.fine(distance=d), {OutOfRange: ["1e-400", "1e400"]}),
+    "KeyedEntropy, key": (lambda key: KeyedEntropy(key=key, label="label"), NO_KEY),
+    "KeyedEntropy, label": (lambda label: KeyedEntropy(key=KEY, label=label), NO_LABEL),
+    "words": (
+        lambda ask: [source().words(*ask) for source in SOURCES],
+        {OutOfRange: [(-1, 8), (2, -1), (2, 65)], WrongKind: [(1.5, 8), (2, 8.0), (None, 8)]},
+    ),
+    "SystemEntropy": (SystemEntropy().bits, NO_WIDTH),
+    "KeyedEntropy": (KeyedEntropy(key=KEY, label="").bits, NO_WIDTH),
+    "ReplayEntropy": (ReplayEntropy([1] * 9).bits, NO_WIDTH),
+    "ReplayEntropy, recorded": (lambda values: ReplayEntropy(values).bits(3), NO_RECORD),
+    "exact_law, unexplored": (
+        lambda mass: exact_law(lambda _: 0, unexplored=mass),
+        {NotExact: [1e-9], OutOfRange: [Fraction(-1)]},
+    ),
+    "exact_law, max_runs": (
+        lambda runs: exact_law(lambda _: 0, max_runs=runs),
+        {OutOfRange: [-1], WrongKind: [0.5]},
+    ),
+    "exact_law": (exact_law, {WrongKind: [None], OutOfRange: [lambda e: e.bits(64)]}),
+    "log_survival": (LAWS["Uniform"].log_survival, {OutOfRange: [5]}),
+    "Bernoulli, words": (lambda words: Bernoulli(p="1/2", words=words), {WrongKind: ["wide"]}),
+}
 
 
-def scores(values, error):
-    for choose in (permute_and_flip, exponential_weights):
-        call = functools.partial(choose, scores=values, rate=1, entropy=NOTHING)
-        yield f"{choose.__name__}: {name_of(values)}", call, error
-
-
-def weights(values, error):
-    yield f"Categorical: {name_of(values)}", (lambda: Categorical(weights=values)), error
-
-
-def to_grid(values, error):
-    yield f"to_grid: {name_of(values)}", (lambda: GRID.to_grid(values)), error
-
-
-def from_grid(values, error):
-    yield f"from_grid: {name_of(values)}", (lambda: GRID.from_grid(values)), error
-
-
-def keyed(key, label, error):
-    yield (
-        f"KeyedEntropy: {name_of(key)}, {name_of(label)}",
-        (lambda: KeyedEntropy(key=key, label=label)),
-        error,
-    )
-
-
-def words(count, width, error):
-    for source in (SystemEntropy(), KeyedEntropy(key=KEY, label=""), ReplayEntropy([1] * 9)):
-        yield (
-            f"{type(source).__name__}.words: {name_of(count)}, {name_of(width)}",
-            (lambda source=source: source.words(count, width)),
-            error,
-        )
-
-
-def bits(width, error):
-    for source in (SystemEntropy(), KeyedEntropy(key=KEY, label=""), ReplayEntropy([1] * 9)):
-        yield (
-            f"{type(source).__name__}.bits: {name_of(width)}",
-            (lambda source=source: source.bits(width)),
-            error,
-        )
-
-
-def recorded(values, error):
-    yield f"ReplayEntropy: {name_of(values)}", (lambda: ReplayEntropy(values).bits(3)), error
-
-
-CASES = [
-    # scores: a sequence of integers, or of fractions
-    *scores([], OutOfRange),
-    *scores((), OutOfRange),
-    *scores(np.array([], np.int64), OutOfRange),
-    *scores([1, 2.0], NotExact),
-    *scores([1.0, 2.0], NotExact),
-    *scores([math.nan, 1], NotExact),
-    *scores([math.inf], NotExact),
-    *scores([np.float64(1), np.float64(2)], NotExact),
-    *scores(np.array([1.0, 2.0]), NotExact),
-    *scores(np.array([1, 2], np.float32), NotExact),
-    *scores(np.array([1, 2], np.float16), NotExact),
-    *scores([1, Fraction(1, 2)], WrongKind),
-    *scores([1, True], WrongKind),
-    *scores([True, False], WrongKind),
-    *scores([1, None], WrongKind),
-    *scores([1, "2"], WrongKind),
-    *scores(["1", "2"], WrongKind),
-    *scores([Decimal(1), Decimal(2)], WrongKind),
-    *scores([[1, 2], [3, 4]], WrongKind),
-    *scores([[1, 2], [3]], WrongKind),
-    *scores("12", WrongKind),
-    *scores(b"12", WrongKind),
-    *scores(5, WrongKind),
-    *scores(None, WrongKind),
-    *scores({1, 2}, WrongKind),
-    *scores({1: 2}, WrongKind),
-    *scores(np.array(5), WrongKind),
-    *scores(np.array([[1, 2]]), WrongKind),
-    *scores(np.array([[1, 2]], object), WrongKind),
-    *scores(np.array([True, False]), WrongKind),
-    *scores([2**63, 0], TooLarge),
-    *scores([-(2**63) - 1, 0], TooLarge),
-    *scores([INT64_MIN, INT64_MAX], TooLarge),
-    *scores(np.array([INT64_MIN, INT64_MAX]), TooLarge),
-    *scores(np.array([2**64 - 1, 0], np.uint64), TooLarge),
-    *scores([Fraction(1, 10**30), Fraction(1, 3)], TooLarge),
-    # a scale for each element: integers over a common denominator
-    # weights of finitely many outcomes
-    *weights([], OutOfRange),
-    *weights([0, 0], OutOfRange),
-    *weights([1, -1], OutOfRange),
-    *weights(np.array([0.5, 0.5]), NotExact),
-    *weights(np.array([[1, 2]]), WrongKind),
-    *weights(np.array(5), WrongKind),
-    *weights(5, WrongKind),
-    *weights(None, WrongKind),
-    *weights("12", WrongKind),
-    *weights({1, 2}, WrongKind),
-    *weights({0: 1}, WrongKind),
-    # a grid for floats of 64 bits
-    *to_grid(np.array([1.0], np.float32), NotExact),
-    *to_grid(np.array([1.0], np.float16), NotExact),
-    *to_grid([Fraction(1, 3), math.nan], NotExact),
-    *to_grid([Fraction(1, 3), "1"], WrongKind),
-    *to_grid(2**52, TooLarge),
-    *to_grid([Fraction(2**53)], TooLarge),
-    *to_grid([math.nan], OutOfRange),
-    *to_grid([1.0, math.inf], OutOfRange),
-    *to_grid(-math.inf, OutOfRange),
-    *to_grid([2.0**52], TooLarge),
-    *to_grid([-(2.0**53)], TooLarge),
-    *to_grid([1.7e308], TooLarge),
-    *to_grid(None, WrongKind),
-    *to_grid("1.5", WrongKind),
-    *to_grid([True], WrongKind),
-    *to_grid([1j], WrongKind),
-    *to_grid([[1.0], [2.0, 3.0]], WrongKind),
-    *from_grid(None, WrongKind),
-    *from_grid([1.5], WrongKind),
-    *from_grid(np.array([1.0]), WrongKind),
-    *from_grid([True], WrongKind),
-    *from_grid("1", WrongKind),
-    *from_grid([[1], [2, 3]], WrongKind),
-    ("DyadicGrid.fine: tiny", lambda: DyadicGrid.fine(distance="1e-400"), OutOfRange),
-    ("DyadicGrid.fine: huge", lambda: DyadicGrid.fine(distance="1e400"), OutOfRange),
-    # keyed streams
-    *keyed(b"", "label", OutOfRange),
-    *keyed(bytes(31), "label", OutOfRange),
-    *keyed(bytes(33), "label", OutOfRange),
-    *keyed("k" * 32, "label", WrongKind),
-    *keyed(bytearray(32), "label", WrongKind),
-    *keyed(memoryview(KEY), "label", WrongKind),
-    *keyed(np.zeros(32, np.uint8), "label", WrongKind),
-    *keyed(32, "label", WrongKind),
-    *keyed(None, "label", WrongKind),
-    *keyed(KEY, None, WrongKind),
-    *keyed(KEY, 5, WrongKind),
-    *keyed(KEY, ("a", "b"), WrongKind),
-    *keyed(KEY, bytearray(b"label"), WrongKind),
-    *keyed(KEY, "\ud800", WrongKind),  # half a character has no spelling in bytes
-    # words
-    *words(-1, 8, OutOfRange),
-    *words(2, -1, OutOfRange),
-    *words(2, 65, OutOfRange),
-    *words(1.5, 8, WrongKind),
-    *words(2, 8.0, WrongKind),
-    *words(None, 8, WrongKind),
-    *words(2, "8", WrongKind),
-    *bits(-1, OutOfRange),
-    *bits(-8, OutOfRange),
-    *bits(-1000, OutOfRange),
-    *bits(1.5, WrongKind),
-    *bits(None, WrongKind),
-    *bits("8", WrongKind),
-    *recorded(5, WrongKind),
-    *recorded(None, WrongKind),
-    *recorded([1.5], WrongKind),
-    *recorded(["1"], WrongKind),
-    *recorded([None], WrongKind),
-    *recorded([-1], OutOfRange),
-    *recorded([8], OutOfRange),
-    # programs and tails
-    ("exact_law: float", lambda: exact_law(lambda _: 0, unexplored=1e-9), NotExact),
-    ("exact_law: negative", lambda: exact_law(lambda _: 0, unexplored=Fraction(-1)), OutOfRange),
-    ("exact_law: no runs", lambda: exact_law(lambda _: 0, max_runs=-1), OutOfRange),
-    ("exact_law: half a run", lambda: exact_law(lambda _: 0, max_runs=0.5), WrongKind),
-    ("exact_law: no program", lambda: exact_law(None), WrongKind),
-    ("exact_law: a wide word", lambda: exact_law(lambda e: e.bits(64)), OutOfRange),
-    ("log_survival: beyond", lambda: LAWS["Uniform"].log_survival(5), OutOfRange),
-    ("Bernoulli: words", lambda: Bernoulli(p="1/2", words="wide"), WrongKind),
-]
-
-
-@pytest.mark.parametrize(
-    ("call", "error"),
-    [pytest.param(call, error, id=steady_text(name)) for name, call, error in CASES],
-)
-def test_input_that_cannot_be_used_is_refused(call, error):
-    refused(call, error)
+@pytest.mark.parametrize(("make", "wrong"), CASES.values(), ids=CASES)
+def test_input_that_cannot_be_used_is_refused(make, wrong):
+    all_refused(make, [(value, error) for error, values in wrong.items() for value in values])
 
 
 def test_every_public_name_is_in_the_tables():
-    shown = " ".join([*EXACT, *WHOLE, *ASKED, *(name for name, _, _ in CASES)])
+    shown = " ".join([*EXACT, *WHOLE, *ASKED, *CASES])
     without_input = {"SYSTEM", "Distribution", "Entropy", "ExactLaw", "Moments"}
     assert {name for name in noise.__all__ if name not in shown} <= without_input
 
@@ -471,10 +385,6 @@ def test_an_outcome_in_a_numpy_integer_is_an_integer(law, k):
 def test_a_parameter_in_a_numpy_integer_is_an_integer(kind):
     assert DiscreteLaplace(scale=kind(100)) == DiscreteLaplace(scale=100)
     assert Uniform(below=kind(100)) == Uniform(below=100)
-    for confine in ():
-        law = confine(LAW, low=kind(0), high=kind(100))
-        assert law == confine(LAW, low=0, high=100)
-        assert law.pmf_bounds(100) == confine(LAW, low=0, high=100).pmf_bounds(100)
     assert LAW.sample(kind(3)).shape == (3,)
 
 

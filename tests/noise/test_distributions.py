@@ -18,7 +18,6 @@ from discreet.noise import (
     DiscreteGaussian,
     DiscreteLaplace,
     ExpNeg,
-    Geometric,
     Logistic,
     Uniform,
 )
@@ -29,7 +28,6 @@ GAUSSIAN = [Fraction(1, 50), Fraction(1), Fraction(17, 4), Fraction(10**4), Frac
 EVERY = [
     *(DiscreteLaplace(scale=scale) for scale in LAPLACE[1:4]),
     *(DiscreteGaussian(variance=variance) for variance in GAUSSIAN[1:]),
-    Geometric(scale="9/2"),
     Uniform(below=13),
     Categorical(weights=[3, 0, "1/2", 7]),
     Bernoulli(p="2/7"),

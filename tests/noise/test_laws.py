@@ -12,7 +12,6 @@ from discreet.noise import (
     DiscreteGaussian,
     DiscreteLaplace,
     ExpNeg,
-    Geometric,
     Logistic,
     Uniform,
     exact_law,
@@ -21,8 +20,9 @@ from discreet.noise import (
     tablefree,
 )
 from discreet.noise.bernoulli import CoinSizes, CoinWords, exp_coins
-from discreet.noise.categorical import WeightedTable
-from discreet.noise.table import BlockSampler, SignedSampler
+from discreet.noise.categorical import _Weights
+from discreet.noise.chance import ScaledExponential, complement, ratio
+from discreet.noise.table import BlockSampler, SignedSampler, Table
 from discreet.noise.tablefree import FreeSizes, Parameters, geometric_into
 from tests.noise.laws import (
     LAZY_COINS,
@@ -140,26 +140,30 @@ def test_tablefree(law, sizes):
     check_law(attempt(lambda entropy: of(parameters, 1, entropy, sizes)), law.pmf_bounds)
 
 
+def geometric(scale):
+    """Return the probabilities of k = 0, 1, 2, ... with weights exp(-k / scale)."""
+    return lambda k: ScaledExponential(k / scale, complement(ratio(scale, 64))).bounds(64)
+
+
 @pytest.mark.theorem("geometric-split")
 @pytest.mark.parametrize("scale", [33, pytest.param("77/2", marks=pytest.mark.slow)])
 def test_geometric_split_in_blocks(scale):
-    law = Geometric(scale=scale)
+    scale = Fraction(scale)
     sizes = FreeSizes(word_bits=8, step_bits=3, coins=CoinSizes(word_bits=3, step_bits=3))
-    parameters = Parameters.same(law.scale)
+    parameters = Parameters.same(scale)
     of = tablefree._geometric_attempt
     check_law(
         attempt(lambda entropy: of(parameters, 1, entropy, sizes)),
-        law.pmf_bounds,
+        geometric(scale),
         unexplored=Fraction(1, 12),
     )
 
 
 @pytest.mark.parametrize("scale", ["1/5", 1, "7/3"])
 def test_geometric(scale):
-    law = Geometric(scale=scale)
-    parameters = Parameters.same(law.scale)
+    parameters = Parameters.same(Fraction(scale))
     program = one(lambda out, entropy: geometric_into(out, parameters, entropy, TINY_FREE))
-    check_law(program, law.pmf_bounds)
+    check_law(program, geometric(Fraction(scale)))
 
 
 @pytest.mark.parametrize("law", [DiscreteLaplace(scale=1), DiscreteGaussian(variance=1)], ids=str)
@@ -211,8 +215,15 @@ def test_categorical(weights):
     law = Categorical(weights=weights)
     positive = [int(Fraction(weight) * 7) for weight in weights if Fraction(weight)]
     kept = [index for index, weight in enumerate(weights) if Fraction(weight)]
-    table = WeightedTable(lambda _: (positive, positive), TINY_TABLE)
-    check_law(lambda entropy: kept[table.sample(1, entropy)[0]], law.pmf_bounds)
+    table = Table(_Weights(positive), TINY_TABLE)
+
+    def program(entropy):
+        out = np.empty(1, np.int64)
+        void, index, _ = table.look_up(out, entropy)
+        out[void] = index
+        return kept[out[0]]
+
+    check_law(program, law.pmf_bounds)
 
 
 def exponential_law(scores, rate):

@@ -12,11 +12,10 @@ from scipy import stats
 from discreet.errors import OutOfRange
 from discreet.exact import Interval
 from discreet.noise import DiscreteGaussian, DiscreteLaplace
-from discreet.noise import rare_events as beyond
-from discreet.noise import rare_events as rare
+from discreet.noise import tablefree as beyond
+from discreet.noise import tablefree as rare
 from discreet.noise.bernoulli import CoinSizes
-from discreet.noise.rare_events import laplace_beyond_into, rare_heads
-from discreet.noise.tablefree import FreeSizes, Parameters
+from discreet.noise.tablefree import FreeSizes, Parameters, laplace_beyond_into, rare_heads
 from tests.noise.laws import ALPHA, LAZY_FREE, TINY_FREE, WrongLaw, check_law, stream
 
 LAPLACE = [DiscreteLaplace(scale="1/3"), DiscreteLaplace(scale=1), DiscreteLaplace(scale="7/3")]

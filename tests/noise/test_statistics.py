@@ -20,14 +20,13 @@ from discreet.noise import (
     DiscreteGaussian,
     DiscreteLaplace,
     ExpNeg,
-    Geometric,
     Logistic,
     Uniform,
     tablefree,
 )
 from discreet.noise.bernoulli import CoinSizes
+from discreet.noise.laplace import drawn_together
 from discreet.noise.tablefree import FreeSizes, Parameters, gaussian_into, laplace_into
-from discreet.noise.two_sided import drawn_together
 from tests.noise.laws import ALPHA, cells_of, chi_square, chi_squares, count_cells, p_value, stream
 
 DRAWS = 10**7
@@ -41,7 +40,6 @@ TABLES = {
     "gaussian, one table": lambda f: DiscreteGaussian(variance=9 * f**2),
     "gaussian, blocks": lambda f: DiscreteGaussian(variance=10**6 * f**2),
     "gaussian, wide blocks": lambda f: DiscreteGaussian(variance=10**24 * f**2),
-    "geometric": lambda f: Geometric(scale=50 * f),
 }
 FREE = {
     "laplace": (lambda f: DiscreteLaplace(scale=300 * f), laplace_into, "scale"),
@@ -151,7 +149,6 @@ WIDEST = {
     "laplace table": DiscreteLaplace(scale=2**50).sample,
     "gaussian table": DiscreteGaussian(variance=2**100).sample,
     "laplace 1e12": DiscreteLaplace(scale=10**12).sample,
-    "geometric": Geometric(scale=2**50).sample,
     "uniform": Uniform(below=2**63).sample,
 }
 

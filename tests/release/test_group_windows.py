@@ -19,7 +19,7 @@ from discreet.noise import KeyedEntropy
 from discreet.query.expressions import Column, Grouped, Literal, Order, Window
 from discreet.query.types import Type
 from discreet.release import columns as group_order
-from discreet.release import group_sums
+from discreet.release import noisy_totals as group_sums
 from discreet.release.answer import answer
 from discreet.release.columns import Frames
 from discreet.release.combination import combine, gains

@@ -13,7 +13,7 @@ from scipy import stats
 from discreet.attacks.questions import _Repeated
 from discreet.errors import EngineFailed, WrongKind
 from discreet.mechanisms import Laplace
-from discreet.mechanisms.partition_selection.selection import EmptyGroups
+from discreet.mechanisms.partition_selection import EmptyGroups
 from discreet.plan.statistics import partition_selection as groups
 from discreet.release import choices as leaf_choice
 from discreet.release.answer import answer, noised

@@ -16,10 +16,10 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
 from discreet.service import read_site
-from discreet.service.people.directory import Directory
-from discreet.service.people.tokens import Tokens
+from discreet.service.credentials import Tokens
+from discreet.service.directory import Directory
 from discreet.service.security_log import SecurityLog
-from discreet.service.state_store import StateStore
+from discreet.service.state import StateStore
 
 PROGRAM = [sys.executable, "-m", "discreet.cli", "serve", "site.toml", "--port", "0"]
 

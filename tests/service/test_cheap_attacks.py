@@ -6,7 +6,7 @@ from fractions import Fraction
 import pytest
 
 from discreet.errors import DiscreetError, NotAllowed
-from discreet.service.protocol.value_codec import read_value
+from discreet.service.value_codec import read_value
 from tests.session.clinic import opened
 
 LEAST = "0.001"

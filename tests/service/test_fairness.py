@@ -8,9 +8,8 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from discreet.errors import TryAgain
-from discreet.service.workers import fair_queue, pool
-from discreet.service.workers.fair_queue import FairQueue
-from discreet.service.workers.jobs import AskJob
+from discreet.service.workers import jobs, pool
+from discreet.service.workers.jobs import AskJob, FairQueue
 from tests.service import served
 from tests.service.processes import until
 from tests.session import clinic
@@ -47,7 +46,7 @@ def test_people_take_turns_and_nobody_has_all_workers():
 
 def test_few_calls_of_a_person_wait():
     queue = FairQueue(at_once=1)
-    for _ in range(fair_queue._MOST):
+    for _ in range(jobs._MOST_WAITING):
         queue.put(job("ana"))
     with pytest.raises(TryAgain):
         queue.put(job("ana"))

@@ -9,19 +9,16 @@ import pytest
 from discreet.accounting import Box
 from discreet.errors import NotAllowed, OutOfRange, TryAgain, WrongKind
 from discreet.query.expressions import Column
-from discreet.service.people import passwords
-from discreet.service.people.caller import Caller
-from discreet.service.people.directory import Directory
-from discreet.service.people.logins import Logins
-from discreet.service.people.passwords import PasswordFile
-from discreet.service.people.roles import Grant, Permission, Role, check_grants
-from discreet.service.people.tokens import Tokens
-from discreet.service.protocol.question_form import QuestionForm
-from discreet.service.protocol.value_codec import QUESTION_CLASSES, read_value, written_value
-from discreet.service.raises import Raises
+from discreet.service import directory as passwords
+from discreet.service.budgets import Raises
+from discreet.service.credentials import Logins, Tokens
+from discreet.service.directory import Directory, PasswordFile
+from discreet.service.question_form import QuestionForm
+from discreet.service.roles import Caller, Grant, Permission, Role, check_grants
 from discreet.service.security_log import SecurityLog
 from discreet.service.site import Site
-from discreet.service.state_store import StateStore
+from discreet.service.state import StateStore
+from discreet.service.value_codec import QUESTION_CLASSES, read_value, written_value
 from discreet.units.unit import Relation
 
 PASSWORD = "a long enough password"  # noqa: S105

@@ -4,7 +4,7 @@ import pytest
 
 import discreet.service.http.app  # noqa: F401  fills the table of calls
 from discreet.service.http.route_table import ROUTES
-from discreet.service.people.roles import PERMISSIONS, Permission, Role
+from discreet.service.roles import PERMISSIONS, Permission, Role
 from tests.service import served
 from tests.service.served import granted
 from tests.session import clinic

@@ -7,10 +7,9 @@ from contextlib import closing
 import pytest
 
 from discreet import errors
-from discreet.service import ServiceCounter, read_site, state_store
-from discreet.service.people.caller import Caller
-from discreet.service.people.rate_limits import RateLimits
-from discreet.service.people.roles import Grant, Permission, Role, check_grants
+from discreet.service import ServiceCounter, read_site, state
+from discreet.service.credentials import RateLimits
+from discreet.service.roles import Caller, Grant, Permission, Role, check_grants
 from tests.service import served
 
 QUERY = {"question": "SELECT COUNT(*) AS n FROM visits", "epsilon": "0.5"}
@@ -229,11 +228,11 @@ def test_a_new_password_ends_what_the_old_one_has_opened(server):
 def test_a_state_of_another_format_is_refused(tmp_path):
     path = tmp_path / "state.sqlite"
     for _ in range(2):
-        state_store.StateStore(path).close()
+        state.StateStore(path).close()
     with closing(sqlite3.connect(path)) as newer, newer:
         newer.execute("PRAGMA user_version = 3")
     with pytest.raises(errors.NotALedger):
-        state_store.StateStore(path)
+        state.StateStore(path)
 
 
 def test_a_second_server_does_not_take_the_workers_of_the_first(server):

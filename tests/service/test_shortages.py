@@ -9,7 +9,7 @@ import discreet as dp
 from discreet import errors
 from discreet.cli.app import app
 from discreet.service.http.problems import OVER_BUDGET
-from discreet.service.people.roles import Role
+from discreet.service.roles import Role
 from tests.service import served
 from tests.session import clinic
 

@@ -18,9 +18,9 @@ from discreet import errors
 from discreet.cli.app import app
 from discreet.ledger import Ledger
 from discreet.service import check_site, read_site, run_server
-from discreet.service.people.roles import Grant, Role
-from discreet.service.site_toml import SITE_KEYS
-from discreet.service.state_store import StateStore
+from discreet.service.roles import Grant, Role
+from discreet.service.site import SITE_KEYS
+from discreet.service.state import StateStore
 from tests.service import served
 
 ROOT = Path(__file__).parents[2]

@@ -11,8 +11,7 @@ import pytest
 
 from discreet import errors
 from discreet.service import QuestionForm
-from discreet.service.workers.jobs import AskJob
-from discreet.service.workers.plan_class import LARGE, MEDIUM, SMALL, class_of, due
+from discreet.service.workers.jobs import LARGE, MEDIUM, SMALL, AskJob, class_of, due
 from tests.service import served
 from tests.session import clinic
 

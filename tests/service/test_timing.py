@@ -16,8 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet.service import QuestionForm
-from discreet.service.workers.jobs import AskJob
-from discreet.service.workers.plan_class import due
+from discreet.service.workers.jobs import AskJob, due
 from tests.service import served
 from tests.session import clinic
 

@@ -1,4 +1,4 @@
-"""What an operator does for a ledger: witnesses, backups, and counts of replays."""
+"""What an operator does for a ledger: witnesses and backups."""
 
 import fcntl
 import json
@@ -6,7 +6,6 @@ import os
 import shutil
 import signal
 import subprocess
-import sys
 import threading
 import time
 
@@ -17,9 +16,9 @@ from typer.testing import CliRunner
 import discreet as dp
 from discreet import errors
 from discreet.cli.app import app
-from discreet.ledger import Ledger, anchors
+from discreet.ledger import Ledger
+from discreet.ledger import witness as anchors
 from discreet.ledger.ledger_view import LedgerView
-from discreet.ledger.replay_counts import count_replay, read_replays
 from discreet.ledger.witness import WitnessFile
 from discreet.service import ServiceCounter, check_site, read_site
 from tests.ledger.test_witness import put_back, taken
@@ -340,97 +339,22 @@ def test_two_datasets_cannot_share_a_witness(folder):
         read_site(folder / "site.toml")
 
 
-# --- replays and backups --------------------------------------------------------------------------
+# --- backups --------------------------------------------------------------------------------------
 
 
-def test_replays_are_counted_by_sessions_and_servers_alike(folder):
+def test_an_auditor_only_looks_and_a_backup_is_noted(folder):
     with served.serving(folder) as server:
-        client = server.client("ana")
-        entry = asked(client)["entry"]
+        asked(server.client("ana"))
         ledger = server.counter.ledger(server.caller("aud"), "clinic")
-        assert ledger.replays() == {}
         writing = {name for name in dir(Ledger) if name[0] != "_"} - set(dir(LedgerView))
         assert writing >= {"charge", "start", "release", "fail", "reopen", "raise_limit"}
-        assert not writing & set(dir(ledger))  # auditors look, and add nothing
-        for _ in range(3):
-            assert asked(client)["replayed"]
-        client.post("/v1/datasets/clinic/queries?dry_run=1", json=QUESTION)
-        assert ledger.replays() == {entry: 3}
-        other = asked(server.client("ben"), "0.2")["entry"]
-        published = server.counter.ledger(server.caller("ana"), "clinic")
-        assert asked(server.client("ben"), "0.2")["entry"] == other
-        assert ledger.replays() == published.replays() == {entry: 3, other: 1}
+        assert not writing & set(dir(ledger))
         assert ledger.last_backup() is None
         made = run("ledger", "backup", folder / "monday.jsonl", folder / "clinic.ledger")
         assert made.exit_code == 0
         upkeep = server.counter.upkeep(server.caller("sue"), "clinic")
         assert upkeep.notes_backups
         assert str(upkeep.backup.receipt) in made.stdout
-    source = {"visits": folder / "visits.parquet"}
-    with dp.open(source, policy=folder / "policy.toml", ledger=folder / "clinic.ledger") as data:
-        assert data.ask(QUESTION["question"], epsilon="0.1").replayed
-        fresh = data.ask(QUESTION["question"], epsilon="0.4")
-        assert data.ask(QUESTION["question"], epsilon="0.4").replayed
-    with Ledger.open(folder / "clinic.ledger") as ledger:
-        assert ledger.replays() == {entry: 4, other: 1, fresh.receipt.seq: 1}
-
-
-COUNT = """
-import sys
-from pathlib import Path
-from discreet.ledger.replay_counts import count_replay
-for _ in range(200):
-    count_replay(Path(sys.argv[1]), "1" * 32, 7)
-"""
-
-
-def test_counts_of_many_processes_add_up(tmp_path):
-    path = tmp_path / "replays"
-    several = [subprocess.Popen([sys.executable, "-c", COUNT, path]) for _ in range(3)]
-    assert [each.wait() for each in several] == [0, 0, 0]
-    assert read_replays(path, "1" * 32) == {7: 600}
-    assert path.stat().st_mode & 0o077 == 0
-
-
-def test_counts_of_another_ledger_or_torn_ones_are_begun_anew(tmp_path):
-    path = tmp_path / "replays"
-    count_replay(path, "1" * 32, 3)
-    assert read_replays(path, "2" * 32) == {}
-    count_replay(path, "2" * 32, 1)
-    assert read_replays(path, "2" * 32) == {1: 1}
-    os.truncate(path, 68)
-    assert read_replays(path, "2" * 32) == {}
-    count_replay(path, "2" * 32, 2)
-    assert read_replays(path, "2" * 32) == {1: 1, 2: 1}
-
-
-def test_an_answer_is_told_where_it_cannot_be_counted(folder):
-    (folder / "clinic.ledger-replays").mkdir()
-    with served.serving(folder) as server:
-        client = server.client("ana")
-        first = asked(client)
-        assert asked(client)["entry"] == first["entry"]
-        assert server.counter.ledger(server.caller("aud"), "clinic").replays() == {}
-
-
-def test_no_answer_waits_for_a_count_or_fails_by_one(folder):
-    with served.serving(folder) as server:
-        client = server.client("ana")
-        entry = asked(client)["entry"]
-        assert asked(client)["replayed"]
-        path, at = folder / "clinic.ledger-replays", 64 + 8 * (entry - 1)
-        data = path.read_bytes()
-        path.write_bytes(data[:at] + b"\xff" * 8)
-        assert asked(client)["replayed"]
-        assert read_replays(path, server.counter._ledgers["clinic"].id) == {entry: 2**64 - 1}
-        with path.open("rb") as held:
-            fcntl.flock(held, fcntl.LOCK_EX)
-            assert asked(client)["replayed"]
-            assert path.read_bytes()[at:] == b"\xff" * 8
-        path.unlink()
-        os.mkfifo(path)
-        assert asked(client)["replayed"]
-        assert server.counter.ledger(server.caller("aud"), "clinic").replays() == {}
 
 
 # --- what lies in the way -------------------------------------------------------------------------

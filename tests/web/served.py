@@ -13,7 +13,7 @@ import uvicorn
 
 from discreet.service.counter import ServiceCounter
 from discreet.service.http.app import create_app
-from discreet.service.site_toml import read_site
+from discreet.service.site import read_site
 from discreet.web.pages import mount
 
 HOSTILE = "<img src=x onerror=document.title='broken'>"

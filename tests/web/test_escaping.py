@@ -1,9 +1,15 @@
 """Pages without a browser: what is shown stays text, and what a page may load is its own."""
 
+import hashlib
+from pathlib import Path
+
 import pytest
 
-from discreet.web.rendering import HEADERS, POLICY, download, environment, see_other
+from discreet.web import rendering
+from discreet.web.rendering import HEADERS, HTMX, POLICY, assets, download, environment, see_other
 
+PUBLISHED = "d6fdc75f204e6bdefa99b69bf1e6d4ac69b8a364f77929f45c13476b4000f717"
+LICENSE = "d3d2456f76414f2456104660ebd65aff1c04cd7966b942bdabd63f3cdb316a38"
 HOSTILE = "<script>alert('x')</script>\"'&"
 
 
@@ -28,3 +34,12 @@ def test_every_response_is_kept_by_nobody(made):
     assert made.headers.get("cache-control") == HEADERS["Cache-Control"] == "no-store"
     assert made.headers.get("content-security-policy") == POLICY
     assert made.headers.get("x-content-type-options") == "nosniff"
+
+
+def test_what_is_vendored_is_what_was_published():
+    content, kind, _ = assets()[HTMX]
+    folder = Path(rendering.__file__).parent / "assets"
+    assert hashlib.sha256(content).hexdigest() == PUBLISHED
+    assert hashlib.sha256((folder / "htmx-LICENSE.txt").read_bytes()).hexdigest() == LICENSE
+    assert kind == "text/javascript"
+    assert b'version:"2.0.11"' in content

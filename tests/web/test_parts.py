@@ -12,11 +12,16 @@ import pytest
 
 import discreet as dp
 from discreet.errors import DiscreetError, UnknownName, WrongKind
-from discreet.service.people.roles import Permission
-from discreet.web.code_copies import local_copies, served_copies
+from discreet.service.roles import Permission
 from discreet.web.ledger_facts import attention, ledger_rows, share_of
-from discreet.web.question_builder import Clicked, group_columns, number_columns
-from discreet.web.refusals import Refusal
+from discreet.web.question_builder import (
+    Clicked,
+    group_columns,
+    local_copies,
+    number_columns,
+    served_copies,
+)
+from discreet.web.rendering import Refusal
 from tests.web.served import HOSTILE, POLICY, write_visits
 
 QUESTION = "SELECT COUNT(*) AS n FROM visits"

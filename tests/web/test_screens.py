@@ -5,7 +5,7 @@ import re
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 
-from discreet.service.protocol.question_form import QuestionForm
+from discreet.service.question_form import QuestionForm
 from discreet.web.local_server import local_application
 from tests.web.pictures import picture
 from tests.web.served import HOSTILE, listening, served, write_visits
@@ -72,7 +72,7 @@ def test_every_screen_passes_axe_and_fits_a_phone_and_paper(visit, site, scheme)
     fine(nobody, "login", scheme)
 
     page = visit(address, "ana", color_scheme=scheme).page
-    for name in ("datasets", "tokens", "data/clinic/explore", "data/clinic/releases", "nothing"):
+    for name in ("datasets", "tokens", "data/clinic/releases", "nothing"):
         page.goto(f"/{name}")
         fine(page, name.rpartition("/")[2], scheme)
     planned(page, "0.05", "dry")
@@ -81,6 +81,9 @@ def test_every_screen_passes_axe_and_fits_a_phone_and_paper(visit, site, scheme)
     for tab in ("click", "python"):
         page.click(f"label[for=tab-{tab}]")
         fine(page, f"query-{tab}", scheme)
+    planned(page, "0.05", "plan")
+    assert page.locator("svg:has-text('How exact, at which price') polyline").count()
+    fine(page, "plan", scheme)
     planned(page, "0.9", "plan")
     page.wait_for_selector("#ways")
     assert "data/flu/ana (yours)" in page.inner_text("#ways")
@@ -106,14 +109,8 @@ def test_every_screen_passes_axe_and_fits_a_phone_and_paper(visit, site, scheme)
 
 
 def test_states_that_are_rare_pass_axe(visit, site, tmp_path):
-    """A list of shared statistics, and a confirmation that is wanted."""
     address, _ = site
     ana = visit(address, "ana").page
-    ana.goto("/data/clinic/explore")
-    ana.click("#add")
-    ana.click("#add")
-    ana.click("#play")
-    fine(ana, "explore-shared", "light")
     planned(ana, "0.3", "plan")
     ana.click("[data-key=ask]")
     ana.wait_for_selector("text=Tick this first")
@@ -190,11 +187,6 @@ def test_all_of_it_works_without_a_script(visit, site):
     assert "0.03" in page.inner_text("dl.figures")
     page.click("[data-key=ask]")
     page.wait_for_selector("[aria-label='The answer as a table']")
-    page.goto("/data/clinic/explore")
-    page.fill("#need", "100")
-    page.click("[value=error]")
-    assert float(page.input_value("#spend")) > 0
-    assert page.locator("figure svg circle").count() == 400
     page.goto("/data/archive/releases")
     page.click(".switch summary")
     page.click(".switch a:text-is('clinic')")

@@ -10,7 +10,7 @@ import httpx
 import pytest
 
 from discreet.service import QuestionForm
-from discreet.service.people.rate_limits import RateLimits
+from discreet.service.credentials import RateLimits
 from discreet.web.desk import Desk
 from discreet.web.pages import web_application
 from discreet.web.rendering import POLICY
@@ -35,7 +35,6 @@ PAGES = (
     "/login",
     "/datasets",
     "/data/clinic/query",
-    "/data/clinic/explore",
     "/data/clinic/budget",
     "/data/clinic/releases",
     "/data/clinic/label",
@@ -94,8 +93,6 @@ POSTS = (
     "/wizard/review",
     "/wizard/write",
     "/data/clinic/query",
-    "/data/clinic/explore",
-    "/data/clinic/explore/odds",
     "/data/clinic/ledger",
     "/data/clinic/ledger/4/reopen",
     "/data/clinic/ledger/export/csv",
@@ -242,30 +239,6 @@ def test_only_own_names_of_the_machine_are_answered(site):
 
 
 LONG = "9" * 5000
-
-
-@pytest.mark.parametrize(
-    "typed",
-    [
-        {"epsilon": "0"},
-        {"epsilon": "-1"},
-        {"epsilon": "1e-400"},
-        {"epsilon": "1e400"},
-        {"people": LONG},
-        {"people": "9" * 400},
-        {"confidence": "0.99999999999999999999999"},
-        {"confidence": "1e-300"},
-        {"error": "-3", "action": "error"},
-        {"error": "1e400", "action": "error"},
-        {"size.0": LONG},
-        {f"size.{LONG}": "3"},
-    ],
-    ids=lambda typed: " ".join(f"{name[:9]}={value[:9]}" for name, value in typed.items()),
-)
-def test_numbers_that_nobody_means_are_refused_in_words(ana, typed):
-    data = {"csrf": token(ana), "table": "visits", "aggregate": "count", **typed}
-    assert ana.post("/data/clinic/explore", data=data).status_code in {200, 422}
-    assert ana.post("/data/clinic/explore/odds", data=data).status_code in {200, 422}
 
 
 @pytest.mark.parametrize("path", ["releases", "releases/{}/label", "ledger/{}"])

@@ -1,14 +1,11 @@
 """The whole story in a real browser, and every screen in every light."""
 
 import contextlib
-import json
 import os
 import signal
 from pathlib import Path
 
-import pytest
-
-from discreet.service.protocol.question_form import QuestionForm
+from discreet.service.question_form import QuestionForm
 from discreet.web.local_server import local_application
 from tests.web.pictures import guide, picture
 from tests.web.served import HOSTILE, listening, write_visits
@@ -81,7 +78,7 @@ def test_from_the_wizard_to_an_answer_on_a_laptop(visit, tmp_path):  # noqa: PLR
         page.wait_for_selector("#ways")
         page.evaluate("document.querySelector('#ways').scrollIntoView()")
         guide(page, "ways")
-        for name in ("budget", "explore", "ledger"):
+        for name in ("budget", "ledger"):
             page.goto(f"/data/clinic/{name}")
             guide(page, name)
         page.click("tr:has-text('released') a")
@@ -180,39 +177,6 @@ def test_refusal_request_raise_by_two_people_label_and_audit(visit, site):  # no
     assert "Security log" in aud.inner_text("main")
     assert aud.goto("/data/clinic/query").status == 403
     assert aud.goto("/people").status == 404
-
-
-def test_the_explorer_follows_both_ways(visit, site):
-    address, _ = site
-    page = visit(address, "ana").page
-    page.goto("/data/clinic/explore")
-    page.fill("#spend", "0.2")
-    need = float(page.input_value("#need"))
-    page.fill("#need", str(need / 2))
-    assert float(page.input_value("#spend")) == pytest.approx(0.4, rel=0.01)
-    assert "at most 60 of 100 with you" in page.inner_text("#odds")
-    assert page.locator("#dots circle").count() == 25
-    drawn = page.locator("#worlds figure").last.inner_html()
-    page.locator("#slider").fill("0")
-    page.wait_for_selector("#worlds :text('Drawn for epsilon 1.')")  # without a click
-    assert page.locator("#worlds figure").last.inner_html() != drawn
-    assert page.locator("#worlds circle").count() == 400
-    page.click("#play")
-    page.wait_for_selector("#played:text('off by')")
-    outcome = page.inner_text("#played")
-    page.wait_for_selector(f"#played:not(:text-is({json.dumps(outcome)}))")  # and the next one
-    page.fill("#spend", "0.25")
-    page.click("#add")
-    page.click("#add")
-    page.click("[data-balance=error]")
-    assert page.inner_text("#sum").split(" of ")[0] == page.inner_text("#sum").split(" of ")[1]
-    outputs = page.locator("#sharing output")
-    page.locator("#sharing input[type=range]").first.fill("0.25")
-    page.locator("#sharing input[type=checkbox]").first.check()
-    page.click("[data-balance=equal]")
-    assert outputs.first.inner_text().startswith("epsilon 0.25")
-    assert not outputs.last.inner_text().startswith("epsilon 0.25")
-    picture(page, "explore")
 
 
 def test_a_question_under_way_can_be_canceled_and_completes_later(visit, site):

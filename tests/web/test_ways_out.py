@@ -7,10 +7,9 @@ import pytest
 import discreet as dp
 from discreet.errors import EngineFailed, NotAllowed
 from discreet.plan.policy.policy import read_policy
-from discreet.service.fewer_groups import without_last_key
-from discreet.service.ways_out import ways_out, within_policy
+from discreet.service.ways_out import ways_out, within_policy, without_last_key
 from discreet.web import dummy_twin
-from discreet.web.budget_facts import (
+from discreet.web.budget_pages import (
     account_facts,
     by_purpose,
     purpose_bar,

@@ -22,7 +22,7 @@ from discreet.cli.exit_codes import errors_reported, tell, write_result
 from discreet.cli.opened import Waiting, open_inputs, preview_json, price_json
 from discreet.errors import DiscreetError, WrongKind
 from discreet.exact import decimal
-from discreet.ledger.stores.store import is_server
+from discreet.ledger.store import is_server
 from discreet.plan import estimate, estimate_limits, limits, share_cut
 from discreet.plan.plan import budget_words
 from discreet.query.expressions import Grouped

@@ -19,13 +19,11 @@ from discreet.accounting.budgets.amounts import format_up
 from discreet.cli.exit_codes import DONE, LEDGER, errors_reported, write_json, write_result
 from discreet.cli.options import EXAMPLES, JsonOption, command_inputs
 from discreet.errors import NotALedger
-from discreet.ledger.anchors import Anchor
 from discreet.ledger.ledger import Ledger
-from discreet.ledger.stores.store import is_server
+from discreet.ledger.store import is_server
 from discreet.ledger.values import Receipt
-from discreet.ledger.verify.readers import verify_file
-from discreet.ledger.verify.report import MOST, Problem
-from discreet.ledger.witness import WitnessFile
+from discreet.ledger.verify import MOST, Problem, verify_file
+from discreet.ledger.witness import Anchor, WitnessFile
 from discreet.session.display import text_bar
 from discreet.units.unit import describe_unit
 

@@ -21,7 +21,7 @@ import typer
 
 from discreet.errors import NotALedger, WrongKind
 from discreet.ledger.ledger import Ledger
-from discreet.ledger.stores.store import is_server
+from discreet.ledger.store import is_server
 from discreet.plan.policy.policy import Policy, read_policy
 
 POLICY: Final = "policy.toml"

@@ -28,7 +28,7 @@ from discreet.cli.options import (
     name_value_pairs,
 )
 from discreet.errors import WrongKind
-from discreet.ledger.stores.store import is_server, store_for
+from discreet.ledger.store import is_server, store_for
 from discreet.plan.policy.policy import Policy, SessionSettings
 from discreet.requests.csv_format import CsvFormat
 from discreet.requests.table_schema import Schema

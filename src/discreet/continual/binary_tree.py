@@ -9,8 +9,7 @@ Theorem (key ``binary-tree``; Dwork, Naor, Pitassi and Rothblum 2010; Chan, Shi 
 value lies in at most one block of each height, the first value in one of each: floor(log2 n) + 1 in
 all, also for a length that is no power of two.  So the loss is that of as many answers at distance
 ``bound``; it is attained, because the noisy blocks can be read off the sums.
-Blocks of one height that end at an even multiple are never used, and not released.
-A run remembers one exact sum and one noisy sum for each height: memory grows like log(n).
+A run remembers one exact sum and one noisy sum for each height.
 
 Definition.  The refined tree releases every block (h, t), of every height, with fresh noise.  With
 v_h = 2**h / (2**(h+1) - 1), estimate a block of height h as v_h times its noisy sum plus (1 - v_h)
@@ -20,8 +19,7 @@ Theorem (key ``refined-tree``; Honaker 2015).  The estimate of a block is unbias
 the variance of one draw, the least that a linear estimate from the block and what is inside it can
 have.  Proof.  v_0 = 1; two halves have 2 v_{h-1} together, and weights inverse to the variances 1
 and 2 v_{h-1} give v_h = 2 v_{h-1} / (1 + 2 v_{h-1}).
-A value lies in at most one block of each height: the loss is that of ``BinaryTreeCounter``, with
-about half of its variance.
+The loss is that of ``BinaryTreeCounter``, with about half of its variance.
 """
 
 from __future__ import annotations
@@ -35,7 +33,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.accounting import Node, Parallel, Sequential, between
-from discreet.continual.counter import BlockCounter, Counter, CounterState, clamped
+from discreet.continual.counter import BlockCounter, Counter, CounterState
 from discreet.continual.sum_tails import (
     depth,
     digits,
@@ -105,13 +103,13 @@ class _TreeState(CounterState[int]):
         self._noisy = [0] * heights
         self._time = 0
 
-    def step(self, value: int, noise: Sequence[int]) -> int:
+    def step(self, value: int, noise: Sequence[Any] | NDArray[np.int64]) -> int:
         self._time += 1
         top = height(self._time)
         block = value + sum(self._exact[:top])
         self._exact[top] = block
         self._noisy[top] = block + noise[0]
-        return clamped(sum(self._noisy[height(t)] for t in digits(self._time)))
+        return sum(self._noisy[height(t)] for t in digits(self._time))
 
 
 @final
@@ -172,15 +170,6 @@ class RefinedTreeCounter(Counter):
     def _state(self) -> CounterState[float]:
         return _RefinedState(self.depth)
 
-    def _errors(self, noise: NDArray[np.int64]) -> NDArray[np.float64]:
-        state, columns, first = _RefinedState(self.depth), noise.T, 0
-        errors = np.empty((len(noise), self.length))
-        for t in range(1, self.length + 1):
-            count = height(t) + 1
-            errors[:, t - 1] = state.blended(0, columns[first : first + count])
-            first += count
-        return errors
-
 
 @final
 class _RefinedState(CounterState[float]):
@@ -194,11 +183,7 @@ class _RefinedState(CounterState[float]):
     def draws(self, time: int) -> int:
         return height(time) + 1
 
-    def step(self, value: int, noise: Sequence[int]) -> float:
-        return float(self.blended(value, noise))
-
-    def blended(self, value: int, noise: Sequence[Any] | NDArray[np.int64]) -> Any:
-        """Take one step; each draw of noise may also be an array, for many runs at once."""
+    def step(self, value: int, noise: Sequence[Any] | NDArray[np.int64]) -> Any:
         self._time += 1
         block, estimate = value, 1.0 * (value + noise[0])
         top = height(self._time)

@@ -7,9 +7,8 @@ none do.  The result is the non-decreasing sequence with the least squared dista
 Ewing, Reid and Silverman 1955).
 Theorem (key ``isotonic-contraction``).  The largest distance from any non-decreasing truth does not
 grow.  Proof.  Entry i of the result is the largest over a <= i of the smallest over b >= i of the
-mean of entries a to b; so it does not fall where entries rise, it moves along where all entries do,
-and it leaves non-decreasing sequences as they are.  Entries within r of the truth lie between the
-truth minus r and the truth plus r, and so does the result.
+mean of entries a to b; so it does not fall if entries rise, it moves along if all entries do, and
+it leaves non-decreasing sequences as they are.
 
 Definition.  Cells are grouped by ``branching``, groups again, and so on up to one group.  Each node
 was counted with independent noise of one variance; the root perhaps exactly.
@@ -17,16 +16,9 @@ Theorem (key ``tree-least-squares``; Hay, Rastogi, Miklau and Suciu 2010).  Two 
 least squares estimate.  Up: estimate each node from its own count, of variance 1, and from the sum
 of the estimates below it, of variance T, with weights inverse to the variances; the result has
 variance T / (T + 1).  Down: give each node's surplus over the sum of those below it to them, in
-proportion to their variances.  Proof.  If the noise were normal and nothing else were known about
-the cells, least squares would be the mean given all counts.  What is known from below about the
-nodes of one group is independent, so the passes compute that mean, one level at a time.
-The variance of a threshold, the count of all cells up to one, follows the same way up: within a
-node let Q be its variance, C its covariance with the node's total.  Nodes before it add their
-variances to both; then a count of variance s of the total, whose variance was T, leaves
-Q - C**2 / (T + s) and C s / (T + s).
-No count enters a threshold with a weight above its own estimate's variance, which is at most 1:
-given one more in a node, what lies around it falls by at most as much, so thresholds move by at
-most 1.
+proportion to their variances.  No count enters a threshold with a weight above its own estimate's
+variance, which is at most 1, so thresholds move by at most 1.  The proof, and the variance of a
+threshold, are in docs/proofs/mechanisms.md.
 """
 
 from __future__ import annotations
@@ -51,10 +43,7 @@ def monotone(values: Sequence[float] | NDArray[Any]) -> NDArray[np.float64]:
     """
     numbers = np.asarray(values, dtype=float)
     if numbers.ndim != 1:
-        raise WrongKind(
-            "the values are not a list of numbers; give a list, or a one-dimensional array, of "
-            "numbers."
-        )
+        raise WrongKind("the values must be a list, or a one-dimensional array, of numbers.")
     pools: list[tuple[float, int]] = []  # means and sizes
     for number in numbers.tolist():
         mean, size = number, 1
@@ -87,8 +76,6 @@ class Consistency:
     >>> halves = Consistency(cells=2, branching=2, exact_root=False)
     >>> halves.thresholds(np.array([4, 6, 13])).tolist()  # 4 + 6 is not 13
     [5.0, 12.0]
-    >>> halves.spread(0), halves.spread(1)
-    (Fraction(2, 3), Fraction(2, 3))
     """
 
     cells: int
@@ -97,7 +84,7 @@ class Consistency:
 
     def thresholds(self, counts: NDArray[Any]) -> NDArray[np.float64]:
         """Return the estimates of all counts up to a cell, from the noisy counts of all nodes."""
-        steps = _steps(self)
+        steps = steps_of(self)
         levels = [part.astype(float) for part in np.split(counts, steps.ends)]
         sums = []
         for level, own in enumerate(steps.own):  # up
@@ -110,7 +97,7 @@ class Consistency:
 
     def weights(self, threshold: int) -> NDArray[np.float64]:
         """Return with which weight each node enters a threshold: both passes, backwards."""
-        steps = _steps(self)
+        steps = steps_of(self)
         pulls = [(np.arange(self.cells) <= threshold).astype(float)]
         for part, first in zip(steps.parts, steps.firsts, strict=True):
             pulls.append(np.add.reduceat(pulls[-1] * part, first))
@@ -122,53 +109,14 @@ class Consistency:
             inner.append(own * pull)
         return np.concatenate([pulls[0], *reversed(inner)])
 
-    def largest_weight(self) -> float:
-        """Bound the weight of any noisy count in any threshold: the largest variance of a node."""
-        steps = _steps(self)
-        after, most = steps.spreads[-1], [steps.spreads[-1].max()]
-        for level in reversed(range(len(steps.own))):
-            before, part = steps.spreads[level], steps.parts[level]
-            after = before - before * part + part**2 * after[steps.above[level]]
-            most.append(after.max())
-        return float(max(most)) * (1 + 1e-12)
-
-    def spread(self, threshold: int) -> Fraction:
-        """Return the variance of one threshold, in multiples of that of one count."""
-        variance, place = _variances(self), threshold
-        own = variance[0][threshold]
-        spread = shared = own
-        for level in range(1, len(variance)):
-            first = place // self.branching * self.branching
-            group = variance[level - 1][first : first + self.branching]
-            before = sum(group[: place - first], Fraction(0))
-            spread, shared, total = spread + before, shared + before, sum(group, Fraction(0))
-            noise = Fraction(0 if self._exact(level) else 1)
-            spread -= shared * shared / (total + noise)
-            shared *= noise / (total + noise)
-            place //= self.branching
-        return spread
-
-    def largest_spread(self) -> float:
-        """Bound the largest spread of all thresholds."""
-        steps, place = _steps(self), np.arange(self.cells)
-        spread = shared = steps.spreads[0]
-        for level, own in enumerate(steps.own):
-            group = steps.above[level][place]
-            sums = np.concatenate([[0.0], steps.spreads[level].cumsum()])
-            before = sums[place] - sums[steps.firsts[level][group]]
-            spread, shared = spread + before, shared + before
-            total = np.add.reduceat(steps.spreads[level], steps.firsts[level])[group]
-            spread = spread - shared**2 * own[group] / total  # own is T / (T + s)
-            shared, place = shared * (1 - own[group]), group
-        return float(spread.max()) * (1 + 1e-9)
-
-    def _exact(self, level: int) -> bool:
+    def exact(self, level: int) -> bool:
+        """Whether the counts of a level have no noise."""
         return self.exact_root and level == len(sizes_of(self.cells, self.branching)) - 1
 
 
 @final
 @dataclass(frozen=True, slots=True)
-class _Steps:
+class Steps:
     """What both passes use of each level, in floating point."""
 
     ends: NDArray[np.intp]
@@ -186,23 +134,24 @@ class _Steps:
 
 
 @functools.lru_cache(maxsize=16)
-def _steps(tree: Consistency) -> _Steps:
+def steps_of(tree: Consistency) -> Steps:
+    """Return what both passes use of each level."""
     sizes = sizes_of(tree.cells, tree.branching)
-    spreads = [np.array(level, dtype=float) for level in _variances(tree)]
+    spreads = [np.array(level, dtype=float) for level in variances_of(tree)]
     firsts = [np.arange(0, size, tree.branching) for size in sizes[:-1]]
     above = [np.arange(size) // tree.branching for size in sizes[:-1]]
     totals = [np.add.reduceat(v, first) for v, first in zip(spreads, firsts, strict=False)]
     own = [1 - after / total for after, total in zip(spreads[1:], totals, strict=True)]
     parts = [v / total[group] for v, total, group in zip(spreads, totals, above, strict=False)]
-    return _Steps(np.cumsum(sizes)[:-1], spreads, firsts, above, own, parts)
+    return Steps(np.cumsum(sizes)[:-1], spreads, firsts, above, own, parts)
 
 
 @functools.lru_cache(maxsize=16)
-def _variances(tree: Consistency) -> tuple[tuple[Fraction, ...], ...]:
+def variances_of(tree: Consistency) -> tuple[tuple[Fraction, ...], ...]:
     """Return the variance of each node, from its own count and those below it."""
     levels: list[tuple[Fraction, ...]] = []
     for level, size in enumerate(sizes_of(tree.cells, tree.branching)):
-        noise = Fraction(0 if tree._exact(level) else 1)  # noqa: SLF001
+        noise = Fraction(0 if tree.exact(level) else 1)
         if not levels:
             levels.append((noise,) * size)
             continue

@@ -1,38 +1,20 @@
-"""What every counter of a stream offers: prefix sums, one after the other, and their price.
+"""Counters of a stream: prefix sums, one after the other, their price, and their runs.
 
-Trust: kernel.
+Trust: kernel.  Proofs are in docs/proofs/mechanisms.md.
+
+Definition.  A stream has a public length n; the value at each position is an integer from 0 to a
+public bound.  A position at which nothing happened holds 0.  Two streams are neighbors if they
+differ at one position: the neighbors of ``replace_null`` in the words of ``discreet.units``, but a
+change from one value to another is one step here, because no two values are further apart than the
+larger one is from 0.
 
 Definition.  A counter measures y = R x + Z for a public integer matrix R and independent noise Z,
 and releases after each value an estimate of the sum so far, a linear function of what it measured
 up to then.
-Theorem (key ``linear-measurements``).  A change at position p moves y by a multiple of column p of
-R, and estimates are post-processing.  So the loss is that of one row in the composition tree in
-which every measurement is a leaf that reads the positions of its row of R: ``tree()``.  The first
-position meets the most leaves, so it is enough to account for those.  If d positions change,
-measurements of disjoint positions move, taken together, by no more than one of them would if it
-held all d, and that costs no less (key ``log-concave-moves``); so the loss at distance d is that of
-one row that counts d times.
-Later values may depend on earlier sums: every measurement has noise of its own, and answers with
-noise of their own compose also if what is asked depends on answers (key ``dominating-pair``).
-
-A run of a counter: values go in one at a time, and a noisy sum comes out after each.
-
-Definition.  A stream has a public length n; the value at each position is an integer from 0 to a
-public bound.  A position at which nothing happened holds 0.  Two streams are neighbors if they
-differ at one position: whatever happened there, however much it was, is hidden.  Sums that contain
-the position then differ by at most the bound.  In the words of ``discreet.units``, a stream is a
-table with at most one row for each position, and its neighbors are those of ``replace_null``; a
-change from one value to another, two steps there, is one step here, because no two values are
-further apart than the larger one is from 0.
-Values from ``low`` to ``high`` are counted as value - low, and t * low is added to each sum.
-
-A run remembers exact partial sums and noise that was already used, and both are secrets.  So it
-guards them: it cannot be copied, stored or continued in a forked process, since two continuations
-would reuse noise that was paid for once; it cannot be altered or wound back; and after its last
-value, or an interrupt amid one, it is silent.  A value is checked, and the noise of its answer
-drawn, before the value is looked at, so neither a failure nor the time taken depends on it.  What
-is to come cannot be read: each answer is a function of the values so far.
-Threads may share a run: values are taken one at a time.
+Theorem (key ``linear-measurements``).  The loss at distance d is that of one row that counts d
+times in the composition tree in which every measurement is a leaf that reads the positions of its
+row of R: ``tree()``.  The first position meets the most leaves, so it is enough to account for
+those.
 """
 
 from __future__ import annotations
@@ -51,12 +33,11 @@ from discreet.accounting import Leaf, Node, Repeat, account
 from discreet.arrays import INT64_MAX, INT64_MIN, listed
 from discreet.continual.sum_tails import Law
 from discreet.errors import NotExact, OutOfRange, TooLarge, WrongKind
-from discreet.exact import Interval, whole
+from discreet.exact import Interval, freeze, whole
 from discreet.loss import PrivacyLoss, Pure
 from discreet.mechanisms import Gaussian, Laplace, Mechanism
 from discreet.mechanisms.additive import checked_integer_noise
-from discreet.mechanisms.guarded_run import GuardedRun, Reason
-from discreet.mechanisms.mechanism import Number, at_confidence, steps_at
+from discreet.mechanisms.mechanism import GuardedRun, Number, Reason, at_confidence, steps_at
 from discreet.noise import SYSTEM, Distribution, Entropy
 from discreet.noise.entropy import checked_entropy
 
@@ -71,7 +52,7 @@ Sum_co = TypeVar("Sum_co", int, float, covariant=True)
 
 
 def checked_length_and_bound(length: object, bound: object) -> tuple[int, int]:
-    """Read how many values come, and how large each can be."""
+    """Read the number of values, and the largest value."""
     size = whole(length, name="length", low=1, high=_LONGEST)
     most = whole(bound, name="bound", low=1)
     if size * most > _LARGEST_SUM:
@@ -82,13 +63,10 @@ def checked_length_and_bound(length: object, bound: object) -> tuple[int, int]:
 def read_value(value: object, bound: int) -> int:
     """Read one value of a stream."""
     if isinstance(value, float | np.floating):
-        raise NotExact("a value of the stream is a float; count in whole units, and give an int.")
+        raise NotExact("a value of the stream is a float; count in integers.")
     number = whole(value, name="a value of the stream")
     if not 0 <= number <= bound:
-        raise OutOfRange(
-            f"a value of the stream is not between 0 and the bound, {bound}; plan the counter "
-            "with a larger bound, or clamp values by a public rule."
-        )
+        raise OutOfRange(f"a value of the stream is not between 0 and the bound, {bound}.")
     return number
 
 
@@ -96,10 +74,7 @@ def read_stream(values: object, *, length: int, bound: int) -> list[int]:
     """Read a stream that is known in advance."""
     numbers = [read_value(value, bound) for value in listed(values, name="values of the stream")]
     if len(numbers) != length:
-        raise OutOfRange(
-            f"the stream does not have {length} values; give one value for each position, 0 where "
-            "nothing happened."
-        )
+        raise OutOfRange(f"the stream must have {length} values, 0 where nothing happened.")
     return numbers
 
 
@@ -110,14 +85,21 @@ class CounterState(Protocol[Sum_co]):
         """Return how many draws of noise the value at a position needs: one, unless it says so."""
         return 1
 
-    def step(self, value: int, noise: Sequence[int]) -> Sum_co:
-        """Take the next value and its noise, and return the noisy sum of all values so far."""
+    def step(self, value: int, noise: Sequence[Any] | NDArray[np.int64]) -> Sum_co:
+        """Take the next value and its noise, and return the noisy sum of all values so far.
+
+        Each draw of noise may also be an array, for many runs at once.
+        """
         ...
 
 
 @final
 class CounterRun(GuardedRun, Generic[Answer]):
     """One interactive run; start it from a counter, which says what it costs.
+
+    A run remembers exact partial sums and noise that was already used, and guards both.  After its
+    last value, or an interrupt amid one, it is silent.  A value is checked, and the noise of its
+    answer drawn, before the value is looked at: neither a failure nor the time taken depends on it.
 
     >>> from discreet.continual import BinaryTreeCounter
     >>> from discreet.mechanisms import Laplace
@@ -170,8 +152,8 @@ class CounterRun(GuardedRun, Generic[Answer]):
     ) -> None:
         """Start before the first position."""
         super().__init__(entropy)
-        self._keep(_length=length, _bound=bound, _law=law, _steps=steps)
-        self._keep(_time=0, _latest=None, _closed=False)
+        freeze(self, _length=length, _bound=bound, _law=law, _steps=steps)
+        freeze(self, _time=0, _latest=None, _closed=False)
 
     @property
     def time(self) -> int:
@@ -203,9 +185,11 @@ class CounterRun(GuardedRun, Generic[Answer]):
     def _answer(self, number: int) -> Answer:
         draw: Callable[[Entropy], int] = self._law.draw
         noise = [draw(self._entropy) for _ in range(self._steps.draws(self._time + 1))]
-        self._keep(_closed=True)  # an interrupt from here on ends the run
+        freeze(self, _closed=True)  # an interrupt from here on ends the run
         answer = self._steps.step(number, noise)
-        self._keep(_time=self._time + 1, _latest=answer, _closed=False)
+        if isinstance(answer, int):  # within 64 bits, which is post-processing
+            answer = min(max(answer, INT64_MIN), INT64_MAX)
+        freeze(self, _time=self._time + 1, _latest=answer, _closed=False)
         return answer
 
     def _check_open(self) -> None:
@@ -242,9 +226,7 @@ class Counter(Mechanism[Stream, NDArray[Any]]):
     def __init__(self, *, length: int, noise: Noise, bound: int = 1) -> None:
         """Take how many values come, the noise of one measurement, and the largest value."""
         size, most = checked_length_and_bound(length, bound)
-        object.__setattr__(self, "length", size)
-        object.__setattr__(self, "noise", checked_integer_noise(noise))
-        object.__setattr__(self, "bound", most)
+        freeze(self, length=size, noise=checked_integer_noise(noise), bound=most)
 
     @abstractmethod
     def tree(self, *, distance: int = 1) -> Node:
@@ -267,17 +249,22 @@ class Counter(Mechanism[Stream, NDArray[Any]]):
     def _state(self) -> CounterState[Any]:
         """Return what a run remembers, before the first value."""
 
-    @abstractmethod
-    def _errors(self, noise: NDArray[np.int64]) -> NDArray[Any]:
+    def errors(self, noise: NDArray[np.int64]) -> NDArray[Any]:
         """Return by how much the estimates of a run are off, for each row of noise."""
+        state, columns, first, errors = self._state(), noise.T, 0, []
+        for time in range(1, self.length + 1):
+            count = state.draws(time)
+            errors.append(state.step(0, columns[first : first + count]))
+            first += count
+        return np.array(errors).T
 
     def _measured(self, values: Sequence[int]) -> list[int]:  # noqa: ARG002
         """Return R x, in the order in which noise is drawn."""
-        raise _blended()
+        raise WrongKind("the distribution of these sums has no simple form; use BinaryTreeCounter.")
 
-    def _measurements_of(self, outcome: Sequence[Any]) -> list[int] | None:  # noqa: ARG002
+    def _measurements_of(self, outcome: Sequence[Any]) -> list[int] | None:
         """Return the y that leads to an outcome, or nothing if none does."""
-        raise _blended()
+        raise NotImplementedError
 
     @property
     def law(self) -> Law:
@@ -306,7 +293,7 @@ class Counter(Mechanism[Stream, NDArray[Any]]):
         return Interval(times * one.low, times * one.high)
 
     def error(self, *, confidence: Number, prefix: int | None = None) -> int | Fraction:
-        """Return how far all sums, or the sum of one prefix, are off at most with a probability."""
+        """Return an error bound that holds with this confidence for one prefix sum, or for all."""
         chance = at_confidence(confidence)
         return self._half_width(chance, None if prefix is None else self._checked_prefix(prefix))
 
@@ -330,7 +317,7 @@ class Counter(Mechanism[Stream, NDArray[Any]]):
         return np.array([started.add(number) for number in values])
 
     def reference_pmf(self, value: Stream) -> Callable[[Sequence[Any]], Interval]:
-        """Return the law of the sums, as a function of a tuple of sums."""
+        """Return the probability of the sums, as a function of a tuple of sums."""
         values = read_stream(value, length=self.length, bound=self.bound)
         centers, law = self._measured(values), self.law
 
@@ -394,32 +381,7 @@ class BlockCounter(Counter):
     def _block_sums(self, sums: Sequence[int]) -> list[int]:
         return [sums[t] - sums[self._start(t)] for t in range(1, len(sums))]
 
-    def _errors(self, noise: NDArray[np.int64]) -> NDArray[np.int64]:
-        sums = np.zeros((self.length + 1, noise.shape[0]), np.int64)
-        for t, drawn in enumerate(noise.T, start=1):
-            sums[t] = sums[self._start(t)] + drawn
-        return sums[1:].T
-
 
 def too_long() -> OutOfRange:
     """Return the error for a tree that would list too much."""
-    return OutOfRange(
-        f"the tree would list more than {MOST_LISTED} positions; ask for loss(), which needs no "
-        "list, or draw the tree of a shorter counter."
-    )
-
-
-def clamped(total: int) -> int:
-    """Keep a sum within 64 bits, which is post-processing.
-
-    >>> clamped(7), clamped(2**70) == 2**63 - 1
-    (7, True)
-    """
-    return min(max(total, INT64_MIN), INT64_MAX)
-
-
-def _blended() -> WrongKind:
-    return WrongKind(
-        "the law of these sums has no simple form; ask for the law of a counter that blends "
-        "nothing, such as BinaryTreeCounter."
-    )
+    return OutOfRange(f"the tree would list more than {MOST_LISTED} positions; loss() lists none.")

@@ -1,12 +1,12 @@
-"""Matrix factorization: measure R x and undo it, where R is close to the root of all prefix sums.
+"""Matrix factorization: measure R x and undo it, with R close to the root of all prefix sums.
 
 Trust: kernel.
 
 Definition.  Let A be the matrix of prefix sums (ones on and below the diagonal), and let R be the
 lower triangular Toeplitz matrix with the coefficients r_k = C(2k, k) / 4**k of (1 - x)**(-1/2), so
 that R R = A.  Multiply by 2**bits and round each to an integer, keep the first ``band`` of them,
-and measure y = R x + Z with discrete Gaussian noise.  Everything up to here is integers.  The
-estimates are A R**-1 y, in floating point, which is post-processing.
+and measure y = R x + Z with discrete Gaussian noise, in integers.  The estimates are A R**-1 y, in
+floating point, which is post-processing.
 Theorem (key ``matrix-mechanism``; Li, Miklau, Hay, McGregor and Rastogi 2015; Fichtenberger,
 Henzinger and Upadhyay 2023 for the root).  Changing the value at position p moves y by a multiple
 of column p of R, whose squared length is the sum of the squares of its first n - p + 1
@@ -14,10 +14,9 @@ coefficients.  So it costs no more than a move of that length by Gaussian noise 
 ``gaussian-mechanism``, ``gaussian-smoothing``): the loss is zero-concentrated with rho =
 (bound * length of the column)**2 / (2 v), largest for the first column, whatever the rounding.
 The noise of the estimate of the first t values has the variance v (w_0**2 + ... + w_{t-1}**2),
-where w_k are the coefficients of 1 / ((1 - x) R(x)): for the exact root, of R itself.
-Rounded coefficients do not rise, so all roots of R(x) lie outside the unit disk (Eneström and
-Kakeya), and undoing R does not blow up.
-A run remembers ``band`` values and measurements, all of them if no band is given.
+where w_k are the coefficients of 1 / ((1 - x) R(x)): for the exact root, of R itself.  Rounded
+coefficients do not rise, so all roots of R(x) lie outside the unit disk (Eneström and Kakeya), and
+undoing R does not blow up.
 """
 
 from __future__ import annotations
@@ -35,8 +34,8 @@ from numpy.typing import NDArray
 from discreet.accounting import Leaf, Node, Parallel
 from discreet.continual.counter import Counter, CounterState
 from discreet.continual.sum_tails import sum_half_width
-from discreet.errors import TooLarge, WrongKind
-from discreet.exact import Interval, whole
+from discreet.errors import TooLarge
+from discreet.exact import Interval, freeze, instance, whole
 from discreet.loss import PrivacyLoss, ZeroConcentrated
 from discreet.loss.gaussian import SmoothedGaussianPair
 from discreet.mechanisms import Gaussian
@@ -81,20 +80,12 @@ class FactorizedCounter(Counter):
         they are rounded.
         """
         Counter.__init__(self, length=length, noise=noise, bound=bound)
-        if not isinstance(noise, Gaussian):
-            raise WrongKind(
-                "noise is not Gaussian noise on integers; give Gaussian(sigma=...), or use "
-                "BinaryTreeCounter."
-            )
+        instance(noise, Gaussian, name="noise")
         size = whole(self.length, name="length", low=1, high=_LONGEST)
-        kept = size if band is None else band
-        object.__setattr__(self, "band", whole(kept, name="band", low=1, high=size))
-        object.__setattr__(self, "bits", whole(bits, name="bits", low=1, high=30))
+        kept = whole(size if band is None else band, name="band", low=1, high=size)
+        freeze(self, band=kept, bits=whole(bits, name="bits", low=1, high=30))
         if sum(self.coefficients) * self.bound > _LARGEST:
-            raise TooLarge(
-                "the measurements do not fit in 62 bits; count in a coarser unit, or round R to "
-                "fewer bits."
-            )
+            raise TooLarge("the measurements do not fit in 62 bits; use a coarser unit.")
 
     @property
     def coefficients(self) -> tuple[int, ...]:
@@ -103,7 +94,7 @@ class FactorizedCounter(Counter):
 
     @property
     def law(self) -> DiscreteGaussian:
-        """The law of the noise of one measurement, in units of 2**-bits."""
+        """The noise of one measurement, in units of 2**-bits."""
         return DiscreteGaussian(variance=self.noise.variance * 4**self.bits)
 
     def tree(self, *, distance: int = 1) -> Node:
@@ -175,7 +166,8 @@ class FactorizedCounter(Counter):
         again = [steps.step(0, [y]) for y in rounded]
         return rounded if again == sums[1:] else None
 
-    def _errors(self, noise: NDArray[np.int64]) -> NDArray[np.float64]:
+    def errors(self, noise: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return by how much the estimates of a run are off, for each row of noise."""
         size = 1 << (2 * self.length).bit_length()
         weights = np.fft.rfft(_weights(self), size)
         return np.fft.irfft(np.fft.rfft(noise, size) * weights, size)[:, : self.length]
@@ -193,7 +185,7 @@ class _FactorState(CounterState[float]):
         self._undone = np.zeros(len(coefficients) - 1)
         self._total = 0.0
 
-    def step(self, value: int, noise: Sequence[int]) -> float:
+    def step(self, value: int, noise: Sequence[Any] | NDArray[np.int64]) -> float:
         self._values[1:] = self._values[:-1]
         self._values[0] = value
         measured = int((self._measure * self._values).sum()) + noise[0]

@@ -1,48 +1,37 @@
 """Tails of sums of noise: half-widths of weighted sums, plain sums and sums of a binary tree.
 
-Trust: public.  A bug here misstates an error bar; it costs no privacy.
+Trust: public.  A bug here misstates an error bar; it costs no privacy.  Proofs are in
+docs/proofs/mechanisms.md.
 
 Let S = sum of w_i Z_i for independent draws Z_i, all |w_i| <= m, and spread f = sum of w_i**2.
 Theorem (key ``chernoff-sum``; Chernoff 1952).  With K(t) = ln E exp(t Z), P[|S| > r] <= 2
-exp(f/m**2 K(m t) - t r) for every t > 0.  Proof.  K(t) / t**2 does not fall with t > 0 for the
-discrete Laplace law, so K(w t) <= (w/m)**2 K(m t); the rest is Markov's inequality.
+exp(f/m**2 K(m t) - t r) for every t > 0.  Proof.  K(t) / t**2 does not fall with t > 0 for discrete
+Laplace noise, so K(w t) <= (w/m)**2 K(m t); the rest is Markov's inequality.
     discrete Laplace, scale s:  K(t) = 2 ln(1 - a) - ln(1 - a e**t) - ln(1 - a e**-t), t < 1/s,
     which is -ln(1 - c (cosh t - 1)), a series in t**2 without negative coefficients;
     discrete Gaussian, v:  K(t) <= v t**2 / 2 (Canonne, Kamath and Steinke 2020), so weights may
     have any size.
 Theorem (key ``smoothed-sum``).  Let N be normal with standard deviation s, independent of S.  Then
-P[|S| > r] <= P[|S + N| > r - 4 s] / P[|N| <= 4 s], because |S| > r and |N| <= 4 s make
-|S + N| > r - 4 s.
-    Where the weights are known, the right side is a Fourier series whose terms, products of
-    E cos(w_i t Z), fall like exp(-s**2 t**2 / 2); s is a hundredth of the standard deviation of S.
-    For the discrete Gaussian law with v > 9/4 the weights do not matter: let N = sum of w_i N_i for
-    normal N_i of variance s**2 = tau**2 v / (v - tau**2), tau = 3/2.  By Poisson's formula
-    Z_i + N_i has at most 1 + 1.1e-19 times the normal density of variance v + s**2, so S + N has at
-    most that to the number of draws times the density of variance f (v + s**2).
+P[|S| > r] <= P[|S + N| > r - 4 s] / P[|N| <= 4 s].  If the weights are known, the right side is a
+Fourier series; for the discrete Gaussian with v > 9/4 the weights do not matter.
 
-Definition.  The law of a plain sum of k draws is the k-th power of the law of one, by Fourier
+Definition.  The distribution of a plain sum of k draws is the k-th power of that of one, by Fourier
 transforms on a ring so long that less than 1e-18 wraps around.
-Theorem (key ``tree-walk``).  Let every block (height(t), t) of a binary tree have independent noise
-(see ``dyadic``), and let S_t add up the noise of the blocks that make up the first t positions.
+Theorem (key ``tree-walk``).  Let every block (height(t), t) of a binary tree have independent
+noise, and let S_t add up the noise of the blocks that make up the first t positions.
 With f_0 = 1 and
 
     f_{h+1}(s) = f_h(s) * sum over z of P[Z = z] [|s + z| <= r] f_h(s + z),
 
-f_h(s) is the chance that s + S_t stays within r for all 0 < t < 2**h.  Proof.  Up to t = 2**h - 1
-only blocks of the left half are used; S at t = 2**h is one new draw z; and from there on the walk
-starts again from s + z with fresh noise.  For a length n that is no power of two, take the right
-half only where the binary digit of n is 1.
+f_h(s) is the probability that s + S_t stays within r for all 0 < t < 2**h.
 Transforms err by less than 1e-11 of probability; the half-width is the smallest but for that much.
-Where the noise is too wide for a table, Chernoff's bound is used (key ``chernoff-sum``).
-
-Dyadic intervals: blocks of 1, 2, 4, ... positions that end where their length divides.
+If the noise is too wide for a table, Chernoff's bound is used (key ``chernoff-sum``).
 
 Definition.  Block (h, t) covers the 2**h positions up to t, for every t that 2**h divides.
 Fact (key ``dyadic-blocks``; Fenwick 1994, A New Data Structure for Cumulative Frequency Tables).
 The first t positions are the disjoint union of one block for each binary digit 1 of t: after t
-comes ``t - lowest(t)``, and so on down to 0.  All of them have the form (height(t), t), one for
-each t; position p lies in at most one of each height, and in ``depth(n)`` of them in all if p = 1,
-which is the most.
+comes ``t - lowest(t)``, and so on down to 0.  Position p lies in at most one block of each height,
+and in ``depth(n)`` of them in all if p = 1, which is the most.
 """
 
 from __future__ import annotations
@@ -58,7 +47,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.exact import float_up
-from discreet.mechanisms.exact_quantiles import first_true
+from discreet.mechanisms.mechanism import first_true
 from discreet.noise import DiscreteGaussian, DiscreteLaplace
 
 
@@ -99,19 +88,6 @@ def digits(t: int) -> list[int]:
     while t:
         ends.append(t)
         t -= lowest(t)
-    return ends
-
-
-def blocks_of(position: int, length: int) -> list[int]:
-    """Return the ends t of all blocks (height(t), t) that hold a position, up to a length.
-
-    >>> blocks_of(3, 8), blocks_of(1, 8)
-    ([3, 4, 8], [1, 2, 4, 8])
-    """
-    ends = []
-    while position <= length:
-        ends.append(position)
-        position += lowest(position)
     return ends
 
 
@@ -216,7 +192,6 @@ def _log_mean_cosine(law: Law, angles: NDArray[np.float64]) -> NDArray[np.float6
     return np.asarray(np.log(bells / total) - variance * near**2 / 2)
 
 
-_TRANSFORM_SLIP: Final = 1e-11
 _WRAPPED: Final = Fraction(1, 10**18)
 _LARGEST: Final = 1 << 22
 
@@ -232,10 +207,10 @@ def plain_sum_half_width(law: Law, count: int, tail: Fraction) -> int:
     """
     bound = math.floor(sum_half_width(law, spread=Fraction(count), draws=count, tail=tail))
     widest = sum_half_width(law, spread=Fraction(count), draws=count, tail=_WRAPPED)
-    if tail < 100 * _TRANSFORM_SLIP or 2 * widest + 3 > _LARGEST:
+    if tail < 100 * _SLIP or 2 * widest + 3 > _LARGEST:
         return bound
     beyond = _beyond(law, count, math.ceil(widest))
-    return min(bound, int(np.argmax(beyond + _TRANSFORM_SLIP <= float(tail))))
+    return min(bound, int(np.argmax(beyond + _SLIP <= float(tail))))
 
 
 def tree_half_width(law: Law, length: int, chance: Fraction) -> int:
@@ -248,9 +223,9 @@ def tree_half_width(law: Law, length: int, chance: Fraction) -> int:
     most = depth(length)
     union = (1 - chance) / length
     bound = math.floor(sum_half_width(law, spread=Fraction(most), draws=most, tail=union))
-    if 1 - chance < 100 * _TRANSFORM_SLIP or 4 * bound + 3 > _LARGEST:
+    if 1 - chance < 100 * _SLIP or 4 * bound + 3 > _LARGEST:
         return bound
-    wanted = float_up(chance) + _TRANSFORM_SLIP
+    wanted = float_up(chance) + _SLIP
     return first_true(lambda r: stays_within(law, length, r) >= wanted, high=bound)
 
 

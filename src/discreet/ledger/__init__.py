@@ -12,7 +12,7 @@ from discreet.doors import late_names
 if TYPE_CHECKING:  # each is loaded when first used
     from discreet.ledger.ledger import Ledger
     from discreet.ledger.values import Account, Charged, Receipt, Started, StoredAnswer
-    from discreet.ledger.verify.report import AccountBalance, Problem, Report
+    from discreet.ledger.verify import AccountBalance, Problem, Report
 
 __all__ = [
     "Account",
@@ -32,6 +32,6 @@ if not TYPE_CHECKING:  # to which every name would be one of this room
         {
             "ledger": ("Ledger",),
             "values": ("Account", "Charged", "Receipt", "Started", "StoredAnswer"),
-            "verify.report": ("AccountBalance", "Problem", "Report"),
+            "verify": ("AccountBalance", "Problem", "Report"),
         },
     )

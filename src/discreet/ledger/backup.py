@@ -46,12 +46,21 @@ from pathlib import Path
 from typing import IO, Final
 
 from discreet.errors import DamagedLedger, LedgerUnavailable, NewerFormat, NotALedger, OtherLedger
-from discreet.ledger.canonical_lines import NO_HEAD, EntryRow, canonical, digest, now
-from discreet.ledger.entry_kinds import FailEntry, RestoreEntry, StartEntry, row_of
-from discreet.ledger.stores.own_files import sync
-from discreet.ledger.stores.store import LedgerStore
+from discreet.ledger.entries import (
+    NO_HEAD,
+    EntryRow,
+    FailEntry,
+    RestoreEntry,
+    StartEntry,
+    canonical,
+    digest,
+    now,
+    row_of,
+)
+from discreet.ledger.sqlite import sync
+from discreet.ledger.store import LedgerStore
 from discreet.ledger.values import Receipt
-from discreet.ledger.verify.readers import connect_read_only, is_database, verify, verify_file
+from discreet.ledger.verify import connect_read_only, is_database, verify, verify_file
 
 __all__ = ["check_backup", "exclusive_file", "export", "restore", "verify"]
 

@@ -37,15 +37,12 @@ from typing import Any, Final, Protocol, TypeVar, cast, final
 
 from discreet.accounting.budgets.price_cache import PriceCache
 from discreet.errors import DiscreetError, LedgerUnavailable
-from discreet.ledger.canonical_lines import NO_HEAD, EntryRow, now
-from discreet.ledger.charge import Pricer
-from discreet.ledger.entry_kinds import Entry, row_of
-from discreet.ledger.ledger_requests import LookingRequest, OpenRequest, Snapshot, SnapshotRequest
-from discreet.ledger.opening_terms import OpeningTerms
+from discreet.ledger.entries import NO_HEAD, Entry, EntryRow, now, row_of
+from discreet.ledger.failures import exchanged_ledger_error, forked_error
+from discreet.ledger.requests import LookingRequest, OpenRequest, Pricer, Snapshot, SnapshotRequest
 from discreet.ledger.state import LedgerState, restore_state
-from discreet.ledger.stores.failures import exchanged_ledger_error, forked_error
-from discreet.ledger.stores.store import LedgerStore
-from discreet.ledger.values import Account, Receipt
+from discreet.ledger.store import LedgerStore
+from discreet.ledger.values import Account, OpeningTerms, Receipt
 from discreet.noise import SYSTEM
 
 _PAGE: Final = 500

@@ -33,37 +33,36 @@ from discreet.accounting.budgets.request import Priceable
 from discreet.accounting.scopes.box import Box, checked_box
 from discreet.accounting.scopes.contribution import Contribution
 from discreet.errors import OtherLedger, OutOfRange, WrongKind
-from discreet.ledger.canonical_lines import DescriptionEntry
 from discreet.ledger.connection import LedgerConnection
-from discreet.ledger.entry_kinds import AccountEntry, RaiseEntry, ReopenEntry
-from discreet.ledger.ledger_requests import (
-    AccountRequest,
-    DescribeRequest,
-    RaiseRequest,
-    checked_account,
-)
+from discreet.ledger.entries import AccountEntry, DescriptionEntry, RaiseEntry, ReopenEntry
 from discreet.ledger.ledger_view import LedgerView
-from discreet.ledger.opening_terms import OpeningTerms, checked_budget, checked_timeout
-from discreet.ledger.question_requests import (
+from discreet.ledger.requests import (
+    AccountRequest,
     BeginRequest,
     ChargeRequest,
+    DescribeRequest,
     FailRequest,
+    RaiseRequest,
     ReleaseRequest,
     ReopenRequest,
     StartRequest,
+    checked_account,
 )
-from discreet.ledger.stores.store import LedgerAddress, resolve_address, store_for
+from discreet.ledger.store import LedgerAddress, resolve_address, store_for
 from discreet.ledger.values import (
     Account,
     Charged,
+    OpeningTerms,
     Receipt,
     Started,
     StoredAnswer,
     check_two_people,
+    checked_budget,
     checked_key,
     checked_path,
     checked_person,
     checked_reason,
+    checked_timeout,
 )
 from discreet.units import PrivacyUnit
 

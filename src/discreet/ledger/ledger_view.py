@@ -14,29 +14,28 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from discreet.accounting.scopes.box import Box, checked_box
 from discreet.doors import Labeled
 from discreet.errors import LedgerError, Tampered
-from discreet.ledger.anchors import Anchor, AnchorFile
-from discreet.ledger.canonical_lines import NO_HEAD, EntryRow, damaged_entry_error
-from discreet.ledger.ledger_requests import (
+from discreet.ledger.entries import NO_HEAD, EntryRow, damaged_entry_error
+from discreet.ledger.requests import (
     LeftRequest,
     OpenRequest,
     SnapshotRequest,
     StatementRequest,
     checked_account,
+    checked_answer,
 )
-from discreet.ledger.opening_terms import OpeningTerms
-from discreet.ledger.question_requests import checked_answer
-from discreet.ledger.replay_counts import count_replay, read_replays
+from discreet.ledger.sqlite import is_own_file
 from discreet.ledger.state import LedgerState
-from discreet.ledger.stores.own_files import is_own_file
-from discreet.ledger.stores.store import is_server
+from discreet.ledger.store import is_server
 from discreet.ledger.values import (
     Account,
+    OpeningTerms,
     Receipt,
     StoredAnswer,
     checked_key,
     checked_path,
     path_and_ancestors,
 )
+from discreet.ledger.witness import Anchor, AnchorFile
 
 if TYPE_CHECKING:  # handed in, or returned by others
     from discreet.accounting.budgets.budget import Budget
@@ -101,18 +100,6 @@ class LedgerView(Labeled):
         """Return the questions that some keys were charged for."""
         rows = self._link.read(lambda store: store.rows_of(keys)) if keys else ()
         return frozenset(row.question for row in rows if row.question is not None)
-
-    def count_replay(self, receipt: Receipt) -> None:
-        """Count that the answer with a receipt is handed out again, if that can be written."""
-        beside = self._beside("-replays")
-        if beside is not None:
-            with suppress(Exception):  # no answer rests on a count
-                count_replay(beside, self.id, receipt.seq)
-
-    def replays(self) -> Mapping[int, int]:
-        """Return how often answers were handed out again, by the numbers of their entries."""
-        beside = self._beside("-replays")
-        return {} if beside is None else read_replays(beside, self.id)
 
     @property
     def closed(self) -> tuple[str, ...]:

@@ -33,19 +33,14 @@ from discreet.accounting.budgets.privacy_filter import Charge as FilterCharge
 from discreet.accounting.budgets.privacy_filter import PrivacyFilter
 from discreet.accounting.scopes.scope_column import shared_columns
 from discreet.errors import DamagedLedger, DiscreetError, NewerFormat
-from discreet.ledger.canonical_lines import (
+from discreet.ledger.entries import (
     NO_HEAD,
-    DescriptionEntry,
-    EntryRow,
-    canonical,
-    damaged_entry_error,
-    digest,
-)
-from discreet.ledger.entry_kinds import (
     PARSE_ERRORS,
     AccountEntry,
     ChargeEntry,
+    DescriptionEntry,
     Entry,
+    EntryRow,
     FailEntry,
     OpenEntry,
     Pieces,
@@ -54,14 +49,17 @@ from discreet.ledger.entry_kinds import (
     ReopenEntry,
     RestoreEntry,
     StartEntry,
+    canonical,
+    damaged_entry_error,
+    digest,
     read_entry,
 )
-from discreet.ledger.stores.failures import missing_entries_error
+from discreet.ledger.failures import missing_entries_error
 from discreet.ledger.values import Account, parent_account, path_and_ancestors
 
 if TYPE_CHECKING:  # a store is handed in
-    from discreet.ledger.charge import Costs
-    from discreet.ledger.stores.store import LedgerStore
+    from discreet.ledger.requests import Costs
+    from discreet.ledger.store import LedgerStore
 
 _VERSION: Final = 1
 

@@ -1,13 +1,22 @@
-"""The witness of a ledger: a file in another place, by which a ledger that was put back is known.
+"""The witness of a ledger: a file in another place that exposes a ledger that was put back.
 
-Trust: kernel (T5).
+Trust: kernel (T5).  Putting a ledger back to last week gives a week of spending back.
 
-A ledger that was put back to last week gives a week of spending back.
+Definition.  An anchor is a time and a receipt: ``2026-11-17T15:40:00.000000Z ledger:seq:head``.  A
+file of anchors has one on each line.  A line counts if it is whole, up to its newline.  What a
+crash has cut short has no newline, or blocks of zeros; the next one to be appended first marks it
+as torn (`` torn`` and a newline), and it never counts.  Each line is synced before its call
+returns, and so is the folder of a new file.
+    What is none of these has been changed after it was written.  A last line like that is refused:
+    the anchor before it could be older than what was known.  A file without any anchor is refused
+    too, unless a crash can have left it: it is some other file, and nothing is appended to it.
 
-Definition.  A witness is a file of anchors (:mod:`discreet.ledger.anchors`) of one ledger.  It lies
-where nobody writes who could put an old ledger back: on another disk, another host, or in a file
-that the system lets nobody but append to.  A ledger *continues* an anchor if it holds an entry with
-the number and the head that the anchor names.
+The same form tells which backups were made: each backup appends an anchor to ``<ledger>-backups``.
+Neither charges nor answers rest on that file; a backup is none the worse if it cannot be written.
+
+Definition.  A witness is a file of anchors of one ledger.  Keep it out of reach of anyone who could
+put an old ledger back: on another disk, another host, or in a file with the append-only attribute.
+A ledger *continues* an anchor if it holds an entry with the number and the head that it names.
     Anchors are written of entries that are durable in the ledger, and of no others; one that does
     not continue the last is written by ``part`` alone, which restoring calls.
 Theorem (key ``anchored``).  A ledger that continues the last anchor of its witness holds every
@@ -30,16 +39,201 @@ Assumes: nobody finds two texts with the same SHA-256.
 from __future__ import annotations
 
 import os
+import re
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, final
+from typing import TYPE_CHECKING, Final, Self, final
 
 from discreet.errors import DiscreetError, LedgerUnavailable, NotALedger, OtherLedger, Tampered
-from discreet.ledger.anchors import Anchor, AnchorFile
-from discreet.ledger.stores.own_files import is_own_file
+from discreet.ledger.entries import now
+from discreet.ledger.sqlite import is_own_file, lock_within, sync
+from discreet.ledger.values import Receipt
 
-if TYPE_CHECKING:  # handed in
+if TYPE_CHECKING:
     from discreet.ledger.ledger_view import LedgerView
-    from discreet.ledger.values import Receipt
+
+
+_TAIL: Final = 1 << 16
+"""How many bytes at the end are searched first: hundreds of lines."""
+_MOST: Final = 1 << 24
+"""How many then, if there is no anchor in those: what a crash has torn is shorter by far."""
+_LOCK_WAIT: Final = 2.0
+_TORN: Final = b" torn"
+_LINE: Final = re.compile(
+    rb"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z) ([0-9a-f]{32}:[1-9][0-9]{0,17}:[0-9a-f]{64})"
+)
+_BEGUN: Final = re.compile(rb"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z [0-9a-f:]{0,117}")
+_SAMPLE: Final = b"2000-01-01T00:00:00.000000Z "
+_FLAGS: Final = os.O_RDWR | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
+"""A file that the system lets nobody but append to opens with these alone, and no call waits."""
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Anchor:
+    """Where a ledger stood at a time.
+
+    >>> anchor = Anchor("2026-11-17T15:40:00.000000Z", Receipt("1" * 32, 7, "a" * 64))
+    >>> str(anchor)[:33]
+    '2026-11-17T15:40:00.000000Z 11111'
+    """
+
+    at: str
+    receipt: Receipt
+
+    @classmethod
+    def of(cls, receipt: Receipt) -> Self:
+        """Anchor a receipt now."""
+        return cls(now(), receipt)
+
+    def __str__(self) -> str:
+        """Show it as it stands on its line."""
+        return f"{self.at} {self.receipt}"
+
+
+@final
+class AnchorFile:
+    """A file of anchors, which need not be there yet.
+
+    >>> AnchorFile(Path("nowhere.witness")).last() is None
+    True
+    """
+
+    __slots__ = ("path",)
+
+    def __init__(self, path: Path) -> None:
+        """Take the path; nothing is opened."""
+        self.path = path
+
+    def last(self) -> Anchor | None:
+        """Return the last anchor that counts; None without any, or without a file.
+
+        Raises:
+            OSError: if the file is there and cannot be read.
+            Tampered: if its last line is neither an anchor nor torn.
+            NotALedger: if it is some other file.
+        """
+        try:
+            number = os.open(self.path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+        except FileNotFoundError:
+            return None
+        with os.fdopen(number, "rb") as file:
+            size = _checked_size(number)
+            for length in (_TAIL, _MOST):
+                file.seek(max(0, size - length))
+                data = file.read(length)
+                found = _last(data, whole=length >= size)
+                if found is not None:
+                    return found
+        if size > _MOST or not all(_may_be_begun(line) for line in data.split(b"\n")):
+            raise _something_else()
+        return None
+
+    def append(self, anchor: Anchor) -> None:
+        """Add a line, durably; only within ``locked`` if others may append too.
+
+        Raises:
+            OSError: if that fails; the line may be there all the same, or in part.
+        """
+        file = self._opened()
+        try:
+            size = _checked_size(file)
+            torn = bool(size) and os.pread(file, 1, size - 1) != b"\n"
+            data = (_TORN + b"\n" if torn else b"") + f"{anchor}\n".encode("ascii")
+            if os.write(file, data) < len(data):
+                raise OSError("the disk is full")
+            os.fsync(file)
+        finally:
+            os.close(file)
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Keep others from appending meanwhile; the file is made if it is not there.
+
+        Raises:
+            OSError: if it cannot be opened, or somebody else keeps it locked for too long.
+        """
+        file = self._opened()
+        try:
+            if not lock_within(file, _LOCK_WAIT):
+                raise TimeoutError("another program keeps it locked")
+            yield
+        finally:
+            os.close(file)
+
+    def check_writable(self) -> None:
+        """Open the file as appending does, or look at the folder where it is still to be made.
+
+        Raises:
+            OSError: if nothing can be appended there.
+        """
+        if os.path.lexists(self.path):
+            file = os.open(self.path, _FLAGS)
+            try:
+                _checked_size(file)
+            finally:
+                os.close(file)
+        elif not os.access(self.path.parent, os.W_OK | os.X_OK):
+            raise OSError("nothing can be made in its folder")
+
+    def _opened(self) -> int:
+        """Open the file; make it, durably, if it is not there."""
+        try:
+            file = os.open(self.path, _FLAGS | os.O_CREAT | os.O_EXCL, 0o600)
+        except FileExistsError:
+            return os.open(self.path, _FLAGS)
+        try:
+            sync(str(self.path.parent))
+        except BaseException:
+            os.close(file)
+            raise
+        return file
+
+
+def _checked_size(file: int) -> int:
+    """Return the size of an open file; refuse pipes, folders and devices."""
+    status = os.fstat(file)
+    if not stat.S_ISREG(status.st_mode):
+        raise OSError("it is not a regular file")
+    return status.st_size
+
+
+def _last(data: bytes, *, whole: bool) -> Anchor | None:
+    """Return the last anchor in some bytes, of which the first line may lack its beginning."""
+    begun = data if whole else data.partition(b"\n")[2]
+    for line in reversed(begun.split(b"\n")[:-1]):
+        match = _LINE.fullmatch(line)
+        if match is not None:
+            return Anchor(match[1].decode("ascii"), Receipt.read(match[2].decode("ascii")))
+        if line and b"\0" not in line and not line.endswith(_TORN):
+            raise _changed() if _LINE.search(begun) else _something_else()
+    return None
+
+
+def _may_be_begun(line: bytes) -> bool:
+    """Say whether a crash can have left this of a line."""
+    text = line.removesuffix(_TORN).rstrip(b"\0")
+    return _BEGUN.fullmatch(text + _SAMPLE[len(text) :]) is not None
+
+
+def _changed() -> Tampered:
+    return Tampered(
+        what="the last line of the anchors is damaged.",
+        why="it was whole once, and the line before it may be older than what the ledger held.",
+        do="bring the right file back; or, if the ledger is known to be whole, begin another file: "
+        "discreet ledger anchor LEDGER --witness NEW.",
+    )
+
+
+def _something_else() -> NotALedger:
+    return NotALedger(
+        what="the file named for anchors is some other file: it holds none.",
+        why="a line that is appended to it would damage it.",
+        do="name a file of anchors, or one that is not there yet.",
+    )
 
 
 @final
@@ -179,6 +373,3 @@ def _unusable(verb: str, failure: OSError) -> LedgerUnavailable:
         do="check that it is a regular file, that it and its folder can be written and have room, "
         "and that no other program keeps it locked.",
     )
-
-
-__all__ = ["WitnessFile", "check_continues"]

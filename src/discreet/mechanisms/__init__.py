@@ -19,10 +19,9 @@ if TYPE_CHECKING:  # each is loaded when first used, because most questions need
     from discreet.mechanisms.exponential import Exponential, ScoreChange
     from discreet.mechanisms.finite import FiniteMechanism
     from discreet.mechanisms.mechanism import Mapped, Mechanism
-    from discreet.mechanisms.partition_selection.optimal_selection import OptimalKeys
-    from discreet.mechanisms.partition_selection.threshold import NoisyKeys, ShownKeys
+    from discreet.mechanisms.optimal_selection import OptimalKeys
+    from discreet.mechanisms.partition_selection import NoisyKeys, ShownKeys
     from discreet.mechanisms.randomized_response import RandomizedResponse
-    from discreet.mechanisms.sparse_vector.above_threshold import AboveThreshold
-    from discreet.mechanisms.sparse_vector.sparse import NumericSparse, Sparse
+    from discreet.mechanisms.sparse_vector import AboveThreshold, NumericSparse, Sparse
 
 __all__, __getattr__, __dir__ = open_door(__name__, __file__)

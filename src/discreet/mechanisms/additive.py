@@ -1,63 +1,42 @@
-"""Additive integer noise: adding it, and the loss of the costliest moves under it.
+"""Additive noise on integers, or on a grid of reals: the Laplace and the Gaussian mechanism.
 
-Trust: kernel.
+Trust: kernel.  Proofs are in docs/proofs/mechanisms.md.
+
+Definition.  On integers the answer is x + Z, coordinate by coordinate with independent Z.  On a
+grid of step g a real x first goes to its cell floor(x / g); the answer is the middle of the cell
+with number floor(x / g) + Z.  Sums outside 64 bits stop at the ends, which is post-processing.
+Assumes: all coins come from ``entropy``; no draw of Z itself outside 64 bits, which would reveal x.
+Scales are at most 2**50, so its probability is below exp(-8000).
+
+Theorem (key ``laplace-mechanism``; Ghosh, Roughgarden and Sundararajan 2012).  Let P[Z = k] be
+proportional to exp(-|k| / scale).  If one unit moves x by at most d in L1, the release is
+(d / scale)-differentially private, and no smaller epsilon will do.  The whole curve delta(epsilon)
+is that of one coordinate that moves by d (key ``log-concave-moves``): the loss is tight.
+Theorem (key ``gaussian-mechanism``; Canonne, Kamath and Steinke 2020).  Let P[Z = k] be
+proportional to exp(-k**2 / (2 sigma**2)).  If one unit moves x by at most d in L2, the release
+satisfies rho-zCDP for rho = d**2 / (2 sigma**2).  The loss that is returned is tighter.  If one
+move of that length covers all others it is the exact curve of that move, as for one coordinate and
+for squared distances up to 3.  If several moves compete, or noise is too wide to list, a continuous
+Gaussian with slightly less noise covers all moves at once (key ``gaussian-smoothing``): sigma**2
+loses about 4, and rho-zCDP is kept beside it, so the smaller bound counts.  Only for sigma**2 below
+about 24 the zCDP bound stands alone. On a grid of step g both hold with distances in steps (key
+``grid-distance``).
 
 Definition.  A move is the difference of two inputs, as the tuple of its entries other than zero, in
 size; signs and places do not matter, since the noise is symmetric and the same everywhere.
 Theorem (key ``log-concave-moves``).  Let the noise be log-concave on the integers.
     1. A longer move of one coordinate costs at least as much as a shorter one.
     2. A move by a and b in two coordinates costs at most as much as one by a + b in one.
-Proof.  For log-concave p the ratio p(y - a) / p(y) grows with y, so the best test is a threshold
-t: h(e) = P[Z >= t - a] - e P[Z >= t], which grows with a: that is (1).  For (2) go from x to x'
-through the corner y where only one coordinate has moved.  For all e = e1 e2,
-h(x', x; e) <= h(x', y; e1) + e1 h(y, x; e2), and the right side, with e1 and e2 chosen such that
-one threshold is best in both terms, equals P[Z >= t - a - b] - e P[Z >= t].
-So only the moves that no other covers need to be priced.
-
 Theorem (key ``laplace-coarsening``).  Two-sided geometric noise of scale s at distance d has
 delta(eps) = 1 - exp((eps - d/s) / 2) at the losses eps = (d - 2j) / s, and is linear in exp(eps)
 between them.  So the noise of scale s/m at distance d/m, for m that divides d, has some of the same
 corners and lies above elsewhere: it dominates, with the same pure bound.  On a fine grid, where d
-is large, it stands in for noise with too many loss values to list; with n corners left, delta grows
-by less than (d / (s n))**2 / 2.
-
-Definition.  On integers the answer is x + Z, coordinate by coordinate with independent Z.  On a
-grid of step g a real x first goes to its cell floor(x / g); the answer is the middle of the cell
-with number floor(x / g) + Z.  Sums outside 64 bits stop at the ends, which is post-processing.
-
-Assumes: no draw of Z itself outside 64 bits.  Such a draw would stop at an end before it is added,
-and its sum would reveal x.  Scales are at most 2**50, so its probability is below exp(-8000).
+is large, it replaces noise with too many loss values to list; with n corners left, delta grows by
+less than (d / (s n))**2 / 2.
 
 Error.  With tau = 1 - c**(1/n), all n coordinates are within r of the truth with probability at
-least c exactly when P[|Z| > r] <= tau, that is, when r is at least the (1 - tau/2)-quantile of Z.
-tau is enclosed between rationals until both ends have the same quantile, so r is exact.  On a grid
-r cells become (r + 1/2) g, since the truth lies anywhere in its cell.
-
-The Laplace mechanism: two-sided geometric noise on integers, or on a grid of reals.
-
-Definition.  Release x + Z, where P[Z = k] is proportional to exp(-|k| / scale), independently in
-each coordinate.
-Theorem (key ``laplace-mechanism``; Ghosh, Roughgarden and Sundararajan 2012).  If one unit moves x
-by at most d in L1, the release is (d / scale)-differentially private, and no smaller epsilon will
-do.  The whole curve delta(epsilon) is that of one coordinate that moves by d (key
-``log-concave-moves``): the loss is tight, for numbers and for vectors.
-On a grid of step g the same holds with distances in steps (key ``grid-distance``).
-Assumes: all coins come from ``entropy``.
-
-The Gaussian mechanism: discrete Gaussian noise on integers, or on a grid of reals.
-
-Definition.  Release x + Z, where P[Z = k] is proportional to exp(-k**2 / (2 sigma**2)),
-independently in each coordinate.
-Theorem (key ``gaussian-mechanism``; Canonne, Kamath and Steinke 2020).  If one unit moves x by at
-most d in L2, the release satisfies rho-zCDP for rho = d**2 / (2 sigma**2).  The loss that is
-returned is tighter.  Where one move of that length covers all others it is the exact curve of that
-move (key ``log-concave-moves``), as for one coordinate and for squared distances up to 3.  Where
-several moves compete, and which of them is the costliest may depend on earlier answers, or where
-noise is too wide to list, a continuous Gaussian with slightly less noise covers all moves at once
-(key ``gaussian-smoothing``): sigma**2 loses about 4, and rho-zCDP is kept beside it, so the smaller
-bound counts.  Only for narrow noise, sigma**2 below about 24, the zCDP bound stands alone.
-On a grid of step g the same holds with distances in steps (key ``grid-distance``).
-Assumes: all coins come from ``entropy``.
+least c exactly if P[|Z| > r] <= tau: if r is at least the (1 - tau/2)-quantile of Z.  tau is
+enclosed until both ends have one quantile, so r is exact.  On a grid r cells become (r + 1/2) g.
 """
 
 from __future__ import annotations
@@ -65,7 +44,7 @@ from __future__ import annotations
 import functools
 import math
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar, Final, Self, final
@@ -77,13 +56,12 @@ import discreet.loss  # for least_scale, which few need
 from discreet import noise  # its Gaussian law is loaded when first used
 from discreet.arrays import INT64_MAX, INT64_MIN, array_of, int64_range, listed, saturating_add
 from discreet.errors import NotExact, OutOfRange, WrongKind
-from discreet.exact import Interval, decimal, whole
+from discreet.exact import Interval, decimal, freeze, instance, whole
 from discreet.loss import Composition, PrivacyLoss, Profile, Pure, ZeroConcentrated
 from discreet.loss.gaussian import DiscreteGaussianPair, SmoothedGaussianPair
 from discreet.loss.pair import Pair
 from discreet.loss.parameters import checked_count, checked_delta
 from discreet.loss.pure_pairs import DiscreteLaplacePair
-from discreet.mechanisms.exact_quantiles import two_sided_quantile
 from discreet.mechanisms.mechanism import (
     Mechanism,
     Number,
@@ -91,9 +69,10 @@ from discreet.mechanisms.mechanism import (
     at_confidence,
     at_distance,
     steps_at,
+    two_sided_quantile,
 )
-from discreet.noise import SYSTEM, DiscreteLaplace, Distribution, DyadicGrid, Entropy
-from discreet.noise.two_sided import TwoSidedLaw
+from discreet.noise import SYSTEM, DiscreteLaplace, DyadicGrid, Entropy
+from discreet.noise.laplace import TwoSidedLaw
 
 Move = tuple[int, ...]
 
@@ -180,16 +159,38 @@ Numbers = int | float | Sequence[int] | Sequence[float] | NDArray[Any]
 """What noise is added to: one number, or an array of them."""
 
 
-@final
-@dataclass(frozen=True, slots=True)
-class Additive:
-    """Symmetric integer noise, and the grid on which it is added."""
+class AdditiveNoise(Mechanism[Numbers, Any]):
+    """Two-sided noise, independent in each coordinate, on integers or on a grid."""
 
-    law: Distribution
+    __slots__ = ()
+
     grid: DyadicGrid | None
 
-    def run(self, value: Numbers, entropy: Entropy) -> Any:
-        """Return the value plus noise: an int or a float, or an array."""
+    norm: ClassVar[int]
+    """In which norm distances are measured that it hides: L1, priced in epsilon, or L2, in rho."""
+
+    @property
+    @abstractmethod
+    def law(self) -> TwoSidedLaw:
+        """The distribution of the noise, on integers or in steps of the grid."""
+
+    @property
+    @abstractmethod
+    def width(self) -> float:
+        """The scale of its continuous model, or its standard deviation."""
+
+    @abstractmethod
+    def widened(self, answers: int | Fraction) -> Self:
+        """Return the noise with which ``answers`` answers cost what one costs with this noise."""
+
+    def error(self, *, confidence: Number, coordinates: int = 1) -> int | Fraction:
+        """Return the smallest r such that all coordinates are within r, with this probability."""
+        chance = at_confidence(confidence)
+        cells = two_sided_quantile(self.law, chance, whole(coordinates, name="coordinates", low=1))
+        return cells if self.grid is None else (cells + Fraction(1, 2)) * self.grid.step
+
+    def run(self, value: Numbers, *, entropy: Entropy = SYSTEM) -> Any:
+        """Return the value, or each value of an array, plus noise."""
         cells = self._cells(value)
         if isinstance(cells, int):
             total = min(max(cells + self.law.draw(entropy), INT64_MIN), INT64_MAX)
@@ -200,15 +201,8 @@ class Additive:
         noisy = saturating_add(cells, noise)
         return noisy if self.grid is None else self.grid.from_grid(noisy)
 
-    def error(self, confidence: Number, coordinates: int) -> int | Fraction:
-        """Return the exact simultaneous error of this many coordinates."""
-        chance = at_confidence(confidence)
-        count = whole(coordinates, name="coordinates", low=1)
-        cells = two_sided_quantile(self.law, chance, count)
-        return cells if self.grid is None else (cells + Fraction(1, 2)) * self.grid.step
-
-    def reference_pmf(self, value: Numbers) -> Callable[[Any], Interval]:
-        """Return the law of the answer: of a number, or of a tuple of numbers."""
+    def reference_pmf(self, value: Numbers) -> ReferenceLaw:
+        """Return the probability of a number, or of a tuple of numbers, as a function."""
         cells = self._cells(value)
         if isinstance(cells, int):
             center = cells
@@ -236,43 +230,6 @@ class Additive:
         return int(cells) if cells.ndim == 0 else cells
 
 
-class AdditiveNoise(Mechanism[Numbers, Any]):
-    """Two-sided noise of one law in each coordinate, on integers or on a grid."""
-
-    __slots__ = ()
-
-    grid: DyadicGrid | None
-
-    norm: ClassVar[int]
-    """In which norm distances are measured that it hides: L1, priced in epsilon, or L2, in rho."""
-
-    @property
-    @abstractmethod
-    def law(self) -> TwoSidedLaw:
-        """The law of the noise: of integers, or of steps of the grid."""
-
-    @property
-    @abstractmethod
-    def width(self) -> float:
-        """The scale of its continuous model, or its standard deviation."""
-
-    @abstractmethod
-    def widened(self, answers: int | Fraction) -> Self:
-        """Return the noise with which ``answers`` answers cost what one costs with this noise."""
-
-    def error(self, *, confidence: Number, coordinates: int = 1) -> int | Fraction:
-        """Return the smallest r such that all coordinates are within r, with this probability."""
-        return Additive(self.law, self.grid).error(confidence, coordinates)
-
-    def run(self, value: Numbers, *, entropy: Entropy = SYSTEM) -> Any:
-        """Return the value, or each value of an array, plus noise."""
-        return Additive(self.law, self.grid).run(value, entropy)
-
-    def reference_pmf(self, value: Numbers) -> ReferenceLaw:
-        """Return the law of the answer as a function of a number, or of a tuple of numbers."""
-        return Additive(self.law, self.grid).reference_pmf(value)
-
-
 def checked_integer_noise(noise: object) -> AdditiveNoise:
     """Pass noise on integers through.
 
@@ -281,25 +238,8 @@ def checked_integer_noise(noise: object) -> AdditiveNoise:
     Laplace(scale=Fraction(2, 1), grid=None)
     """
     if not isinstance(noise, AdditiveNoise) or noise.grid is not None:
-        raise WrongKind(
-            "noise is not Laplace or Gaussian noise on integers; give Laplace(scale=...) or "
-            "Gaussian(sigma=...)."
-        )
+        raise WrongKind("noise must be Laplace(scale=...) or Gaussian(sigma=...), without a grid.")
     return noise
-
-
-def checked_grid(grid: object) -> DyadicGrid | None:
-    """Pass a grid through, or nothing.
-
-    >>> checked_grid(None) is None
-    True
-    """
-    if grid is not None and not isinstance(grid, DyadicGrid):
-        raise WrongKind(
-            f"grid is a {type(grid).__name__}, not a DyadicGrid; give DyadicGrid(exponent=...), "
-            "or leave grid out for integers."
-        )
-    return grid
 
 
 def integers(value: object, *, name: str) -> int | NDArray[np.int64]:
@@ -329,9 +269,7 @@ def _integer_array(array: NDArray[Any], name: str) -> NDArray[np.int64]:
     if array.dtype.kind == "f":
         _integer(0.0, f"each {name}")
     if array_of(array).dtype.kind not in "iu":
-        raise WrongKind(
-            f"the {name} is an array of {array.dtype}, not of integers; give an array of int64."
-        )
+        raise WrongKind(f"{name} must be an array of integers, not of {array.dtype}.")
     for extreme in (array.max(initial=0), array.min(initial=0)):
         int64_range(int(extreme), name=f"each {name}")
     return array.astype(np.int64)
@@ -361,15 +299,15 @@ class Laplace(AdditiveNoise):
 
     def __init__(self, *, scale: Number, grid: DyadicGrid | None = None) -> None:
         """Take the scale of the noise, in the units of the value."""
-        object.__setattr__(self, "scale", decimal(scale, name="scale"))
-        object.__setattr__(self, "grid", checked_grid(grid))
+        if grid is not None:
+            instance(grid, DyadicGrid, name="grid")
+        freeze(self, scale=decimal(scale, name="scale"), grid=grid)
         self.law  # noqa: B018  refuses what it cannot draw
 
     def loss(self, *, distance: Number = 1, coordinates: int = 1) -> PrivacyLoss:
         """Return the loss between inputs at this L1 distance, in the units of the value.
 
-        ``coordinates`` is in how many places they may differ; it matters on a grid only, where each
-        place is rounded for itself.
+        ``coordinates`` is in how many places they may differ; it matters only on a grid.
         """
         steps = self._steps(at_distance(distance), coordinates)
         if steps == 0:
@@ -385,7 +323,7 @@ class Laplace(AdditiveNoise):
 
     @property
     def law(self) -> DiscreteLaplace:
-        """The law of the noise: of integers, or of steps of the grid."""
+        """The distribution of the noise, on integers or in steps of the grid."""
         return DiscreteLaplace(scale=self._scale_in_steps)
 
     @property
@@ -430,32 +368,33 @@ class Gaussian(AdditiveNoise):
     ) -> None:
         """Take the width of the noise, in the units of the value."""
         if (sigma is None) == (variance is None):
-            raise WrongKind(
-                "neither or both of sigma and variance are given; give sigma, or variance where "
-                "its root is not rational."
-            )
+            raise WrongKind("give either sigma or variance.")
         if sigma is None:
             square = decimal(variance, name="variance")
         else:
             width = decimal(sigma, name="sigma")
             square = width * abs(width)  # keeps the sign, for the law below to refuse
-        object.__setattr__(self, "variance", square)
-        object.__setattr__(self, "grid", checked_grid(grid))
+        if grid is not None:
+            instance(grid, DyadicGrid, name="grid")
+        freeze(self, variance=square, grid=grid)
         self.law  # noqa: B018  refuses what it cannot draw
 
     def loss(self, *, distance: Number = 1, coordinates: int = 1) -> PrivacyLoss:
         """Return the loss between inputs at this L2 distance, in the units of the value.
 
         ``coordinates`` is in how many places they may differ.  Squared distances of integer vectors
-        are integers, so that for several places a distance such as the root of 2 may be rounded up:
-        "1.4143" means it exactly.  One number moves by a whole distance: "1.4143" counts as 2.
+        are integers, so for several places "1.4143" means the root of 2; for one it counts as 2.
         """
         places = whole(coordinates, name="coordinates", low=1)
         squared = self._squared(at_distance(distance), places)
         if squared == 0:
             return Pure(epsilon=0)
         variance = self._variance_in_steps
-        moves = _worst_moves(squared, places)
+        moves: tuple[Move, ...] = ()
+        if places == 1:
+            moves = ((math.isqrt(squared),),)
+        elif squared <= MOST_SQUARED:
+            moves = worst_moves(squared=squared, coordinates=places)
         if len(moves) == 1:
             exact = [DiscreteGaussianPair(variance=variance, distance=d) for d in moves[0]]
             if exact[0].is_enumerable:
@@ -486,7 +425,7 @@ class Gaussian(AdditiveNoise):
 
     @property
     def law(self) -> noise.DiscreteGaussian:
-        """The law of the noise: of integers, or of steps of the grid."""
+        """The distribution of the noise, on integers or in steps of the grid."""
         return noise.DiscreteGaussian(variance=self._variance_in_steps)
 
     @property
@@ -501,15 +440,6 @@ class Gaussian(AdditiveNoise):
     def widened(self, answers: int | Fraction) -> Gaussian:
         """Return noise with ``answers`` times the variance."""
         return Gaussian(variance=answers * self.variance, grid=self.grid)
-
-
-def _worst_moves(squared: int, places: int) -> tuple[tuple[int, ...], ...]:
-    """Return the costliest moves, or none where there are too many to list."""
-    if places == 1:
-        return ((math.isqrt(squared),),)
-    if squared > MOST_SQUARED:
-        return ()
-    return worst_moves(squared=squared, coordinates=places)
 
 
 def discrete_gaussian_sigma(

@@ -3,23 +3,18 @@
 Trust: kernel.
 
 Definition.  The exponential mechanism selects candidate i with probability proportional to
-exp(u_i / scale), where u_i is its score.
+exp(u_i / scale), where u_i is its score.  The distance of two score vectors is the largest change
+of any one score.  Scores are ``MONOTONE`` if between neighbors they all move in one direction, as
+counts do when a row is added or removed; otherwise they are ``GENERAL``.
 Theorem (key ``exponential-mechanism``; McSherry and Talwar 2007; Dong, Durfee and Rogers 2020).
-If no score moves by more than d, the log-ratio of two laws has a range of at most
+If no score moves by more than d, the log-ratio of two distributions has a range of at most
 epsilon = 2 d / scale, or d / scale if the scores are monotone.  So the selection is epsilon-DP; as
-a mechanism of bounded range it is dominated by one pair of laws (key ``bounded-range-pair``), and
-satisfies (epsilon**2 / 8)-zCDP (Cesar and Rogers 2021).  The loss knows both, and a composition
-costs no more than either says (key ``two-bounds``).
-No smaller pure epsilon holds for all scores; no single pair of score vectors attains it.
+a mechanism of bounded range it is dominated by one pair (key ``bounded-range-pair``), and satisfies
+(epsilon**2 / 8)-zCDP (Cesar and Rogers 2021).  The loss knows both, and a composition costs no more
+than either says (key ``two-bounds``).  No smaller pure epsilon holds for all scores.
 Accuracy.  With k candidates and integer scores, the selected score is more than r below the best
 with the largest probability when all others are exactly r + 1 below: (k-1) x / (1 + (k-1) x) with
 x = exp(-(r+1) / scale).  It grows with k: more candidates cost accuracy.
-
-Scored candidates, as the selection mechanisms read them.
-
-Definition.  The distance of two score vectors is the largest change of any one score.  Scores are
-``MONOTONE`` if between neighbors they all move in one direction, as counts do when a row is added
-or removed; otherwise they are ``GENERAL``.
 """
 
 from __future__ import annotations
@@ -29,19 +24,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 from fractions import Fraction
-from typing import Any, ClassVar, Generic, final
+from typing import Any, Generic, final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.arrays import int64_range, listed
+from discreet.arrays import listed
 from discreet.certified import exp_neg, log
 from discreet.errors import NotExact, OutOfRange, WrongKind
-from discreet.exact import Interval, decimal, positive, whole
+from discreet.exact import Interval, decimal, freeze, positive, whole
 from discreet.loss import Profile, ZeroConcentrated
 from discreet.loss.pure_pairs import BoundedRangePair
-from discreet.mechanisms.exact_quantiles import BITS
 from discreet.mechanisms.mechanism import (
+    BITS,
     Answer,
     Mechanism,
     Number,
@@ -72,21 +67,6 @@ class ScoreChange(Enum):
         return 2 if self is ScoreChange.GENERAL else 1
 
 
-def read_change(value: object) -> ScoreChange:
-    """Read how scores move.
-
-    >>> read_change("monotone")
-    <ScoreChange.MONOTONE: 'monotone'>
-    """
-    for change in ScoreChange:
-        if value is change or (isinstance(value, str) and value == change.value):
-            return change
-    raise WrongKind(
-        "change is neither 'general' nor 'monotone'; give 'general', unless no two scores can "
-        "move in different directions."
-    )
-
-
 @dataclass(frozen=True, slots=True, init=False)
 class SelectionMechanism(Mechanism[Scores, Answer], Generic[Answer]):
     """A choice among public candidates, better ones exponentially more often."""
@@ -95,17 +75,20 @@ class SelectionMechanism(Mechanism[Scores, Answer], Generic[Answer]):
     scale: Fraction
     change: ScoreChange
 
-    least_candidates: ClassVar[int] = 1
-
     def __init__(
         self, *, candidates: int, scale: Number, change: ScoreChange | str = ScoreChange.GENERAL
     ) -> None:
         """Take how many candidates there are, the scale, and how scores move."""
-        count = whole(candidates, name="candidates", low=self.least_candidates)
-        object.__setattr__(self, "candidates", count)
-        exact = positive(decimal(scale, name="scale"), name="scale")
-        object.__setattr__(self, "scale", exact)
-        object.__setattr__(self, "change", read_change(change))
+        try:
+            moves = ScoreChange(change)
+        except ValueError:
+            raise WrongKind("change must be 'general' or 'monotone'.") from None
+        freeze(
+            self,
+            candidates=whole(candidates, name="candidates", low=1),
+            scale=positive(decimal(scale, name="scale"), name="scale"),
+            change=moves,
+        )
 
     def _range(self, distance: Number) -> Fraction:
         """Return the range of the log-ratios between scores that differ by this much each."""
@@ -120,26 +103,8 @@ def exact_scores(scores: object, *, candidates: int) -> list[Fraction]:
     """
     items = listed(scores, name="scores")
     if len(items) != candidates:
-        raise OutOfRange(
-            f"the number of scores is not {candidates}; give one score for each candidate, in "
-            "their order."
-        )
+        raise OutOfRange(f"give {candidates} scores, one for each candidate, in their order.")
     return [_exact(item) for item in items]
-
-
-def integer_scores(scores: object, *, candidates: int) -> list[int]:
-    """Read one integer score for each candidate.
-
-    >>> integer_scores([3, 1], candidates=2)
-    [3, 1]
-    """
-    exact = exact_scores(scores, candidates=candidates)
-    if any(score.denominator != 1 for score in exact):
-        raise NotExact(
-            "a score is not an integer; multiply all scores, their distance and the scale by a "
-            "common denominator."
-        )
-    return [int64_range(int(score), name="a score") for score in exact]
 
 
 def _exact(score: object) -> Fraction:

@@ -2,37 +2,24 @@
 
 Trust: kernel.
 
-Definition.  Row i of a stochastic matrix is the law of the output on input i.  A neighbor graph
-says which inputs must look alike; with no graph all of them must, as in the local model.
-Theorem (key ``finite-mechanism``; Dwork and Roth 2014, definition 2.4; Barthe and Olmedo 2013).
-Its loss is the largest over all ordered pairs of neighbors. At distance k the pairs are those
-joined by a path of at most k edges.
-Theorem (key ``matrix-algebra``).  Processing the outputs, at
-random or not, is multiplication from the right; running two mechanisms on one input is the
-row-wise Kronecker product.  Neither needs new privacy arguments: the loss of the result is again
-computed exactly.
-
-Exact stochastic matrices: divergences of rows, the worst pairs, and what answers cost.
-
-Definition.  Rows are the laws of a mechanism on each of its inputs.  P is row-stochastic: P[i][o]
->= 0 is the chance of output o on input i, and each row sums to one.  For two rows p and q, with 0/0
-= 0:
+Definition.  Row i of a stochastic matrix P is the distribution of the output on input i.  A
+neighbor graph says which inputs must look alike; without a graph all of them must, as in the local
+model. For two rows p and q, with 0/0 = 0:
 
     max_ratio(p, q)            max over o of p[o] / q[o]; infinite if p has an output that q lacks
     hockey_stick(p, q, a)      sum over o of max(p[o] - a q[o], 0), the largest p(S) - a q(S)
     renyi(p, q, order)         log(sum over o of p[o]^order q[o]^(1-order)) / (order - 1)
 
-Theorem (key ``finite-mechanism``).  The mechanism is (epsilon, delta)-DP for a set of ordered pairs
-of inputs if and only if hockey_stick(P[i], P[j], e^epsilon) <= delta for each of them, and
-epsilon-DP if and only if max_ratio <= e^epsilon.
-
-Definition.  A pair (p, q) dominates (p', q') if its hockey stick is at least as large at every
-factor a >= 0.  Outputs with the same ratio p/q can be merged without changing the hockey stick.
-Theorem (key ``finite-dominance``).  The hockey stick is linear between the ratios p[o]/q[o], equals
-one at a = 0, and is constant beyond the largest ratio.  So one pair dominates another if and only
-if it does so at the finitely many ratios of both.
-
-Costs and priors choose among private mechanisms; they cannot make one less private.
+Theorem (key ``finite-mechanism``; Dwork and Roth 2014, definition 2.4; Barthe and Olmedo 2013).
+The mechanism is (epsilon, delta)-DP if and only if hockey_stick(P[i], P[j], e^epsilon) <= delta for
+each ordered pair of neighbors, and epsilon-DP if and only if max_ratio <= e^epsilon.  At distance k
+the pairs are those joined by a path of at most k edges.
+Theorem (key ``matrix-algebra``).  Processing the outputs, at random or not, is multiplication from
+the right; running two mechanisms on one input is the row-wise Kronecker product.
+Theorem (key ``finite-dominance``).  A pair (p, q) dominates (p', q') if its hockey stick is at
+least as large at every factor a >= 0.  The hockey stick is linear between the ratios p[o]/q[o],
+equals one at a = 0, and is constant beyond the largest ratio.  So one pair dominates another if and
+only if it does so at the finitely many ratios of both.
 """
 
 from __future__ import annotations
@@ -48,7 +35,7 @@ import numpy as np
 
 from discreet.arrays import listed
 from discreet.errors import OutOfRange, WrongKind
-from discreet.exact import Interval, decimal, float_up
+from discreet.exact import Interval, decimal, float_up, freeze, instance
 from discreet.loss import PrivacyLoss, Profile, Pure
 from discreet.loss.elementary import exp, log
 from discreet.loss.envelope import finite_envelope
@@ -74,21 +61,12 @@ def stochastic(rows: Iterable[Iterable[object]], *, name: str = "matrix") -> Mat
         for line in lines
     )
     if not matrix or len({len(line) for line in matrix}) != 1:
-        raise WrongKind(
-            f"the {name} is empty, or its rows have different lengths; give at least one row, and "
-            "rows of one length."
-        )
+        raise WrongKind(f"the {name} must have at least one row, and rows of one length.")
     for at, line in enumerate(matrix):
         if min(line, default=Fraction(-1)) < 0:
-            raise OutOfRange(
-                f"row {at} of the {name} is empty or has a negative entry; give entries from 0 to "
-                "1."
-            )
+            raise OutOfRange(f"row {at} of the {name} is empty or has a negative entry.")
         if sum(line) != 1:
-            raise OutOfRange(
-                f"row {at} of the {name} does not sum to one; give entries that add up exactly, "
-                "such as Fraction(1, 3) or '1/3' for a third."
-            )
+            raise OutOfRange(f"row {at} of the {name} does not sum to one; write a third as '1/3'.")
     return matrix
 
 
@@ -207,26 +185,8 @@ def cost_table(cost: Cost, inputs: Sequence[Hashable], outputs: Sequence[Hashabl
     ((Fraction(0, 1), Fraction(1, 1)), (Fraction(1, 1), Fraction(0, 1)))
     """
     if not callable(cost):
-        raise WrongKind(
-            f"the cost is a {type(cost).__name__}, which cannot be called; give a function of two "
-            "arguments, the truth and the answer."
-        )
+        raise WrongKind("cost must be a function of two arguments, the truth and the answer.")
     return tuple(tuple(_number(cost(x, y)) for y in outputs) for x in inputs)
-
-
-def prior_on(prior: Iterable[object], size: int) -> Row:
-    """Read how likely each input is.
-
-    >>> prior_on(["0.5", 0.5], 2)
-    (Fraction(1, 2), Fraction(1, 2))
-    """
-    (row,) = stochastic([listed(prior, name="prior")], name="prior")
-    if len(row) != size:
-        raise WrongKind(
-            f"the prior does not have one chance for each input; give {size} chances that sum to "
-            "one."
-        )
-    return row
 
 
 def expectation(law: Iterable[Fraction], values: Iterable[Fraction]) -> Fraction:
@@ -290,13 +250,18 @@ class FiniteMechanism(Mechanism[Hashable, Any]):
     ) -> None:
         """Take the laws, which inputs are neighbors, and what inputs and outputs are called."""
         rows = stochastic(matrix)
-        object.__setattr__(self, "matrix", rows)
-        object.__setattr__(self, "graph", _graph(graph, len(rows)))
-        object.__setattr__(self, "inputs", _names(inputs, len(rows), "inputs"))
-        object.__setattr__(self, "outputs", _names(outputs, len(rows[0]), "outputs"))
-        object.__setattr__(self, "_samplers", _Samplers(rows))
-
-    # --- privacy ------------------------------------------------------------------------------
+        size = len(rows)
+        neighbors = NeighborGraph.complete(size) if graph is None else graph
+        if instance(neighbors, NeighborGraph, name="graph").size != size:
+            raise WrongKind(f"graph must have {size} vertices, one for each row of the matrix.")
+        freeze(
+            self,
+            matrix=rows,
+            graph=neighbors,
+            inputs=_names(inputs, size, "inputs"),
+            outputs=_names(outputs, len(rows[0]), "outputs"),
+            _samplers=_Samplers(rows),
+        )
 
     def odds_ratio(self, *, distance: Number = 1) -> Fraction | float:
         """Return the largest ratio of chances between neighbors: a rational, or infinity."""
@@ -335,14 +300,8 @@ class FiniteMechanism(Mechanism[Hashable, Any]):
             return Pure(epsilon=0)
         return Profile.of_symmetric(finite_envelope([FinitePair(p, q) for p, q in pairs]))
 
-    # --- accuracy -----------------------------------------------------------------------------
-
     def error(self, *, confidence: Number) -> int | Fraction:
-        """Return the exact error at the worst input.
-
-        The error is |output - input| where all of them are numbers; otherwise 0 for an output that
-        equals its input, and 1 for any other.
-        """
+        """Return the exact error at the worst input: |output - input|, or whether they differ."""
         chance = at_confidence(confidence)
         return max(
             _quantile([self._gap(i, o) for o in range(len(self.outputs))], row, chance)
@@ -359,8 +318,6 @@ class FiniteMechanism(Mechanism[Hashable, Any]):
         table = cost_table(cost, self.inputs, self.outputs)
         return tuple(expectation(p, c) for p, c in zip(self.matrix, table, strict=True))
 
-    # --- running ------------------------------------------------------------------------------
-
     def run(self, value: Hashable, *, entropy: Entropy = SYSTEM) -> Any:
         """Return one output for an input."""
         return self.outputs[self._samplers.draw(self._index(value), entropy)]
@@ -370,8 +327,6 @@ class FiniteMechanism(Mechanism[Hashable, Any]):
         row = self.matrix[self._index(value)]
         return {y: Interval(p, p) for y, p in zip(self.outputs, row, strict=True)}
 
-    # --- algebra ------------------------------------------------------------------------------
-
     def relabel(self, function: Callable[[Any], Hashable]) -> FiniteMechanism:
         """Return the mechanism that applies a function to its output: post-processing.
 
@@ -380,10 +335,7 @@ class FiniteMechanism(Mechanism[Hashable, Any]):
         0.0
         """
         if not callable(function):
-            raise WrongKind(
-                f"cannot relabel by a {type(function).__name__}, which cannot be called; give a "
-                "function of one argument, the output."
-            )
+            raise WrongKind("function must be a function of one argument, the output.")
         images = [function(y) for y in self.outputs]
         names = tuple(name for index, name in enumerate(images) if name not in images[:index])
         kernel = [[int(image == name) for name in names] for image in images]
@@ -395,10 +347,7 @@ class FiniteMechanism(Mechanism[Hashable, Any]):
         """Return the mechanism whose output passes through a second stochastic matrix."""
         second = stochastic(kernel, name="kernel")
         if len(second) != len(self.outputs):
-            raise WrongKind(
-                "the kernel does not have one row for each output; give a kernel of "
-                f"{len(self.outputs)} rows."
-            )
+            raise WrongKind(f"the kernel must have {len(self.outputs)} rows, one for each output.")
         return FiniteMechanism(
             matrix=multiply(self.matrix, second),
             graph=self.graph,
@@ -415,10 +364,7 @@ class FiniteMechanism(Mechanism[Hashable, Any]):
         """
         same = isinstance(other, FiniteMechanism) and other.inputs == self.inputs
         if not same or other.graph != self.graph:
-            raise WrongKind(
-                "the two are not finite mechanisms with the same inputs and neighbors; give both "
-                "the same inputs and the same graph."
-            )
+            raise WrongKind("give two finite mechanisms with the same inputs and the same graph.")
         return FiniteMechanism(
             matrix=pair_up(self.matrix, other.matrix),
             graph=self.graph,
@@ -435,10 +381,7 @@ class FiniteMechanism(Mechanism[Hashable, Any]):
         try:
             return self.inputs.index(value)
         except ValueError:
-            raise WrongKind(
-                "the value is none of the inputs of the mechanism; give one of the mechanism's "
-                "inputs."
-            ) from None
+            raise WrongKind("the value is none of the inputs of the mechanism.") from None
 
     def _gap(self, i: int, o: int) -> int | Fraction:
         x, y = self.inputs[i], self.outputs[o]
@@ -451,17 +394,6 @@ def _is_number(name: Hashable) -> bool:
     return isinstance(name, int | Fraction) and not isinstance(name, bool)
 
 
-def _graph(graph: object, size: int) -> NeighborGraph:
-    if graph is None:
-        return NeighborGraph.complete(size)
-    if not isinstance(graph, NeighborGraph) or graph.size != size:
-        raise WrongKind(
-            "the graph is no NeighborGraph with one vertex for each row of the matrix; give a "
-            f"NeighborGraph of size {size}, such as NeighborGraph.line({size})."
-        )
-    return graph
-
-
 def _names(names: Iterable[Hashable] | None, count: int, what: str) -> tuple[Hashable, ...]:
     chosen = tuple(range(count)) if names is None else tuple(listed(names, name=what))
     try:
@@ -469,10 +401,7 @@ def _names(names: Iterable[Hashable] | None, count: int, what: str) -> tuple[Has
     except TypeError:
         distinct = -1
     if len(chosen) != count or distinct != count:
-        raise WrongKind(
-            f"the {what} are not {count} different names; give {count} different {what}, or leave "
-            "them out to count from 0."
-        )
+        raise WrongKind(f"{what} must be {count} different names; without, they count from 0.")
     return chosen
 
 

@@ -1,22 +1,21 @@
-"""Randomized response: tell the truth with a known chance, otherwise lie evenly.
+"""Randomized response: tell the truth with a known probability, otherwise lie evenly.
 
 Trust: kernel.
 
-Definition.  On k categories the answer is the truth with chance e^epsilon / (e^epsilon + k - 1),
-and each of the other k - 1 categories with chance 1 / (e^epsilon + k - 1).
+Definition.  On k categories the answer is the truth with probability
+e^epsilon / (e^epsilon + k - 1), and each other category with 1 / (e^epsilon + k - 1).
 Theorem (key ``response-mechanism``; Warner 1965, Kairouz, Bonawitz and Ramage 2016).  It is
 epsilon-DP between any two truths, and no smaller epsilon will do.  For two categories its profile
 is the largest of all epsilon-DP mechanisms; with more, lies to third categories reveal nothing
 about which of two truths is the case, and the profile is smaller.  No epsilon-DP mechanism in the
 local model is right more often on its worst input.
 
-Rounding.  In place of e^-epsilon stands a rational a above it, so that all chances are rational and
-their largest ratio, 1/a, is below e^epsilon: the loss is at most what was asked for, and its bounds
-too.  Up to an epsilon of 100 a exceeds e^-epsilon by 2**-140 to 2**-125 of itself, beyond by less
-than 2**-270.
+Rounding.  e^-epsilon is replaced by a rational a above it, so that all probabilities are rational
+and their largest ratio, 1/a, is below e^epsilon.  Up to an epsilon of 100 a exceeds e^-epsilon by
+2**-140 to 2**-125 of itself, beyond by less than 2**-270.
 Theorem (key ``response-estimate``).  If a share s of n people answer a category, then
 (s - q) / (p - q) is an unbiased estimate of the share that belongs to it, where p and q are the
-chances of the true and of one other category.
+probabilities of the true and of one other category.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ from numpy.typing import NDArray
 from discreet.arrays import listed
 from discreet.certified import exp_neg
 from discreet.errors import OutOfRange, WrongKind
-from discreet.exact import Interval, whole
+from discreet.exact import Interval, freeze, whole
 from discreet.loss import PrivacyLoss, Profile, Pure
 from discreet.loss.finite import FinitePair
 from discreet.mechanisms.mechanism import Mechanism, Number, at_confidence, factor, steps_at
@@ -68,12 +67,8 @@ class RandomizedResponse(Mechanism[Hashable, Any]):
         except TypeError:
             distinct = -1
         if distinct < 2 or distinct != len(chosen):
-            raise WrongKind(
-                "the categories are not at least two different values; give two or more different "
-                "categories."
-            )
-        object.__setattr__(self, "epsilon", factor(epsilon, name="epsilon"))
-        object.__setattr__(self, "categories", chosen)
+            raise WrongKind("categories must be two or more different values.")
+        freeze(self, epsilon=factor(epsilon, name="epsilon"), categories=chosen)
 
     def keep(self) -> Interval:
         """Return the chance of the true category."""
@@ -128,10 +123,7 @@ class RandomizedResponse(Mechanism[Hashable, Any]):
         share = Fraction(whole(count, name="count", low=0, high=people), people)
         p, q = (chance.low for chance in self._chances())
         if p == q:
-            raise OutOfRange(
-                "epsilon is zero, or so close to it that truth and lies are equally likely; give "
-                "a larger epsilon."
-            )
+            raise OutOfRange("truth and lies are equally likely; give a larger epsilon.")
         estimate = (share - q) / (p - q)
         return Interval(estimate, estimate).nearest()
 
@@ -145,9 +137,7 @@ def _place(places: dict[Hashable, int], value: Hashable) -> int:
     try:
         return places[value]
     except (KeyError, TypeError):
-        raise WrongKind(
-            "a value is none of the categories; map every value to a category first."
-        ) from None
+        raise WrongKind("a value is none of the categories.") from None
 
 
 def response_chances(epsilon: Fraction, values: int) -> tuple[Fraction, Fraction]:

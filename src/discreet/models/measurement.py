@@ -28,7 +28,7 @@ from discreet.mechanisms import Gaussian, Laplace
 from discreet.models.bounded_rows import Integers
 from discreet.models.row_sums import BoundedSum
 from discreet.noise import Entropy
-from discreet.noise.two_sided import drawn_together
+from discreet.noise.laplace import drawn_together
 from discreet.plan.pricing.calibration import Price, gaussian_rho, loss_of, price_of
 from discreet.plan.pricing.group_sensitivity import root_up
 from discreet.units import PrivacyUnit, Relation

@@ -1,4 +1,4 @@
-"""Exact noise: integer draws whose law is exactly the stated one, at the speed of unsafe floats.
+"""Exact noise: integer draws from exactly the stated distribution, at the speed of unsafe floats.
 
 Trust: kernel.
 """
@@ -19,7 +19,7 @@ if TYPE_CHECKING:  # each is loaded when first used, because most programs need 
     from discreet.noise.gaussian import DiscreteGaussian
     from discreet.noise.grid import DyadicGrid
     from discreet.noise.keyed_entropy import KeyedEntropy
-    from discreet.noise.laplace import DiscreteLaplace, Geometric
+    from discreet.noise.laplace import DiscreteLaplace
     from discreet.noise.selection import exponential_weights, permute_and_flip
 
 __all__, __getattr__, __dir__ = open_door(__name__, __file__)

@@ -1,28 +1,23 @@
-"""Exact coins: of one exact chance, or of a chance that is known only as a real number.
+"""Exact coins: of one exact probability, or of one that is known only as a real number.
 
 Trust: kernel.
 
-A coin shows heads when a uniform U is below its chance p.  ``flip`` decides from a floating-point
-estimate of p when U is farther than a guard away from it, and otherwise in integers, revealing more
-bits of the same U (key ``lazy-inversion``).
+A coin shows heads when a uniform U is below its probability p.  ``flip`` decides from a
+floating-point estimate of p if U is farther than a guard away from it, and otherwise in integers,
+revealing more bits of the same U (key ``lazy-inversion``).
 
 The guard.  An estimate may be wrong by 2**-41; the guard is 2**-40.  Estimates come from a handful
-of correctly rounded operations and one call of exp, expm1 or log each, all on arguments whose
-error cannot move p by more than 2**-49.  So the platform's library may be wrong by 500 units in
-the last place before an outcome could change; the worst known ones are wrong by a few.
+of correctly rounded operations and one call of exp, expm1 or log each, on arguments whose error
+cannot move p by more than 2**-49.  So the platform's library may be wrong by 500 units in the last
+place before an outcome could change; the worst known ones are wrong by a few.
 
-``Bernoulli`` compares U with one exact p byte by byte (key ``lazy-inversion``): the first byte
-settles all but one or two of its 256 values, the next seven bytes all but about 2**-64 of the rest,
-and integers what is left.
+``Bernoulli`` compares U with one exact p byte by byte: the first byte settles all but one or two of
+its 256 values, the next seven bytes all but about 2**-64 of the rest, and integers what is left.
 
-Rows of coins of one rational chance, eight in a byte.
-
-A coin shows heads when a uniform U is below its chance p.  A round reveals the next bit of U for
-all coins at once, one bit of a random word each, and settles those whose bit differs from that of
-p: U is below p where the bit of p is 1.  After as many rounds as the first stage of ``Bernoulli``
-reads bits, the few coins that are still open have the first bits of p, and go on like single flips
-(key ``lazy-inversion``).  A chance
-without further bits takes one operation a round, from its last bit to its first.
+``packed_coins`` flips rows of coins of one rational probability, eight in a byte.  A round reveals
+the next bit of U for all coins, and settles those whose bit differs from that of p: U is below p if
+the bit of p is 1.  After as many rounds as ``Bernoulli`` reads bits first, the few open coins go on
+like single flips.  A p without further bits takes one operation a round, from last bit to first.
 """
 
 from __future__ import annotations
@@ -30,14 +25,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from typing import Any, Final, final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from discreet.certified import exp_neg
-from discreet.errors import WrongKind
-from discreet.exact import ExactNumber, Interval
+from discreet.exact import ExactNumber, Interval, freeze, instance
 from discreet.noise.chance import Chance, ExpNeg, Logistic, Ratio, chance_scaled, complement, log_of
 from discreet.noise.distribution import BITS, Distribution, Moments
 from discreet.noise.entropy import SYSTEM, Entropy, checked_count, checked_entropy
@@ -91,7 +86,6 @@ def _compare(
     entropy: Entropy,
     sizes: CoinSizes,
 ) -> NDArray[np.bool_]:
-    """Decide U < p for each word of first bits of U."""
     below = word * 2.0**-sizes.word_bits  # exact: a word has at most 53 bits
     heads = below + 2.0**-sizes.word_bits <= estimate - sizes.guard
     unsure = ~heads
@@ -120,15 +114,10 @@ def exp_coins(
     open_ = np.flatnonzero(~heads)
 
     def chance(index: int) -> Enclosure:
-        return exp_chance(exact(int(open_[index])))
+        return partial(exp_neg, exact(int(open_[index])))
 
     heads[open_] = _compare(word[open_], np.exp(-exponent[open_]), chance, entropy, sizes)
     return heads
-
-
-def exp_chance(x: Fraction) -> Enclosure:
-    """Enclose exp(-x) at any scale."""
-    return lambda bits: exp_neg(x, bits)
 
 
 _CHUNK: Final = 1 << 19
@@ -169,13 +158,7 @@ class Bernoulli(Distribution):
     def __init__(self, *, p: ExactNumber | Chance, words: CoinWords = COIN_WORDS) -> None:
         """Take a chance, exactly."""
         chance = p if isinstance(p, Ratio | ExpNeg | Logistic) else Ratio(p)
-        object.__setattr__(self, "p", chance)
-        if not isinstance(words, CoinWords):
-            raise WrongKind(
-                f"words is a {type(words).__name__}, not CoinWords; leave words out, or give "
-                "CoinWords."
-            )
-        object.__setattr__(self, "words", words)
+        freeze(self, p=chance, words=instance(words, CoinWords, name="words"))
 
     def flips(self, count: int, entropy: Entropy = SYSTEM) -> NDArray[np.bool_]:
         """Return independent flips, true for heads."""
@@ -208,30 +191,25 @@ class Bernoulli(Distribution):
         return heads
 
     def _sample(self, count: int, entropy: Entropy) -> NDArray[np.int64]:
-        """Return independent draws of 0 and 1."""
         return self.flips(count, entropy).astype(np.int64)
 
     def _pmf(self, k: int, bits: int) -> Interval:
-        """Enclose P[Z = k]."""
         if k not in {0, 1}:
             return _NONE
         heads = self._heads(bits)
         return heads if k else complement(heads)
 
     def _cdf(self, k: int, bits: int) -> Interval:
-        """Enclose P[Z <= k]."""
         if k < 0:
             return _NONE
         return complement(self._heads(bits)) if k == 0 else _ALL
 
     def _survival(self, k: int, bits: int) -> Interval:
-        """Enclose P[Z > k]."""
         if k < 0:
             return _ALL
         return self._heads(bits) if k == 0 else _NONE
 
     def _log_survival(self, k: int, bits: int) -> Interval:
-        """Enclose ln P[Z > k], at any depth."""
         if k == 0 and not isinstance(self.p, Ratio):
             return chance_scaled(self.p, bits).log_bounds(bits)
         return log_of(self._survival(k, bits), bits)
@@ -274,7 +252,6 @@ def packed_coins(p: Fraction, count: int, columns: int, entropy: Entropy) -> NDA
 
 
 def _flip_block(coin: Bernoulli, heads: NDArray[np.uint8], columns: int, entropy: Entropy) -> None:
-    """Flip one block of rows in place."""
     bits = coin.words.first_bits
     first, beyond = coin.p.enclose(bits)
     inside = np.full(heads.shape[1], 0xFF, np.uint8)
@@ -303,11 +280,7 @@ def _flip_block(coin: Bernoulli, heads: NDArray[np.uint8], columns: int, entropy
 def _flip_dyadic(
     heads: NDArray[np.uint8], first: int, bits: int, columns: int, entropy: Entropy
 ) -> None:
-    """Flip coins of the chance first / 2**bits, from the last bit of U to its first.
-
-    U is below p if the bits from here on are: a bit of U is 0 where that of p is 1, or equal to it
-    and the later bits are below.  A fresh bit stands for the opposite of one of U.
-    """
+    """Flip coins of probability first / 2**bits; a fresh bit is the opposite of one of U."""
     if first == 0:
         heads[:] = 0
         return
@@ -328,7 +301,6 @@ def _settle(
     first: int,
     entropy: Entropy,
 ) -> None:
-    """Settle the coins whose first bits are those of p."""
     places = np.flatnonzero(undecided)
     single = np.unpackbits(undecided[places, None], axis=1, bitorder="little")
     which = np.flatnonzero(single)

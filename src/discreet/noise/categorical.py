@@ -1,12 +1,6 @@
-"""Laws on finitely many outcomes: uniform, or given by their weights.
+"""Distributions on finitely many outcomes: uniform, or given by their weights.
 
 Trust: kernel.
-
-``Uniform`` draws words with just enough bits until one is below n: each of 0, 1, ..., n - 1 then
-has the same chance, and fewer than two words are needed on average.
-
-``WeightedTable`` samples any weights that can be enclosed; ``Categorical`` has rational ones.
-Outcome i has probability weights[i] / sum(weights), exactly.
 """
 
 from __future__ import annotations
@@ -14,7 +8,7 @@ from __future__ import annotations
 import functools
 import itertools
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import final
@@ -24,7 +18,7 @@ from numpy.typing import NDArray
 
 from discreet.arrays import listed
 from discreet.errors import OutOfRange
-from discreet.exact import ExactNumber, Interval, rational, whole
+from discreet.exact import ExactNumber, Interval, freeze, rational, whole
 from discreet.noise.chance import complement
 from discreet.noise.distribution import Distribution, Moments, empty
 from discreet.noise.entropy import Entropy
@@ -36,7 +30,7 @@ _CHUNK = 1 << 16
 @final
 @dataclass(frozen=True, slots=True, init=False)
 class Uniform(Distribution):
-    """Integers below n, all equally likely.
+    """Integers below n, all equally likely: words with just enough bits, until one is below n.
 
     >>> law = Uniform(below=6)
     >>> law.pmf_bounds(5).low, law.quantile("0.5")
@@ -48,11 +42,10 @@ class Uniform(Distribution):
     below: int
 
     def __init__(self, *, below: int) -> None:
-        """Take the first integer that is too large, between 1 and 2**63."""
-        object.__setattr__(self, "below", whole(below, name="below", low=1, high=1 << 63))
+        """Take the exclusive upper bound, between 1 and 2**63."""
+        freeze(self, below=whole(below, name="below", low=1, high=1 << 63))
 
     def _sample(self, count: int, entropy: Entropy) -> NDArray[np.int64]:
-        """Return independent draws."""
         out = np.zeros(count, np.int64)
         width = (self.below - 1).bit_length()
         if width == 0:
@@ -70,15 +63,12 @@ class Uniform(Distribution):
         return out
 
     def _pmf(self, k: int, bits: int) -> Interval:  # noqa: ARG002  known exactly
-        """Return P[Z = k], exactly."""
         return _exactly(Fraction(int(0 <= k < self.below), self.below))
 
     def _cdf(self, k: int, bits: int) -> Interval:  # noqa: ARG002  known exactly
-        """Return P[Z <= k], exactly."""
         return _exactly(Fraction(min(max(k + 1, 0), self.below), self.below))
 
     def _survival(self, k: int, bits: int) -> Interval:
-        """Return P[Z > k], exactly."""
         return complement(self._cdf(k, bits))
 
     def moments(self) -> Moments:
@@ -93,46 +83,18 @@ def _exactly(value: Fraction) -> Interval:
     return Interval(value, value)
 
 
-Weights = Callable[[int], tuple[list[int], list[int]]]
-
-
 @final
-class _FiniteLaw:
-    """Indices 0, ..., n - 1 with enclosed weights, as a table wants them."""
+@dataclass(frozen=True, slots=True)
+class _Weights:
+    """Positive integer weights, as a table reads them."""
 
-    __slots__ = ("_weights",)
-
-    def __init__(self, weights: Weights) -> None:
-        self._weights = weights
+    weights: list[int]
 
     def boundaries(self, bits: int) -> Boundaries:
-        low, high = self._weights(bits + 64)
-        return boundaries(low, high, 0, bits)
+        return boundaries(self.weights, self.weights, 0, bits)
 
     def guide_values(self, count: int) -> NDArray[np.int64]:
         return np.arange(count)
-
-
-@final
-class WeightedTable:
-    """Draws indices with probability proportional to weights known as integer enclosures.
-
-    ``weights(bits)`` encloses all weights at scale 2**bits; each must be positive from some scale
-    on.
-    """
-
-    __slots__ = ("_table",)
-
-    def __init__(self, weights: Weights, sizes: TableSizes) -> None:
-        """Build the table."""
-        self._table = Table(_FiniteLaw(weights), sizes)
-
-    def sample(self, count: int, entropy: Entropy) -> NDArray[np.int64]:
-        """Return independent draws."""
-        out = empty(count)
-        void, index, _ = self._table.look_up(out, entropy)
-        out[void] = index
-        return out
 
 
 @final
@@ -148,7 +110,7 @@ class Categorical(Distribution):
     weights: tuple[Fraction, ...]
     _sums: tuple[int, ...] = field(repr=False, compare=False)
     _outcomes: NDArray[np.int64] = field(repr=False, compare=False)
-    _table: WeightedTable = field(repr=False, compare=False)
+    _table: Table = field(repr=False, compare=False)
 
     def __init__(self, *, weights: Iterable[ExactNumber]) -> None:
         """Take exact weights that are not negative and not all zero."""
@@ -156,44 +118,31 @@ class Categorical(Distribution):
             rational(weight, name="each weight") for weight in listed(weights, name="weights")
         )
         if min(exact, default=-1) < 0 or not any(exact):
-            raise OutOfRange(
-                "the weights are empty, all zero, or one of them is negative; give at least one "
-                "weight above zero, and none below."
-            )
+            raise OutOfRange("give at least one weight above zero, and none below.")
         common = math.lcm(*(weight.denominator for weight in exact))
         whole_weights = [int(weight * common) for weight in exact]
-        positive = [weight for weight in whole_weights if weight]
-
-        def enclose(_: int) -> tuple[list[int], list[int]]:
-            return positive, positive
-
-        kept = [outcome for outcome, weight in enumerate(exact) if weight]
-        object.__setattr__(self, "weights", exact)
-        object.__setattr__(self, "_sums", (0, *itertools.accumulate(whole_weights)))
-        object.__setattr__(self, "_outcomes", np.array(kept, np.int64))
-        object.__setattr__(self, "_table", WeightedTable(enclose, TableSizes()))
+        kept = np.flatnonzero(np.array(whole_weights, object)).astype(np.int64)
+        table = Table(_Weights([weight for weight in whole_weights if weight]), TableSizes())
+        sums = (0, *itertools.accumulate(whole_weights))
+        freeze(self, weights=exact, _sums=sums, _outcomes=kept, _table=table)
 
     def __reduce__(self) -> tuple[object, ...]:
         """Rebuild the table from the weights instead of copying it."""
         return functools.partial(Categorical, weights=self.weights), ()
 
     def _sample(self, count: int, entropy: Entropy) -> NDArray[np.int64]:
-        """Return independent draws."""
-        index = self._table.sample(count, entropy)
-        if len(self._outcomes) == len(self.weights):
-            return index
-        return self._outcomes[index]
+        out = empty(count)
+        void, index, _ = self._table.look_up(out, entropy)
+        out[void] = index
+        return out if len(self._outcomes) == len(self.weights) else self._outcomes[out]
 
     def _pmf(self, k: int, bits: int) -> Interval:  # noqa: ARG002  known exactly
-        """Return P[Z = k], exactly."""
         return self._between(k, k)
 
     def _cdf(self, k: int, bits: int) -> Interval:  # noqa: ARG002  known exactly
-        """Return P[Z <= k], exactly."""
         return self._between(0, k)
 
     def _survival(self, k: int, bits: int) -> Interval:  # noqa: ARG002  known exactly
-        """Return P[Z > k], exactly."""
         return self._between(k + 1, len(self.weights) - 1)
 
     def moments(self) -> Moments:
@@ -202,11 +151,9 @@ class Categorical(Distribution):
         mean = sum((k * weight for k, weight in enumerate(self.weights)), Fraction(0)) / total
         square = sum((k * k * weight for k, weight in enumerate(self.weights)), Fraction(0))
         spread = square / total - mean**2
-        return Moments(mean=Interval(mean, mean), variance=Interval(spread, spread))
+        return Moments(mean=_exactly(mean), variance=_exactly(spread))
 
     def _between(self, first: int, last: int) -> Interval:
-        """Return P[first <= Z <= last], exactly."""
         first, last = max(first, 0), min(last, len(self.weights) - 1)
         inside = self._sums[last + 1] - self._sums[first] if first <= last else 0
-        share = Fraction(inside, self._sums[-1])
-        return Interval(share, share)
+        return _exactly(Fraction(inside, self._sums[-1]))

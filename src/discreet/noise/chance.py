@@ -1,17 +1,14 @@
-"""Chances, enclosed: rationals, exp(-x), 1 / (1 + exp(x)), and exp(-h) times a factor.
+"""Probabilities, enclosed: rationals, exp(-x), 1 / (1 + exp(x)), and exp(-h) times a factor.
 
 Trust: kernel.
 
 Tails of noise are astronomically small: exp(-h) times a moderate factor.  Keeping the two apart
-gives logarithms at any depth and relative precision at every depth.
+gives logarithms at any depth and relative precision at every depth.  Exact probabilities enclose
+themselves between integers at any scale: ``low <= 2**bits * p <= high``.
 
-Chances that are known exactly enclose themselves between integers at any scale:
-``low <= 2**bits * p <= high``.
-
-Definition.  ``Decay`` stands for h(a) = linear * a + quadratic * a**2 with rational coefficients:
-the discrete Laplace law has h(a) = a / scale, the discrete Gaussian h(a) = a**2 / (2 variance).
-Along an arithmetic progression start, start + step, ... the first differences of h form an
-arithmetic progression too, so each weight is the previous one times a ratio, and each ratio the
+Definition.  ``Decay`` is h(a) = linear * a + quadratic * a**2 with rational coefficients: h(a) =
+a / scale for discrete Laplace noise, a**2 / (2 variance) for discrete Gaussian noise.  Along an
+arithmetic progression each weight exp(-h) is the previous one times a ratio, and each ratio the
 previous one times a constant.  Both recurrences run on integer enclosures (key ``enclosure``).
 """
 
@@ -24,7 +21,7 @@ from typing import Final, final
 
 from discreet.certified import exp_neg, log
 from discreet.errors import OutOfRange
-from discreet.exact import ExactNumber, Interval, probability, rational, whole
+from discreet.exact import ExactNumber, Interval, freeze, probability, rational, whole
 
 _DEEPEST: Final = 1 << 16
 _FAR: Final = 512
@@ -65,9 +62,7 @@ class ScaledExponential:
     factor: Interval
 
     def bounds(self, bits: int) -> Interval:
-        """Enclose the number, to a relative 2**-bits or so unless it is astronomically small.
-
-        Below exp(-65536), and below exp(-64 bits), an upper bound is all that is computed.
+        """Enclose the number to a relative 2**-bits or so; below exp(-65536 - 64 bits), from above.
 
         >>> half = Interval(Fraction(1, 2), Fraction(1, 2))
         >>> ScaledExponential(Fraction(1), half).bounds(64).nearest()
@@ -98,9 +93,7 @@ class ScaledExponential:
 
 
 def _halved(x: Fraction, bits: int) -> tuple[int, int, int]:
-    """Enclose exp(-x) for large x at a scale that is returned too: 2**-n exp(-(x - n ln 2)).
-
-    With ln 2 to as many more bits as x has, what is left of x is known to a relative 2**-bits.
+    """Enclose exp(-x) = 2**-n exp(-(x - n ln 2)) for large x, and return at which scale.
 
     >>> low, high, scale = _halved(Fraction(1000), 64)
     >>> (high - low) << 64 < low, abs(math.log(low) - scale * math.log(2) + 1000) < 1e-9
@@ -138,7 +131,7 @@ class Ratio:
 
     def __init__(self, p: ExactNumber) -> None:
         """Take an exact chance from 0 to 1."""
-        object.__setattr__(self, "p", probability(p, name="p"))
+        freeze(self, p=probability(p, name="p"))
 
     def enclose(self, bits: int) -> tuple[int, int]:
         """Enclose the chance at scale 2**bits."""
@@ -160,7 +153,7 @@ class ExpNeg:
 
     def __init__(self, x: ExactNumber) -> None:
         """Take an exact exponent, not negative."""
-        object.__setattr__(self, "x", _exponent(x))
+        freeze(self, x=_exponent(x))
 
     def enclose(self, bits: int) -> tuple[int, int]:
         """Enclose the chance at scale 2**bits."""
@@ -181,7 +174,7 @@ class Logistic:
 
     def __init__(self, x: ExactNumber) -> None:
         """Take an exact exponent, not negative."""
-        object.__setattr__(self, "x", _exponent(x))
+        freeze(self, x=_exponent(x))
 
     def enclose(self, bits: int) -> tuple[int, int]:
         """Enclose the chance at scale 2**bits: e / (1 + e) for e = exp(-x)."""
@@ -216,15 +209,6 @@ def _exponent(x: ExactNumber) -> Fraction:
 
 
 @final
-@dataclass(frozen=True, slots=True)
-class Progression:
-    """Enclosures of the weights along a progression."""
-
-    low: list[int]
-    high: list[int]
-
-
-@final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Decay:
     """The exponent h of a weight exp(-h(a)), a >= 0."""
@@ -253,7 +237,7 @@ class Decay:
 
     def progression(
         self, *, start: int, step: int, count: int, bits: int, origin: int = 0
-    ) -> Progression:
+    ) -> tuple[list[int], list[int]]:
         """Enclose ``count`` weights from ``start`` on, relative to ``origin``, at scale 2**bits."""
         drop = self.exponent(start + step) - self.exponent(start)
         bend = 2 * self.quadratic * step * step
@@ -269,13 +253,10 @@ class Decay:
             if bend:
                 ratio_low = ratio_low * bend_low >> bits
                 ratio_high = (ratio_high * bend_high >> bits) + 1
-        return Progression(lows, highs)
+        return lows, highs
 
     def beyond(self, *, start: int, step: int, bits: int, origin: int = 0) -> int:
-        """Bound the sum of all weights from ``start`` on, relative to ``origin``, at scale 2**bits.
-
-        Ratios of successive weights do not grow, so the sum is below a geometric series.
-        """
+        """Bound the sum of weights from ``start`` on by a geometric series, at scale 2**bits."""
         first = exp_neg(self.exponent(start) - self.exponent(origin), bits)[1]
         drop = self.exponent(start + step) - self.exponent(start)
         fine = bits

@@ -1,23 +1,19 @@
-"""Laws on the integers: exact draws, single ones from blocks, and certified probabilities.
+"""Distributions on the integers: exact draws, single ones from blocks, and certified probabilities.
 
 Trust: kernel.
 
-Single draws are served from small blocks drawn ahead: a block of values is drawn at once by the
-vectorized sampler, and handed out one by one.  So a single draw costs well below a microsecond, its
-value is one of an independent sample, and the time that it takes does not depend on the value: all
-work on values was done earlier, for a whole block.
-
-Blocks belong to one thread and one process.  A fork drops them in the child, a value leaves its
-block when it is served, and no copy of a law takes values along: pools are not part of any law.
+Single draws are served from small blocks that the vectorized sampler drew ahead: a draw costs well
+below a microsecond, is one of an independent sample, and takes a time that does not depend on its
+value.  Blocks belong to one thread and one process.  A fork drops them in the child, a value leaves
+its block when it is served, and no copy of a distribution takes values along.
 
 ``*_bounds`` methods return rationals that enclose the true probability, with a relative width of
-about 2**-bits on the small side of the law; privacy thresholds use their safe end.  ``pmf``,
-``cdf``, ``survival`` and ``log_survival`` round the enclosure to the nearest float, to be shown.
+about 2**-bits on the small side; privacy thresholds use their safe end.  ``pmf``, ``cdf``,
+``survival`` and ``log_survival`` round the enclosure to the nearest float, for display.
 ``quantile`` is an exact integer, decided on enclosures of growing precision.
 
 Scales up to 2**50 leave room for the tail inside int64: a draw beyond its ends, which would stop
-there, has a probability below exp(-8000). Scales down to 2**-200 keep every float estimate away
-from underflow.
+there, has probability below exp(-8000).  Scales down to 2**-200 keep floats from underflow.
 """
 
 from __future__ import annotations
@@ -75,22 +71,21 @@ def _refill(law: Distribution) -> tuple[Distribution, list[int]]:
     return block
 
 
-BITS = 64
-FEW_BITS = 24
-"""They decide nearly every comparison."""
+BITS: Final = 64
+FEW_BITS: Final = 24  # enough for nearly every comparison
 
 
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Moments:
-    """Mean and variance of a law, enclosed."""
+    """Mean and variance, enclosed."""
 
     mean: Interval
     variance: Interval
 
 
 class Distribution(ABC):
-    """A law on the integers."""
+    """A distribution on the integers."""
 
     __slots__ = ()
 
@@ -115,7 +110,6 @@ class Distribution(ABC):
         """Enclose P[Z > k]."""
 
     def _log_survival(self, k: int, bits: int) -> Interval:
-        """Enclose ln P[Z > k]."""
         return log_of(self._survival(k, bits), bits)
 
     def sample(self, count: int, entropy: Entropy = SYSTEM) -> NDArray[np.int64]:
@@ -130,19 +124,19 @@ class Distribution(ABC):
 
     def pmf_bounds(self, k: int, bits: int = BITS) -> Interval:
         """Enclose P[Z = k], to a relative 2**-bits or so."""
-        return self._pmf(_outcome(k), checked_bits(bits))
+        return self._pmf(whole(k, name="k"), checked_bits(bits))
 
     def cdf_bounds(self, k: int, bits: int = BITS) -> Interval:
         """Enclose P[Z <= k], to a relative 2**-bits or so where it is small."""
-        return self._cdf(_outcome(k), checked_bits(bits))
+        return self._cdf(whole(k, name="k"), checked_bits(bits))
 
     def survival_bounds(self, k: int, bits: int = BITS) -> Interval:
         """Enclose P[Z > k], to a relative 2**-bits or so where it is small."""
-        return self._survival(_outcome(k), checked_bits(bits))
+        return self._survival(whole(k, name="k"), checked_bits(bits))
 
     def log_survival_bounds(self, k: int, bits: int = BITS) -> Interval:
         """Enclose ln P[Z > k]; two-sided laws and the geometric law do so at any depth."""
-        return self._log_survival(_outcome(k), checked_bits(bits))
+        return self._log_survival(whole(k, name="k"), checked_bits(bits))
 
     def pmf(self, k: int) -> float:
         """Return P[Z = k], rounded to a float."""
@@ -175,7 +169,7 @@ class Distribution(ABC):
         return inside
 
     def _bracket(self, chance: Fraction) -> tuple[int, int]:
-        """Return k < k' such that the quantile is above k and at most k'."""
+        """Return k < k' with the quantile above k and at most k'."""
         start, step = self._guess(chance), 1
         if self._reaches(start, chance):
             while self._reaches(start - step, chance):
@@ -185,8 +179,7 @@ class Distribution(ABC):
             step *= 2
         return start + step // 2, start + step
 
-    def _guess(self, chance: Fraction) -> int:  # noqa: ARG002  laws with a formula use it
-        """Return where the search for a quantile starts; any integer will do."""
+    def _guess(self, chance: Fraction) -> int:  # noqa: ARG002  where the search starts
         return 0
 
     def _reaches(self, k: int, chance: Fraction) -> bool:
@@ -204,17 +197,7 @@ class Distribution(ABC):
             bits *= 2
 
 
-def _outcome(k: object) -> int:
-    return whole(k, name="k")
-
-
-_LARGEST: Final = 1 << 50
-_SMALLEST: Final = Fraction(1, 1 << 200)
-_RANGES: Final = {power: (_SMALLEST**power, Fraction(_LARGEST**power)) for power in (1, 2)}
-"""Of scales, and of their squares."""
-_NEARLY: Final = (199, 49)
-"""A number of which the numerator has n more bits than the denominator is within a factor of 2 of
-2**n."""
+_DOWN, _UP = 200, 50  # powers of two between which scales lie
 
 
 def checked_scale(value: ExactNumber, *, name: str, power: int = 1) -> Fraction:
@@ -224,20 +207,13 @@ def checked_scale(value: ExactNumber, *, name: str, power: int = 1) -> Fraction:
     Fraction(3, 2)
     """
     number = positive(value, name=name)
-    size = number.numerator.bit_length() - number.denominator.bit_length()
-    if -_NEARLY[0] * power < size < _NEARLY[1] * power:  # well within, as most are
+    size = number.numerator.bit_length() - number.denominator.bit_length()  # within 1 of log2
+    if (1 - _DOWN) * power < size < (_UP - 1) * power:
         return number
-    smallest, largest = _RANGES[power]
-    if number > largest:
-        raise TooLarge(
-            f"{name} is above 2**{50 * power}; measure in a coarser unit, so that values and "
-            "noise both get smaller."
-        )
-    if number < smallest:
-        raise OutOfRange(
-            f"{name} is below 2**-{200 * power}; check the {name}; for an exact answer, add no "
-            "noise at all."
-        )
+    if number > 1 << _UP * power:
+        raise TooLarge(f"{name} is above 2**{_UP * power}; measure in a coarser unit.")
+    if number * (1 << _DOWN * power) < 1:
+        raise OutOfRange(f"{name} is below 2**-{_DOWN * power}; check the {name}.")
     return number
 
 

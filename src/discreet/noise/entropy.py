@@ -1,22 +1,18 @@
 """Where random bits come from.
 
-Trust: kernel (T6).
-
-Every privacy claim assumes that these bits cannot be guessed or repeated.
+Trust: kernel (T6).  Every privacy claim assumes that these bits cannot be guessed or repeated.
 
 ``Entropy`` is the role that samplers ask for: uniform words, and nothing else.  ``SystemEntropy``
-serves real noise.  It is AES-256 in counter mode, keyed by the operating system, one generator a
-thread.  Fast key erasure: the first 32 bytes of every keystream become the next key and are never
-served, so a captured state says nothing about noise already drawn.  A child process throws its
-parent's generators away, and a request amid another one (from a signal handler or a finalizer) gets
-a generator of its own.  If the operating system has no bits to give, nothing is drawn.
+serves real noise: AES-256 in counter mode, keyed by the operating system, one generator a thread.
+Fast key erasure: the first 32 bytes of every keystream become the next key and are never served, so
+a captured state says nothing about noise already drawn.  A child process throws its parent's
+generators away, and a request amid another one (from a signal handler or a finalizer) gets a
+generator of its own.  If the operating system has no bits to give, nothing is drawn.
 
 Noise that must not change when an engine runs a task again has a source of its own
-(:mod:`discreet.noise.keyed_entropy`).  No source can be pickled or copied: two copies of a stream
-would add the same noise twice, and the difference of two such releases is exact.
+(:mod:`discreet.noise.keyed_entropy`).
 
-Assumes: AES-256 keystreams look uniform to whoever reads the releases (the guarantee is
-computational to that extent).
+Assumes: AES-256 keystreams look uniform to readers of releases (a computational guarantee).
 """
 
 from __future__ import annotations

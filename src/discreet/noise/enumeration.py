@@ -1,11 +1,10 @@
-"""The exact law of a sampler, by trying every word that it could have drawn.
+"""The exact distribution of a sampler, by trying every word that it could have drawn.
 
-Trust: public.  Tests and audits stand on it; no release does.
+Trust: public.  Tests and audits rest on it; no release does.
 
-A sampler asks its entropy for words of a stated width.  ``ReplayEntropy`` answers from a list.
-``exact_law`` runs a program on every list: whenever the program asks beyond the end of its list,
-that list is extended by each of the 2**width equally likely words.  What comes back are rational
-probabilities, and the rational mass of the lists not yet followed to an end.
+``ReplayEntropy`` answers a sampler's requests for words from a list.  ``exact_law`` runs a program
+on every list: if the program asks beyond the end of its list, that list is extended by each of the
+2**width equally likely words.
 """
 
 from __future__ import annotations
@@ -61,10 +60,7 @@ class ReplayEntropy:
             )
         word = self._recorded[self._position]
         if not 0 <= word < 1 << width:
-            raise OutOfRange(
-                f"the recorded word at position {self._position} has more than {width} bits; "
-                "replay with the program that made the recording."
-            )
+            raise OutOfRange(f"recorded word {self._position} has more than {width} bits.")
         self._position += 1
         return word
 
@@ -102,10 +98,7 @@ def exact_law(
     {0: '1/4', 1: '1/2', 2: '1/4'}
     """
     if not callable(program):
-        raise WrongKind(
-            f"the program is a {type(program).__name__}, which cannot be called; give a function "
-            "of one argument, the entropy."
-        )
+        raise WrongKind("program must be a function of one argument, the entropy.")
     enough = probability(unexplored, name="unexplored")
     runs = whole(max_runs, name="max_runs", low=0)
     mass: dict[Outcome, Fraction] = {}
@@ -132,7 +125,5 @@ def exact_law(
 
 def _branches(width: int) -> range:
     if width > _WIDEST_BRANCH:
-        raise OutOfRange(
-            f"the program asked for a word of {width} bits; give the sampler narrower words."
-        )
+        raise OutOfRange(f"the program asked for a word of {width} bits; use narrower words.")
     return range(1 << width)

@@ -1,19 +1,15 @@
-"""The discrete Gaussian law, with certified tails at any width and any depth.
+"""The discrete Gaussian distribution, with certified tails at any width and any depth.
 
-Trust: kernel.
+Trust: kernel.  Proofs are in docs/proofs/noise.md.
 
-Definition.  P[Z = k] = exp(-k**2 / (2 variance)) / (sum of the same over all integers).
-The parameter is called ``variance`` after its continuous model; the variance of the law itself lies
-just below it, and ``moments`` says where.
+Definition.  P[Z = k] is proportional to f(k) = exp(-k**2 / 2v).  v is called ``variance`` after the
+continuous model; the variance of Z lies just below it, and ``moments`` encloses it.
 
-Definition.  f(x) = exp(-x**2 / 2v).  ``tail_ratio(v, k)`` encloses (f(k) + f(k+1) + ...) / f(k), k
->= 0.
-
-Theorem (key ``gaussian-tail``).  For narrow laws and deep tails the sum is taken term by term, the
-rest below a geometric series.  Otherwise Euler-Maclaurin summation gives
+Theorem (key ``gaussian-tail``).  (f(k) + f(k+1) + ...) / f(k), k >= 0, is enclosed term by term,
+with a geometric series for the rest, or by Euler-Maclaurin summation
     sum = integral + f(k)/2 - sum over i of B_2i/(2i)! f^(2i-1)(k) + R,
     |R| <= |B_2q|/(2q)! * integral of |f^(2q)|,
-where every derivative of f, divided by f, is a rational polynomial.  The integral from k on,
+where every derivative of f, divided by f, is a rational polynomial, and the integral from k on,
 divided by f(k), is Mills' ratio: Laplace's continued fraction v/(k + v/(k + 2v/(k + ...))) for
 k**2 >= v, and sqrt(pi v / 2) / f(k) minus a series of positive terms below.
 """
@@ -31,17 +27,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.certified import exp_neg, pi, sqrt
-from discreet.exact import ExactNumber, Interval
+from discreet.exact import ExactNumber, Interval, freeze
 from discreet.noise.chance import Decay, ScaledExponential
 from discreet.noise.distribution import BITS, Moments, checked_scale
 from discreet.noise.entropy import Entropy
-from discreet.noise.rare_events import gaussian_beyond_into
-from discreet.noise.tablefree import FreeSizes, gaussian_into
-from discreet.noise.two_sided import TwoSidedLaw
+from discreet.noise.laplace import TwoSidedLaw
+from discreet.noise.tablefree import FreeSizes, gaussian_beyond_into, gaussian_into
 
 _NARROW_TAIL: Final = 1 << 11  # tails of variances up to here are summed term by term
 _SHORT: Final = 32
-_EVEN: Final = 64  # from here on the variance of the law is its parameter to 2**-1500
+_EVEN: Final = 64
 
 
 @functools.cache
@@ -80,10 +75,10 @@ def _term_by_term(variance: Fraction, k: int, bits: int) -> Interval:
     if k:
         count = min(count, math.ceil(Fraction(7 * (bits + 8), 10) * variance / k))
     scale = bits + 64
-    run = decay.progression(start=k, step=1, count=count + 1, bits=scale, origin=k)
+    lows, highs = decay.progression(start=k, step=1, count=count + 1, bits=scale, origin=k)
     rest = decay.beyond(start=k + count + 1, step=1, bits=scale, origin=k)
     one = 1 << scale
-    return Interval(Fraction(sum(run.low), one), Fraction(sum(run.high) + rest, one))
+    return Interval(Fraction(sum(lows), one), Fraction(sum(highs) + rest, one))
 
 
 def _euler_maclaurin(variance: Fraction, k: int, bits: int) -> Interval:
@@ -106,10 +101,7 @@ def _euler_maclaurin(variance: Fraction, k: int, bits: int) -> Interval:
 def _remainder(variance: Fraction, k: int, mills: Fraction, order: int) -> Fraction:
     """Bound the Euler-Maclaurin remainder of even order, divided by f(k).
 
-    The derivative of order n is at most f(x) times the sum over j of
-    n! / (j! (n-2j)! 2**j) * x**(n-2j) / v**(n-j), and the integral of x**m f from k on obeys
-    I_m = v k**(m-1) f(k) + v (m-1) I_(m-2).  So with m = n - 2j every term has a factor v**(-n/2),
-    and the rest of it follows from I_m / v**(m/2), here rounded up to whole multiples of 2**-32.
+    All terms share a factor v**(-order/2); I_m / v**(m/2) is rounded up to multiples of 2**-32.
     """
     square, moment = math.ceil((k * k << _SHORT) / variance), math.ceil(mills * (1 << _SHORT))
     power, moments = k << _SHORT, [moment]
@@ -168,11 +160,7 @@ def _continued_fraction(variance: Fraction, k: int, bits: int) -> Interval:
 
 
 def variance_bounds(variance: Fraction, bits: int) -> Interval:
-    """Enclose the variance of the law, which lies just below its parameter.
-
-    Poisson summation gives v - 8 pi**2 v**2 (q + 4 q**4 + 9 q**9 + ...)/(1 + 2q + 2q**4 + ...) with
-    q = exp(-2 pi**2 v).  From v = 64 on, the difference is below 160 v**2 exp(-18 v) < 2**-1500.
-    Narrow laws are summed term by term.
+    """Enclose the variance of the distribution, which is less than 2**-1500 below v from 64 on.
 
     >>> variance_bounds(Fraction(1), 64).nearest()
     0.9999997887677281
@@ -182,9 +170,9 @@ def variance_bounds(variance: Fraction, bits: int) -> Interval:
     decay = Decay(quadratic=1 / (2 * variance))
     count = decay.reach(bits + 32) + 2
     scale = bits + 64
-    run = decay.progression(start=0, step=1, count=count, bits=scale)
-    low = 2 * sum(k * k * weight for k, weight in enumerate(run.low))
-    high = 2 * sum(k * k * weight for k, weight in enumerate(run.high))
+    lows, highs = decay.progression(start=0, step=1, count=count, bits=scale)
+    low = 2 * sum(k * k * weight for k, weight in enumerate(lows))
+    high = 2 * sum(k * k * weight for k, weight in enumerate(highs))
     high += 4 * count * count * decay.beyond(start=count, step=1, bits=scale)
     total = normalizer(variance, bits + 32)
     one = 1 << scale
@@ -210,7 +198,7 @@ class DiscreteGaussian(TwoSidedLaw):
 
     def __init__(self, *, variance: ExactNumber) -> None:
         """Take an exact variance between 2**-400 and 2**100."""
-        object.__setattr__(self, "variance", checked_scale(variance, name="variance", power=2))
+        freeze(self, variance=checked_scale(variance, name="variance", power=2))
 
     @property
     def decay(self) -> Decay:
@@ -236,7 +224,6 @@ class DiscreteGaussian(TwoSidedLaw):
         gaussian_beyond_into(out, self.variance, least, entropy, sizes)
 
     def _pmf(self, k: int, bits: int) -> Interval:
-        """Enclose P[Z = k]."""
         total = normalizer(self.variance, bits)
         factor = Interval(1 / total.high, 1 / total.low)
         return ScaledExponential(self.decay.exponent(abs(k)), factor).bounds(bits)

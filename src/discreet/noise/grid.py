@@ -29,7 +29,7 @@ from numpy.typing import ArrayLike, NDArray
 from discreet.arrays import array_of
 from discreet.certified import sqrt
 from discreet.errors import NotExact, OutOfRange, TooLarge, WrongKind
-from discreet.exact import ExactNumber, positive, rational, whole
+from discreet.exact import ExactNumber, freeze, positive, rational, whole
 
 _FINE_BITS: Final = 24
 _LARGEST: Final = 2**62
@@ -51,7 +51,7 @@ class DyadicGrid:
 
     def __init__(self, *, exponent: int) -> None:
         """Take the exponent of the step, from -1000 to 900."""
-        object.__setattr__(self, "exponent", whole(exponent, name="exponent", low=-1000, high=900))
+        freeze(self, exponent=whole(exponent, name="exponent", low=-1000, high=900))
 
     @staticmethod
     def fine(*, distance: ExactNumber) -> DyadicGrid:
@@ -76,10 +76,8 @@ class DyadicGrid:
 
     def to_grid(self, values: ArrayLike) -> NDArray[np.int64]:
         """Round numbers down to grid points, exactly: floats, integers or fractions."""
-        if _has_fractions(values):
-            return self._exact_cells(values)
-        array = array_of(values)
-        if array.dtype.kind in "iu":
+        array = values if _has_fractions(values) else array_of(values)
+        if not isinstance(array, np.ndarray) or array.dtype.kind in "iu":
             return self._exact_cells(array)
         if array.dtype.kind not in "iuf":
             raise WrongKind("the values are not numbers; give floats, integers or fractions.")
@@ -88,9 +86,7 @@ class DyadicGrid:
                 f"the values are {array.dtype}, not float64; give float64, integers or fractions."
             )
         if not np.isfinite(array).all():
-            raise OutOfRange(
-                "a value is not finite; clamp the values to their public bounds first."
-            )
+            raise OutOfRange("a value is not finite; clamp values to their public bounds first.")
         with np.errstate(over="ignore", under="ignore"):  # infinity is caught below
             cells = np.floor(np.ldexp(array, -self.exponent))
         cells = np.where((array < 0) & (cells >= 0), -1.0, cells)  # where x / g underflowed to zero
@@ -112,9 +108,7 @@ class DyadicGrid:
     def from_grid(self, cells: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return the middle of each cell, rounded to float64."""
         if array_of(cells).dtype.kind not in "iu":
-            raise WrongKind(
-                "the cells are not integers; give what to_grid returned, plus integer noise."
-            )
+            raise WrongKind("cells must be integers: what to_grid returned, plus integer noise.")
         middle: NDArray[np.float64] = np.ldexp(np.asarray(cells) + 0.5, self.exponent)
         return middle
 

@@ -19,19 +19,10 @@ from typing import Final, final
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms
 
 from discreet.errors import EntropyBusy, EntropyForked, OutOfRange, WrongKind
+from discreet.exact import instance
 from discreet.noise.entropy import KEY_BYTES, START, ByteSource, fill_keystream, process_stamp
 
 _LABEL_DOMAIN: Final = b"discreet keyed noise, version 1\x00"
-
-
-def _encoded(label: object) -> bytes | None:
-    """Return the bytes of a label, or nothing if it has none."""
-    if isinstance(label, str):
-        try:
-            return label.encode()
-        except UnicodeEncodeError:  # half a character
-            return None
-    return label if isinstance(label, bytes) else None
 
 
 @final
@@ -55,18 +46,15 @@ class KeyedEntropy(ByteSource):
 
     def __init__(self, *, key: bytes, label: str | bytes) -> None:
         """Open the stream at its beginning."""
-        text = _encoded(label)
-        if not isinstance(key, bytes) or text is None:
-            raise WrongKind(
-                "a keyed stream needs a key in bytes and a label in text or bytes; give key=bytes "
-                "and label=str or bytes."
+        try:
+            text = (
+                label.encode() if isinstance(label, str) else instance(label, bytes, name="label")
             )
-        if len(key) != KEY_BYTES:
-            raise OutOfRange(
-                "the key of a keyed stream does not have 32 bytes; draw the key with "
-                "SystemEntropy().bits(256).to_bytes(32, 'little')."
-            )
-        derived = hmac.digest(key, _LABEL_DOMAIN + text, "sha256")
+        except UnicodeEncodeError:  # half a character
+            raise WrongKind("label must be a str of whole characters, or bytes.") from None
+        if len(instance(key, bytes, name="key")) != KEY_BYTES:
+            raise OutOfRange(f"key must have {KEY_BYTES} bytes; draw it with secrets.token_bytes.")
+        derived = hmac.digest(key, _LABEL_DOMAIN + instance(text, bytes, name="label"), "sha256")
         self._stream = Cipher(algorithms.AES(derived), START).encryptor()
         self._lock = threading.Lock()
         self._stamp = process_stamp()

@@ -1,17 +1,19 @@
-"""The geometric law, and the discrete Laplace law, which is the two-sided geometric one.
+"""Symmetric noise on the integers, and its first family: the discrete Laplace distribution.
 
 Trust: kernel.
 
-Let a = exp(-1/scale).
-Definition.  The geometric law has P[Z = k] = (1 - a) a**k for k = 0, 1, 2, ..., and
-P[Z > k] = a**(k+1).
-Definition.  The discrete Laplace law has P[Z = k] = (1 - a)/(1 + a) * a**|k| for every integer k;
+Definition.  Let a = exp(-1/scale).  The discrete Laplace distribution, which is the two-sided
+geometric one, has P[Z = k] = (1 - a)/(1 + a) * a**|k| for every integer k, and
 P[Z > k] = a**(k+1) / (1 + a) for k >= 0.
+
+By symmetry P[Z <= k] = P[Z > -k - 1], so all probabilities follow from the tails P[Z > k], k >= 0.
 """
 
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Final, final
@@ -19,69 +21,138 @@ from typing import Final, final
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.exact import ExactNumber, Interval
-from discreet.noise.chance import Decay, ScaledExponential, complement, ratio
+from discreet.arrays import INT64_MAX
+from discreet.errors import WrongKind
+from discreet.exact import ExactNumber, Interval, freeze, whole
+from discreet.noise.chance import Decay, ScaledExponential, complement, log_of, ratio
 from discreet.noise.distribution import BITS, Distribution, Moments, checked_scale, empty
-from discreet.noise.entropy import Entropy
-from discreet.noise.rare_events import laplace_beyond_into
-from discreet.noise.tablefree import FreeSizes, Parameters, geometric_into, laplace_into
-from discreet.noise.two_sided import TwoSidedLaw
+from discreet.noise.entropy import SYSTEM, Entropy, checked_count, checked_entropy
+from discreet.noise.tablefree import SIZES, FreeSizes, Parameters, laplace_beyond_into, laplace_into
 
-_ONE = Interval(Fraction(1), Fraction(1))
-_NONE = Interval(Fraction(0), Fraction(0))
+TABLE_FROM: Final = 1 << 16
+"""Draws of one call from which on a table is used.
+
+The choice depends on nothing but the count, so that a keyed stream repeats its noise.  Between
+machines whose exp or log differ in the last place, a close call may read more words on one of them,
+with probability below 2**-38 a draw; what follows in the stream then differs.
+"""
 
 
-@final
-@dataclass(frozen=True, slots=True, init=False)
-class Geometric(Distribution):
-    """Waiting times: k >= 0 with P[Z = k] proportional to exp(-k / scale).
+class TwoSidedLaw(Distribution):
+    """Integer noise with P[Z = k] proportional to exp(-h(|k|))."""
 
-    >>> law = Geometric(scale=3)
-    >>> law.quantile("0.95"), int(law.sample(1000).min()) >= 0
-    (8, True)
-    """
+    __slots__ = ()
 
-    scale: Fraction
+    @property
+    @abstractmethod
+    def decay(self) -> Decay:
+        """The exponent h of the weights."""
 
-    def __init__(self, *, scale: ExactNumber) -> None:
-        """Take an exact scale between 2**-200 and 2**50."""
-        object.__setattr__(self, "scale", checked_scale(scale, name="scale"))
+    @property
+    @abstractmethod
+    def _block_bits(self) -> int | None:
+        """How wide the blocks of a table are, as a power of two; None for single integers."""
+
+    @property
+    @abstractmethod
+    def parameter(self) -> Fraction:
+        """Its scale, or its variance."""
+
+    @staticmethod
+    @abstractmethod
+    def draw_each_into(
+        out: NDArray[np.int64],
+        parameters: Parameters,
+        entropy: Entropy,
+        sizes: FreeSizes = SIZES,
+        /,
+    ) -> None:
+        """Overwrite ``out`` with draws, one for each parameter of the family, without a table."""
+
+    @abstractmethod
+    def _beyond_into(
+        self, out: NDArray[np.int64], least: int, entropy: Entropy, sizes: FreeSizes
+    ) -> None:
+        """Overwrite ``out`` with independent draws of Z given that Z >= ``least`` >= 0."""
+
+    @abstractmethod
+    def _tail(self, k: int, bits: int) -> ScaledExponential:
+        """Enclose P[Z > k] for k >= 0."""
+
+    @abstractmethod
+    def estimated_quantile(self, tail: float) -> float:
+        """Return about which k >= 0 has P[Z >= k] = tail, by continuous formulas."""
+
+    def _guess(self, chance: Fraction) -> int:
+        tail = float(min(chance, 1 - chance))
+        size = self.estimated_quantile(tail) if tail else 0.0
+        return round(math.copysign(size, chance - Fraction(1, 2)))
 
     def _sample(self, count: int, entropy: Entropy) -> NDArray[np.int64]:
-        """Return independent draws; values beyond int64 stop at its end."""
         out = empty(count)
-        geometric_into(out, Parameters.same(self.scale), entropy)
+        if count < TABLE_FROM:
+            self.draw_each_into(out, Parameters.same(self.parameter), entropy)
+        else:
+            from discreet.noise.table import table_sampler  # noqa: PLC0415  long samples only
+
+            table_sampler(self.decay, self._block_bits).sample_into(out, entropy)
         return out
 
-    def _pmf(self, k: int, bits: int) -> Interval:
-        """Enclose P[Z = k]."""
-        if k < 0:
-            return _NONE
-        return ScaledExponential(k / self.scale, complement(ratio(self.scale, bits))).bounds(bits)
+    def beyond(
+        self, least: int, count: int, entropy: Entropy = SYSTEM, *, sizes: FreeSizes = SIZES
+    ) -> NDArray[np.int64]:
+        """Return independent draws of Z given that Z >= ``least``, which is not negative.
+
+        >>> bool((DiscreteLaplace(scale=2).beyond(40, 100) >= 40).all())
+        True
+        """
+        out = empty(checked_count(count))
+        source = checked_entropy(entropy)
+        self._beyond_into(out, whole(least, name="least", low=0, high=INT64_MAX), source, sizes)
+        return out
 
     def _cdf(self, k: int, bits: int) -> Interval:
-        """Enclose P[Z <= k]."""
-        extra = 2 * math.ceil(self.scale).bit_length()
-        return complement(self._survival(k, bits + extra))
+        return self._survival(-k - 1, bits)
 
     def _survival(self, k: int, bits: int) -> Interval:
-        """Enclose P[Z > k]."""
         if k < 0:
-            return _ONE
-        return ScaledExponential((k + 1) / self.scale, _ONE).bounds(bits)
+            return complement(self._tail(-k - 1, bits).bounds(bits))
+        return self._tail(k, bits).bounds(bits)
 
     def _log_survival(self, k: int, bits: int) -> Interval:
-        """Enclose ln P[Z > k], at any depth."""
-        exponent = Fraction(max(0, k + 1)) / self.scale
-        return ScaledExponential(exponent, _ONE).log_bounds(bits)
+        if k < 0:
+            return log_of(self._survival(k, bits), bits)
+        return self._tail(k, bits).log_bounds(bits)
 
-    def moments(self) -> Moments:
-        """Enclose mean and variance: a / (1 - a) and a / (1 - a)**2."""
-        a = ratio(self.scale, 2 * BITS)
-        return Moments(
-            mean=Interval(a.low / (1 - a.low), a.high / (1 - a.high)),
-            variance=Interval(a.low / (1 - a.low) ** 2, a.high / (1 - a.high) ** 2),
-        )
+
+_AT_ONCE: Final = FreeSizes(tries=6)  # of 1000 numbers, one in four is accepted less often
+
+
+def drawn_together(
+    laws: Sequence[TwoSidedLaw],
+    counts: Sequence[int],
+    entropy: Entropy = SYSTEM,
+    *,
+    sizes: FreeSizes = _AT_ONCE,
+) -> list[NDArray[np.int64]]:
+    """Draw from a few distributions of one family at the cost of one: some thousand values at most.
+
+    >>> few, many = drawn_together([DiscreteLaplace(scale=2), DiscreteLaplace(scale=9)], [1, 3])
+    >>> few.shape, many.shape
+    ((1,), (3,))
+    """
+    if not laws:
+        return []
+    family = type(laws[0])
+    if any(type(law) is not family for law in laws):
+        raise WrongKind("the noise is of several families; draw Laplace and Gaussian noise apart.")
+    whose = np.repeat(np.arange(len(laws)), [checked_count(count) for count in counts])
+    exact = [law.parameter for law in laws]
+    floats = np.array([float(parameter) for parameter in exact])[whose]
+    out = np.empty(whose.size, np.int64)
+    parameters = Parameters(floats, lambda index: exact[whose[index]])
+    family.draw_each_into(out, parameters, checked_entropy(entropy), sizes)
+    return np.split(out, np.cumsum(counts)[:-1])
 
 
 _NARROW: Final = 16
@@ -103,7 +174,7 @@ class DiscreteLaplace(TwoSidedLaw):
 
     def __init__(self, *, scale: ExactNumber) -> None:
         """Take an exact scale between 2**-200 and 2**50."""
-        object.__setattr__(self, "scale", checked_scale(scale, name="scale"))
+        freeze(self, scale=checked_scale(scale, name="scale"))
 
     @property
     def decay(self) -> Decay:
@@ -127,7 +198,6 @@ class DiscreteLaplace(TwoSidedLaw):
         laplace_beyond_into(out, self.scale, least, entropy, sizes)
 
     def _pmf(self, k: int, bits: int) -> Interval:
-        """Enclose P[Z = k]."""
         a = ratio(self.scale, bits)
         factor = Interval((1 - a.high) / (1 + a.high), (1 - a.low) / (1 + a.low))
         return ScaledExponential(abs(k) / self.scale, factor).bounds(bits)

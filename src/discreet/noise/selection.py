@@ -1,20 +1,18 @@
 """Choosing among scored candidates: exponential weights, and permute-and-flip.
 
-Trust: kernel.
+Trust: kernel.  Proofs are in docs/proofs/noise.md.
 
 Definition.  With scores u_i, largest score u*, and a rate c > 0, ``exponential_weights`` returns i
-with probability proportional to exp(c u_i), or several such i that are independent of each other;
-``permute_and_flip`` visits the candidates in random
-order and returns the first whose coin of chance exp(c (u_i - u*)) shows heads.
+with probability proportional to exp(c u_i); ``permute_and_flip`` visits the candidates in random
+order and returns the first whose coin of probability exp(c (u_i - u*)) shows heads.
 
 Theorem (key ``permute-and-flip``; McKenna and Sheldon 2020, Permute-and-Flip).  Coins and order
 are independent, so the winner is a uniform member of the set of heads, which is never empty: the
 best candidate's coin always shows heads.
-Theorem (key ``exponential-inversion``).  Prefix sums of
-floating-point weights, with a bound on their relative error, tell which candidate a uniform U
-selects; where U comes closer to a boundary than the bound, integers decide.  Weights are relative
-to the best score, so a weight that underflows is below 2**-1000 of the total and inside the bound:
-scores of any size are safe.
+Theorem (key ``exponential-inversion``).  Prefix sums of floating-point weights, with a bound on
+their relative error, determine which candidate a uniform U selects; if U is closer to a boundary
+than the bound, integers decide.  Weights are relative to the best score, so a weight that
+underflows is below 2**-1000 of the total and inside the bound.
 """
 
 from __future__ import annotations
@@ -32,14 +30,12 @@ from numpy.typing import NDArray
 from discreet.arrays import int64_range, listed
 from discreet.certified import exp_neg
 from discreet.errors import NotExact, OutOfRange, WrongKind
-from discreet.exact import ExactNumber, positive
+from discreet.exact import ExactNumber, instance, positive
 from discreet.noise.bernoulli import SIZES, CoinSizes, exp_coins
 from discreet.noise.categorical import Uniform
 from discreet.noise.entropy import SYSTEM, Entropy, checked_count, checked_entropy
 
-_STEEPEST: Final = Fraction(
-    1 << 200
-)  # from here on a gap of one unit is decided; products stay finite
+_STEEPEST: Final = Fraction(1 << 200)  # decides a gap of one unit; products stay finite
 
 Candidates = TypeVar("Candidates", list[Any], NDArray[np.int64])
 Scores = Sequence[int] | Sequence[Fraction] | NDArray[np.integer[Any]]
@@ -80,10 +76,9 @@ def exponential_weights(
     entropy: Entropy = SYSTEM,
     sizes: CoinSizes = SIZES,
 ) -> int | NDArray[np.int64]:
-    """Return an index with probability proportional to exp(rate * score).
+    """Return an index with probability proportional to exp(rate * score), or ``count`` of them.
 
-    With a ``count`` it returns that many independent indexes, and weighs the candidates once: the
-    same words give the same indexes as so many single calls.
+    The same words give the same indexes as that many single calls.
 
     >>> exponential_weights(scores=[0, 10**6, 3], rate=1)
     1
@@ -104,10 +99,7 @@ def exponential_weights(
 
 def _checked(entropy: Entropy, sizes: CoinSizes) -> None:
     checked_entropy(entropy)
-    if not isinstance(sizes, CoinSizes):
-        raise WrongKind(
-            f"sizes is a {type(sizes).__name__}, not CoinSizes; leave sizes out, or give CoinSizes."
-        )
+    instance(sizes, CoinSizes, name="sizes")
 
 
 def _exponents(gaps: NDArray[np.int64], unit: Fraction) -> NDArray[np.float64]:
@@ -215,6 +207,4 @@ def _listed_integers(scores: list[Any]) -> tuple[NDArray[np.int64], int]:
         common = math.lcm(*(score.denominator for score in scores))
         whole = [int64_range(int(score * common), name="a score") for score in scores]
         return np.array(whole, np.int64), common
-    raise WrongKind(
-        "the scores are not all of one exact type; give all scores as int, or all as Fraction."
-    )
+    raise WrongKind("scores must all be int, or all Fraction.")

@@ -1,34 +1,30 @@
 """Inverse transform sampling through a guide table, with lazily revealed bits.
 
-Trust: kernel.
+Trust: kernel.  Proofs are in docs/proofs/noise.md.
 
-Definition.  A law on indices 0, 1, 2, ... has boundaries F_0 < F_1 < ...; the outcome of a uniform
-U is the number of boundaries that are at most U.  ``Boundaries`` encloses them, at any scale
-2**bits, between integers ``low[j] <= 2**bits * F_j <= high[j]``.
+Definition.  A distribution on indices 0, 1, 2, ... has boundaries F_0 < F_1 < ...; the outcome of a
+uniform U is the number of boundaries that are at most U.  ``Boundaries`` encloses them, at any
+scale 2**bits, between integers ``low[j] <= 2**bits * F_j <= high[j]``.
 
 Theorem (key ``lazy-inversion``).  Let u be the first n bits of U.  Boundary j is certainly at most
 U if ``u >= high[j]`` and certainly above U if ``u < low[j]``.  The table answers only when one of
-the two holds for every boundary, and otherwise reveals more bits of the same U.  What it returns
-is therefore the outcome of U itself, whatever the width of the enclosures.
+the two holds for every boundary, and otherwise reveals more bits of the same U.  So it returns the
+outcome of U itself, whatever the width of the enclosures.
 
 Three stages, each reached by few: a prefix of ``guide_bits`` looked up in a table of cells; for
 cells that a boundary crosses, ``word_bits`` compared with an array of enclosures; and for the few
 words that an enclosure still contains, Python integers at growing precision.
 
-Narrow two-sided laws have one table over 0, 1, -1, 2, -2, ...
-
-Wide two-sided laws: a table over blocks of 2**b integers.
+Narrow two-sided noise has one table over 0, 1, -1, 2, -2, ...; wide noise has one over blocks.
 
 Definition.  Write k = Q m + r with m = 2**b and r in [0, m).  Within block Q the weight w(k) lies
 between its smallest value a and its largest value z, at the two ends of the block.  The table draws
     (Q, flat)      with weight m a, then r uniform, accepted outright;
-    (Q, residual)  with weight m (z - a), then r uniform, accepted with chance (w(k) - a)/(z - a).
-
+    (Q, residual)  with weight m (z - a), then r uniform, accepted with probability
+                   (w(k) - a)/(z - a).
 Theorem (key ``block-mixture``).  An accepted k has mass proportional to a + (z - a)(w - a)/(z - a),
-which is w(k).  A rejected attempt is repeated from the start, so the law of what is returned is w.
-
-Blocks are so narrow that residuals are a few percent; flat outcomes are settled by the guide, so
-nearly every draw costs two looks at random bits and no floating point at all.
+which is w(k).  A rejected attempt is repeated from the start, so k is returned with weight w(k).
+Residuals are a few percent, and flat outcomes cost two looks at random bits and no floats.
 """
 
 from __future__ import annotations
@@ -120,18 +116,6 @@ def _guide(
 class Table:
     """A guide table over a law, ready to sample."""
 
-    __slots__ = (
-        "_boundaries",
-        "_ceiling",
-        "_ends",
-        "_finite",
-        "_first",
-        "_floor",
-        "_guide",
-        "_sizes",
-        "_void",
-    )
-
     def __init__(self, law: Law, sizes: TableSizes) -> None:
         """Certify the boundaries and mark each cell that none of them crosses."""
         self._boundaries = functools.lru_cache(maxsize=8)(law.boundaries)
@@ -161,10 +145,9 @@ class Table:
     def look_up(
         self, out: NDArray[np.int64], entropy: Entropy, offset_bits: int = 0
     ) -> tuple[NDArray[np.intp], NDArray[np.int64], NDArray[np.int64]]:
-        """Overwrite ``out`` with guide values of independent outcomes, each below a uniform offset.
+        """Overwrite ``out`` with guide values of independent outcomes, lowest bits uniform.
 
-        An offset of ``offset_bits`` fills the lowest bits, which guide values leave zero.  Returned
-        are the places where the guide is void, with the index of the outcome and the offset there.
+        Return the places at which the guide is void, with the index and the offset there.
         """
         opened: list[tuple[NDArray[np.intp], Words, Words]] = []
         for start in range(0, out.size, _DRAWN):
@@ -234,24 +217,19 @@ _GUARD_BITS: Final = 64
 
 
 @final
+@dataclass(frozen=True, slots=True)
 class SignedLaw:
-    """The law with weights exp(-h(|k|)), its integers k in the order 0, 1, -1, 2, -2, ..."""
+    """Weights exp(-h(|k|)), the integers k in the order 0, 1, -1, 2, -2, ..."""
 
-    __slots__ = ("_decay",)
-
-    def __init__(self, decay: Decay) -> None:
-        """Keep the decay."""
-        self._decay = decay
+    _decay: Decay
 
     def boundaries(self, bits: int) -> Boundaries:
         """Enclose boundaries until less than 2**-bits of mass is left."""
         scale = bits + 2 * _GUARD_BITS
         count = self._decay.reach(bits + 8) + 1
-        half = self._decay.progression(start=0, step=1, count=count, bits=scale)
-        low, high = half.low[:1], half.high[:1]
-        for size in range(1, count):
-            low += half.low[size], half.low[size]
-            high += half.high[size], half.high[size]
+        lows, highs = self._decay.progression(start=0, step=1, count=count, bits=scale)
+        low = [lows[0], *(weight for weight in lows[1:] for _ in range(2))]
+        high = [highs[0], *(weight for weight in highs[1:] for _ in range(2))]
         beyond = self._decay.beyond(start=count, step=1, bits=scale)
         return boundaries(low, high, 2 * beyond, bits)
 
@@ -274,8 +252,6 @@ def signed(index: NDArray[np.int64]) -> NDArray[np.int64]:
 class SignedSampler:
     """Exact draws from a small two-sided law."""
 
-    __slots__ = ("_table",)
-
     def __init__(self, decay: Decay, sizes: TableSizes) -> None:
         """Build the table."""
         self._table = Table(SignedLaw(decay), sizes)
@@ -284,9 +260,6 @@ class SignedSampler:
         """Overwrite ``out`` with independent draws."""
         void, index, _ = self._table.look_up(out, entropy)
         out[void] = signed(index)
-
-
-_WIDE_GUARD_BITS: Final = 64
 
 
 @final
@@ -308,12 +281,12 @@ class BlockLaw:
 
     def boundaries(self, bits: int) -> Boundaries:
         """Enclose boundaries until less than 2**-bits of mass is left."""
-        scale, m = bits + 2 * _WIDE_GUARD_BITS, self._width
+        scale, m = bits + 2 * _GUARD_BITS, self._width
         count = max(self.near // 2, self._decay.reach(bits + 8) // m + 2)
 
         def weights(start: int, count: int) -> list[tuple[int, int]]:
             run = self._decay.progression(start=start, step=m, count=count, bits=scale)
-            return list(zip(run.low, run.high, strict=True))
+            return list(zip(*run, strict=True))
 
         left = weights(0, count + 1)  # |k| at the inner ends of blocks 0, 1, 2, ...
         right = weights(m - 1, count)  # |k| at their outer ends
@@ -435,7 +408,7 @@ class BlockSampler:
         last = self._decay.exponent(outer) - top
 
         def enclose(bits: int) -> tuple[int, int]:
-            scale = bits + _WIDE_GUARD_BITS + 2 * int(1 / last).bit_length()
+            scale = bits + _GUARD_BITS + 2 * int(1 / last).bit_length()
             one = 1 << scale
             here_low, here_high = exp_neg(here, scale)
             last_low, last_high = exp_neg(last, scale)

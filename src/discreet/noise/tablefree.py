@@ -1,37 +1,55 @@
-"""Discrete Laplace and Gaussian draws without tables: any scale, a different one for each element.
+"""Draws without tables: any scale, one for each element; rare events; noise beyond a number.
 
 Trust: kernel.
 
 Theorem (key ``geometric-log``; Devroye 1986, Non-Uniform Random Variate Generation, X.2).
 floor(-s ln U) is at least k with probability exp(-k/s).
-Theorem (key ``geometric-split``).  For m
-= 2**b, a geometric variable of scale s is Q m + R, where Q is geometric of scale s/m and R,
-independent, has weight exp(-R/s) on [0, m).
-Theorem (key ``laplace-sign``).  A geometric magnitude
-with a fair sign, minus zero rejected, is discrete Laplace.
-Theorem (key ``gaussian-rejection``,
-Canonne, Kamath and Steinke 2020).  A discrete Laplace Y of integer scale t, accepted with chance
-exp(-(|Y| - v/t)**2 / 2v), is discrete Gaussian with parameter v, for every t; t near sqrt(v)
-accepts most.
+Theorem (key ``geometric-split``).  For m = 2**b, a geometric variable of scale s is Q m + R, where
+Q is geometric of scale s/m and R, independent, has weight exp(-R/s) on [0, m).
+Theorem (key ``laplace-sign``).  A geometric magnitude with a fair sign, minus zero rejected, is
+discrete Laplace.
+Theorem (key ``gaussian-rejection``; Canonne, Kamath and Steinke 2020).  A discrete Laplace Y of
+integer scale t, accepted with probability exp(-(|Y| - v/t)**2 / 2v), is discrete Gaussian with
+parameter v, for every t; t near sqrt(v) accepts most.
 
-The logarithm is taken in floating point with a certified radius of error.  Where an integer lies
+The logarithm is taken in floating point with a certified radius of error.  If an integer lies
 within the radius, the value is settled in integers on further bits of the same U.
+
+Theorem (key ``rare-coins``).  n coins show heads with probability p each.  Let
+q = 1 - exp(-1/s) >= p.  Mark coins with geometric gaps of scale s, let every marked coin show heads
+with probability p/q, and every other one tails.  Then the coins are independent, each with
+probability p.
+Proof.  Geometric gaps are the waiting times of independent trials of probability q.
+s = (1 - p) / p will do, rounded down, since ln(1 / (1 - p)) <= p / (1 - p).  About n q gaps are
+drawn, whatever the coins show.
+Theorem (key ``noise-beyond``; completing the square, as Robert 1995, Simulation of truncated
+normal variables, does for continuous noise).  Given Z >= t >= 0, discrete Laplace noise is t + J
+with J geometric of the same scale, and discrete Gaussian noise with parameter v is t + J, where J
+is geometric of scale v / (t + c) and accepted with probability exp(-(J - c)**2 / 2v), for every
+c > 0.  Proof.  j (t + c) / v + (j - c)**2 / 2v is (t + j)**2 / 2v plus a number without j.
+About three of four draws are accepted with c = (sqrt(t**2 + 4v) - t) / 2, wherever t lies.
 """
 
 from __future__ import annotations
 
+import itertools
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from typing import Any, Final, final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.arrays import INT64_MAX, INT64_MIN
+from discreet.arrays import INT64_MAX, INT64_MIN, saturating_add
 from discreet.certified import log
+from discreet.exact import Interval, float_down
 from discreet.noise.bernoulli import SIZES as COIN_SIZES
-from discreet.noise.bernoulli import CoinSizes, exp_coins
+from discreet.noise.bernoulli import CoinSizes, Enclosure, exp_coins, flip
+from discreet.noise.chance import ratio
+from discreet.noise.distribution import BITS
 from discreet.noise.entropy import Entropy
 
 CHUNK: Final = 1 << 16
@@ -94,7 +112,7 @@ class Parameters:
 def settle_geometric(
     scale: Fraction, word: int, bits: int, entropy: Entropy, step_bits: int = 64
 ) -> int:
-    """Return floor(-scale ln U) exactly, where ``word`` holds the first bits of U."""
+    """Return floor(-scale ln U) exactly; ``word`` holds the first bits of U."""
     while True:
         if word:
             fine = bits + 32 + scale.numerator.bit_length()
@@ -107,57 +125,41 @@ def settle_geometric(
         bits += step_bits
 
 
+Attempt = tuple[NDArray[np.int64], NDArray[np.bool_]]
+"""Values, and whether each was accepted."""
+
+
 def laplace_into(
     out: NDArray[np.int64], scale: Parameters, entropy: Entropy, sizes: FreeSizes = SIZES
 ) -> None:
     """Overwrite ``out`` with discrete Laplace draws; values beyond int64 stop at its ends."""
-    repeated(
-        out,
-        scale,
-        lambda part, count: _laplace_attempt(part, count, entropy, sizes),
-        tries=sizes.tries,
-    )
+    repeated(out, scale, partial(_laplace_attempt, entropy=entropy, sizes=sizes), sizes.tries)
 
 
 def geometric_into(
     out: NDArray[np.int64], scale: Parameters, entropy: Entropy, sizes: FreeSizes = SIZES
 ) -> None:
-    """Overwrite ``out`` with geometric draws; values beyond int64 stop at its end."""
-    repeated(
-        out,
-        scale,
-        lambda part, count: _geometric_attempt(part, count, entropy, sizes),
-        tries=sizes.tries,
-    )
+    """Overwrite ``out`` with geometric draws, k >= 0 with weight exp(-k / scale), up to 2**63."""
+    repeated(out, scale, partial(_geometric_attempt, entropy=entropy, sizes=sizes), sizes.tries)
 
 
 def gaussian_into(
     out: NDArray[np.int64], variance: Parameters, entropy: Entropy, sizes: FreeSizes = SIZES
 ) -> None:
     """Overwrite ``out`` with discrete Gaussian draws; values beyond int64 stop at its ends."""
-    repeated(
-        out,
-        variance,
-        lambda part, count: _gaussian_attempt(part, count, entropy, sizes),
-        tries=sizes.tries,
-    )
-
-
-Attempt = tuple[NDArray[np.int64], NDArray[np.bool_]]
-"""Values, and whether each was accepted."""
+    repeated(out, variance, partial(_gaussian_attempt, entropy=entropy, sizes=sizes), sizes.tries)
 
 
 def repeated(
     out: NDArray[np.int64],
     parameters: Parameters,
     attempt: Callable[[Parameters, int], Attempt],
-    *,
     tries: int = 1,
 ) -> None:
     """Fill ``out`` chunk by chunk, then try the rejected elements again until none is left.
 
-    Attempts are independent, and whether one is made at once or after others were rejected does not
-    change it: so each element has the law of an accepted attempt, however many ``tries`` it gets.
+    Attempts are independent: each element has the distribution of an accepted attempt, however many
+    ``tries`` it gets at once.
     """
     if not out.size:
         return
@@ -180,7 +182,6 @@ def repeated(
 def _first_accepted(
     parameters: Parameters, count: int, attempt: Callable[[Parameters, int], Attempt], tries: int
 ) -> Attempt:
-    """Attempt each element so often, and return the first value of each that was accepted."""
     values, accepted = attempt(parameters.again(tries), count * tries)
     if tries == 1:
         return values, accepted
@@ -291,7 +292,6 @@ def magnitudes(
 def _floor_log(
     scale: Parameters, word: NDArray[np.unsignedinteger[Any]], entropy: Entropy, sizes: FreeSizes
 ) -> NDArray[np.int64]:
-    """Return floor(-s ln U), where the words hold the first bits of U."""
     bits = sizes.word_bits
     known = word.astype(np.float64)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -313,3 +313,104 @@ def _floor_log(
             )
             result[open_] = min(settled, INT64_MAX)
     return result
+
+
+_WIDEST: Final = Fraction(1 << 57)
+_GUARD_BITS: Final = 8
+
+
+def rare_heads(
+    *, coins: int, chance: Callable[[int], Interval], entropy: Entropy, sizes: FreeSizes = SIZES
+) -> NDArray[np.int64]:
+    """Return the places of the coins that show heads, lowest first, of at most 2**62 coins.
+
+    ``chance(bits)`` encloses the probability of heads, which is below 1, to about 2**-bits of it.
+    """
+    scale = _scale(chance(BITS).high)
+    marked = _marked(coins, scale, entropy, sizes)
+    stays = _stays(chance, scale)
+    low, high = stays(BITS)
+    estimate = float(Fraction(low + high, 2 << BITS))
+    heads = flip(np.full(marked.size, estimate), lambda _: stays, entropy, sizes.coins)
+    return marked[heads]
+
+
+def _scale(most: Fraction) -> Fraction:
+    """Return a scale of gaps that are short enough for coins of at most this chance.
+
+    >>> _scale(Fraction(1, 4)), _scale(Fraction(1, 1 << 400)) == 1 << 57
+    (Fraction(3, 1), True)
+    """
+    return Fraction(float_down(min((1 - most) / most, _WIDEST)))
+
+
+def _marked(coins: int, scale: Fraction, entropy: Entropy, sizes: FreeSizes) -> NDArray[np.int64]:
+    share = -math.expm1(-1.0 / float(scale))  # about how many are marked decides nothing else
+    marked: list[int] = []
+    start = 0
+    while start < coins:
+        gaps = np.empty(int((coins - start) * share) + 1, np.int64)
+        geometric_into(gaps, Parameters.same(scale), entropy, sizes)
+        after = [*itertools.accumulate((gap + 1 for gap in gaps.tolist()), initial=start)]
+        marked += (end - 1 for end in after[1:])
+        start = after[-1]
+    return np.array([place for place in marked if place < coins], np.int64)
+
+
+def _stays(chance: Callable[[int], Interval], scale: Fraction) -> Enclosure:
+
+    def enclose(bits: int) -> tuple[int, int]:
+        heads, rest = chance(bits + _GUARD_BITS), ratio(scale, bits + _GUARD_BITS)
+        low = math.floor(heads.low * (1 << bits) / (1 - rest.low))
+        high = math.ceil(heads.high * (1 << bits) / (1 - rest.high))
+        return low, min(high, 1 << bits)
+
+    return enclose
+
+
+def laplace_beyond_into(
+    out: NDArray[np.int64], scale: Fraction, least: int, entropy: Entropy, sizes: FreeSizes = SIZES
+) -> None:
+    """Overwrite ``out`` with discrete Laplace draws from ``least`` >= 0 on, up to int64's end."""
+    geometric_into(out, Parameters.same(scale), entropy, sizes)
+    out[:] = saturating_add(out, np.full(out.shape, least, np.int64))
+
+
+def gaussian_beyond_into(
+    out: NDArray[np.int64],
+    variance: Fraction,
+    least: int,
+    entropy: Entropy,
+    sizes: FreeSizes = SIZES,
+) -> None:
+    """Overwrite ``out`` with discrete Gaussian draws from ``least`` >= 0 on, up to int64's end."""
+    center = _center(variance, least)
+    scale = Parameters.same(variance / (least + center))
+    repeated(
+        out, scale, lambda part, count: _attempt(part, count, variance, center, entropy, sizes)
+    )
+    out[:] = saturating_add(out, np.full(out.shape, least, np.int64))
+
+
+def _center(variance: Fraction, least: int) -> Fraction:
+    far = float(least)
+    return Fraction(2.0 * float(variance) / (far + math.sqrt(far * far + 4.0 * float(variance))))
+
+
+def _attempt(  # noqa: PLR0913, PLR0917 (one law, and how it is drawn)
+    scale: Parameters,
+    count: int,
+    variance: Fraction,
+    center: Fraction,
+    entropy: Entropy,
+    sizes: FreeSizes,
+) -> Attempt:
+    size, accepted = magnitudes(scale, count, entropy, sizes)
+    excess = size.floats() - float(center)
+    exponent = excess * excess / (2.0 * float(variance))
+
+    def exact(index: int) -> Fraction:
+        return (size.exact(index) - center) ** 2 / (2 * variance)
+
+    accepted &= exp_coins(exponent, exact, entropy, sizes.coins)
+    return size.clamped(np.zeros(count, np.bool_)), accepted

@@ -86,7 +86,7 @@ from numpy.typing import NDArray
 from discreet import mechanisms
 from discreet.exact import Interval, float_up
 from discreet.mechanisms import Gaussian, Laplace
-from discreet.mechanisms.exact_quantiles import root_complement
+from discreet.mechanisms.mechanism import root_complement
 from discreet.plan.noise_quantiles import FEW, alike_half_width
 from discreet.release.value_arrays import Floats
 from discreet.requests.raw_totals import Integers

@@ -24,7 +24,7 @@ read and draw noise.  What pages and calls use, all of it free of any web framew
 - ``Planned.plan`` and ``Answered.release`` are the plan and the release as a session gives them.
 - ``run_server(site, mount=None)`` serves it; ``create_app(counter, mount=None)`` returns the
   FastAPI application; ``mount(app, counter)`` adds pages to it.  ``app.state.counter`` is the
-  counter; ``caller_of(request)`` of ``discreet.service.http.authentication`` says who calls, by
+  counter; ``caller_of(request)`` of ``discreet.service.http.route_table`` says who calls, by
   token or by the cookie ``discreet``.
 - Refusals are errors of this package; ``TryAgain`` is all that is told once something is charged.
 """
@@ -36,17 +36,15 @@ from typing import TYPE_CHECKING
 from discreet.doors import late_names
 
 if TYPE_CHECKING:  # each is loaded when first used: a client needs no server, and no FastAPI
-    from discreet.service.client.connection import ServerConnection, connect
-    from discreet.service.counter.service_counter import ServiceCounter
+    from discreet.service.client import ServerConnection, connect
+    from discreet.service.counter import ServiceCounter
+    from discreet.service.directory import PasswordFile
     from discreet.service.http.app import create_app
     from discreet.service.http.server import run_server
-    from discreet.service.people.caller import Caller
-    from discreet.service.people.passwords import PasswordFile
-    from discreet.service.people.roles import Grant, Permission, Role
-    from discreet.service.protocol.question_form import QuestionForm
-    from discreet.service.site import Site
+    from discreet.service.question_form import QuestionForm
+    from discreet.service.roles import Caller, Grant, Permission, Role
+    from discreet.service.site import Site, read_site
     from discreet.service.site_check import SiteFinding, check_site
-    from discreet.service.site_toml import read_site
 
 __all__ = [
     "Caller",
@@ -70,16 +68,14 @@ if not TYPE_CHECKING:  # to which every name would be one of this room
     __getattr__, __dir__ = late_names(
         __name__,
         {
-            "client.connection": ("ServerConnection", "connect"),
-            "counter.service_counter": ("ServiceCounter",),
+            "client": ("ServerConnection", "connect"),
+            "counter": ("ServiceCounter",),
             "http.app": ("create_app",),
             "http.server": ("run_server",),
-            "people.caller": ("Caller",),
-            "people.passwords": ("PasswordFile",),
-            "people.roles": ("Grant", "Permission", "Role"),
-            "protocol.question_form": ("QuestionForm",),
-            "site": ("Site",),
+            "directory": ("PasswordFile",),
+            "roles": ("Caller", "Grant", "Permission", "Role"),
+            "question_form": ("QuestionForm",),
+            "site": ("Site", "read_site"),
             "site_check": ("SiteFinding", "check_site"),
-            "site_toml": ("read_site",),
         },
     )

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import final
 
 from discreet.errors import LedgerUnavailable
-from discreet.service.state_files import open_state_file
+from discreet.service.state import open_state_file
 
 
 @final

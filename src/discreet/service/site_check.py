@@ -22,12 +22,11 @@ from typing import Final, final
 from discreet.errors import DiscreetError
 from discreet.ledger.witness import WitnessFile
 from discreet.plan.policy.policy import read_policy
-from discreet.service.counter.opened_site import opened_ledger
-from discreet.service.http.tls_files import check_tls
-from discreet.service.people.passwords import PasswordFile
-from discreet.service.people.roles import Permission, permissions_of
-from discreet.service.site import ServedDataset, Site
-from discreet.service.state_files import (
+from discreet.service.directory import PasswordFile
+from discreet.service.opened_site import opened_ledger
+from discreet.service.roles import Permission, permissions_of
+from discreet.service.site import ServedDataset, Site, check_tls
+from discreet.service.state import (
     LOCK_NAME,
     LOG_NAME,
     STATE_NAME,

@@ -6,15 +6,15 @@ Trust: public.
 from __future__ import annotations
 
 import io
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, final
 
 from discreet import release as releases
-from discreet.ledger.anchors import Anchor
 from discreet.ledger.values import Receipt
-from discreet.service.protocol.question_form import QuestionForm
-from discreet.service.protocol.value_codec import read_value
+from discreet.ledger.witness import Anchor
+from discreet.service.question_form import QuestionForm
+from discreet.service.value_codec import read_value
 
 if TYPE_CHECKING:  # made when first used, since a server that only passes them on needs neither
     from discreet.plan.plan import Plan
@@ -29,6 +29,8 @@ class Planned:
     document: Mapping[str, Any]
     encoded: Any = field(repr=False)
     size: str
+    curve: Sequence[Mapping[str, Any]] = ()
+    """The errors at lower and higher prices, where they were asked for."""
 
     @property
     def plan(self) -> Plan:

@@ -1,29 +1,102 @@
 """Ways out of a refusal, each with its price: a wider error, fewer groups, a higher limit.
 
-Trust: public.  Prices and errors are those of plans, and a limit is raised by two people alone.
+Trust: public.  Prices and errors are those of plans, amounts are those of the ledger, which charges
+before data is read, and a limit is raised by two people alone: no number depends on data.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Final, final
 
-from discreet.accounting import Left
+from discreet.accounting import Budget, Left
 from discreet.accounting.budgets.amounts import amount_down, amount_up, format_down, format_up
-from discreet.errors import DiscreetError
+from discreet.errors import DiscreetError, OverBudget, WrongKind
 from discreet.ledger.ledger_view import LedgerView
 from discreet.ledger.values import path_and_ancestors
 from discreet.plan.plan import Plan
 from discreet.plan.policy.policy import Limits
-from discreet.service.fewer_groups import without_last_key
-from discreet.service.plan_amounts import amounts_of_plan
+from discreet.query.sql.tokens import Token, TokenKind, tokens
 from discreet.session.planning import fits_after
+
+
+def amounts_of_plan(budget: Budget, plan: Plan) -> Sequence[int]:
+    """Return what a budget counts for a plan; a delta is spent only where it has to be."""
+    try:
+        return budget.price(plan.loss)
+    except WrongKind:
+        return budget.price(plan.loss, delta=plan.delta)
+
+
+_ENDS: Final = frozenset({"HAVING", "ORDER BY", "LIMIT", ";"})
+
+
+def without_last_key(question: str) -> str | None:
+    """Return a question without its last key, or None where that is not plain to see.
+
+    >>> without_last_key("SELECT ward, sex, COUNT(*) AS n FROM visits GROUP BY ward, 2")
+    'SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward'
+    >>> without_last_key("SELECT ward AS w, COUNT(*) AS n FROM visits GROUP BY w LIMIT 9")
+    'SELECT COUNT(*) AS n FROM visits LIMIT 9'
+    >>> without_last_key("SELECT COUNT(*) AS n FROM visits") is None
+    True
+    """
+    read = tokens(question)
+    words = [token.word for token in read]
+    once = all(words.count(word) == 1 for word in ("SELECT", "FROM", "GROUP BY"))
+    if not once or words[1] == "WITH":
+        return None
+    first, source, group = (words.index(word) for word in ("SELECT", "FROM", "GROUP BY"))
+    end = next(at for at in range(group, len(read)) if words[at] in _ENDS or _is_end(read[at]))
+    items, keys = _comma_parts(read[first + 1 : source]), _comma_parts(read[group + 1 : end])
+    if not keys or not all(keys) or not all(items):
+        return None
+    dropped = keys[-1]
+    kept = [item for place, item in enumerate(items, 1) if not _is_key(item, dropped, place)]
+    if not kept or words[first + 1] in {"DISTINCT", "ALL"}:
+        return None
+    grouped = f"GROUP BY {_listed(keys[:-1])} " if keys[:-1] else ""
+    between = question[read[source].span.start : read[group].span.start].rstrip()
+    rest = question[read[end].span.start :].strip()
+    head = question[: read[first].span.end]
+    return f"{head} {_listed(kept)} {between} {grouped}{rest}".rstrip()
+
+
+def _comma_parts(read: Sequence[Token]) -> list[list[Token]]:
+    """Split tokens at commas that stand in no parentheses."""
+    parts: list[list[Token]] = [[]]
+    depth = 0
+    for token in read:
+        depth += (token.word in {"(", "["}) - (token.word in {")", "]"})
+        if token.word == "," and not depth:
+            parts.append([])
+        else:
+            parts[-1].append(token)
+    return parts
+
+
+def _is_key(item: Sequence[Token], key: Sequence[Token], place: int) -> bool:
+    """Say whether an output is a key: by its place, its name, or its expression."""
+    if len(key) == 1 and key[0].kind is TokenKind.NUMBER:
+        return key[0].text == str(place)
+    words = [token.text.casefold() for token in item]
+    wanted = [token.text.casefold() for token in key]
+    named = len(words) > 2 and item[-2].word == "AS"
+    return words == wanted or (named and wanted in ([words[-1]], words[:-2]))
+
+
+def _listed(parts: Sequence[Sequence[Token]]) -> str:
+    return ", ".join(part[0].span.to(part[-1].span).words for part in parts)
+
+
+def _is_end(token: Token) -> bool:
+    return token.kind is TokenKind.END
+
 
 Planned = Callable[[Any, dict[str, Any]], Plan]
 """Plans SQL text, or a question as it travels."""
-
 _PRICES: Final = ("epsilon", "rho")
 
 
@@ -145,7 +218,7 @@ def within_policy(
         except DiscreetError:
             continue
         title = f"Pay {name} {amount}, the most that the policy allows for one question"
-        return WaysOut(ways=(_way(question, name, amount, plan, title),))
+        return WaysOut(ways=(_way_out(question, name, amount, plan, title),))
     return WaysOut()
 
 
@@ -188,10 +261,10 @@ def _priced(
     except DiscreetError:
         return
     if plan.budget_preview is not None and plan.budget_preview.fits:
-        yield _way(question, name, price[name], plan, title)
+        yield _way_out(question, name, price[name], plan, title)
 
 
-def _way(question: Any, name: str, amount: str, plan: Plan, title: str) -> WayOut:
+def _way_out(question: Any, name: str, amount: str, plan: Plan, title: str) -> WayOut:
     errors = ", ".join(f"{each.output} {each.words}" for each in plan.predicted)
     words = f"{name} {amount} buys {errors}" if errors else f"it costs {name} {amount}"
     return WayOut(title=title, words=words, question=question, by=name, amount=amount)
@@ -215,3 +288,83 @@ def _request(plan: Plan, path: str, left: Left) -> HigherLimit | None:
     return HigherLimit(
         account=path, budget={name: format_up(value) for name, value in given.items()}
     )
+
+
+Way = dict[str, Any]
+
+
+def with_shortage(error: OverBudget, ways: WaysOut) -> OverBudget:
+    """Return a refusal that also says what lacks, and what can be done about it.
+
+    The sentence on what to do lists the priced ways; an error stays as it is where it is not known
+    which limit is too low.
+
+    >>> low = Shortfall(account="data/ana", scope="yours", component="epsilon", needed="0.5",
+    ...                 left="0.2", limit="1")
+    >>> wider = WayOut(title="Accept a wider ±", words="epsilon 0.2 buys n ± 15",
+    ...                question="SELECT COUNT(*) AS n FROM visits", by="epsilon", amount="0.2")
+    >>> refused = OverBudget(what="too much.", why="a promise.", do="less.")
+    >>> told = with_shortage(refused, WaysOut(shortfalls=(low,), ways=(wider,)))
+    >>> print(told)
+    OverBudget[E301]: too much.
+      Why: a promise.
+      Do:  accept a wider ±: epsilon 0.2 buys n ± 15; or repeat what was paid for before.
+    >>> told.shortage["scope"], told.shortage["needed"], told.shortage["left"]
+    ('yours', {'epsilon': '0.5'}, {'epsilon': '0.2'})
+    >>> [(way["change"], way["cost"]) for way in told.shortage["ways_out"]][0]
+    ('Accept a wider ±: epsilon 0.2 buys n ± 15', {'epsilon': '0.2'})
+    """
+    if not ways.shortfalls:
+        return error
+    first = ways.shortfalls[0]
+    lacking = [each for each in ways.shortfalls if each.account == first.account]
+    needed = {each.component: each.needed for each in lacking}
+    told = list(_told_ways(ways, needed))
+    changes = "; or ".join(_begun_small(way["change"]) for way in told)
+    return OverBudget(
+        what=error.what,
+        why=error.why,
+        do=f"{changes}.",
+        details=error.details,
+        shortage={
+            "scope": first.scope,
+            "account": first.account,
+            "needed": needed,
+            "left": {each.component: each.left for each in lacking},
+            "ways_out": told,
+        },
+    )
+
+
+def _told_ways(ways: WaysOut, needed: dict[str, str]) -> Iterator[Way]:
+    """Yield other questions first, then an old answer, then a higher limit."""
+    yield from map(_other_question, ways.ways)
+    yield {
+        "change": "Repeat what was paid for before",
+        "cost": {},
+        "call": "GET .../releases",
+    }
+    if ways.request is not None:
+        yield _raise(ways.request, needed)
+
+
+def _other_question(way: WayOut) -> Way:
+    return {
+        "change": f"{way.title}: {way.words}",
+        "cost": {way.by: way.amount},
+        "call": "POST .../queries",
+        "body": {"question": way.question, way.by: way.amount},
+    }
+
+
+def _raise(request: HigherLimit, needed: dict[str, str]) -> Way:
+    return {
+        "change": f"Have two people raise the limit of {request.account} to {request.words}",
+        "cost": needed,
+        "call": "POST .../requests",
+        "body": {"account": request.account, "budget": dict(request.budget)},
+    }
+
+
+def _begun_small(words: str) -> str:
+    return words[:1].lower() + words[1:]

@@ -21,8 +21,7 @@ from typing import Final, final
 
 from discreet.errors import DiscreetError, LedgerUnavailable
 from discreet.ledger import Ledger
-from discreet.ledger.anchors import Anchor
-from discreet.ledger.witness import WitnessFile
+from discreet.ledger.witness import Anchor, WitnessFile
 from discreet.service.security_log import SecurityLog
 
 _SECONDS: Final = 1.0

@@ -46,8 +46,8 @@ from discreet.errors import (
     SourceChanged,
     WrongKind,
 )
-from discreet.ledger.canonical_lines import canonical, digest
-from discreet.ledger.question_requests import refuse_closed
+from discreet.ledger.entries import canonical, digest
+from discreet.ledger.requests import refuse_closed
 from discreet.ledger.values import StoredAnswer
 from discreet.noise import SYSTEM, Entropy
 from discreet.plan.pricing.requested_price import check_confirmed, check_least
@@ -169,7 +169,7 @@ class AnswerPipeline:
         """Take all steps with a function that reads the data and returns what will be stored."""
         stored = self.record.find(question)
         if stored is not None:
-            return self._handed_out(stored)
+            return _answered(stored)
         if self.limits is not None:
             check_confirmed(plan.price, self.limits)
         check_least(plan.price, self.least)
@@ -177,15 +177,8 @@ class AnswerPipeline:
         key = self._pay(plan, question)
         begun = self.record.start(key)
         if isinstance(begun, StoredAnswer):
-            return self._handed_out(begun)
-        return self._handed_out(self.record.release(key, self._close_on_failure(key, draw)))
-
-    def _handed_out(self, stored: StoredAnswer) -> StoredAnswer:
-        """Return a stored answer; count it if it was handed out before."""
-        answered = _answered(stored)
-        if answered.replayed:
-            self.record.count_replay(answered.receipt)
-        return answered
+            return _answered(begun)
+        return _answered(self.record.release(key, self._close_on_failure(key, draw)))
 
     def _close_on_failure(self, key: str, draw: Callable[[], bytes]) -> bytes:
         """Read the data; close the question if that fails for a reason that may depend on it."""

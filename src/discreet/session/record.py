@@ -14,8 +14,8 @@ from typing import Any, Final, NoReturn, final
 from discreet.accounting import Box, Node
 from discreet.errors import EngineFailed, NotAllowed, WrongKind
 from discreet.ledger import Ledger
-from discreet.ledger.canonical_lines import DescriptionEntry
-from discreet.ledger.question_requests import refuse_closed
+from discreet.ledger.entries import DescriptionEntry
+from discreet.ledger.requests import refuse_closed
 from discreet.ledger.values import Charged, Receipt, Started, StoredAnswer, named_accounts
 
 _NOBODY: Final = "0" * 32
@@ -105,9 +105,6 @@ class Rehearsal:
             self._answers[key] = stored
             return stored
 
-    def count_replay(self, receipt: Receipt) -> None:
-        """Count nothing: what is kept here ends with the session."""
-
     def fail(self, key: str) -> None:
         """Close the question, unless it is answered."""
         with self._lock:
@@ -174,7 +171,7 @@ class NoLedger:
             "with test_mode=True for tests on made-up data.",
         )
 
-    begin = start = release = fail = reopen = count_replay = charge
+    begin = start = release = fail = reopen = charge
 
     @property
     def closed(self) -> tuple[str, ...]:

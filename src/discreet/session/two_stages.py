@@ -18,7 +18,7 @@ from typing import Any, Final
 from discreet.engines.engine import Engine
 from discreet.engines.hash_order import HashOrder
 from discreet.errors import WrongKind
-from discreet.ledger.canonical_lines import canonical
+from discreet.ledger.entries import canonical
 from discreet.noise import Entropy
 from discreet.plan.bounds_search import FoundBounds
 from discreet.plan.plan import Plan

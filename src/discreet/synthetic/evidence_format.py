@@ -15,7 +15,7 @@ from typing import Any, Final
 import numpy as np
 
 from discreet.errors import DiscreetError, WrongKind
-from discreet.ledger.canonical_lines import canonical
+from discreet.ledger.entries import canonical
 from discreet.query.types import TYPES_BY_NAME, Type
 from discreet.requests.table_schema import KeyValue
 from discreet.synthetic.coded_columns import Categories, CodedColumn, Coding, NumberBins, Periods

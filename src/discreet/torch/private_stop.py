@@ -26,10 +26,10 @@ from torch import Tensor, nn
 from discreet.errors import DiscreetError, ExamplesMix, OtherRun, WrongKind
 from discreet.exact import whole
 from discreet.ledger import Ledger
-from discreet.ledger.question_requests import refuse_closed
+from discreet.ledger.requests import refuse_closed
 from discreet.ledger.values import StoredAnswer, checked_key
 from discreet.mechanisms import AboveThreshold
-from discreet.mechanisms.sparse_vector.above_threshold import ThresholdRun
+from discreet.mechanisms.sparse_vector import ThresholdRun
 from discreet.noise import SYSTEM, Entropy
 from discreet.session.record import answer_failed_error
 from discreet.torch.arguments import check_ledger, data_of, weights_digest

@@ -6,13 +6,11 @@ nothing else of any data.
     desk               what pages need of the counter of a server
     pages              all pages as routes of one web application
     rendering          templates, with everything escaped, under a strict content security policy
-    screens            the pages of each screen
-    refusals           errors, with the refused part of the question marked
+    visits             who looks at a page, and which forms are accepted
+    query_pages        plan, dry run and ask; answer_pages, budget_pages, record_pages follow
     dummy_twin         answers about made-up tables that follow from the policy alone
-    question_builder   clicks as SQL
-    explorer           error against budget, before anything is asked
-    first_run          the wizard that writes the policy
-    code_copies        a question as Python, SQL and curl
+    question_builder   clicks as SQL, and a question as Python, SQL and curl
+    dataset_pages      datasets, and the wizard that writes the policy
 
 The pages need the extra ``service``.
 """

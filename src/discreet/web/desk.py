@@ -21,10 +21,9 @@ from discreet.plan.policy.policy import Policy
 from discreet.release import Release
 from discreet.requests.table_schema import Schema
 from discreet.service import ServiceCounter
-from discreet.service.people.caller import Caller
-from discreet.service.people.roles import Permission, Role
-from discreet.service.protocol.question_form import QuestionForm
-from discreet.service.views import AskedBefore
+from discreet.service.question_form import QuestionForm
+from discreet.service.roles import Caller, Permission, Role
+from discreet.service.views import AskedBefore, Planned
 from discreet.service.workers.jobs import AskJob
 from discreet.units import PrivacyUnit
 
@@ -164,8 +163,20 @@ class Desk:
 
     def plan(self, visitor: Visitor, dataset: str, question: str, price: Mapping[str, Any]) -> Plan:
         """Plan a question; this spends nothing, and counts as a call."""
+        return self.planned(visitor, dataset, question, price).plan
+
+    def planned(
+        self,
+        visitor: Visitor,
+        dataset: str,
+        question: str,
+        price: Mapping[str, Any],
+        *,
+        curve: bool = False,
+    ) -> Planned:
+        """Plan a question, at other prices as well if its curve is wanted."""
         self._count(visitor)
-        return self.open.plan(visitor.caller, dataset, form_of(question, price)).plan
+        return self.open.plan(visitor.caller, dataset, form_of(question, price), curve=curve)
 
     def ask(self, visitor: Visitor, dataset: str, *forms: QuestionForm) -> AskJob:
         """Begin to answer a question, and draw it again for each further form."""

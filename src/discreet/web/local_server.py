@@ -21,13 +21,12 @@ from fastapi import FastAPI
 
 from discreet.errors import OutOfRange
 from discreet.service import ServiceCounter
-from discreet.service.http.stop_signals import stopped_by_signals
-from discreet.service.people.credentials import new_secret
-from discreet.service.site import ServerAddress, Site
-from discreet.service.site_toml import read_site
+from discreet.service.credentials import new_secret
+from discreet.service.http.server import stopped_by_signals
+from discreet.service.site import ServerAddress, Site, read_site
 from discreet.web import web_application
+from discreet.web.dataset_pages import FirstRun
 from discreet.web.desk import Desk
-from discreet.web.first_run import FirstRun
 
 _HOST: Final = "127.0.0.1"
 _ODD: Final = re.compile(r"[^a-z0-9_.-]")

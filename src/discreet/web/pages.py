@@ -16,36 +16,27 @@ from starlette.exceptions import HTTPException
 
 from discreet.errors import DiscreetError, NotAllowed, UnknownName
 from discreet.service import ServiceCounter
-from discreet.service.people.credentials import new_secret
-from discreet.web.desk import Desk
-from discreet.web.first_run import FirstRun
-from discreet.web.refusals import Refusal
-from discreet.web.rendering import HEADERS, asset, see_other
-from discreet.web.screens import (
+from discreet.service.credentials import new_secret
+from discreet.web import (
     answer_pages,
     budget_pages,
-    explore_pages,
-    log_pages,
+    dataset_pages,
     login_pages,
     query_pages,
     record_pages,
-    release_pages,
-    setup_pages,
-    token_pages,
 )
+from discreet.web.dataset_pages import FirstRun
+from discreet.web.desk import Desk
+from discreet.web.rendering import HEADERS, Refusal, asset, see_other
 from discreet.web.visits import COOKIE, NotLoggedIn, Visiting, desk_of, visited
 
 _SCREENS: Final = (
     login_pages,
-    token_pages,
-    setup_pages,
-    explore_pages,
+    dataset_pages,
     query_pages,
     answer_pages,
-    release_pages,
     budget_pages,
     record_pages,
-    log_pages,
 )
 _FIRST: Final = (("decide", "budget"), ("plan", "query"), ("ledger", "ledger"))
 

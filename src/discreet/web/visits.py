@@ -16,7 +16,7 @@ from fastapi import Depends, Path, Request
 from fastapi.responses import HTMLResponse, Response
 
 from discreet.errors import NotAllowed, UnknownName, WrongKind
-from discreet.service.protocol.question_form import QuestionForm
+from discreet.service.question_form import QuestionForm
 from discreet.session.display import part_left
 from discreet.units.unit import describe_unit
 from discreet.web.desk import DatasetFacts, Desk, Visitor
@@ -29,7 +29,6 @@ _WAITING: Final = 200
 _DIGITS: Final = 15
 RAIL: Final = (
     ("Budget", "budget", "budget"),
-    ("Explore", "explore", "plan"),
     ("Query", "query", "plan"),
     ("Releases", "releases", "releases"),
     ("Ledger", "ledger", "ledger"),

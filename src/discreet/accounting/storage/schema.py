@@ -109,7 +109,7 @@ def lazy_class_schema(
 
     >>> from discreet.accounting.storage.schema import WHOLE
     >>> lazy_class_schema("discreet.mechanisms", "Sparse", answers=WHOLE).of
-    <class 'discreet.mechanisms.sparse_vector.sparse.Sparse'>
+    <class 'discreet.mechanisms.sparse_vector.Sparse'>
     """
     return ClassSchema(name, lambda: _loaded(home, name), fields, kept or {}, make, marks)
 

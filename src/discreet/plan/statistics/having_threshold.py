@@ -26,7 +26,7 @@ from typing import Final, final
 
 from discreet.arrays import INT64_MAX
 from discreet.errors import UnsupportedSQL
-from discreet.mechanisms.partition_selection.selection import EmptyGroups
+from discreet.mechanisms.partition_selection import EmptyGroups
 from discreet.plan.binding.joins import conjuncts
 from discreet.plan.bounds_search import BoundsTarget
 from discreet.plan.pricing.calibration import Calibrated

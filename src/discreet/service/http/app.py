@@ -18,11 +18,9 @@ from starlette.exceptions import HTTPException
 from discreet import __version__
 from discreet.errors import DiscreetError
 from discreet.service.http import people_routes, query_routes, record_routes
-from discreet.service.http.authentication import NobodyCalls
-from discreet.service.http.guard import CallGuard
-from discreet.service.http.metrics import Metrics
+from discreet.service.http.guard import CallGuard, Metrics
 from discreet.service.http.problems import problem, problem_of
-from discreet.service.http.route_table import TooManyCalls, add_routes
+from discreet.service.http.route_table import NobodyCalls, TooManyCalls, add_routes
 
 if TYPE_CHECKING:  # handed in
     from discreet.service.counter import ServiceCounter

@@ -1,4 +1,4 @@
-"""The guard before all calls: sizes, slow senders, headers, and one line of log for each call.
+"""The guard before all calls: sizes, slow senders, headers, a line of log and a count for each.
 
 Trust: kernel.
 
@@ -6,29 +6,85 @@ A line of log holds the time, the method, the template of the route, the role, t
 bucket of the duration in which the tick has put it: these names, and no others.  Neither paths nor
 queries, bodies, addresses or texts of errors are written.  An error that is not ours is told as a
 number by which its line is found, which names its class.
+
+Metrics are counts of calls alone, as Prometheus text, and no number that data could move: there are
+no durations, sizes or memory, and answers and retries after a charge count as one kind, since which
+of the two it was can depend on the data.
 """
 
 from __future__ import annotations
 
 import asyncio
 import json
+import threading
 import time
-from collections.abc import Awaitable, Callable, MutableMapping
+from collections import Counter as Tally
+from collections.abc import Awaitable, Callable, Iterator, MutableMapping
 from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any, Final, TextIO, final
 
 from fastapi.responses import JSONResponse
 
-from discreet.service.http.metrics import Metrics, outcome_of
+from discreet.service.credentials import new_secret
 from discreet.service.http.problems import problem
-from discreet.service.people.credentials import new_secret
+
+_WORDS: Final = {1: "done", 2: "done", 3: "done", 4: "refused", 5: "broken"}
+
+
+@final
+class Metrics:
+    """Counts of calls, by route and outcome.
+
+    >>> metrics = Metrics()
+    >>> metrics.count("POST", "/v1/datasets/{dataset}/queries", 503)
+    >>> 'outcome="done"} 1' in metrics.text()
+    True
+    """
+
+    __slots__ = ("_calls", "_lock", "_since")
+
+    def __init__(self) -> None:
+        """Begin with nothing."""
+        self._lock = threading.Lock()
+        self._calls: Tally[tuple[str, str, str]] = Tally()
+        self._since = time.time()
+
+    def count(self, method: str, route: str, status: int) -> None:
+        """Count one call."""
+        with self._lock:
+            self._calls[(method, route, outcome_of(status))] += 1
+
+    def text(self) -> str:
+        """Return all counts."""
+        return "\n".join(self._lines()) + "\n"
+
+    def _lines(self) -> Iterator[str]:
+        yield "# HELP discreet_start_time_seconds When the server was started."
+        yield "# TYPE discreet_start_time_seconds gauge"
+        yield f"discreet_start_time_seconds {self._since:.0f}"
+        yield "# HELP discreet_calls_total Calls by route and outcome."
+        yield "# TYPE discreet_calls_total counter"
+        with self._lock:
+            known = sorted(self._calls.items())
+        for (method, route, outcome), count in known:
+            labels = f'method="{method}",route="{route}",outcome="{outcome}"'
+            yield f"discreet_calls_total{{{labels}}} {count}"
+
+
+def outcome_of(status: int) -> str:
+    """Return what a status is counted as: 503 is what a charge may end in, as an answer is.
+
+    >>> outcome_of(200), outcome_of(503), outcome_of(402), outcome_of(500)
+    ('done', 'done', 'refused', 'broken')
+    """
+    return "done" if status == 503 else _WORDS.get(status // 100, "broken")
+
 
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 Application = Callable[[Scope, Receive, Send], Awaitable[None]]
-
 _HEADERS: Final = (
     (b"cache-control", b"no-store"),
     (b"x-content-type-options", b"nosniff"),

@@ -11,12 +11,10 @@ from fastapi import Request, Response
 from fastapi.responses import JSONResponse, PlainTextResponse
 
 from discreet.errors import OutOfRange
-from discreet.service.http.authentication import COOKIE, counter_of
 from discreet.service.http.bodies import LoginBody, TokenBody
 from discreet.service.http.query_routes import in_thread
-from discreet.service.http.route_table import Calling, check_login_rate, route
-from discreet.service.people.caller import Caller
-from discreet.service.people.roles import Permission
+from discreet.service.http.route_table import COOKIE, Calling, check_login_rate, counter_of, route
+from discreet.service.roles import Caller, Permission
 
 if TYPE_CHECKING:  # handed in
     from discreet.service.counter import ServiceCounter

@@ -16,13 +16,11 @@ from fastapi import Header, Query, Request, Response
 from fastapi.responses import JSONResponse, StreamingResponse
 
 from discreet.errors import DiscreetError
-from discreet.service.http.authentication import counter_of
 from discreet.service.http.bodies import QueryBody, RemeasureBody
 from discreet.service.http.problems import problem_of
-from discreet.service.http.route_table import Calling, route
-from discreet.service.people.caller import Caller
-from discreet.service.people.roles import Permission
-from discreet.service.protocol.question_form import QuestionForm
+from discreet.service.http.route_table import Calling, counter_of, route
+from discreet.service.question_form import QuestionForm
+from discreet.service.roles import Caller, Permission
 from discreet.service.views import Answered, Planned
 from discreet.service.workers.jobs import AskJob
 

@@ -13,7 +13,6 @@ from typing import Annotated, Any, Literal
 from fastapi import Path, Query, Request, Response
 from fastapi.responses import HTMLResponse, JSONResponse, PlainTextResponse, StreamingResponse
 
-from discreet.service.http.authentication import counter_of
 from discreet.service.http.bodies import (
     AccountBody,
     DecisionBody,
@@ -22,9 +21,9 @@ from discreet.service.http.bodies import (
     RequestBody,
 )
 from discreet.service.http.query_routes import in_thread
-from discreet.service.http.route_table import Calling, route
-from discreet.service.people.roles import Permission
-from discreet.service.protocol.remaining import left_document
+from discreet.service.http.route_table import Calling, counter_of, route
+from discreet.service.remaining import left_document
+from discreet.service.roles import Permission
 from discreet.service.views import Explained
 
 Entry = Annotated[int, Path(ge=1, lt=2**62, description="The number of the entry of an answer.")]

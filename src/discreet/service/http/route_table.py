@@ -1,27 +1,104 @@
-"""The table of calls: each with the permission that it needs, in one list that tests go through.
+"""The table of calls: each with the permission that it needs, and who makes it.
 
 Trust: kernel.  A call that is not in this list does not exist, and one that is in it is refused
 without its permission before anything else happens.
+
+A browser sends cookies along with forms of other sites, so a call with a cookie that changes
+something carries the token of its log-in in ``X-CSRF-Token``.  A server without log-in answers to
+no other name than that of this machine, and to no page of another site: such a page can send calls
+to it, and a name of its own could lead there (DNS rebinding).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, field
-from typing import Annotated, Any, Final, TypeVar, final
+from typing import TYPE_CHECKING, Annotated, Any, Final, TypeVar, final
+from urllib.parse import urlsplit
 
 from fastapi import Depends, FastAPI, Request, Response
 from fastapi.routing import APIRoute
 
-from discreet.service.http.authentication import (
-    NobodyCalls,
-    address_of,
-    caller_of,
-    counter_of,
-)
 from discreet.service.http.problems import MEDIA, OVER_BUDGET, PROBLEM
-from discreet.service.people.caller import Caller
-from discreet.service.people.roles import Permission
+from discreet.service.roles import Caller, Permission
+
+if TYPE_CHECKING:  # handed in
+    from discreet.service.counter import ServiceCounter
+    from discreet.service.site import TrustedProxy
+
+COOKIE: Final = "discreet"
+CSRF: Final = "x-csrf-token"
+_SAFE: Final = frozenset({"GET", "HEAD", "OPTIONS"})
+_HERE: Final = frozenset({"127.0.0.1", "localhost", "[::1]", "::1"})
+
+
+class NobodyCalls(Exception):
+    """Nobody has shown who they are."""
+
+    def __init__(self, why: str) -> None:
+        """Say what is missing."""
+        super().__init__(why)
+        self.why = why
+
+
+def counter_of(request: Request) -> ServiceCounter:
+    """Return the counter that the application serves."""
+    counter: ServiceCounter = request.app.state.counter
+    return counter
+
+
+def address_of(request: Request, proxy: TrustedProxy | None) -> str:
+    """Return where a call comes from: what a trusted proxy says of it, or the other end (T8)."""
+    peer = request.client.host if request.client else ""
+    if proxy is None or peer not in proxy.addresses:
+        return peer
+    return request.headers.get("x-forwarded-for", peer).rpartition(",")[2].strip()
+
+
+def vouched_person(
+    request: Request, proxy: TrustedProxy | None
+) -> tuple[str, tuple[str, ...]] | None:
+    """Return whom a trusted proxy has logged in, with their groups (T8)."""
+    peer = request.client.host if request.client else ""
+    if proxy is None or proxy.user is None or peer not in proxy.addresses:
+        return None
+    name = request.headers.get(proxy.user, "").strip()
+    said = request.headers.get(proxy.groups, "") if proxy.groups else ""
+    groups = tuple(each.strip() for each in said.split(",") if each.strip())
+    return (name, groups) if name else None
+
+
+def caller_of(request: Request) -> Caller:
+    """Return who calls, or refuse."""
+    counter = counter_of(request)
+    alone = counter.loopback_caller()
+    if alone is not None:
+        _check_here(request)
+        return alone
+    scheme, _, token = request.headers.get("authorization", "").partition(" ")
+    if token:
+        found = counter.tokens.find(token) if scheme.lower() == "bearer" else None
+        if found is None:
+            raise NobodyCalls("the token is unknown, ended or revoked.")
+        return found
+    cookie = request.cookies.get(COOKIE)
+    login = None if cookie is None else counter.logins.find(cookie)
+    if login is None:
+        raise NobodyCalls("there is no token, and nobody is logged in.")
+    if request.method not in _SAFE and not login.form_is_ours(request.headers.get(CSRF)):
+        raise NobodyCalls(f"a call with a cookie carries the token of its log-in in {CSRF}.")
+    return login.caller
+
+
+def _check_here(request: Request) -> None:
+    """Refuse calls by another name, and those that pages of other sites make."""
+    host = request.headers.get("host", "")
+    name = urlsplit(f"//{host}").hostname or ""
+    origin = request.headers.get("origin")
+    other = origin is not None and urlsplit(origin).netloc != host
+    site = request.headers.get("sec-fetch-site", "none")
+    if name not in _HERE or other or site not in {"none", "same-origin"}:
+        raise NobodyCalls("this server without log-in answers to this machine's own pages alone.")
 
 
 class TooManyCalls(Exception):
@@ -51,7 +128,6 @@ class ServedRoute:
 
 ROUTES: Final[list[ServedRoute]] = []
 """All calls."""
-
 _Handler = TypeVar("_Handler", bound=Callable[..., Any])
 
 

@@ -11,8 +11,11 @@ ledgers are closed, and the process ends with 0; a second signal ends it at once
 from __future__ import annotations
 
 import asyncio
+import signal
 import socket
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, TextIO, final
 
@@ -21,14 +24,50 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from discreet import service
 from discreet.errors import LedgerUnavailable
-from discreet.service.http.stop_signals import let_signals_end_it, stopped_by_signals
-from discreet.service.http.tls_files import check_tls
-from discreet.service.site import Site
+from discreet.service.site import Site, check_tls
 
-if TYPE_CHECKING:  # loaded while workers open the data
+if TYPE_CHECKING:  # handed in
     from fastapi import FastAPI
 
     from discreet.service.http.app import Mount
+
+_SIGNALS: Final = (signal.SIGTERM, signal.SIGINT)
+
+
+@contextmanager
+def stopped_by_signals() -> Iterator[None]:
+    """Have signals end what is within as if it were done, so that it closes what it has opened.
+
+    Uvicorn stops at a signal and then raises it again, which by itself would end the process on the
+    spot.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = {each: signal.signal(each, _stop) for each in _SIGNALS}
+    try:
+        yield
+    except _StoppedBySignal:
+        pass
+    finally:
+        for each, handler in before.items():
+            signal.signal(each, handler)
+
+
+class _StoppedBySignal(BaseException):
+    """A signal has come; nothing on the way takes it for an error."""
+
+
+def _stop(*_: object) -> None:
+    raise _StoppedBySignal
+
+
+def let_signals_end_it() -> None:
+    """Have the next signal end the process: somebody does not want to wait any longer."""
+    if threading.current_thread() is threading.main_thread():
+        for each in _SIGNALS:
+            signal.signal(each, signal.SIG_DFL)
+
 
 _HEADER_SECONDS: Final = 10.0
 _GRACE_SECONDS: Final = 20

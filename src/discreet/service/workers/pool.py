@@ -26,9 +26,11 @@ Nobody waits for a worker that will not come: what is queued when the pool close
 
 from __future__ import annotations
 
+import os
 import signal
 import socket
 import subprocess
+import sys
 import threading
 import time
 from collections.abc import Mapping
@@ -44,22 +46,47 @@ from discreet.errors import (
     UnsupportedSQL,
 )
 from discreet.ledger import Ledger
-from discreet.ledger.shared.messages import Message, read_error, receive_message, send_message
-from discreet.ledger.shared.writer_socket import WriterSocket
+from discreet.ledger.shared import Message, WriterSocket, read_error, receive_message, send_message
 from discreet.service.security_log import SecurityLog
 from discreet.service.site import ServedDataset, ServiceLimits
-from discreet.service.state_files import socket_path
-from discreet.service.workers.fair_queue import FairQueue
-from discreet.service.workers.jobs import AskJob
-from discreet.service.workers.plan_class import CLASSES
-from discreet.service.workers.worker_process import (
-    END_SECONDS,
-    SHORT,
-    UNHEARD,
-    WorkerProcess,
-    ends_by_itself,
-    started_worker,
-)
+from discreet.service.state import socket_path
+from discreet.service.workers.jobs import CLASSES, AskJob, FairQueue
+
+SHORT: Final = (OSError, MemoryError, subprocess.SubprocessError)
+"""What is raised where descriptors, processes or memory are short."""
+UNHEARD: Final = (OSError, ValueError, MemoryError)
+"""What is raised where a worker is silent or gone, or what it says cannot be read."""
+END_SECONDS: Final = 5.0
+"""How long a worker that has stopped talking may take to end."""
+WorkerProcess = tuple[socket.socket, subprocess.Popen[bytes]]
+"""A worker, and the socket through which it is told what to do."""
+
+
+def started_worker(first: Mapping[str, object]) -> WorkerProcess:
+    """Start a worker, and tell it the first thing; nothing stays open if that fails."""
+    ours, theirs = socket.socketpair()
+    with theirs:
+        try:
+            process = subprocess.Popen(  # noqa: S603  this interpreter, and a file of this package
+                [sys.executable, "-m", "discreet.service.workers.worker", str(theirs.fileno())],
+                pass_fds=[theirs.fileno()],
+                stdin=subprocess.DEVNULL,
+                env={**os.environ, "PYTHONFAULTHANDLER": "0"},
+            )
+        except BaseException:
+            ours.close()
+            raise
+    with suppress(OSError):  # it is gone already
+        send_message(ours, first)
+    return ours, process
+
+
+def ends_by_itself(process: subprocess.Popen[bytes], *, within: float) -> bool:
+    """Wait for the end of a worker that has stopped talking; return whether it came in time."""
+    with suppress(subprocess.TimeoutExpired):
+        process.wait(within)
+    return process.returncode is not None
+
 
 _OUTSIDE: Final = frozenset({-signal.SIGKILL, -signal.SIGTERM, -signal.SIGINT, 0})
 """How a worker ends that nobody's data has ended."""

@@ -17,7 +17,9 @@ import resource
 import signal
 import socket
 import sys
+import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
@@ -29,18 +31,18 @@ from discreet.explain import explain, label_of
 from discreet.explain.label.label import opened_ledger
 from discreet.ledger import Ledger
 from discreet.ledger.ledger_view import LedgerView
-from discreet.ledger.shared.messages import error_message, receive_message, send_message
-from discreet.ledger.shared.remote_writer import shared_ledger
+from discreet.ledger.shared import error_message, receive_message, send_message, shared_ledger
 from discreet.ledger.values import Receipt
+from discreet.plan.plan import Plan
 from discreet.plan.policy.policy import read_policy
 from discreet.plan.pricing.calibration import Price
 from discreet.release import Release
-from discreet.service.protocol.documents import plan_document, release_document, schema_document
-from discreet.service.protocol.question_form import QuestionForm
-from discreet.service.protocol.value_codec import written_value
-from discreet.service.published import PublishedLedger
+from discreet.service.documents import plan_document, release_document, schema_document
+from discreet.service.question_form import QuestionForm
+from discreet.service.reading import PublishedLedger
 from discreet.service.site import ServiceLimits
-from discreet.service.workers.plan_class import LARGE, PlanClass, class_of
+from discreet.service.value_codec import written_value
+from discreet.service.workers.jobs import LARGE, PlanClass, class_of
 from discreet.session import Session
 from discreet.session import open as open_session
 
@@ -49,6 +51,10 @@ Tell = Callable[[Mapping[str, object]], None]
 _KEPT: Final = 64
 _EPSILONS: Final = ("epsilon", "bounds_epsilon", "limits_epsilon", "share_cut_epsilon")
 _RHOS: Final = ("rho", "bounds_rho")
+_CURVE: Final = tuple(Fraction(2) ** k for k in range(-4, 4))
+"""The parts of a price at which a curve has points."""
+_CURVE_SECONDS: Final = 0.3
+"""No curve is drawn of a question that takes longer to plan; that follows from public facts."""
 
 
 class Worker:
@@ -126,7 +132,9 @@ class Worker:
         options = form.options()
         options.pop("share_cut")
         self._check_least(form)
+        begun = time.monotonic()
         plan = session.plan(form.question, **options)
+        quick = time.monotonic() - begun < _CURVE_SECONDS
         self._check_least(plan.price if form.error else form)
         if plan.digest in job["untold"]:  # whether it is on record yet is told at its tick
             plan = replace(plan, budget_preview=None)
@@ -135,6 +143,7 @@ class Worker:
             "plan": written_value(plan),
             "class": class_of(plan).name,
             "digest": plan.digest,
+            "curve": _curve(session, form, plan) if job.get("curve") and quick else [],
         }
 
     def _ask(self, job: Job, tell: Tell) -> dict[str, Any]:
@@ -179,6 +188,23 @@ class Worker:
         _, hard = resource.getrlimit(resource.RLIMIT_AS)
         more = self.mapped + size.bytes(self._limits)
         resource.setrlimit(resource.RLIMIT_AS, (min(more, hard), hard))
+
+
+def _curve(session: Session, form: QuestionForm, plan: Plan) -> list[dict[str, Any]]:
+    """Return the errors of a question at lower and higher prices; planning them spends nothing."""
+    name = "rho" if plan.price.epsilon is None else "epsilon"
+    paid: Fraction | None = getattr(plan.price, name)
+    options = {**form.options(), "epsilon": None, "rho": None, "error": None}
+    options.pop("share_cut")
+    points: list[dict[str, Any]] = []
+    if not paid or plan.exact:
+        return points
+    for part in _CURVE:
+        with suppress(DiscreetError):  # a price that the policy does not allow
+            known = session.plan(form.question, **{**options, name: str(paid * part)}).predicted
+            errors = {e.output: float(e.half_width) for e in known if e.half_width is not None}
+            points.append({name: float(paid * part), "errors": errors})
+    return points
 
 
 def mapped_bytes() -> int:

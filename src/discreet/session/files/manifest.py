@@ -21,7 +21,7 @@ import pyarrow as pa
 
 from discreet.engines.parquet_files import ReleasedFile, digest_of, read_table
 from discreet.errors import WrongKind
-from discreet.ledger.canonical_lines import canonical
+from discreet.ledger.entries import canonical
 from discreet.plan.statistics.truncation import limits_bind
 from discreet.release.odds import Odds, odds_of_plans
 

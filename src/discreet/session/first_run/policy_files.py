@@ -14,7 +14,7 @@ from typing import Final
 
 from discreet.errors import WrongKind
 from discreet.ledger import Ledger
-from discreet.ledger.stores.store import is_server
+from discreet.ledger.store import is_server
 from discreet.plan.policy.policy import Policy, SessionSettings
 
 _TITLE: Final = "# Who is protected, and what may be told.  Review this file like code.\n"

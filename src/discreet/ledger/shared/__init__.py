@@ -1,4 +1,0 @@
-"""A ledger that many processes share through one writer: charges of all of them are grouped.
-
-Trust: kernel.
-"""

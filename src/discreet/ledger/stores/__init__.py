@@ -1,4 +1,0 @@
-"""Stores: SQLite files and PostgreSQL tables that keep the lines of a ledger.
-
-Trust: public.
-"""
