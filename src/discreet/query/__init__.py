@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from discreet.doors import late_names
+from discreet.doors import open_door
 from discreet.query.canonical import canonical
 
 if TYPE_CHECKING:  # each is loaded when first used, because most questions need few of them
@@ -48,92 +48,4 @@ if TYPE_CHECKING:  # each is loaded when first used, because most questions need
     from discreet.query.sql.parse import read, read_expression
     from discreet.query.types import Type
 
-__all__ = [
-    "Aggregate",
-    "Aggregated",
-    "Asked",
-    "Call",
-    "Case",
-    "Cast",
-    "Clause",
-    "Column",
-    "Distinct",
-    "Expression",
-    "Filter",
-    "Grouped",
-    "Join",
-    "Literal",
-    "Named",
-    "Order",
-    "Project",
-    "Question",
-    "Relation",
-    "Rows",
-    "Scan",
-    "Span",
-    "Star",
-    "Table",
-    "Type",
-    "UnionAll",
-    "Window",
-    "aggregates",
-    "canonical",
-    "columns",
-    "descend",
-    "folded",
-    "pointed",
-    "read",
-    "read_expression",
-    "said",
-    "subquery",
-    "table",
-    "transformed",
-    "typed",
-    "underlined",
-    "walk",
-]
-
-if not TYPE_CHECKING:  # to which every name would be one of this room
-    __getattr__, __dir__ = late_names(
-        __name__,
-        {
-            "expression_text": ("said",),
-            "expression_types": ("typed",),
-            "expressions": (
-                "Aggregate",
-                "Call",
-                "Case",
-                "Cast",
-                "Column",
-                "Expression",
-                "Grouped",
-                "Literal",
-                "Order",
-                "Star",
-                "Window",
-                "transformed",
-                "walk",
-            ),
-            "group_builder": ("Asked",),
-            "question": ("Clause", "Question", "aggregates"),
-            "relation_columns": ("columns",),
-            "relations": (
-                "Aggregated",
-                "Distinct",
-                "Filter",
-                "Join",
-                "Named",
-                "Project",
-                "Relation",
-                "Scan",
-                "Table",
-                "UnionAll",
-                "descend",
-                "folded",
-            ),
-            "source_text": ("Span", "pointed", "underlined"),
-            "sql.parse": ("read", "read_expression"),
-            "table_builder": ("Rows", "subquery", "table"),
-            "types": ("Type",),
-        },
-    )
+__all__, __getattr__, __dir__ = open_door(__name__, __file__, also=("canonical",))

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from discreet.doors import late_names
+from discreet.doors import open_door
 
 if TYPE_CHECKING:  # each is loaded when first used, because a plan needs none of them
     from discreet.release.answer import noised
@@ -15,15 +15,4 @@ if TYPE_CHECKING:  # each is loaded when first used, because a plan needs none o
     from discreet.release.odds import Odds, odds_of
     from discreet.release.release import Release
 
-__all__ = ["Odds", "Release", "ReleasedColumn", "noised", "odds_of"]
-
-if not TYPE_CHECKING:  # to which every name would be one of this room
-    __getattr__, __dir__ = late_names(
-        __name__,
-        {
-            "answer": ("noised",),
-            "frames": ("ReleasedColumn",),
-            "odds": ("Odds", "odds_of"),
-            "release": ("Release",),
-        },
-    )
+__all__, __getattr__, __dir__ = open_door(__name__, __file__)
