@@ -19,7 +19,7 @@ from discreet.engines.sql import totals as totals_printed
 from discreet.engines.sql.expressions import WholeFloat, expression
 from discreet.errors import OutOfRange
 from discreet.plan import steps
-from discreet.plan.binding import binder, joins, value_ranges
+from discreet.plan.binding import binder, joins, value_facts
 from discreet.plan.policy.policy import read_policy
 from discreet.plan.pricing import noise_steps as sketching
 from discreet.plan.statistics import contribution_bounds as contribution_limits
@@ -158,7 +158,7 @@ PLANTS = {
     "bounds": (SUM, lambda m: contextlib.nullcontext(changed(stay=ONE))),
     "bounds of floats": (TOTALS, lambda m: contextlib.nullcontext(changed(cost=ONE, age=ONE))),
     "bounds of ranks": (MEDIAN, lambda m: contextlib.nullcontext(changed(age=ONE, cost=ONE))),
-    "bounds of formulas": (FORMULA, lambda m: planted(m, value_ranges, "_called", narrow_sums)),
+    "bounds of formulas": (FORMULA, lambda m: planted(m, value_facts, "_called", narrow_sums)),
     "bounds by a condition": (
         SUM + " WHERE stay > -9",
         lambda m: planted(m, binder, "narrowed", narrow_conditions),
