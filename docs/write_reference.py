@@ -39,6 +39,9 @@ ROOMS = {
     "discreet.continual": "Counts that are released again and again.",
     "discreet.local": "The local model: reports that are private before they leave a device.",
     "discreet.synthetic": "Synthetic tables: methods, workloads, constraints and evidence.",
+    "discreet.models": "Models of tables as scikit-learn has them, posteriors, scores and tuning.",
+    "discreet.torch": "DP-SGD for PyTorch models: plans, training, stopping, adoption.",
+    "discreet.extend": "What a workshop of your own needs to be paid for.",
     "discreet.attacks": "Attacks and audits: what an answer gives away, measured.",
     "discreet.noise": "Exact discrete noise from a secure source.",
 }

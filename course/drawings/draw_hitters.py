@@ -6,8 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.charts import Axis, Chart
-from discreet.local import Estimates, Hadamard, Prefixes, bitstogram, succinct_histogram, tree_hist
+from discreet.local import Estimates, Hadamard, Prefixes
 from discreet.noise import KeyedEntropy
+from discreet_course.heavy_hitters import bitstogram, succinct_histogram, tree_hist
 
 BITS, WORDS, PEOPLE, TOP = 24, 2000, 60_000, 8
 EPSILONS = (0.5, 1, 2, 3, 4)

@@ -9,7 +9,7 @@ from mutants.mutant import Mutant
 MUTANTS: Final = (
     Mutant(
         name="a memo draws a new answer each time",
-        file="discreet/local/repeated/memo.py",
+        file="discreet/local/memo.py",
         old="            cell = cells.setdefault(key, fresh_cell)  # drawn in any case: time tells nothing",
         new="            cells[key] = cell = fresh_cell",
         why="Averages over days tell the value.",
@@ -20,7 +20,7 @@ MUTANTS: Final = (
     ),
     Mutant(
         name="a memo that believes it paid twice",
-        file="discreet/local/repeated/memo.py",
+        file="discreet/local/memo.py",
         old="                charged += due\n",
         new="                charged += 2 * due\n",
         why="Later reports are free.",
@@ -31,7 +31,7 @@ MUTANTS: Final = (
     ),
     Mutant(
         name="a diary that forgets",
-        file="discreet/local/repeated/diary.py",
+        file="discreet/local/diary.py",
         old="            entries[name] = entries.get(name, Fraction(0)) + price",
         new="            entries[name] = price",
         why="Reports under one name cost once, however many they are.",
@@ -39,7 +39,7 @@ MUTANTS: Final = (
     ),
     Mutant(
         name="the ceiling of a diary is looked at without the new report",
-        file="discreet/local/repeated/diary.py",
+        file="discreet/local/diary.py",
         old=(
             "            total = sum(entries.values(), Fraction(0)) + price\n"
             "            if total > self.ceiling:"
@@ -53,7 +53,7 @@ MUTANTS: Final = (
     ),
     Mutant(
         name="the sender's bit is true too often",
-        file="discreet/local/randomizers/unary.py",
+        file="discreet/local/unary.py",
         old="        return Fraction(1, 2), response_chances(self.epsilon, 2)[1]",
         new="        return Fraction(2, 3), response_chances(self.epsilon, 2)[1]",
         why="The ratio of chances is above e to the epsilon.",
@@ -64,7 +64,7 @@ MUTANTS: Final = (
     ),
     Mutant(
         name="a set has the sender's value too often",
-        file="discreet/local/randomizers/subset.py",
+        file="discreet/local/subset.py",
         old="        takes = Bernoulli(p=self.size * (1 - decay) / total).flips(codes.size, entropy)",
         new="        takes = Bernoulli(p=min(Fraction(1), 2 * self.size * (1 - decay) / total)).flips(codes.size, entropy)",
         why="Sets tell more than their law says.",
@@ -75,7 +75,7 @@ MUTANTS: Final = (
     ),
     Mutant(
         name="a sign of a Hadamard row lies half as often",
-        file="discreet/local/randomizers/hadamard.py",
+        file="discreet/local/hadamard.py",
         old="        coin = Bernoulli(p=response_chances(self.epsilon, 2)[1])\n",
         new="        coin = Bernoulli(p=response_chances(self.epsilon, 2)[1] / 2)\n",
         why="A report is true more often than its price says.",
@@ -83,7 +83,7 @@ MUTANTS: Final = (
     ),
     Mutant(
         name="a hashed value is reported with twice the epsilon",
-        file="discreet/local/randomizers/hashing.py",
+        file="discreet/local/hashing.py",
         old="respond(hashed, self.epsilon, self.cells, entropy)",
         new="respond(hashed, 2 * self.epsilon, self.cells, entropy)",
         why="The report loses twice what is charged.",
@@ -91,7 +91,7 @@ MUTANTS: Final = (
     ),
     Mutant(
         name="a record claims the loss of its most careful part",
-        file="discreet/local/randomizers/record.py",
+        file="discreet/local/record.py",
         old="max(part.epsilon for part in kinds)",
         new="min(part.epsilon for part in kinds)",
         why="Any attribute may be the one that is reported.",
@@ -101,7 +101,7 @@ MUTANTS: Final = (
     ),
     Mutant(
         name="a window that is twice as likely",
-        file="discreet/local/numbers/window.py",
+        file="discreet/local/numbers.py",
         old="        inside = outside / inward_decay(self.epsilon)\n        return tuple(",
         new="        inside = 2 * outside / inward_decay(self.epsilon)\n        return tuple(",
         why="The ratio of chances is twice what epsilon allows.",
@@ -111,7 +111,7 @@ MUTANTS: Final = (
     ),
     Mutant(
         name="a memo charges one report, however many come",
-        file="discreet/local/repeated/memo_price.py",
+        file="discreet/local/memo.py",
         old="exp(-fresh * reports)",
         new="exp(-fresh)",
         why="Every report tells a little more about the answer that is kept.",
@@ -121,7 +121,7 @@ MUTANTS: Final = (
     ),
     Mutant(
         name="a device reports every change after the one it drew",
-        file="discreet/local/repeated/changes.py",
+        file="discreet/local/changes.py",
         old="(changed & (seen == watch.drawn))",
         new="(changed & (seen >= watch.drawn))",
         why="It was charged for one change.",
@@ -147,7 +147,7 @@ MUTANTS: Final = (
     ),
     Mutant(
         name="prefixes are reported with twice the epsilon",
-        file="discreet/local/hitters/prefix_response.py",
+        file="discreet/local/prefix_response.py",
         old="respond(cells, self.epsilon, self.cells, entropy)",
         new="respond(cells, 2 * self.epsilon, self.cells, entropy)",
         why="The report loses twice what is charged.",
@@ -155,7 +155,7 @@ MUTANTS: Final = (
     ),
     Mutant(
         name="an end of an interval is reported as it is",
-        file="discreet/local/numbers/two_point.py",
+        file="discreet/local/numbers.py",
         old="respond(ends, self.epsilon, 2, entropy)",
         new="(respond(ends, self.epsilon, 2, entropy) | ends)",
         why="One of the two ends is never denied.",

@@ -9,7 +9,7 @@ from mutants.mutant import Mutant
 MUTANTS: Final = (
     Mutant(
         name="a model takes sums that were not planned",
-        file="discreet/models/measurement.py",
+        file="discreet/extend/measurement.py",
         old="        if planned is None or not fits:",
         new="        if planned is None:",
         why="A row moves the sum by more than its noise is scaled to.",
@@ -17,7 +17,7 @@ MUTANTS: Final = (
     ),
     Mutant(
         name="noise of models that is drawn ahead is used again",
-        file="discreet/models/measurement.py",
+        file="discreet/extend/measurement.py",
         old="        return ahead.pop()",
         new="        return ahead[-1]",
         why="The difference of two sums with the same noise has none.",
@@ -26,8 +26,8 @@ MUTANTS: Final = (
     Mutant(
         name="a draw in a session is priced for one row of a unit",
         file="discreet/models/posterior_draw.py",
-        old="        return self.draw.leaf(unit, rows_of_unit(request) // groups)",
-        new="        return self.draw.leaf(unit)",
+        old="        return self.leaf(unit, rows_of_unit(request) // groups)",
+        new="        return self.leaf(unit)",
         why="A person with several rows moves the count several times as far.",
         caught_by=(
             (
@@ -38,7 +38,7 @@ MUTANTS: Final = (
     ),
     Mutant(
         name="noise of models is scaled to one row of a unit",
-        file="discreet/models/measurement.py",
+        file="discreet/extend/measurement.py",
         old="            added = root_up(rows**2 * self.squared)",
         new="            added = root_up(self.squared)",
         why="A unit with several rows moves the sum several times as far.",
@@ -91,7 +91,7 @@ MUTANTS: Final = (
     Mutant(
         name="labels in a frame are turned into one type",
         file="discreet/models/given.py",
-        old="    columns = frame_columns(y)",
+        old="    columns = None if isinstance(y, list | tuple) else frame_columns(y)",
         new="    columns = None",
         why="A single missing label makes floats of all, and large ones are no class any more.",
         caught_by=(
@@ -147,7 +147,7 @@ MUTANTS: Final = (
     ),
     Mutant(
         name="a model in a session is planned for one row of a unit",
-        file="discreet/models/session_rows.py",
+        file="discreet/extend/row_counts.py",
         old="    return total.most * (1 if request.groups is None else request.groups)",
         new="    return 1",
         why="A person with several rows moves sums several times as far.",

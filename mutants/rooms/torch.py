@@ -171,7 +171,7 @@ MUTANTS: Final = (
     ),
     Mutant(
         name="the cap is not priced",
-        file="discreet/torch/training_plan.py",
+        file="discreet/torch/private_sum.py",
         old="    if not overflow:\n        return every\n",
         new="    if overflow < 1:\n        return every\n",
         why="Where others fill the cap, one unit drops another.",

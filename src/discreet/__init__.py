@@ -24,6 +24,7 @@ if TYPE_CHECKING:  # loaded when first used, because SciPy and DuckDB take their
         attacks,
         continual,
         explain,
+        extend,
         ledger,
         local,
         loss,

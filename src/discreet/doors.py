@@ -49,7 +49,8 @@ def late_names(
 
     Args:
         room: the module name of the door.
-        files: the names that each file of the room defines, by its dotted name in the room.
+        files: the names that each file of the room defines, by its dotted name in the room, or in
+            full for one of another room.
         rooms: modules behind the door that are public names themselves.
 
     >>> getattr_, dir_ = late_names("discreet", {"units": ["row"]})
@@ -65,7 +66,9 @@ def late_names(
         if name not in places:
             message = f"module {room!r} has no attribute {name!r}"
             raise AttributeError(message)
-        value = getattr(importlib.import_module(f"{room}.{places[name]}"), name)
+        file = places[name]
+        module = file if file.startswith("discreet.") else f"{room}.{file}"
+        value = getattr(importlib.import_module(module), name)
         setattr(sys.modules[room], name, value)
         return value
 

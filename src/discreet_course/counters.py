@@ -98,7 +98,7 @@ class _BitState(CounterState[int]):
     def __init__(self) -> None:
         self._total = 0
 
-    def step(self, value: int, noise: Sequence[Any] | NDArray[np.int64]) -> int:
+    def step(self, value: int, noise: Sequence[Any] | NDArray[np.int64]) -> Any:
         self._total = self._total + value + noise[0]
         return self._total
 
@@ -149,7 +149,7 @@ class _PrefixState(CounterState[int]):
     def __init__(self) -> None:
         self._total = 0
 
-    def step(self, value: int, noise: Sequence[Any] | NDArray[np.int64]) -> int:
+    def step(self, value: int, noise: Sequence[Any] | NDArray[np.int64]) -> Any:
         self._total += value
         return self._total + noise[0]
 

@@ -32,7 +32,7 @@ import numpy as np
 from discreet.accounting import Leaf, account
 from discreet.attacks import exact_epsilon
 from discreet.local import FrequencyOracle, Randomizer, randomizer_of
-from discreet.local.randomizers import hash_family
+from discreet.local import hashing as hash_family
 from discreet.noise import Bernoulli
 from discreet.noise.bernoulli import CoinWords
 from tests.mechanisms import contract as mechanisms

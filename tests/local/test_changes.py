@@ -11,7 +11,7 @@ from scipy import stats
 
 from discreet.errors import DiscreetError
 from discreet.local import ChangeTree
-from discreet.local.repeated import changes as changes_module
+from discreet.local import changes as changes_module
 from discreet.mechanisms.randomized_response import respond, response_chances
 from discreet.noise import exact_law
 from tests.mechanisms.contract import narrow_words

@@ -20,7 +20,7 @@ from discreet.local import (
     Subset,
     Unary,
 )
-from discreet.local.reports.hostile import plausible, plausible_ones
+from discreet.local.collector import plausible, plausible_ones
 
 VALUES = 11
 DOMAIN = Domain(range(VALUES))

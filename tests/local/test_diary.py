@@ -17,7 +17,7 @@ from discreet.errors import (
     OverBudget,
 )
 from discreet.local import Diary
-from discreet.local.repeated.device_file import DeviceFile
+from discreet.local.diary import DeviceFile
 
 
 @pytest.mark.theorem("general-composition")

@@ -11,10 +11,9 @@ from scipy import stats
 from discreet.errors import DiscreetError
 from discreet.exact import Interval
 from discreet.local import Direct, Estimates, Hashing, Unary
-from discreet.local.analysis.consistency import METHODS, consistent_shares, project
-from discreet.local.analysis.intervals import Coins
-from discreet.local.analysis.pool_bias import PoolBias
-from discreet.local.analysis.posterior import expected
+from discreet.local.consistency import METHODS, consistent_shares, expected, project
+from discreet.local.estimates import PoolBias
+from discreet.local.intervals import Coins
 
 CHANCES = (Interval("3/4", "3/4"), Interval("1/4", "1/4"))
 

@@ -9,8 +9,8 @@ from unittest import mock
 import numpy as np
 import pytest
 
-from discreet.local.randomizers import hash_family
-from discreet.local.randomizers.hash_family import Affine, Pool, collision_chance
+from discreet.local import hashing as hash_family
+from discreet.local.hashing import Affine, Pool, collision_chance
 
 
 @pytest.mark.theorem("affine-hashing")

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 from discreet.errors import DiscreetError
-from discreet.local import Prefixes, bitstogram, succinct_histogram, tree_hist
+from discreet.local import Prefixes
 from discreet.noise import KeyedEntropy
+from discreet_course.heavy_hitters import bitstogram, succinct_histogram, tree_hist
 
 
 def fixed(label="hitters"):

@@ -10,9 +10,8 @@ from scipy import stats
 from discreet.attacks.proportions import at_least, at_most
 from discreet.errors import DiscreetError
 from discreet.exact import Interval
-from discreet.local import Direct, Hadamard, Hashing, Subset, Unary
-from discreet.local.analysis import intervals
-from discreet.local.analysis.intervals import TARGETS, Coins, share_bounds
+from discreet.local import Direct, Hadamard, Hashing, Subset, Unary, intervals
+from discreet.local.intervals import TARGETS, Coins, share_bounds
 
 ORACLES = {
     "direct": Direct(epsilon=1, values=3),

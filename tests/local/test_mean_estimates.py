@@ -6,7 +6,7 @@ from scipy import stats
 
 from discreet.errors import DiscreetError
 from discreet.local import MeanEstimate, TwoPoint, WindowResponse
-from discreet.local.analysis.means import mean_reach
+from discreet.local.means import mean_reach
 
 
 @pytest.mark.theorem("empirical-bernstein")

@@ -12,8 +12,8 @@ import pytest
 
 from discreet.errors import DamagedLedger, DiscreetError, OtherLedger, OverBudget, WrongKind
 from discreet.local import Diary, Memo
-from discreet.local.repeated import memo as memo_file
-from discreet.local.repeated.device_file import DeviceFile
+from discreet.local import memo as memo_file
+from discreet.local.diary import DeviceFile
 from discreet.mechanisms.randomized_response import response_chances
 from tests.noise.laws import stream
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from discreet.local import TwoPoint, WindowResponse
-from discreet.local.numbers.window_levels import LevelSearch
+from discreet.local.numbers import LevelSearch
 
 
 def hybrid(epsilon):

@@ -8,7 +8,7 @@ import pytest
 
 from discreet.errors import DiscreetError, OutOfRange
 from discreet.local import NumberRange, WindowResponse
-from discreet.local.numbers import number_range
+from discreet.local import numbers as number_range
 from discreet.noise import exact_law
 from discreet.noise.bernoulli import CoinSizes
 from tests.noise.laws import stream

@@ -9,8 +9,8 @@ import pytest
 
 from discreet.errors import DiscreetError
 from discreet.local import PrefixResponse
-from discreet.local.hitters.hash_pool import HashPool
-from discreet.local.hitters.words import (
+from discreet.local.prefix_response import (
+    HashPool,
     bit_field,
     checked_words,
     integers_of,

@@ -13,10 +13,9 @@ from discreet.local import (
     SignedHadamard,
     Unary,
 )
-from discreet.local.analysis.consistency import project
-from discreet.local.analysis.intervals import Coins
-from discreet.local.analysis.ranges import RangeEstimates, _Level
-from discreet.local.analysis.weighted_sums import sum_variance
+from discreet.local.consistency import project
+from discreet.local.intervals import Coins, sum_variance
+from discreet.local.ranges import RangeEstimates, _Level
 from tests.noise.laws import stream
 
 MEAN_VARIANCES = {  # over all ranges, times n/V: cells, and b = 2, 4, 8, 16, Haar

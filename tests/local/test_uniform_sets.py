@@ -9,9 +9,9 @@ import pytest
 from scipy import stats
 
 from discreet.exact import Interval
-from discreet.local.randomizers import uniform_sets
-from discreet.local.randomizers.bit_rows import narrow_bits, widen_bits
-from discreet.local.randomizers.bitmap import bitmap_of_members, column_sums, members_of_bitmap
+from discreet.local import subset as uniform_sets
+from discreet.local.randomizer import narrow_bits, widen_bits
+from discreet.local.unary import bitmap_of_members, column_sums, members_of_bitmap
 from discreet.noise import Bernoulli
 from discreet.noise.bernoulli import CoinWords, packed_coins
 from tests.noise.laws import check_law, stream

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.errors import TooLarge
-from discreet.local.reports.wire import BATCH, HEADER_BYTES, REPORT, Layout, Refusals
+from discreet.local.wire import BATCH, HEADER_BYTES, REPORT, Layout, Refusals
 
 DIGEST = bytes(range(1, 9))
 FEW = settings(max_examples=30)

@@ -85,20 +85,6 @@ def covered(people, epsilon, runs, believed=None):
     return hits
 
 
-@pytest.mark.parametrize(("people", "epsilon"), [(20, 0.1), (100, 0.1)])
-def test_intervals_cover_what_they_say(people, epsilon):
-    runs = 3000
-    hits = covered(people, epsilon, runs)
-    assert binomtest(hits, runs, 0.9).pvalue > ALPHA
-
-
-@pytest.mark.parametrize("believed", [0.3, 0.02])
-def test_an_analyst_who_is_wrong_about_the_noise_is_caught(believed):
-    runs = 3000
-    hits = covered(100, 0.1, runs, believed)
-    assert binomtest(hits, runs, 0.9).pvalue < ALPHA
-
-
 def shares_held(runs, believed, people=30, epsilon=0.3):
     """How many 90 % intervals of three shares hold them, shares being drawn from the prior."""
     draw = np.random.default_rng(13)

@@ -192,15 +192,6 @@ def test_no_warning_tells_of_one_number(kind):
     assert matrix(pd.DataFrame({"a": huge, "b": nullable})).shape == (2, 2)
 
 
-def test_columns_have_any_names_and_there_may_be_none():
-    assert matrix(pd.DataFrame({0: pd.Series([1, None], dtype="Int64")})).shape == (2, 1)
-    twice = pa.Table.from_arrays([pa.array([1]), pa.array([2])], names=["a", "a"])
-    assert matrix(twice).tolist() == matrix(twice.to_batches()[0]).tolist() == [[1.0, 2.0]]
-    for nothing in (pd.DataFrame(index=[0, 1]), pl.DataFrame(), pa.table({})):
-        with pytest.raises(BadArrays, match="0 feature"):
-            matrix(nothing)
-
-
 def test_errors_of_other_libraries_become_ours():
     class Broken:
         def __array__(self, dtype=None, copy=None):

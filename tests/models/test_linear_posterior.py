@@ -113,23 +113,6 @@ def test_moments_have_the_density_of_flat_numbers_and_moments_of_a_row():
     assert ratio == pytest.approx(-5 * np.log(2))  # six numbers are 40 times five shares
 
 
-def test_an_analyst_who_believes_in_more_noise_gets_wider_intervals():
-    draw = np.random.default_rng(1)
-    x = draw.uniform(-1, 1, (2000, 1))
-    model = dp.models.LinearRegression(
-        rho=1, bounds=(-1, 1), target_bounds=(-2, 2), ledger=Rehearsal()
-    ).fit(x, x[:, 0] / 2)
-    half, middle = _scales(model.encoding_)
-    widths = []
-    for factor in (1, 4):
-        noisy = type(model.moments_)(
-            matrix=model.moments_.matrix, deviation=model.moments_.deviation * factor
-        )
-        (ends,) = noisy.posterior(half=half, middle=middle, draws=1200).interval()
-        widths.append(ends[1] - ends[0])
-    assert widths[1] > 2 * widths[0]
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize(("people", "epsilon"), [(1000, 1), (5000, "0.5")])
 def test_slopes_of_made_up_people_are_held_at_least_as_often_as_promised(people, epsilon):

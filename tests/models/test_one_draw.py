@@ -166,7 +166,9 @@ def test_a_unit_beyond_all_limits_moves_the_count_by_no_more_than_is_paid_for(mo
     """A patient with a hundred visits adds at most the rows that the policy allows."""
     seen = []
     monkeypatch.setattr(
-        PosteriorDraw, "stored", lambda self, count, entropy: seen.append(count) or b'{"share":0.5}'
+        PosteriorDraw,
+        "_stored",
+        lambda self, count, entropy: seen.append(count) or b'{"share":0.5}',
     )
     draw = PosteriorDraw(people=40, lowest="0.25", points=17)
     rows = [(who, who % 4 == 0) for who in range(40)]
@@ -183,9 +185,9 @@ def test_mistakes_with_a_table():
         table = session.table("visits")
         with pytest.raises(DiscreetError, match="beside a table"):
             draw.release(table, column="ill", ledger="other.ledger")
-        with pytest.raises(DiscreetError, match="no column"):
+        with pytest.raises(DiscreetError, match="column="):
             draw.release(table)
-        with pytest.raises(DiscreetError, match="no truth value"):
+        with pytest.raises(DiscreetError, match="boolean"):
             draw.release(table, column="age")
     with pytest.raises(DiscreetError, match="beside arrays"):
         draw.release([True], column="ill", ledger="some.ledger")

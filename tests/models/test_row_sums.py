@@ -10,17 +10,11 @@ from hypothesis import strategies as st
 
 from discreet import models
 from discreet.errors import OverBudget
+from discreet.extend import AskedPrice, BoundedSum, Measurer, PlannedSum, scheduled
 from discreet.models import row_sums
 from discreet.models.bounded_rows import LEVELS, BoundedRows, CategoryColumn, Encoding, NumberColumn
-from discreet.models.measurement import (
-    AskedPrice,
-    PlannedSum,
-    RowMeasurer,
-    scheduled,
-)
 from discreet.models.row_sums import (
     RESIDUALS,
-    BoundedSum,
     counts,
     gradients,
     moment_bound,
@@ -145,25 +139,16 @@ def planned(**more):
 )
 def test_sums_beyond_the_plan_are_refused(name, total):
     asked = AskedPrice.read(epsilon=1, delta=None, rho=None)
-    see = RowMeasurer(scheduled([planned()], asked, unit=row(), rows=1), SYSTEM)
+    see = Measurer(scheduled([planned()], asked, unit=row(), rows=1), SYSTEM)
     with pytest.raises(OverBudget, match="not planned"):
         see.measure(name, total)
 
 
-def test_a_sum_is_taken_as_often_as_planned():
-    asked = AskedPrice.read(epsilon=None, delta=None, rho=1)
-    see = RowMeasurer(scheduled([planned(times=2)], asked, unit=row(), rows=1), SYSTEM)
-    for _ in range(2):
-        see.measure("n", BoundedSum(np.zeros(2, int), 4, 4, False))
-    with pytest.raises(OverBudget):
-        see.measure("n", BoundedSum(np.zeros(2, int), 4, 4, False))
-
-
 def test_noise_that_is_drawn_ahead_is_used_once(monkeypatch):
     """Two sums with the same noise would tell their difference."""
-    monkeypatch.setattr("discreet.models.measurement._AHEAD", 6)  # three times at once
+    monkeypatch.setattr("discreet.extend.measurement._AHEAD", 6)  # three times at once
     asked = AskedPrice.read(epsilon=None, delta=None, rho="1e-12")
-    see = RowMeasurer(scheduled([planned(times=8)], asked, unit=row(), rows=1), SYSTEM)
+    see = Measurer(scheduled([planned(times=8)], asked, unit=row(), rows=1), SYSTEM)
     zero = BoundedSum(np.zeros(2, int), 4, 4, False)
     drawn = [tuple(see.measure("n", zero)) for _ in range(8)]
     assert len(set(drawn)) == 8

@@ -8,13 +8,12 @@ import pyarrow as pa
 import pytest
 
 import discreet as dp
-from discreet.errors import MissingBounds, NotSampled, OutOfRange, WrongKind
+from discreet.errors import MissingBounds, OutOfRange, WrongKind
 from discreet.models.row_sums import moments
 from discreet.models.session_rows import rows_of
 from discreet.models.tuning import TunedDraw
 from discreet.requests.raw_totals import RawTotals
 from discreet.session import Rehearsal
-from discreet.torch.arguments import data_of
 
 POLICY = """
 format = 1
@@ -91,11 +90,6 @@ def test_all_models_fit_tables():
         assert parts.components_.shape == (1, 1)
         older = clinic.table("visits").where("age >= 50")
         assert dp.models.GaussianNB(**price).fit(older, label="ill", columns=["age"])
-
-
-def test_training_tells_whoever_has_a_session_what_to_fit():
-    with opened() as clinic, pytest.raises(NotSampled, match="LogisticRegression"):
-        data_of(clinic.table("visits"), clinic.unit)
 
 
 def test_what_is_refused():
@@ -247,27 +241,3 @@ def test_what_arrays_leave_no_use_for_is_refused():
         dp.models.evaluate(model, x, y, rho=1, ledger=Rehearsal(), columns=["age"])
     with pytest.raises(WrongKind, match="beside arrays"):
         dp.models.tune([model], x, y, delta="1e-6", score_rho=1, ledger=Rehearsal(), label="ill")
-
-
-DECLARED = {
-    "bounds": (0, 1),
-    "classes": (False, True),
-    "ledger": "other.ledger",
-    "key": "first",
-}
-
-
-@pytest.mark.parametrize("name", DECLARED)
-def test_declarations_beside_those_of_the_policy_are_refused(name, tmp_path):
-    """Whoever gives a ledger or bounds believes that they count."""
-    model = dp.models.LogisticRegression(rho=1, **{name: DECLARED[name]})
-    with opened(tmp_path) as clinic:
-        table = clinic.table("visits")
-        for act in (
-            lambda: model.fit(table, label="ill"),
-            lambda: model.plan(table, label="ill"),
-            lambda: dp.models.tune([model], table, label="ill", delta="1e-6", score_rho="0.1"),
-        ):
-            with pytest.raises(WrongKind, match=f"{name} is given beside a table"):
-                act()
-        assert "charge" not in {entry["kind"] for entry in clinic.ledger.entries()}

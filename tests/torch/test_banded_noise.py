@@ -1,8 +1,6 @@
 """Banded noise: what one unit moves in integers, who is drawn when, and what is charged."""
 
 import contextlib
-import itertools
-import math
 from fractions import Fraction
 
 import numpy as np
@@ -16,8 +14,6 @@ import discreet as dp
 from discreet.accounting import Budget
 from discreet.errors import OutOfRange, RunFenced
 from discreet.ledger import Ledger
-from discreet.noise import exact_law
-from discreet.noise.bernoulli import CoinWords
 from discreet.torch import Clipping, CorrectedAdam, PoissonBatches, PrivateSum, Training
 from discreet.torch.banded_noise import Band, BandedBatches, BandedSums
 from discreet.torch.marks import Marks
@@ -92,32 +88,6 @@ def test_units_take_turns_and_every_part_is_equally_likely(width):
     sizes = [batches.draw(step).size for step in range(width)]
     assert all(abs(size - 4000 / width) < 5 * (4000 / width) ** 0.5 for size in sizes)
     assert set(batches.draw(0)) == set(batches.draw(width))
-
-
-@pytest.mark.theorem("banded-sums")
-@pytest.mark.parametrize("units", [0, 1, 2, 3])
-def test_turns_have_just_that_law_by_trying_every_coin(units):
-    """Each unit by itself: first step, second step or neither, and never both."""
-    words = CoinWords(first_bits=2, word_bits=4, step_bits=2)
-
-    def drawn(entropy):
-        plain = PoissonBatches(rate=Fraction(1, 4), cap=9, words=words)
-        batches = BandedBatches(Band(2), plain, units=units, entropy=entropy)
-        return tuple(tuple(batches.draw(step).tolist()) for step in range(2))
-
-    found = exact_law(drawn).mass
-    one = {0: Fraction(1, 4), 1: Fraction(1, 4), None: Fraction(1, 2)}
-    for turns in itertools.product(one, repeat=units):
-        batches = tuple(tuple(u for u, t in enumerate(turns) if t == step) for step in range(2))
-        assert found[batches] == math.prod(one[turn] for turn in turns)
-    assert sum(found.values()) == 1
-
-
-def test_batches_of_a_part_are_cut_to_the_cap_and_may_be_empty():
-    batches = BandedBatches(Band(2), PoissonBatches(rate=Fraction(1, 2), cap=3), units=100)
-    assert batches.draw(0).size == 3
-    none = BandedBatches(Band(2), PoissonBatches(rate=Fraction(1, 2), cap=3), units=0)
-    assert none.draw(1).size == 0
 
 
 @pytest.mark.theorem("banded-sums")

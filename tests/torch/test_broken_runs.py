@@ -15,7 +15,6 @@ from discreet.errors import (
     EntropyForked,
     EntropyUnavailable,
     LedgerUnavailable,
-    OverBudget,
     RunFenced,
     WrongKind,
 )
@@ -107,20 +106,6 @@ def test_a_fenced_attempt_leaves_the_finished_model_alone(ledger, tmp_path, left
     assert again.weights == report.weights
 
 
-def test_a_fenced_attempt_records_nothing(ledger, tmp_path):
-    first = training(ledger, folder=tmp_path / "one")
-    loop = first.steps()
-    for _ in range(6):
-        next(loop)
-    second = training(ledger, folder=tmp_path / "two").steps()
-    next(second)
-    with pytest.raises(RunFenced):
-        next(loop)
-    assert first.report.weights is None
-    assert ledger.find(first.plan.digest) is None
-    assert Checkpoint.read(tmp_path / "one", run=first.plan.digest).step == 4
-
-
 def test_an_attempt_that_is_overtaken_while_it_saves_replaces_nothing(
     ledger, tmp_path, monkeypatch
 ):
@@ -140,20 +125,6 @@ def test_an_attempt_that_is_overtaken_while_it_saves_replaces_nothing(
     assert Checkpoint.read(tmp_path / "run", run=first.plan.digest).step == 6
     again = training(ledger, folder=tmp_path / "run").fit(bar=False)
     assert (again.weights, again.charged_again) == (reports[0].weights, 0)
-
-
-def test_weights_that_are_not_the_stored_ones_are_not_reported(ledger, monkeypatch):
-    run = training(ledger)
-    original = Ledger.release
-
-    def release(self, key, answer):
-        original(self, key, b"{}")  # somebody else was first
-        return original(self, key, answer)
-
-    monkeypatch.setattr(Ledger, "release", release)
-    with pytest.raises(RunFenced, match="other weights"):
-        run.fit(bar=False)
-    assert run.report.weights is None
 
 
 @pytest.mark.parametrize("at", [2, 6])
@@ -211,22 +182,6 @@ def test_a_stop_that_a_full_ledger_has_not_taken_is_recorded_by_the_next_attempt
         report = run.fit(bar=False)
         assert (report.taken, report.charged_again) == (6, 0)
     assert ledger.verify().ok
-
-
-def test_a_refused_resume_leaves_the_weights_in_memory(tmp_path):
-    with Ledger.open(
-        tmp_path / "b.ledger", unit=dp.row(), budget=Budget(epsilon=2, delta="1e-3")
-    ) as tight:
-        run = training(tight, folder=tmp_path / "run", sigma=None, epsilon=2)
-        loop = run.steps()
-        for _ in range(3):
-            next(loop)
-        weights = run.model.weight.detach().clone()
-        with pytest.raises(OverBudget, match="untold"):
-            run.fit(bar=False)
-        assert torch.equal(run.model.weight, weights)
-        assert run.report.taken == 3
-        loop.close()
 
 
 def test_a_folder_that_cannot_be_used_costs_nothing(ledger, tmp_path):
@@ -289,27 +244,6 @@ def test_a_noise_process_that_ends_costs_nothing(ledger, tmp_path, monkeypatch):
     report = training(ledger, folder=tmp_path / "run", every=6).fit(bar=False)
     assert (report.taken, report.charged_again) == (6, 0)
     assert len(calls) == 7
-
-
-def test_banded_sums_go_on_where_noise_was_missing(ledger, monkeypatch):
-    """Nothing of the step was released: it follows the one before, and parts stay as they are."""
-    run = training(ledger, band=2)
-    original, calls = NoiseAhead.take, []
-
-    def take(self):
-        calls.append(1)
-        if len(calls) == 4:
-            raise EntropyUnavailable(what="a.", why="b.", do="c.")
-        return original(self)
-
-    monkeypatch.setattr(NoiseAhead, "take", take)
-    with pytest.raises(EntropyUnavailable):
-        run.fit(bar=False)
-    turns, taken = run._run._turns, run.report.taken
-    assert run._run._banded.next_step == taken
-    report = run.fit(bar=False)
-    assert (report.taken, report.charged_again) == (6, 0)
-    assert run._run._turns is turns
 
 
 @pytest.mark.theorem("banded-sums")

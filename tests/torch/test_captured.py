@@ -5,20 +5,16 @@ on, and repeats it on these, whatever Python would do now.  Reading a number bac
 be recorded, as on a GPU.
 """
 
-import numpy as np
 import pytest
 import torch
 from torch import nn
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
-from discreet.torch.arguments import clip_groups, normalized_groups
-from discreet.torch.graphs import CapturedFactors, captured, is_plain
+from discreet.torch.graphs import CapturedFactors, captured
 from discreet.torch.layer_parts import zeros_of
 from discreet.torch.loss_function import SummedObjective
-from discreet.torch.noisy_sum import BatchSums
 from discreet.torch.per_example import ExampleGradients, RecordedFactors, choose, trainable_layers
-from discreet.torch.rows import RowTensors
 
 CPU = torch.device("cpu")
 GPU = torch.device("cuda")
@@ -145,17 +141,6 @@ def test_graphs_give_what_they_replace_for_any_rows_and_masks():
     assert recorder.records == 1  # whole and padded ones have one graph: who sits where is private
 
 
-def test_weights_that_learn_are_the_ones_that_are_used():
-    eager, graphs, recorder = both()
-    everything = torch.ones(UNITS, dtype=torch.bool)
-    for seed in range(3):
-        check_same(eager, graphs, *rows(seed), everything)
-        with torch.no_grad():
-            for parameter in eager.model.parameters():
-                parameter.sub_(0.3 * torch.randn(parameter.shape))
-    assert recorder.records == 1
-
-
 def moved(model, x, y):
     model[0].weight.data = model[0].weight.data.clone()
     return x, y, UNITS
@@ -215,20 +200,6 @@ def test_graphs_that_differ_or_fail_are_dropped(spoiled, units):
     assert recorder.records == 1  # it is not tried again for this shape
 
 
-def test_operations_that_read_numbers_back_are_computed_call_by_call():
-    class Peeking(nn.Module):
-        same_operations = True  # a promise that recording cannot keep
-
-        def forward(self, x):
-            return x * (1.0 if float(x.sum()) > 0 else 2.0)
-
-    model = nn.Sequential(nn.Flatten(), nn.Linear(8, 3), Peeking())
-    eager, graphs, recorder = both(model)
-    check_same(eager, graphs, *rows(3), torch.ones(UNITS, dtype=torch.bool))
-    assert recorder.records == 1
-    assert recorder.repeats == [0, 0]
-
-
 def test_a_hook_that_comes_later_is_called():
     eager, graphs, recorder = both()
     everything = torch.ones(UNITS, dtype=torch.bool)
@@ -241,71 +212,6 @@ def test_a_hook_that_comes_later_is_called():
     handle.remove()
     check_same(eager, graphs, *rows(2), everything)
     assert recorder.repeats > repeated
-
-
-@pytest.mark.parametrize("value", [torch.nan, torch.inf, 1e30])
-def test_a_unit_that_is_not_finite_adds_nothing(value):
-    eager, graphs, _ = both()
-    everything = torch.ones(UNITS, dtype=torch.bool)
-    check_same(eager, graphs, *rows(1), everything)
-    x, y = rows(2)
-    x[3] = value
-    check_same(eager, graphs, x, y, everything, drop=True)
-
-
-def sums_of(model, x, y, engine):
-    groups = normalized_groups(model, clip_groups(model, 1))
-    return BatchSums(
-        model,
-        engine,
-        RowTensors(x, y),
-        groups=groups,
-        micro=UNITS,
-        normalized=False,
-        device=CPU,
-    )
-
-
-def test_sums_of_batches_are_those_without_graphs():
-    """Whole and padded micro-batches, with rows that are not finite and without one of them."""
-    model, (x, y) = model_of(), rows(5, 20)
-    x[7], x[13] = torch.nan, 1e20
-    engine = choose(model, SummedObjective(cross_entropy), x[:6], y[:6], units=6)
-    slow, fast = sums_of(model, x, y, engine), sums_of(model, x, y, engine)
-    recorder = Recorder()
-    fast.engine = type(engine)(
-        CapturedFactors(engine.contributions, recorder), engine.layers, engine.positions
-    )
-    lines = np.arange(20)[:, None]
-    for gone in (20, 0, 7, 13, 19):
-        drawn = np.delete(lines, [gone] if gone < 20 else [], axis=0)
-        one, other = (each.total(drawn) for each in (fast, slow))
-        assert torch.allclose(one, other, rtol=1e-5, atol=1e-6)  # of micro-batches of other sizes
-        assert float((one - fast.total(lines)).norm()) <= 1 + 1e-5  # one unit less
-    assert recorder.records == 1
-
-
-@pytest.mark.parametrize(
-    "add", [nn.Dropout(), nn.BatchNorm1d(8).eval(), nn.Softmax(1), nn.Module()]
-)
-def test_modules_that_may_decide_in_python_are_not_recorded(add):
-    assert not is_plain(nn.Sequential(nn.Linear(8, 3), add))
-
-
-@pytest.mark.parametrize(
-    "register",
-    [
-        "register_forward_hook",
-        "register_forward_pre_hook",
-        "register_full_backward_hook",
-        "register_full_backward_pre_hook",
-    ],
-)
-def test_models_with_hooks_are_not_recorded(register):
-    model = model_of()
-    assert is_plain(model)
-    getattr(model[3], register)(lambda *_: None)
-    assert not is_plain(model)
 
 
 def test_graphs_are_for_plain_models_with_known_objectives_on_a_gpu():

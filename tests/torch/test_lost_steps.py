@@ -155,13 +155,6 @@ def test_what_is_drawn_was_charged_and_each_crash_is_paid_for_once(tmp_path, pla
     check(tmp_path, plan, [(first, second) for second in ENDS])
 
 
-@pytest.mark.slow
-@pytest.mark.theorem("marked-steps")
-@pytest.mark.parametrize("first", ENDS)
-def test_longer_histories_pay_for_each_crash_once(tmp_path, plan, first):
-    check(tmp_path, plan, [(first, *later) for later in itertools.product(ENDS, repeat=2)])
-
-
 def check(folder, plan, histories):
     with opened(folder) as ledger:
         for number, history in enumerate(histories):

@@ -6,24 +6,9 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-from discreet.errors import LayerNotProvable, NotPerExample, NotSampled, OutOfRange, WrongKind
+from discreet.errors import NotPerExample, NotSampled, OutOfRange, WrongKind
 from discreet.torch import CorrectedAdam
 from tests.torch.small_runs import X, Y, run_of
-
-
-class CompiledInside(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.layer = torch.compile(nn.Linear(6, 2))
-
-    def forward(self, x):
-        return self.layer(x)
-
-
-def compiled_in_place():
-    model = nn.Linear(6, 2)
-    model.compile()
-    return model
 
 
 class Squares(torch.utils.data.Dataset):
@@ -92,28 +77,6 @@ def test_mistakes_are_named_before_anything_is_spent(ledger, name):
     assert [entry["kind"] for entry in ledger.entries()] == ["open"]
 
 
-BAD_MODELS = {
-    "no values": (lambda: nn.Linear(6, 2, device="meta"), WrongKind, "no values yet"),
-    "lazy": (lambda: nn.Sequential(nn.LazyLinear(2)), WrongKind, "'0.weight' has no values yet"),
-    "compiled inside": (CompiledInside, LayerNotProvable, r"before torch\.compile"),
-    "compiled in place": (compiled_in_place, LayerNotProvable, r"before torch\.compile"),
-    "sparse": (
-        lambda: nn.Sequential(nn.EmbeddingBag(9, 4, sparse=True), nn.Linear(4, 2)),
-        LayerNotProvable,
-        "leave sparse out",
-    ),
-}
-
-
-@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of the compiler, when it is loaded
-@pytest.mark.parametrize("name", BAD_MODELS)
-def test_models_without_values_or_layers_are_refused(ledger, name):
-    make, error, words = BAD_MODELS[name]
-    with pytest.raises(error, match=words):
-        run_of(ledger, make())
-    assert [entry["kind"] for entry in ledger.entries()] == ["open"]
-
-
 def test_nothing_is_trained_where_nothing_is_recorded(ledger):
     with torch.inference_mode(), pytest.raises(WrongKind, match="inference_mode"):
         run_of(ledger)
@@ -123,27 +86,6 @@ def test_nothing_is_trained_where_nothing_is_recorded(ledger):
     assert [entry["kind"] for entry in ledger.entries()] == ["open"]
     with torch.no_grad():
         assert run.fit(bar=False).taken == 3
-
-
-ARRAYS = {
-    "read only": lambda array: np.frombuffer(array.tobytes(), array.dtype).reshape(array.shape),
-    "backwards": lambda array: array[::-1].copy()[::-1],
-    "other byte order": lambda array: array.astype(array.dtype.newbyteorder("S")),
-    "every other": lambda array: np.repeat(array, 2, axis=0)[::2],
-}
-
-
-@pytest.mark.filterwarnings("error")
-@pytest.mark.parametrize("name", ARRAYS)
-def test_arrays_are_taken_however_they_lie_in_memory(ledger, name):
-    make = ARRAYS[name]
-    model = nn.Linear(6, 2)
-    runs = [
-        run_of(ledger, model, data=(X, Y)),
-        run_of(ledger, model, data=(make(X.numpy()), make(Y.numpy()))),
-    ]
-    sums = [run._run.sums.total(np.arange(40)[:, None]) for run in runs]
-    assert torch.equal(*sums)
 
 
 def test_data_may_stay_in_a_file(ledger, tmp_path):

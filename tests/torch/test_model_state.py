@@ -80,16 +80,6 @@ def test_a_normalization_that_wakes_up_is_refused_before_anything_is_computed(le
     assert torch.equal(model[1].running_mean, torch.zeros(8))
 
 
-def test_modes_that_come_back_go_on(ledger):
-    model = normalized()
-    loop = training(ledger, model, rows()).steps()
-    next(loop)
-    model.eval()
-    model.train()
-    model[1].eval()
-    assert next(loop).number == 2
-
-
 def test_a_failure_in_a_step_quotes_nothing_and_closes_the_run(ledger):
     tokens = torch.zeros(60, 3, dtype=torch.long)
     tokens[0, 0] = 987654

@@ -27,14 +27,6 @@ def test_every_array_is_drawn_in_full_and_handed_out_once(small_blocks, processe
     assert 0.8e12 < np.var(drawn.astype(float)) < 1.2e12
 
 
-def test_what_was_lent_stays_until_the_next(small_blocks):
-    with NoiseAhead(LAW, 400, processes=2) as ahead:
-        for _ in range(9):
-            lent = ahead.borrow()
-            copied = lent.copy()
-            assert (lent == copied).all()
-
-
 def test_a_process_that_ended_ends_the_run(small_blocks):
     with NoiseAhead(LAW, 400, processes=2) as ahead:
         ahead.take()

@@ -11,12 +11,10 @@ from torch import nn
 
 import discreet as dp
 from discreet.accounting import Budget
-from discreet.errors import NotPerExample, OtherRun, RunFenced
+from discreet.errors import NotPerExample, OtherRun
 from discreet.ledger import Ledger
 from discreet.torch import Training
 from discreet.torch.loop import TrainingRun
-from discreet.torch.marks import run_history
-from discreet.torch.progress import Checkpoint
 
 
 @pytest.fixture
@@ -74,55 +72,6 @@ def test_a_loop_that_steps_as_usual_is_a_run(ledger, monkeypatch):
     assert len(released) == 6
 
 
-def test_whatever_the_loop_does_there_is_one_release_a_step(ledger, monkeypatch):
-    """Skip updates, update twice, change gradients, or call backward on rows of one's own."""
-    model = nn.Linear(4, 2)
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.5)
-    run = training(ledger, model, optimizer)
-    released, original = [], TrainingRun._release
-
-    def step_seen(self, total, noise):
-        released.append(noise.numpy().tobytes())
-        return original(self, total, noise)
-
-    monkeypatch.setattr(TrainingRun, "_release", step_seen)
-    for step in run.gradients():
-        gradient = model.weight.grad.clone()
-        if step.number == 1:
-            continue
-        for _ in range(step.number):
-            optimizer.step()
-        nn.functional.cross_entropy(model(torch.ones(3, 4)), torch.zeros(3).long()).backward()
-        assert not torch.equal(gradient, model.weight.grad)  # public rows have been added to it
-    assert len(set(released)) == len(released) == 6
-    assert run_history(ledger, run.plan.key).drawn == 6
-
-
-def test_checkpoints_hold_what_the_loop_has_made(ledger, tmp_path):
-    model = nn.Linear(4, 2)
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.5, momentum=0.9)
-    run = training(ledger, model, optimizer, folder=tmp_path / "run")
-    for step in run.gradients():
-        optimizer.step()
-        if step.number == 3:
-            break
-    assert Checkpoint.read(tmp_path / "run", run=run.plan.digest).step == 3
-    again = nn.Linear(4, 2)
-    second = training(
-        ledger,
-        again,
-        torch.optim.SGD(again.parameters(), lr=0.5, momentum=0.9),
-        folder=tmp_path / "run",
-    )
-    loop = second.gradients()
-    next(loop)
-    assert torch.equal(again.weight, model.weight)
-    assert second.fit(bar=False).taken == 6  # a loop and fit are the same run
-    with pytest.raises(RunFenced):  # and the loop that was left behind draws no more
-        list(loop)
-    assert kinds(ledger).count("charge") <= 2
-
-
 @pytest.mark.parametrize("misuse", ["weights", "frozen", "modes"])
 def test_a_loop_that_changes_the_model_is_stopped_before_the_next_draw(ledger, misuse):
     model = nn.Sequential(nn.Linear(4, 2), nn.Dropout())
@@ -177,50 +126,6 @@ class Pressed(nn.Module):
         for _ in range(self.keys.times):
             signal.raise_signal(signal.SIGINT)
         return self.layer(x)
-
-
-@pytest.fixture
-def interrupts():
-    """Ctrl-C as in a terminal; jobs in the background begin without."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, before)
-
-
-@pytest.mark.usefixtures("interrupts")
-@pytest.mark.parametrize("loop", ["steps", "gradients", "fit"])
-def test_ctrl_c_in_the_middle_of_a_sum_costs_nothing(ledger, tmp_path, loop):
-    """Nothing of the step was released, and nothing is paid again."""
-    model = Pressed()
-    run = training(ledger, model, folder=tmp_path / "run", steps=5, every=4)
-    before = signal.getsignal(signal.SIGINT)
-    model.keys.times = 1
-    with pytest.raises(KeyboardInterrupt):
-        run.fit(bar=False) if loop == "fit" else next(getattr(run, loop)())
-    assert signal.getsignal(signal.SIGINT) is before
-    assert run.report.taken == 0
-    assert Checkpoint.read(tmp_path / "run", run=run.plan.digest).step == 0
-    model.keys.times = 0
-    again = training(ledger, model, folder=tmp_path / "run", steps=5, every=4)
-    for going_on in (run, again):
-        report = going_on.fit(bar=False)
-        assert (report.taken, report.charged_again) == (5, 0)
-    assert kinds(ledger).count("charge") == 1
-
-
-def test_a_loop_after_an_interrupted_fit_goes_on_to_the_end(ledger):
-    model = Pressed()
-    run = training(ledger, model)
-    model.keys.times = 1
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    try:
-        with pytest.raises(KeyboardInterrupt):
-            run.fit(bar=False)
-    finally:
-        signal.signal(signal.SIGINT, before)
-    model.keys.times = 0
-    assert [step.number for step in run] == [1, 2, 3, 4, 5, 6]
-    assert run.report.weights
 
 
 def lines_of(function):

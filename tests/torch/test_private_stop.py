@@ -1,8 +1,5 @@
 """A stop that looks at private rows: charged once, one row at a time, and exact in its counts."""
 
-import copy
-from types import SimpleNamespace
-
 import numpy as np
 import pytest
 import torch
@@ -16,7 +13,6 @@ from discreet.errors import (
     NotSampled,
     OtherRun,
     OverBudget,
-    QuestionClosed,
     WrongKind,
 )
 from discreet.ledger import Ledger
@@ -162,24 +158,6 @@ def test_a_model_that_writes_to_itself_closes_the_comparisons(tmp_path):
         assert kinds(ledger) == ["open"]
 
 
-PROBED = SimpleNamespace(times=0)  # what a model or its class keeps is seen
-
-
-class Probing(nn.Module):
-    """Fails on rows between two numbers, which its owner moves; it reads how often it is asked."""
-
-    def __init__(self, error=ValueError):
-        super().__init__()
-        self.layer, self.error = nn.Linear(1, 2), error
-        self.low = self.high = 0
-
-    def forward(self, x):
-        PROBED.times += float(x[0, 0]) in {0.0, 613.0}
-        if self.low <= float(x[0, 0]) < self.high:
-            raise self.error
-        return self.layer(x)
-
-
 def kinds(ledger):
     return [entry["kind"] for entry in ledger.entries()]
 
@@ -189,50 +167,6 @@ def one_value(**given):
     x[7, 0] = 613.0  # that of one person
     y = torch.zeros(20, dtype=torch.long)
     return {"data": (x, y), "threshold": 10**6, "epsilon": "0.01"} | given
-
-
-@pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt, SystemExit])
-@pytest.mark.parametrize("how", ["same", "copied", "made again", "restarted"])
-def test_after_a_failure_no_row_is_read_again(tmp_path, error, how):
-    model = Probing(error)
-    with opened(tmp_path) as ledger:
-        stop = PrivateStop(model, ledger=ledger, **one_value())
-        assert not stop.above()
-        before = copy.copy(stop)
-        model.low, model.high = 500, 700
-        with pytest.raises((EngineFailed, KeyboardInterrupt, SystemExit)):
-            stop.above()
-        assert kinds(ledger) == ["open", "charge", "start", "fail"]
-        model.low = model.high = 0
-        if how == "copied":
-            stop = before
-        elif how == "made again":
-            stop = PrivateStop(model, ledger=ledger, **one_value())
-        PROBED.times = 0
-        if how != "restarted":
-            for _ in range(2):
-                with pytest.raises(QuestionClosed):
-                    stop.above()
-    if how == "restarted":
-        with opened(tmp_path) as ledger, pytest.raises(QuestionClosed):
-            PrivateStop(model, ledger=ledger, **one_value()).above()
-    assert PROBED.times == 0
-
-
-def test_a_question_that_was_reopened_has_no_noise_left(tmp_path):
-    model = Probing()
-    with opened(tmp_path) as ledger:
-        stop = PrivateStop(model, ledger=ledger, **one_value())
-        model.low, model.high = 500, 700
-        with pytest.raises(EngineFailed):
-            stop.above()
-        (key,) = ledger.closed
-        ledger.reopen(key, reason="the model is mended", by="ana")
-        PROBED.times = 0
-        for _ in range(2):
-            with pytest.raises(OtherRun):
-                stop.above()
-        assert PROBED.times == 0
 
 
 def linear(value=0.0, width=1):
@@ -259,32 +193,6 @@ def training(ledger, model, **given):
         delta="1e-5",
         **given,
     )
-
-
-def test_another_stop_of_the_same_name_is_another_charge(tmp_path):
-    x, y = one_value()["data"]
-    with opened(tmp_path) as ledger:
-        runs = [training(ledger, linear(), name=name).plan for name in ("one", "two")]
-        given = one_value(ledger=ledger, threshold=-(10**6))
-        others = [
-            (linear(), {}),
-            (linear(1.0), {}),
-            (nn.Sequential(linear()), {}),
-            (linear(), {"name": "other"}),
-            (linear(), {"threshold": -(10**6) - 1}),
-            (linear(), {"epsilon": "0.02"}),
-            (linear(), {"rows_per_unit": 2}),
-            (linear(), {"plan": runs[0]}),
-            (linear(), {"plan": runs[1]}),
-            (linear(width=2), {"data": (torch.zeros(20, 2), y)}),
-            (linear(), {"data": (x, y.int())}),
-        ]
-        for number, (model, changes) in enumerate(others, start=1):
-            assert PrivateStop(model, **(given | changes)).above()
-            assert kinds(ledger).count("charge") == number
-        for model, changes in others:  # and each of them is on record
-            assert PrivateStop(model, **(given | changes)).above()
-        assert kinds(ledger).count("charge") == len(others)
 
 
 def test_a_stop_of_a_run_is_the_same_at_other_weights_of_it(tmp_path):
@@ -325,24 +233,3 @@ def test_public_mistakes_are_refused_before_the_charge(tmp_path, which):
         with pytest.raises(error):
             PrivateStop(model, **({"ledger": ledger} | one_value(**given))).above()
         assert kinds(ledger) == ["open"]
-
-
-def test_a_model_that_writes_on_some_rows_closes_the_comparisons(tmp_path):
-    class Noting(nn.Module):
-        def __init__(self):
-            super().__init__()
-            self.layer = nn.Linear(1, 2)
-            self.register_buffer("seen", torch.zeros(()))
-
-        def forward(self, x):
-            if float(x[0, 0]) == 613.0:
-                self.seen += 1
-            return self.layer(x)
-
-    with opened(tmp_path) as ledger:
-        stop = PrivateStop(Noting(), ledger=ledger, **one_value())
-        with pytest.raises(ExamplesMix):
-            stop.above()
-        with pytest.raises(QuestionClosed):
-            stop.above()
-        assert kinds(ledger) == ["open", "charge", "start", "fail"]

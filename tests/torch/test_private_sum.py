@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from discreet.errors import NotExact, OutOfRange, WrongKind
+from discreet.errors import OutOfRange, WrongKind
 from discreet.noise import DyadicGrid
 from discreet.torch import Clipping, PrivateSum
 from discreet.torch.clipping import SINGLE, raised, rounding, squared_norms
@@ -126,13 +126,6 @@ def test_sums_without_clipping_break_the_distance():
     assert int((far.astype(object) ** 2).sum()) > one.squared
 
 
-def test_norms_rounded_down_break_the_bound():
-    line = np.array([[0.1, 0.1, 0.1]])
-    wrong = np.einsum("ij,ij->i", line, line) * (1 - 1e-15)
-    scale = (0.1 / np.sqrt(wrong))[0]
-    assert exact_norm_squared(line[0], scale) > Fraction(0.1) ** 2
-
-
 def test_a_contribution_that_is_not_finite_counts_as_zero():
     one = private_sum(2)
     lines = np.array([[np.nan, 1.0], [np.inf, 0.0], [0.25, 0.5]])
@@ -200,17 +193,6 @@ def test_no_more_lines_are_added_up_than_roundings_were_priced(lines):
         else:
             with pytest.raises(OutOfRange, match="roundings"):
                 each()
-
-
-def test_bad_totals_are_refused():
-    with pytest.raises(WrongKind):
-        private_sum(3).release(np.zeros(2))
-    with pytest.raises(NotExact):
-        private_sum(3).release(np.zeros(3, np.float32))
-    with pytest.raises(OutOfRange):
-        rounding(1 << 52)
-    with pytest.raises(OutOfRange):
-        Clipping(bound=Fraction(1, 1 << 70))
 
 
 @pytest.mark.theorem("gradient-sum")

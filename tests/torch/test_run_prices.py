@@ -8,7 +8,7 @@ from dp_accounting import dp_event
 from dp_accounting.pld import pld_privacy_accountant
 
 from discreet.accounting import account
-from discreet.errors import DiscreetError, OutOfRange, TooImprecise, WrongKind
+from discreet.errors import OutOfRange, TooImprecise, WrongKind
 from discreet.mechanisms import Gaussian
 from discreet.noise import DyadicGrid
 from discreet.torch import PrivateSum, plan_training
@@ -138,15 +138,6 @@ def test_price_of_counts_beside_the_sum():
 def test_bad_plans_are_refused(changed, error):
     with pytest.raises(error):
         plan(row(), **changed)
-
-
-def test_a_clip_is_a_number_or_one_for_each_group():
-    assert plan(row(), clip="0.2").clip == (("", Fraction(1, 5)),)
-    groups = (("first", 1), ("last", "0.5"))
-    assert plan(row(), clip=groups).clip == (("first", Fraction(1)), ("last", Fraction(1, 2)))
-    for wrong in (0, -1, "long", (("first", 0),)):
-        with pytest.raises(DiscreetError, match="clip"):
-            plan(row(), clip=wrong)
 
 
 @pytest.mark.parametrize("relation", ["add_remove", "replace"])

@@ -12,7 +12,7 @@ from discreet.errors import OutOfRange, WrongKind
 from discreet.noise import exact_law
 from discreet.noise.bernoulli import CoinWords
 from discreet.torch import PoissonBatches
-from discreet.torch.sampling import UnitRows, overflow_chance, smallest_cap
+from discreet.torch.sampling import UnitRows, overflow_chance
 
 WORDS = CoinWords(first_bits=2, word_bits=4, step_bits=2)
 
@@ -124,13 +124,6 @@ def test_the_chance_of_an_overflow_is_bounded(population, rate):
     assert overflow_chance(population=population, rate=rate, cap=population) == 0
 
 
-def test_the_smallest_cap_is_the_smallest():
-    kwargs = {"population": 60_000, "rate": Fraction(512, 60_000), "steps": 100}
-    cap = smallest_cap(**kwargs, chance=Fraction(1, 10**8))
-    assert overflow_chance(**kwargs, cap=cap) <= Fraction(1, 10**8)
-    assert overflow_chance(**kwargs, cap=cap - 1) > Fraction(1, 10**8)
-
-
 def test_a_cap_that_is_not_priced_is_a_loss():
     """A mutant: with the cap at the mean, one unit more drops another, and nothing is paid."""
     assert overflow_chance(population=100, rate=Fraction(1, 10), cap=10) == 1
@@ -162,13 +155,6 @@ def test_large_numbers_of_people_stay_apart():
     assert UnitRows([2**63 + 1, 2**63 + 3, -1]).units == 3
     assert UnitRows([2**53, 2**53 + 1, 2**53]).units == 2
     assert UnitRows(["ana", "ben", "ana"]).units == 2
-
-
-def test_people_whose_name_is_masked_are_not_one_person():
-    names = np.ma.array([4, 4, 5], mask=[False, True, False])
-    with pytest.raises(WrongKind, match="missing"):
-        UnitRows(names)
-    assert UnitRows(np.ma.array([4, 4, 5])).units == 2
 
 
 def test_bad_units_are_refused():

@@ -20,8 +20,6 @@ from discreet.torch.layer_parts import (
     add_short_lines,
     add_short_products,
     chunk_lines,
-    full_precision,
-    lengths,
     priced_lines,
     roundings,
 )
@@ -30,7 +28,6 @@ from discreet.torch.loss_function import SummedObjective
 from discreet.torch.noisy_sum import BatchSums, ClipGroup
 from discreet.torch.per_example import choose
 from discreet.torch.rows import RowTensors
-from tests.torch.precisions import products
 
 CPU = torch.device("cpu")
 FLUSHED = Fraction(1, 2**50)
@@ -129,15 +126,6 @@ def test_roundings_are_those_of_the_blocks():
     ]
 
 
-@pytest.mark.parametrize("units", [1, 100, 300, 500, 1000, 1100, 2000, 4096, 10**6])
-def test_chunks_are_as_long_as_a_hundredth_of_the_bound_allows(units):
-    lines = chunk_lines(units)
-    assert lines in {32, 64, 128, 256}
-    longer, own = (2 * units * rounding(roundings(n), SINGLE) for n in (2 * lines, lines))
-    assert own <= Fraction(1, 100) or lines == 32
-    assert longer > Fraction(1, 100) or lines == 256
-
-
 @pytest.mark.theorem("short-sums")
 @pytest.mark.parametrize("room", [1, 100, 1 << 19])
 @pytest.mark.parametrize("count", [32, 300])
@@ -162,42 +150,6 @@ def test_short_scales_are_never_above_their_own(scale):
     assert short <= scale
     assert short == 0 or 2.0**-126 <= short <= 1024
     assert scale < 2.0**-126 or scale > 1024 or short >= scale * (1 - 2.0**-23)
-
-
-@pytest.mark.parametrize("precision", ["high", "medium"])
-def test_settings_that_may_drop_bits_are_no_full_precision(precision):
-    """Libraries drop them in products of some sizes: no product of one size speaks for others."""
-    with products(precision):
-        assert not full_precision()
-    assert full_precision()
-
-
-@pytest.mark.parametrize(("mode", "whole"), [("BF16", False), ("any", False), ("strict", True)])
-def test_a_library_that_is_told_by_the_system_to_drop_bits_is_noticed(monkeypatch, mode, whole):
-    monkeypatch.setenv("ONEDNN_DEFAULT_FPMATH_MODE", mode)
-    assert full_precision() is whole
-
-
-@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
-def test_precision_is_that_of_float32_whatever_the_default(dtype):
-    torch.set_default_dtype(dtype)
-    try:
-        assert full_precision()
-    finally:
-        torch.set_default_dtype(torch.float32)
-
-
-@pytest.mark.theorem("short-sums")
-@pytest.mark.parametrize("width", [1, 2, 3, 16, 33, 4096, 4097, 8193])
-def test_factors_with_a_norm_are_below_two_to_the_64(width):
-    """The proof of what is flushed needs it, for lines of one number and cuts of one, too."""
-    lines = torch.zeros(4, width)
-    lines[:, -1] = torch.tensor([2.0**62, 2.0**64, 2.0**100, -(2.0**127)])
-    found = lengths(lines)
-    assert torch.isfinite(found).tolist() == [True, False, False, False]
-    assert 2.0**62 <= found[0] <= 2.0**62 * (1 + 1 / 4000)
-    lines[:, -1] = torch.tensor([0.0, 1e-45, 2.0**-80, 3.0])
-    assert (lengths(lines) >= lines[:, -1].double()).all()
 
 
 class Mixed(nn.Module):
@@ -253,17 +205,6 @@ def test_neighbors_differ_by_at_most_the_squared_distance(weights):
     for left_out in (0, 31):
         part = one.grid.to_grid(sums.total(np.delete(rows, left_out, axis=0)).numpy())
         assert sum(int(a - b) ** 2 for a, b in zip(whole, part, strict=True)) <= one.squared
-
-
-@pytest.mark.theorem("short-sums")
-def test_single_sums_are_near_double_ones_and_not_the_same():
-    torch.manual_seed(1)
-    x, y = torch.randint(0, 5, (50, 4)), torch.randint(0, 2, (50,))
-    rows = np.arange(50)[:, None]
-    found = [mixed_sums(x, y, single=single)[0].total(rows) for single in (True, False)]
-    _, one = mixed_sums(x, y, single=True)
-    apart = float((found[0] - found[1]).square().sum().sqrt())
-    assert 0 < apart <= one.slack
 
 
 @pytest.mark.theorem("short-sums")

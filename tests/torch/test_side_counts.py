@@ -13,12 +13,12 @@ import discreet as dp
 from discreet.accounting import Budget
 from discreet.errors import OutOfRange
 from discreet.ledger import Ledger
-from discreet.torch import Clipping, PrivateSum, Training, plan_training
+from discreet.torch import Clipping, PrivateSum, Training
 from discreet.torch.loss_function import SummedObjective
 from discreet.torch.noisy_sum import BatchSums, ClipGroup
 from discreet.torch.per_example import ModelEngine, RecordedFactors
 from discreet.torch.rows import RowTensors
-from discreet.torch.side_counts import WEIGHT, SideCounts, adapted, centered_lengths
+from discreet.torch.side_counts import SideCounts, adapted, centered_lengths
 
 BOTH = SideCounts.of({"objective": 2, "clipped": True}, adaptive=False)
 
@@ -73,13 +73,6 @@ def test_a_ramp_moves_by_no_more_than_its_steepness(ratio, share):
 def test_a_cut_objective_moves_by_no_more_than_its_steepness(value, share):
     first, second = BOTH.centered_objectives(np.array([value, value * (1 + share)]))
     assert abs(first - second) <= 3 * share + 1e-12
-
-
-def test_a_hard_count_moves_by_one_for_any_share():
-    hard = np.array([1.0, 1.0 + 1e-12]) <= 1
-    assert hard[0] != hard[1]
-    ramp = centered_lengths(np.array([1.0, 1.0 + 1e-12]))
-    assert abs(ramp[0] - ramp[1]) < 1e-11
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf, 1e300, -5.0])
@@ -147,28 +140,6 @@ def test_neighbors_differ_by_at_most_what_is_priced(kind):
             ).squared
         )
         assert furthest > one.squared - alone // 2  # a sum without a price for it would be exceeded
-
-
-@pytest.mark.theorem("side-counts")
-def test_the_price_is_that_of_the_longer_vector():
-    given_ = {
-        "name": "a",
-        "unit": dp.row(),
-        "population": 50_000,
-        "batch": 512,
-        "steps": 100,
-        "clip": (("", Fraction(1)),),
-        "coordinates": 1000,
-        "epsilon": 1,
-        "delta": "1e-5",
-    }
-    plain, told = plan_training(**given_), plan_training(**given_, side=BOTH)
-    ratio = float(told.sigma / plain.sigma)
-    assert ratio == pytest.approx(float(1 + 2 * WEIGHT**2) ** 0.5, rel=1e-5)
-    assert told.epsilon() <= 1
-    assert told.one.coordinates == 1002
-    assert told.digest != plain.digest
-    assert "told in each step: clipped (noise" in str(told)
 
 
 def test_sums_tell_the_truth_where_there_is_no_noise(ledger):

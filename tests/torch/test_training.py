@@ -1,11 +1,6 @@
 """Training runs: what is charged, in which order, and what a kill between two writes can do."""
 
 import contextlib
-import io
-import os
-import re
-import signal
-import sys
 
 import numpy as np
 import pytest
@@ -16,21 +11,18 @@ import discreet as dp
 from discreet.accounting import Budget
 from discreet.errors import (
     BadCheckpoint,
-    EngineFailed,
     EngineStopped,
     NotPerExample,
     NotSampled,
     OtherRun,
     OutOfRange,
-    OverBudget,
-    QuestionClosed,
     RunFenced,
     WrongKind,
 )
 from discreet.ledger import Ledger
 from discreet.torch import Training
 from discreet.torch.loop import TrainingRun
-from discreet.torch.marks import Marks, run_history
+from discreet.torch.marks import Marks
 from discreet.torch.progress import Checkpoint
 
 
@@ -100,25 +92,6 @@ def test_training_learns_and_says_nothing_about_rows(ledger, capfd):
     assert all(p.grad is None for p in model.parameters())
     for word in ("accuracy", "objective", "norm of"):
         assert word not in str(report)
-
-
-class Terminal(io.StringIO):
-    def isatty(self):
-        return True
-
-
-def test_a_bar_shows_steps_and_time_and_nothing_else(ledger, monkeypatch):
-    """On a terminal; neighbors see the same, and no row, objective or batch is in it."""
-    x, y = rows()
-    shown = []
-    for name, keep in (("with", slice(None)), ("without", slice(0, -1))):
-        monkeypatch.setattr("sys.stderr", Terminal())
-        training(ledger, data=(x[keep], y[keep]), name=name).fit()
-        shown.append(re.sub(r", \d+ s", ", 0 s", sys.stderr.getvalue()))
-    assert shown[0] == shown[1] == "".join(f"\r{k}/6 steps, 0 s" for k in range(1, 7)) + "\n"
-    monkeypatch.setattr("sys.stderr", Terminal())
-    training(ledger, name="quiet").fit(bar=False)
-    assert sys.stderr.getvalue() == ""
 
 
 def test_plans_are_equal_for_neighbors(ledger):
@@ -269,22 +242,6 @@ def test_a_step_that_an_optimizer_has_seen_is_not_taken_again_for_nothing(
     assert len(drawn) <= charged_steps(ledger)
 
 
-def test_no_error_of_an_objective_ends_a_run_in_order(ledger, tmp_path, monkeypatch):
-    """Such a run is closed: what failed may depend on the rows, and is told once."""
-
-    def fails(self, *given, **named):
-        raise EngineStopped(what="a row has a seven.", why="it fails.", do="look.")
-
-    run = training(ledger, folder=tmp_path / "run")
-    monkeypatch.setattr(type(run._run.sums), "total", fails)
-    with pytest.raises(EngineFailed) as told:
-        run.fit(bar=False)
-    assert "seven" not in str(told.value)
-    assert told.value.__context__ is None
-    with pytest.raises(QuestionClosed):
-        training(ledger, folder=tmp_path / "run").fit(bar=False)
-
-
 def test_the_owner_may_vouch_for_lost_steps(ledger, tmp_path, monkeypatch):
     run = training(ledger, folder=tmp_path / "run")
     loop = run.steps()
@@ -315,54 +272,6 @@ def test_of_two_resumes_of_one_copy_the_first_is_fenced(ledger, tmp_path, monkey
     assert len(drawn) <= charged_steps(ledger)
 
 
-def test_history_reads_marks_of_its_own_run_alone(ledger):
-    run = training(ledger)
-    run.fit(bar=False)
-    assert run_history(ledger, run.plan.key).drawn == 6
-    assert run_history(ledger, "another").drawn == 0
-
-
-def test_a_refused_resume_leaves_the_checkpoint(tmp_path, monkeypatch):
-    with Ledger.open(
-        tmp_path / "b.ledger", unit=dp.row(), budget=Budget(epsilon=2, delta="1e-3")
-    ) as tight:
-        run = training(tight, folder=tmp_path / "run")
-        loop = run.steps()
-        for _ in range(3):
-            next(loop)
-        monkeypatch.setattr(Marks, "stop", lambda *_: None)
-        run._run.progress.save = lambda *_: None
-        loop.close()
-        kept = Checkpoint.read(tmp_path / "run", run=run.plan.digest)
-        again = training(tight, folder=tmp_path / "run")
-        with pytest.raises(OverBudget, match='lost="untold"'):
-            again.fit(bar=False)
-        assert again.report.taken == 0
-        assert Checkpoint.read(tmp_path / "run", run=run.plan.digest) == kept
-        assert kept.step == 2
-
-
-def test_ctrl_c_amid_an_update_costs_nothing_and_the_model_goes_on(ledger, tmp_path, monkeypatch):
-    run = training(ledger, folder=tmp_path / "run", steps=40, every=50)
-    original, taken = torch.optim.SGD.step, []
-
-    def step(self, *given):
-        taken.append(1)
-        if len(taken) == 7:
-            os.kill(os.getpid(), signal.SIGINT)
-        return original(self, *given)
-
-    monkeypatch.setattr(torch.optim.SGD, "step", step)
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    with pytest.raises(KeyboardInterrupt):
-        run.fit(bar=False)
-    signal.signal(signal.SIGINT, before)
-    assert run.report.taken == 7  # its sum was released
-    assert Checkpoint.read(tmp_path / "run", run=run.plan.digest).step == 7
-    assert run.fit(bar=False).taken == 40
-    assert charged_steps(ledger) == 40
-
-
 def test_checkpoints_of_other_runs_and_torn_ones_are_refused(ledger, tmp_path):
     training(ledger, folder=tmp_path / "run").fit(bar=False)
     with pytest.raises(OtherRun):
@@ -375,15 +284,6 @@ def test_checkpoints_of_other_runs_and_torn_ones_are_refused(ledger, tmp_path):
     with pytest.raises(BadCheckpoint):
         training(ledger, folder=tmp_path / "run").fit(bar=False)
     assert b"Generator" not in file.read_bytes()
-
-
-def test_weights_replaced_in_the_middle_are_refused(ledger):
-    model = nn.Sequential(nn.Linear(4, 2))
-    loop = training(ledger, model=model).steps()
-    next(loop)
-    model[0] = nn.Linear(4, 2)
-    with pytest.raises(OtherRun):
-        next(loop)
 
 
 def test_empty_data_and_rows_that_are_not_finite_train_on(ledger):

@@ -6,17 +6,14 @@ Mistakes that no other file has a test for are tried out below.
 
 import io
 
-import numpy as np
 import pytest
 import torch
 from torch import nn
 
 import discreet as dp
 from discreet.accounting import Budget
-from discreet.errors import OutOfRange
 from discreet.ledger import Ledger
 from discreet.torch import Training
-from discreet.torch import loop as training_loop
 from discreet.torch.progress import Checkpoint
 
 
@@ -58,39 +55,6 @@ def test_steps_without_anybody_are_released_like_any_other(ledger):
     assert float(moved.abs().max()) < 30
 
 
-def test_every_trainable_parameter_learns(ledger):
-    """All kinds of layers; each parameter moves toward its gradient, and frozen ones do not."""
-    torch.manual_seed(0)
-    model = nn.Sequential(
-        nn.Unflatten(1, (1, 4)),
-        nn.Conv1d(1, 4, 2),
-        nn.GroupNorm(2, 4),
-        nn.Tanh(),
-        nn.Flatten(),
-        nn.Linear(12, 6),
-        nn.LayerNorm(6),
-        nn.Linear(6, 2),
-    )
-    model[5].bias.requires_grad_(False)
-    x = torch.randn(60, 4, generator=torch.Generator().manual_seed(1))
-    y = (x[:, 0] > 0).long()
-    run = training(ledger, model, data=(x, y), batch=60, steps=1, sigma=1, clip=1000)
-    total = run._run.sums.total(np.arange(60)[:, None])
-    nn.functional.cross_entropy(model(x), y, reduction="sum").backward()
-    named = [(n, p) for n, p in model.named_parameters() if p.requires_grad]
-    start = 0
-    for name, parameter in named:
-        part = total[start : start + parameter.numel()].view(parameter.shape) * 1000
-        assert float(parameter.grad.abs().max()) > 0, name
-        assert torch.allclose(part.float(), parameter.grad, rtol=1e-3, atol=1e-4), name
-        start += parameter.numel()
-    frozen = model[5].bias.detach().clone()
-    before = {name: p.detach().clone() for name, p in named}
-    run.fit(bar=False)
-    assert torch.equal(model[5].bias, frozen)
-    assert all(not torch.equal(before[name], p) for name, p in named)
-
-
 def test_the_divisor_is_declared_and_not_counted(ledger):
     """With the same noise, an update is the sum over the declared batch, whoever was drawn."""
     model = nn.Linear(4, 2)
@@ -101,23 +65,6 @@ def test_the_divisor_is_declared_and_not_counted(ledger):
         run._run._release(total, noise)
         given = torch.cat([p.grad.flatten() for p in model.parameters()])
         assert torch.allclose(given, torch.full((10,), count / 20), atol=1e-6)
-
-
-@pytest.mark.parametrize("scale", [1e-12, 1.0, 1e12])
-def test_released_gradients_are_multiples_of_a_public_step(ledger, scale, monkeypatch):
-    """No bit below the step of the grid, and so none that noise has not covered."""
-    model = nn.Linear(4, 2)
-    x = scale * torch.randn(60, 4, generator=torch.Generator().manual_seed(1))
-    run = training(ledger, model, data=(x, (x[:, 0] > 0).long()), steps=1)
-    kept = []
-    monkeypatch.setattr(
-        training_loop, "handed_over", lambda values, _: kept.append(values.double() * 20)
-    )
-    for _ in run.gradients():
-        pass
-    cells = kept[0] / float(run.plan.one.grid.step) - 0.5
-    assert float((cells - cells.round()).abs().max()) < 1e-6
-    assert len(set(cells.round().long().remainder(64).tolist())) > 3  # low bits are noise
 
 
 def test_checkpoints_hold_the_users_own_names_and_no_generator(ledger, tmp_path):
@@ -135,9 +82,3 @@ def test_checkpoints_hold_the_users_own_names_and_no_generator(ledger, tmp_path)
     plain = nn.Sequential(nn.Linear(4, 3), nn.Tanh(), nn.Linear(3, 2))
     plain.load_state_dict(state["model"])  # without anything of ours
     assert torch.equal(plain[0].weight, model[0].weight)
-
-
-def test_a_model_that_is_frozen_is_refused(ledger):
-    with pytest.raises(OutOfRange, match="trainable"):
-        training(ledger, nn.Linear(4, 2).requires_grad_(False))
-    assert [entry["kind"] for entry in ledger.entries()] == ["open"]

@@ -20,7 +20,7 @@ from discreet.errors import OutOfRange, WrongKind
 
 if TYPE_CHECKING:  # which the door loads when a command first needs them
     from discreet.local import Collector, MeanEstimate, ShareTable
-    from discreet.local.analysis.consistency import Consistent
+    from discreet.local.consistency import Consistent
 
 app = typer.Typer(
     help="Collect without holding: answers that are private before they leave a device.",

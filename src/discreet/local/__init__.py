@@ -10,127 +10,32 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from discreet.doors import late_names
+from discreet.doors import open_door
 
 if TYPE_CHECKING:  # each is loaded when first used, because most programs need two of them
-    from discreet.local.analysis.estimates import Estimates
-    from discreet.local.analysis.means import MeanEstimate
-    from discreet.local.analysis.ranges import CellQuantile, RangeEstimates, Ranges, RangeShare
-    from discreet.local.analysis.share_table import ShareRow, ShareTable
+    from discreet.local.changes import ChangeTree, Watch
     from discreet.local.choice import OracleChoice, choose
+    from discreet.local.collector import Collector
+    from discreet.local.diary import Diary
+    from discreet.local.direct import Direct
     from discreet.local.domain import Domain
-    from discreet.local.hitters.prefix_response import PrefixResponse
-    from discreet.local.hitters.prefixes import Hitter, Hitters, Prefixes
-    from discreet.local.hitters.teaching import FoundWord, bitstogram, succinct_histogram, tree_hist
-    from discreet.local.numbers.number_randomizer import NumberRandomizer
-    from discreet.local.numbers.number_range import NumberRange
-    from discreet.local.numbers.two_point import TwoPoint
-    from discreet.local.numbers.window import WindowResponse
-    from discreet.local.randomizers.direct import Direct
-    from discreet.local.randomizers.hadamard import Hadamard
-    from discreet.local.randomizers.hashing import Hashing
-    from discreet.local.randomizers.oracle import FrequencyOracle
-    from discreet.local.randomizers.randomizer import Randomizer
-    from discreet.local.randomizers.record import Record
-    from discreet.local.randomizers.registry import randomizer_of
-    from discreet.local.randomizers.signed_hadamard import SignedHadamard
-    from discreet.local.randomizers.subset import Subset
-    from discreet.local.randomizers.unary import Unary
-    from discreet.local.repeated.changes import ChangeTree, Watch
-    from discreet.local.repeated.diary import Diary
-    from discreet.local.repeated.memo import Memo, OpenMemo
-    from discreet.local.reports.client import Client
-    from discreet.local.reports.collector import Collector
-    from discreet.local.reports.form import Form
-    from discreet.local.reports.plan import ReportPlan, plan
-    from discreet.local.reports.wire import Refusals
+    from discreet.local.estimates import Estimates
+    from discreet.local.form import Form
+    from discreet.local.hadamard import Hadamard, SignedHadamard
+    from discreet.local.hashing import Hashing
+    from discreet.local.means import MeanEstimate
+    from discreet.local.memo import Memo, OpenMemo
+    from discreet.local.numbers import NumberRandomizer, NumberRange, TwoPoint, WindowResponse
+    from discreet.local.prefix_response import PrefixResponse
+    from discreet.local.prefixes import Hitter, Hitters, Prefixes
+    from discreet.local.randomizer import FrequencyOracle, Randomizer
+    from discreet.local.ranges import CellQuantile, RangeEstimates, Ranges, RangeShare
+    from discreet.local.record import Record, randomizer_of
+    from discreet.local.report_plan import ReportPlan, plan
+    from discreet.local.share_table import ShareRow, ShareTable
     from discreet.local.shuffled_reports import ShuffledReports, calibrate_shuffled, shuffled
+    from discreet.local.subset import Subset
+    from discreet.local.unary import Unary
+    from discreet.local.wire import Client, Refusals
 
-__all__ = [
-    "CellQuantile",
-    "ChangeTree",
-    "Client",
-    "Collector",
-    "Diary",
-    "Direct",
-    "Domain",
-    "Estimates",
-    "Form",
-    "FoundWord",
-    "FrequencyOracle",
-    "Hadamard",
-    "Hashing",
-    "Hitter",
-    "Hitters",
-    "MeanEstimate",
-    "Memo",
-    "NumberRandomizer",
-    "NumberRange",
-    "OpenMemo",
-    "OracleChoice",
-    "PrefixResponse",
-    "Prefixes",
-    "Randomizer",
-    "RangeEstimates",
-    "RangeShare",
-    "Ranges",
-    "Record",
-    "Refusals",
-    "ReportPlan",
-    "ShareRow",
-    "ShareTable",
-    "ShuffledReports",
-    "SignedHadamard",
-    "Subset",
-    "TwoPoint",
-    "Unary",
-    "Watch",
-    "WindowResponse",
-    "bitstogram",
-    "calibrate_shuffled",
-    "choose",
-    "plan",
-    "randomizer_of",
-    "shuffled",
-    "succinct_histogram",
-    "tree_hist",
-]
-
-if not TYPE_CHECKING:  # to which every name would be one of this room
-    __getattr__, __dir__ = late_names(
-        __name__,
-        {
-            "analysis.estimates": ("Estimates",),
-            "analysis.means": ("MeanEstimate",),
-            "analysis.ranges": ("CellQuantile", "RangeEstimates", "RangeShare", "Ranges"),
-            "analysis.share_table": ("ShareRow", "ShareTable"),
-            "choice": ("OracleChoice", "choose"),
-            "domain": ("Domain",),
-            "hitters.prefix_response": ("PrefixResponse",),
-            "hitters.prefixes": ("Hitter", "Hitters", "Prefixes"),
-            "hitters.teaching": ("FoundWord", "bitstogram", "succinct_histogram", "tree_hist"),
-            "numbers.number_randomizer": ("NumberRandomizer",),
-            "numbers.number_range": ("NumberRange",),
-            "numbers.two_point": ("TwoPoint",),
-            "numbers.window": ("WindowResponse",),
-            "randomizers.direct": ("Direct",),
-            "randomizers.hadamard": ("Hadamard",),
-            "randomizers.hashing": ("Hashing",),
-            "randomizers.oracle": ("FrequencyOracle",),
-            "randomizers.randomizer": ("Randomizer",),
-            "randomizers.record": ("Record",),
-            "randomizers.registry": ("randomizer_of",),
-            "randomizers.signed_hadamard": ("SignedHadamard",),
-            "randomizers.subset": ("Subset",),
-            "randomizers.unary": ("Unary",),
-            "repeated.changes": ("ChangeTree", "Watch"),
-            "repeated.diary": ("Diary",),
-            "repeated.memo": ("Memo", "OpenMemo"),
-            "reports.client": ("Client",),
-            "reports.collector": ("Collector",),
-            "reports.form": ("Form",),
-            "reports.plan": ("ReportPlan", "plan"),
-            "reports.wire": ("Refusals",),
-            "shuffled_reports": ("ShuffledReports", "calibrate_shuffled", "shuffled"),
-        },
-    )
+__all__, __getattr__, __dir__ = open_door(__name__, __file__)

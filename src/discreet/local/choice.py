@@ -17,14 +17,13 @@ from typing import Final, final
 
 from discreet.errors import OutOfRange
 from discreet.exact import whole
+from discreet.local.direct import Direct
 from discreet.local.domain import Domain
-from discreet.local.randomizers.direct import Direct
-from discreet.local.randomizers.hadamard import Hadamard
-from discreet.local.randomizers.hashing import Hashing
-from discreet.local.randomizers.oracle import FrequencyOracle
-from discreet.local.randomizers.randomizer import local_epsilon, value_count
-from discreet.local.randomizers.subset import Subset
-from discreet.local.randomizers.unary import Unary
+from discreet.local.hadamard import Hadamard
+from discreet.local.hashing import Hashing
+from discreet.local.randomizer import FrequencyOracle, local_epsilon, value_count
+from discreet.local.subset import Subset
+from discreet.local.unary import Unary
 from discreet.mechanisms.mechanism import Number
 
 WIRE: Final = 512
@@ -80,9 +79,8 @@ def choose(
     ]
     if not fitting:
         raise OutOfRange(
-            what=f"no report about {values} values fits into {limit} bytes.",
-            why="even the shortest report names a row of a table as long as the domain.",
-            do="allow longer reports, with a larger wire.",
+            f"no report about {values} values fits into {limit} bytes; allow longer reports, with "
+            "a larger wire."
         )
     fitting.sort(key=lambda pair: pair[0])
     near = [pair for pair in fitting if pair[0] <= fitting[0][0] * _NEAR]

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from discreet.arrays import listed
 from discreet.errors import OutOfRange, WrongKind
-from discreet.exact import decimal, whole
+from discreet.exact import decimal, freeze, whole
 
 Category = str | int
 
@@ -66,9 +66,8 @@ class Domain:
         size = whole(count, name="count", low=2, high=_MOST)
         if not -_FARTHEST <= start < stop <= _FARTHEST:
             raise OutOfRange(
-                what="low is not below high, or one of them is beyond 1e300.",
-                why="an empty interval has no bins, and floats end a little farther out.",
-                do="give the smaller end as low, and both within 1e300.",
+                "low is not below high, or one of them is beyond 1e300; give the smaller end as "
+                "low, and both within 1e300."
             )
         edges = tuple(start + (stop - start) * step / size for step in range(size + 1))
         names = tuple(f"{edges[at]} to {edges[at + 1]}" for at in range(size))
@@ -81,14 +80,16 @@ class Domain:
     ) -> None:
         if not 2 <= len(set(names)) == len(names) <= _MOST:
             raise WrongKind(
-                what="the values of a domain are not at least two different ones.",
-                why="a report hides which of several values is the true one.",
-                do="give two or more different texts or integers.",
+                "the values of a domain are not at least two different ones; give two or more "
+                "different texts or integers."
             )
-        object.__setattr__(self, "categories", names)
-        object.__setattr__(self, "other", other)
-        object.__setattr__(self, "edges", edges)
-        object.__setattr__(self, "_places", {name: at for at, name in enumerate(names)})
+        freeze(
+            self,
+            categories=names,
+            other=other,
+            edges=edges,
+            _places={name: at for at, name in enumerate(names)},
+        )
 
     @property
     def values(self) -> int:
@@ -154,11 +155,7 @@ class Domain:
                 return Domain.bins(low=low, high=high, count=count)
             case {"categories": list() as names, "other": other, **rest} if not rest:
                 return Domain(names, other=other)
-        raise WrongKind(
-            what="a domain cannot be read.",
-            why="device and analyst must mean the same values by the same codes.",
-            do="use a description as describe() writes it.",
-        )
+        raise WrongKind("a domain cannot be read; use a description as describe() writes it.")
 
     def digest(self) -> bytes:
         """Return the SHA-256 of the description: equal for equal domains alone.
@@ -174,9 +171,8 @@ def _category(name: object) -> Category:
     if isinstance(name, str | int) and not isinstance(name, bool):
         return name
     raise WrongKind(
-        what=f"a value of the domain is a {type(name).__name__}, neither text nor an integer.",
-        why="both sides must spell every value alike.",
-        do="give texts or integers.",
+        f"a value of the domain is a {type(name).__name__}, neither text nor an integer; give "
+        "texts or integers."
     )
 
 
@@ -209,7 +205,6 @@ def _least_float(edge: Fraction) -> float:
 
 def _outside() -> OutOfRange:
     return OutOfRange(
-        what="a value is outside the domain.",
-        why="a report about it would stand out, and so would silence.",
-        do="declare a category for all others, Domain(..., other='other'), or clamp numbers first.",
+        "a value is outside the domain; declare a category for all others, Domain(..., "
+        "other='other'), or clamp numbers first."
     )

@@ -25,8 +25,8 @@ from typing import Final, final
 
 from discreet.accounting import Leaf, Shuffled
 from discreet.errors import OutOfRange, WrongKind
-from discreet.exact import decimal, whole
-from discreet.local.randomizers.randomizer import Randomizer
+from discreet.exact import decimal, freeze, whole
+from discreet.local.randomizer import Randomizer
 from discreet.loss import PrivacyLoss, Profile
 from discreet.loss.curved_pair import CurvedPair
 from discreet.loss.shuffle import Shuffle, ShuffledShape
@@ -44,7 +44,7 @@ _STEPS: Final = 1 << 10  # local losses are found to a thousandth of themselves
 class ShuffledReports(Shown):
     """One report of each of many people, in a random order.
 
-    >>> from discreet.local.randomizers.direct import Direct
+    >>> from discreet.local.direct import Direct
     >>> crowd = ShuffledReports(Direct(epsilon=1, values=10), people=1000)
     >>> round(crowd.epsilon(delta="1e-6"), 4)
     0.1824
@@ -57,12 +57,10 @@ class ShuffledReports(Shown):
         """Take what each device runs, and how many honest reports there are."""
         if not isinstance(randomizer, Randomizer | RandomizedResponse):
             raise WrongKind(
-                what=f"a {type(randomizer).__name__} is not a local randomizer.",
-                why="shuffling hides who sent a report, so each person must send one.",
-                do="give a randomizer of discreet.local.",
+                f"a {type(randomizer).__name__} is not a local randomizer; give a randomizer of "
+                "discreet.local."
             )
-        object.__setattr__(self, "randomizer", randomizer)
-        object.__setattr__(self, "people", whole(people, name="people", low=2))
+        freeze(self, randomizer=randomizer, people=whole(people, name="people", low=2))
 
     @property
     def binary(self) -> bool:
@@ -116,9 +114,8 @@ def calibrate_shuffled(
     count = min(whole(people, name="people", low=2), _MOST_PEOPLE)
     if price <= 0 or not 0 < chance < 1:
         raise OutOfRange(
-            what="epsilon is not above 0, or delta is not between 0 and 1.",
-            why="shuffled reports are private only up to a small delta.",
-            do="give an epsilon such as 0.5 and a delta such as 1e-6.",
+            "epsilon is not above 0, or delta is not between 0 and 1; give an epsilon such as 0.5 "
+            "and a delta such as 1e-6."
         )
 
     def fits(local: Fraction) -> bool:
@@ -140,7 +137,7 @@ def calibrate_shuffled(
 def is_binary(randomizer: Randomizer | RandomizedResponse) -> bool:
     """Say whether a randomizer has two values and two reports, each as likely as the other.
 
-    >>> from discreet.local.numbers.two_point import TwoPoint
+    >>> from discreet.local.numbers import TwoPoint
     >>> is_binary(TwoPoint(epsilon=1))
     True
     """

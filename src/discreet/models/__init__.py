@@ -26,11 +26,7 @@ if TYPE_CHECKING:  # each is loaded when first used, because most programs need 
         DirichletCounts,
         PrivateLikelihood,
     )
-    from discreet.models.regression import (
-        LogisticRegression,
-        PoissonRegression,
-        SoftmaxRegression,
-    )
+    from discreet.models.regression import LogisticRegression, PoissonRegression, SoftmaxRegression
     from discreet.models.tuning import Evaluation, Tuned, TuningPrice, evaluate, tune
 
 __all__, __getattr__, __dir__ = open_door(__name__, __file__)

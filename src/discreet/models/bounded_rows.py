@@ -27,7 +27,7 @@ from typing import Any, Final, final
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.requests.table_schema import KeyValue
+from discreet.extend import KeyValue
 
 LEVELS: Final = 1 << 14
 """Steps between the middle of a number's bounds and either end."""

@@ -24,18 +24,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import BadArrays, NotFitted, WrongKind
-from discreet.ledger.values import StoredAnswer
+from discreet.extend import AskedPrice, opened, unit_of_rows
+from discreet.ledger import StoredAnswer
 from discreet.models.bounded_rows import Column, Encoding, Floats, Integers
-from discreet.models.fitting import (
-    FitPlan,
-    Recipe,
-    Released,
-    fit_plan,
-    opened,
-    pay_and_draw,
-    read_released,
-    unit_of_rows,
-)
+from discreet.models.fitting import FitPlan, Recipe, Released, fit_plan, pay_and_draw, read_released
 from discreet.models.given import (
     column_names,
     declared_classes,
@@ -46,7 +38,6 @@ from discreet.models.given import (
     refuse_declared,
     refuse_ignored,
 )
-from discreet.models.measurement import AskedPrice
 from discreet.models.session_rows import fit_in_session, is_table, plan_in_session
 from discreet.units import PrivacyUnit, row
 
@@ -277,11 +268,7 @@ class PrivateModel(ScikitLearnNames, ABC):
 
     def _key(self) -> str | None:
         if self.key is not None and not isinstance(self.key, str):
-            raise WrongKind(
-                what="the key of a fit is no text.",
-                why="it is the name under which the model is on record.",
-                do="give key='first model', say, or none.",
-            )
+            raise WrongKind("the key of a fit is no text: give key='first model', say, or none.")
         key: str | None = self.key
         return key
 

@@ -12,34 +12,34 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from fractions import Fraction
-from pathlib import Path
 from typing import Any, Final, Protocol, final
 
-from discreet.accounting import Node
-from discreet.accounting.storage.codec import encode, encode_unit
+from discreet.accounting import Node, encode
 from discreet.doors import Explainable
-from discreet.errors import DiscreetError, EntropyError, WrongKind
-from discreet.ledger import Ledger
-from discreet.ledger.values import StoredAnswer
+from discreet.extend import (
+    AskedPrice,
+    Branch,
+    Measurer,
+    PlannedSum,
+    Price,
+    Record,
+    SumSchedule,
+    describe_unit,
+    encode_unit,
+    html_of,
+    loss_of,
+    pay_and_store,
+    plan_text,
+    scheduled,
+    shown_price,
+)
+from discreet.ledger import StoredAnswer
 from discreet.loss import PrivacyLoss
 from discreet.models.bounded_rows import BoundedRows, Encoding
-from discreet.models.measurement import (
-    AskedPrice,
-    PlannedSum,
-    RowMeasurer,
-    SumSchedule,
-    scheduled,
-)
 from discreet.noise import SYSTEM, Entropy
-from discreet.plan.plan_words import Branch, html_of, plan_text, shown_price
-from discreet.plan.pricing.calibration import Price, loss_of
-from discreet.session.record import Record, Rehearsal, answer_failed_error
-from discreet.units import PrivacyUnit, row
-from discreet.units.unit import describe_unit
+from discreet.units import PrivacyUnit
 
 FORMAT: Final = 1
 
@@ -58,7 +58,7 @@ class Recipe(Protocol):
         """Return all sums that are taken."""
         ...
 
-    def run(self, rows: BoundedRows, encoding: Encoding, see: RowMeasurer) -> Released:
+    def run(self, rows: BoundedRows, encoding: Encoding, see: Measurer) -> Released:
         """Take the sums, and return what is released."""
         ...
 
@@ -169,7 +169,7 @@ def drawn_bytes(
     recipe: Recipe, encoding: Encoding, schedule: SumSchedule, rows: BoundedRows, entropy: Entropy
 ) -> bytes:
     """Take all sums of a recipe, and return what is stored."""
-    released = recipe.run(rows, encoding, RowMeasurer(schedule, entropy))
+    released = recipe.run(rows, encoding, Measurer(schedule, entropy))
     document = {"format": FORMAT, "released": dict(released)}
     return json.dumps(document, sort_keys=True, separators=(",", ":")).encode("ascii")
 
@@ -184,40 +184,6 @@ def read_released(stored: bytes) -> Released:
     return released
 
 
-_NAME_BITS: Final = 128
-
-
-@contextmanager
-def opened(ledger: object) -> Iterator[Record]:
-    """Lend the record that pays: a ledger, an address of one, or a rehearsal of test mode."""
-    if isinstance(ledger, Ledger | Rehearsal):
-        yield ledger
-    elif isinstance(ledger, str | Path):
-        with Ledger.open(ledger) as found:
-            yield found
-    else:
-        raise WrongKind(
-            what="no ledger is given." if ledger is None else "the ledger is none.",
-            why="whatever is learned from people has a price, and a price that is not written down "
-            "is paid anew each time a program starts.",
-            do="give ledger='study.ledger', the file of a ledger, or an open discreet.ledger."
-            "Ledger.",
-        )
-
-
-def unit_of_rows(record: Record) -> PrivacyUnit:
-    """Return the unit of a ledger, if rows of arrays can be it."""
-    unit = record.unit if isinstance(record, Ledger) else row()
-    if unit.columns:
-        raise WrongKind(
-            what=f"the ledger protects {describe_unit(unit)}, and arrays do not say whose rows "
-            "are whose.",
-            why="noise for one row does not hide a person with many.",
-            do="fit a table of a session: model.fit(session.table('visits'), label='ill').",
-        )
-    return unit
-
-
 def pay_and_draw(
     record: Record, plan: FitPlan, rows: Callable[[], BoundedRows], *, key: str | None
 ) -> StoredAnswer:
@@ -230,41 +196,3 @@ def pay_and_draw(
     return pay_and_store(
         record, plan.tree, draw, name=name, key=key, delta=plan.schedule.asked.delta
     )
-
-
-def pay_and_store(  # noqa: PLR0913  a charge, and what it pays for
-    record: Record,
-    tree: Node,
-    draw: Callable[[], bytes],
-    *,
-    name: str,
-    key: str | None = None,
-    delta: Fraction | None = None,
-) -> StoredAnswer:
-    """Charge, start, draw and release; without a key, under a name that is never used again."""
-    last = f"{SYSTEM.bits(_NAME_BITS):032x}" if key is None else key
-    called = f"{name}/{last}"
-    try:
-        begun = record.begin(tree, key=called)
-    except WrongKind:
-        if delta is None:
-            raise
-        begun = record.begin(tree, key=called, delta=delta)
-    if isinstance(begun, StoredAnswer):
-        return begun
-    return record.release(begun.key, _drawn(record, begun.key, draw))
-
-
-def _drawn(record: Record, key: str, draw: Callable[[], bytes]) -> bytes:
-    """Draw, or close the charge without a word about the reason: it may hold values."""
-    failure: DiscreetError | None = None
-    try:
-        return draw()
-    except EntropyError as error:  # never about a value
-        failure = type(error)(what=error.what, why=error.why, do=error.do)
-    except Exception:  # noqa: BLE001, S110  (its text may quote the data; replaced below)
-        pass
-    if failure is None:  # raised here, where the other error is out of sight
-        record.fail(key)
-        failure = answer_failed_error()
-    raise failure

@@ -1,13 +1,6 @@
-"""Arrays as they are given: their shape and type are checked, and no value is looked at.
+"""Arrays and frames as they are given: judged by shape, names and declared types; no value is read.
 
-Trust: kernel.  What is checked here happens before anything is paid for, so it depends on shapes,
-types and names of columns alone.  Frames and tables are taken apart by columns
-(:mod:`discreet.models.given`).
-
-Frames and tables as they are given: each column is judged by its declared type.
-
-truth values into objects, and then it takes the moments beside them for objects, too, which it
-refuses otherwise.  So columns are taken one by one, before anything is paid for.
+Trust: kernel (T2).  What is checked here happens before anything is paid for.
 
 Definition.  A column of numbers or truth values becomes floats, and NULL becomes NaN; so does a
 column that is declared to hold nothing but NULL, and one of categories that are numbers.  A column
@@ -16,9 +9,8 @@ Proposition.  Whether a frame is refused, and whether it becomes floats or objec
 and types of its columns alone.  Proof.  Nothing else is asked before a column is converted, and
 every number becomes a float, the nearest one or infinity; no warning tells of it.
 
-Bounds and classes that a caller declares for arrays, read into exact values.
-
-tell of whoever has it.
+pandas turns a column of truth values into objects where one is missing, so columns are taken one by
+one.  Bounds and classes are declared by the caller: read off the data, they would tell of it.
 """
 
 from __future__ import annotations
@@ -36,11 +28,19 @@ from numpy.typing import NDArray
 
 from discreet.errors import BadArrays, OutOfRange, WrongKind
 from discreet.exact import decimal
+from discreet.extend import KeyValue
 from discreet.models.bounded_rows import Column, NumberColumn
-from discreet.requests.table_schema import KeyValue
 
 _NUMBERS: Final = "iufb"
+_OBJECTS: Final = np.dtype(object)
+_OURS: Final = (kinds.is_integer, kinds.is_floating, kinds.is_decimal, kinds.is_boolean)
+_TEXTS: Final = (kinds.is_string, kinds.is_large_string, kinds.is_string_view)
 _DECLARED: Final = ("bounds", "target_bounds", "categories", "classes", "ledger", "key")
+
+
+def _bad(what: str, do: str) -> BadArrays:
+    why = "arrays are judged by shape and type, before anything is paid for."
+    return BadArrays(what=what, why=why, do=do)
 
 
 def refuse_ignored(*, table: bool, **given: Any) -> None:
@@ -71,41 +71,35 @@ def refuse_declared(model: Any, **more: Any) -> None:
     refuse_ignored(table=True, **more, **{name: given.get(name) for name in _DECLARED})
 
 
+# --- arrays -----------------------------------------------------------------------------------
+
+
 def matrix(X: Any) -> NDArray[Any]:
     """Return an array of two dimensions; only its shape and type are looked at."""
     if hasattr(X, "toarray") and hasattr(X, "nnz"):
-        raise BadArrays(
-            what="Sparse data is given, which is not taken here.",
-            why="rows are bounded one by one, with a constant beside them.",
-            do="give an array, as X.toarray() returns it.",
-        )
+        raise _bad("Sparse data is given.", "give an array, as X.toarray() returns it.")
     framed = None if isinstance(X, np.ndarray) else frame_matrix(X)
     array = _as_array(X) if framed is None else framed
     if array.dtype.kind == "c":
-        raise BadArrays(
-            what="Complex data not supported: the array holds complex numbers.",
-            why="bounds are about real numbers.",
-            do="give real and imaginary parts as two columns.",
+        raise _bad(
+            "Complex data not supported: the array holds complex numbers.",
+            "give real and imaginary parts as two columns.",
         )
     if array.ndim != 2:
-        raise BadArrays(
-            what=f"Expected 2D array, got {array.ndim}D array instead. Reshape your data.",
-            why="each row is one unit, and each column one number.",
-            do="use array.reshape(-1, 1) for one column.",
+        raise _bad(
+            f"Expected 2D array, got {array.ndim}D array instead. Reshape your data.",
+            "use array.reshape(-1, 1) for one column.",
         )
     if array.shape[1] == 0:
-        raise BadArrays(
-            what=f"Found array with 0 feature(s) (shape={array.shape}) while a minimum of 1 is "
+        raise _bad(
+            f"Found array with 0 feature(s) (shape={array.shape}) while a minimum of 1 is "
             "required.",
-            why="there is nothing to learn from.",
-            do="give at least one column.",
+            "give at least one column.",
         )
     if array.dtype.kind not in _NUMBERS + "O":  # cells of objects are read after the charge
-        raise BadArrays(
-            what="an array holds something else than numbers: argument must be a string or a "
-            "number.",
-            why="bounds are about numbers.",
-            do="give numbers; categories of a table are read in a session.",
+        raise _bad(
+            "an array holds something else than numbers: argument must be a string or a number.",
+            "give numbers; categories of a table are read in a session.",
         )
     return array
 
@@ -115,25 +109,14 @@ def _as_array(values: Any) -> NDArray[Any]:
     typed = hasattr(values, "dtype") or hasattr(values, "__array__")
     try:
         return np.asarray(values) if typed else np.asarray(values, object)
-    except Exception:  # noqa: BLE001  of any library, and its text may quote values
-        error = _no_array() if typed else _ragged()
-    raise error
-
-
-def _no_array() -> BadArrays:
-    return BadArrays(
-        what="NumPy cannot make an array of what is given.",
-        why="each row is one unit, and each column one number.",
-        do="give an array of numbers, or a frame of pandas, Polars or Arrow.",
-    )
-
-
-def _ragged() -> BadArrays:
-    return BadArrays(
-        what="Rows of different lengths are given.",
-        why="each row has one value in each column.",
-        do="give rows of one length.",
-    )
+    except Exception:  # noqa: BLE001, S110  of any library, and its text may quote values
+        pass
+    if typed:
+        raise _bad(
+            "NumPy cannot make an array of what is given.",
+            "give an array of numbers, or a frame of pandas, Polars or Arrow.",
+        )
+    raise _bad("Rows of different lengths are given.", "give rows of one length.")
 
 
 def one_a_row(values: Any) -> NDArray[Any]:
@@ -160,33 +143,26 @@ def labels_of(y: Any, count: int, kind: str) -> NDArray[Any] | None:
     if kind not in {"classifier", "regressor"}:
         return None
     if y is None:
-        raise BadArrays(
-            what="this model requires y to be passed, but the target y is None.",
-            why="it learns one column from the others.",
-            do="give fit(X, y).",
+        raise _bad(
+            "this model requires y to be passed, but the target y is None.", "give fit(X, y)."
         )
-    array = _answers(y)
+    columns = None if isinstance(y, list | tuple) else frame_columns(y)
+    if isinstance(y, list | tuple):
+        array = _as_array(y)
+    elif columns is None:
+        array = one_a_row(y)
+    else:  # a frame has no other column than the one that is learned
+        array = one_a_row(columns[0])[:, None] if len(columns) == 1 else np.empty((0, 0))
     if array.ndim == 2 and array.shape[1] == 1:
         _warn_column()
         array = array[:, 0]
     if array.ndim != 1 or array.shape[0] != count:
-        raise BadArrays(
-            what="y has another shape than one value for each row of X (inconsistent numbers of "
+        raise _bad(
+            "y has another shape than one value for each row of X (inconsistent numbers of "
             "samples).",
-            why="each row has one value that is learned.",
-            do="give a y of one dimension, as long as X.",
+            "give a y of one dimension, as long as X.",
         )
     return array
-
-
-def _answers(y: Any) -> NDArray[Any]:
-    """Return one value a row as it is, as a column if it is one of a frame, which has no other."""
-    if isinstance(y, list | tuple):
-        return _as_array(y)
-    columns = frame_columns(y)
-    if columns is None:
-        return one_a_row(y)
-    return one_a_row(columns[0])[:, None] if len(columns) == 1 else np.empty((0, len(columns)))
 
 
 def _warn_column() -> None:
@@ -200,14 +176,19 @@ def _warn_column() -> None:
     )
 
 
+# --- frames -----------------------------------------------------------------------------------
+
+
 def column_names(X: Any) -> list[str] | None:
     """Return the names of the columns of a frame or a table, if all of them are text."""
+    names = _names(X)
+    return names if names is not None and all(isinstance(n, str) for n in names) else None
+
+
+def _names(X: Any) -> list[Any] | None:
     names = getattr(X, "column_names", None)
     names = getattr(X, "columns", None) if names is None else names
-    if names is None:
-        return None
-    listed = list(names)
-    return listed if all(isinstance(name, str) for name in listed) else None
+    return None if names is None else list(names)
 
 
 def listed(column: Any) -> list[Any]:
@@ -217,11 +198,6 @@ def listed(column: Any) -> list[Any]:
         if callable(found):
             return list(found())
     return list(column)
-
-
-_OBJECTS: Final = np.dtype(object)
-_OURS: Final = (kinds.is_integer, kinds.is_floating, kinds.is_decimal, kinds.is_boolean)
-_TEXTS: Final = (kinds.is_string, kinds.is_large_string, kinds.is_string_view)
 
 
 def frame_columns(X: Any) -> list[Any] | None:
@@ -249,14 +225,13 @@ def frame_matrix(X: Any) -> NDArray[Any] | None:
     >>> frame_matrix(pa.table({"age": [30, None], "smokes": [True, False]})).tolist()
     [[30.0, 1.0], [nan, 0.0]]
     """
-    if _is_pandas(X) and all(_is_number(kind) for kind in X.dtypes):
+    if _is_pandas(X) and all(isinstance(k, np.dtype) and k.kind in _NUMBERS for k in X.dtypes):
         return np.asarray(X)  # of the type that NumPy has for these types
     columns = frame_columns(X)
     if columns is None:
         return None
-    read = [
-        _read(each, f"the column '{name}'") for name, each in zip(_names(X), columns, strict=True)
-    ]
+    names = _names(X) or ()
+    read = [_read(each, f"the column '{n}'") for n, each in zip(names, columns, strict=True)]
     objects = any(each.dtype == _OBJECTS for each in read)
     lines = np.empty((len(read), len(X)), object if objects else np.float64)
     for line, values in zip(lines, read, strict=True):
@@ -266,15 +241,6 @@ def frame_matrix(X: Any) -> NDArray[Any] | None:
 
 def _is_pandas(X: Any) -> bool:
     return hasattr(X, "iloc") and getattr(X, "ndim", 0) == 2
-
-
-def _is_number(kind: Any) -> bool:
-    return isinstance(kind, np.dtype) and kind.kind in _NUMBERS
-
-
-def _names(X: Any) -> list[Any]:
-    names = getattr(X, "column_names", None)
-    return list(X.columns if names is None else names)
 
 
 def _read(column: Any, whose: str) -> NDArray[Any]:
@@ -303,11 +269,10 @@ def _from_arrow(column: pa.ChunkedArray, whose: str) -> NDArray[Any]:
         return np.asarray(column.to_numpy())
     kind = column.type.value_type if kinds.is_dictionary(column.type) else column.type
     if any(test(kind) for test in _TEXTS):
-        raise BadArrays(
-            what=f"{whose} holds text.",
-            why="bounds are about numbers, and rows without a number in it would be left out.",
-            do="give numbers, such as pandas.get_dummies makes; categories of a table are read in "
-            "a session.",
+        raise _bad(
+            f"{whose} holds text.",
+            "give numbers, such as pandas.get_dummies makes; categories of a table are read in a "
+            "session.",
         )
     if not kinds.is_null(kind) and not any(test(kind) for test in _OURS):
         raise _no_numbers(whose)
@@ -315,12 +280,13 @@ def _from_arrow(column: pa.ChunkedArray, whose: str) -> NDArray[Any]:
 
 
 def _no_numbers(whose: str) -> BadArrays:
-    return BadArrays(
-        what=f"{whose} holds something else than numbers.",
-        why="bounds are about numbers; what a column holds is judged by its type, and not by its "
-        "values.",
-        do="give numbers, such as years in place of dates; or leave the column out.",
+    return _bad(
+        f"{whose} holds something else than numbers.",
+        "give numbers, such as years in place of dates; or leave the column out.",
     )
+
+
+# --- declared bounds and classes --------------------------------------------------------------
 
 
 def number_columns(bounds: Any, width: int, *, name: str = "bounds") -> tuple[Column, ...]:
@@ -329,23 +295,6 @@ def number_columns(bounds: Any, width: int, *, name: str = "bounds") -> tuple[Co
     >>> number_columns((0, [1, 5]), 2)[1].high
     Fraction(5, 1)
     """
-    lows, highs = _ends(bounds, width, name)
-    columns: list[NumberColumn] = []
-    for low, high in zip(lows, highs, strict=True):
-        if columns and low is columns[-1].low and high is columns[-1].high:
-            columns.append(columns[-1])
-            continue
-        if not low < high:
-            raise OutOfRange(
-                what="a lower bound is not below its upper bound.",
-                why="a number between them could be nothing else, or nothing at all.",
-                do=f"give {name}=(low, high) with low < high, for all columns or one each.",
-            )
-        columns.append(NumberColumn(low, high))
-    return tuple(columns)
-
-
-def _ends(bounds: Any, width: int, name: str) -> tuple[list[Fraction], list[Fraction]]:
     pair = None if bounds is None or isinstance(bounds, str) else tuple(bounds)
     if pair is None or len(pair) != 2:
         raise WrongKind(
@@ -354,20 +303,27 @@ def _ends(bounds: Any, width: int, name: str) -> tuple[list[Fraction], list[Frac
             do=f"give {name}=(low, high), each a number or one number a column, from public "
             "knowledge.",
         )
-    ends = []
-    for end in pair:
-        if isinstance(end, str) or not isinstance(end, Iterable):
-            ends.append([decimal(_plain(end), name="bound")] * width)
+    columns: list[NumberColumn] = []
+    for low, high in zip(*(_end(end, width) for end in pair), strict=True):
+        if columns and low is columns[-1].low and high is columns[-1].high:
+            columns.append(columns[-1])
             continue
-        values = list(end)
-        if len(values) != width:
-            raise BadArrays(
-                what=f"there are {len(values)} bounds and {width} columns.",
-                why="every column needs its own two bounds.",
-                do="give one number for all columns, or one for each.",
-            )
-        ends.append([decimal(_plain(value), name="bound") for value in values])
-    return ends[0], ends[1]
+        if not low < high:
+            raise OutOfRange(f"{name}=(low, high) must have low < high, in each column.")
+        columns.append(NumberColumn(low, high))
+    return tuple(columns)
+
+
+def _end(end: Any, width: int) -> list[Fraction]:
+    if isinstance(end, str) or not isinstance(end, Iterable):
+        return [decimal(_plain(end), name="bound")] * width
+    values = list(end)
+    if len(values) != width:
+        raise _bad(
+            f"there are {len(values)} bounds and {width} columns.",
+            "give one number for all columns, or one for each.",
+        )
+    return [decimal(_plain(value), name="bound") for value in values]
 
 
 def _plain(value: Any) -> Any:

@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.exact import whole
+from discreet.extend import Measurer, PlannedSum
 from discreet.models.bounded_rows import (
     LEVELS,
     BoundedRows,
@@ -32,13 +33,7 @@ from discreet.models.bounded_rows import (
 )
 from discreet.models.estimator import PrivateModel
 from discreet.models.fitting import Released
-from discreet.models.linear import (
-    MOMENTS,
-    moment_matrix,
-    moment_noise,
-    planned_moments,
-)
-from discreet.models.measurement import PlannedSum, RowMeasurer
+from discreet.models.linear import MOMENTS, moment_matrix, moment_noise, planned_moments
 from discreet.models.public_randomness import PublicDraws, public_stream
 from discreet.models.row_sums import counts, moments, table
 
@@ -86,7 +81,7 @@ class ClusterRecipe:
         )
         return (*((planned_moments(encoding, start),) if start else ()), rounds, sizes)
 
-    def run(self, rows: BoundedRows, encoding: Encoding, see: RowMeasurer) -> Released:
+    def run(self, rows: BoundedRows, encoding: Encoding, see: Measurer) -> Released:
         """Move centers to the noisy means of their clusters."""
         planned = {each.name: each for each in self.sums(encoding)}
         matrix, noise = np.diag([0.3] * (encoding.width - 1) + [1.0]), 0.0

@@ -16,13 +16,13 @@ import numpy as np
 
 from discreet.errors import BadArrays, OutOfRange, WrongKind
 from discreet.exact import decimal, whole
+from discreet.extend import Measurer, PlannedSum
 from discreet.mechanisms import Gaussian, Laplace
 from discreet.models.bounded_rows import LEVELS, BoundedRows, Encoding, Floats, NumberColumn
 from discreet.models.estimator import PrivateModel
 from discreet.models.fitting import Released
 from discreet.models.given import number_columns
 from discreet.models.linear_posterior import LinearPosterior, NoisyMoments
-from discreet.models.measurement import PlannedSum, RowMeasurer
 from discreet.models.row_sums import DIAGONAL, MIXED, moment_bound, moments
 
 MOMENTS: Final = "second moments"
@@ -44,7 +44,7 @@ class MomentRecipe:
         """Return the one sum."""
         return (planned_moments(encoding),)
 
-    def run(self, rows: BoundedRows, encoding: Encoding, see: RowMeasurer) -> Released:  # noqa: ARG002
+    def run(self, rows: BoundedRows, encoding: Encoding, see: Measurer) -> Released:  # noqa: ARG002
         """Measure the moments."""
         return {"moments": see.measure(MOMENTS, moments(rows)).tolist()}
 
@@ -54,9 +54,8 @@ def planned_moments(encoding: Encoding, share: Fraction = Fraction(1)) -> Planne
     width = encoding.width
     if width > _ENTRIES:
         raise OutOfRange(
-            what=f"rows have {width} entries, and {_ENTRIES} are the most.",
-            why="there is a moment for each pair of them.",
-            do="use fewer columns or categories.",
+            f"rows have {width} entries, and {_ENTRIES} are the most: use fewer columns or "
+            "categories."
         )
     return PlannedSum(
         name=MOMENTS,
@@ -213,11 +212,7 @@ class Ridge(LinearModel):
     def _penalty(self) -> Fraction:
         alpha = decimal(self.alpha, name="alpha")
         if not 0 <= alpha <= _MOST_PENALTY:
-            raise OutOfRange(
-                what="alpha is below zero, or no float holds it.",
-                why="it is a penalty, and not a reward, for large coefficients.",
-                do="give alpha=1, say.",
-            )
+            raise OutOfRange("alpha is below zero, or no float holds it: give alpha=1, say.")
         return alpha
 
 
@@ -239,11 +234,7 @@ class PCA(PrivateModel):
 
     def _recipe(self, encoding: Encoding) -> MomentRecipe:
         if not all(isinstance(column, NumberColumn) for column in encoding.features):
-            raise WrongKind(
-                what="a column has categories.",
-                why="components are directions of numbers.",
-                do="leave it out with columns=[...].",
-            )
+            raise WrongKind("a column has categories: leave it out with columns=[...].")
         wanted = self._count(encoding)
         if wanted > encoding.width - 1:
             raise BadArrays(

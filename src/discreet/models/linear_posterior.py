@@ -75,11 +75,7 @@ class LinearPosterior:
         """Return the central credible interval of each slope, one row a slope."""
         outside = float(1 - decimal(confidence, name="confidence")) / 2
         if not 0 < outside < 1 / 2:
-            raise OutOfRange(
-                what="a confidence is not between 0 and 1.",
-                why="it is the chance that the interval holds the coefficient.",
-                do="give 0.9, say.",
-            )
+            raise OutOfRange("a confidence is not between 0 and 1: give 0.9, say.")
         ends: Floats = np.quantile(self.slopes, (outside, 1 - outside), axis=0).T
         return ends
 
@@ -110,9 +106,8 @@ class NoisyMoments:
         width = self.matrix.shape[0]
         if width > _WIDEST:
             raise OutOfRange(
-                what=f"a row has {width} entries, and {_WIDEST} are the most for a posterior.",
-                why="each draw solves for all pairs of moments at once.",
-                do="use fewer columns; coefficients need no posterior.",
+                f"a row has {width} entries, and {_WIDEST} are the most for a posterior: use fewer "
+                "columns; coefficients need no posterior."
             )
         text = self.matrix.tobytes() + str((self.deviation, count, aware)).encode()
         sampler = _Sampler(self, PublicDraws(public_stream(text, "linear posterior")), aware=aware)

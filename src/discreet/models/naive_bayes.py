@@ -15,6 +15,7 @@ import numpy as np
 
 from discreet.errors import OutOfRange, WrongKind
 from discreet.exact import decimal
+from discreet.extend import BoundedSum, Measurer, PlannedSum
 from discreet.models.bounded_rows import (
     LEVELS,
     BoundedRows,
@@ -27,8 +28,7 @@ from discreet.models.bounded_rows import (
 )
 from discreet.models.estimator import PrivateClassifier
 from discreet.models.fitting import Released
-from discreet.models.measurement import PlannedSum, RowMeasurer
-from discreet.models.row_sums import BoundedSum, scores, table
+from discreet.models.row_sums import scores, table
 
 SUMS: Final = "sums of each class"
 _BLOCK: Final = 1 << 13  # rows that are added up while they are in the caches
@@ -67,7 +67,7 @@ class ClassSums:
             ),
         )
 
-    def run(self, rows: BoundedRows, encoding: Encoding, see: RowMeasurer) -> Released:
+    def run(self, rows: BoundedRows, encoding: Encoding, see: Measurer) -> Released:
         """Measure the table."""
         size = len(encoding.classes or ())
         first, *others = [
@@ -150,9 +150,8 @@ class GaussianNB(ClassTableModel):
     def _recipe(self, encoding: Encoding) -> ClassSums:
         if not all(isinstance(column, NumberColumn) for column in encoding.features):
             raise WrongKind(
-                what="a column has categories.",
-                why="this model describes numbers.",
-                do="use CategoricalNB for categories, or columns=[...] to leave them out.",
+                "a column has categories: use CategoricalNB for categories, or columns=[...] to "
+                "leave them out."
             )
         return ClassSums(squares=True)
 
@@ -220,25 +219,19 @@ class CategoricalNB(ClassTableModel):
         sizes = [given] * width if isinstance(given, int) else list(given or ())
         if len(sizes) != width or not all(isinstance(s, int) and s > 0 for s in sizes):
             raise WrongKind(
-                what="the numbers of categories are missing, or do not fit the columns.",
-                why="a category that only the data names would tell of whoever has it.",
-                do="give categories=4 for all columns, or one number for each.",
+                "the numbers of categories are missing, or do not fit the columns: give "
+                "categories=4 for all columns, or one number for each."
             )
         return tuple(CategoryColumn(tuple(range(size))) for size in sizes)
 
     def _recipe(self, encoding: Encoding) -> ClassSums:
         if not all(isinstance(column, CategoryColumn) for column in encoding.features):
             raise WrongKind(
-                what="a column has numbers, and no categories.",
-                why="this model counts categories.",
-                do="use GaussianNB for numbers, or columns=[...] to leave them out.",
+                "a column has numbers, and no categories: use GaussianNB for numbers, or "
+                "columns=[...] to leave them out."
             )
         if not 1 / _MOST_ADDED <= self._added() <= _MOST_ADDED:
-            raise OutOfRange(
-                what="alpha is not above zero, or no float holds it.",
-                why="it keeps the chance of a category that noise hides above zero.",
-                do="give alpha=1, say.",
-            )
+            raise OutOfRange("alpha is not above zero, or no float holds it: give alpha=1, say.")
         return ClassSums(squares=False)
 
     def _added(self) -> Fraction:

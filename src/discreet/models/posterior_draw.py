@@ -23,109 +23,36 @@ times the loss of one answer: a step for each row.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any, Final, Protocol, final
+from typing import Any, Final, final
 
 import numpy as np
 
 from discreet.accounting import Leaf
 from discreet.errors import BadArrays, OutOfRange, WrongKind
 from discreet.exact import float_up, rational, whole
-from discreet.ledger.values import StoredAnswer
+from discreet.extend import (
+    ROWS,
+    EngineRequest,
+    Program,
+    RawTotals,
+    log,
+    opened,
+    pay_and_store,
+    rows_of_unit,
+    rows_question,
+    rows_request,
+    unit_of_rows,
+)
+from discreet.ledger import StoredAnswer
 from discreet.loss import Pure
-from discreet.loss.elementary import log
 from discreet.models.bounded_rows import codes_of
-from discreet.models.fitting import opened, pay_and_store, unit_of_rows
 from discreet.models.given import one_a_row, refuse_ignored
-from discreet.models.session_rows import ROWS, is_table, rows_of_unit, rows_request
+from discreet.models.session_rows import is_table
 from discreet.noise import SYSTEM, Entropy
-from discreet.query.expressions import Aggregate, Column
-from discreet.query.question import Question
-from discreet.query.types import Type
-from discreet.requests.engine_request import EngineRequest
-from discreet.requests.raw_totals import RawTotals
-from discreet.session.inquiry import Inquiry
-from discreet.session.programs import Program
+from discreet.query import Type
 from discreet.units import PrivacyUnit, Relation
-
-
-class CountedDraw(Protocol):
-    """A draw that depends on a count."""
-
-    def document(self) -> Mapping[str, Any]:
-        """Return all public parameters."""
-        ...
-
-    def leaf(self, unit: PrivacyUnit, rows: int = 1) -> Leaf:
-        """Return what it costs a unit that moves the count by at most so many."""
-        ...
-
-    def stored(self, count: int, entropy: Entropy) -> bytes:
-        """Draw, and return what is stored."""
-        ...
-
-
-def drawn_in_session(draw: CountedDraw, source: Inquiry, column: str | None) -> StoredAnswer:
-    """Charge, count, draw and record; again, it is the same draw for free."""
-    if not isinstance(column, str):
-        raise WrongKind(
-            what="no column of the table is named.",
-            why="a draw is about one truth value of each row.",
-            do="write release(session.table('visits'), column='ill'), say.",
-        )
-    session = source.session
-    question = Question(
-        relation=source.rows.relation(),
-        keys=((column, Column(column)),),
-        outputs=((ROWS, Aggregate("COUNT")),),
-    )
-    rows = session.program_rows(question)
-    (key,) = rows.bound.keys
-    if key.facts.type is not Type.BOOLEAN:
-        raise WrongKind(
-            what=f"column {column} is no truth value.",
-            why="a draw is about how many rows say yes.",
-            do="name a column that the policy declares as boolean.",
-        )
-    request, counted = rows_request(rows), YesDraw(draw)
-    program = Program.of(rows, unit=session.unit, reads=(request,), delta=None, draw=counted)
-    return session.perform(program)
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class YesDraw:
-    """Draws from the number of yeses that an engine has counted."""
-
-    draw: CountedDraw
-
-    def document(self) -> Mapping[str, Any]:
-        """Return all public parameters, in plain JSON."""
-        return self.draw.document()
-
-    def charged(self, reads: tuple[EngineRequest, ...], unit: PrivacyUnit) -> Leaf:
-        """Return the price by the bound that the engine enforces for one of both values."""
-        (request,) = reads
-        groups = 1 if request.groups is None else request.groups
-        return self.draw.leaf(unit, rows_of_unit(request) // groups)
-
-    def __call__(
-        self,
-        raws: tuple[RawTotals, ...],
-        *,
-        entropy: Entropy,
-        digest: str,  # noqa: ARG002  a draw does not name its program
-        sources: tuple[tuple[str, str], ...],  # noqa: ARG002  nor the states of its tables
-    ) -> bytes:
-        """Count the rows that say yes, and draw."""
-        (raw,) = raws
-        (key,) = raw.keys
-        yes = codes_of(np.array(key.to_pylist(), object), (True,)) == 0
-        counts = np.maximum(np.asarray(raw.totals[ROWS], np.int64), 0)
-        return self.draw.stored(int(counts[yes].sum()), entropy)
-
 
 _MOST_PEOPLE: Final = 100_000
 _MOST_WORK: Final = 10_000_000
@@ -161,17 +88,11 @@ class PosteriorDraw:
         whole(self.no, name="no", low=1)
         low = rational(self.lowest, name="lowest")
         if not 0 < low < _TWO:
-            raise OutOfRange(
-                what="the lowest share is not between 0 and 1/2.",
-                why="near 0 and 1 a single answer can change the likelihood without bound, and a "
-                "draw of the posterior would not be private.",
-                do="give lowest='0.05', say.",
-            )
+            raise OutOfRange("the lowest share is not between 0 and 1/2: give lowest='0.05', say.")
         if size > _MOST_PEOPLE or size * points > _MOST_WORK:
             raise OutOfRange(
-                what="there are too many people and points for an exact price.",
-                why="weights are whole numbers, with as many digits as there are people.",
-                do=f"keep people up to {_MOST_PEOPLE}, and people times points up to {_MOST_WORK}.",
+                "there are too many people and points for an exact price: keep people up to "
+                f"{_MOST_PEOPLE}, and people times points up to {_MOST_WORK}."
             )
         step = (1 - 2 * low) / (points - 1)
         common = low.denominator * step.denominator
@@ -220,7 +141,7 @@ class PosteriorDraw:
         """
         if is_table(answers):
             refuse_ignored(table=True, ledger=ledger, key=key)
-            stored = drawn_in_session(self, answers, column)
+            stored = self._from_table(answers, column)
         else:
             refuse_ignored(table=False, column=column)
             stored = self._from_list(answers, ledger, key)
@@ -236,13 +157,49 @@ class PosteriorDraw:
             )
 
         def drawn() -> bytes:
-            return self.stored(int((codes_of(given, (True,)) == 0).sum()), SYSTEM)
+            return self._stored(int((codes_of(given, (True,)) == 0).sum()), SYSTEM)
 
         grid = f"{self.people} {rational(self.lowest, name='lowest')} {self.points}"
         with opened(ledger) as record:
             leaf = self.leaf(unit_of_rows(record))
             name = f"posterior draw {grid} {self.yes} {self.no}"
             return pay_and_store(record, leaf, drawn, name=name, key=key)
+
+    # --- a table of a session ---------------------------------------------------------------
+
+    def _from_table(self, source: Any, column: str | None) -> StoredAnswer:
+        """Charge, count, draw and record; again, it is the same draw for free."""
+        if not isinstance(column, str):
+            raise WrongKind("write release(session.table('visits'), column='ill'), say.")
+        session = source.session
+        rows = session.program_rows(rows_question(source.rows.relation(), (column,)))
+        (key,) = rows.bound.keys
+        if key.facts.type is not Type.BOOLEAN:
+            raise WrongKind(f"column {column} must be declared as boolean: a draw counts yeses.")
+        reads = (rows_request(rows),)
+        program = Program.of(rows, unit=session.unit, reads=reads, delta=None, draw=self)
+        stored: StoredAnswer = session.perform(program)
+        return stored
+
+    def charged(self, reads: tuple[EngineRequest, ...], unit: PrivacyUnit) -> Leaf:
+        """Return the price by the bound that the engine enforces for one of both values."""
+        (request,) = reads
+        groups = 1 if request.groups is None else request.groups
+        return self.leaf(unit, rows_of_unit(request) // groups)
+
+    def __call__(
+        self,
+        raws: tuple[RawTotals, ...],
+        *,
+        entropy: Entropy,
+        digest: str,  # noqa: ARG002  a draw does not name its program
+        sources: tuple[tuple[str, str], ...],  # noqa: ARG002  nor the states of its tables
+    ) -> bytes:
+        """Count the rows that say yes, and draw."""
+        (raw,) = raws
+        yes = codes_of(np.array(raw.keys[0].to_pylist(), object), (True,)) == 0
+        counts = np.maximum(np.asarray(raw.totals[ROWS], np.int64), 0)
+        return self._stored(int(counts[yes].sum()), entropy)
 
     def document(self) -> dict[str, Any]:
         """Return all public parameters, in plain JSON."""
@@ -254,8 +211,7 @@ class PosteriorDraw:
             "points": self.points,
         }
 
-    def stored(self, count: int, entropy: Entropy) -> bytes:
-        """Draw, and return what is stored."""
+    def _stored(self, count: int, entropy: Entropy) -> bytes:
         return json.dumps({"share": self.run(count, entropy=entropy)}).encode("ascii")
 
     def leaf(self, unit: PrivacyUnit, rows: int = 1) -> Leaf:

@@ -90,11 +90,7 @@ class BetaMixture:
         """Return the central credible interval."""
         inside = decimal(confidence, name="confidence")
         if not 0 < inside < 1:
-            raise OutOfRange(
-                what="a confidence is not between 0 and 1.",
-                why="it is the chance that the interval holds the share.",
-                do="give 0.9, say.",
-            )
+            raise OutOfRange("a confidence is not between 0 and 1: give 0.9, say.")
         outside = float(1 - inside) / 2
         return self.quantile(outside), self.quantile(1 - outside)
 
@@ -123,9 +119,8 @@ class BetaBernoulli:
         a, b = decimal(self.yes, name="yes"), decimal(self.no, name="no")
         if epsilon <= 0 or a <= 0 or b <= 0:
             raise OutOfRange(
-                what="epsilon, or a number of the prior, is not above zero.",
-                why="noise has a width, and a Beta law two positive numbers.",
-                do="give the epsilon that was paid, and yes=1, no=1 for a prior that says nothing.",
+                "epsilon, or a number of the prior, is not above zero: give the epsilon that was "
+                "paid, and yes=1, no=1 for a prior that says nothing."
             )
         from scipy.special import betaln, gammaln  # noqa: PLC0415  takes its time
 
@@ -168,15 +163,13 @@ class DirichletCounts:
         prior = [float(decimal(a, name="prior")) for a in given]
         if len(released) < 2 or len(prior) != len(released):
             raise WrongKind(
-                what="there are fewer than two categories, or not one number of the prior each.",
-                why="shares are about several categories.",
-                do="give one noisy count for each category.",
+                "there are fewer than two categories, or not one number of the prior each: give "
+                "one noisy count for each category."
             )
         if epsilon <= 0 or min(prior) <= 0:
             raise OutOfRange(
-                what="epsilon, or a number of the prior, is not above zero.",
-                why="noise has a width, and a Dirichlet law positive numbers.",
-                do="give the epsilon of each count's noise, and a prior of ones, say.",
+                "epsilon, or a number of the prior, is not above zero: give the epsilon of each "
+                "count's noise, and a prior of ones, say."
             )
         object.__setattr__(self, "shares", _mixtures(size, released, epsilon, prior))
 
@@ -240,9 +233,8 @@ class PrivateLikelihood:
         """Refuse noise whose law is not known here, and numbers that integer noise cannot make."""
         if not isinstance(self.mechanism, Laplace | Gaussian) or self.mechanism.grid is not None:
             raise WrongKind(
-                what="the mechanism is neither Laplace nor Gaussian noise on integers.",
-                why="the likelihood is that of integer noise of a known law.",
-                do="give the mechanism of the release, such as Laplace(scale=10).",
+                "the mechanism is neither Laplace nor Gaussian noise on integers: give the "
+                "mechanism of the release, such as Laplace(scale=10)."
             )
 
         held = tuple(whole(value, name="released") for value in np.ravel(self.released).tolist())
@@ -253,9 +245,8 @@ class PrivateLikelihood:
         values = np.asarray(truth, np.float64)
         if values.shape[-1:] != (len(self.released),):
             raise OutOfRange(
-                what="there are not as many true totals as released ones.",
-                why="each released number is one total with noise.",
-                do="give an array whose last axis is as long as the release.",
+                "there are not as many true totals as released ones: give an array whose last axis "
+                "is as long as the release."
             )
         gap = np.asarray(self.released, np.float64) - values
         return (self._log_weight(gap) - self._log_sum()).sum(axis=-1)

@@ -14,8 +14,7 @@ from typing import Final, final
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.noise import Entropy
-from discreet.noise.keyed_entropy import KeyedEntropy
+from discreet.noise import Entropy, KeyedEntropy
 
 _DOMAIN: Final = b"discreet learning public stream 1\0"
 _BITS: Final = 53

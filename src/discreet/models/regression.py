@@ -39,6 +39,7 @@ from numpy.typing import NDArray
 
 from discreet.errors import OutOfRange, WrongKind
 from discreet.exact import decimal, whole
+from discreet.extend import Measurer, PlannedSum
 from discreet.models.bounded_rows import (
     LEVELS,
     BoundedRows,
@@ -50,13 +51,7 @@ from discreet.models.bounded_rows import (
 from discreet.models.estimator import PrivateClassifier, PrivateModel
 from discreet.models.fitting import Released
 from discreet.models.given import number_columns
-from discreet.models.linear import (
-    MOMENTS,
-    moment_matrix,
-    moment_noise,
-    planned_moments,
-)
-from discreet.models.measurement import PlannedSum, RowMeasurer
+from discreet.models.linear import MOMENTS, moment_matrix, moment_noise, planned_moments
 from discreet.models.row_sums import (
     RESIDUALS,
     WIDEST,
@@ -97,17 +92,14 @@ class Descent:
         cost = decimal(penalty, name="penalty")
         if length <= 0 or cost < 0:
             raise OutOfRange(
-                what="the learning rate is not above zero, or the penalty below it.",
-                why="steps go downhill, and a penalty keeps weights small.",
-                do="give learning_rate=1 and penalty=0, say.",
+                "the learning rate is not above zero, or the penalty below it: give "
+                "learning_rate=1 and penalty=0, say."
             )
         longest = decimal(clip, name="clip")
         if not _SHORTEST <= longest <= 1:
             raise OutOfRange(
-                what="the clip is not from 0.6 to 1.",
-                why="residuals are shortened to so much of their bound, and if they are any "
-                "shorter, probabilities no longer follow from scores.",
-                do="give clip=1 to shorten none, or clip=0.75, say, for less noise.",
+                "the clip is not from 0.6 to 1: give clip=1 to shorten none, or clip=0.75, say, "
+                "for less noise."
             )
         return cls(whole(steps, name="steps", low=1, high=100_000), length, cost, longest)
 
@@ -120,9 +112,8 @@ class Descent:
         """Return the count, the moments and the gradients of rows without a target."""
         if encoding.width > WIDEST:
             raise OutOfRange(
-                what=f"rows have {encoding.width} entries, and {WIDEST} are the most.",
-                why="scores of longer rows would not be exact.",
-                do="use fewer columns or categories.",
+                f"rows have {encoding.width} entries, and {WIDEST} are the most: use fewer columns "
+                "or categories."
             )
         squared = encoding.squared * residual_bound(outputs, self.clip)
         entries = encoding.width * outputs
@@ -149,7 +140,7 @@ class NoisySlopes:
 
     __slots__ = ("_rows", "_see", "length", "norm", "size", "values", "vectors")
 
-    def __init__(self, rows: BoundedRows, encoding: Encoding, see: RowMeasurer) -> None:
+    def __init__(self, rows: BoundedRows, encoding: Encoding, see: Measurer) -> None:
         """Measure the number of rows and their second moments."""
         self._rows, self._see = rows, see
         self.norm = encoding.squared**0.5
@@ -199,7 +190,7 @@ class GradientRecipe:
         """Return the count, the moments and the gradients."""
         return self.descent.sums(encoding, self.outputs)
 
-    def run(self, rows: BoundedRows, encoding: Encoding, see: RowMeasurer) -> Released:
+    def run(self, rows: BoundedRows, encoding: Encoding, see: Measurer) -> Released:
         """Descend, seeing gradients with noise alone."""
         seen, steps = NoisySlopes(rows, encoding, see), self.descent.steps
         inverse = seen.inverse(self.descent, 0.25 if self.outputs == 1 else 0.5)
@@ -268,10 +259,8 @@ class GradientClassifier(PrivateClassifier):
         classes = encoding.classes or ()
         if self.two_classes and len(classes) != _BINARY:
             raise WrongKind(
-                what=f"{len(classes)} classes are declared. Only binary classification is "
-                "supported.",
-                why="logistic regression has one score, for the second class.",
-                do="use SoftmaxRegression for more than two classes.",
+                f"{len(classes)} classes are declared. Only binary classification is supported: "
+                "use SoftmaxRegression for more than two classes."
             )
         clip = self.clip
         if clip is None:
@@ -351,7 +340,7 @@ class PoissonRecipe:
         """Return the count, the moments and the gradients."""
         return self.descent.sums(_without_target(encoding), 1)
 
-    def run(self, rows: BoundedRows, encoding: Encoding, see: RowMeasurer) -> Released:
+    def run(self, rows: BoundedRows, encoding: Encoding, see: Measurer) -> Released:
         """Descend, seeing gradients with noise alone."""
         inner, (low, high) = _without_target(encoding), _ends(encoding)
         place = inner.width - 1  # the target comes before the constant
@@ -435,9 +424,8 @@ class PoissonRegression(PrivateModel):
     def _recipe(self, encoding: Encoding) -> PoissonRecipe:
         if encoding.target is None or encoding.target.low < 0:
             raise OutOfRange(
-                what="the lower bound of what is learned is below zero.",
-                why="a mean whose logarithm is linear is above zero, as counts are.",
-                do="give target_bounds=(0, 20), say, or declare them in the policy.",
+                "the lower bound of what is learned is below zero: give target_bounds=(0, 20), "
+                "say, or declare them in the policy."
             )
         return PoissonRecipe(Descent.read(self.steps, self.learning_rate, self.penalty))
 

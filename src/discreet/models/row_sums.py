@@ -23,12 +23,12 @@ at least zero.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from fractions import Fraction
-from typing import Final, final
+from typing import Final
 
 import numpy as np
 
+from discreet.extend import BoundedSum
 from discreet.models.bounded_rows import BoundedRows, Floats, Integers
 
 DIAGONAL: Final = 29
@@ -46,25 +46,6 @@ _LARGEST: Final = 1 << 61
 _MOST_MOMENT: Final = (2**63 - 1) // MIXED  # 64-bit integers hold so much times either factor
 _SHORTER: Final = 1 - 2.0**-40  # covers the rounding of a root, a quotient and two products
 _FEW: Final = 64  # places that are added up at once
-
-
-@final
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
-class BoundedSum:
-    """A sum of integer vectors, of which each row adds one of bounded length; shows nothing.
-
-    ``squared`` bounds the square of the L2 norm and ``linear`` the L1 norm of what a row adds;
-    ``opposed`` says that what two rows add may point in opposite directions.
-    """
-
-    values: Integers
-    squared: int
-    linear: int
-    opposed: bool
-
-    def __repr__(self) -> str:
-        """Show nothing: the sum has no noise yet."""
-        return "BoundedSum(hidden)"
 
 
 def product(left: Floats, right: Floats) -> Integers:

@@ -1,29 +1,16 @@
 """Fitting a table of a session: bounded rows through the pipeline of every question.
 
-Trust: kernel.  The engine keeps a unit in at most ``max_groups`` different rows, each at most
-``max_rows`` times, and the price is read off the request that it enforces.  Bounds and categories
-come from the policy; values are clamped and rows left out where they become integers, whatever an
-engine returns.
-
-Theorem (key ``session-rows``).  Let the request bound a unit to m groups of r rows; m = r = 1 where
-each row is a unit.  The rows that a model is fitted on are the groups, each as often as it counts;
-adding or removing a unit adds or removes at most m r of them.
-Proof.  By ``bounded-contribution`` the unit changes at most m counts, each by at most r and upward
-when it is added.  Cutting counts off at a public ceiling, leaving out groups and clamping values
-act on each group by itself, and bring no two multisets of rows further apart.
-
-What a model learns from a table of a session: its columns, bounded as the policy declares.
-
-refused before anything is read.
+Trust: kernel.  The price is read off the request that engines enforce (key ``session-rows``).
+Bounds and categories come from the policy; values are clamped and rows left out where they become
+integers, whatever an engine returns.  Columns that the policy does not bound are refused.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, Final, Protocol, final
-from weakref import WeakKeyDictionary
+from typing import Any, Final, Protocol, final
 
 import numpy as np
 import pyarrow as pa
@@ -31,7 +18,27 @@ from numpy.typing import NDArray
 
 from discreet.accounting import Node
 from discreet.errors import MissingBounds, OutOfRange, UnknownName, WrongKind
-from discreet.ledger.values import StoredAnswer
+from discreet.extend import (
+    ROWS,
+    AskedPrice,
+    EngineRequest,
+    Facts,
+    PriceArguments,
+    Program,
+    ProgramRows,
+    RawTotals,
+    SumSchedule,
+    as_keys,
+    check_requested_price,
+    nulls,
+    numbers,
+    read_requested_price,
+    rows_of_unit,
+    rows_question,
+    rows_request,
+    scheduled,
+)
+from discreet.ledger import StoredAnswer
 from discreet.models.bounded_rows import (
     BoundedRows,
     CategoryColumn,
@@ -42,33 +49,31 @@ from discreet.models.bounded_rows import (
     Values,
 )
 from discreet.models.fitting import FitPlan, Recipe, drawn_bytes, fit_document
-from discreet.models.measurement import AskedPrice, SumSchedule, scheduled
 from discreet.noise import Entropy
-from discreet.plan.binding.value_facts import Facts, as_keys
-from discreet.plan.pricing.requested_price import (
-    PriceArguments,
-    check_requested_price,
-    read_requested_price,
-)
-from discreet.query.expressions import Aggregate, Call, Literal
-from discreet.query.expressions import Column as ColumnName
-from discreet.query.question import Question
-from discreet.query.relations import Relation, Table, descend, folded
-from discreet.query.types import Type
-from discreet.requests.engine_request import EngineRequest, KeyColumn, Total
-from discreet.requests.raw_totals import RawTotals, nulls, numbers
-from discreet.session.inquiry import Inquiry
-from discreet.session.programs import Program, ProgramRows
+from discreet.query import Relation, Table, Type, descend, folded
+from discreet.session import Inquiry, Session
 from discreet.units import PrivacyUnit
 
-if TYPE_CHECKING:  # handed in
-    from discreet.session.session import Session
-
-ROWS: Final = "rows"
 _MOST: Final = 1 << 27
 """So many rows of one kind count, and so many in all: more do not fit into memory."""
 _FEW: Final = 1 << 16
 _KINDS: Final = (pa.int64(), pa.float64())
+
+
+class Fitted(Protocol):
+    """What a fit in a session needs to know of a model."""
+
+    @property
+    def kind(self) -> str:
+        """Whether it is a classifier, a regressor, a clusterer or a transformer."""
+        ...
+
+    @property
+    def constant(self) -> bool:
+        """Whether rows end with a constant."""
+        ...
+
+    def _recipe(self, encoding: Encoding) -> Recipe: ...
 
 
 def is_table(source: object) -> bool:
@@ -88,14 +93,9 @@ def plan_in_session(
     columns: Sequence[str] | None = None,
 ) -> FitPlan:
     """Plan a fit on a table; nothing private is read."""
-    session = source.session
-    relation = source.rows.relation()
+    session, relation = source.session, source.rows.relation()
     names = column_names(session, relation, model, label, columns)
-    question = Question(
-        relation=relation,
-        keys=tuple((name, ColumnName(name)) for name in names),
-        outputs=((ROWS, Aggregate("COUNT")),),
-    )
+    question = rows_question(relation, names)
     given = PriceArguments(epsilon=asked.epsilon, delta=asked.delta, rho=asked.rho, size=None)
     price = read_requested_price(question, session.policy.limits, given)
     if not session.test_mode:
@@ -103,19 +103,18 @@ def plan_in_session(
     asked = AskedPrice(epsilon=price.epsilon, delta=price.delta or None, rho=price.rho)
     rows = session.program_rows(question)
     encoding = encoding_of(model, rows, names, label)
-    request = parts_request(rows)
+    request = rows_request(rows)
     recipe = model._recipe(encoding)  # noqa: SLF001  models hand themselves over
     sums, most = recipe.sums(encoding), rows_of_unit(request)
     noise = scheduled(sums, asked, unit=session.unit, rows=most)
     draw = ModelDraw(recipe=recipe, encoding=encoding, noise=noise)
-    program = Program.of(rows, unit=session.unit, reads=(request,), delta=asked.delta, draw=draw)
     return FitPlan(
         model=type(model).__name__,
         recipe=recipe,
         encoding=encoding,
         schedule=noise,
         names=names,
-        program=program,
+        program=Program.of(rows, unit=session.unit, reads=(request,), delta=asked.delta, draw=draw),
     )
 
 
@@ -146,20 +145,13 @@ class ModelDraw:
 
     def charged(self, reads: tuple[EngineRequest, ...], unit: PrivacyUnit) -> Node:
         """Return the composition of all sums, by the bounds that the engine enforces."""
-        (request,) = reads
-        if self.noise.rows != rows_of_unit(request) or self.noise.unit != unit:
-            raise OutOfRange(
-                what="a model is planned for other bounds than its request has.",
-                why="noise that is scaled to less than a unit can add hides nobody.",
-                do="plan the fit with the model's plan method.",
-            )
         if self.noise.sums != self.recipe.sums(self.encoding):
             raise OutOfRange(
-                what="a model is planned for other sums than it takes.",
-                why="what is charged is what is measured.",
-                do="plan the fit with the model's plan method.",
+                "a model is planned for other sums than it takes: plan the fit with the model's "
+                "plan method."
             )
-        return self.noise.tree
+        (request,) = reads
+        return self.noise.charged(request, unit)
 
     def __call__(
         self,
@@ -173,18 +165,6 @@ class ModelDraw:
         (raw,) = raws
         rows = rows_of(raw, self.encoding)
         return drawn_bytes(self.recipe, self.encoding, self.noise, rows, entropy)
-
-
-def rows_of_unit(request: EngineRequest) -> int:
-    """Return how many rows of a unit a model sees, as the engine enforces it."""
-    (total,) = request.totals
-    if total.low != 0:
-        raise OutOfRange(
-            what="a request does not bound how often a row counts.",
-            why="noise is scaled to that bound.",
-            do="plan the fit with the model's plan method.",
-        )
-    return total.most * (1 if request.groups is None else request.groups)
 
 
 def rows_of(raw: RawTotals, encoding: Encoding) -> BoundedRows:
@@ -227,48 +207,7 @@ def _listed(key: pa.Array) -> ListedValues:
     return ListedValues(values, np.where(nulls(key), -1, places) if key.null_count else places)
 
 
-_REQUESTS: Final = WeakKeyDictionary[ProgramRows, EngineRequest]()
-
-
-def parts_request(rows: ProgramRows) -> EngineRequest:
-    """Ask the same in parts, once for all fits on these rows: they are added up, in no order."""
-    known = _REQUESTS.get(rows)
-    if known is None:
-        known = _REQUESTS[rows] = replace(rows_request(rows), in_parts=True)
-    return known
-
-
-def rows_request(rows: ProgramRows) -> EngineRequest:
-    """Ask how often each combination of values occurs, a unit being bounded."""
-    keys = tuple(
-        KeyColumn(f"value {place}", key.key.expression, key.facts.type)
-        for place, key in enumerate(rows.bound.keys)
-    )
-    limits = rows.contributions
-    return rows.request(
-        keys=keys,
-        measures=(Total(name=ROWS, row=Literal(1), low=0, high=limits.most_rows(None)),),
-        conditions=tuple(
-            Call("NOT", (Call("IS NULL", (key.key.expression,)),)) for key in rows.bound.keys
-        ),
-        groups=limits.groups,
-    )
-
-
-class Fitted(Protocol):
-    """What a fit in a session needs to know of a model."""
-
-    @property
-    def kind(self) -> str:
-        """Whether it is a classifier, a regressor, a clusterer or a transformer."""
-        ...
-
-    @property
-    def constant(self) -> bool:
-        """Whether rows end with a constant."""
-        ...
-
-    def _recipe(self, encoding: Encoding) -> Recipe: ...
+# --- columns, bounded as the policy declares --------------------------------------------------
 
 
 def column_names(
@@ -282,18 +221,13 @@ def column_names(
     learns = model.kind in {"classifier", "regressor"}
     if learns != (label is not None):
         raise WrongKind(
-            what="a label is missing, or given to a model that learns none.",
-            why="a classifier and a regression learn one column from the others.",
-            do="write fit(session.table('visits'), label='ill'), say.",
+            "classifiers and regressions learn one column from the others, and other models "
+            "none: write fit(session.table('visits'), label='ill'), say, or leave label out."
         )
     tables = [node.name for node in descend(relation) if isinstance(node, Table)]
     facts = session.schema.table(tables[0]) if len(tables) == 1 else None
     if columns is None and facts is None:
-        raise WrongKind(
-            what="the rows come from several tables, and no columns are named.",
-            why="a model is fitted on columns that are asked for.",
-            do="give columns=['age', 'ward'], say.",
-        )
+        raise WrongKind("the rows come from several tables: give columns=['age', 'ward'], say.")
     if columns is None and facts is not None:
         left_out = {folded(name) for name in facts.unit} | {folded(label or "")}
         left_out |= set() if facts.link is None else {folded(facts.link.column)}
@@ -317,14 +251,16 @@ def encoding_of(
     if label is not None:
         name, facts = pairs.pop()
         column = _column(name, facts)
-        if model.kind == "regressor":
-            if not isinstance(column, NumberColumn):
-                raise _unfit_label(name, "a number with bounds")
+        if model.kind == "regressor" and isinstance(column, NumberColumn):
             target = column
-        else:
-            if not isinstance(column, CategoryColumn):
-                raise _unfit_label(name, "categories, or a truth value")
+        elif model.kind == "classifier" and isinstance(column, CategoryColumn):
             classes = column.values
+        else:
+            needed = "a number with bounds" if model.kind == "regressor" else "categories"
+            raise WrongKind(
+                f"the label {name} does not have {needed}: declare it in the policy, or name "
+                f"another label than {name}."
+            )
     features: list[Column] = []
     for name, facts in pairs:
         column = _column(name, facts)
@@ -349,12 +285,4 @@ def _column(name: str, facts: Facts) -> Column:
         what=f"column {name} has neither bounds nor categories.",
         why="a model sees bounded rows, and bounds that were read off the data would tell of it.",
         do=f"declare them for {name} in the policy, or leave the column out with columns=[...].",
-    )
-
-
-def _unfit_label(name: str, needed: str) -> WrongKind:
-    return WrongKind(
-        what=f"the label {name} does not have {needed}.",
-        why="what a model may say is declared, and not read off the data.",
-        do=f"declare it in the policy, or name another label than {name}.",
     )

@@ -24,63 +24,57 @@ Proof.  The chance of keeping k is proportional to (1-g)**k / k.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import json
+import math
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Final, final
+from fractions import Fraction
+from typing import Any, ClassVar, Final, final
 
 import numpy as np
 
+from discreet.accounting import Leaf, Node
 from discreet.errors import OutOfRange, WrongKind
-from discreet.exact import decimal
-from discreet.ledger.values import StoredAnswer
+from discreet.exact import decimal, float_up
+from discreet.extend import (
+    AskedPrice,
+    EngineRequest,
+    Measurer,
+    PlannedSum,
+    Program,
+    RawTotals,
+    SumSchedule,
+    opened,
+    pay_and_store,
+    unit_of_rows,
+)
+from discreet.ledger import StoredAnswer
+from discreet.loss import Approximate, RenyiDP
+from discreet.mechanisms import Gaussian
 from discreet.models import CategoricalNB, GaussianNB, LogisticRegression, SoftmaxRegression
 from discreet.models.bounded_rows import BoundedRows, Encoding
+from discreet.models.estimator import PrivateClassifier
 from discreet.models.fitting import (
     FitPlan,
     Released,
+    drawn_bytes,
+    fit_document,
     fit_plan,
-    opened,
     pay_and_draw,
     read_released,
-    unit_of_rows,
 )
-from discreet.models.given import refuse_ignored
-from discreet.models.measurement import AskedPrice, PlannedSum, RowMeasurer
+from discreet.models.given import refuse_declared, refuse_ignored
 from discreet.models.row_sums import counts
-from discreet.models.session_rows import fit_in_session, is_table
-
-if TYPE_CHECKING:  # handed in
-    from discreet.models.estimator import PrivateClassifier
-import json
-import math
-from collections.abc import Callable
-from fractions import Fraction
-from typing import TYPE_CHECKING
-
-from discreet.accounting import Leaf, Node
-from discreet.exact import float_up
-from discreet.loss import Approximate, RenyiDP
-from discreet.mechanisms import Gaussian
-from discreet.models.fitting import drawn_bytes, fit_document
-from discreet.models.measurement import SumSchedule
-from discreet.models.session_rows import ModelDraw, rows_of
+from discreet.models.session_rows import (
+    ModelDraw,
+    fit_in_session,
+    is_table,
+    plan_in_session,
+    rows_of,
+)
 from discreet.noise import SYSTEM, Bernoulli, Entropy, Uniform
-from discreet.requests.engine_request import EngineRequest
-from discreet.requests.raw_totals import RawTotals
+from discreet.session import Inquiry
 from discreet.units import PrivacyUnit, Relation
-
-if TYPE_CHECKING:  # handed in
-    from discreet.models.estimator import PrivateClassifier
-from typing import TYPE_CHECKING
-
-from discreet.models.fitting import pay_and_store
-from discreet.models.given import refuse_declared
-from discreet.models.session_rows import plan_in_session
-from discreet.session.inquiry import Inquiry
-from discreet.session.programs import Program
-
-if TYPE_CHECKING:  # handed in
-    from discreet.models.estimator import PrivateClassifier
 
 SCORES: Final = "right and wrong answers"
 CLASSIFIERS: Final = (
@@ -107,7 +101,7 @@ class ScoreRecipe:
         """Return the two counts."""
         return (PlannedSum(name=SCORES, squared=1, linear=1, opposed=False, coordinates=2),)
 
-    def run(self, rows: BoundedRows, encoding: Encoding, see: RowMeasurer) -> Released:  # noqa: ARG002
+    def run(self, rows: BoundedRows, encoding: Encoding, see: Measurer) -> Released:  # noqa: ARG002
         """Count."""
         wrong = (self.model.codes(rows.cells) != rows.codes).astype(np.int64)
         return {"scores": see.measure(SCORES, counts(wrong, 2)).tolist()}
@@ -131,11 +125,9 @@ class ModelUnderTest:
         known = self.model.encoding_
         if (encoding.features, encoding.classes) != (known.features, known.classes):
             raise WrongKind(
-                what="the model was fitted with other bounds, categories or classes than the "
-                "policy has.",
-                why="a row means something else to it than to this session.",
-                do="give the columns that it was fitted on, and a model that was fitted under "
-                "this policy.",
+                "the model was fitted with other bounds, categories or classes than the policy "
+                "has: give the columns that it was fitted on, and a model that was fitted under "
+                "this policy."
             )
         return ScoreRecipe(self.model)
 
@@ -198,11 +190,7 @@ def evaluate(  # noqa: PLR0913  a model, its rows and a price
     """
     inside = decimal(confidence, name="confidence")
     if not 0 < inside < 1:
-        raise OutOfRange(
-            what="a confidence is not between 0 and 1.",
-            why="it is the chance that the interval holds the accuracy.",
-            do="give 0.95, say.",
-        )
+        raise OutOfRange("a confidence is not between 0 and 1: give 0.95, say.")
     _refuse_foreign(model)
     asked = AskedPrice.read(epsilon=epsilon, delta=delta, rho=rho)
     if is_table(X):
@@ -273,9 +261,8 @@ class TuningPrice:
         """Refuse what has no price."""
         if self.rho <= 0 or decimal(self.mean, name="mean") <= 1:
             raise OutOfRange(
-                what="rho is not above zero, or the mean number of runs not above one.",
-                why="a random number of runs is at least one, and more on average.",
-                do="give mean=10, say.",
+                "rho is not above zero, or the mean number of runs not above one: give mean=10, "
+                "say."
             )
 
     @property
@@ -361,9 +348,8 @@ def rho_of(schedule: SumSchedule) -> Fraction:
     for each, noise in zip(schedule.sums, schedule.noises, strict=True):
         if not isinstance(noise, Gaussian):
             raise WrongKind(
-                what="a candidate has noise of another law than the Gaussian.",
-                why="the price of tuning follows from the rho of each run.",
-                do="give candidates a price in rho.",
+                "a candidate has noise of another law than the Gaussian: give candidates a price "
+                "in rho."
             )
         moved = each.moved(unit=schedule.unit, rows=schedule.rows)
         total += Fraction(moved * each.times) / (2 * noise.variance)
@@ -389,9 +375,8 @@ class TunedDraw:
         facts = {(plan.encoding.features, plan.encoding.classes) for plan in plans}
         if len(facts) > 1:
             raise WrongKind(
-                what="the candidates have different bounds, categories or classes.",
-                why="their scores are compared on the same rows.",
-                do="give all of them the same declarations.",
+                "the candidates have different bounds, categories or classes: give all of them the "
+                "same declarations."
             )
         share, delta, mean = promise
         return cls(
@@ -501,24 +486,20 @@ def tune(  # noqa: PLR0913  candidates, rows and a price
     """
     if not isinstance(candidates, Sequence):
         raise WrongKind(
-            what=f"the candidates are a {type(candidates).__name__}, not a list of models.",
-            why="each run picks one of them at random.",
-            do="give candidates=[first, second].",
+            f"the candidates are a {type(candidates).__name__}, not a list of models: give "
+            "candidates=[first, second]."
         )
     chosen = list(candidates)
     if not chosen or not all(type(m) in CLASSIFIERS and m.rho is not None for m in chosen):
         raise WrongKind(
-            what="a candidate is no classifier of discreet.models with a price in rho.",
-            why="the price of tuning follows from the rho of each run, and from counts of right "
-            "answers that are each about one row alone.",
-            do="give models such as LogisticRegression(rho='0.01', ...).",
+            "a candidate is no classifier of discreet.models with a price in rho: give models such "
+            "as LogisticRegression(rho='0.01', ...)."
         )
     share, chance = decimal(score_rho, name="score_rho"), decimal(delta, name="delta")
     if share <= 0 or not 0 < chance < 1:
         raise OutOfRange(
-            what="score_rho is not above zero, or delta not between 0 and 1.",
-            why="a score without noise would tell of people, and the price is about a delta.",
-            do="give score_rho='0.001' and delta='1e-6', say.",
+            "score_rho is not above zero, or delta not between 0 and 1: give score_rho='0.001' and "
+            "delta='1e-6', say."
         )
     promise = share, chance, decimal(mean, name="mean")
     if is_table(X):

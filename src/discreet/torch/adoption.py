@@ -40,12 +40,11 @@ import numpy as np
 from discreet.accounting import Leaf, Node, Repeat, Sequential
 from discreet.errors import OutOfRange, WrongKind
 from discreet.exact import positive, probability, whole
-from discreet.ledger import Ledger
-from discreet.ledger.values import Charged, StoredAnswer
+from discreet.extend import describe_unit
+from discreet.ledger import Charged, Ledger, StoredAnswer
 from discreet.loss import Approximate, GaussianDP
 from discreet.torch.private_sum import tree_of_run
 from discreet.units import PrivacyUnit, Relation
-from discreet.units.unit import describe_unit
 
 _COINS: Final = 1 << 24
 _LEAST_NOISE: Final = Fraction(1, 20)
@@ -73,9 +72,8 @@ def adopt(history: Any, *, name: str, ledger: Ledger, delta: object) -> Charged:
     """
     if not isinstance(ledger, Ledger):
         raise WrongKind(
-            what="no ledger is given, or one that is not open.",
-            why="what a run has told counts in the ledger of the rows that it was made with.",
-            do="give dp.ledger.Ledger.open('study.ledger').",
+            "no ledger is given, or one that is not open: give "
+            "dp.ledger.Ledger.open('study.ledger')."
         )
     tree = tree_of_history(history, unit=ledger.unit)
     key = f"adopted {name}"
@@ -100,9 +98,8 @@ def tree_of_history(history: Any, *, unit: PrivacyUnit) -> Node:
     """
     if unit.columns:
         raise WrongKind(
-            what=f"the ledger protects {describe_unit(unit)}, and the run has clipped rows.",
-            why="a unit with several rows moves such a sum several times.",
-            do="debit the run to a ledger whose unit is a row.",
+            f"the ledger protects {describe_unit(unit)}, and the run has clipped rows: debit the "
+            "run to a ledger whose unit is a row."
         )
     added = PrivacyUnit(name=unit.name, columns=unit.columns, relation=Relation.ADD_REMOVE)
     runs: list[Node] = []
@@ -128,11 +125,7 @@ def coin_rate(rate: object) -> Fraction:
     """
     exact = probability(_number(rate), name="sample rate")
     if exact == 0:
-        raise OutOfRange(
-            what="a sample rate is 0.",
-            why="a run that has read nothing is not worth a charge.",
-            do="leave those steps out.",
-        )
+        raise OutOfRange("a sample rate is 0: leave those steps out.")
     short = Fraction(float(np.float32(float(exact))))
     return min(Fraction(1), Fraction(math.ceil(max(exact, short) * _COINS), _COINS))
 
@@ -152,8 +145,7 @@ def _triples(history: Any) -> Sequence[Sequence[Any]]:
         or any(not isinstance(each, Sequence) or len(each) != 3 for each in found)
     ):
         raise WrongKind(
-            what="the history is not a list of noise multiplier, sample rate and steps.",
-            why="the price of a run follows from these three numbers.",
-            do="give the privacy_engine of Opacus after the run, or such triples.",
+            "the history is not a list of noise multiplier, sample rate and steps: give the "
+            "privacy_engine of Opacus after the run, or such triples."
         )
     return found

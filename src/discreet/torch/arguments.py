@@ -22,7 +22,7 @@ from discreet.certified import sqrt
 from discreet.errors import NotSampled, OutOfRange, WrongKind
 from discreet.exact import decimal, float_down, positive, whole
 from discreet.ledger import Ledger
-from discreet.session.inquiry import Inquiry
+from discreet.session import Inquiry
 from discreet.torch.clipping import Clipping
 from discreet.torch.corrected_adam import CorrectedAdam
 from discreet.torch.noisy_sum import ClipGroup
@@ -34,20 +34,15 @@ from discreet.units import PrivacyUnit
 def check_mode() -> None:
     """Refuse to train if PyTorch records nothing."""
     if torch.is_inference_mode_enabled():
-        raise WrongKind(
-            what="training is called inside torch.inference_mode().",
-            why="nothing is recorded there, and so nothing can be differentiated.",
-            do="call it outside.",
-        )
+        raise WrongKind("training is called inside torch.inference_mode(): call it outside.")
 
 
 def check_ledger(ledger: object) -> Ledger:
     """Refuse anything but a ledger."""
     if not isinstance(ledger, Ledger):
         raise WrongKind(
-            what=f"`ledger` must be a Ledger, got {type(ledger).__name__}.",
-            why="everything is charged to it before a row is read.",
-            do="give dp.ledger.Ledger.open('study.ledger', unit=..., budget=...).",
+            f"`ledger` must be a Ledger, got {type(ledger).__name__}: give "
+            "dp.ledger.Ledger.open('study.ledger', unit=..., budget=...)."
         )
     return ledger
 
@@ -55,11 +50,7 @@ def check_ledger(ledger: object) -> Ledger:
 def check_payer(ledger: object, unit: PrivacyUnit) -> None:
     """Refuse the unit of another ledger."""
     if unit != check_ledger(ledger).unit:
-        raise WrongKind(
-            what="the unit of the run is not that of its ledger.",
-            why="the ledger promises protection to its own unit.",
-            do="give unit=ledger.unit.",
-        )
+        raise WrongKind("the unit of the run is not that of its ledger: give unit=ledger.unit.")
 
 
 def check_optimizer(model: nn.Module, optimizer: torch.optim.Optimizer) -> None:
@@ -68,17 +59,14 @@ def check_optimizer(model: nn.Module, optimizer: torch.optim.Optimizer) -> None:
     groups = getattr(optimizer, "param_groups", None)
     if groups is None or any(id(p) not in known for g in groups for p in g["params"]):
         raise WrongKind(
-            what="the optimizer is not one of the parameters of this model.",
-            why="it would update something else with noisy gradients, or nothing.",
-            do="give, say, torch.optim.SGD(model.parameters(), lr=1).",
+            "the optimizer is not one of the parameters of this model: give, say, "
+            "torch.optim.SGD(model.parameters(), lr=1)."
         )
     closure = inspect.signature(optimizer.step).parameters.get("closure")
     if closure is not None and closure.default is inspect.Parameter.empty:
         raise WrongKind(
-            what=f"{type(optimizer).__name__} needs a closure.",
-            why="it would compute the objective of private rows again and again in each step, and "
-            "a step releases one noisy gradient.",
-            do="give an optimizer that needs gradients alone, such as SGD or Adam.",
+            f"{type(optimizer).__name__} needs a closure: give an optimizer that needs gradients "
+            "alone, such as SGD or Adam."
         )
 
 
@@ -86,18 +74,16 @@ def check_updates(model: nn.Module, optimizer: torch.optim.Optimizer) -> None:
     """Refuse trainable parameters that no step would update, and Adam without its noise."""
     if isinstance(optimizer, CorrectedAdam) and not optimizer.expecting:
         raise WrongKind(
-            what="CorrectedAdam was not told the noise of this run.",
-            why="it would take nothing off the second moment, as Adam does.",
-            do="call optimizer.expect(run.plan) first.",
+            "CorrectedAdam was not told the noise of this run: call optimizer.expect(run.plan) "
+            "first."
         )
     updated = {id(p) for group in optimizer.param_groups for p in group["params"]}
     for name, parameter in model.named_parameters():
         if parameter.requires_grad and id(parameter) not in updated:
             raise WrongKind(
-                what=f"the parameter '{name}' is trainable, and the optimizer does not update it.",
-                why="it would never learn, and still take its part of every clipped contribution.",
-                do="give the optimizer all trainable parameters, or freeze this one with "
-                "requires_grad_(False); with several optimizers, loop over run.gradients().",
+                f"the parameter '{name}' is trainable, and the optimizer does not update it: give "
+                "the optimizer all trainable parameters, or freeze this one with "
+                "requires_grad_(False); with several optimizers, loop over run.gradients()."
             )
 
 
@@ -116,11 +102,7 @@ def either(usual: object, **given: object) -> Any:
     """Return the one of two names of a parameter that was given."""
     named = {name: value for name, value in given.items() if value is not None}
     if len(named) > 1:
-        raise WrongKind(
-            what=f"{' and '.join(named)} are two names of one parameter.",
-            why="they could disagree.",
-            do="give one of them.",
-        )
+        raise WrongKind(f"{' and '.join(named)} are two names of one parameter: give one of them.")
     return next(iter(named.values()), usual)
 
 
@@ -128,9 +110,7 @@ def steps_of(steps: object, epochs: object, *, population: int, batch: int) -> i
     """Return how many steps a run has; an epoch draws each unit once on average."""
     if (steps is None) == (epochs is None):
         raise WrongKind(
-            what="neither or both of steps and epochs are given.",
-            why="one of them says how often noisy sums are released.",
-            do="give steps=1000, say, or epochs=20.",
+            "neither or both of steps and epochs are given: give steps=1000, say, or epochs=20."
         )
     if steps is not None:
         return whole(steps, name="steps", low=1)
@@ -144,9 +124,8 @@ def checked_rows(rows: int, unit: PrivacyUnit) -> int:
     most = whole(rows, name="rows_per_unit", low=1)
     if most > 1 and not unit.columns:
         raise OutOfRange(
-            what=f"rows_per_unit is {most}, and the unit is one row.",
-            why="places for further rows would be computed in vain.",
-            do="leave rows_per_unit out, or protect people: unit=dp.person('patient').",
+            f"rows_per_unit is {most}, and the unit is one row: leave it out, or protect people: "
+            "unit=dp.person('patient')."
         )
     return most
 
@@ -156,9 +135,8 @@ def checked_views(views: int, augment: Augment | None) -> int:
     times = whole(views, name="views", low=1, high=1 << 16)
     if times > 1 and augment is None:
         raise OutOfRange(
-            what="there are several views of each row, and no augment.",
-            why="views that are all the same cost time and change nothing.",
-            do="give augment, a function of one row that returns a random view of it.",
+            "there are several views of each row, and no augment: give augment, a function of one "
+            "row that returns a random view of it."
         )
     return times
 
@@ -240,9 +218,8 @@ def clip_groups(model: nn.Module, clip: object) -> tuple[tuple[str, Fraction], .
         owners = [p for p, _ in groups if name.startswith(p)]
         if parameter.requires_grad and len(owners) != 1:
             raise OutOfRange(
-                what=f"the parameter '{name}' belongs to {len(owners)} groups of clip.",
-                why="each parameter is clipped once.",
-                do="give prefixes of which exactly one fits each trainable parameter.",
+                f"the parameter '{name}' belongs to {len(owners)} groups of clip: give prefixes of "
+                "which exactly one fits each trainable parameter."
             )
     return groups
 
@@ -274,9 +251,8 @@ def checked_sums(sums: str, model: nn.Module) -> bool:
     )
     if sums == "single" and wide:
         raise OutOfRange(
-            what="sums in float32 are asked for a model that is in float64 or not on a CPU.",
-            why="they are faster for float32 on CPUs alone, and their rounding is paid for.",
-            do="leave sums out.",
+            "sums in float32 are asked for a model that is in float64 or not on a CPU: leave sums "
+            "out."
         )
     return sums == "single"
 
@@ -284,11 +260,7 @@ def checked_sums(sums: str, model: nn.Module) -> bool:
 def checked_word(word: object, known: set[str], *, name: str) -> str:
     """Read one of a few words."""
     if not isinstance(word, str) or word not in known:
-        raise OutOfRange(
-            what=f"{name} must be one of {', '.join(sorted(known))}, got {word!r}.",
-            why="each of them is another computation.",
-            do="leave it out, or give one of these.",
-        )
+        raise OutOfRange(f"{name} must be one of {', '.join(sorted(known))}, got {word!r}.")
     return word
 
 

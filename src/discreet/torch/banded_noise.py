@@ -65,11 +65,7 @@ class Band:
         """Refuse widths whose parts could not be drawn by whole bits."""
         size = whole(self.width, name="band", low=1, high=_WIDEST)
         if size & (size - 1):
-            raise OutOfRange(
-                what="band is not a power of two.",
-                why="units are put into as many parts by a few fair bits.",
-                do="give 2, 4, 8, 16, 32 or 64.",
-            )
+            raise OutOfRange("band is not a power of two: give 2, 4, 8, 16, 32 or 64.")
 
     @property
     def coefficients(self) -> tuple[int, ...]:
@@ -113,9 +109,7 @@ class Band:
         largest = sum(self.coefficients) * one.units * (one.length / one.grid.step + 1)
         if self.width > 1 and largest >= _LARGEST:
             raise OutOfRange(
-                what="measured sums would not fit in 62 bits.",
-                why="wrapping around would corrupt them.",
-                do="take smaller batches, or a band of 1.",
+                "measured sums would not fit in 62 bits: take smaller batches, or a band of 1."
             )
         return one_sum(
             Gaussian(sigma=one.sigma, grid=self.grid(one)),

@@ -47,9 +47,8 @@ def rounding(operations: int, unit: Fraction = DOUBLE) -> Fraction:
     lost = whole(operations, name="operations", low=0) * unit
     if lost >= Fraction(1, 2):
         raise OutOfRange(
-            what="so many roundings may be off by any factor.",
-            why="a sum whose error has no bound cannot be priced.",
-            do="take smaller batches, or add up in float64.",
+            "so many roundings may be off by any factor: take smaller batches, or add up in "
+            "float64."
         )
     return lost / (1 - lost)
 
@@ -71,9 +70,8 @@ class Clipping:
         exact = positive(bound, name="clip")
         if not Fraction(1, 1 << 60) <= exact <= 1 << 60:
             raise OutOfRange(
-                what="the clipping bound is not between 2**-60 and 2**60.",
-                why="sums of such numbers leave the range of floats.",
-                do="give a bound of an ordinary size, such as 1.",
+                "the clipping bound is not between 2**-60 and 2**60: give a bound of an ordinary "
+                "size, such as 1."
             )
         object.__setattr__(self, "bound", exact)
         object.__setattr__(self, "spread", whole(spread, name="spread", low=1, high=1 << 20))
@@ -95,10 +93,8 @@ class Clipping:
         """
         if not (most >= 0 and added >= 0):
             raise OutOfRange(
-                what="the scale of small contributions, or what is added to norms, is below 0 or "
-                "not a number.",
-                why="a negative scale turns contributions around, and no bound on it holds.",
-                do="give numbers of at least 0.",
+                "the scale of small contributions, or what is added to norms, is below 0 or not a "
+                "number: give numbers of at least 0."
             )
         bound = float_down(self.bound)
         with np.errstate(all="ignore"):

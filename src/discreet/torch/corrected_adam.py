@@ -44,9 +44,8 @@ class CorrectedAdam(torch.optim.Optimizer):  # type: ignore[misc]  # torch has n
         """Take parameters, the length of a step, how long moments last, and the least divisor."""
         if not (lr > 0 and floor > 0 and all(0 <= beta < 1 for beta in betas)):
             raise OutOfRange(
-                what="a learning rate or a floor is not above 0, or a beta not from 0 to below 1.",
-                why="steps would not be finite, or go the wrong way.",
-                do="give lr=0.01, say, and leave the others out.",
+                "a learning rate or a floor is not above 0, or a beta not from 0 to below 1: give "
+                "lr=0.01, say, and leave the others out."
             )
         super().__init__(params, {"lr": lr, "betas": betas, "floor": floor, "variance": 0.0})
 
@@ -54,15 +53,12 @@ class CorrectedAdam(torch.optim.Optimizer):  # type: ignore[misc]  # torch has n
         """Take the variance of the noise from the plan of a run; banded noise has no single one."""
         if not isinstance(plan, TrainingPlan):
             raise WrongKind(
-                what=f"a {type(plan).__name__} was given, not the plan of a run.",
-                why="the plan says how much noise there is.",
-                do="call optimizer.expect(run.plan).",
+                f"a {type(plan).__name__} was given, not the plan of a run: call "
+                "optimizer.expect(run.plan)."
             )
         if plan.band.width > 1:
             raise OutOfRange(
-                what="the noise of this run is banded.",
-                why="its variance differs from step to step.",
-                do="train with band=1, or with another optimizer.",
+                "the noise of this run is banded: train with band=1, or with another optimizer."
             )
         for group in self.param_groups:
             group["variance"] = float(plan.sigma / plan.batch) ** 2
@@ -75,11 +71,7 @@ class CorrectedAdam(torch.optim.Optimizer):  # type: ignore[misc]  # torch has n
     def step(self, closure: Callable[[], Any] | None = None) -> None:
         """Take one step; a closure would read data, and is refused."""
         if closure is not None:
-            raise OutOfRange(
-                what="a closure was given.",
-                why="it would compute gradients that no noise protects.",
-                do="call step() without one.",
-            )
+            raise OutOfRange("a closure was given: call step() without one.")
         with torch.no_grad():
             for group in self.param_groups:
                 for parameter in group["params"]:

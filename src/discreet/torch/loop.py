@@ -21,8 +21,8 @@ from torch import Tensor
 
 from discreet.errors import EntropyError, LayerNotProvable, OtherRun
 from discreet.exact import whole
+from discreet.extend import answer_failed_error
 from discreet.noise import Entropy
-from discreet.session.record import answer_failed_error
 from discreet.torch.arguments import check_mode, check_updates
 from discreet.torch.banded_noise import BandedBatches, BandedSums
 from discreet.torch.marks import Marks

@@ -99,23 +99,21 @@ class SummedObjective:
 def _tried(objective: object, outputs: Tensor, targets: Tensor) -> object:
     """Return what an objective gives for generated rows."""
     if not callable(objective) or isinstance(objective, type):
+        kind = "the class " if isinstance(objective, type) else "a "
+        named = kind + getattr(objective, "__name__", type(objective).__name__)
         raise WrongKind(
-            what=f"the objective is {'the class ' if isinstance(objective, type) else 'a '}"
-            f"{getattr(objective, '__name__', type(objective).__name__)}, not a function.",
-            why="it is called with outputs and targets.",
-            do="give torch.nn.functional.cross_entropy, say, or nn.CrossEntropyLoss().",
+            f"the objective is {named}, not a function: give torch.nn.functional.cross_entropy, "
+            "say, or nn.CrossEntropyLoss()."
         )
     try:
         return objective(outputs, targets)
     except Exception as failure:
         raise WrongKind(
-            what=f"the objective cannot be computed for outputs of {tuple(outputs.shape)}, "
+            f"the objective cannot be computed for outputs of {tuple(outputs.shape)}, "
             f"{outputs.dtype}, and targets of {tuple(targets.shape)}, {targets.dtype} "
-            f"({type(failure).__name__}: {' '.join(str(failure).split())[:200]}).",
-            why="these rows are generated, with the shapes and types of the data's, so a step "
-            "would fail.",
-            do="give targets as the objective takes them, such as y.long() for classes and "
-            "y.float()[:, None] for numbers.",
+            f"({type(failure).__name__}: {' '.join(str(failure).split())[:200]}): give targets as "
+            "the objective takes them, such as y.long() for classes and y.float()[:, None] for "
+            "numbers."
         ) from failure
 
 

@@ -41,8 +41,7 @@ from dataclasses import dataclass
 from typing import Any, Final, final
 
 from discreet.errors import OutOfRange, OverBudget, RunFenced
-from discreet.ledger import Ledger
-from discreet.ledger.values import Started, StoredAnswer
+from discreet.ledger import Ledger, Started, StoredAnswer
 from discreet.torch.training_plan import TrainingPlan
 
 _WORD: Final = "training mark"
@@ -122,9 +121,7 @@ def check_lost(lost: str) -> None:
     """Refuse a word that says nothing about steps that were lost."""
     if lost not in {"told", "untold"}:
         raise OutOfRange(
-            what="lost is neither 'told' nor 'untold'.",
-            why="it says whether anybody may have seen the steps that were lost.",
-            do="leave it out, unless you vouch that nobody did.",
+            "lost is neither 'told' nor 'untold': leave it out, unless you vouch that nobody did."
         )
 
 

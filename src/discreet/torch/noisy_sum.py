@@ -53,9 +53,8 @@ def released(
     """
     if total.shape != (one.coordinates,) or noise.shape != (one.coordinates,):
         raise WrongKind(
-            what="the total or its noise has another length than was planned.",
-            why="the price rests on how many numbers are released.",
-            do="give one number for each coordinate.",
+            "the total or its noise has another length than was planned: give one number for each "
+            "coordinate."
         )
     drawn = (noise if isinstance(noise, Tensor) else torch.from_numpy(noise)).to(total.device)
     step, sound = float(one.grid.step), _sound(one, total)
@@ -93,9 +92,8 @@ def refuse_unsound(sound: Tensor) -> None:
     """Tell of a total that cannot have been one."""
     if not bool(sound):
         raise OutOfRange(
-            what="a total is not finite, or beyond what a batch can add up to.",
-            why="contributions are bounded, so this is no sum of them.",
-            do="report it: this is a mistake of the library.",
+            "a total is not finite, or beyond what a batch can add up to: report it: this is a "
+            "mistake of the library."
         )
 
 

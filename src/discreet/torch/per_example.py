@@ -277,9 +277,8 @@ def check_model(model: object) -> nn.Module:
     """Refuse what cannot be trained privately whatever the data."""
     if not isinstance(model, nn.Module):
         raise WrongKind(
-            what=f"the model is a {type(model).__name__}, not a torch.nn.Module.",
-            why="contributions are found layer by layer.",
-            do="give a module; models without torch are in discreet.models.",
+            f"the model is a {type(model).__name__}, not a torch.nn.Module: give a module; models "
+            "without torch are in discreet.models."
         )
     if any(map(_compiled, model.modules())):
         raise LayerNotProvable(
@@ -289,16 +288,13 @@ def check_model(model: object) -> nn.Module:
         )
     if not any(p.requires_grad for p in model.parameters()):
         raise OutOfRange(
-            what="no parameter of the model is trainable.",
-            why="there is nothing to learn, and noise would be paid for in vain.",
-            do="set requires_grad on the layers to train.",
+            "no parameter of the model is trainable: set requires_grad on the layers to train."
         )
     empty = next((n for n, p in model.named_parameters() if p.is_meta or is_lazy(p)), None)
     if empty is not None:
         raise WrongKind(
-            what=f"the parameter '{empty}' has no values yet.",
-            why="it is on the device 'meta' or of a lazy module, and nothing can be computed.",
-            do="load the weights, or call a lazy module once on public rows.",
+            f"the parameter '{empty}' has no values yet: load the weights, or call a lazy module "
+            "once on public rows."
         )
     _check_numbers(model)
     for name, module in model.named_modules():

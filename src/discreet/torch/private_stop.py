@@ -25,13 +25,10 @@ from torch import Tensor, nn
 
 from discreet.errors import DiscreetError, ExamplesMix, OtherRun, WrongKind
 from discreet.exact import whole
-from discreet.ledger import Ledger
-from discreet.ledger.requests import refuse_closed
-from discreet.ledger.values import StoredAnswer, checked_key
+from discreet.extend import ThresholdRun, answer_failed_error, checked_key, refuse_closed
+from discreet.ledger import Ledger, StoredAnswer
 from discreet.mechanisms import AboveThreshold
-from discreet.mechanisms.sparse_vector import ThresholdRun
 from discreet.noise import SYSTEM, Entropy
-from discreet.session.record import answer_failed_error
 from discreet.torch.arguments import check_ledger, data_of, weights_digest
 from discreet.torch.rows import RowTensors, fresh_coins
 from discreet.torch.sampling import UnitRows
@@ -88,9 +85,8 @@ class PrivateStop:
         first = next(iter(model.parameters()), None) if isinstance(model, nn.Module) else None
         if first is None:
             raise WrongKind(
-                what=f"the model is a {type(model).__name__}, which has no parameters.",
-                why="a stop asks how good something is that was learned.",
-                do="give the torch.nn.Module that is trained.",
+                f"the model is a {type(model).__name__}, which has no parameters: give the "
+                "torch.nn.Module that is trained."
             )
         self._device = first.device
         inputs, targets, names = data_of(data, check_ledger(ledger).unit)
@@ -150,9 +146,8 @@ class PrivateStop:
             raise
         except Exception as error:
             raise WrongKind(
-                what="the model does not classify a made-up row of the shape of the data.",
-                why="with private rows it would fail as well, after they were paid for.",
-                do="give a model with one score for each class, and one class for each row.",
+                "the model does not classify a made-up row of the shape of the data: give a model "
+                "with one score for each class, and one class for each row."
             ) from error
 
     def _count(self) -> int:
@@ -196,12 +191,8 @@ class PrivateStop:
 
 def _key(name: str, terms: list[Any], model: nn.Module, plan: TrainingPlan | None) -> str:
     """Return the name of a stop on record, which holds public facts alone."""
-    if plan is not None and not isinstance(plan, TrainingPlan):
-        raise WrongKind(
-            what=f"the plan of the run is a {type(plan).__name__}.",
-            why="a stop is on record as one of that run.",
-            do="give plan=training.plan, or none.",
-        )
+    if not isinstance(plan, TrainingPlan | None):
+        raise WrongKind(f"plan must be that of a training run, got {type(plan).__name__}.")
     shapes = [(n, list(v.shape), str(v.dtype)) for n, v in sorted(model.named_parameters())]
     run = f"weights {weights_digest(model)}" if plan is None else plan.key
     text = json.dumps([name, *terms, type(model).__qualname__, shapes, run])

@@ -34,13 +34,21 @@ from typing import Final, final
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.accounting import Contribution, Leaf, Node, Repeat, Sampled, Sequential, account
-from discreet.accounting.worst_case.statement import Statement
+from discreet.accounting import (
+    Contribution,
+    Leaf,
+    Node,
+    Repeat,
+    Sampled,
+    Sequential,
+    Statement,
+    account,
+)
 from discreet.certified import sqrt
 from discreet.errors import OutOfRange, WrongKind
 from discreet.exact import positive, whole
+from discreet.extend import checked_count, checked_rate
 from discreet.loss import Approximate
-from discreet.loss.parameters import checked_count, checked_rate
 from discreet.mechanisms import Gaussian
 from discreet.noise import SYSTEM, DiscreteGaussian, DyadicGrid, Entropy
 from discreet.torch.clipping import (
@@ -181,17 +189,14 @@ class PrivateSum:
         """Refuse what is no matrix of floats, or has more lines than were priced."""
         if values.ndim != 2 or values.dtype.kind != "f" or values.dtype.itemsize > 8:
             raise WrongKind(
-                what="contributions are not a matrix of float64 or narrower floats.",
-                why="each line is what one unit contributes, and wider floats would be rounded.",
-                do="give an array with one line for each unit.",
+                "contributions are not a matrix of float64 or narrower floats: give an array with "
+                "one line for each unit."
             )
         if values.shape[0] > self.units or values.shape[0] + 1 > self.operations:
             raise OutOfRange(
-                what="there are more contributions than a batch may have, or than roundings.",
-                why="what rounding does to the sum was priced for no more: a line is multiplied by "
-                "its scale and by another factor, and added to all others.",
-                do="draw batches with PoissonBatches, whose cap is that number, and give "
-                "operations=cap + 1.",
+                "there are more contributions than a batch may have, or than roundings: draw "
+                "batches with PoissonBatches, whose cap is that number, and give operations=cap + "
+                "1."
             )
         return values
 
@@ -222,9 +227,8 @@ class PrivateSum:
         drawn = self.noise(entropy) if noise is None else noise
         if cells.shape != (self.coordinates,) or drawn.shape != cells.shape:
             raise WrongKind(
-                what="the total or its noise has another length than was planned.",
-                why="the price rests on how many numbers are released.",
-                do="give one number for each coordinate.",
+                "the total or its noise has another length than was planned: give one number for "
+                "each coordinate."
             )
         return self.grid.from_grid(cells + drawn)
 

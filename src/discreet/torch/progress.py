@@ -27,8 +27,7 @@ import torch
 from torch import Tensor, nn
 
 from discreet.errors import BadCheckpoint, OtherRun, RunFenced, WrongKind
-from discreet.ledger import Ledger
-from discreet.ledger.values import StoredAnswer
+from discreet.ledger import Ledger, StoredAnswer
 from discreet.torch.arguments import weights_digest
 from discreet.torch.marks import Marks, RunCharges, check_lost
 from discreet.torch.training_plan import TrainingPlan
@@ -372,10 +371,8 @@ class RunProgress:
             self._read(file.getvalue())
         except (pickle.UnpicklingError, RuntimeError) as failure:
             raise WrongKind(
-                what="the state of the model or of its optimizer cannot be read back.",
-                why="a checkpoint is read without running code, so it holds tensors and plain "
-                "Python values alone.",
-                do="give the optimizer plain numbers, such as lr=float(rate) for one of NumPy.",
+                "the state of the model or of its optimizer cannot be read back: give the "
+                "optimizer plain numbers, such as lr=float(rate) for one of NumPy."
             ) from failure
         return file.getvalue()
 

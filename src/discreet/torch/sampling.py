@@ -33,8 +33,8 @@ from numpy.typing import ArrayLike, NDArray
 from discreet.certified import log
 from discreet.errors import WrongKind
 from discreet.exact import probability, whole
+from discreet.extend import COIN_WORDS, CoinWords
 from discreet.noise import SYSTEM, Bernoulli, Entropy
-from discreet.noise.bernoulli import COIN_WORDS, CoinWords
 
 _BITS: Final = 64
 _LARGEST: Final = 1 << 36
@@ -132,11 +132,7 @@ def unit_column(names: object) -> NDArray[Any]:
     array = isinstance(names, np.ndarray) or hasattr(names, "__array__")
     column = np.asarray(names) if array else np.asarray(names, object)
     if column.ndim != 1:
-        raise WrongKind(
-            what="the units are not one column.",
-            why="each row belongs to one unit.",
-            do="give one name or number for each row.",
-        )
+        raise WrongKind("the units are not one column: give one name or number for each row.")
     if column.dtype.kind == "O":
         exact = {type(value) for value in column}
         known = len(exact) <= 1 and exact <= _NAMES
@@ -146,10 +142,8 @@ def unit_column(names: object) -> NDArray[Any]:
         known = column.dtype.kind in "iubUS"
     if not known or np.ma.is_masked(names):
         raise WrongKind(
-            what="units are floats, of several types, or missing.",
-            why="floats round, so that two people may become one; NaN differs from itself; and "
-            "people without a name would count as one.",
-            do="give each row the exact number or the text of its unit, all of one type.",
+            "units are floats, of several types, or missing: give each row the exact number or the "
+            "text of its unit, all of one type."
         )
     return column
 

@@ -66,10 +66,9 @@ class SideCounts:
         known = set(wanted) <= set(_KNOWN) and wanted.get("clipped", True) is True
         if not known or not isinstance(metrics, Mapping | None):
             raise OutOfRange(
-                what="metrics is no mapping, has another name than 'clipped' and 'objective', or "
-                "'clipped' is not True.",
-                why="each metric is a bounded number for each unit, with a proof of its bound.",
-                do='give, say, metrics={"objective": 5, "clipped": True}.',
+                "metrics is no mapping, has another name than 'clipped' and 'objective', or "
+                '\'clipped\' is not True: give, say, metrics={"objective": 5, "clipped": '
+                "True}."
             )
         most = None
         if "objective" in wanted:

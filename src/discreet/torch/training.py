@@ -18,7 +18,7 @@ from collections.abc import Generator, Iterator, Mapping
 from pathlib import Path
 from typing import Any, final
 
-from discreet.release.frames import missing_extra
+from discreet.extend import missing_extra
 
 try:
     import torch

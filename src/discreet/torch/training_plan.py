@@ -23,17 +23,18 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Final, final
 
-from discreet.accounting import (
-    Node,
-    encode,
-)
-from discreet.accounting.storage.codec import encode_unit
-from discreet.accounting.tree.dp_sgd import dp_sgd_sigma
+from discreet.accounting import Node, dp_sgd_sigma, encode
 from discreet.errors import OutOfRange, TooImprecise, WrongKind
 from discreet.exact import decimal, float_up, positive, whole
+from discreet.extend import (
+    checked_count,
+    checked_delta,
+    checked_epsilon,
+    checked_rate,
+    encode_unit,
+    smoothing,
+)
 from discreet.loss import gaussian_sigma
-from discreet.loss.gaussian import smoothing
-from discreet.loss.parameters import checked_count, checked_delta, checked_epsilon, checked_rate
 from discreet.torch.banded_noise import INDEPENDENT, Band
 from discreet.torch.clipping import Clipping
 from discreet.torch.private_sum import PrivateSum, statement_of, tree_of_run
@@ -77,9 +78,8 @@ def calibrated_sigma(  # noqa: PLR0913  a promise, and the run that it is about
     rest = chance - (2 if unit.relation.replaces else 1) * overflow
     if rest <= 0:
         raise OutOfRange(
-            what="delta is used up by the chance that a batch exceeds its cap.",
-            why="Gaussian noise needs a delta above 0.",
-            do="give a larger delta, or a larger cap.",
+            "delta is used up by the chance that a batch exceeds its cap: give a larger delta, or "
+            "a larger cap."
         )
     multiplier = noise_multiplier(rate=rate, steps=steps, epsilon=target, delta=rest, unit=unit)
     sigma = _on_grid(multiplier, squared, step, smoothing(min(coordinates, squared)))
@@ -88,9 +88,8 @@ def calibrated_sigma(  # noqa: PLR0913  a promise, and the run that it is about
             return sigma
         sigma = _rounded_up(sigma * Fraction(1 + 2**-16))
     raise OutOfRange(
-        what="no noise near that of a continuous Gaussian keeps the promise.",
-        why="what the grid and rounding add to the distance is too much of it.",
-        do="raise epsilon or delta, or take fewer steps.",
+        "no noise near that of a continuous Gaussian keeps the promise: raise epsilon or delta, or "
+        "take fewer steps."
     )
 
 
@@ -310,19 +309,14 @@ def plan_training(  # noqa: PLR0913  everything that a run depends on
     """
     if (epsilon is None) == (sigma is None):
         raise WrongKind(
-            what="neither or both of epsilon and sigma are given.",
-            why="one of them says how much noise there is.",
-            do="give epsilon, and the noise follows; or give sigma, and the price follows.",
+            "neither or both of epsilon and sigma are given: give epsilon, and the noise follows; "
+            "or give sigma, and the price follows."
         )
     people = whole(population, name="population", low=1)
     drawn = whole(batch, name="batch", low=1, high=people)
     times, chance = whole(steps, name="steps", low=1), checked_delta(delta)
     if chance == 0:
-        raise OutOfRange(
-            what="delta is 0.",
-            why="Gaussian noise never gives pure privacy.",
-            do="give a delta far below one over the population.",
-        )
+        raise OutOfRange("delta is 0: give a delta far below one over the population.")
     rate, turns = Fraction(drawn, people), Band(band)
     whole(drawn * turns.width, name="batch times band", high=people)
     _check_delta(chance, rate * turns.width, turns.blocks(times))
@@ -413,9 +407,8 @@ def _check_delta(delta: Fraction, rate: Fraction, times: int) -> None:
         return
     if rate == 1 or delta >= -math.expm1(times * math.log1p(-float(rate))):
         raise OutOfRange(
-            what="delta is as large as the chance that a unit is drawn at all.",
-            why="then no noise would be needed: the rows that are drawn could be published.",
-            do="give a delta far below one over the population.",
+            "delta is as large as the chance that a unit is drawn at all: give a delta far below "
+            "one over the population."
         )
 
 

@@ -208,10 +208,9 @@ def _outputs(model: nn.Module, rows: Tensor) -> object:
     except Exception as failure:
         shape = " by ".join(map(str, rows.shape[1:])) or "one number"
         raise WrongKind(
-            what=f"the model cannot be run on made-up rows of {shape}, {rows.dtype} "
-            f"({type(failure).__name__}: {' '.join(str(failure).split())[:200]}).",
-            why="they have the shape and the type of the data's rows, so a step would fail.",
-            do="give inputs as the first layer takes them, such as X.float().",
+            f"the model cannot be run on made-up rows of {shape}, {rows.dtype} "
+            f"({type(failure).__name__}: {' '.join(str(failure).split())[:200]}): give inputs as "
+            "the first layer takes them, such as X.float()."
         ) from failure
 
 

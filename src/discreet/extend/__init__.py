@@ -1,0 +1,64 @@
+"""What a workshop needs to be paid for: the way in for mechanisms and workshops of your own.
+
+Trust: kernel.
+
+Four things, and the names that go with them:
+
+* a **program**: rows that a session has bound (`Session.program_rows`), what engines are asked
+  about them, and a `ProgramDraw`, from which tree and digest follow; `Session.perform` charges it,
+  reads, draws and records;
+* a **measurer** that takes no sum that was not planned: `PlannedSum`, `scheduled`, `Measurer`;
+* a **record** that pays for rows in the hands of the caller: `opened`, `pay_and_store`;
+* **evidence**: bytes in the ledger, of which everything else is post-processing; and plans that
+  show themselves (`Branch`, `plan_text`).
+
+docs/guide/extend.md has a workshop of sixty lines.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from discreet.doors import open_door
+
+if TYPE_CHECKING:  # each is loaded when first used
+    from discreet.accounting.storage.codec import encode_unit
+    from discreet.extend.measurement import (
+        AskedPrice,
+        BoundedSum,
+        Measurer,
+        PlannedSum,
+        SumSchedule,
+        scheduled,
+    )
+    from discreet.extend.payment import opened, pay_and_store, unit_of_rows
+    from discreet.extend.row_counts import ROWS, rows_of_unit, rows_question, rows_request
+    from discreet.ledger.requests import refuse_closed
+    from discreet.ledger.values import checked_key
+    from discreet.loss.elementary import log
+    from discreet.loss.gaussian import smoothing
+    from discreet.loss.parameters import (
+        checked_count,
+        checked_delta,
+        checked_epsilon,
+        checked_rate,
+    )
+    from discreet.mechanisms.sparse_vector import ThresholdRun
+    from discreet.noise.bernoulli import COIN_WORDS, CoinWords
+    from discreet.plan.binding.value_facts import Facts, as_keys
+    from discreet.plan.plan_words import Branch, html_of, plan_text, shown_price
+    from discreet.plan.pricing.calibration import Price, loss_of
+    from discreet.plan.pricing.requested_price import (
+        PriceArguments,
+        check_requested_price,
+        read_requested_price,
+    )
+    from discreet.release.frames import missing_extra
+    from discreet.requests.engine_request import EngineRequest
+    from discreet.requests.raw_totals import RawTotals, nulls, numbers
+    from discreet.requests.table_schema import KeyValue
+    from discreet.session.programs import Program, ProgramDraw, ProgramRows
+    from discreet.session.record import Record, answer_failed_error
+    from discreet.units.unit import describe_unit
+
+__all__, __getattr__, __dir__ = open_door(__name__, __file__)

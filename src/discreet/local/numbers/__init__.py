@@ -1,4 +1,0 @@
-"""Randomizers of bounded numbers, for means without bias.
-
-Trust: kernel.
-"""

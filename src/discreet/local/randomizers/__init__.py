@@ -1,4 +1,0 @@
-"""Randomizers: what runs on a person's device, from one value to one report.
-
-Trust: kernel.
-"""

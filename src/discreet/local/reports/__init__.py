@@ -1,4 +1,0 @@
-"""Reports between devices and the analyst: forms, bytes, clients, collectors, hostile senders.
-
-Trust: kernel.
-"""
