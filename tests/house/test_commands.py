@@ -43,7 +43,6 @@ NOT_AT_A_FIRST_ANSWER = NOT_AT_IMPORT - {"duckdb", "pyarrow", "sqlglot"} | {
     "discreet.loss.shuffle",
     "discreet.noise.gaussian",
     "discreet.plan.plan_words",
-    "discreet.query.builder",
     "discreet.release.combination",
     "discreet.release.choices",
     "discreet.session.two_stages",

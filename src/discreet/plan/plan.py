@@ -236,9 +236,9 @@ class Plan(Explainable):
 
 
 def _words() -> ModuleType:
-    from discreet.plan import plan_words as plan_branches  # noqa: PLC0415  rare
+    from discreet.plan import plan_words  # noqa: PLC0415  rare
 
-    return plan_branches
+    return plan_words
 
 
 _FORMAT: Final = 1

@@ -75,7 +75,6 @@ from typing import TYPE_CHECKING, Any, Final, final
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from discreet import mechanisms
 from discreet.errors import DiscreetError, EngineFailed, WrongKind
@@ -85,7 +84,6 @@ from discreet.plan.bounds_search import FALSE_ALARM, BoundsSearch, BoundsTarget,
 from discreet.plan.plan import Plan
 from discreet.plan.pricing.group_sensitivity import UNITS, LeafChoice, Noise, ScoredChoice, trees_of
 from discreet.plan.pricing.linear_strategy import CellStrategy
-from discreet.release.choices import read_tree
 from discreet.release.noisy_totals import Chosen, GroupSums, Noisy, NoisyTotal, Run, joined_totals
 from discreet.release.release import Release
 from discreet.requests.engine_request import Total
@@ -193,6 +191,8 @@ def groups_above_threshold(
 
 def _places(product: Product, keys: tuple[pa.Array, ...], plan: Plan) -> Integers:
     """Return the numbers of groups in a product."""
+    import pyarrow.compute as pc  # noqa: PLC0415  takes its time, and few answers need it
+
     places = np.zeros(len(keys[0]), np.int64)
     for key, column in zip(_values(product, plan), keys, strict=True):
         digit = pc.index_in(column.cast(key.type), value_set=key)
@@ -323,8 +323,6 @@ def noised(plan: Plan, raw: RawTotals, *, entropy: Entropy = SYSTEM) -> Noisy:
     totals: dict[str, NoisyTotal] = {}
     sums: dict[str, GroupSums] = {}
     if plan.having_threshold is not None:
-        from discreet.release.answer import groups_above_threshold  # noqa: PLC0415  rare
-
         raw, run = groups_above_threshold(plan, plan.having_threshold, raw, entropy=entropy)
         totals[plan.having_threshold.measure] = NoisyTotal((run,))
     drawn = frozenset(totals)
@@ -388,6 +386,8 @@ def _chosen(plan: Plan, raw: RawTotals, places: Integers, entropy: Entropy) -> I
     """Draw each tree once, and make all other choices."""
     read: dict[LeafChoice, Integers] = {}
     for tree, choices in trees_of(plan.choices).items():
+        from discreet.release.choices import read_tree  # noqa: PLC0415  rare
+
         inside = _inside(raw.leaves[tree.measure], places)
         read.update(read_tree(tree, choices, inside, groups=places.size, entropy=entropy))
     for choice in plan.choices:
